@@ -1,0 +1,47 @@
+// Everything that can be chosen about a scheduler. All of it has a default that works.
+//
+//     weft::SchedulerOptions options;
+//     options.workers = 4;
+//     options.smallFibers = 512;
+//     weft::TaskScheduler scheduler(options);
+#pragma once
+
+#include "weft/report.h"
+#include "weft/task.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft {
+
+/// How Run ended, or why it could not begin.
+enum class Status : uint8_t {
+    Ok,
+    BadOption,      ///< an option is out of range; the report names it
+    OutOfMemory,    ///< stacks or queues could not be allocated
+    OutOfMappings,  ///< the system refused more memory mappings (guard pages): fewer fibers, or raise vm.max_map_count
+    ThreadFailed,   ///< a worker thread could not be created
+    AlreadyRunning  ///< this scheduler runs already
+};
+
+/// What a worker does when it finds no work.
+enum class IdlePolicy : uint8_t {
+    Balanced,  ///< search for up to 100 microseconds, then sleep until woken
+    Eager,     ///< search for ever: lowest latency, a whole core each
+    Quiet      ///< sleep at once
+};
+
+struct SchedulerOptions {
+    uint32_t structBytes = sizeof(SchedulerOptions);  ///< set by the compiler; lets newer libraries read older structs
+    uint32_t workers = kAnyWorker;    ///< threads that run tasks, the caller of Run included; kAnyWorker = one per usable CPU; 1 to 1024
+    uint32_t smallFibers = 128;       ///< 1 to 1,000,000; at most this many tasks run or wait at once
+    uint32_t largeFibers = 32;        ///< 1 to 1,000,000
+    size_t smallStackBytes = 64 << 10;    ///< usable bytes, rounded up to pages; at least 16 KiB
+    size_t largeStackBytes = 512 << 10;   ///< usable bytes, rounded up to pages; at least 16 KiB
+    size_t threadStackBytes = 512 << 10;  ///< stack of a worker thread; tasks never run on it; at least 64 KiB
+    IdlePolicy idle = IdlePolicy::Balanced;
+    void (*onReport)(const Report &report, void *user) = nullptr;  ///< any thread; null = one line on stderr
+    void *user = nullptr;                                          ///< handed to onReport
+};
+
+}  // namespace weft

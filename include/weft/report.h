@@ -1,0 +1,37 @@
+// What weft says when something is wrong. Reports go to SchedulerOptions::onReport.
+//
+//     options.onReport = [](const weft::Report &report, void *) { engine::Log(report.what, report.cure); };
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+enum class ReportCode : uint16_t {
+    NullTask,            ///< a submission without tasks or with a null function
+    NullCounter,         ///< a null counter where one is needed
+    BadOption,           ///< an option out of its range
+    NotRunning,          ///< a call while the scheduler does not run
+    NotAWorker,          ///< a call that only a task may make
+    CounterUnderflow,    ///< a decrement below zero
+    CounterOverflow,     ///< an addition past 2^32 - 1
+    CounterOfOther,      ///< a counter that another scheduler uses
+    TaskThrew,           ///< an exception left a task
+    FloatingPointState,  ///< a task returned with other floating-point control words (debug builds)
+    PoolEmpty,           ///< every worker is out of small fibers and nothing is ready
+    LargePoolEmpty,      ///< tasks wait for a large fiber, and every large fiber waits
+    OnlyWaiters,         ///< all workers sleep and only waiting fibers are left
+    OutOfMemory,         ///< a queue could not grow
+    BrokenInvariant,     ///< weft itself, or memory that was overwritten
+};
+
+/// One report. The strings live until onReport returns.
+struct Report {
+    ReportCode code;
+    bool fatal;        ///< true: the process aborts after this report
+    const char *what;  ///< what was wrong, with the figures
+    const char *cure;  ///< what to do about it
+    const char *task;  ///< the name of the task that called or is concerned, or null
+};
+
+}  // namespace weft

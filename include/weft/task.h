@@ -1,0 +1,50 @@
+// A task is a C function and a pointer.
+//
+//     void Double(weft::TaskScheduler *, void *arg) { *static_cast<int *>(arg) *= 2; }
+//
+//     int values[2] = {20, 21};
+//     weft::Task tasks[2] = {{Double, &values[0]}, {Double, &values[1]}};
+//     scheduler->AddTasksAndWait(2, tasks);              // values is {40, 42}
+#pragma once
+
+#include <cstdint>
+
+namespace weft {
+
+class TaskScheduler;
+
+/// What a task runs: the scheduler that runs it, and the argument it was submitted with.
+using TaskFunction = void (*)(TaskScheduler *scheduler, void *arg);
+
+/// One unit of work. Submitting copies it; what `arg` points to must live until the task has finished.
+struct Task {
+    TaskFunction function;
+    void *arg;
+};
+
+/// Which lane a task waits in. Higher lanes go first; no lane starves.
+enum class Priority : uint8_t { High, Normal, Low };
+
+/// Which kind of fiber stack a task needs: SchedulerOptions::smallStackBytes or ::largeStackBytes.
+enum class StackClass : uint8_t { Small, Large };
+
+/// Which worker may continue a fiber after a wait.
+enum class Resume : uint8_t { AnyWorker, SameWorker };
+
+/// "Any worker" in options; "not a worker" as an answer.
+inline constexpr uint32_t kAnyWorker = ~0u;
+
+/// How one submission is to be run.
+struct TaskOptions {
+    Priority priority = Priority::Normal;
+    StackClass stack = StackClass::Small;
+    const char *name = nullptr;  ///< shown in reports; must outlive the task (a string literal does)
+};
+
+/// The task that calls `callable(TaskScheduler *)`. It refers and never copies: the callable must outlive the wait.
+template <class F>
+Task TaskOf(F &callable) {
+    return Task{[](TaskScheduler *scheduler, void *arg) { (*static_cast<F *>(arg))(scheduler); }, &callable};
+}
+
+}  // namespace weft

@@ -1,0 +1,181 @@
+-- The whole build: the library, its tests, benches and samples.
+--
+--     "$(third_party/setup.sh)" gmake2 && make -C build/premake config=release -j$(nproc)
+--
+-- Programs land in build/<Configuration>/. A build with another compiler or option (--cc=clang, --shared,
+-- --no-exceptions) has a folder of its own with the same inside, such as build/clang/ or build/clang-shared/, so that
+-- objects never mix. Written for Premake 5.0.0-alpha15; newer ones are untested.
+
+local action  = _ACTION or ""
+local isMsvc  = action:startswith("vs")
+local isClang = _OPTIONS.cc == "clang" or action:startswith("xcode")
+
+local variant = {}
+if _OPTIONS.cc == "clang" then table.insert(variant, "clang") end
+if _OPTIONS.shared then table.insert(variant, "shared") end
+if _OPTIONS["no-exceptions"] then table.insert(variant, "no-exceptions") end
+local build = path.join(_MAIN_SCRIPT_DIR, "build", table.concat(variant, "-"))
+
+workspace "weft"
+    configurations { "Debug", "Release", "Asan", "Tsan", "Ubsan" }
+    location(build .. "/premake")
+    targetdir(build .. "/%{cfg.buildcfg}")
+    objdir(build .. "/obj/%{cfg.buildcfg}/%{prj.name}")
+    language "C++"
+    cppdialect "C++17"
+    warnings "Extra"
+    flags { "FatalWarnings" }
+    symbols "On"
+    exceptionhandling(_OPTIONS["no-exceptions"] and "Off" or "On")
+    rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
+    startproject "frame_loop"
+
+    filter "configurations:Debug"
+        defines { "WEFT_DEBUG=1" }
+    filter "configurations:Release"
+        defines { "NDEBUG" }
+        optimize "On"
+    filter "configurations:*san"
+        defines { "WEFT_DEBUG=1" }
+
+if isMsvc then
+    filter {}
+        architecture "x86_64"
+        flags { "MultiProcessorCompile" }
+else
+    filter {}
+        buildoptions { "-Wpedantic", "-Wshadow", "-Wnon-virtual-dtor", "-Wold-style-cast", "-Wcast-align", "-Wundef" }
+    filter "configurations:*san"
+        buildoptions { "-O1", "-fno-omit-frame-pointer" }
+    for name, flags in pairs {
+        Asan = { "-fsanitize=address" },
+        Tsan = { "-fsanitize=thread" },
+        Ubsan = { "-fsanitize=undefined", "-fno-sanitize-recover=all" },
+    } do
+        filter("configurations:" .. name)
+            buildoptions(flags)
+            linkoptions(flags)
+    end
+    if not isClang then
+        filter "configurations:*san" -- g++ warns of every fence under TSan, and of its own headers under ASan
+            buildoptions { "-Wno-tsan", "-Wno-maybe-uninitialized" }
+    end
+    filter "files:tests/main.cpp" -- all of Catch2: optimising it takes up to a minute
+        buildoptions { "-O0" }
+end
+filter {}
+
+include "source/weft.lua"
+dofile "source/layers.lua"
+
+-- A program made of the sources that match the patterns; false if there are none yet.
+local function program(name, patterns)
+    local sources = {}
+    for _, pattern in ipairs(patterns) do sources = table.join(sources, os.matchfiles(pattern)) end
+    if #sources == 0 then return false end
+    project(name)
+        kind "ConsoleApp"
+        files(sources)
+        weft.removeOtherPlatforms()
+    return true
+end
+
+-- Catch2 needs exceptions, whatever the rest is built with.
+local function testProgram(name, folders)
+    local patterns = {}
+    for _, folder in ipairs(folders) do table.insert(patterns, "tests/" .. folder .. "/**.cpp") end
+    if not program(name, patterns) then return false end
+    exceptionhandling "On"
+    rtti "On"
+    includedirs { "source", "tests" }
+    if #folders > 1 or not os.isfile("tests/" .. folders[1] .. "/main.cpp") then files { "tests/main.cpp" } end
+    return true
+end
+
+if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms", "scheduler", "samples" }) then
+    files { "samples/frame_loop/**.cpp" }
+    removefiles { "samples/frame_loop/main.cpp" }
+    includedirs { "samples" }
+    weft.use()
+    links { "png" }
+end
+
+-- The library's own sources once more, against the simulated environment.
+if testProgram("simulator", { "simulator" }) then
+    files { "source/**.cpp" }
+    defines { "WEFT_SIMULATOR=1" }
+    includedirs { "include" }
+    weft.removeOtherPlatforms()
+    weft.useLibraries()
+end
+
+if testProgram("allocation_gate", { "allocation" }) then
+    weft.use()
+end
+
+if program("bench", { "bench/**.cpp" }) then
+    includedirs { "bench" }
+    weft.use()
+end
+
+for _, folder in ipairs(os.matchdirs("samples/*")) do
+    local name = path.getname(folder)
+    if program(name, { folder .. "/**.cpp" }) then
+        includedirs { "samples" }
+        weft.use()
+        if name == "frame_loop" then links { "png" } end
+    end
+end
+
+-- Objects are made anew when the flags in their makefile change.
+local hasGmake, gmake = pcall(require, "gmake2")
+if hasGmake and premake.modules.gmake2 then
+    premake.override(premake.modules.gmake2.cpp.elements, "makefile", function(base, prj)
+        return table.join(base(prj), { function() premake.outln("$(OBJECTS): $(firstword $(MAKEFILE_LIST))") end })
+    end)
+end
+
+local function clangFormat(arguments)
+    local files = {}
+    for _, folder in ipairs { "include", "source", "tests", "bench", "samples" } do
+        files = table.join(files, os.matchfiles(folder .. "/**.h"), os.matchfiles(folder .. "/**.cpp"))
+    end
+    if #files > 0 and not os.execute("clang-format " .. arguments .. " '" .. table.concat(files, "' '") .. "'") then
+        os.exit(1)
+    end
+end
+
+newaction {
+    trigger = "format",
+    description = "Format all C++ sources with clang-format",
+    execute = function() clangFormat("-i") end
+}
+
+newaction {
+    trigger = "check-format",
+    description = "Check that all C++ sources are formatted",
+    execute = function() clangFormat("--dry-run --Werror") end
+}
+
+newaction {
+    trigger = "compile-commands",
+    description = "Write build/compile_commands.json (Debug)",
+    execute = function()
+        local tool, entries = premake.tools[_OPTIONS.cc or "gcc"], {}
+        local function quoted(text) return '"' .. text:gsub('[\\"]', '\\%0') .. '"' end
+        for workspace in premake.global.eachWorkspace() do
+            for project in premake.workspace.eachproject(workspace) do
+                local cfg = premake.project.getconfig(project, "Debug")
+                local flags = table.concat(table.join(tool.getcxxflags(cfg), cfg.buildoptions,
+                    tool.getdefines(cfg.defines), tool.getincludedirs(cfg, cfg.includedirs, cfg.sysincludedirs)), " ")
+                for _, file in ipairs(cfg.files) do
+                    if path.iscppfile(file) then
+                        table.insert(entries, ('{"directory": %s, "file": %s, "command": %s}'):format(
+                            quoted(project.location), quoted(file), quoted("c++ " .. flags .. " -c " .. file)))
+                    end
+                end
+            end
+        end
+        io.writefile("build/compile_commands.json", "[\n" .. table.concat(entries, ",\n") .. "\n]\n")
+    end
+}

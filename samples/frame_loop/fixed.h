@@ -1,0 +1,30 @@
+// Fixed-point arithmetic. The picture must be the same on every processor, so nothing here or in the code that
+// uses it is a floating-point number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace frame_loop {
+
+using Fixed = int64_t;   // 16.16, held in 64 bits: the product of any two coordinates of a level still fits
+using Angle = uint32_t;  // a full circle is 2^32; 0 is east, a quarter turn is north
+
+inline constexpr Fixed kOne = 1 << 16;
+inline constexpr Angle kQuarterTurn = 1u << 30;
+
+inline constexpr Fixed ToFixed(int value) { return Fixed{value} * kOne; }
+inline constexpr Fixed Multiply(Fixed a, Fixed b) { return (a * b) >> 16; }
+inline constexpr int ToInt(Fixed value) { return static_cast<int>(value >> 16); }  // rounds down
+
+Fixed Sine(Angle angle);
+inline Fixed Cosine(Angle angle) { return Sine(angle + kQuarterTurn); }
+
+Angle AngleOf(Fixed dx, Fixed dy);     // direction of a vector; 0 for the null vector
+int64_t SquareRoot(int64_t value);     // rounds down
+inline Fixed Distance(Fixed dx, Fixed dy) {
+    const int64_t x = dx >> 4, y = dy >> 4;  // 12 fraction bits, or the squares of a large level's diagonal overflow
+    return SquareRoot(x * x + y * y) * 16;
+}
+
+}  // namespace frame_loop

@@ -1,0 +1,47 @@
+// The loop over the frames: as tasks of weft, where the world of frame n + 1 is made beside the picture of frame n,
+// and as a plain loop that calls the same stages one after the other.
+#pragma once
+
+#include "render.h"
+
+#include <weft/task_scheduler.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace frame_loop {
+
+enum Stage : int { kThink, kMove, kVisibility, kStrips, kCompose, kPresent, kPicture, kStages };
+inline constexpr std::array<const char *, kStages> kStageNames{"think",   "move",    "visibility", "strips",
+                                                               "compose", "present", "picture"};
+inline constexpr int kFramesPerPicture = 60;
+
+struct RunOptions {
+    int width = 640, height = 400, frames = 600;
+    uint32_t workers = weft::kAnyWorker;
+    std::string pictures;  // an existing directory; empty: no pictures
+
+    // Called at the beginning of the tasks that make a frame's world and its picture; never by RunSerial.
+    using Hook = void (*)(weft::TaskScheduler *scheduler, int frame, void *user);
+    Hook onThink = nullptr, onRender = nullptr;
+    void *user = nullptr;
+};
+
+struct alignas(64) WorkerShare {  // a cache line each: every worker counts for itself
+    uint64_t tasks = 0;
+    std::array<int64_t, kStages> stageNs{};
+};
+
+struct RunResult {
+    std::string error;  // empty: all went well
+    uint64_t hash = kHashStart;
+    std::vector<uint64_t> frameHashes;
+    std::vector<int64_t> presentedNs;  // of each frame, since the loop began
+    std::vector<WorkerShare> workers;
+};
+
+RunResult RunTasks(const Game &game, const RunOptions &options);
+RunResult RunSerial(const Game &game, const RunOptions &options);
+
+}  // namespace frame_loop

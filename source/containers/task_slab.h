@@ -1,0 +1,112 @@
+// Where the tasks of a batch are copied to while slices of it wait in deques.
+//
+// Blocks of one size form a ring. Its owner fills the current block from the front; whoever has run or copied tasks
+// out of a block gives them back, its owner with plain memory, others with one addition. A block is used again when
+// everything that was put into it has come back, never under a slice that somebody still runs.
+#pragma once
+
+#include "platform/env.h"
+#include "platform/memory.h"
+#include "weft/task.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+class TaskSlab {
+public:
+    static constexpr size_t kBlockBytes = 16 << 10;
+
+    TaskSlab() = default;
+    TaskSlab(const TaskSlab &) = delete;
+    TaskSlab &operator=(const TaskSlab &) = delete;
+    ~TaskSlab() { Release(); }
+
+    bool Acquire() noexcept {
+        m_current = NewBlock();
+        if (m_current != nullptr) m_current->next = m_current;
+        return m_current != nullptr;
+    }
+    void Release() noexcept {
+        for (Block *block = m_current; block != nullptr;) {
+            Block *next = block->next;
+            FreeMemory(block, kBlockBytes);
+            block = next == m_current ? nullptr : next;
+        }
+        m_current = nullptr;
+    }
+
+    /// Owner. Room for `count` tasks in a row (at most kMaxRun), or null when there is no memory.
+    Task *Take(uint32_t count) noexcept {
+        if (m_current->IsDrained()) m_current->Reset();
+        if (m_current->used + count > kTasksPerBlock && !Advance()) return nullptr;
+        Task *first = m_current->Tasks() + m_current->used;
+        m_current->used += count;
+        return first;
+    }
+
+    /// `count` tasks that were in a row from `first` have been read for the last time.
+    /// Called on the slab of the calling worker, whoever owns the block.
+    void GiveBack(const Task *first, uint32_t count) noexcept {
+        Block *block = Block::Of(first);
+        if (block->owner == this) {
+            block->returned += count;
+        } else {
+            block->returnedByOthers.fetch_add(count, kRelease);  // pairs with IsDrained: our reads are done
+        }
+    }
+
+    static constexpr uint32_t kMaxRun = 64;
+
+private:
+    struct alignas(64) Block {
+        TaskSlab *owner;
+        Block *next;
+        uint32_t used;
+        uint32_t returned;
+        alignas(64) env::Atomic<uint32_t> returnedByOthers;
+
+        Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
+        // acquire: pairs with GiveBack, so that writing new tasks comes after the others' reads of the old ones.
+        bool IsDrained() const noexcept { return returned + returnedByOthers.load(kAcquire) == used; }
+        void Reset() noexcept {
+            used = returned = 0;
+            returnedByOthers.store(0, kRelaxed);  // nobody holds tasks of this block
+        }
+        static Block *Of(const Task *task) noexcept {
+            return reinterpret_cast<Block *>(reinterpret_cast<uintptr_t>(task) & ~uintptr_t{kBlockBytes - 1});
+        }
+    };
+    static constexpr uint32_t kTasksPerBlock = (kBlockBytes - sizeof(Block)) / sizeof(Task);
+
+    Block *NewBlock() noexcept {
+        void *memory = AllocateZeroed(kBlockBytes, kBlockBytes);
+        if (memory == nullptr) return nullptr;
+        Block *block = new (memory) Block();
+        block->owner = this;
+        return block;
+    }
+
+    // Goes on to the nearest block that has drained, which moves to the place behind the current one; else to a new one.
+    // The search may pass blocks that a long task pins; it is as long as the ring only when nearly all of it is in use.
+    bool Advance() noexcept {
+        Block *previous = m_current;
+        while (previous->next != m_current && !previous->next->IsDrained()) previous = previous->next;
+        Block *block = previous->next;
+        if (block != m_current) {
+            previous->next = block->next;
+            block->Reset();
+        } else {
+            block = NewBlock();
+            if (block == nullptr) return false;
+        }
+        block->next = m_current->next;
+        m_current->next = block;
+        m_current = block;
+        return true;
+    }
+
+    Block *m_current = nullptr;
+};
+
+}  // namespace weft::internal

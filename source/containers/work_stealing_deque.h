@@ -1,0 +1,189 @@
+// A growing single-producer, multi-consumer deque: its owner pushes and pops at the bottom, thieves steal at the top.
+//
+// D. Chase, Y. Lev, "Dynamic circular work-stealing deque", SPAA 2005, with the memory orders of N. M. Le, A. Pop,
+// A. Cohen, F. Zappa Nardelli, "Correct and efficient work-stealing for weak memory models", PPoPP 2013, except that
+// their two fences are seq_cst operations on the two indices here (see platform/env.h), and that a push publishes any
+// number of items at once. Push (growth aside), pop and one steal attempt take a bounded number of steps whatever the
+// others do: there is no loop in them.
+//
+// Why no item is lost or taken twice. Items are claimed by moving an index past them: all but the last by whoever moves
+// it, the last by CAS on the top. Pop writes bottom, then reads top; steal reads top, then bottom; all four are seq_cst.
+// Suppose a pop of item i saw top <= i - 1 and took it without CAS, and a thief also took i. The thief's CAS moved top
+// from i, so it had read top == i, which was written after the pop's read of top; hence after the pop's write of
+// bottom = i in the single total order, and the thief's later read of bottom gives i or less: it found nothing.
+#pragma once
+
+#include "platform/env.h"
+#include "platform/memory.h"
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace weft::internal {
+
+enum class StealResult : uint8_t { Empty, Lost /* to somebody else, who made progress */, Taken };
+
+/// `Item` is trivially copyable and a whole number of 64-bit words.
+template <class Item>
+class WorkStealingDeque {
+    static_assert(std::is_trivially_copyable_v<Item> && sizeof(Item) % sizeof(uint64_t) == 0, "items are words");
+
+public:
+    WorkStealingDeque() = default;
+    WorkStealingDeque(const WorkStealingDeque &) = delete;
+    WorkStealingDeque &operator=(const WorkStealingDeque &) = delete;
+    ~WorkStealingDeque() { Release(); }
+
+    /// `capacity` is a power of two. `firstIndex` lets tests begin near a wrap of the indices.
+    bool Acquire(uint64_t capacity, uint64_t firstIndex = 0) noexcept {
+        Ring *ring = Ring::Create(capacity, nullptr);
+        if (ring == nullptr) return false;
+        m_ring.store(ring, kRelaxed);  // no thief exists yet
+        m_top.store(firstIndex, kRelaxed);
+        m_bottom.store(firstIndex, kRelaxed);
+        m_topSeen = firstIndex;
+        return true;
+    }
+
+    /// When no thief is left.
+    void Release() noexcept {
+        for (Ring *ring = m_ring.load(kRelaxed); ring != nullptr;) {
+            Ring *older = ring->older;
+            Ring::Destroy(ring);
+            ring = older;
+        }
+        m_ring.store(nullptr, kRelaxed);
+    }
+
+    // ---- owner ----------------------------------------------------------------------------------------------------
+
+    /// Room for `count` more items; false when there is no memory, and nothing has changed.
+    bool Reserve(uint64_t count) noexcept {
+        const uint64_t bottom = m_bottom.load(kRelaxed);  // only the owner writes it
+        Ring *ring = m_ring.load(kRelaxed);               // likewise
+        if (bottom + count - m_topSeen <= ring->capacity) return true;
+        // acquire: pairs with the CAS of the thieves. What they have read is read before it is written over.
+        m_topSeen = m_top.load(kAcquire);
+        if (bottom + count - m_topSeen <= ring->capacity) return true;
+        return Grow(ring, bottom, bottom + count - m_topSeen);
+    }
+
+    /// Writes the item that Publish(n > offset) makes visible. Reserve first.
+    void Stage(uint64_t offset, const Item &item) noexcept {
+        m_ring.load(kRelaxed)->Write(m_bottom.load(kRelaxed) + offset, item);  // both are the owner's own
+    }
+
+    /// Makes the staged items stealable. seq_cst: the caller looks for sleepers next, and a worker that is about to sleep
+    /// announces that before its last look at this deque; one of the two sees the other. As a release it publishes items.
+    void Publish(uint64_t count) noexcept { m_bottom.exchange(m_bottom.load(kRelaxed) + count, kSeqCst); }
+
+    /// Publish for a caller that need not wake anybody.
+    void PublishQuietly(uint64_t count) noexcept { m_bottom.store(m_bottom.load(kRelaxed) + count, kRelease); }
+
+    /// The newest item, if there is one that no thief takes first.
+    bool Pop(Item &item) noexcept {
+        const uint64_t bottom = m_bottom.load(kRelaxed) - 1;
+        // relaxed: top only grows, so what looks empty is empty. Spares the exchange.
+        if (Distance(m_top.load(kRelaxed), bottom) < 0) return false;
+        m_bottom.exchange(bottom, kSeqCst);  // see the proof above
+        uint64_t top = m_top.load(kSeqCst);
+        const int64_t left = Distance(top, bottom);
+        if (left < 0) {
+            m_bottom.store(bottom + 1, kRelaxed);  // empty: a thief that reads this finds top == bottom
+            return false;
+        }
+        m_ring.load(kRelaxed)->Read(bottom, item);
+        if (left > 0) return true;
+        // The last one: whoever moves top has it. seq_cst like the thieves' CAS, with which it competes.
+        const bool won = m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed);
+        m_bottom.store(bottom + 1, kRelaxed);
+        return won;
+    }
+
+    /// Copies the newest item and leaves it; false if there seems to be none. A thief may take it at any time.
+    bool Peek(Item &item) const noexcept {
+        const uint64_t bottom = m_bottom.load(kRelaxed) - 1;
+        if (Distance(m_top.load(kRelaxed), bottom) < 0) return false;
+        m_ring.load(kRelaxed)->Read(bottom, item);  // the owner wrote it: it cannot be torn
+        return true;
+    }
+
+    // ---- any worker -----------------------------------------------------------------------------------------------
+
+    /// One attempt at the oldest item.
+    StealResult Steal(Item &item) noexcept {
+        uint64_t top = m_top.load(kSeqCst);             // before bottom: see the proof above
+        const uint64_t bottom = m_bottom.load(kSeqCst);  // as an acquire it pairs with Publish: the items are visible
+        if (Distance(top, bottom) <= 0) return StealResult::Empty;
+        // acquire: pairs with Grow. An older ring serves as well: the owner no longer writes to it.
+        const Ring *ring = m_ring.load(kAcquire);
+        ring->Read(top, item);  // may be torn if we are late; then the CAS fails
+        // seq_cst: ordered against the owner's exchange of bottom. Its release keeps the reads above before it.
+        return m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed) ? StealResult::Taken : StealResult::Lost;
+    }
+
+    /// How many items there seem to be. seq_cst: the last look of a worker that announced that it will sleep.
+    uint64_t Size() const noexcept {
+        const uint64_t top = m_top.load(kSeqCst);
+        const int64_t size = Distance(top, m_bottom.load(kSeqCst));
+        return size > 0 ? static_cast<uint64_t>(size) : 0;
+    }
+
+    /// Owner, or a hint for others.
+    bool LooksEmpty() const noexcept { return Distance(m_top.load(kRelaxed), m_bottom.load(kRelaxed)) <= 0; }
+
+private:
+    static constexpr size_t kWords = sizeof(Item) / sizeof(uint64_t);
+
+    struct Ring {
+        uint64_t capacity;
+        Ring *older;  // kept to the end: a late thief may still read it
+
+        // Relaxed atomics: a late thief reads while the owner writes, and throws away what it has read.
+        env::Atomic<uint64_t> *Slot(uint64_t index) const noexcept {
+            auto *first = reinterpret_cast<env::Atomic<uint64_t> *>(const_cast<Ring *>(this) + 1);
+            return first + (index & (capacity - 1)) * kWords;
+        }
+        void Write(uint64_t index, const Item &item) noexcept {
+            uint64_t words[kWords];
+            std::memcpy(words, &item, sizeof item);
+            for (size_t i = 0; i < kWords; ++i) Slot(index)[i].store(words[i], kRelaxed);
+        }
+        void Read(uint64_t index, Item &item) const noexcept {
+            uint64_t words[kWords];
+            for (size_t i = 0; i < kWords; ++i) words[i] = Slot(index)[i].load(kRelaxed);
+            std::memcpy(&item, words, sizeof item);
+        }
+        static Ring *Create(uint64_t capacity, Ring *older) noexcept {
+            static_assert(sizeof(Ring) % alignof(env::Atomic<uint64_t>) == 0, "slots follow the head");
+            const size_t bytes = sizeof(Ring) + capacity * kWords * sizeof(env::Atomic<uint64_t>);
+            void *memory = AllocateZeroed(bytes, kLineBytes);
+            return memory == nullptr ? nullptr : new (memory) Ring{capacity, older};
+        }
+        static void Destroy(Ring *ring) noexcept { FreeMemory(ring, kLineBytes); }
+    };
+
+    static int64_t Distance(uint64_t from, uint64_t to) noexcept { return static_cast<int64_t>(to - from); }
+
+    bool Grow(Ring *ring, uint64_t bottom, uint64_t needed) noexcept {
+        uint64_t capacity = ring->capacity * 2;
+        while (capacity < needed) capacity *= 2;
+        Ring *larger = Ring::Create(capacity, ring);
+        if (larger == nullptr) return false;
+        Item item;
+        for (uint64_t i = m_topSeen; i != bottom; ++i) {
+            ring->Read(i, item);
+            larger->Write(i, item);
+        }
+        m_ring.store(larger, kRelease);  // pairs with the acquire in Steal: the copied items are visible
+        return true;
+    }
+
+    alignas(kLineBytes) env::Atomic<uint64_t> m_top{0};  // thieves write it
+    alignas(kLineBytes) env::Atomic<uint64_t> m_bottom{0};  // the owner writes these
+    env::Atomic<Ring *> m_ring{nullptr};
+    uint64_t m_topSeen = 0;
+};
+
+}  // namespace weft::internal

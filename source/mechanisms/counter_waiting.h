@@ -1,0 +1,82 @@
+// Counting, and waiting for a count.
+//
+// Everything about a counter is in its one word (counter_word.h), and each operation takes effect with one CAS on it. A
+// waiter pushes its record on the list in the word; the decrement that makes the count zero takes the whole list with
+// the same CAS, and has then touched the counter for the last time: the memory may be gone right after.
+//
+// Targets other than zero. A decrement that leaves the count above zero on an `eager` counter detaches the list with its
+// CAS, sets `sorting`, and keeps, outside the counter, the waiters that are not satisfied yet; then it puts those back
+// and clears `sorting` with its last CAS. While `sorting` is set nobody takes the counter for finished, so it cannot be
+// freed although it may stand at zero: the sorter sees that with its last CAS and wakes all. Others do not wait for the
+// sorter. Decrements take their part off and leave; waiters push their records; both are seen by the sorter.
+//
+// No value that was passed is missed. The danger is a count that falls to a detached waiter's target and rises again
+// before the sorter looks. It can rise only by Add; and an Add that sees `sorting` pushes, with the CAS that raises the
+// count, a note of the count that it found. Between two notes the count only falls, so the lowest count since a waiter
+// was detached is the least of the notes above it in the list and of the count in the word that the sorter sees.
+#pragma once
+
+#include "mechanisms/counter_word.h"
+#include "mechanisms/wait_records.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+enum class CounterResult : uint8_t { Ok, Underflow, Overflow, OtherScheduler };
+
+using CounterStorage = WEFT_COUNTER_WORD;
+
+/// The counters of one scheduler. All calls: any thread. Lock-free, except where stated.
+class CounterWaiting {
+public:
+    bool Acquire(uint32_t fibers, uint32_t tag) noexcept {
+        m_tag = tag;
+        return m_records.Acquire(fibers);
+    }
+    void Release() noexcept { m_records.Release(); }
+
+    /// Raises the count. When a sorter is at work and all 4,096 spare records are out, it waits for the sorter.
+    CounterResult Add(CounterStorage &counter, uint32_t n) noexcept;
+
+    /// Lowers the count. `woken` becomes the list of records whose owners are to be made ready (0: none); it is the
+    /// caller's own. The counter may be gone when this returns.
+    CounterResult Decrement(CounterStorage &counter, uint32_t n, uint32_t &woken) noexcept;
+
+    enum class Registration : uint8_t { Waiting, Satisfied, OtherScheduler };
+
+    /// Puts the record of `fiber`, which must not run any more, on the list, unless the count is at or below `target`.
+    /// After `Waiting` the fiber may already be running again, and the counter be gone.
+    Registration Register(CounterStorage &counter, uint32_t fiber, uint32_t target) noexcept;
+
+    /// Goes through a list from Decrement: returns the owner of its first record and moves on.
+    uint32_t NextOwner(uint32_t &list) noexcept {
+        const WaitRecord &record = m_records.At(list - 1);
+        list = record.next;  // before the owner is made ready: then the record is its own again
+        return record.owner;
+    }
+
+    /// False when the counter is in use with another scheduler. (Tag 0: a scheduler or counter without one.)
+    bool IsOurs(CounterWord word) const noexcept {
+        return !word.InUse() || word.Tag() == m_tag || word.Tag() == 0 || m_tag == 0;
+    }
+
+private:
+    // The list of those to wake, and of those to put back.
+    struct Sorted {
+        uint32_t woken = 0;
+        uint32_t kept = 0;
+        bool keptEager = false;
+    };
+    uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest) noexcept;
+    void SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) noexcept;
+    static void Link(WaitRecord &record, uint32_t index, uint32_t &list) noexcept {
+        record.next = list;
+        list = index;
+    }
+
+    WaitRecords m_records;
+    uint32_t m_tag = 0;
+};
+
+}  // namespace weft::internal

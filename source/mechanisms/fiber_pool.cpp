@@ -1,0 +1,89 @@
+#include "mechanisms/fiber_pool.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+bool FiberPool::Acquire(uint32_t small, uint32_t large, uint32_t workers) noexcept {
+    m_small = small;
+    m_large = large;
+    m_workers = workers;
+    // Small pools have no caches: what a worker kept for itself would be missed elsewhere.
+    m_cacheSlots = small < 32 ? 0 : std::min(kCacheSlots, small / (4 * workers));
+    m_caches = AllocateArray<Cache>(workers);
+    if (m_caches == nullptr || !m_freeSmall.Acquire(small) || !m_freeLarge.Acquire(large) ||
+        !m_starved.Acquire(workers)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < small; ++i) m_freeSmall.Set(i);
+    for (uint32_t i = 0; i < large; ++i) m_freeLarge.Set(i);
+    return true;
+}
+
+void FiberPool::ReleaseAll() noexcept {
+    m_freeSmall.Release();
+    m_freeLarge.Release();
+    m_starved.Release();
+    FreeArray(m_caches, m_workers);
+    m_caches = nullptr;
+}
+
+uint32_t FiberPool::AcquireFiber(StackClass stack, uint32_t worker) noexcept {
+    if (stack == StackClass::Large) {
+        const uint32_t fiber = m_freeLarge.ClearAny(worker * 64);
+        return fiber == AtomicBitSet::kNone ? kNone : m_small + fiber;
+    }
+    uint32_t fiber = TakeFromCache(worker);
+    if (fiber == kNone) fiber = m_freeSmall.ClearAny(worker * 64);
+    if (fiber == kNone) fiber = RobCaches(worker);
+    return fiber;
+}
+
+void FiberPool::ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept {
+    if (fiber >= m_small) {
+        m_freeLarge.Set(fiber - m_small);
+        return;
+    }
+    Cache &cache = m_caches[worker];
+    if (cache.used < m_cacheSlots && !AnyStarved()) {
+        // seq_cst: before the caller's look at the starved workers. Slots at `used` and above are empty.
+        cache.slots[cache.used++].exchange(fiber + 1, kSeqCst);
+    } else {
+        m_freeSmall.Set(fiber);
+    }
+}
+
+uint32_t FiberPool::TakeFromCache(uint32_t worker) noexcept {
+    Cache &cache = m_caches[worker];
+    while (cache.used > 0) {
+        // acquire: pairs with the exchange that put it there, perhaps by an earlier owner's robber. 0: it was robbed.
+        const uint32_t slot = cache.slots[--cache.used].exchange(0, kAcqRel);
+        if (slot != 0) return slot - 1;
+    }
+    return kNone;
+}
+
+uint32_t FiberPool::RobCaches(uint32_t worker) noexcept {
+    for (uint32_t i = 1; i < m_workers && m_cacheSlots != 0; ++i) {
+        Cache &cache = m_caches[(worker + i) % m_workers];
+        for (uint32_t slot = 0; slot < m_cacheSlots; ++slot) {
+            if (cache.slots[slot].load(kSeqCst) == 0) continue;  // seq_cst: after the caller's SetStarved
+            const uint32_t taken = cache.slots[slot].exchange(0, kAcqRel);  // as in TakeFromCache
+            if (taken != 0) return taken - 1;
+        }
+    }
+    return kNone;
+}
+
+bool FiberPool::AnyFree(StackClass stack) const noexcept {
+    if (stack == StackClass::Large) return m_freeLarge.Any();
+    if (m_freeSmall.Any()) return true;
+    for (uint32_t worker = 0; worker < m_workers; ++worker) {
+        for (uint32_t slot = 0; slot < m_cacheSlots; ++slot) {
+            if (m_caches[worker].slots[slot].load(kSeqCst) != 0) return true;  // after SetStarved
+        }
+    }
+    return false;
+}
+
+}  // namespace weft::internal

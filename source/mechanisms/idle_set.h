@@ -1,0 +1,117 @@
+// Who searches for work, who sleeps, and how work finds a sleeper.
+//
+// A worker without work is a searcher for a while; then it announces that it will sleep (Announce), looks once more at
+// everything that could hold work for it, and parks. Who publishes work looks here afterwards (Wanted) and wakes a
+// sleeper if nobody searches.
+//
+// No wake-up is lost. Let P publish work and then read the state, and W announce (a read-modify-write of the state)
+// and then look at the place of the work; all four are seq_cst. If W's look misses the work, it came before P's
+// publication in their single total order, hence W's announcement came before P's read: P sees a sleeper. P wakes it
+// unless it also sees a searcher. That searcher S either finds work, and then the last one to do so wakes the next
+// sleeper (StopSearching), or it announces in its turn, after P's read, and then its own last look finds P's work.
+//
+// A waker takes a sleeper's bit, makes it a searcher on its behalf, and unparks it. So a second publisher sees that
+// somebody is on the way; and a worker that takes its announcement back but finds its bit gone knows that it was woken.
+//
+// A starved worker (one that has no fiber to run tasks on, and can only resume ready fibers) sleeps in a set of its own
+// and is never counted as a searcher: a publisher of tasks that relied on it would rely on nobody. It is woken for ready
+// fibers when no other sleeper is left, and when a fiber is freed.
+#pragma once
+
+#include "containers/atomic_bit_set.h"
+#include "platform/env.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+/// What a worker can do at the moment.
+enum class Ability : uint8_t { Tasks /* and ready fibers */, ReadyFibersOnly /* starved */ };
+
+class IdleSet {
+public:
+    static constexpr uint32_t kNone = AtomicBitSet::kNone;
+
+    bool Acquire(uint32_t workers) noexcept { return m_asleep.Acquire(workers) && m_starvedAsleep.Acquire(workers); }
+
+    /// The caller begins to search. relaxed: only its absence is ever waited for.
+    void StartSearching(Ability ability) noexcept {
+        if (ability == Ability::Tasks) m_state.fetch_add(kSearcher, kRelaxed);
+    }
+
+    /// The caller has found work. True if it was the last searcher while others sleep: it should wake one.
+    bool StopSearching(Ability ability) noexcept {
+        if (ability != Ability::Tasks) return false;
+        // seq_cst: comes before the caller's look for more work to wake somebody for.
+        const State before{m_state.fetch_sub(kSearcher, kSeqCst)};
+        return before.Searchers() == 1 && before.AllSleepers() > 0;
+    }
+
+    /// A searcher becomes a sleeper. Look at everything once more before parking. True if now all `workers` sleep.
+    bool Announce(uint32_t worker, Ability ability, uint32_t workers) noexcept {
+        // The bit comes first: who counts a sleeper must find it.
+        const bool tasks = ability == Ability::Tasks;
+        (tasks ? m_asleep : m_starvedAsleep).Set(worker);
+        const State before{m_state.fetch_add(tasks ? kSleeper - kSearcher : kStarvedSleeper, kSeqCst)};
+        return before.AllSleepers() + 1 == workers;
+    }
+
+    /// A sleeper has found work after all and is a searcher again. False if it was woken meanwhile: it is a searcher
+    /// too, but an Unpark is on its way and must be consumed.
+    bool Cancel(uint32_t worker, Ability ability) noexcept {
+        return ability == Ability::Tasks ? Take(m_asleep, worker, kSearcher - kSleeper)
+                                         : Take(m_starvedAsleep, worker, 0 - kStarvedSleeper);
+    }
+
+    /// True if somebody sleeps and nobody searches. seq_cst: after the caller has published work.
+    bool Wanted() const noexcept {
+        const State state{m_state.load(kSeqCst)};
+        return state.Searchers() == 0 && state.AllSleepers() > 0;
+    }
+
+    bool AllAsleep(uint32_t workers) const noexcept { return State{m_state.load(kSeqCst)}.AllSleepers() == workers; }
+
+    /// Makes a sleeper that can run tasks a searcher and returns it, to be unparked; kNone if there is none.
+    uint32_t TakeSleeper(uint32_t home) noexcept { return TakeAny(m_asleep, home, kSearcher - kSleeper); }
+
+    /// The same for a starved one.
+    uint32_t TakeStarvedSleeper(uint32_t home) noexcept {
+        return TakeAny(m_starvedAsleep, home, 0 - kStarvedSleeper);
+    }
+
+    /// The same for one worker; false if it does not sleep.
+    bool TakeSleeperAt(uint32_t worker) noexcept {
+        return (m_asleep.Test(worker) && Cancel(worker, Ability::Tasks)) ||
+               (m_starvedAsleep.Test(worker) && Cancel(worker, Ability::ReadyFibersOnly));
+    }
+
+private:
+    static constexpr uint64_t kSearcher = 1;
+    static constexpr uint64_t kSleeper = uint64_t{1} << 20;
+    static constexpr uint64_t kStarvedSleeper = uint64_t{1} << 40;
+    struct State {
+        uint64_t bits;
+        uint32_t Searchers() const noexcept { return static_cast<uint32_t>(bits % kSleeper); }
+        uint32_t AllSleepers() const noexcept {
+            return static_cast<uint32_t>(bits / kSleeper % kSleeper + bits / kStarvedSleeper);
+        }
+    };
+
+    // seq_cst, all changes of the state: see the proof above.
+    bool Take(AtomicBitSet &set, uint32_t worker, uint64_t change) noexcept {
+        if (!set.Clear(worker)) return false;
+        m_state.fetch_add(change, kSeqCst);
+        return true;
+    }
+    uint32_t TakeAny(AtomicBitSet &set, uint32_t home, uint64_t change) noexcept {
+        const uint32_t worker = set.ClearAny(home);
+        if (worker != kNone) m_state.fetch_add(change, kSeqCst);
+        return worker;
+    }
+
+    alignas(kLineBytes) env::Atomic<uint64_t> m_state{0};
+    AtomicBitSet m_asleep;
+    AtomicBitSet m_starvedAsleep;
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,54 @@
+#include "platform/env_production.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+namespace weft::env {
+
+namespace {
+
+thread_local void *t_slot = nullptr;  // the only thread_local of the library
+
+double MeasureTicksPerMicrosecond() noexcept {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    const uint64_t beginTicks = Ticks();
+    Clock::time_point end;
+    do {
+        end = Clock::now();
+    } while (end - begin < std::chrono::microseconds(100));
+    const double ticks = static_cast<double>(Ticks() - beginTicks);
+    return ticks * 1000.0 / static_cast<double>(std::chrono::nanoseconds(end - begin).count());
+}
+
+}  // namespace
+
+double TicksPerMicrosecond() noexcept {
+    static const double rate = MeasureTicksPerMicrosecond();
+    return rate;
+}
+
+// Not inlined, and opaque to the optimiser: a caller that kept the address of t_slot across a switch would read the
+// slot of the thread that it has left.
+WEFT_NOINLINE void *ThreadSlot() noexcept {
+    void *value = t_slot;
+#if defined(__GNUC__)
+    __asm__ __volatile__("" : "+r"(value) : : "memory");
+#endif
+    return value;
+}
+
+WEFT_NOINLINE void SetThreadSlot(void *value) noexcept {
+#if defined(__GNUC__)
+    __asm__ __volatile__("" : "+r"(value) : : "memory");
+#endif
+    t_slot = value;
+}
+
+void Panic(const char *invariant) noexcept {
+    std::fprintf(stderr, "weft: fatal: broken invariant: %s\n", invariant);
+    std::abort();
+}
+
+}  // namespace weft::env

@@ -1,0 +1,57 @@
+// The environment that ships: std::atomic, the time stamp counter, and the operating system.
+#pragma once
+
+#include "platform/compiler.h"
+#include "platform/parker.h"
+#include "platform/thread.h"
+
+#include <atomic>
+#include <cstdint>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#if defined(_MSC_VER)
+#include <intrin.h>
+#else
+#include <x86intrin.h>
+#endif
+#else
+#include <chrono>
+#endif
+
+namespace weft::env {
+
+template <class T>
+using Atomic = std::atomic<T>;
+
+inline void Pause() noexcept {
+#if defined(__x86_64__) || defined(_M_X64)
+    _mm_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("isb");
+#endif
+}
+
+/// A clock for durations of nanoseconds to milliseconds on one worker. Its rate is TicksPerMicrosecond().
+inline uint64_t Ticks() noexcept {
+#if defined(__x86_64__) || defined(_M_X64)
+    return __rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ __volatile__("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Measured once per process against the steady clock, about 100 microseconds long.
+double TicksPerMicrosecond() noexcept;
+
+/// One pointer per OS thread. The compiler may not cache its address: a fiber changes threads where it waits.
+WEFT_NOINLINE void *ThreadSlot() noexcept;
+WEFT_NOINLINE void SetThreadSlot(void *value) noexcept;
+
+/// Writes the invariant that does not hold to stderr and aborts. For places that know no scheduler.
+[[noreturn]] void Panic(const char *invariant) noexcept;
+
+}  // namespace weft::env

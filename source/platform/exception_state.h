@@ -1,0 +1,30 @@
+// The C++ runtime keeps, per thread, the chain of exceptions that are being handled. A fiber that waits inside a catch
+// block must find its own chain again, on whatever thread it continues; so the chain travels with the fiber.
+#pragma once
+
+#if defined(__GNUC__) && !defined(_WIN32)
+#define WEFT_EXCEPTION_STATE 1
+#include <cxxabi.h>
+#endif
+
+namespace weft::internal {
+
+/// What __cxa_get_globals points to, by the Itanium C++ ABI, section 2.2.2.
+struct ExceptionState {
+    void *caught = nullptr;
+    unsigned uncaught = 0;
+#if defined(__arm__)
+    void *propagating = nullptr;  // ARM EHABI has one word more
+#endif
+};
+
+/// The calling thread's own state. Null where the runtime has none that can be reached.
+inline ExceptionState *ThreadExceptionState() noexcept {
+#if defined(WEFT_EXCEPTION_STATE)
+    return reinterpret_cast<ExceptionState *>(__cxxabiv1::__cxa_get_globals());
+#else
+    return nullptr;
+#endif
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,114 @@
+#include "platform/fiber_context.h"
+
+#include "platform/compiler.h"
+#include "platform/env.h"
+#include "platform/sanitizers.h"
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <cstdlib>
+
+namespace weft::internal {
+
+namespace fcontext = boost::context::detail;
+
+// Travels through the jump: who left, and who lands. It lies on the stack that was left, and is read before anybody can
+// switch to that stack again.
+struct FiberContext::Landing {
+    FiberContext *from;
+    FiberContext *to;
+
+    static void Land(fcontext::transfer_t transfer) noexcept {
+        const Landing landing = *static_cast<Landing *>(transfer.data);
+#if defined(WEFT_ASAN)
+        // Tells the bounds of the stack that was left: that is how a thread's own stack becomes known.
+        __sanitizer_finish_switch_fiber(landing.to->m_asanFakeStack, &landing.from->m_stackBottom,
+                                        &landing.from->m_stackBytes);
+#endif
+        landing.from->m_handle = transfer.fctx;
+    }
+
+    [[noreturn]] static void Enter(fcontext::transfer_t transfer) noexcept {
+        FiberContext *self = static_cast<Landing *>(transfer.data)->to;
+        Land(transfer);
+        FiberContext *next = self->m_entry(self->m_arg);
+        self->m_ending = true;
+        SwitchContext(*self, *next);
+        std::abort();  // nobody switches to a context that has ended
+    }
+};
+
+FiberContext &FiberContext::operator=(FiberContext &&other) noexcept {
+    m_handle = std::exchange(other.m_handle, nullptr);
+    m_exceptions = std::exchange(other.m_exceptions, ExceptionState());
+    m_threadExceptions = std::exchange(other.m_threadExceptions, nullptr);
+    m_entry = other.m_entry;
+    m_arg = other.m_arg;
+    m_stackBottom = other.m_stackBottom;
+    m_stackBytes = other.m_stackBytes;
+    m_tsanFiber = std::exchange(other.m_tsanFiber, nullptr);
+    m_asanFakeStack = std::exchange(other.m_asanFakeStack, nullptr);
+    m_valgrindStack = std::exchange(other.m_valgrindStack, 0u);
+    m_ending = other.m_ending;
+    return *this;
+}
+
+void FiberContext::Adopt() noexcept {
+    m_threadExceptions = ThreadExceptionState();
+#if defined(WEFT_TSAN)
+    m_tsanFiber = __tsan_get_current_fiber();
+#endif
+}
+
+void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(void *), void *arg) noexcept {
+    m_entry = entry;
+    m_arg = arg;
+    m_exceptions = ExceptionState();
+    m_stackBottom = bottom;
+    m_stackBytes = bytes;
+    m_ending = false;
+    m_asanFakeStack = nullptr;
+    // The floating-point control words of the calling thread are those that the new context starts with.
+    m_handle = fcontext::make_fcontext(bottom + bytes, bytes, Landing::Enter);
+#if defined(WEFT_TSAN)
+    if (m_tsanFiber == nullptr) m_tsanFiber = __tsan_create_fiber(0);
+#endif
+#if defined(WEFT_VALGRIND)
+    if (m_valgrindStack == 0) m_valgrindStack = VALGRIND_STACK_REGISTER(bottom, bottom + bytes);
+#endif
+}
+
+void FiberContext::Destroy() noexcept {
+#if defined(WEFT_TSAN)
+    if (m_tsanFiber != nullptr) __tsan_destroy_fiber(m_tsanFiber);
+    m_tsanFiber = nullptr;
+#endif
+#if defined(WEFT_VALGRIND)
+    if (m_valgrindStack != 0) VALGRIND_STACK_DEREGISTER(m_valgrindStack);
+    m_valgrindStack = 0;
+#endif
+    m_handle = nullptr;
+}
+
+// Not inlined: what the compiler knows of the thread (addresses of thread_locals, errno) must not live across the jump.
+WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept {
+    FiberContext::Landing landing{&from, &to};
+    if (from.m_threadExceptions != nullptr) {
+        from.m_exceptions = *from.m_threadExceptions;
+        *from.m_threadExceptions = to.m_exceptions;
+        to.m_threadExceptions = from.m_threadExceptions;
+    }
+#if defined(WEFT_ASAN)
+    __sanitizer_start_switch_fiber(from.m_ending ? nullptr : &from.m_asanFakeStack, to.m_stackBottom, to.m_stackBytes);
+#endif
+#if defined(WEFT_TSAN)
+    __tsan_switch_to_fiber(to.m_tsanFiber, 0);
+#endif
+    void *const target = std::exchange(to.m_handle, nullptr);  // null while it runs
+#if defined(WEFT_DEBUG) || defined(WEFT_SIMULATOR)
+    if (target == nullptr) env::Panic("a fiber is visible to others only after its context is saved");
+#endif
+    FiberContext::Landing::Land(fcontext::jump_fcontext(target, &landing));
+}
+
+}  // namespace weft::internal

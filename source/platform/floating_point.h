@@ -1,0 +1,35 @@
+// The floating-point control words: rounding, flush-to-zero, exception masks.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <xmmintrin.h>
+#endif
+
+namespace weft::internal {
+
+/// The calling thread's, without the sticky status flags; 0 where this is not known.
+inline uint64_t FloatingPointControl() noexcept {
+#if defined(__x86_64__) || defined(_M_X64)
+    return _mm_getcsr() & ~0x3fu;
+#elif defined(__aarch64__)
+    uint64_t control;
+    __asm__ __volatile__("mrs %0, fpcr" : "=r"(control));
+    return control;
+#else
+    return 0;
+#endif
+}
+
+inline void SetFloatingPointControl(uint64_t control) noexcept {
+#if defined(__x86_64__) || defined(_M_X64)
+    _mm_setcsr(static_cast<unsigned>(control));
+#elif defined(__aarch64__)
+    __asm__ __volatile__("msr fpcr, %0" : : "r"(control));
+#else
+    (void)control;
+#endif
+}
+
+}  // namespace weft::internal

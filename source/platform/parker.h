@@ -1,0 +1,21 @@
+// Puts one OS thread to sleep until it is told to go on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::env {
+
+/// One sleeper, any number of wakers. Unpark before Park is kept; several Unparks count as one.
+class Parker {
+public:
+    /// Returns after an Unpark that has not been used up yet. Only the owner calls it.
+    void Park() noexcept;
+    /// Any thread. What was written before it is visible after the Park that it ends.
+    void Unpark() noexcept;
+
+private:
+    std::atomic<uint32_t> m_state{0};
+};
+
+}  // namespace weft::env

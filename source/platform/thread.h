@@ -1,0 +1,28 @@
+// Worker threads, and how many CPUs this process may use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::env {
+
+/// An OS thread with a stack size of its own. Start may fail; Join must follow a Start that succeeded.
+class Thread {
+public:
+    bool Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept;
+    void Join() noexcept;
+
+private:
+    uintptr_t m_handle = 0;
+    void (*m_entry)(void *) = nullptr;
+    void *m_arg = nullptr;
+    static void *Main(void *self) noexcept;
+};
+
+/// CPUs in this process's affinity mask, at least 1.
+uint32_t UsableCpus() noexcept;
+
+/// Gives the rest of this thread's time slice away.
+void YieldThread() noexcept;
+
+}  // namespace weft::env

@@ -1,0 +1,219 @@
+#include "scheduler/claim.h"
+
+#include "platform/compiler.h"
+#include "platform/floating_point.h"
+#include "scheduler/ready.h"
+#include "scheduler/reporting.h"
+#include "scheduler/scheduler.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+// How many of `count` tasks of the batch may be claimed at once.
+uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept {
+    if (worker.taskTime.batch != batch) return 1;
+    const uint64_t budget = worker.scheduler->times.claimBudget;
+    const uint64_t expected = std::max<uint64_t>(worker.taskTime.ticksPerTask, 1);
+    return static_cast<uint32_t>(std::clamp<uint64_t>(budget / expected, 1, count));
+}
+
+void PushBack(Worker *worker, WorkStealingDeque<TaskEntry> &deque, const TaskEntry &entry) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if (!deque.Reserve(1)) {
+        ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
+                    "a worker's deque could not grow");
+    }
+    deque.Stage(0, entry);
+    deque.Publish(1);
+}
+
+// The tasks of a slice that were started have been read: their places in the slab are free.
+void GiveBackStarted(Worker *worker) noexcept {
+    Claim &claim = worker->claim;
+    if (claim.started != 0) worker->slab.GiveBack(claim.next - claim.started, claim.started);
+    claim.started = 0;
+}
+
+// What is left of the claim, as an entry.
+TaskEntry TakeRest(Worker *worker) noexcept {
+    Claim &claim = worker->claim;
+    const TaskEntry rest =
+        claim.batch != 0 ? TaskEntry::Slice(claim.next, claim.left, claim.batch, claim.counter, claim.name, claim.stack)
+                         : TaskEntry::Single(claim.single, claim.counter, claim.name, claim.stack);
+    claim.left = 0;
+    return rest;
+}
+
+// Times the tasks of one claim.
+class Stopwatch {
+public:
+    explicit Stopwatch(Worker *worker) noexcept
+        : m_worker(worker), m_batch(worker->claim.batch), m_running(m_batch != 0 || worker->claim.stolen) {
+        if (m_running) m_begin = env::Ticks();
+    }
+
+    /// After each task. True when it is time to leave the rest to others.
+    bool Spent(uint32_t tasks) noexcept {
+        if (!m_running || tasks != m_nextLook) return false;
+        m_nextLook *= 4;
+        return Look(tasks) >= m_worker->scheduler->times.claimBudget;
+    }
+
+    /// After the last task, unless the fiber was somewhere else in between: then the time says nothing.
+    uint64_t Look(uint32_t tasks) noexcept {
+        const uint64_t elapsed = env::Ticks() - m_begin;
+        if (m_batch != 0) m_worker->taskTime = {m_batch, elapsed / tasks};
+        m_lookedAfter = tasks;
+        return elapsed;
+    }
+
+    void Stop(uint32_t tasks, bool stolen) noexcept {
+        if (!m_running) return;
+        const uint64_t elapsed = m_lookedAfter == tasks && !stolen ? 0 : Look(tasks);
+        if (stolen) NoteProfit(elapsed);
+    }
+
+private:
+    // A steal that brought little work cost the victim more than it was worth: keep away for twice as long as before.
+    void NoteProfit(uint64_t elapsed) noexcept {
+        const Times &times = m_worker->scheduler->times;
+        if (elapsed >= times.profitableSteal) {
+            m_worker->stealPenalty = 0;
+        } else {
+            m_worker->stealPenalty = std::clamp(m_worker->stealPenalty * 2, times.firstPenalty, times.maxStealPenalty);
+        }
+        m_worker->stealAgainAt = m_begin + elapsed + m_worker->stealPenalty;
+    }
+
+    Worker *m_worker;
+    uint64_t m_batch;
+    uint64_t m_begin = 0;
+    uint32_t m_nextLook = 1;
+    uint32_t m_lookedAfter = 0;
+    bool m_running;
+};
+
+}  // namespace
+
+void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stolen) noexcept {
+    Claim &claim = worker->claim;
+    claim.counter = entry.TheCounter();
+    claim.name = entry.Name();
+    claim.stack = entry.Stack();
+    claim.lane = lane;
+    claim.stolen = stolen;
+    claim.started = 0;
+    if (!entry.IsSlice()) {
+        claim.single = entry.TheTask();
+        claim.next = &claim.single;
+        claim.left = 1;
+        claim.batch = 0;
+        return;
+    }
+    claim.next = entry.First();
+    claim.batch = entry.Batch();
+    claim.left = Allowed(*worker, claim.batch, entry.Count());
+    const uint32_t rest = entry.Count() - claim.left;
+    if (rest != 0) {
+        PushBack(worker, worker->lanes[lane],
+                 TaskEntry::Slice(claim.next + claim.left, rest, claim.batch, claim.counter, claim.name, claim.stack));
+        WakeForTasks(*worker->scheduler, worker, 1);  // a worker that looked between our pop and our push may sleep now
+    }
+}
+
+void UnclaimRest(Worker *worker) noexcept {
+    GiveBackStarted(worker);
+    if (worker->claim.left == 0) return;
+    const uint32_t lane = worker->claim.lane;
+    PushBack(worker, worker->lanes[lane], TakeRest(worker));
+    WakeForTasks(*worker->scheduler, worker, 1);
+}
+
+void MoveClaimToBacklog(Worker *worker) noexcept {
+    PushBack(worker, worker->largeBacklog, TakeRest(worker));
+    worker->scheduler->largeBacklog.fetch_add(1, kSeqCst);  // before the caller looks for a free Large fiber again
+}
+
+void RunClaim(Fiber *self) noexcept {
+    Worker *worker = self->worker;
+    Counter *const counter = worker->claim.counter;
+    const char *const name = worker->claim.name;
+    const bool stolen = worker->claim.stolen;
+    const bool slice = worker->claim.batch != 0;
+    if (worker->pending.counter != counter) FlushPending(worker);
+    Stopwatch stopwatch(worker);
+    for (uint32_t tasks = 1;; ++tasks) {
+        const Task task = *worker->claim.next++;
+        --worker->claim.left;
+        if (slice) ++worker->claim.started;
+        CallTask(self, task, name);
+        if (self->worker != worker || (slice && worker->claim.started != tasks)) {
+            // The task waited, and the rest of the claim went back to the deque then.
+            NoteFinished(self->worker, counter, 1);
+            break;
+        }
+        NoteFinished(worker, counter, 1);
+        if (worker->claim.left == 0) {
+            stopwatch.Stop(tasks, stolen);
+            GiveBackStarted(worker);
+            break;
+        }
+        if (stopwatch.Spent(tasks)) {
+            UnclaimRest(worker);
+            break;
+        }
+    }
+    worker = self->worker;
+    worker->looksNext = true;
+    FlushPending(worker);
+    worker->looksNext = false;
+}
+
+void CallTask(Fiber *self, const Task &task, const char *name) noexcept {
+    TaskScheduler *const facade = self->worker->scheduler->facade;
+    const char *const outer = self->taskName.load(kRelaxed);  // of the task that helps while it waits
+    self->taskName.store(name, kRelaxed);                     // for reports only
+#if defined(WEFT_DEBUG)
+    const uint64_t floatingPoint = FloatingPointControl();
+#endif
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+    try {
+        task.function(facade, task.arg);
+    } catch (...) {
+        ReportMistake(self->worker->scheduler->options, ReportCode::TaskThrew,
+                      "Catch inside the task; keep what was caught (std::current_exception) where the waiter finds it.",
+                      "an exception left the task; it counts as finished");
+    }
+#else
+    task.function(facade, task.arg);
+#endif
+#if defined(WEFT_DEBUG)
+    if (FloatingPointControl() != floatingPoint) {
+        SetFloatingPointControl(floatingPoint);
+        ReportMistake(self->worker->scheduler->options, ReportCode::FloatingPointState,
+                      "Restore rounding and flush-to-zero before the task returns; the next task runs on the same stack.",
+                      "the task returned with other floating-point control words");
+    }
+#endif
+    self->taskName.store(outer, kRelaxed);
+}
+
+void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept {
+    if (worker->pending.counter != counter) FlushPending(worker);
+    worker->pending.counter = counter;
+    worker->pending.count += count;
+}
+
+void FlushPending(Worker *worker) noexcept {
+    const PendingDecrement pending = worker->pending;
+    if (pending.count == 0) return;
+    worker->pending = {};
+    if (pending.counter != nullptr) LowerCounter(*worker->scheduler, worker, *pending.counter, pending.count);
+    // release: who sums up these counts and finds that all has finished sees what the tasks did and submitted.
+    worker->finished.store(worker->finished.load(kRelaxed) + pending.count, kRelease);
+}
+
+}  // namespace weft::internal

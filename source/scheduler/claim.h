@@ -1,0 +1,38 @@
+// From a deque's entry to running tasks: what a worker claims, and what it may hide from the others by claiming it.
+//
+// The rule (invariant 8): until the task time of a batch is known to a worker, it claims exactly one task and leaves the
+// rest of the slice stealable, before it runs the one. Once it is known, it claims what is expected to run for
+// Times::claimBudget (3 microseconds). While it runs them it looks at the clock after 1, 4, 16 and 64 tasks, and pushes
+// the remainder back as soon as the budget is spent.
+#pragma once
+
+#include "scheduler/worker.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+/// `entry` was taken from a deque of lane `lane`: claims what the rule allows and pushes the remainder to this worker's
+/// own deque.
+void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stolen) noexcept;
+
+/// Makes claimed tasks that have not started stealable again. Before the worker suspends its fiber, parks, or helps.
+void UnclaimRest(Worker *worker) noexcept;
+
+/// Puts the whole claim where Large tasks wait for a free Large fiber.
+void MoveClaimToBacklog(Worker *worker) noexcept;
+
+/// Runs the worker's claim on `self`, the calling fiber, and lowers its counter. The fiber may be on another worker when
+/// this returns.
+void RunClaim(Fiber *self) noexcept;
+
+/// Runs one task on the calling fiber: names it, catches what it throws.
+void CallTask(Fiber *self, const Task &task, const char *name) noexcept;
+
+/// Lowers the counter of tasks that finished here. Before anything that others could wait for.
+void FlushPending(Worker *worker) noexcept;
+
+/// `count` tasks of `counter` (or of none) finished on this worker.
+void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept;
+
+}  // namespace weft::internal

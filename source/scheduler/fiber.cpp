@@ -1,0 +1,43 @@
+#include "scheduler/fiber.h"
+
+#include "platform/compiler.h"
+
+#include <utility>
+
+namespace weft::internal {
+
+Fiber::Fiber(Fiber &&other) noexcept { *this = std::move(other); }
+
+Fiber &Fiber::operator=(Fiber &&other) noexcept {
+    index = std::exchange(other.index, kAnyWorker);
+    worker = std::exchange(other.worker, nullptr);
+    next = std::exchange(other.next, nullptr);
+    resumeOn = other.resumeOn;
+    waitTarget = other.waitTarget;
+    context = std::move(other.context);
+    // relaxed: nobody else knows either fiber while it is moved.
+    taskName.store(other.taskName.load(kRelaxed), kRelaxed);
+    waitsFor.store(other.waitsFor.load(kRelaxed), kRelaxed);
+    m_stackBottom = std::exchange(other.m_stackBottom, nullptr);
+    m_stackBytes = std::exchange(other.m_stackBytes, 0u);
+    return *this;
+}
+
+void Fiber::Reset(Start start, void *arg) noexcept {
+    // Tops at different distances from a page border, or all stacks would fight for the same few cache sets.
+    const size_t colour = index % 16 * 192;
+    context.Create(m_stackBottom, m_stackBytes - colour, start, arg);
+    worker = nullptr;
+}
+
+// Not inlined: it is this very frame whose address is asked for.
+WEFT_NOINLINE size_t Fiber::StackLeft() const noexcept {
+#if defined(_MSC_VER) && !defined(__clang__)
+    const void *frame = _AddressOfReturnAddress();
+#else
+    const void *frame = __builtin_frame_address(0);
+#endif
+    return static_cast<size_t>(static_cast<const char *>(frame) - m_stackBottom);
+}
+
+}  // namespace weft::internal

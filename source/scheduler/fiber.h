@@ -1,0 +1,53 @@
+// A stack with a place in the pool, or the stack that a worker thread came with.
+#pragma once
+
+#include "platform/env.h"
+#include "platform/fiber_context.h"
+#include "weft/counter.h"
+#include "weft/task.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::internal {
+
+struct Worker;
+
+/// Its own description lies here, outside its stack. Move-only.
+class Fiber {
+public:
+    using Start = FiberContext *(*)(void *arg);
+
+    Fiber() = default;
+    /// A fiber on [stackBottom, stackBottom + stackBytes), which stays the caller's.
+    Fiber(uint32_t fiberIndex, char *stackBottom, size_t stackBytes) noexcept
+        : index(fiberIndex), m_stackBottom(stackBottom), m_stackBytes(stackBytes) {}
+    Fiber(Fiber &&other) noexcept;
+    Fiber &operator=(Fiber &&other) noexcept;
+
+    /// Arms it, or arms it anew: the next switch to it calls start(arg) on the empty stack. Nobody may run on it.
+    void Reset(Start start, void *arg) noexcept;
+
+    bool IsThreadStack() const noexcept { return m_stackBottom == nullptr; }
+    /// Something has switched to it since it was armed.
+    bool HasRun() const noexcept { return worker != nullptr; }
+    /// Bytes below the calling frame. The caller runs on this fiber.
+    size_t StackLeft() const noexcept;
+
+    uint32_t index = kAnyWorker;
+    Worker *worker = nullptr;      // that runs it; set by whoever switches to it, re-read after every switch
+    Fiber *next = nullptr;         // in a list of ready fibers
+    uint32_t resumeOn = kAnyWorker;  // the worker that must continue it after this wait
+    uint32_t waitTarget = 0;
+    FiberContext context;
+
+    // What it does, for reports: read by others, so atomic, and relaxed because nothing depends on it.
+    env::Atomic<const char *> taskName{nullptr};
+    env::Atomic<Counter *> waitsFor{nullptr};
+
+private:
+    char *m_stackBottom = nullptr;
+    size_t m_stackBytes = 0;
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,73 @@
+#include "scheduler/fiber_switch.h"
+
+#include "platform/compiler.h"
+#include "scheduler/ready.h"
+#include "scheduler/reporting.h"
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+namespace {
+
+void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    Counter *counter = fiber->waitsFor.load(kRelaxed);  // written by the fiber that we left, on this thread
+    switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index, fiber->waitTarget)) {
+        case CounterWaiting::Registration::Waiting:
+            break;  // it may be running already: neither it nor the counter may be touched
+        case CounterWaiting::Registration::Satisfied:
+            worker->looksNext = true;  // only a loop arrives with somebody to register
+            MakeReady(scheduler, worker, fiber);
+            worker->looksNext = false;
+            break;
+        case CounterWaiting::Registration::OtherScheduler:
+            ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
+                          "WaitForCounter: counter %p is in use with another scheduler", static_cast<void *>(counter));
+            MakeReady(scheduler, worker, fiber);
+            break;
+    }
+}
+
+void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const StackClass stack = scheduler.pool.ClassOf(fiber->index);
+    scheduler.pool.ReleaseFiber(fiber->index, worker->index);
+    if (stack == StackClass::Small) {
+        WakeStarved(scheduler, worker);
+    } else if (scheduler.largeBacklog.load(kSeqCst) != 0) {  // after the release, see find_work.cpp: FetchBacklog
+        WakeForTasks(scheduler, worker, 1);
+    }
+}
+
+}  // namespace
+
+void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept {
+    Worker *worker = self->worker;
+    worker->handoff = {self, destination};
+    worker->current = next;
+    next->worker = worker;
+    SwitchContext(self->context, next->context);
+    Arrive(self);
+}
+
+void Arrive(Fiber *self) noexcept {
+    Worker *worker = self->worker;
+    const Handoff handoff = worker->handoff;
+    worker->handoff = {};
+    switch (handoff.destination) {
+        case Destination::None: break;
+        case Destination::ToPool: FreeFiber(worker, handoff.from); break;
+        case Destination::ToWaiting: RegisterWaiter(worker, handoff.from); break;
+        case Destination::ToReady: MakeReady(*worker->scheduler, worker, handoff.from); break;
+    }
+    // After that line handoff.from belongs to others.
+}
+
+void SuspendTo(Fiber *self, Destination destination) noexcept {
+    Worker *worker = self->worker;
+    Scheduler &scheduler = *worker->scheduler;
+    const uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+    SwitchTo(self, fiber == FiberPool::kNone ? &worker->threadFiber : &scheduler.fibers[fiber], destination);
+}
+
+}  // namespace weft::internal

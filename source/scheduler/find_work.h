@@ -1,0 +1,29 @@
+// What a worker does next: the whole policy of which work goes first.
+#pragma once
+
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+struct Found {
+    Fiber *fiber = nullptr;  ///< a ready fiber to switch to
+    bool claimed = false;    ///< or: the worker's claim is filled
+    explicit operator bool() const noexcept { return fiber != nullptr || claimed; }
+};
+
+/// Own work: pinned fibers, ready fibers, High, Normal, Low.
+Found FindOwn(Worker *worker, Ability ability) noexcept;
+
+/// Others' work, the most urgent first.
+Found FindElsewhere(Worker *worker, Ability ability) noexcept;
+
+/// Claims the newest entry of the worker's own deques if it belongs to `counter`. For a task that waits for it.
+bool FindOfCounter(Worker *worker, Counter *counter, StackClass stack) noexcept;
+
+/// Last look of a worker that has announced that it will sleep: everything that could hold work for it.
+bool AnyWork(const Worker *worker, Ability ability) noexcept;
+
+/// Any task in any deque. A hint, for reports.
+bool AnyTask(const Scheduler &scheduler) noexcept;
+
+}  // namespace weft::internal

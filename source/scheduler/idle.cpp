@@ -1,0 +1,149 @@
+#include "scheduler/idle.h"
+
+#include "scheduler/ready.h"
+#include "scheduler/reporting.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace weft::internal {
+
+namespace {
+
+// Finished first, then submitted. Let both sums be equal, and suppose a task were unfinished. It is not among the
+// finished; so, the sums being equal, its submission was not among the submitted that were read. Its submitter's end is
+// not among the finished either, or reading that (acquire) would have shown the submission. So the submitter is
+// unfinished too, and its submission was not read; and so on up to the main task, whose submission is always read.
+bool NothingPending(const Scheduler &scheduler) noexcept { return PendingTasks(scheduler) == 0; }
+
+// seq_cst: see the end of WaitForWork.
+bool RunIsOver(const Scheduler &scheduler) noexcept {
+    return scheduler.mainReturned.load(kSeqCst) && NothingPending(scheduler);
+}
+
+void Stop(Scheduler &scheduler) noexcept {
+    scheduler.stopping.store(true, kSeqCst);  // before anybody is woken
+    WakeAll(scheduler);
+}
+
+void ReportWaiters(Scheduler &scheduler) noexcept {
+    char names[384];
+    size_t used = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) {
+        const Fiber &fiber = scheduler.fibers[i];
+        Counter *counter = fiber.waitsFor.load(kRelaxed);
+        if (counter == nullptr) continue;
+        const char *name = fiber.taskName.load(kRelaxed);
+        if (count++ < 4) {
+            used += static_cast<size_t>(std::snprintf(names + used, sizeof names - used, "%s fiber %u '%.40s' for counter %p",
+                                                      used != 0 ? "," : "", i, name != nullptr ? name : "unnamed task",
+                                                      static_cast<void *>(counter)));
+        }
+    }
+    if (count == 0) return;
+    ReportOnce(scheduler, ReportCode::OnlyWaiters,
+               "Lower those counters (a thread of yours may still do it); otherwise they wait for each other.",
+               "all workers sleep and %u fibers wait:%s%s", count, names, count > 4 ? ", ..." : "");
+}
+
+// Fibers that were made ready and are not running yet, anywhere. A worker that announced may be about to take one.
+bool AnyReady(const Scheduler &scheduler) noexcept {
+    bool any = !scheduler.injector.IsEmpty();
+    for (uint32_t i = 0; i < scheduler.workerCount && !any; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        any = worker.ready.Size() != 0 || !worker.mailbox.IsEmpty();
+    }
+    return any;
+}
+
+// Everybody sleeps. That is how a scheduler idles while the main task waits for another thread of the process; but it
+// may also be for ever, and then it should not be in silence.
+void LookForTrouble(Scheduler &scheduler) noexcept {
+    if (AnyReady(scheduler) || !scheduler.idle.AllAsleep(scheduler.workerCount)) return;
+    if (scheduler.largeBacklog.load(kSeqCst) != 0 && !scheduler.pool.AnyFree(StackClass::Large)) {
+        ReportOnce(scheduler, ReportCode::LargePoolEmpty,
+                   "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
+                   "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
+    } else if (scheduler.pool.AnyStarved() && !scheduler.pool.AnyFree(StackClass::Small) && AnyTask(scheduler)) {
+        ReportOnce(scheduler, ReportCode::PoolEmpty,
+                   "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
+                   "tasks are pending, nothing is ready, and all %u small fibers wait", scheduler.options.smallFibers);
+    } else if (scheduler.mainReturned.load(kSeqCst) || !scheduler.foreignCalls.load(kRelaxed)) {
+        ReportWaiters(scheduler);
+    }
+}
+
+bool MaySteal(Worker *worker, uint64_t now) noexcept {
+    return static_cast<int64_t>(now - worker->stealAgainAt) >= 0;
+}
+
+void NoteEmptyHanded(Worker *worker, uint64_t now) noexcept {
+    const Times &times = worker->scheduler->times;
+    worker->emptyPenalty = std::clamp(worker->emptyPenalty * 2, times.firstPenalty, times.maxEmptyPenalty);
+    worker->stealAgainAt = now + std::max(worker->emptyPenalty, worker->stealPenalty);
+}
+
+// Until there is work, or it is time to sleep.
+Found Search(Worker *worker, Ability ability) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const IdlePolicy policy = scheduler.options.idle;
+    const uint64_t begin = env::Ticks();
+    for (uint64_t now = begin;; now = env::Ticks()) {
+        Found found = FindOwn(worker, ability);
+        if (!found && (MaySteal(worker, now) || policy == IdlePolicy::Quiet)) {
+            found = FindElsewhere(worker, ability);
+            if (!found) NoteEmptyHanded(worker, now);
+        }
+        if (found || scheduler.stopping.load(kRelaxed)) return found;
+        if (ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small)) return {};
+        if (policy == IdlePolicy::Quiet) return {};
+        if (policy == IdlePolicy::Balanced && now - begin > scheduler.times.idleSearch) return {};
+        if (policy == IdlePolicy::Eager && RunIsOver(scheduler)) {
+            Stop(scheduler);
+            return {};
+        }
+        env::Pause();
+    }
+}
+
+}  // namespace
+
+uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
+    uint64_t finished = 0;
+    uint64_t submitted = 0;
+    // acquire: pairs with FlushPending, so that what finished tasks submitted is counted below.
+    for (uint32_t i = 0; i < scheduler.workerCount; ++i) finished += scheduler.workers[i].finished.load(kAcquire);
+    for (uint32_t i = 0; i < scheduler.workerCount; ++i) submitted += scheduler.workers[i].submitted.load(kAcquire);
+    return submitted - finished;
+}
+
+Found WaitForWork(Worker *worker, Ability ability) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    scheduler.idle.StartSearching(ability);
+    for (;;) {
+        const Found found = Search(worker, ability);
+        const bool fiberIsFree = ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small);
+        if (found || fiberIsFree || scheduler.stopping.load(kRelaxed)) {
+            if (scheduler.idle.StopSearching(ability) && !scheduler.stopping.load(kRelaxed)) WakeForAny(scheduler, worker);
+            worker->emptyPenalty = 0;
+            return found;
+        }
+        const bool allAsleep = scheduler.idle.Announce(worker->index, ability, scheduler.workerCount);
+        if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
+            worker->stealAgainAt = env::Ticks();  // there is something: no penalty now
+            if (!scheduler.idle.Cancel(worker->index, ability)) worker->parker.Park();
+            continue;
+        }
+        // Both who finished the last task and who ran the main task come by here, each after its own write, and each
+        // with the read-modify-write in Announce. The later of the two sees both writes.
+        if (RunIsOver(scheduler)) {
+            Stop(scheduler);
+        } else if (allAsleep) {
+            LookForTrouble(scheduler);
+        }
+        worker->parker.Park();
+    }
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,19 @@
+// From options to a running scheduler, and back.
+#pragma once
+
+#include "weft/options.h"
+#include "weft/task_scheduler.h"
+
+namespace weft::internal {
+
+/// What TaskScheduler::Run does once its arguments are checked.
+Status RunScheduler(TaskScheduler &facade, const SchedulerOptions &options, const Task &main,
+                    const TaskOptions &mainOptions) noexcept;
+
+/// The number of workers that the options ask for.
+uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept;
+
+/// Ok, or BadOption after a report that names the option.
+Status CheckOptions(const SchedulerOptions &options) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,85 @@
+#include "scheduler/ready.h"
+
+#include "platform/compiler.h"
+#include "scheduler/reporting.h"
+
+namespace weft::internal {
+
+namespace {
+
+uint32_t HomeOf(const Worker *worker) noexcept { return worker != nullptr ? worker->index + 1 : 0; }
+
+}  // namespace
+
+void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
+    const uint32_t pinnedTo = fiber->resumeOn;  // read before it is published
+    if (pinnedTo != kAnyWorker) {
+        Worker &target = scheduler.workers[pinnedTo];
+        target.mailbox.Push(fiber);
+        if (scheduler.idle.TakeSleeperAt(pinnedTo)) target.parker.Unpark();
+        return;
+    }
+    if (worker != nullptr && worker->ready.Reserve(1)) {
+        const bool handOver = worker->looksNext && !worker->owesWake && worker->ready.LooksEmpty();
+        worker->ready.Stage(0, fiber->index);
+        worker->ready.Publish(1);
+        if (handOver) {
+            worker->owesWake = true;  // FindWork pays unless it takes this very fiber
+            return;
+        }
+    } else {
+        scheduler.injector.Push(fiber);  // lock-free, and needs no memory
+    }
+    WakeForAny(scheduler, worker);
+}
+
+bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
+    uint32_t woken = 0;
+    switch (scheduler.counters.Decrement(CounterAccess::Word(counter), n, woken)) {
+        case CounterResult::Ok: break;
+        case CounterResult::OtherScheduler:
+            ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
+                          "a decrement of counter %p, which is in use with another scheduler",
+                          static_cast<void *>(&counter));
+            return false;
+        default:
+            ReportMistake(scheduler.options, ReportCode::CounterUnderflow,
+                          "Lower a counter only by what was added to it; tasks lower theirs by themselves.",
+                          "counter %p would fall below zero: it stands at %u and was to be lowered by %u",
+                          static_cast<void *>(&counter), counter.Value(), n);
+            return false;
+    }
+    while (woken != 0) MakeReady(scheduler, worker, &scheduler.fibers[scheduler.counters.NextOwner(woken)]);
+    return true;
+}
+
+void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
+    if (!scheduler.idle.Wanted()) return;
+    for (uint32_t i = 0; i < count && i < 2; ++i) {
+        const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
+        if (sleeper == IdleSet::kNone) return;
+        scheduler.workers[sleeper].parker.Unpark();
+    }
+}
+
+void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept {
+    if (!scheduler.idle.Wanted()) return;
+    uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
+    if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
+    if (sleeper != IdleSet::kNone) scheduler.workers[sleeper].parker.Unpark();
+}
+
+void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
+    if (!scheduler.pool.AnyStarved()) return;
+    const uint32_t sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
+    if (sleeper != IdleSet::kNone) scheduler.workers[sleeper].parker.Unpark();
+}
+
+void WakeAll(Scheduler &scheduler) noexcept {
+    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
+        scheduler.idle.TakeSleeperAt(i);
+        scheduler.workers[i].parker.Unpark();
+    }
+}
+
+}  // namespace weft::internal

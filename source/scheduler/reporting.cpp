@@ -1,0 +1,65 @@
+#include "scheduler/reporting.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace weft::internal {
+
+namespace {
+
+const char *CallingTask() noexcept {
+    Worker *worker = CurrentWorker();
+    if (worker == nullptr || worker->current == nullptr) return nullptr;
+    return worker->current->taskName.load(kRelaxed);  // our own
+}
+
+void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const char *cure, const char *format,
+             va_list arguments) noexcept {
+    char what[512];
+    std::vsnprintf(what, sizeof what, format, arguments);
+    const Report report{code, fatal, what, cure, CallingTask()};
+    if (options.onReport != nullptr) {
+        options.onReport(report, options.user);
+    } else {
+        const char *task = report.task != nullptr ? report.task : "";
+        std::fprintf(stderr, "weft: %s%s%s%s%s. %s\n", fatal ? "fatal: " : "", *task != 0 ? "in task '" : "", task,
+                     *task != 0 ? "': " : "", what, cure);
+    }
+    if (fatal) std::abort();
+}
+
+}  // namespace
+
+void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what, ...) noexcept {
+    va_list arguments;
+    va_start(arguments, what);
+    Deliver(options, code, false, cure, what, arguments);
+    va_end(arguments);
+}
+
+void ReportOnce(Scheduler &scheduler, ReportCode code, const char *cure, const char *what, ...) noexcept {
+    const uint32_t bit = 1u << static_cast<uint32_t>(code);
+    // relaxed: only who sets the bit reports; nothing else depends on it.
+    if ((scheduler.reported.fetch_or(bit, kRelaxed) & bit) != 0) return;
+    va_list arguments;
+    va_start(arguments, what);
+    Deliver(scheduler.options, code, false, cure, what, arguments);
+    va_end(arguments);
+}
+
+void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what, ...) noexcept {
+    va_list arguments;
+    va_start(arguments, what);
+    Deliver(options, code, true, cure, what, arguments);
+    va_end(arguments);
+    std::abort();
+}
+
+void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept {
+    ReportFatal(scheduler.options, ReportCode::BrokenInvariant,
+                "Memory of weft was overwritten, or weft is wrong: run under AddressSanitizer, then tell us.",
+                "broken invariant: %s", name);
+}
+
+}  // namespace weft::internal

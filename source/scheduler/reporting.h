@@ -1,0 +1,37 @@
+// How everything that is wrong reaches the user.
+#pragma once
+
+#include "platform/compiler.h"
+#include "scheduler/scheduler.h"
+#include "weft/report.h"
+
+namespace weft::internal {
+
+#if defined(__GNUC__)
+#define WEFT_PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#else
+#define WEFT_PRINTF_LIKE(text, first)
+#endif
+
+/// A user mistake: `what` is a printf format. Calls onReport, or writes one line to stderr. The call that is wrong then has
+/// no effect.
+void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what, ...) noexcept
+    WEFT_PRINTF_LIKE(4, 5);
+
+/// The same for trouble that comes once a run: nothing is reported if `code` was before.
+void ReportOnce(Scheduler &scheduler, ReportCode code, const char *cure, const char *what, ...) noexcept
+    WEFT_PRINTF_LIKE(4, 5);
+
+/// What cannot go on: reports, then aborts.
+[[noreturn]] void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what,
+                              ...) noexcept WEFT_PRINTF_LIKE(4, 5);
+
+/// Aborts with the name of an invariant of source/README.md that does not hold.
+[[noreturn]] void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept;
+
+}  // namespace weft::internal
+
+#define WEFT_INVARIANT(scheduler, condition, name)                    \
+    do {                                                              \
+        if (WEFT_UNLIKELY(!(condition))) BrokenInvariant(scheduler, name); \
+    } while (false)

@@ -1,0 +1,87 @@
+#include "scheduler/submit.h"
+
+#include "platform/compiler.h"
+#include "scheduler/claim.h"
+#include "scheduler/ready.h"
+#include "scheduler/reporting.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::internal {
+
+namespace {
+
+constexpr uint32_t kMaxSingles = 4;  // up to here one entry per task: no copy to the slab
+
+[[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept {
+    ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
+                "no memory to queue %u tasks", count);
+}
+
+// So small that every worker can get four, and no larger than the slab gives in one piece.
+uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
+    return std::clamp<uint32_t>(count / (4 * scheduler.workerCount), 1, TaskSlab::kMaxRun);
+}
+
+void StageSingles(WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks, Counter *counter,
+                  const TaskOptions &options) noexcept {
+    for (uint32_t i = 0; i < count; ++i) {
+        lane.Stage(i, TaskEntry::Single(tasks[i], counter, options.name, options.stack));
+    }
+}
+
+void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
+                 uint32_t sliceSize, Counter *counter, const TaskOptions &options) noexcept {
+    // Unique among all batches of the scheduler, and never 0.
+    const uint64_t batch =
+        (++worker->batches * worker->scheduler->workerCount + worker->index) & TaskEntry::kMaxBatch;
+    uint32_t entries = 0;
+    for (uint32_t begin = 0; begin < count; begin += sliceSize) {
+        const uint32_t size = std::min(sliceSize, count - begin);
+        Task *copy = worker->slab.Take(size);
+        if (WEFT_UNLIKELY(copy == nullptr)) OutOfMemory(*worker->scheduler, count);
+        std::memcpy(copy, tasks + begin, size * sizeof(Task));
+        lane.Stage(entries++, TaskEntry::Slice(copy, size, batch, counter, options.name, options.stack));
+    }
+}
+
+}  // namespace
+
+bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
+    switch (scheduler.counters.Add(CounterAccess::Word(counter), n)) {
+        case CounterResult::Ok: return true;
+        case CounterResult::OtherScheduler:
+            ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
+                          "counter %p is in use with another scheduler", static_cast<void *>(&counter));
+            return false;
+        default:
+            ReportMistake(scheduler.options, ReportCode::CounterOverflow, "Use several counters.",
+                          "counter %p would pass 2^32 - 1", static_cast<void *>(&counter));
+            return false;
+    }
+}
+
+bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    FlushPending(worker);
+    if (counter != nullptr && !RaiseCounter(scheduler, *counter, count)) return false;
+    // relaxed: published below, together with the tasks.
+    worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
+
+    WorkStealingDeque<TaskEntry> &lane = worker->lanes[static_cast<uint32_t>(options.priority)];
+    const uint32_t sliceSize = SliceSize(scheduler, count);
+    const bool singles = count <= kMaxSingles || sliceSize == 1;
+    const uint32_t entries = singles ? count : (count + sliceSize - 1) / sliceSize;
+    if (WEFT_UNLIKELY(!lane.Reserve(entries))) OutOfMemory(scheduler, count);
+    if (singles) {
+        StageSingles(lane, count, tasks, counter, options);
+    } else {
+        StageSlices(worker, lane, count, tasks, sliceSize, counter, options);
+    }
+    lane.Publish(entries);
+    WakeForTasks(scheduler, worker, entries);
+    return true;
+}
+
+}  // namespace weft::internal

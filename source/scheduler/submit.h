@@ -1,0 +1,15 @@
+// Submitting tasks.
+#pragma once
+
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+/// Raises `counter` by `count` and makes copies of the tasks visible with one publication, in the calling worker's lane.
+/// The arguments have been checked. False if the counter refused (reported): then nothing was submitted.
+bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
+
+/// Raises a counter; false if that was refused and reported.
+bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,58 @@
+// What lies in a worker's deques: one task, or a slice of a batch that was copied to a slab.
+#pragma once
+
+#include "weft/counter.h"
+#include "weft/task.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+class TaskEntry {
+public:
+    TaskEntry() = default;
+
+    static TaskEntry Single(const Task &task, Counter *counter, const char *name, StackClass stack) noexcept {
+        return TaskEntry(reinterpret_cast<uint64_t>(task.function), reinterpret_cast<uint64_t>(task.arg), counter, name,
+                         stack == StackClass::Large ? kLarge : 0);
+    }
+    /// `batch` names the batch: tasks of one batch are expected to take about the same time.
+    static TaskEntry Slice(const Task *first, uint32_t count, uint64_t batch, Counter *counter, const char *name,
+                           StackClass stack) noexcept {
+        return TaskEntry(reinterpret_cast<uint64_t>(first), batch << kCountBits | count, counter, name,
+                         kSlice | (stack == StackClass::Large ? kLarge : 0));
+    }
+
+    bool IsSlice() const noexcept { return (m_counter & kSlice) != 0; }
+    StackClass Stack() const noexcept { return (m_counter & kLarge) != 0 ? StackClass::Large : StackClass::Small; }
+    Counter *TheCounter() const noexcept { return reinterpret_cast<Counter *>(m_counter & ~(kSlice | kLarge)); }
+    const char *Name() const noexcept { return reinterpret_cast<const char *>(m_name); }
+
+    Task TheTask() const noexcept {
+        return {reinterpret_cast<TaskFunction>(m_first), reinterpret_cast<void *>(m_second)};
+    }
+    const Task *First() const noexcept { return reinterpret_cast<const Task *>(m_first); }
+    uint32_t Count() const noexcept { return IsSlice() ? static_cast<uint32_t>(m_second) & ((1u << kCountBits) - 1) : 1; }
+    uint64_t Batch() const noexcept { return m_second >> kCountBits; }
+
+    static constexpr uint32_t kCountBits = 8;
+    static constexpr uint64_t kMaxBatch = (uint64_t{1} << (64 - kCountBits)) - 1;
+
+private:
+    TaskEntry(uint64_t first, uint64_t second, Counter *counter, const char *name, uint64_t flags) noexcept
+        : m_first(first),
+          m_second(second),
+          m_counter(reinterpret_cast<uint64_t>(counter) | flags),
+          m_name(reinterpret_cast<uint64_t>(name)) {}
+
+    static_assert(alignof(Counter) >= 4, "two flags lie in a counter's address");
+    static constexpr uint64_t kSlice = 1;
+    static constexpr uint64_t kLarge = 2;
+
+    uint64_t m_first = 0;
+    uint64_t m_second = 0;
+    uint64_t m_counter = 0;
+    uint64_t m_name = 0;
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,80 @@
+#include "scheduler/wait.h"
+
+#include "platform/compiler.h"
+#include "scheduler/claim.h"
+#include "scheduler/fiber_switch.h"
+#include "scheduler/find_work.h"
+#include "scheduler/submit.h"
+
+namespace weft::internal {
+
+namespace {
+
+// A task that is helped along needs room above the frames of the one that waits.
+bool MayHelp(const Fiber *self, const Scheduler &scheduler) noexcept {
+    const bool large = scheduler.pool.ClassOf(self->index) == StackClass::Large;
+    const size_t stackBytes = large ? scheduler.options.largeStackBytes : scheduler.options.smallStackBytes;
+    return self->StackLeft() > stackBytes / 2;
+}
+
+bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
+    // acquire: who goes on sees all that the counted tasks wrote, on this fast path too.
+    return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
+}
+
+// While a task waits for zero it may run tasks of that very counter on its own stack: it depends on all of them already,
+// so this adds no dependency and no deadlock. Anything else might be what holds a lock that the waiter needs. Tasks of
+// the other stack class are left alone.
+void Help(Fiber *self, Counter &counter) noexcept {
+    Scheduler &scheduler = *self->worker->scheduler;
+    const StackClass stack = scheduler.pool.ClassOf(self->index);
+    while (MayHelp(self, scheduler) && FindOfCounter(self->worker, &counter, stack)) {
+        RunClaim(self);
+        if (IsSatisfied(counter, 0)) return;
+    }
+}
+
+}  // namespace
+
+void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
+    FlushPending(worker);
+    if (IsSatisfied(counter, value)) return;
+    Fiber *self = worker->current;
+    UnclaimRest(worker);
+    if (value == 0) {
+        Help(self, counter);
+        if (IsSatisfied(counter, 0)) return;
+        worker = self->worker;
+    }
+    self->resumeOn = resume == Resume::SameWorker ? worker->index : kAnyWorker;
+    self->waitTarget = value;
+    self->waitsFor.store(&counter, kRelaxed);  // read on this thread by the context that we leave for
+    SuspendTo(self, Destination::ToWaiting);
+    self->waitsFor.store(nullptr, kRelaxed);  // for reports
+    self->resumeOn = kAnyWorker;
+}
+
+void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
+    Fiber *self = worker->current;
+    Scheduler &scheduler = *worker->scheduler;
+    Counter counter;
+    const bool runFirst = options.stack == scheduler.pool.ClassOf(self->index) && MayHelp(self, scheduler);
+    const uint32_t published = runFirst ? count - 1 : count;
+    if (published != 0 && !Submit(worker, published, tasks + (count - published), &counter, options)) return;
+    if (runFirst) {
+        UnclaimRest(worker);
+        FlushPending(worker);
+        CallTask(self, tasks[0], options.name);
+    }
+    if (published != 0) Wait(self->worker, counter, 0, Resume::AnyWorker);
+}
+
+void YieldFiber(Worker *worker) noexcept {
+    Fiber *self = worker->current;
+    FlushPending(worker);
+    UnclaimRest(worker);
+    worker->taskBeforeReady = true;
+    SuspendTo(self, Destination::ToReady);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,17 @@
+// Waiting, from the task's side.
+#pragma once
+
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+/// Returns once the counter was at or below `value`. The caller is a task on `worker`.
+void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept;
+
+/// Runs the first task on the caller's stack and publishes the others; then waits for them.
+void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &options) noexcept;
+
+/// To the back of the ready lane.
+void YieldFiber(Worker *worker) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,97 @@
+// A worker: all that one thread of the scheduler owns. Data only; the verbs are in the other files of this folder.
+#pragma once
+
+#include "containers/push_list.h"
+#include "containers/task_slab.h"
+#include "containers/work_stealing_deque.h"
+#include "platform/env.h"
+#include "scheduler/fiber.h"
+#include "scheduler/task_entry.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+struct Scheduler;
+
+/// What becomes of the fiber that was left; carried out by the next context on the same thread.
+enum class Destination : uint8_t {
+    None,       ///< it stays this worker's own (a thread stack)
+    ToPool,     ///< free it
+    ToWaiting,  ///< register it on the counter that it waits for
+    ToReady     ///< it only yielded: to the back of the ready lane
+};
+
+struct Handoff {
+    Fiber *from = nullptr;
+    Destination destination = Destination::None;
+};
+
+/// Tasks that a worker has claimed and not started yet: a part of a slice, or one task.
+struct Claim {
+    Task single{nullptr, nullptr};
+    const Task *next = nullptr;
+    uint32_t left = 0;
+    uint32_t started = 0;  // of a slice, not given back to its slab yet
+    Counter *counter = nullptr;
+    const char *name = nullptr;
+    uint64_t batch = 0;  // 0: not a slice
+    uint32_t lane = 0;
+    StackClass stack = StackClass::Small;
+    bool stolen = false;
+};
+
+/// Finished tasks whose counter has not been lowered yet.
+struct PendingDecrement {
+    Counter *counter = nullptr;
+    uint32_t count = 0;
+};
+
+/// What a task of the latest slice took. An estimate of another batch says nothing.
+struct TaskTime {
+    uint64_t batch = 0;
+    uint64_t ticksPerTask = 0;
+};
+
+inline constexpr uint32_t kLanes = 3;  // one per Priority
+
+struct alignas(kLineBytes) Worker {
+    // Owner only.
+    Scheduler *scheduler = nullptr;
+    uint32_t index = 0;
+    Fiber *current = nullptr;
+    Handoff handoff;
+    Claim claim;
+    PendingDecrement pending;
+    TaskTime taskTime;
+    uint64_t batches = 0;            // that this worker has submitted
+    uint32_t urgentStreak = 0;       // consecutive picks of ready fibers and High tasks
+    uint32_t picks = 0;
+    bool taskBeforeReady = false;    // somebody yielded: one new task first
+    bool looksNext = false;          // the caller looks for work right away: one ready fiber wakes nobody
+    bool owesWake = false;           // so it was; a wake is owed if something else is picked
+    uint32_t victim = 0;             // the last one that was robbed with success
+    uint64_t stealAgainAt = 0;       // ticks: no steal before
+    uint64_t stealPenalty = 0;       // ticks
+    uint64_t emptyPenalty = 0;       // ticks
+    Fiber *pinnedReady = nullptr;    // taken from the mailbox, oldest first
+    TaskSlab slab;
+    Fiber threadFiber;               // the stack that the thread came with
+    env::Thread thread;
+
+    // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether anything is pending.
+    alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
+    env::Atomic<uint64_t> finished{0};
+
+    // Shared.
+    WorkStealingDeque<TaskEntry> lanes[kLanes];
+    WorkStealingDeque<TaskEntry> largeBacklog;  // claimed Large tasks for which no fiber was free
+    WorkStealingDeque<uint64_t> ready;          // indices of ready fibers
+    alignas(kLineBytes) PushList<Fiber> mailbox;  // ready fibers that only this worker may continue
+    env::Parker parker;
+};
+
+/// The calling thread's worker, or null. Stale after anything that may switch: use fiber->worker then.
+inline Worker *CurrentWorker() noexcept { return static_cast<Worker *>(env::ThreadSlot()); }
+
+}  // namespace weft::internal

@@ -1,0 +1,102 @@
+#include "scheduler/worker_loop.h"
+
+#include "scheduler/claim.h"
+#include "scheduler/fiber_switch.h"
+#include "scheduler/idle.h"
+#include "scheduler/ready.h"
+
+namespace weft::internal {
+
+namespace {
+
+// Goes on as the loop on a fiber of the other class. False if none is free.
+bool ContinueOn(Fiber *self, StackClass stack) noexcept {
+    Worker *worker = self->worker;
+    Scheduler &scheduler = *worker->scheduler;
+    const uint32_t fiber = scheduler.pool.AcquireFiber(stack, worker->index);
+    if (fiber == FiberPool::kNone) return false;
+    SwitchTo(self, &scheduler.fibers[fiber], Destination::ToPool);
+    return true;
+}
+
+// The claim is Large and this stack is small: a Large fiber takes over, with the claim. Without one the claim waits where
+// whoever frees a Large fiber looks for it; then look again, because one may have been freed just before.
+void ContinueOnLarge(Fiber *self) noexcept {
+    if (ContinueOn(self, StackClass::Large)) return;
+    Worker *worker = self->worker;
+    MoveClaimToBacklog(worker);
+    if (worker->scheduler->pool.AnyFree(StackClass::Large)) WakeForTasks(*worker->scheduler, worker, 1);
+}
+
+void RunLoop(Fiber *self, StackClass stack) noexcept {
+    for (;;) {
+        Worker *worker = self->worker;
+        Scheduler &scheduler = *worker->scheduler;
+        if (worker->claim.left == 0) {
+            if (scheduler.stopping.load(kRelaxed)) {  // told by WakeAll, or by our own Stop
+                if (scheduler.ending) return;
+                SwitchTo(self, &worker->threadFiber, Destination::ToPool);
+                continue;
+            }
+            Found found = FindOwn(worker, Ability::Tasks);
+            if (!found && stack == StackClass::Large) {
+                // Nobody searches or sleeps on a stack that others may be waiting for.
+                if (!ContinueOn(self, StackClass::Small)) SwitchTo(self, &worker->threadFiber, Destination::ToPool);
+                continue;
+            }
+            if (!found) found = WaitForWork(worker, Ability::Tasks);
+            if (found.fiber != nullptr) {
+                SwitchTo(self, found.fiber, Destination::ToPool);
+                continue;
+            }
+            if (!found.claimed) continue;
+        }
+        if (worker->claim.stack == stack) {
+            RunClaim(self);
+        } else if (stack == StackClass::Small) {
+            ContinueOnLarge(self);
+        } else if (!ContinueOn(self, StackClass::Small)) {
+            RunClaim(self);  // small work fits a large stack
+        }
+    }
+}
+
+}  // namespace
+
+FiberContext *FiberMain(void *arg) noexcept {
+    Fiber *self = static_cast<Fiber *>(arg);
+    Arrive(self);
+    RunLoop(self, self->worker->scheduler->pool.ClassOf(self->index));
+    return &self->worker->threadFiber.context;
+}
+
+void ThreadMain(Worker *worker, Fiber *first) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    Fiber *self = &worker->threadFiber;
+    self->worker = worker;
+    self->context.Adopt();
+    worker->current = self;
+    env::SetThreadSlot(worker);
+    if (first != nullptr) SwitchTo(self, first, Destination::None);
+    while (!scheduler.stopping.load(kRelaxed)) {
+        uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+        if (fiber == FiberPool::kNone) {
+            scheduler.pool.SetStarved(worker->index, true);  // from now on releases look for us; look once more
+            fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+        }
+        if (fiber != FiberPool::kNone) {
+            scheduler.pool.SetStarved(worker->index, false);
+            SwitchTo(self, &scheduler.fibers[fiber], Destination::None);
+            continue;
+        }
+        Found found = FindOwn(worker, Ability::ReadyFibersOnly);
+        if (!found) found = WaitForWork(worker, Ability::ReadyFibersOnly);
+        if (found.fiber != nullptr) {
+            scheduler.pool.SetStarved(worker->index, false);
+            SwitchTo(self, found.fiber, Destination::None);
+        }
+    }
+    env::SetThreadSlot(nullptr);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,59 @@
+-- The library's project. A user's own Premake script needs nothing else:
+--
+--     workspace "game" ...
+--     include "third_party/weft/source/weft.lua"
+--     project "game" ...
+--         weft.use()
+--
+-- Written for Premake 5.0.0-alpha15, and with newer ones in mind, but those are untested.
+
+newoption { trigger = "shared", description = "Build weft as a shared library" }
+newoption { trigger = "no-exceptions", description = "Build weft without C++ exceptions and RTTI" }
+newoption { trigger = "boost", value = "DIR", description = "Boost's install prefix, if not the system's" }
+
+weft = { source = os.getcwd() }
+weft.root = path.getdirectory(weft.source)
+
+-- Each of these files belongs to some operating systems only; takes them out of the current project for the others.
+function weft.removeOtherPlatforms()
+    filter "system:linux"
+        removefiles { weft.root .. "/**_windows.cpp", weft.root .. "/**_pthread.cpp" }
+    filter "system:windows"
+        removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_posix.cpp", weft.root .. "/**_pthread.cpp" }
+    filter { "system:not linux", "system:not windows" }
+        removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_windows.cpp" }
+    filter {}
+end
+
+-- What weft itself is linked with.
+function weft.useLibraries()
+    if _OPTIONS.boost then
+        local boost = path.getabsolute(_OPTIONS.boost, _WORKING_DIR)
+        if boost ~= "/usr" then sysincludedirs { boost .. "/include" } end -- twice in the search path breaks <cstdlib>
+        libdirs { boost .. "/lib" }
+    end
+    filter "system:not windows"
+        links { "boost_context", "pthread" }
+    filter "system:windows"
+        links { "libboost_context" }
+    filter {}
+end
+
+-- Makes the current project a user of weft.
+function weft.use()
+    includedirs { weft.root .. "/include" }
+    links { "weft" }
+    weft.useLibraries()
+end
+
+project "weft"
+    kind(_OPTIONS.shared and "SharedLib" or "StaticLib")
+    pic "On"
+    language "C++"
+    cppdialect "C++17"
+    exceptionhandling(_OPTIONS["no-exceptions"] and "Off" or "On")
+    rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
+    includedirs { weft.root .. "/include", weft.source }
+    files { weft.root .. "/include/**.h", "**.h", "**.cpp" }
+    weft.removeOtherPlatforms()
+    weft.useLibraries()

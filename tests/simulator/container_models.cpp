@@ -1,0 +1,232 @@
+// Single mechanisms, driven directly by virtual threads.
+#include "containers/atomic_bit_set.h"
+#include "containers/push_list.h"
+#include "containers/work_stealing_deque.h"
+#include "mechanisms/counter_waiting.h"
+#include "platform/env.h"
+#include "simulator/models.h"
+#include "simulator/virtual_threads.h"
+
+#include <vector>
+
+namespace simulator {
+
+namespace {
+
+using namespace weft::internal;
+
+// Starts callables as virtual threads and joins them.
+class Crew {
+public:
+    void Start(std::function<void()> work) {
+        m_members.push_back({std::move(work), {}});
+    }
+    void RunAll() {
+        for (Member &member : m_members) member.thread.Start(Entry, &member.work, 0);
+        for (Member &member : m_members) member.thread.Join();
+    }
+
+private:
+    struct Member {
+        std::function<void()> work;
+        weft::env::Thread thread;
+    };
+    static void Entry(void *work) { (*static_cast<std::function<void()> *>(work))(); }
+    std::vector<Member> m_members;
+};
+
+// One owner pushes and pops, thieves steal, the ring grows: every item comes out exactly once.
+void Deque(uint64_t firstIndex) {
+    WorkStealingDeque<uint64_t> deque;
+    Check(deque.Acquire(2, firstIndex), "no memory");
+    constexpr uint64_t kItems = 7;
+    uint32_t taken[kItems] = {};
+    Crew crew;
+    crew.Start([&] {
+        uint64_t next = 0;
+        uint64_t item;
+        while (next < kItems) {
+            const uint64_t burst = std::min<uint64_t>(1 + Random(3), kItems - next);
+            Check(deque.Reserve(burst), "no memory");
+            for (uint64_t i = 0; i < burst; ++i) deque.Stage(i, next + i);
+            deque.Publish(burst);
+            next += burst;
+            for (uint32_t pops = Random(3); pops > 0; --pops) {
+                if (deque.Pop(item)) ++taken[item];
+            }
+        }
+        while (deque.Pop(item)) ++taken[item];
+    });
+    for (int thief = 0; thief < 2; ++thief) {
+        crew.Start([&] {
+            uint64_t item;
+            for (int attempt = 0; attempt < 5; ++attempt) {
+                if (deque.Steal(item) == StealResult::Taken) ++taken[item];
+            }
+        });
+    }
+    crew.RunAll();
+    for (uint32_t count : taken) Check(count == 1, "a task was lost or run twice in the deque");
+}
+
+void BitSet() {
+    AtomicBitSet bits;
+    Check(bits.Acquire(70), "no memory");
+    constexpr uint32_t kBits = 3;
+    const uint32_t places[kBits] = {1, 2, 68};
+    for (uint32_t place : places) bits.Set(place);
+    uint32_t holders[70] = {};
+    Crew crew;
+    for (uint32_t thread = 0; thread < 3; ++thread) {
+        crew.Start([&, thread] {
+            for (int round = 0; round < 2; ++round) {
+                const uint32_t bit = bits.ClearAny(thread * 64);
+                if (bit == AtomicBitSet::kNone) continue;
+                Check(++holders[bit] == 1, "a bit was claimed twice");
+                weft::env::Pause();
+                --holders[bit];
+                bits.Set(bit);
+            }
+        });
+    }
+    crew.RunAll();
+    for (uint32_t place : places) Check(bits.Test(place), "a bit was lost");
+}
+
+struct Node {
+    Node *next = nullptr;
+    uint32_t producer = 0;
+    uint32_t order = 0;
+};
+
+void List() {
+    PushList<Node> list;
+    Node nodes[2][3];
+    uint32_t seen[2] = {};
+    const auto consume = [&] {
+        for (Node *node = list.TakeAll(); node != nullptr; node = node->next) {
+            Check(node->order == seen[node->producer], "a push was lost or overtaken");
+            ++seen[node->producer];
+        }
+    };
+    Crew crew;
+    for (uint32_t producer = 0; producer < 2; ++producer) {
+        crew.Start([&, producer] {
+            for (uint32_t i = 0; i < 3; ++i) {
+                nodes[producer][i].producer = producer;
+                nodes[producer][i].order = i;
+                list.Push(&nodes[producer][i]);
+            }
+        });
+    }
+    crew.Start([&] {
+        for (int i = 0; i < 4; ++i) consume();
+    });
+    crew.RunAll();
+    consume();
+    Check(seen[0] == 3 && seen[1] == 3, "a node was lost");
+}
+
+// Waiters with random targets, decrements and additions at random: an observer sees every count there ever is. A waiter
+// is woken exactly if its target was reached while it was registered.
+void Counters() {
+    constexpr uint32_t kWaiters = 4;
+    CounterWaiting waiting;
+    Check(waiting.Acquire(kWaiters, 1), "no memory");
+    CounterStorage word(uint64_t{5} << 32);
+    uint32_t target[kWaiters], lowest[kWaiters], woken[kWaiters] = {};
+    bool registered[kWaiters] = {};
+
+    Observe([&] {
+        const uint32_t count = CounterWord{word.Peek()}.Count();
+        for (uint32_t i = 0; i < kWaiters; ++i) {
+            if (registered[i]) lowest[i] = std::min(lowest[i], count);
+        }
+    });
+    const auto wait = [&](uint32_t waiter) {
+        target[waiter] = Random(4);
+        // Counts from before the registration are none of its business; Register itself looks at the count of its CAS.
+        lowest[waiter] = ~0u;
+        registered[waiter] = true;
+        if (waiting.Register(word, waiter, target[waiter]) == CounterWaiting::Registration::Satisfied) {
+            registered[waiter] = false;
+            ++woken[waiter];
+        }
+    };
+    const auto lower = [&](uint32_t n) {
+        uint32_t list = 0;
+        Check(waiting.Decrement(word, n, list) == CounterResult::Ok, "a decrement was refused");
+        while (list != 0) {
+            const uint32_t waiter = waiting.NextOwner(list);
+            Check(++woken[waiter] == 1, "a waiter was woken twice");
+        }
+    };
+    wait(0);
+    wait(1);
+    Crew crew;
+    crew.Start([&] { lower(2); lower(1); });
+    crew.Start([&] {
+        lower(1);
+        Check(waiting.Add(word, 1 + Random(2)) == CounterResult::Ok, "an addition was refused");
+        lower(1);
+    });
+    crew.Start([&] { wait(2); wait(3); });
+    crew.RunAll();
+    const CounterWord left{word.load(kRelaxed)};
+    Check(!left.IsSorting(), "the counter stays busy");
+    for (uint32_t i = 0; i < 2; ++i) {  // registered before anything else happened
+        if (lowest[i] <= target[i]) Check(woken[i] == 1, "lost wake-up: a passed value was missed");
+        else Check(woken[i] == 0, "woken before the counter reached the target");
+    }
+    for (uint32_t i = 2; i < kWaiters; ++i) {
+        if (left.Count() <= target[i]) Check(woken[i] == 1, "lost wake-up in wait");
+        if (lowest[i] > target[i] && lowest[i] != ~0u) Check(woken[i] == 0, "woken before the counter reached the target");
+    }
+    if (left.Count() != 0) lower(left.Count());
+    for (uint32_t count : woken) Check(count == 1, "not every waiter was woken at zero");
+}
+
+// The waiter for zero frees the counter at once; nobody may touch it after the decrement that satisfied it.
+void CounterLifetime() {
+    CounterWaiting waiting;
+    Check(waiting.Acquire(2, 1), "no memory");
+    CounterStorage word(uint64_t{3} << 32);
+    bool dead = false;
+    const auto die = [&] {
+        Check(!dead, "two waiters for zero");
+        dead = true;
+        MarkDead(&word, sizeof word);
+    };
+    const auto lower = [&](uint32_t n) {
+        uint32_t list = 0;
+        Check(waiting.Decrement(word, n, list) == CounterResult::Ok, "a decrement was refused");
+        while (list != 0) {
+            if (waiting.NextOwner(list) == 0) die();
+        }
+    };
+    Check(waiting.Register(word, 1, 1 + Random(2)) == CounterWaiting::Registration::Waiting, "satisfied too early");
+    Crew crew;
+    crew.Start([&] { lower(1); });
+    crew.Start([&] { lower(1); });
+    crew.Start([&] { lower(1); });
+    crew.Start([&] {
+        if (waiting.Register(word, 0, 0) == CounterWaiting::Registration::Satisfied) die();
+    });
+    crew.RunAll();
+    Check(dead, "lost wake-up in wait");
+}
+
+}  // namespace
+
+std::vector<Model> ContainerModels() {
+    return {
+        {"deque", "one owner, two thieves, growth", [] { Deque(0); }},
+        {"deque_wrap", "the same across the wrap of the indices", [] { Deque(~uint64_t{0} - 2); }},
+        {"bit_set", "claims and releases", BitSet},
+        {"push_list", "two producers, one consumer", List},
+        {"counter", "waiters with targets, decrements, additions", Counters},
+        {"counter_lifetime", "a counter that dies at zero", CounterLifetime},
+    };
+}
+
+}  // namespace simulator

@@ -1,0 +1,78 @@
+// simulator [--model NAME] [--schedules N] [--seed S]
+//
+// Explores N schedules of each model (default 30,000), beginning with seed S (default 1). A failing seed is printed with
+// the command that replays it.
+#include "simulator/models.h"
+#include "simulator/virtual_threads.h"
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unordered_set>
+
+namespace {
+
+struct Options {
+    std::string model;
+    uint64_t schedules = 30000;
+    uint64_t seed = 1;
+};
+
+struct Totals {
+    uint64_t distinct = 0;
+    uint64_t passed = 0;
+    uint64_t failed = 0;
+};
+
+void ExploreModel(const simulator::Model &model, const Options &options, const char *program, Totals &totals) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    std::unordered_set<uint64_t> hashes;
+    uint64_t steps = 0, expectedSteps = 200;
+    for (uint64_t i = 0; i < options.schedules; ++i) {
+        const uint64_t seed = options.seed + i;
+        const simulator::Outcome outcome = simulator::Explore(seed, expectedSteps, model.body);
+        if (!outcome.failure.empty()) {
+            std::printf("%-17s FAILED after %" PRIu64 " schedules: seed %" PRIu64 ": %s\n    replay: %s --model %s --seed %"
+                        PRIu64 " --schedules 1\n", model.name, i + 1, seed, outcome.failure.c_str(), program, model.name,
+                        seed);
+            ++totals.failed;
+            return;
+        }
+        hashes.insert(outcome.hash);
+        steps += outcome.steps;
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    std::printf("%-17s %9zu distinct of %9" PRIu64 " schedules, %6.0f steps each, %8.0f a second: %s\n", model.name,
+                hashes.size(), options.schedules, static_cast<double>(steps) / static_cast<double>(options.schedules),
+                static_cast<double>(options.schedules) / seconds, model.explores);
+    totals.distinct += hashes.size();
+    ++totals.passed;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    Options options;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (std::strcmp(argv[i], "--model") == 0) options.model = argv[i + 1];
+        else if (std::strcmp(argv[i], "--schedules") == 0) options.schedules = std::strtoull(argv[i + 1], nullptr, 10);
+        else if (std::strcmp(argv[i], "--seed") == 0) options.seed = std::strtoull(argv[i + 1], nullptr, 10);
+    }
+    if (options.schedules == 0 || options.seed == 0) {
+        std::fprintf(stderr, "simulator: --schedules and --seed begin at 1\n");
+        return 2;
+    }
+    Totals totals;
+    std::vector<simulator::Model> models = simulator::ContainerModels();
+    for (simulator::Model &model : simulator::SchedulerModels()) models.push_back(std::move(model));
+    for (const simulator::Model &model : models) {
+        if (options.model.empty() || options.model == model.name) ExploreModel(model, options, argv[0], totals);
+    }
+    std::printf("%" PRIu64 " distinct schedules\n", totals.distinct);
+    std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", totals.passed, totals.failed);
+    return totals.failed != 0 || totals.passed == 0 ? 1 : 0;
+}

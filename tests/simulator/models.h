@@ -1,0 +1,19 @@
+// What the simulator explores. Each model is run once a schedule, as virtual thread 0.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace simulator {
+
+struct Model {
+    const char *name;
+    const char *explores;
+    std::function<void()> body;
+};
+
+std::vector<Model> ContainerModels();  ///< deque, counters, parts on their own
+std::vector<Model> SchedulerModels();  ///< the whole scheduler
+
+}  // namespace simulator

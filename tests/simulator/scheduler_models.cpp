@@ -1,0 +1,286 @@
+// The whole scheduler: the production sources on virtual threads.
+#include "mechanisms/counter_word.h"
+#include "platform/env.h"
+#include "simulator/models.h"
+#include "simulator/virtual_threads.h"
+#include "weft/task_scheduler.h"
+
+#include <deque>
+
+namespace simulator {
+
+namespace {
+
+using namespace weft;
+
+// Counters whose death is checked: their memory is not used again within a schedule.
+class Counters {
+public:
+    Counter *New(uint32_t count = 0) { return &m_counters.emplace_back(count); }
+    /// The wait for zero has returned: whoever touches it from now on is wrong.
+    static void Kill(Counter *counter) {
+        Check(weft::internal::CounterWord{weft::internal::CounterAccess::Word(*counter).Peek()}.Count() == 0,
+              "resumed before the counter reached zero");
+        MarkDead(counter, sizeof *counter);
+    }
+
+private:
+    std::deque<Counter> m_counters;
+};
+
+void AnyReportFails(const Report &report, void *) { Fail(report.what); }
+
+SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers) {
+    SchedulerOptions options;
+    options.workers = workers;
+    options.smallFibers = smallFibers;
+    options.largeFibers = largeFibers;
+    options.smallStackBytes = options.largeStackBytes = 32 << 10;
+    options.idle = static_cast<IdlePolicy>(Random(3));
+    options.onReport = AnyReportFails;
+    return options;
+}
+
+template <class Main>
+void RunMain(const SchedulerOptions &options, Main main, StackClass stack = StackClass::Large) {
+    TaskScheduler scheduler(options);
+    const Task task = TaskOf(main);
+    TaskOptions mainOptions;
+    mainOptions.stack = stack;
+    Check(scheduler.Run(task.function, task.arg, mainOptions) == Status::Ok, "Run failed");
+}
+
+struct Node {
+    Counters *counters;
+    uint32_t depth;
+    uint32_t ran;
+};
+
+void Tree(TaskScheduler *scheduler, void *arg) {
+    Node *node = static_cast<Node *>(arg);
+    ++node->ran;
+    if (node->depth == 0) return;
+    Node children[2] = {{node->counters, node->depth - 1, 0}, {node->counters, node->depth - 1, 0}};
+    const Task tasks[2] = {{Tree, &children[0]}, {Tree, &children[1]}};
+    Counter *counter = node->counters->New();
+    scheduler->AddTasks(2, tasks, counter);
+    scheduler->WaitForCounter(counter);
+    Counters::Kill(counter);
+    Check(children[0].ran == 1 && children[1].ran == 1, "a task was lost or run twice");
+}
+
+void ForkJoin(uint32_t workers, uint32_t fibers) {
+    Counters counters;
+    Node root{&counters, 2, 0};
+    RunMain(Options(workers, fibers, 1), [&](TaskScheduler *scheduler) { Tree(scheduler, &root); });
+}
+
+// Two tasks that hand a turn to each other, so that every wait is ended by the other's decrement.
+void HandOver() {
+    Counters counters;
+    constexpr uint32_t kTurns = 3;
+    Counter *turns[2][kTurns];
+    for (auto &row : turns) {
+        for (Counter *&turn : row) turn = counters.New(1);
+    }
+    uint32_t passed[2] = {};
+    const auto play = [&](TaskScheduler *scheduler, uint32_t me) {
+        for (uint32_t i = 0; i < kTurns; ++i) {
+            if (me == 0) scheduler->DecrementCounter(turns[1][i]);
+            scheduler->WaitForCounter(turns[me][i], 0, Random(2) != 0 ? Resume::SameWorker : Resume::AnyWorker);
+            Counters::Kill(turns[me][i]);
+            if (me == 1) scheduler->DecrementCounter(turns[0][i]);
+            ++passed[me];
+        }
+    };
+    auto first = [&](TaskScheduler *scheduler) { play(scheduler, 0); };
+    auto second = [&](TaskScheduler *scheduler) { play(scheduler, 1); };
+    const uint32_t fibers = 2 + Random(3);
+    RunMain(Options(2, fibers, 1), [&](TaskScheduler *scheduler) {
+        const Task tasks[2] = {TaskOf(first), TaskOf(second)};
+        Counter *counter = counters.New();
+        scheduler->AddTasks(2, tasks, counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(passed[0] == kTurns && passed[1] == kTurns, "a turn was lost");
+}
+
+// Slices: a task waits for a later task of its own slice, and every task runs once.
+void Slices() {
+    Counters counters;
+    constexpr uint32_t kTasks = 9;
+    uint32_t ran[kTasks] = {};
+    Counter *gate = counters.New(1);
+    struct Item {
+        uint32_t *ran;
+        Counter *gate;
+        uint32_t index;
+    };
+    Item items[kTasks];
+    Task tasks[kTasks];
+    for (uint32_t i = 0; i < kTasks; ++i) {
+        items[i] = {&ran[i], gate, i};
+        tasks[i] = {[](TaskScheduler *scheduler, void *arg) {
+                        Item *item = static_cast<Item *>(arg);
+                        ++*item->ran;
+                        if (item->index == 1) scheduler->WaitForCounter(item->gate);
+                        if (item->index == kTasks - 1) scheduler->DecrementCounter(item->gate);
+                    },
+                    &items[i]};
+    }
+    const uint32_t workers = 1 + Random(2);
+    RunMain(Options(workers, 4, 1), [&](TaskScheduler *scheduler) {
+        for (int round = 0; round < 2; ++round) {
+            Counter *counter = counters.New();
+            scheduler->AddTasks(kTasks, tasks, counter);
+            scheduler->WaitForCounter(counter);
+            Counters::Kill(counter);
+            if (round == 0) scheduler->AddToCounter(gate);
+        }
+    });
+    for (uint32_t count : ran) Check(count == 2, "a task was lost or run twice");
+}
+
+// Fewer fibers than waiting tasks: the thread stacks must carry on.
+void PoolEmpty() {
+    Counters counters;
+    const uint32_t fibers = 2 + Random(2);
+    Counter *gates[2] = {counters.New(1), counters.New(1)};
+    uint32_t done = 0;
+    auto waiter = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(gates[0]);
+        ++done;
+    };
+    auto opener = [&](TaskScheduler *scheduler) {
+        scheduler->DecrementCounter(gates[0]);
+        scheduler->WaitForCounter(gates[1]);
+        ++done;
+    };
+    const uint32_t workers = 2 + Random(2);
+    RunMain(Options(workers, fibers, 1), [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        // At most fibers - 1 of them can wait for the opener at any time.
+        for (uint32_t i = 0; i + 1 < fibers; ++i) scheduler->AddTask(TaskOf(waiter), counter);
+        scheduler->AddTask(TaskOf(opener), counter);
+        scheduler->WaitForCounter(counter, 1);
+        scheduler->DecrementCounter(gates[1]);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(done == fibers, "a task was lost");
+}
+
+// More Large tasks than Large fibers; some wait.
+void LargeTasks() {
+    Counters counters;
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    auto parent = [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(leaf), counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+        ++done;
+    };
+    TaskOptions large;
+    large.stack = StackClass::Large;
+    const uint32_t workers = 1 + Random(3);
+    RunMain(Options(workers, 2 + Random(3), 2), [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        const Task tasks[3] = {TaskOf(parent), TaskOf(parent), TaskOf(parent)};
+        scheduler->AddTasks(3, tasks, counter, large);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(done == 6, "a Large task was lost");
+}
+
+// A thread that is no worker ends a wait while the workers fall asleep.
+void ForeignDecrement() {
+    Counters counters;
+    Counter *gate = counters.New(1);
+    struct Shared {
+        TaskScheduler *scheduler;
+        Counter *gate;
+    } shared{nullptr, gate};
+    weft::env::Thread thread;
+    SchedulerOptions options = Options(2, 3, 1);
+    options.onReport = [](const Report &report, void *) {
+        if (report.code != ReportCode::OnlyWaiters) Fail(report.what);
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        shared.scheduler = scheduler;
+        thread.Start([](void *arg) {
+            Shared *both = static_cast<Shared *>(arg);
+            both->scheduler->DecrementCounter(both->gate);
+        }, &shared, 0);
+        scheduler->WaitForCounter(gate, 0, Random(2) != 0 ? Resume::SameWorker : Resume::AnyWorker);
+        Counters::Kill(gate);
+        thread.Join();
+    });
+}
+
+// Work for all lanes, yields in between, tasks that nobody counts: Run drains.
+void LanesAndYield() {
+    Counters counters;
+    uint32_t done = 0;
+    auto plain = [&](TaskScheduler *) { ++done; };
+    auto yielder = [&](TaskScheduler *scheduler) {
+        scheduler->Yield();
+        ++done;
+    };
+    const uint32_t workers = 1 + Random(3);
+    RunMain(Options(workers, 2 + Random(3), 1), [&](TaskScheduler *scheduler) {
+        for (Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
+            TaskOptions options;
+            options.priority = priority;
+            scheduler->AddTask(TaskOf(yielder), nullptr, options);
+            scheduler->AddTask(TaskOf(plain), nullptr, options);
+        }
+    });
+    Check(done == 6, "Run did not drain");
+}
+
+void Fused() {
+    Counters counters;
+    uint32_t done = 0;
+    struct Level {
+        uint32_t *done;
+        uint32_t depth;
+    };
+    struct Work {
+        static void Do(TaskScheduler *scheduler, void *arg) {
+            const Level level = *static_cast<Level *>(arg);
+            ++*level.done;
+            if (level.depth == 0) return;
+            Level next{level.done, level.depth - 1};
+            const Task tasks[3] = {{Do, &next}, {Do, &next}, {Do, &next}};
+            scheduler->AddTasksAndWait(3, tasks);
+        }
+    };
+    const uint32_t workers = 2 + Random(2);
+    RunMain(Options(workers, 4, 1), [&](TaskScheduler *scheduler) {
+        Level root{&done, 2};
+        Work::Do(scheduler, &root);
+    });
+    Check(done == 13, "a task was lost or run twice");
+}
+
+}  // namespace
+
+std::vector<Model> SchedulerModels() {
+    return {
+        {"fork_join_2", "nested waits on two workers, four fibers", [] { ForkJoin(2, 4); }},
+        {"fork_join_3", "nested waits on three workers, three fibers", [] { ForkJoin(3, 6); }},
+        {"fused", "AddTasksAndWait, nested", Fused},
+        {"hand_over", "two tasks that wake each other", HandOver},
+        {"slices", "slices, claims, a wait for a later task of the slice", Slices},
+        {"pool_empty", "fewer fibers than waiting tasks", PoolEmpty},
+        {"large", "more Large tasks than Large fibers", LargeTasks},
+        {"foreign", "a decrement by a thread that is no worker", ForeignDecrement},
+        {"lanes", "priorities, Yield, uncounted tasks, draining", LanesAndYield},
+    };
+}
+
+}  // namespace simulator

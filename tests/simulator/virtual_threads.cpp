@@ -1,0 +1,278 @@
+#include "simulator/virtual_threads.h"
+
+#include "simulator/env_simulator.h"
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace simulator {
+
+namespace {
+
+namespace fcontext = boost::context::detail;
+
+constexpr uint32_t kNobody = ~0u;
+constexpr size_t kStackBytes = 128 << 10;
+constexpr uint64_t kMaxSteps = 400000;
+constexpr uint64_t kFairTurn = 1500;  // steps in a row before others get a chance
+
+struct VirtualThread {
+    fcontext::fcontext_t context = nullptr;  // while it does not run
+    std::unique_ptr<char[]> stack;
+    void (*entry)(void *) = nullptr;
+    void *arg = nullptr;
+    void *slot = nullptr;
+    int64_t priority = 0;
+    uint32_t joiner = kNobody;
+    bool runnable = false;
+    bool done = false;
+};
+
+struct DeadRange {
+    const char *begin;
+    const char *end;
+};
+
+// One schedule at a time.
+struct State {
+    std::vector<VirtualThread> threads;
+    uint32_t count = 0;
+    uint32_t current = 0;
+    fcontext::fcontext_t host = nullptr;
+    uint64_t random = 1;
+    uint64_t steps = 0;
+    uint64_t turn = 0;
+    uint64_t hash = 0;
+    int64_t lowest = 0;
+    bool randomWalk = false;
+    std::vector<uint64_t> changes;  // steps at which the running thread becomes the lowest
+    std::vector<DeadRange> dead;
+    std::string failure;
+    const std::function<void()> *body = nullptr;
+    std::function<void()> observer;
+    double ticksPerMicrosecond = 1;
+};
+
+State s_state;
+
+uint64_t NextRandom() {
+    State &state = s_state;  // xorshift64*, S. Vigna 2016
+    state.random ^= state.random >> 12;
+    state.random ^= state.random << 25;
+    state.random ^= state.random >> 27;
+    return state.random * 0x2545f4914f6cdd1dull >> 16;
+}
+
+uint32_t PickNext() {
+    State &state = s_state;
+    uint32_t best = kNobody;
+    if (state.randomWalk) {
+        if (state.threads[state.current].runnable && NextRandom() % 8 != 0) return state.current;
+        const uint32_t first = static_cast<uint32_t>(NextRandom() % state.count);
+        for (uint32_t i = 0; i < state.count && best == kNobody; ++i) {
+            const uint32_t index = (first + i) % state.count;
+            if (state.threads[index].runnable) best = index;
+        }
+        return best;
+    }
+    for (uint32_t i = 0; i < state.count; ++i) {
+        if (!state.threads[i].runnable) continue;
+        if (best == kNobody || state.threads[i].priority > state.threads[best].priority) best = i;
+    }
+    return best;
+}
+
+void SwitchToThread(uint32_t next) {
+    State &state = s_state;
+    if (next == state.current) return;
+    VirtualThread &from = state.threads[state.current];
+    state.hash = (state.hash ^ (state.steps * 64 + next)) * 0x100000001b3ull;
+    state.current = next;
+    state.turn = 0;
+    fcontext::transfer_t landed = fcontext::jump_fcontext(state.threads[next].context, &from.context);
+    *static_cast<fcontext::fcontext_t *>(landed.data) = landed.fctx;
+}
+
+[[noreturn]] void LeaveToHost() {
+    fcontext::jump_fcontext(s_state.host, nullptr);
+    std::abort();  // the host never comes back to an ended schedule
+}
+
+void ReSchedule() {
+    const uint32_t next = PickNext();
+    if (next == kNobody) Fail("deadlock or lost wake-up: every thread sleeps");
+    SwitchToThread(next);
+}
+
+void Lower(VirtualThread &thread) { thread.priority = --s_state.lowest; }
+
+void ThreadEntry(fcontext::transfer_t landed) {
+    *static_cast<fcontext::fcontext_t *>(landed.data) = landed.fctx;
+    State &state = s_state;
+    const uint32_t self = state.current;
+    if (self == 0) {
+        (*state.body)();
+    } else {
+        state.threads[self].entry(state.threads[self].arg);
+    }
+    VirtualThread &thread = state.threads[state.current];
+    thread.done = true;
+    thread.runnable = false;
+    if (thread.joiner != kNobody) state.threads[thread.joiner].runnable = true;
+    for (uint32_t i = 0; i < state.count; ++i) {
+        if (state.threads[i].runnable) {
+            ReSchedule();
+            std::abort();  // a thread that is done never runs again
+        }
+    }
+    for (uint32_t i = 0; i < state.count; ++i) {
+        if (!state.threads[i].done) Fail("deadlock or lost wake-up: every thread sleeps");
+    }
+    LeaveToHost();
+}
+
+uint32_t AddThread(void (*entry)(void *), void *arg) {
+    State &state = s_state;
+    if (state.count == state.threads.size()) {
+        std::fprintf(stderr, "simulator: too many virtual threads\n");
+        std::abort();
+    }
+    VirtualThread &thread = state.threads[state.count];
+    if (thread.stack == nullptr) thread.stack = std::make_unique<char[]>(kStackBytes);
+    thread.context = fcontext::make_fcontext(thread.stack.get() + kStackBytes, kStackBytes, ThreadEntry);
+    thread.entry = entry;
+    thread.arg = arg;
+    thread.slot = nullptr;
+    thread.joiner = kNobody;
+    thread.priority = static_cast<int64_t>(NextRandom() % 1000000) + 1;
+    thread.runnable = true;
+    thread.done = false;
+    return state.count++;
+}
+
+}  // namespace
+
+Outcome Explore(uint64_t seed, uint64_t expectedSteps, const std::function<void()> &body) {
+    State &state = s_state;
+    if (state.threads.empty()) state.threads.resize(16);
+    state.count = 0;
+    state.current = 0;
+    state.random = seed * 0x9e3779b97f4a7c15ull | 1;
+    for (int i = 0; i < 4; ++i) NextRandom();
+    state.steps = state.turn = 0;
+    state.hash = 0xcbf29ce484222325ull;
+    state.lowest = 0;
+    state.randomWalk = seed % 2 == 0;
+    state.ticksPerMicrosecond = seed % 3 == 0 ? 4 : 1;
+    state.changes.clear();
+    const uint64_t depth = 1 + seed % 7;
+    for (uint64_t i = 0; i < depth; ++i) state.changes.push_back(NextRandom() % (expectedSteps + 1));
+    state.dead.clear();
+    state.failure.clear();
+    state.body = &body;
+    AddThread(nullptr, nullptr);
+    // Thread 0 stores the host's context through the pointer that it lands with.
+    fcontext::jump_fcontext(state.threads[0].context, &state.host);
+    Outcome outcome;
+    outcome.failure = state.failure;
+    outcome.steps = state.steps;
+    outcome.hash = state.hash;
+    outcome.threads = state.count;
+    state.count = 0;
+    state.observer = nullptr;
+    return outcome;
+}
+
+void Fail(const char *message) {
+    s_state.failure = message;
+    LeaveToHost();
+}
+
+void MarkDead(const void *address, size_t bytes) {
+    const char *begin = static_cast<const char *>(address);
+    if (s_state.dead.size() == 32) s_state.dead.erase(s_state.dead.begin());
+    s_state.dead.push_back({begin, begin + bytes});
+}
+
+void Observe(std::function<void()> observer) { s_state.observer = std::move(observer); }
+
+uint32_t Random(uint32_t below) { return static_cast<uint32_t>(NextRandom() % below); }
+
+}  // namespace simulator
+
+namespace weft::env {
+
+using namespace simulator;
+
+void SchedulePoint(const void *address) noexcept {
+    State &state = s_state;
+    if (state.count == 0) return;  // outside of schedules
+    const uint64_t step = ++state.steps;
+    if (step > kMaxSteps) Fail("no progress: the schedule does not end");
+    if (++state.turn > kFairTurn) {
+        state.turn = 0;
+        Lower(state.threads[state.current]);
+    }
+    for (uint64_t change : state.changes) {
+        if (change == step) Lower(state.threads[state.current]);
+    }
+    ReSchedule();
+    if (state.observer) state.observer();
+    for (const DeadRange &range : state.dead) {
+        if (address >= range.begin && address < range.end) Fail("an atomic operation touched dead memory");
+    }
+}
+
+uint64_t Ticks() noexcept { return s_state.steps; }
+double TicksPerMicrosecond() noexcept { return s_state.ticksPerMicrosecond; }
+
+void Pause() noexcept {
+    Lower(s_state.threads[s_state.current]);
+    SchedulePoint(nullptr);
+}
+
+void *ThreadSlot() noexcept { return s_state.threads[s_state.current].slot; }
+void SetThreadSlot(void *value) noexcept { s_state.threads[s_state.current].slot = value; }
+
+void Parker::Park() noexcept {
+    SchedulePoint(this);
+    if (!m_notified) {
+        m_sleeper = s_state.current;
+        s_state.threads[s_state.current].runnable = false;
+        ReSchedule();
+    }
+    m_sleeper = kNobody;
+    m_notified = false;
+}
+
+void Parker::Unpark() noexcept {
+    SchedulePoint(this);
+    m_notified = true;
+    if (m_sleeper != kNobody) s_state.threads[m_sleeper].runnable = true;
+}
+
+bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
+    m_thread = AddThread(entry, arg);
+    SchedulePoint(nullptr);
+    return true;
+}
+
+void Thread::Join() noexcept {
+    SchedulePoint(nullptr);
+    VirtualThread &thread = s_state.threads[m_thread];
+    if (thread.done) return;
+    thread.joiner = s_state.current;
+    s_state.threads[s_state.current].runnable = false;
+    ReSchedule();
+}
+
+uint32_t UsableCpus() noexcept { return 2; }
+
+void Panic(const char *invariant) noexcept { Fail(invariant); }
+
+}  // namespace weft::env

@@ -1,0 +1,44 @@
+// Virtual threads under a seeded scheduler.
+//
+// A schedule is a function of its seed alone. Every other seed follows probabilistic concurrency testing (S. Burckhardt
+// et al., "A randomized scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010): every thread has a random
+// priority, the highest runs, and at 1 to 7 random steps the running one becomes the lowest. The others are random walks.
+// A thread that pauses, or that ran for long, also becomes the lowest: spin loops are fair in the end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace simulator {
+
+/// What one schedule did.
+struct Outcome {
+    std::string failure;  ///< empty: none
+    uint64_t steps = 0;
+    uint64_t hash = 0;  ///< of all choices: which thread went on at which step
+    uint32_t threads = 0;
+};
+
+/// Runs `body` as virtual thread 0 until it and all threads that it starts have ended. `seed` 0 is not allowed.
+/// `expectedSteps`: how long such schedules are, to place the priority changes.
+Outcome Explore(uint64_t seed, uint64_t expectedSteps, const std::function<void()> &body);
+
+/// Ends the running schedule with a failure. From a virtual thread.
+[[noreturn]] void Fail(const char *message);
+
+inline void Check(bool condition, const char *message) {
+    if (!condition) Fail(message);
+}
+
+/// From now on nobody may touch this memory with an atomic operation; up to 32 ranges a schedule.
+void MarkDead(const void *address, size_t bytes);
+
+/// Calls `observer` before every atomic operation of the rest of this schedule: it sees every value that there ever is.
+void Observe(std::function<void()> observer);
+
+/// Random numbers of the schedule's seed.
+uint32_t Random(uint32_t below);
+
+}  // namespace simulator
