@@ -103,7 +103,9 @@ end
 -- The library's own sources once more, against the simulated environment.
 if testProgram("simulator", { "simulator" }) then
     files { "source/**.cpp" }
+    removefiles { "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp" }
     defines { "WEFT_SIMULATOR=1" }
+    forceincludes { "tests/simulator/env_simulator.h" }
     includedirs { "include" }
     weft.removeOtherPlatforms()
     weft.useLibraries()

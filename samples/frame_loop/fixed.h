@@ -1,5 +1,5 @@
-// Fixed-point arithmetic. The picture must be the same on every processor, so nothing here or in the code that
-// uses it is a floating-point number.
+// Fixed-point arithmetic. The picture must be the same on every processor, so nothing here or in the code
+// that uses it is a floating-point number.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,11 @@ inline constexpr int ToInt(Fixed value) { return static_cast<int>(value >> 16); 
 Fixed Sine(Angle angle);
 inline Fixed Cosine(Angle angle) { return Sine(angle + kQuarterTurn); }
 
-Angle AngleOf(Fixed dx, Fixed dy);     // direction of a vector; 0 for the null vector
-int64_t SquareRoot(int64_t value);     // rounds down
+Angle AngleOf(Fixed dx, Fixed dy);  // direction of a vector; 0 for the null vector
+int64_t SquareRoot(int64_t value);  // rounds down
 inline Fixed Distance(Fixed dx, Fixed dy) {
-    const int64_t x = dx >> 4, y = dy >> 4;  // 12 fraction bits, or the squares of a large level's diagonal overflow
+    const int64_t x = dx >> 4,
+                  y = dy >> 4;  // 12 fraction bits, or the squares of a large level's diagonal overflow
     return SquareRoot(x * x + y * y) * 16;
 }
 

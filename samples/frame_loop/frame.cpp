@@ -10,7 +10,8 @@
 namespace frame_loop {
 namespace {
 
-constexpr int kInFlight = 2, kWorlds = kInFlight + 1;  // the newest world is being made while older ones are drawn
+constexpr int kInFlight = 2,
+              kWorlds = kInFlight + 1;  // the newest world is being made while older ones are drawn
 constexpr int kMonstersPerTask = 4, kRowsPerTask = 16;
 
 int64_t NowNs() {
@@ -23,7 +24,9 @@ int PartsOf(int count, int partSize) { return (count + partSize - 1) / partSize;
 class Loop {
 public:
     Loop(const Game &game, const RunOptions &options)
-        : m_game(game), m_options(options), m_frames(kInFlight, Frame(options)),
+        : m_game(game),
+          m_options(options),
+          m_frames(kInFlight, Frame(options)),
           m_toPresent(static_cast<uint32_t>(options.frames)) {
         m_worlds.fill(game.things.start);
         m_result.workers.resize(1);
@@ -45,7 +48,8 @@ public:
         m_scheduler = &scheduler;
         m_result.workers.resize(scheduler.WorkerCount());
         const auto main = [](weft::TaskScheduler *, void *loop) { static_cast<Loop *>(loop)->MainTask(); };
-        if (scheduler.Run(main, this) != weft::Status::Ok) m_result.error = "the task scheduler could not be started";
+        if (scheduler.Run(main, this) != weft::Status::Ok)
+            m_result.error = "the task scheduler could not be started";
         return Result();
     }
 
@@ -75,9 +79,9 @@ private:
         std::vector<uint8_t> rgb;
     };
 
-    // Two frames are in flight, and each waits only for what it needs: the world for the one before it, the picture
-    // for its world and, to be presented, for the picture before it. m_toPresent counts down over the whole run, so
-    // that "frame n has been presented" is a wait for a value that never comes back.
+    // Two frames are in flight, and each waits only for what it needs: the world for the one before it, the
+    // picture for its world and, to be presented, for the picture before it. m_toPresent counts down over the
+    // whole run, so that "frame n has been presented" is a wait for a value that never comes back.
     void MainTask() {
         m_startNs = NowNs();
         for (int frame = 0; frame < m_options.frames; ++frame) {
@@ -133,7 +137,8 @@ private:
     }
 
     void WaitUntilPresented(int frame) {
-        if (frame >= 0) m_scheduler->WaitForCounter(&m_toPresent, static_cast<uint32_t>(m_options.frames - frame - 1));
+        if (frame >= 0)
+            m_scheduler->WaitForCounter(&m_toPresent, static_cast<uint32_t>(m_options.frames - frame - 1));
     }
 
     void RunStage(Stage stage, Work work, int frame, int parts, Batch *batch) {
@@ -147,7 +152,8 @@ private:
         for (Part &part : batch->parts) batch->tasks.push_back({PartTask, &part});
         if (parts == 0) return;
         weft::Counter counter;
-        m_scheduler->AddTasks(static_cast<uint32_t>(parts), batch->tasks.data(), &counter, NamedOptions(kStageNames[stage]));
+        m_scheduler->AddTasks(static_cast<uint32_t>(parts), batch->tasks.data(), &counter,
+                              NamedOptions(kStageNames[stage]));
         m_scheduler->WaitForCounter(&counter);
     }
 
@@ -182,7 +188,9 @@ private:
         Move(m_game.level, m_game.things, now, &WorldOf(frame), first, last);
     }
 
-    void FindVisiblePart(int frame, int) { FindVisible(m_game, EyeOf(frame), WorldOf(frame), &FrameOf(frame).scene); }
+    void FindVisiblePart(int frame, int) {
+        FindVisible(m_game, EyeOf(frame), WorldOf(frame), &FrameOf(frame).scene);
+    }
 
     void StripPart(int frame, int strip) { DrawStrip(m_game, &FrameOf(frame).scene, strip); }
 
@@ -223,7 +231,9 @@ private:
         Account(worker, kPicture, NowNs() - start);
     }
 
-    static weft::TaskOptions NamedOptions(const char *name) { return {weft::Priority::Normal, weft::StackClass::Small, name}; }
+    static weft::TaskOptions NamedOptions(const char *name) {
+        return {weft::Priority::Normal, weft::StackClass::Small, name};
+    }
     Frame &FrameOf(int frame) { return m_frames[frame % kInFlight]; }
     World &WorldOf(int frame) { return m_worlds[frame % kWorlds]; }
     const Viewpoint &EyeOf(int frame) const { return m_game.path[frame % m_game.path.size()]; }

@@ -1,5 +1,5 @@
-// The loop over the frames: as tasks of weft, where the world of frame n + 1 is made beside the picture of frame n,
-// and as a plain loop that calls the same stages one after the other.
+// The loop over the frames: as tasks of weft, where the world of frame n + 1 is made beside the picture of
+// frame n, and as a plain loop that calls the same stages one after the other.
 #pragma once
 
 #include "render.h"

@@ -22,21 +22,25 @@ public:
     }
     std::string Read() {
         using Step = void (LevelReader::*)();
-        for (const Step step : {&LevelReader::Sectors, &LevelReader::Sides, &LevelReader::Lines, &LevelReader::Segs,
-                                &LevelReader::Subsectors, &LevelReader::Nodes, &LevelReader::CheckTree,
-                                &LevelReader::Things, &LevelReader::OpenDoors, &LevelReader::Sky})
+        for (const Step step :
+             {&LevelReader::Sectors, &LevelReader::Sides, &LevelReader::Lines, &LevelReader::Segs,
+              &LevelReader::Subsectors, &LevelReader::Nodes, &LevelReader::CheckTree, &LevelReader::Things,
+              &LevelReader::OpenDoors, &LevelReader::Sky})
             if (m_error.empty()) (this->*step)();
         if (m_error.empty()) m_error = m_textures.Error();
         return m_error;
     }
 
 private:
-    void Fail(const std::string &message) { if (m_error.empty()) m_error = message; }
+    void Fail(const std::string &message) {
+        if (m_error.empty()) m_error = message;
+    }
 
     std::string KnownLevels() const {
         std::string names;
         for (size_t i = 0; i + 1 < m_wad.lumps.size() && names.size() < 300; ++i)
-            if (m_wad.lumps[i + 1].name == "THINGS") names += (names.empty() ? "" : " ") + m_wad.lumps[i].name;
+            if (m_wad.lumps[i + 1].name == "THINGS")
+                names += (names.empty() ? "" : " ") + m_wad.lumps[i].name;
         return names.empty() ? "none" : names;
     }
 
@@ -80,9 +84,11 @@ private:
         const Bytes b = Records("LINEDEFS", 14);
         for (size_t at = 0; at < b.size && m_error.empty(); at += 14) {
             const int back = b.U16(at + 12);
-            m_level.lines.push_back({b.U16(at + 4), b.U16(at + 6),
-                {Checked("LINEDEFS", at / 14, b.U16(at + 10), m_level.sides.size()),
-                 back == 0xffff ? kNone : Checked("LINEDEFS", at / 14, back, m_level.sides.size())}});
+            m_level.lines.push_back(
+                {b.U16(at + 4),
+                 b.U16(at + 6),
+                 {Checked("LINEDEFS", at / 14, b.U16(at + 10), m_level.sides.size()),
+                  back == 0xffff ? kNone : Checked("LINEDEFS", at / 14, back, m_level.sides.size())}});
         }
     }
 
@@ -90,7 +96,8 @@ private:
         const Bytes vertexes = Records("VERTEXES", 4), b = Records("SEGS", 12, kMaxSegs);
         for (size_t at = 0; at < b.size && m_error.empty(); at += 12) {
             const auto vertex = [&](size_t field) {
-                return 4 * static_cast<size_t>(Checked("SEGS", at / 12, b.U16(at + field), vertexes.size / 4));
+                return 4 *
+                       static_cast<size_t>(Checked("SEGS", at / 12, b.U16(at + field), vertexes.size / 4));
             };
             const size_t v1 = vertex(0), v2 = vertex(2);
             const int line = Checked("SEGS", at / 12, b.U16(at + 6), m_level.lines.size());
@@ -98,9 +105,19 @@ private:
             const auto &sides = m_level.lines[line].side;
             const size_t facing = b.U16(at + 8) != 0;
             const int side = sides[facing], other = sides[1 - facing];
-            if (side == kNone) return Fail(m_level.name + ": SEGS record " + std::to_string(at / 12) + " lies on a missing side");
-            Seg seg{vertexes.I16(v1), vertexes.I16(v1 + 2), vertexes.I16(v2), vertexes.I16(v2 + 2), 0, b.I16(at + 10),
-                    line, side, SectorOf(side), other == kNone ? kNone : SectorOf(other)};
+            if (side == kNone)
+                return Fail(m_level.name + ": SEGS record " + std::to_string(at / 12) +
+                            " lies on a missing side");
+            Seg seg{vertexes.I16(v1),
+                    vertexes.I16(v1 + 2),
+                    vertexes.I16(v2),
+                    vertexes.I16(v2 + 2),
+                    0,
+                    b.I16(at + 10),
+                    line,
+                    side,
+                    SectorOf(side),
+                    other == kNone ? kNone : SectorOf(other)};
             seg.length = Distance(ToFixed(seg.x2 - seg.x1), ToFixed(seg.y2 - seg.y1));
             m_level.segs.push_back(seg);
         }
@@ -111,10 +128,12 @@ private:
     void Subsectors() {
         const Bytes b = Records("SSECTORS", 4);
         for (size_t at = 0; at < b.size && m_error.empty(); at += 4) {
-            const int count = b.U16(at), first = Checked("SSECTORS", at / 4, b.U16(at + 2), m_level.segs.size());
+            const int count = b.U16(at),
+                      first = Checked("SSECTORS", at / 4, b.U16(at + 2), m_level.segs.size());
             Checked("SSECTORS", at / 4, first + count - 1, m_level.segs.size());
             if (count < 1 || count > kMaxSegsPerSubsector)
-                Fail(m_level.name + ": SSECTORS record " + std::to_string(at / 4) + " has " + std::to_string(count) + " segs");
+                Fail(m_level.name + ": SSECTORS record " + std::to_string(at / 4) + " has " +
+                     std::to_string(count) + " segs");
             if (m_error.empty()) m_level.subsectors.push_back({first, count, m_level.segs[first].front});
         }
         if (m_level.subsectors.empty()) Fail(m_level.name + ": SSECTORS is empty");
@@ -125,21 +144,25 @@ private:
         const size_t count = b.size / 28;
         for (size_t at = 0; at < b.size && m_error.empty(); at += 28) {
             const auto box = [&](size_t field) {
-                return Box{b.I16(at + field), b.I16(at + field + 2), b.I16(at + field + 4), b.I16(at + field + 6)};
+                return Box{b.I16(at + field), b.I16(at + field + 2), b.I16(at + field + 4),
+                           b.I16(at + field + 6)};
             };
             const auto child = [&](size_t field) {
                 const int value = b.U16(at + field);
                 if ((value & 0x8000) == 0) return Checked("NODES", at / 28, value, count);
                 return ~Checked("NODES", at / 28, value & 0x7fff, m_level.subsectors.size());
             };
-            const Node node{b.I16(at), b.I16(at + 2), b.I16(at + 4), b.I16(at + 6), {box(8), box(16)}, {child(24), child(26)}};
-            if (node.dx == 0 && node.dy == 0) Fail(m_level.name + ": NODES record " + std::to_string(at / 28) + " has no direction");
+            const Node node{b.I16(at),     b.I16(at + 2),     b.I16(at + 4),
+                            b.I16(at + 6), {box(8), box(16)}, {child(24), child(26)}};
+            if (node.dx == 0 && node.dy == 0)
+                Fail(m_level.name + ": NODES record " + std::to_string(at / 28) + " has no direction");
             m_level.nodes.push_back(node);
         }
         m_level.root = count == 0 ? ~0 : static_cast<int>(count) - 1;
     }
 
-    // Every node at most once and none too deep: then each walk of the tree ends and needs only a small stack.
+    // Every node at most once and none too deep: then each walk of the tree ends and needs only a small
+    // stack.
     void CheckTree() {
         std::vector<std::pair<int, int>> open{{m_level.root, 0}};
         std::vector<bool> seen(m_level.nodes.size());
@@ -148,8 +171,11 @@ private:
             open.pop_back();
             if (at < 0) continue;
             const size_t node = static_cast<size_t>(at);
-            if (seen[node]) return Fail(m_level.name + ": NODES is no tree: record " + std::to_string(at) + " has two parents");
-            if (depth >= kMaxTreeDepth) return Fail(m_level.name + ": NODES is deeper than " + std::to_string(kMaxTreeDepth));
+            if (seen[node])
+                return Fail(m_level.name + ": NODES is no tree: record " + std::to_string(at) +
+                            " has two parents");
+            if (depth >= kMaxTreeDepth)
+                return Fail(m_level.name + ": NODES is deeper than " + std::to_string(kMaxTreeDepth));
             seen[node] = true;
             for (const int child : m_level.nodes[node].child) open.push_back({child, depth + 1});
         }
@@ -169,7 +195,8 @@ private:
         for (size_t i = 0; i < count; ++i) triggered[i] = m_level.sectors[i].tag != 0;
         for (const Line &line : m_level.lines) {
             if (line.side[1] == kNone) continue;
-            const size_t front = static_cast<size_t>(SectorOf(line.side[0])), back = static_cast<size_t>(SectorOf(line.side[1]));
+            const size_t front = static_cast<size_t>(SectorOf(line.side[0])),
+                         back = static_cast<size_t>(SectorOf(line.side[1]));
             if (line.special != 0) triggered[back] = true;
             if (front == back) continue;
             opened[front] = std::min(opened[front], m_level.sectors[back].ceiling - 4);
@@ -186,7 +213,8 @@ private:
         const std::string &name = m_level.name;
         std::string sky = "SKY1";
         if (name.size() == 4 && name[0] == 'E' && name[1] >= '1' && name[1] <= '4') sky[3] = name[1];
-        if (name.size() == 5 && name.compare(0, 3, "MAP") == 0) sky[3] = name > "MAP20" ? '3' : name > "MAP11" ? '2' : '1';
+        if (name.size() == 5 && name.compare(0, 3, "MAP") == 0)
+            sky[3] = name > "MAP20" ? '3' : name > "MAP11" ? '2' : '1';
         m_level.skyTexture = m_textures.Wall(sky);
     }
 
@@ -197,8 +225,10 @@ private:
     std::string m_error;
 };
 
-// Visits the subsectors in the halves that `sides` lets through (1 right, 2 left, 3 both) until `visit` says false.
-template <class Sides, class Visit> void WalkTree(const Level &level, Sides sides, Visit visit) {
+// Visits the subsectors in the halves that `sides` lets through (1 right, 2 left, 3 both) until `visit` says
+// false.
+template <class Sides, class Visit>
+void WalkTree(const Level &level, Sides sides, Visit visit) {
     std::array<int, kMaxTreeDepth + 2> open;
     size_t count = 0;
     open[count++] = level.root;
@@ -215,10 +245,13 @@ template <class Sides, class Visit> void WalkTree(const Level &level, Sides side
     }
 }
 
-// A segment and a square meet unless one of three lines keeps them apart: the two axes and the segment itself.
+// A segment and a square meet unless one of three lines keeps them apart: the two axes and the segment
+// itself.
 bool Touches(const Seg &seg, Fixed x, Fixed y, Fixed radius) {
-    if (std::max(ToFixed(seg.x1), ToFixed(seg.x2)) <= x - radius || std::min(ToFixed(seg.x1), ToFixed(seg.x2)) >= x + radius ||
-        std::max(ToFixed(seg.y1), ToFixed(seg.y2)) <= y - radius || std::min(ToFixed(seg.y1), ToFixed(seg.y2)) >= y + radius)
+    if (std::max(ToFixed(seg.x1), ToFixed(seg.x2)) <= x - radius ||
+        std::min(ToFixed(seg.x1), ToFixed(seg.x2)) >= x + radius ||
+        std::max(ToFixed(seg.y1), ToFixed(seg.y2)) <= y - radius ||
+        std::min(ToFixed(seg.y1), ToFixed(seg.y2)) >= y + radius)
         return false;
     const int dx = seg.x2 - seg.x1, dy = seg.y2 - seg.y1;
     const int64_t apart = (x - ToFixed(seg.x1)) * dy - (y - ToFixed(seg.y1)) * dx;
@@ -270,8 +303,8 @@ Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blocking
     return footing;
 }
 
-// The openings that the line of sight passes narrow a window, measured as the height above `z` that the line would
-// have at its far end. Their order does not matter.
+// The openings that the line of sight passes narrow a window, measured as the height above `z` that the line
+// would have at its far end. Their order does not matter.
 bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY, Fixed bottom, Fixed top) {
     const int64_t dx = (toX - x) >> 8, dy = (toY - y) >> 8;
     Fixed low = bottom - z, high = top - z;
@@ -286,7 +319,8 @@ bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY,
             const int64_t x1 = (ToFixed(seg.x1) - x) >> 8, y1 = (ToFixed(seg.y1) - y) >> 8;
             const int64_t x2 = (ToFixed(seg.x2) - x) >> 8, y2 = (ToFixed(seg.y2) - y) >> 8;
             if ((dx * y1 - dy * x1 > 0) == (dx * y2 - dy * x2 > 0)) continue;
-            const int64_t from = x1 * (y2 - y1) - y1 * (x2 - x1);  // twice the areas that the ends make with the seg
+            const int64_t from =
+                x1 * (y2 - y1) - y1 * (x2 - x1);  // twice the areas that the ends make with the seg
             const int64_t to = (x1 - dx) * (y2 - y1) - (y1 - dy) * (x2 - x1);
             if ((from > 0) == (to > 0)) continue;
             if (seg.back == kNone) {
@@ -294,10 +328,12 @@ bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY,
                 break;
             }
             const Sector &front = level.sectors[seg.front], &back = level.sectors[seg.back];
-            // from and to differ in sign, so the fraction is between 0 and 1; at 0 the viewer stands on the line.
+            // from and to differ in sign, so the fraction is between 0 and 1; at 0 the viewer stands on the
+            // line.
             const Fixed part = (from >> 8) * kOne / ((from - to) >> 8 == 0 ? 1 : (from - to) >> 8);
             if (part <= 0) continue;
-            const Fixed floor = ToFixed(std::max(front.floor, back.floor)), ceiling = ToFixed(std::min(front.ceiling, back.ceiling));
+            const Fixed floor = ToFixed(std::max(front.floor, back.floor)),
+                        ceiling = ToFixed(std::min(front.ceiling, back.ceiling));
             low = std::max(low, (floor - z) * kOne / part);
             high = std::min(high, (ceiling - z) * kOne / part);
             clear = low < high && floor < ceiling;

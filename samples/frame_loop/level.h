@@ -1,5 +1,5 @@
-// A level: its geometry as the WAD gives it, checked once on loading (every index in here is valid, the tree has no
-// cycle), and the questions that the game asks of it.
+// A level: its geometry as the WAD gives it, checked once on loading (every index in here is valid, the tree
+// has no cycle), and the questions that the game asks of it.
 #pragma once
 
 #include "fixed.h"
@@ -15,7 +15,7 @@ namespace frame_loop {
 inline constexpr int kMaxTreeDepth = 200, kNone = -1, kMaxStep = 24;
 
 struct Sector {
-    int floor, ceiling;          // map units
+    int floor, ceiling;  // map units
     int floorFlat, ceilingFlat;
     int light, tag;
 };
@@ -24,10 +24,10 @@ struct Side {
 };
 struct Line {
     int flags, special;
-    std::array<int, 2> side;     // kNone: there is no back side
+    std::array<int, 2> side;  // kNone: there is no back side
 };
 enum LineFlags : int { kBlocksAll = 1, kBlocksMonsters = 2, kUpperUnpegged = 8, kLowerUnpegged = 16 };
-struct Seg {                     // a piece of a line, seen from one side
+struct Seg {  // a piece of a line, seen from one side
     int x1, y1, x2, y2;
     Fixed length;
     int offset, line, side, front, back;  // back: kNone behind a solid wall
@@ -38,12 +38,14 @@ struct Subsector {
 struct Box {
     int top, bottom, left, right;
 };
-struct Node {                    // child 0 lies to the right of the partition; ~n is subsector n
+struct Node {  // child 0 lies to the right of the partition; ~n is subsector n
     int x, y, dx, dy;
     std::array<Box, 2> box;
     std::array<int, 2> child;
 
-    int64_t SideOf(Fixed px, Fixed py) const { return (px - ToFixed(x)) * dy - (py - ToFixed(y)) * dx; }  // right: > 0
+    int64_t SideOf(Fixed px, Fixed py) const {
+        return (px - ToFixed(x)) * dy - (py - ToFixed(y)) * dx;
+    }  // right: > 0
 };
 struct Thing {
     int x, y, angle, type, flags;  // angle in degrees
@@ -62,7 +64,8 @@ struct Level {
     int skyTexture = kNoTexture;
 };
 
-// Returns an empty string, or what is wrong. Doors are loaded open, for nobody in this sample presses a button.
+// Returns an empty string, or what is wrong. Doors are loaded open, for nobody in this sample presses a
+// button.
 std::string LoadLevel(const Wad &wad, const std::string &name, TextureLoader *textures, Level *level);
 
 int SubsectorAt(const Level &level, Fixed x, Fixed y);

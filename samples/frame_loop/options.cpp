@@ -37,7 +37,8 @@ std::string ParseOptions(int count, const char *const *arguments, Options *optio
             if (!ReadNumber(&value, 0, 1, 1024, &number)) return "--workers takes a number from 1 to 1024";
             options->run.workers = static_cast<uint32_t>(number);
         } else if (name == "--frames") {
-            if (!ReadNumber(&value, 0, 1, 1000000, &number)) return "--frames takes a number from 1 to 1000000";
+            if (!ReadNumber(&value, 0, 1, 1000000, &number))
+                return "--frames takes a number from 1 to 1000000";
             options->run.frames = static_cast<int>(number);
         } else if (name == "--size") {
             if (!ReadNumber(&value, 'x', 16, 4096, &number) || !ReadNumber(&value, 0, 16, 4096, &height))

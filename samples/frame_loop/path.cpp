@@ -21,14 +21,16 @@ struct Point {
 // The level as a grid of cells, each with the neighbours that one can walk to.
 class Walker {
 public:
-    Walker(const Level &level, Point start, int maxStep, int64_t *budget) : m_level(&level), m_maxStep(maxStep), m_budget(budget) {
+    Walker(const Level &level, Point start, int maxStep, int64_t *budget)
+        : m_level(&level), m_maxStep(maxStep), m_budget(budget) {
         m_cells.push_back({0, 0, start, {kNone, kNone, kNone, kNone}});
         Explore();
     }
 
     size_t Cells() const { return m_cells.size(); }
 
-    // To the farthest cell, from there to the farthest that was not passed yet, and so on; as corners of a line.
+    // To the farthest cell, from there to the farthest that was not passed yet, and so on; as corners of a
+    // line.
     std::vector<Point> Tour(size_t cells) {
         std::vector<int> route{0};
         std::vector<bool> seen(m_cells.size());
@@ -44,7 +46,8 @@ public:
             const size_t legStart = route.size();
             for (int cell = target; cell != here; cell = from[cell]) route.push_back(cell);
             std::reverse(route.begin() + static_cast<std::ptrdiff_t>(legStart), route.end());
-            for (size_t i = legStart; i < route.size(); i += kSeenSide / 2) MarkSeen(m_cells[route[i]], &seen);
+            for (size_t i = legStart; i < route.size(); i += kSeenSide / 2)
+                MarkSeen(m_cells[route[i]], &seen);
             MarkSeen(m_cells[target], &seen);
         }
         return Straighten(route);
@@ -78,12 +81,14 @@ private:
             for (size_t exit = 0; exit < kSteps.size(); ++exit) {
                 const Cell cell = m_cells[i];
                 const auto [dx, dy] = kSteps[exit];
-                const Point center{cell.center.x + ToFixed(dx * kCellSide), cell.center.y + ToFixed(dy * kCellSide)};
+                const Point center{cell.center.x + ToFixed(dx * kCellSide),
+                                   cell.center.y + ToFixed(dy * kCellSide)};
                 if (!CanWalk(cell.center, center)) continue;
                 const auto [place, isNew] = places.try_emplace({cell.column + dx, cell.row + dy}, kNone);
                 if (isNew && m_cells.size() < kMaxCells) {
                     place->second = static_cast<int>(m_cells.size());
-                    m_cells.push_back({cell.column + dx, cell.row + dy, center, {kNone, kNone, kNone, kNone}});
+                    m_cells.push_back(
+                        {cell.column + dx, cell.row + dy, center, {kNone, kNone, kNone, kNone}});
                 }
                 m_cells[i].exits[exit] = place->second;
             }
@@ -104,7 +109,8 @@ private:
 
     void MarkSeen(const Cell &around, std::vector<bool> *seen) const {
         for (size_t i = 0; i < m_cells.size(); ++i)
-            if (std::abs(m_cells[i].column - around.column) <= kSeenSide && std::abs(m_cells[i].row - around.row) <= kSeenSide)
+            if (std::abs(m_cells[i].column - around.column) <= kSeenSide &&
+                std::abs(m_cells[i].row - around.row) <= kSeenSide)
                 (*seen)[i] = true;
     }
 
@@ -135,7 +141,8 @@ std::vector<Point> Resample(const std::vector<Point> &corners, size_t count) {
         const Point a = corners[i], b = corners[i + 1];
         const Fixed length = Distance(b.x - a.x, b.y - a.y);
         for (; along < length && points.size() < count; along += ToFixed(kSpeed))
-            points.push_back({a.x + (b.x - a.x) * (along >> 8) / (length >> 8), a.y + (b.y - a.y) * (along >> 8) / (length >> 8)});
+            points.push_back({a.x + (b.x - a.x) * (along >> 8) / (length >> 8),
+                              a.y + (b.y - a.y) * (along >> 8) / (length >> 8)});
         along -= length;
     }
     points.resize(count, points.empty() ? corners.back() : points.back());
@@ -143,13 +150,15 @@ std::vector<Point> Resample(const std::vector<Point> &corners, size_t count) {
 }
 
 // The mean of `value` over the frames around i.
-template <class Value> Fixed Smooth(int i, int reach, int count, Value value) {
+template <class Value>
+Fixed Smooth(int i, int reach, int count, Value value) {
     Fixed sum = 0;
     for (int j = i - reach; j <= i + reach; ++j) sum += value(std::clamp(j, 0, count - 1));
     return sum / (2 * reach + 1);
 }
 
-// From the player's start; where lifts or teleporters are the only way out, over any step, or from another thing.
+// From the player's start; where lifts or teleporters are the only way out, over any step, or from another
+// thing.
 std::vector<Point> FindTour(const Level &level, const Thing &start) {
     constexpr size_t kEnoughCells = 400, kTourCells = size_t{kCount} * kSpeed / kCellSide * 2;
     constexpr int kAnyStep = 4 * INT16_MAX;
@@ -168,7 +177,8 @@ std::vector<Point> FindTour(const Level &level, const Thing &start) {
 }  // namespace
 
 std::string FindPath(const Level &level, std::vector<Viewpoint> *path) {
-    const auto start = std::find_if(level.things.begin(), level.things.end(), [](const Thing &thing) { return thing.type == 1; });
+    const auto start = std::find_if(level.things.begin(), level.things.end(),
+                                    [](const Thing &thing) { return thing.type == 1; });
     if (start == level.things.end()) return level.name + ": no start for player 1 among its things";
     const std::vector<Point> points = Resample(FindTour(level, *start), kCount);
 
@@ -184,12 +194,16 @@ std::string FindPath(const Level &level, std::vector<Viewpoint> *path) {
         const Viewpoint &here = smooth[i], &ahead = smooth[std::min(i + kLookAhead, kCount - 1)];
         if (i != 0) turns[i] = turns[i - 1];
         if (here.x == ahead.x && here.y == ahead.y) continue;
-        turns[i] += static_cast<int32_t>(AngleOf(ahead.x - here.x, ahead.y - here.y) - static_cast<Angle>(turns[i]));
+        turns[i] +=
+            static_cast<int32_t>(AngleOf(ahead.x - here.x, ahead.y - here.y) - static_cast<Angle>(turns[i]));
     }
     for (int i = 0; i < kCount; ++i) {
-        const Footing footing = FootingAt(level, smooth[i].x, smooth[i].y, kEyeRoom, 0);  // smoothness must not lead into a ledge
-        smooth[i].z = std::max(Smooth(i, kSmoothing, kCount, [&](int j) { return eyes[j]; }), ToFixed(footing.floor + kEyeRoom));
-        smooth[i].angle = static_cast<Angle>(Smooth(i, kTurnSmoothing, kCount, [&](int j) { return turns[j]; }));
+        const Footing footing =
+            FootingAt(level, smooth[i].x, smooth[i].y, kEyeRoom, 0);  // smoothness must not lead into a ledge
+        smooth[i].z = std::max(Smooth(i, kSmoothing, kCount, [&](int j) { return eyes[j]; }),
+                               ToFixed(footing.floor + kEyeRoom));
+        smooth[i].angle =
+            static_cast<Angle>(Smooth(i, kTurnSmoothing, kCount, [&](int j) { return turns[j]; }));
     }
     smooth.resize(kPoints);
     *path = std::move(smooth);

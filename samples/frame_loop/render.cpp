@@ -13,12 +13,17 @@ int Wrapped(Fixed value, int size) {
     return rest < 0 ? rest + size : rest;
 }
 
-// Draws one column of the frame: walls, floors and ceilings from the viewer outwards, then from the farthest back
-// what has holes to look through.
+// Draws one column of the frame: walls, floors and ceilings from the viewer outwards, then from the farthest
+// back what has holes to look through.
 class ColumnPainter {
 public:
     ColumnPainter(const Game &game, const Scene &scene, Strip *strip, int column, uint8_t *pixels)
-        : m_game(game), m_scene(scene), m_strip(*strip), m_column(column), m_pixels(pixels), m_bottom(scene.height) {
+        : m_game(game),
+          m_scene(scene),
+          m_strip(*strip),
+          m_column(column),
+          m_pixels(pixels),
+          m_bottom(scene.height) {
         m_slope = ToFixed(2 * column + 1 - scene.width) / (2 * scene.focal);
         m_rayX = scene.cosine + Multiply(m_slope, scene.sine);
         m_rayY = scene.sine - Multiply(m_slope, scene.cosine);
@@ -46,17 +51,20 @@ private:
 
     void PaintSeg(const VisibleSeg &visible) {
         const Seg &seg = *visible.seg;
-        const Fixed turn = visible.across2 - visible.across1 - Multiply(m_slope, visible.depth2 - visible.depth1);
+        const Fixed turn =
+            visible.across2 - visible.across1 - Multiply(m_slope, visible.depth2 - visible.depth1);
         if (turn <= 0) return;
         const Fixed ahead = Multiply(m_slope, visible.depth1) - visible.across1;
-        const Fixed part = std::clamp<Fixed>(ahead * (Fixed{1} << kPartBits) / turn, 0, Fixed{1} << kPartBits);
+        const Fixed part =
+            std::clamp<Fixed>(ahead * (Fixed{1} << kPartBits) / turn, 0, Fixed{1} << kPartBits);
         m_depth = std::max(visible.depth1 + (((visible.depth2 - visible.depth1) * part) >> kPartBits), kNear);
         const Side &side = m_game.level.sides[seg.side];
         m_along = ((seg.length * part) >> kPartBits) + ToFixed(seg.offset + side.xOffset);
         const Sector &front = SectorAt(seg.front);
         m_colors = WallColors(seg, front);
 
-        const Fixed eye = m_scene.eye.z, ceiling = ToFixed(front.ceiling) - eye, floor = ToFixed(front.floor) - eye;
+        const Fixed eye = m_scene.eye.z, ceiling = ToFixed(front.ceiling) - eye,
+                    floor = ToFixed(front.floor) - eye;
         const int ceilingRow = RowOf(ceiling), floorRow = RowOf(floor);
         if (ceiling > 0 || front.ceilingFlat == kSkyFlat)
             PaintPlane(front.ceilingFlat, ceiling, front.light, m_top, std::min(ceilingRow, m_bottom));
@@ -72,7 +80,8 @@ private:
         } else {  // where a texture is missing, the plane behind goes on: levels make invisible pits of that
             const Sector &back = SectorAt(seg.back);
             const Fixed backCeiling = ToFixed(back.ceiling) - eye, backFloor = ToFixed(back.floor) - eye;
-            if (back.ceilingFlat != kSkyFlat || front.ceilingFlat != kSkyFlat) {  // sky goes on over lower sky
+            if (back.ceilingFlat != kSkyFlat ||
+                front.ceilingFlat != kSkyFlat) {  // sky goes on over lower sky
                 const bool unpegged = (m_game.level.lines[seg.line].flags & kUpperUnpegged) != 0;
                 const Fixed textureTop = unpegged ? ceiling : backCeiling + TextureHeight(side.upper);
                 const int row = RowOf(backCeiling);
@@ -80,13 +89,16 @@ private:
                 if (side.upper != kNoTexture) m_top = std::max(m_top, row);
             }
             const int row = RowOf(backFloor);
-            PaintWall(side.lower, (lowerUnpegged ? ceiling : backFloor) + ToFixed(side.yOffset), std::max(row, m_top), m_bottom);
+            PaintWall(side.lower, (lowerUnpegged ? ceiling : backFloor) + ToFixed(side.yOffset),
+                      std::max(row, m_top), m_bottom);
             if (side.lower != kNoTexture) m_bottom = std::min(m_bottom, row);
         }
         m_strip.passed.push_back({&visible, m_depth, m_along, m_top, m_bottom});
     }
 
-    Fixed TextureHeight(int texture) const { return texture == kNoTexture ? 0 : ToFixed(m_game.textures.walls[texture].height); }
+    Fixed TextureHeight(int texture) const {
+        return texture == kNoTexture ? 0 : ToFixed(m_game.textures.walls[texture].height);
+    }
 
     // Walls along the axes are lit a little differently, so that corners show.
     const uint8_t *WallColors(const Seg &seg, const Sector &sector) const {
@@ -115,7 +127,8 @@ private:
     void PaintPlane(int flat, Fixed aboveEye, int light, int first, int last) {
         if (first >= last) return;
         if (flat == kSkyFlat) return PaintSky(first, last);
-        const uint8_t *texels = m_game.textures.flats[flat].data(), *colormap = m_game.textures.colormap.data();
+        const uint8_t *texels = m_game.textures.flats[flat].data(),
+                      *colormap = m_game.textures.colormap.data();
         const auto &shades = m_game.textures.ShadesOf(light);
         const Fixed distance = aboveEye < 0 ? -aboveEye : aboveEye;
         const Fixed acrossX = Multiply(distance, m_rayX), acrossY = Multiply(distance, m_rayY);
@@ -133,22 +146,28 @@ private:
         if (m_game.level.skyTexture == kNoTexture) return;
         const Image &image = m_game.textures.walls[m_game.level.skyTexture];
         const Angle angle = m_scene.eye.angle - AngleOf(kOne, m_slope);
-        const uint8_t *texels = &image.texels[image.Column(static_cast<int>(0x3ff - (angle >> 22)) % image.width)];
+        const uint8_t *texels =
+            &image.texels[image.Column(static_cast<int>(0x3ff - (angle >> 22)) % image.width)];
         for (int row = first; row < last; ++row)
             m_pixels[row] = m_game.textures.colormap[texels[row * 200 / m_scene.height % image.height]];
     }
 
-    // Whether a sprite's middle is farther than the seg: by depth, or if that is no answer, by the seg's line.
+    // Whether a sprite's middle is farther than the seg: by depth, or if that is no answer, by the seg's
+    // line.
     bool IsBehind(const VisibleSprite &sprite, const VisibleSeg &visible) const {
         if (sprite.depth <= std::min(visible.depth1, visible.depth2)) return false;
         if (sprite.depth >= std::max(visible.depth1, visible.depth2)) return true;
         const Seg &seg = *visible.seg;
-        return (sprite.x - ToFixed(seg.x1)) * (seg.y2 - seg.y1) - (sprite.y - ToFixed(seg.y1)) * (seg.x2 - seg.x1) <= 0;
+        return (sprite.x - ToFixed(seg.x1)) * (seg.y2 - seg.y1) -
+                   (sprite.y - ToFixed(seg.y1)) * (seg.x2 - seg.x1) <=
+               0;
     }
 
     void PaintMasked() {
         const auto &passed = m_strip.passed;
-        const auto inColumn = [&](const VisibleSprite &sprite) { return m_column >= sprite.firstColumn && m_column < sprite.lastColumn; };
+        const auto inColumn = [&](const VisibleSprite &sprite) {
+            return m_column >= sprite.firstColumn && m_column < sprite.lastColumn;
+        };
         m_strip.behind.assign(m_strip.sprites.size(), -1);  // of each sprite the last seg that it is behind
         for (size_t s = 0; s < m_strip.sprites.size(); ++s)
             for (int i = static_cast<int>(passed.size()) - 1; i >= 0 && inColumn(*m_strip.sprites[s]); --i)
@@ -159,7 +178,8 @@ private:
         for (int i = static_cast<int>(passed.size()) - 1; i >= -1; --i) {
             const int top = i < 0 ? 0 : passed[i].top, bottom = i < 0 ? m_scene.height : passed[i].bottom;
             for (size_t s = 0; s < m_strip.sprites.size(); ++s)
-                if (m_strip.behind[s] == i && inColumn(*m_strip.sprites[s])) PaintSprite(*m_strip.sprites[s], top, bottom);
+                if (m_strip.behind[s] == i && inColumn(*m_strip.sprites[s]))
+                    PaintSprite(*m_strip.sprites[s], top, bottom);
             if (i >= 0) PaintGrating(passed[i]);
         }
     }
@@ -179,14 +199,17 @@ private:
         const Image &image = m_game.textures.walls[side.middle];
         const Sector &front = SectorAt(seg.front), &back = SectorAt(seg.back);
         const bool standing = (m_game.level.lines[seg.line].flags & kLowerUnpegged) != 0;
-        const int top = standing ? std::max(front.floor, back.floor) + image.height : std::min(front.ceiling, back.ceiling);
+        const int top = standing ? std::max(front.floor, back.floor) + image.height
+                                 : std::min(front.ceiling, back.ceiling);
         m_depth = passed.depth;
         m_colors = WallColors(seg, front);
-        PaintHoled(image, Wrapped(passed.along, image.width), ToFixed(top + side.yOffset) - m_scene.eye.z, passed.top, passed.bottom);
+        PaintHoled(image, Wrapped(passed.along, image.width), ToFixed(top + side.yOffset) - m_scene.eye.z,
+                   passed.top, passed.bottom);
     }
 
     void PaintHoled(const Image &image, int x, Fixed imageTop, int top, int bottom) {
-        const int first = std::max(RowOf(imageTop), top), last = std::min(RowOf(imageTop - ToFixed(image.height)), bottom);
+        const int first = std::max(RowOf(imageTop), top),
+                  last = std::min(RowOf(imageTop - ToFixed(image.height)), bottom);
         if (first >= last) return;
         const size_t texels = image.Column(x);
         const Fixed step = Step();
@@ -202,9 +225,10 @@ private:
     Strip &m_strip;
     int m_column;
     uint8_t *m_pixels;
-    Fixed m_slope = 0, m_rayX = 0, m_rayY = 0;  // the column's ray: across the view, and in the level, for a depth of one
-    int m_top = 0, m_bottom;                    // the rows still open
-    Fixed m_depth = kOne, m_along = 0;          // of the seg or sprite being painted
+    Fixed m_slope = 0, m_rayX = 0,
+          m_rayY = 0;         // the column's ray: across the view, and in the level, for a depth of one
+    int m_top = 0, m_bottom;  // the rows still open
+    Fixed m_depth = kOne, m_along = 0;  // of the seg or sprite being painted
     const uint8_t *m_colors = nullptr;
 };
 
@@ -222,7 +246,8 @@ uint64_t LittleEndian(const uint8_t *bytes, size_t count) {
 
 void DrawStrip(const Game &game, Scene *scene, int index) {
     Strip &strip = scene->strips[index];
-    const int first = index * Scene::kStripColumns, last = std::min(first + Scene::kStripColumns, scene->width);
+    const int first = index * Scene::kStripColumns,
+              last = std::min(first + Scene::kStripColumns, scene->width);
     strip.segs.clear();
     strip.sprites.clear();
     for (const VisibleSeg &seg : scene->segs)
@@ -230,7 +255,8 @@ void DrawStrip(const Game &game, Scene *scene, int index) {
     for (const VisibleSprite &sprite : scene->sprites)
         if (sprite.firstColumn < last && sprite.lastColumn > first) strip.sprites.push_back(&sprite);
     for (int column = first; column < last; ++column)
-        ColumnPainter(game, *scene, &strip, column, &scene->pixels[size_t{1} * column * scene->height]).Paint();
+        ColumnPainter(game, *scene, &strip, column, &scene->pixels[size_t{1} * column * scene->height])
+            .Paint();
 }
 
 uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow) {
@@ -244,7 +270,8 @@ uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow) 
         }
     }
     uint64_t hash = kHashStart;
-    for (size_t at = firstRow * rowBytes; at < end; at += 8) hash = HashStep(hash, LittleEndian(&scene->rgb[at], std::min<size_t>(8, end - at)));
+    for (size_t at = firstRow * rowBytes; at < end; at += 8)
+        hash = HashStep(hash, LittleEndian(&scene->rgb[at], std::min<size_t>(8, end - at)));
     return hash;
 }
 

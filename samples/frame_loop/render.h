@@ -1,5 +1,5 @@
-// One frame's picture: the walk of the tree lists what can be seen from front to back, then each strip of columns is
-// drawn on its own, then rows of the result become colours.
+// One frame's picture: the walk of the tree lists what can be seen from front to back, then each strip of
+// columns is drawn on its own, then rows of the result become colours.
 #pragma once
 
 #include "game.h"
@@ -8,10 +8,10 @@
 
 namespace frame_loop {
 
-struct VisibleSeg {               // depth: along the view; across: to its right
+struct VisibleSeg {  // depth: along the view; across: to its right
     const Seg *seg;
     Fixed depth1, across1, depth2, across2;
-    int left, right;              // columns [left, right)
+    int left, right;  // columns [left, right)
 };
 
 struct VisibleSprite {
@@ -28,7 +28,7 @@ struct Passed {
     int top, bottom;
 };
 
-struct Strip {                    // the memory of the task that draws it
+struct Strip {  // the memory of the task that draws it
     std::vector<const VisibleSeg *> segs;
     std::vector<const VisibleSprite *> sprites;
     std::vector<Passed> passed;
@@ -55,7 +55,8 @@ void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Sce
 void DrawStrip(const Game &game, Scene *scene, int strip);
 uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow);  // returns the rows' hash
 
-inline uint64_t HashStep(uint64_t hash, uint64_t word) {  // FNV-1a by words; the shift lets high bits reach low ones
+inline uint64_t HashStep(uint64_t hash,
+                         uint64_t word) {  // FNV-1a by words; the shift lets high bits reach low ones
     hash = (hash ^ word) * 0x100000001b3;
     return hash ^ hash >> 29;
 }

@@ -8,7 +8,8 @@ constexpr size_t kMaxDefinitions = 16384;
 
 std::string Quoted(const std::string &name) { return "\"" + name + "\""; }
 
-// Copies `from` into `to` with its upper left corner at (left, top), leaving `to` where `from` is transparent.
+// Copies `from` into `to` with its upper left corner at (left, top), leaving `to` where `from` is
+// transparent.
 void Paste(const Image &from, int left, int top, Image *to) {
     const int firstX = std::max(0, -left), lastX = std::min(from.width, to->width - left);
     const int firstY = std::max(0, -top), lastY = std::min(from.height, to->height - top);
@@ -46,7 +47,8 @@ void TextureLoader::ReadColors() {
     const Lump *palette = m_wad.Find("PLAYPAL"), *colormap = m_wad.Find("COLORMAP");
     if (palette == nullptr || colormap == nullptr)
         return Fail("the WAD lacks PLAYPAL or COLORMAP: a complete game (an IWAD) is needed");
-    if (palette->bytes.size < m_textures->palette.size() || colormap->bytes.size < m_textures->colormap.size())
+    if (palette->bytes.size < m_textures->palette.size() ||
+        colormap->bytes.size < m_textures->colormap.size())
         return Fail("PLAYPAL or COLORMAP is truncated");
     std::copy_n(palette->bytes.data, m_textures->palette.size(), m_textures->palette.begin());
     std::copy_n(colormap->bytes.data, m_textures->colormap.size(), m_textures->colormap.begin());
@@ -54,7 +56,8 @@ void TextureLoader::ReadColors() {
     for (int light = 0; light < kLightLevels; ++light)
         for (int distance = 0; distance < kShadeDistances; ++distance) {
             const int gain = std::min(24, 1280 / (16 * distance + 8));
-            m_textures->shade[light][distance] = static_cast<uint8_t>(std::clamp(56 - 2 * light - gain, 0, 31));
+            m_textures->shade[light][distance] =
+                static_cast<uint8_t>(std::clamp(56 - 2 * light - gain, 0, 31));
         }
 }
 
@@ -71,7 +74,8 @@ void TextureLoader::ReadDefinitions(const char *lumpName) {
     if (lump == nullptr) return;
     const Bytes bytes = lump->bytes;
     const size_t count = bytes.U32(0);
-    if (count > kMaxDefinitions || 4 + 4 * count > bytes.size) return Fail(std::string(lumpName) + " is truncated");
+    if (count > kMaxDefinitions || 4 + 4 * count > bytes.size)
+        return Fail(std::string(lumpName) + " is truncated");
     for (size_t i = 0; i < count; ++i) {
         const size_t offset = bytes.U32(4 + 4 * i);
         if (offset > bytes.size || bytes.size - offset < 22)
@@ -86,11 +90,12 @@ bool TextureLoader::Afford(int width, int height) {
     return m_texelBudget >= 0;
 }
 
-// A patch: four 16-bit numbers (width, height, left, top), the offset of each column, and each column as posts
-// (first row, length, a pad byte, texels, a pad byte) up to a first row of 255.
+// A patch: four 16-bit numbers (width, height, left, top), the offset of each column, and each column as
+// posts (first row, length, a pad byte, texels, a pad byte) up to a first row of 255.
 Image TextureLoader::Decode(const std::string &name, Bytes lump) {
     const int width = lump.I16(0), height = lump.I16(2);
-    if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide || lump.size < 8 + 4 * static_cast<size_t>(width)) {
+    if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide ||
+        lump.size < 8 + 4 * static_cast<size_t>(width)) {
         Fail("picture " + Quoted(name) + " is broken or truncated");
         return Blank(1, 1);
     }
@@ -108,7 +113,8 @@ Image TextureLoader::Decode(const std::string &name, Bytes lump) {
                 Fail("picture " + Quoted(name) + " is truncated in column " + std::to_string(x));
                 return image;
             }
-            row = first <= row ? row + first : first;  // pictures taller than 254 rows count on from the post before
+            row = first <= row ? row + first
+                               : first;  // pictures taller than 254 rows count on from the post before
             for (int i = 0; i < length && row + i < height; ++i) {
                 const size_t target = image.Column(x) + static_cast<size_t>(row + i);
                 image.texels[target] = lump.data[at + 3 + static_cast<size_t>(i)];
@@ -136,7 +142,8 @@ Image TextureLoader::Compose(const std::string &name, const Definition &definiti
     const Bytes lump = definition.lump;
     const size_t at = definition.offset, patches = static_cast<size_t>(lump.U16(at + 20));
     const int width = lump.I16(at + 12), height = lump.I16(at + 14);
-    if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide || at + 22 + 10 * patches > lump.size) {
+    if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide ||
+        at + 22 + 10 * patches > lump.size) {
         Fail("texture " + Quoted(name) + " is broken or truncated");
         return Blank(1, 1);
     }
@@ -145,7 +152,8 @@ Image TextureLoader::Compose(const std::string &name, const Definition &definiti
     for (size_t i = 0; i < patches && m_error.empty(); ++i) {
         const size_t entry = at + 22 + 10 * i, number = static_cast<size_t>(lump.U16(entry + 4));
         if (number >= m_patchNames.size()) {
-            Fail("texture " + Quoted(name) + " uses patch " + std::to_string(number) + ", which PNAMES lacks");
+            Fail("texture " + Quoted(name) + " uses patch " + std::to_string(number) +
+                 ", which PNAMES lacks");
             break;
         }
         const Image &patch = Patch(m_patchNames[number]);
@@ -159,8 +167,10 @@ int TextureLoader::Wall(const std::string &name) {
     const auto [place, isNew] = m_walls.try_emplace(name, static_cast<int>(m_textures->walls.size()));
     if (!isNew) return place->second;
     const auto definition = m_definitions.find(name);
-    if (definition == m_definitions.end()) Fail("the level uses the wall texture " + Quoted(name) + ", which the WAD lacks");
-    m_textures->walls.push_back(definition == m_definitions.end() ? Blank(1, 1) : Compose(name, definition->second));
+    if (definition == m_definitions.end())
+        Fail("the level uses the wall texture " + Quoted(name) + ", which the WAD lacks");
+    m_textures->walls.push_back(definition == m_definitions.end() ? Blank(1, 1)
+                                                                  : Compose(name, definition->second));
     return place->second;
 }
 
@@ -174,12 +184,13 @@ int TextureLoader::Flat(const std::string &name) {
     else if (lump->bytes.size < kFlatSide * kFlatSide)
         Fail("flat " + Quoted(name) + " is truncated");
     m_textures->flats.emplace_back(kFlatSide * kFlatSide);
-    if (m_error.empty()) std::copy_n(lump->bytes.data, kFlatSide * kFlatSide, m_textures->flats.back().begin());
+    if (m_error.empty())
+        std::copy_n(lump->bytes.data, kFlatSide * kFlatSide, m_textures->flats.back().begin());
     return place->second;
 }
 
-// Sprite lumps are named by four letters, then a frame letter and a rotation (0: all sides alike); a second such
-// pair means that the mirror image serves there.
+// Sprite lumps are named by four letters, then a frame letter and a rotation (0: all sides alike); a second
+// such pair means that the mirror image serves there.
 int TextureLoader::Sprite(const std::string &prefix, char frame) {
     const auto [place, isNew] = m_sprites.try_emplace(prefix + frame, kNoSprite);
     if (!isNew) return place->second;

@@ -51,14 +51,19 @@ struct Textures {
 class TextureLoader {
 public:
     TextureLoader(const Wad &wad, Textures *textures);
-    int Wall(const std::string &name);                         // "-" is kNoTexture
-    int Flat(const std::string &name);                         // F_SKY1 is kSkyFlat
-    int Sprite(const std::string &prefix, char frame);         // kNoSprite when the WAD has none
+    int Wall(const std::string &name);                  // "-" is kNoTexture
+    int Flat(const std::string &name);                  // F_SKY1 is kSkyFlat
+    int Sprite(const std::string &prefix, char frame);  // kNoSprite when the WAD has none
     const std::string &Error() const { return m_error; }
 
 private:
-    struct Definition { Bytes lump; size_t offset; };
-    void Fail(const std::string &message) { if (m_error.empty()) m_error = message; }
+    struct Definition {
+        Bytes lump;
+        size_t offset;
+    };
+    void Fail(const std::string &message) {
+        if (m_error.empty()) m_error = message;
+    }
     void ReadColors();
     void ReadPatchNames();
     void ReadDefinitions(const char *lumpName);

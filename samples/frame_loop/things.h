@@ -1,5 +1,5 @@
-// What stands in a level: scenery, and monsters that think and walk. Thinking reads the world of one frame and writes
-// that of the next, so that each monster of a frame is independent of all others.
+// What stands in a level: scenery, and monsters that think and walk. Thinking reads the world of one frame
+// and writes that of the next, so that each monster of a frame is independent of all others.
 #pragma once
 
 #include "level.h"
@@ -47,8 +47,8 @@ struct Things {
 Things PlaceThings(const Level &level, TextureLoader *textures);
 
 // Both fill the monsters [first, last) of `next`, which has as many as `now`; Move after all of Think.
-void Think(const Level &level, const Things &things, const Viewpoint &viewer, const World &now, World *next, int first,
-           int last);
+void Think(const Level &level, const Things &things, const Viewpoint &viewer, const World &now, World *next,
+           int first, int last);
 void Move(const Level &level, const Things &things, const World &now, World *next, int first, int last);
 
 }  // namespace frame_loop

@@ -14,7 +14,8 @@ struct ViewPoint2 {
 
 class Walk {
 public:
-    Walk(const Game &game, const World &world, Scene *scene) : m_game(game), m_world(world), m_scene(*scene) {}
+    Walk(const Game &game, const World &world, Scene *scene)
+        : m_game(game), m_world(world), m_scene(*scene) {}
 
     // Nearer half first; a half whose box lies outside the view or behind closed columns is left out.
     void Run() {
@@ -40,7 +41,8 @@ public:
 private:
     ViewPoint2 ToView(Fixed x, Fixed y) const {
         const Fixed dx = x - m_scene.eye.x, dy = y - m_scene.eye.y;
-        return {Multiply(dx, m_scene.cosine) + Multiply(dy, m_scene.sine), Multiply(dx, m_scene.sine) - Multiply(dy, m_scene.cosine)};
+        return {Multiply(dx, m_scene.cosine) + Multiply(dy, m_scene.sine),
+                Multiply(dx, m_scene.sine) - Multiply(dy, m_scene.cosine)};
     }
 
     // The first column whose middle is not left of the point.
@@ -50,7 +52,8 @@ private:
     }
 
     bool AnyOpen(int left, int right) const {
-        return std::find(m_scene.closed.begin() + left, m_scene.closed.begin() + right, 0) != m_scene.closed.begin() + right;
+        return std::find(m_scene.closed.begin() + left, m_scene.closed.begin() + right, 0) !=
+               m_scene.closed.begin() + right;
     }
 
     bool MaySee(const Box &box) const {
@@ -73,13 +76,15 @@ private:
     void AddSubsector(int index) {
         m_scene.reached[index] = 1;
         const Subsector &subsector = m_game.level.subsectors[index];
-        for (int i = subsector.firstSeg; i < subsector.firstSeg + subsector.segs; ++i) AddSeg(m_game.level.segs[i]);
+        for (int i = subsector.firstSeg; i < subsector.firstSeg + subsector.segs; ++i)
+            AddSeg(m_game.level.segs[i]);
     }
 
     void AddSeg(const Seg &seg) {
         const Fixed toEyeX = m_scene.eye.x - ToFixed(seg.x1), toEyeY = m_scene.eye.y - ToFixed(seg.y1);
         if (toEyeX * (seg.y2 - seg.y1) - toEyeY * (seg.x2 - seg.x1) <= 0) return;  // seen from behind
-        const ViewPoint2 a = ToView(ToFixed(seg.x1), ToFixed(seg.y1)), b = ToView(ToFixed(seg.x2), ToFixed(seg.y2));
+        const ViewPoint2 a = ToView(ToFixed(seg.x1), ToFixed(seg.y1)),
+                         b = ToView(ToFixed(seg.x2), ToFixed(seg.y2));
         if (a.depth < kNear && b.depth < kNear) return;
         const auto atNear = [&](const ViewPoint2 &end) {
             if (end.depth >= kNear) return ColumnOf(end.across, end.depth);
@@ -89,7 +94,8 @@ private:
         const int left = atNear(a), right = atNear(b);
         if (left >= right || !AnyOpen(left, right)) return;
         m_scene.segs.push_back({&seg, a.depth, a.across, b.depth, b.across, left, right});
-        if (IsClosed(seg)) std::fill(m_scene.closed.begin() + left, m_scene.closed.begin() + right, uint8_t{1});
+        if (IsClosed(seg))
+            std::fill(m_scene.closed.begin() + left, m_scene.closed.begin() + right, uint8_t{1});
     }
 
     bool IsClosed(const Seg &seg) const {
@@ -104,7 +110,8 @@ private:
             AddSprite(scenery.x, scenery.y, scenery.floor, scenery.subsector, scenery.sprite, 0);
         for (const Monster &monster : m_world.monsters) {
             const MonsterKind &kind = m_game.things.kinds[monster.kind];
-            AddSprite(monster.x, monster.y, monster.floor, monster.subsector, kind.sprite[monster.walked / 8 % 4], monster.angle);
+            AddSprite(monster.x, monster.y, monster.floor, monster.subsector,
+                      kind.sprite[monster.walked / 8 % 4], monster.angle);
         }
         std::stable_sort(m_scene.sprites.begin(), m_scene.sprites.end(),
                          [](const VisibleSprite &a, const VisibleSprite &b) { return a.depth > b.depth; });
@@ -121,8 +128,8 @@ private:
         const int first = ColumnOf(left, at.depth), last = ColumnOf(left + ToFixed(image.width), at.depth);
         if (first >= last) return;
         const int light = m_game.level.sectors[m_game.level.subsectors[subsector].sector].light;
-        m_scene.sprites.push_back({&image, x, y, at.depth, left, ToFixed(floor + image.top) - m_scene.eye.z, light, first, last,
-                                   frame.mirrored[side]});
+        m_scene.sprites.push_back({&image, x, y, at.depth, left, ToFixed(floor + image.top) - m_scene.eye.z,
+                                   light, first, last, frame.mirrored[side]});
     }
 
     const Game &m_game;
@@ -133,8 +140,14 @@ private:
 }  // namespace
 
 Scene::Scene(int frameWidth, int frameHeight)
-    : width(frameWidth), height(frameHeight), focal(frameWidth / 2), rowDepth(frameHeight), closed(frameWidth),
-      strips((frameWidth + kStripColumns - 1) / kStripColumns), pixels(size_t{1} * frameWidth * frameHeight), rgb(pixels.size() * 3) {
+    : width(frameWidth),
+      height(frameHeight),
+      focal(frameWidth / 2),
+      rowDepth(frameHeight),
+      closed(frameWidth),
+      strips((frameWidth + kStripColumns - 1) / kStripColumns),
+      pixels(size_t{1} * frameWidth * frameHeight),
+      rgb(pixels.size() * 3) {
     for (int row = 0; row < height; ++row)
         rowDepth[row] = 2 * ToFixed(focal) / std::max(std::abs(2 * row + 1 - height), 1);
 }

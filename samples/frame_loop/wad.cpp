@@ -32,18 +32,21 @@ std::string ParseWad(std::vector<uint8_t> file, Wad *wad) {
     wad->places.clear();
     const Bytes all{wad->file.data(), wad->file.size()};
     const std::string magic = all.Name(0).substr(0, 4);
-    if (all.size < kHeaderBytes || (magic != "IWAD" && magic != "PWAD")) return "not a WAD: it does not begin with IWAD or PWAD";
+    if (all.size < kHeaderBytes || (magic != "IWAD" && magic != "PWAD"))
+        return "not a WAD: it does not begin with IWAD or PWAD";
     const size_t count = all.U32(4), directory = all.U32(8);
     if (count > kMaxLumps) return "broken WAD: its header claims " + std::to_string(count) + " lumps";
     if (directory > all.size || count * kEntryBytes > all.size - directory)
-        return "truncated WAD: the directory of " + std::to_string(count) + " lumps at byte " + std::to_string(directory) +
-               " reaches beyond the end of the file at byte " + std::to_string(all.size);
+        return "truncated WAD: the directory of " + std::to_string(count) + " lumps at byte " +
+               std::to_string(directory) + " reaches beyond the end of the file at byte " +
+               std::to_string(all.size);
     Space space = Space::Global;
     for (size_t i = 0; i < count; ++i) {
         const size_t entry = directory + i * kEntryBytes, offset = all.U32(entry), size = all.U32(entry + 4);
         const std::string name = all.Name(entry + 8);
         if (size != 0 && (offset > all.size || size > all.size - offset))
-            return "truncated WAD: lump " + std::to_string(i) + " (" + name + ") reaches beyond the end of the file";
+            return "truncated WAD: lump " + std::to_string(i) + " (" + name +
+                   ") reaches beyond the end of the file";
         if (name == "S_START" || name == "SS_START") space = Space::Sprites;
         if (name == "F_START" || name == "FF_START") space = Space::Flats;
         if (name == "S_END" || name == "SS_END" || name == "F_END" || name == "FF_END") space = Space::Global;

@@ -17,7 +17,9 @@ struct Bytes {
     int U8(size_t at) const { return at < size ? data[at] : 0; }
     int U16(size_t at) const { return U8(at) | U8(at + 1) << 8; }
     int I16(size_t at) const { return static_cast<int16_t>(U16(at)); }
-    uint32_t U32(size_t at) const { return static_cast<uint32_t>(U16(at)) | static_cast<uint32_t>(U16(at + 2)) << 16; }
+    uint32_t U32(size_t at) const {
+        return static_cast<uint32_t>(U16(at)) | static_cast<uint32_t>(U16(at + 2)) << 16;
+    }
     std::string Name(size_t at) const;  // up to eight characters, in capitals
 };
 

@@ -52,7 +52,7 @@ public:
         // The bit comes first: who counts a sleeper must find it.
         const bool tasks = ability == Ability::Tasks;
         (tasks ? m_asleep : m_starvedAsleep).Set(worker);
-        const State before{m_state.fetch_add(tasks ? kSleeper - kSearcher : kStarvedSleeper, kSeqCst)};
+        const State before{m_state.fetch_add((tasks ? kSleeper - kSearcher : kStarvedSleeper) + kEpoch, kSeqCst)};
         return before.AllSleepers() + 1 == workers;
     }
 
@@ -69,7 +69,11 @@ public:
         return state.Searchers() == 0 && state.AllSleepers() > 0;
     }
 
-    bool AllAsleep(uint32_t workers) const noexcept { return State{m_state.load(kSeqCst)}.AllSleepers() == workers; }
+    /// Equal values mean that, from the first look to the second, nobody fell asleep and nobody woke up.
+    uint64_t Snapshot() const noexcept { return m_state.load(kSeqCst); }
+    static bool AllAsleep(uint64_t snapshot, uint32_t workers) noexcept {
+        return State{snapshot}.AllSleepers() == workers;
+    }
 
     /// Makes a sleeper that can run tasks a searcher and returns it, to be unparked; kNone if there is none.
     uint32_t TakeSleeper(uint32_t home) noexcept { return TakeAny(m_asleep, home, kSearcher - kSleeper); }
@@ -87,13 +91,14 @@ public:
 
 private:
     static constexpr uint64_t kSearcher = 1;
-    static constexpr uint64_t kSleeper = uint64_t{1} << 20;
-    static constexpr uint64_t kStarvedSleeper = uint64_t{1} << 40;
+    static constexpr uint64_t kSleeper = uint64_t{1} << 16;
+    static constexpr uint64_t kStarvedSleeper = uint64_t{1} << 32;
+    static constexpr uint64_t kEpoch = uint64_t{1} << 48;  // counts announcements, modulo 65,536
     struct State {
         uint64_t bits;
-        uint32_t Searchers() const noexcept { return static_cast<uint32_t>(bits % kSleeper); }
+        uint32_t Searchers() const noexcept { return static_cast<uint16_t>(bits); }
         uint32_t AllSleepers() const noexcept {
-            return static_cast<uint32_t>(bits / kSleeper % kSleeper + bits / kStarvedSleeper);
+            return static_cast<uint32_t>(static_cast<uint16_t>(bits >> 16)) + static_cast<uint16_t>(bits >> 32);
         }
     };
 

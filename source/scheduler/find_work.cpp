@@ -175,7 +175,6 @@ bool AnyTask(const Scheduler &scheduler) noexcept {
         for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
             if (lane.Size() != 0) return true;
         }
-        if (worker.largeBacklog.Size() != 0) return true;
     }
     return false;
 }

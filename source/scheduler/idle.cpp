@@ -57,18 +57,33 @@ bool AnyReady(const Scheduler &scheduler) noexcept {
     return any;
 }
 
+bool AllStarved(const Scheduler &scheduler) noexcept {
+    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
+        if (!scheduler.pool.IsStarved(i)) return false;
+    }
+    return true;
+}
+
 // Everybody sleeps. That is how a scheduler idles while the main task waits for another thread of the process; but it
-// may also be for ever, and then it should not be in silence.
+// may also be for ever, and then it should not be in silence. A worker that has announced may be about to find work; so
+// nothing is said while there is any that it could find, or if anybody was awake in between.
 void LookForTrouble(Scheduler &scheduler) noexcept {
-    if (AnyReady(scheduler) || !scheduler.idle.AllAsleep(scheduler.workerCount)) return;
-    if (scheduler.largeBacklog.load(kSeqCst) != 0 && !scheduler.pool.AnyFree(StackClass::Large)) {
-        ReportOnce(scheduler, ReportCode::LargePoolEmpty,
-                   "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
-                   "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
-    } else if (scheduler.pool.AnyStarved() && !scheduler.pool.AnyFree(StackClass::Small) && AnyTask(scheduler)) {
+    const uint64_t snapshot = scheduler.idle.Snapshot();
+    const bool anyReady = AnyReady(scheduler);
+    const bool anyTask = AnyTask(scheduler);
+    const bool allStarved = AllStarved(scheduler) && !scheduler.pool.AnyFree(StackClass::Small);
+    const bool anyBacklog = scheduler.largeBacklog.load(kSeqCst) != 0;
+    const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
+    if (scheduler.idle.Snapshot() != snapshot || !IdleSet::AllAsleep(snapshot, scheduler.workerCount)) return;
+    if (anyReady || (anyTask && !allStarved) || (anyBacklog && anyLarge)) return;
+    if (anyTask) {
         ReportOnce(scheduler, ReportCode::PoolEmpty,
                    "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
                    "tasks are pending, nothing is ready, and all %u small fibers wait", scheduler.options.smallFibers);
+    } else if (anyBacklog) {
+        ReportOnce(scheduler, ReportCode::LargePoolEmpty,
+                   "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
+                   "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
     } else if (scheduler.mainReturned.load(kSeqCst) || !scheduler.foreignCalls.load(kRelaxed)) {
         ReportWaiters(scheduler);
     }

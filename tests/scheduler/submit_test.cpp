@@ -1,0 +1,179 @@
+#include "scheduler/submit.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+using Flags = std::vector<std::atomic<uint32_t>>;
+
+bool AllAre(const Flags &flags, uint32_t value) {
+    for (const auto &flag : flags) {
+        if (flag.load() != value) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("invariant 1: each submitted task runs exactly once", "[submit][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        for (uint32_t count : {1u, 4u, 5u, 63u, 64u, 257u, 1500u}) {
+            INFO(count << " tasks");
+            Flags runs(count);
+            test::Batch batch(count, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
+            test::Runner runner(point);
+            bool waited = false;
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                Counter counter;
+                scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
+                scheduler.WaitForCounter(&counter);
+                waited = AllAre(runs, 1);
+                scheduler.AddTasks(batch.Count(), batch.Tasks());  // fire and forget: Run drains
+            }) == Status::Ok);
+            CHECK(waited);
+            CHECK(AllAre(runs, 2));
+            CHECK(runner.log.Text() == "");
+        }
+    }
+}
+
+TEST_CASE("each task submitted one by one runs exactly once, in every lane", "[submit][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        Flags runs(600);
+        test::Batch batch(600, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
+        test::Runner runner(point);
+        uint32_t left = 1;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            const TaskOptions lanes[3] = {test::kHigh, {}, test::kLow};
+            for (uint32_t i = 0; i < 600; ++i) scheduler.AddTask(batch[i], &counter, lanes[i % 3]);
+            scheduler.WaitForCounter(&counter);
+            left = counter.Value();
+        }) == Status::Ok);
+        CHECK(left == 0);
+        CHECK(AllAre(runs, 1));
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("tasks that submit tasks: all run, and Run drains them", "[submit][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> leaves{0};
+        test::Batch leaf(8, [&](TaskScheduler &, uint32_t) { leaves.fetch_add(1); });
+        test::Batch inner(20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(8, leaf.Tasks()); });
+        test::Batch outer(20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(20, inner.Tasks()); });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasks(20, outer.Tasks()); }) == Status::Ok);
+        CHECK(leaves.load() == 20 * 20 * 8);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("a submission copies the tasks", "[submit]") {
+    for (uint32_t count : {1u, 3u, 4u, 5u, 200u}) {
+        INFO(count << " tasks");
+        Flags runs(count);
+        std::atomic<uint32_t> wrong{0};
+        test::Batch batch(count, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
+        test::Batch bad(1, [&](TaskScheduler &, uint32_t) { wrong.fetch_add(1); });
+        test::Runner runner(test::Options(2));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            std::unique_ptr<Task[]> copy(new Task[count]);
+            for (uint32_t i = 0; i < count; ++i) copy[i] = batch[i];
+            scheduler.AddTasks(count, copy.get(), &counter);
+            for (uint32_t i = 0; i < count; ++i) copy[i] = bad[0];
+            copy.reset();
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CHECK(AllAre(runs, 1));
+    }
+}
+
+TEST_CASE("a submission raises the counter at once, each finished task lowers it by one", "[submit]") {
+    test::Runner runner(test::Options(1));
+    std::vector<uint32_t> values;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter(2);
+        test::Batch batch(10, [](TaskScheduler &, uint32_t) {});
+        scheduler.AddTasks(10, batch.Tasks(), &counter);
+        values.push_back(counter.Value());  // one worker: nothing has run
+        scheduler.AddTask(batch[0], &counter);
+        values.push_back(counter.Value());
+        scheduler.WaitForCounter(&counter, 2);
+        values.push_back(counter.Value());
+        scheduler.DecrementCounter(&counter, 2);
+        values.push_back(counter.Value());
+    }) == Status::Ok);
+    CHECK(values == std::vector<uint32_t>{12, 13, 2, 0});
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("fault: queue full. Deques and slabs grow under 100,000 outstanding tasks", "[submit]") {
+    for (uint32_t workers : {1u, 3u}) {
+        INFO(workers << " workers");
+        Flags runs(50000);
+        test::Batch batch(50000, [&](TaskScheduler &, uint32_t i) { runs[i].fetch_add(1); });
+        test::Runner runner(test::Options(workers, 8, 2));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
+            for (uint32_t i = 0; i < batch.Count(); ++i) scheduler.AddTask(batch[i], &counter);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(AllAre(runs, 2));
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("hazard 5: a submission never runs tasks, however full the queue is", "[submit]") {
+    test::Runner runner(test::Options(1));
+    uint32_t early = 0;
+    std::atomic<uint32_t> ran{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::Batch batch(300, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        Counter counter;
+        for (int i = 0; i < 30; ++i) {
+            scheduler.AddTasks(300, batch.Tasks(), &counter);
+            scheduler.AddTask(batch[0], &counter);
+        }
+        early = ran.load();
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(early == 0);
+    CHECK(ran.load() == 30 * 301);
+}
+
+// A finished task's decrement may wait until the end of the claimed chunk, but not past a later task's call.
+TEST_CASE("invariant 9: a pending decrement is flushed before a later task submits", "[submit]") {
+    test::Runner runner(test::Options(1));
+    std::atomic<uint32_t> late{0};
+    constexpr uint32_t kCount = 400;
+    test::Batch nothing(1, [](TaskScheduler &, uint32_t) {});
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        std::atomic<uint32_t> started{0};
+        test::Batch batch(kCount, [&](TaskScheduler &inner, uint32_t) {
+            const uint32_t before = started.fetch_add(1);  // one worker: all of them have finished
+            inner.AddTask(nothing[0]);
+            const uint32_t outstanding = counter.Value();
+            if (outstanding != kCount - before) late.fetch_add(1);
+        });
+        scheduler.AddTasks(kCount, batch.Tasks(), &counter);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(late.load() == 0);
+}

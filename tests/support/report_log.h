@@ -1,0 +1,41 @@
+// Collects what a scheduler reports, from any thread.
+#pragma once
+
+#include "weft/options.h"
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace test {
+
+struct LoggedReport {
+    weft::ReportCode code;
+    bool fatal;
+    std::string what;
+    std::string cure;
+    std::string task;  ///< "-" if there was none
+};
+
+class ReportLog {
+public:
+    /// Makes `options` report to this log.
+    void AttachTo(weft::SchedulerOptions &options);
+
+    size_t Count() const;
+    size_t CountOf(weft::ReportCode code) const;
+    /// The first of this code; one with empty texts if there is none.
+    LoggedReport First(weft::ReportCode code) const;
+    /// All, one a line; empty if nothing was reported.
+    std::string Text() const;
+
+private:
+    static void Capture(const weft::Report &report, void *user);
+    mutable std::mutex m_mutex;
+    std::vector<LoggedReport> m_reports;
+};
+
+/// True if `text` contains `part`.
+bool Names(const std::string &text, const std::string &part);
+
+}  // namespace test

@@ -1,0 +1,67 @@
+#include "support/scheduler_run.h"
+
+namespace test {
+
+weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers, weft::IdlePolicy idle) {
+    weft::SchedulerOptions options;
+    options.workers = workers;
+    options.smallFibers = smallFibers;
+    options.largeFibers = largeFibers;
+    options.idle = idle;
+#if defined(WEFT_DEBUG)
+    options.smallStackBytes = 256 << 10;
+    options.largeStackBytes = 1 << 20;
+#endif
+    return options;
+}
+
+weft::SchedulerOptions Options(const GridPoint &point) {
+    return Options(point.workers, point.smallFibers, point.largeFibers, point.idle);
+}
+
+namespace {
+
+std::vector<GridPoint> GridOf(const std::vector<std::pair<uint32_t, uint32_t>> &pools) {
+    std::vector<GridPoint> grid;
+    for (const auto &[small, large] : pools) {
+        for (uint32_t workers : {1u, 2u, 3u, 8u}) {
+            for (weft::IdlePolicy idle :
+                 {weft::IdlePolicy::Balanced, weft::IdlePolicy::Eager, weft::IdlePolicy::Quiet}) {
+                grid.push_back({workers, small, large, idle});
+            }
+        }
+    }
+    return grid;
+}
+
+}  // namespace
+
+std::vector<GridPoint> Grid() { return GridOf({{2, 1}, {3, 2}, {128, 32}}); }
+
+std::vector<GridPoint> GridOfLargePools() { return GridOf({{128, 32}}); }
+
+std::string Describe(const GridPoint &point) {
+    static const char *const names[] = {"Balanced", "Eager", "Quiet"};
+    return std::to_string(point.workers) + " workers, " + std::to_string(point.smallFibers) + "+" +
+           std::to_string(point.largeFibers) + " fibers, " + names[static_cast<int>(point.idle)];
+}
+
+weft::Status Runner::Run(std::function<void(weft::TaskScheduler &)> body, weft::StackClass stack) {
+    auto main = [&body](weft::TaskScheduler *running) { body(*running); };
+    const weft::Task task = weft::TaskOf(main);
+    return scheduler.Run(task.function, task.arg, {weft::Priority::Normal, stack, "main"});
+}
+
+Batch::Batch(uint32_t count, Body body) : m_body(std::move(body)), m_items(count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        m_items[i] = {&m_body, i};
+        m_tasks.push_back({Call, &m_items[i]});
+    }
+}
+
+void Batch::Call(weft::TaskScheduler *scheduler, void *arg) {
+    const Item *item = static_cast<Item *>(arg);
+    (*item->body)(*scheduler, item->index);
+}
+
+}  // namespace test

@@ -1,0 +1,83 @@
+// Running one scheduler in a test, over a grid of configurations.
+#pragma once
+
+#include "support/report_log.h"
+#include "weft/task_scheduler.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace test {
+
+struct GridPoint {
+    uint32_t workers;
+    uint32_t smallFibers;
+    uint32_t largeFibers;
+    weft::IdlePolicy idle;
+};
+
+/// Options for tests: sanitizers and unoptimised code need larger stacks.
+weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers = 128, uint32_t largeFibers = 32,
+                               weft::IdlePolicy idle = weft::IdlePolicy::Balanced);
+weft::SchedulerOptions Options(const GridPoint &point);
+
+/// Workers 1, 2, 3, 8, the pools 2+1, 3+2 and 128+32, all idle policies.
+std::vector<GridPoint> Grid();
+/// The same without the small pools.
+std::vector<GridPoint> GridOfLargePools();
+std::string Describe(const GridPoint &point);
+
+/// A scheduler with a log, whose Run takes any callable.
+class Runner {
+public:
+    explicit Runner(const weft::SchedulerOptions &options) : scheduler(WithLog(options)) {}
+    explicit Runner(const GridPoint &point) : Runner(Options(point)) {}
+
+    /// Runs `body(TaskScheduler &)` as the main task.
+    weft::Status Run(std::function<void(weft::TaskScheduler &)> body,
+                     weft::StackClass stack = weft::StackClass::Large);
+
+    ReportLog log;
+    weft::TaskScheduler scheduler;
+
+private:
+    weft::SchedulerOptions WithLog(weft::SchedulerOptions options) {
+        log.AttachTo(options);
+        return options;
+    }
+};
+
+/// `count` tasks that call body(scheduler, index). Outlives them.
+class Batch {
+public:
+    using Body = std::function<void(weft::TaskScheduler &, uint32_t)>;
+    Batch(uint32_t count, Body body);
+    Batch(const Batch &) = delete;
+    Batch &operator=(const Batch &) = delete;
+
+    uint32_t Count() const { return static_cast<uint32_t>(m_tasks.size()); }
+    const weft::Task *Tasks() const { return m_tasks.data(); }
+    weft::Task operator[](uint32_t index) const { return m_tasks[index]; }
+
+private:
+    struct Item {
+        const Body *body;
+        uint32_t index;
+    };
+    static void Call(weft::TaskScheduler *scheduler, void *arg);
+    const Body m_body;
+    std::vector<Item> m_items;
+    std::vector<weft::Task> m_tasks;
+};
+
+inline constexpr weft::TaskOptions kLarge{weft::Priority::Normal, weft::StackClass::Large, "large"};
+inline constexpr weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, "high"};
+inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::StackClass::Small, "low"};
+
+inline weft::TaskOptions Named(const char *name) {
+    return {weft::Priority::Normal, weft::StackClass::Small, name};
+}
+
+}  // namespace test
