@@ -3,11 +3,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace frame_loop {
+
+// What is wrong with a file; empty: nothing. Only the first report is kept, later ones follow from it.
+using Problem = std::string;
+inline void Report(Problem *problem, const std::string &what) {
+    if (problem->empty()) *problem = what;
+}
 
 // A piece of a file. Reading outside it gives 0, so that no broken offset can do harm.
 struct Bytes {
@@ -17,33 +23,30 @@ struct Bytes {
     int U8(size_t at) const { return at < size ? data[at] : 0; }
     int U16(size_t at) const { return U8(at) | U8(at + 1) << 8; }
     int I16(size_t at) const { return static_cast<int16_t>(U16(at)); }
-    uint32_t U32(size_t at) const {
-        return static_cast<uint32_t>(U16(at)) | static_cast<uint32_t>(U16(at + 2)) << 16;
-    }
+    uint32_t U32(size_t at) const { return uint32_t(U16(at)) | uint32_t(U16(at + 2)) << 16; }
     std::string Name(size_t at) const;  // up to eight characters, in capitals
+    Bytes Part(size_t at, size_t bytes) const { return {data + at, bytes}; }  // must lie within
 };
-
-enum class Space : char { Global = 'G', Sprites = 'S', Flats = 'F' };  // names are unique only within a space
 
 struct Lump {
     std::string name;
-    Space space;
+    char space;
     Bytes bytes;
 };
 
 struct Wad {
+    static constexpr char kAll = 'A', kSprites = 'S', kFlats = 'F';  // names are unique only within a space
     std::vector<uint8_t> file;
     std::vector<Lump> lumps;  // they point into `file`
-    std::unordered_map<std::string, size_t> places;
+    std::map<std::string, size_t> places;
 
     Wad() = default;
     Wad(const Wad &) = delete;
     Wad &operator=(const Wad &) = delete;
-    const Lump *Find(const std::string &name, Space space = Space::Global) const;
+    const Lump *Find(const std::string &name, char space = kAll) const;
 };
 
-// Both return an empty string, or what is wrong.
-std::string ParseWad(std::vector<uint8_t> file, Wad *wad);
-std::string ReadWad(const std::string &path, Wad *wad);
+Problem ParseWad(std::vector<uint8_t> file, Wad *wad);
+Problem ReadWad(const std::string &path, Wad *wad);
 
 }  // namespace frame_loop

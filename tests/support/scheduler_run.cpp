@@ -1,5 +1,8 @@
 #include "support/scheduler_run.h"
 
+#include <chrono>
+#include <thread>
+
 namespace test {
 
 weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers, weft::IdlePolicy idle) {
@@ -50,6 +53,16 @@ weft::Status Runner::Run(std::function<void(weft::TaskScheduler &)> body, weft::
     auto main = [&body](weft::TaskScheduler *running) { body(*running); };
     const weft::Task task = weft::TaskOf(main);
     return scheduler.Run(task.function, task.arg, {weft::Priority::Normal, stack, "main"});
+}
+
+bool YieldUntil(weft::TaskScheduler &scheduler, const std::function<bool()> &done) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        scheduler.Yield();
+        std::this_thread::yield();  // fewer cores than workers
+    }
+    return true;
 }
 
 Batch::Batch(uint32_t count, Body body) : m_body(std::move(body)), m_items(count) {

@@ -49,6 +49,9 @@ private:
     }
 };
 
+/// For tasks: yields the fiber until `done()`; false after 20 seconds.
+bool YieldUntil(weft::TaskScheduler &scheduler, const std::function<bool()> &done);
+
 /// `count` tasks that call body(scheduler, index). Outlives them.
 class Batch {
 public:

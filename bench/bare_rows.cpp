@@ -1,0 +1,100 @@
+// What the machine charges for the pieces that every job system is made of.
+#include "rounds.h"
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <atomic>
+#include <thread>
+
+namespace bench {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kOperations = 200000;
+
+template <class Operation>
+double EachOf(uint32_t count, Operation operation) {
+    const Clock::time_point begin = Clock::now();
+    for (uint32_t i = 0; i < count; ++i) operation(i);
+    return Since(begin) / count;
+}
+
+void WriteCell(void *cell) { *static_cast<uint8_t *>(cell) = 1; }
+
+double IndirectCall() {
+    std::vector<uint8_t> cells(kOperations);
+    void (*volatile slot)(void *) = WriteCell;
+    void (*const function)(void *) = slot;  // unknown to the optimiser
+    const double cost = EachOf(kOperations, [&](uint32_t i) { function(&cells[i]); });
+    for (uint8_t cell : cells) {
+        if (cell != 1) Wrong("indirect call");
+    }
+    return cost;
+}
+
+double FetchAdd() {
+    std::atomic<uint32_t> word{0};
+    const double cost = EachOf(kOperations, [&](uint32_t) { word.fetch_add(1, std::memory_order_acq_rel); });
+    if (word.load() != kOperations) Wrong("fetch_add");
+    return cost;
+}
+
+double CompareExchange() {
+    std::atomic<uint64_t> word{0};
+    const double cost = EachOf(kOperations, [&](uint32_t) {
+        uint64_t value = word.load(std::memory_order_relaxed);
+        while (!word.compare_exchange_strong(value, value + 1, std::memory_order_acq_rel)) {}
+    });
+    if (word.load() != kOperations) Wrong("compare_exchange");
+    return cost;
+}
+
+double Exchange() {
+    std::atomic<uint64_t> word{0};
+    const double cost = EachOf(kOperations, [&](uint32_t i) { word.exchange(i, std::memory_order_seq_cst); });
+    if (word.load() != kOperations - 1) Wrong("exchange");
+    return cost;
+}
+
+// There and back are two switches.
+double FiberSwitch() {
+    namespace fcontext = boost::context::detail;
+    std::vector<char> stack(64 << 10);
+    fcontext::fcontext_t fiber = fcontext::make_fcontext(stack.data() + stack.size(), stack.size(), [](fcontext::transfer_t back) {
+        for (;;) back = fcontext::jump_fcontext(back.fctx, nullptr);
+    });
+    return EachOf(kOperations, [&](uint32_t) { fiber = fcontext::jump_fcontext(fiber, nullptr).fctx; }) / 2;
+}
+
+// A line goes to the other core and back; half of that.
+double LineTransfer() {
+    constexpr uint32_t kTrips = 20000;
+    std::atomic<uint32_t> word{0};
+    std::thread other([&] {
+        for (uint32_t i = 0; i < kTrips; ++i) {
+            while (word.load(std::memory_order_acquire) != 2 * i + 1) {}
+            word.store(2 * i + 2, std::memory_order_release);
+        }
+    });
+    const double cost = EachOf(kTrips, [&](uint32_t i) {
+        word.store(2 * i + 1, std::memory_order_release);
+        while (word.load(std::memory_order_acquire) != 2 * i + 2) {}
+    });
+    other.join();
+    return cost / 2;
+}
+
+}  // namespace
+
+void AddBareRows(std::vector<Row> &rows) {
+    rows.push_back({"indirect_call", "bare", 1, "ns", IndirectCall, {}});
+    rows.push_back({"fetch_add", "bare", 1, "ns", FetchAdd, {}});
+    rows.push_back({"compare_exchange", "bare", 1, "ns", CompareExchange, {}});
+    rows.push_back({"exchange", "bare", 1, "ns", Exchange, {}});
+    rows.push_back({"fiber_switch", "bare", 1, "ns", FiberSwitch, {}});
+    if (std::thread::hardware_concurrency() > 1) rows.push_back({"line_transfer", "bare", 2, "ns", LineTransfer, {}});
+}
+
+}  // namespace bench

@@ -1,0 +1,35 @@
+// bench [--rounds N] [--csv FILE]
+//
+// First figures: weft beside a queue under a mutex and the bare costs of the machine. All rows are costs.
+#include "rounds.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+int main(int argc, char **argv) {
+    uint32_t rounds = 15;
+    std::string csv;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (std::strcmp(argv[i], "--rounds") == 0) rounds = static_cast<uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
+        if (std::strcmp(argv[i], "--csv") == 0) csv = argv[i + 1];
+    }
+    if (rounds == 0) {
+        std::fprintf(stderr, "bench: --rounds begins at 1\n");
+        return 2;
+    }
+    std::vector<bench::Row> rows;
+    bench::AddBareRows(rows);
+    for (uint32_t workers : {1u, 2u}) {
+        bench::AddWeftRows(rows, workers);
+        bench::AddMutexPoolRows(rows, workers);
+    }
+    bench::RunRounds(rows, rounds);
+    std::printf("%s, %u rounds\n", bench::ProcessorName().c_str(), rounds);
+    bench::PrintTable(rows);
+    if (!csv.empty() && !bench::WriteCsv(rows, csv)) {
+        std::fprintf(stderr, "bench: cannot write %s\n", csv.c_str());
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,67 @@
+#include "rounds.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+namespace bench {
+
+double Median(std::vector<double> samples) {
+    std::sort(samples.begin(), samples.end());
+    const size_t middle = samples.size() / 2;
+    return samples.size() % 2 != 0 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
+}
+
+void RunRounds(std::vector<Row> &rows, uint32_t rounds) {
+    for (uint32_t round = 0; round <= rounds; ++round) {
+        for (Row &row : rows) {
+            const double sample = row.measure();
+            if (round != 0) row.samples.push_back(sample);
+        }
+    }
+}
+
+void PrintTable(const std::vector<Row> &rows) {
+    std::printf("%-22s %-12s %7s %10s %10s %10s  %s\n", "workload", "system", "workers", "median", "min", "max", "unit");
+    for (const Row &row : rows) {
+        const auto [least, most] = std::minmax_element(row.samples.begin(), row.samples.end());
+        std::printf("%-22s %-12s %7u %10.2f %10.2f %10.2f  %s\n", row.workload.c_str(), row.system.c_str(), row.workers,
+                    Median(row.samples), *least, *most, row.unit.c_str());
+    }
+}
+
+bool WriteCsv(const std::vector<Row> &rows, const std::string &path) {
+    std::ofstream file(path);
+    file << "workload,system,workers,unit,median,min,max,rounds\n";
+    for (const Row &row : rows) {
+        const auto [least, most] = std::minmax_element(row.samples.begin(), row.samples.end());
+        file << row.workload << ',' << row.system << ',' << row.workers << ',' << row.unit << ',' << Median(row.samples)
+             << ',' << *least << ',' << *most << ',' << row.samples.size() << '\n';
+    }
+    return static_cast<bool>(file.flush());
+}
+
+std::string ProcessorName() {
+    std::ifstream file("/proc/cpuinfo");
+    std::string line, name = "unknown";
+    while (std::getline(file, line)) {
+        const size_t colon = line.find(": ");
+        if (line.rfind("model name", 0) != 0 || colon == std::string::npos) continue;
+        name = line.substr(colon + 2);
+        break;
+    }
+    std::string result;
+    for (char c : name) {
+        if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) result += c;
+        else if (!result.empty() && result.back() != '-') result += '-';
+    }
+    return result;
+}
+
+void Wrong(const char *what) {
+    std::fprintf(stderr, "bench: wrong result: %s\n", what);
+    std::exit(1);
+}
+
+}  // namespace bench

@@ -1,0 +1,190 @@
+#include "scheduler/claim.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+TEST_CASE("invariant 8: while a batch's task time is unknown, one task is claimed and the rest can be stolen",
+          "[claim]") {
+    for (int round = 0; round < 20; ++round) {
+        test::Runner runner(test::Options(2));
+        constexpr uint32_t kCount = 64;
+        std::atomic<uint32_t> ran[kCount + 1]{};
+        std::atomic<bool> first{true}, met{true};
+        test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
+            // The first task that starts blocks its worker until its neighbour in the slice has run.
+            if (first.exchange(false) && i + 1 < kCount) {
+                met.store(test::SpinUntil([&] { return ran[i + 1].load() != 0; }));
+            }
+            ran[i].fetch_add(1);
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        REQUIRE(met.load());
+    }
+}
+
+TEST_CASE("hazard 1: a task may wait for a later task of its own slice", "[claim][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        constexpr uint32_t kCount = 120;
+        std::vector<Counter> events(kCount);
+        std::atomic<uint32_t> ran{0};
+        test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t i) {
+            // The first ones are short, so that claims of several tasks follow.
+            if (i % 8 == 5) scheduler.WaitForCounter(&events[i]);
+            if (i % 8 == 6) scheduler.DecrementCounter(&events[i - 1]);
+            ran.fetch_add(1);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t i = 5; i < kCount; i += 8) scheduler.AddToCounter(&events[i]);
+            Counter counter;
+            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(ran.load() == kCount);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("hazard 1: what was claimed can be stolen once its worker's task waits and the worker is kept busy",
+          "[claim]") {
+    // One task of the batch waits on a counter; the worker's next task then blocks the worker for good until all the
+    // others have run, on the other worker.
+    for (int round = 0; round < 20; ++round) {
+        test::Runner runner(test::Options(2));
+        constexpr uint32_t kCount = 200;
+        std::atomic<uint32_t> ran{0};
+        std::atomic<bool> met{true};
+        Counter event(1);
+        test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t i) {
+            if (i == 180) scheduler.WaitForCounter(&event);
+            ran.fetch_add(1);
+        });
+        test::Batch blocker(1, [&](TaskScheduler &scheduler, uint32_t) {
+            met.store(test::SpinUntil([&] { return ran.load() == kCount - 1; }));
+            scheduler.DecrementCounter(&event);
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
+            scheduler.AddTask(blocker[0], &counter, test::kHigh);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        REQUIRE(met.load());
+        REQUIRE(ran.load() == kCount);
+    }
+}
+
+TEST_CASE("hazard 8: work behind a task that turns out long is taken by others", "[claim]") {
+    // All tasks but one are very short, so claims cover several. The long one ends only when all the others that can be
+    // reached have run: everything but what its worker has claimed, which is at most 3 microseconds of expected work.
+    test::Runner runner(test::Options(2));
+    constexpr uint32_t kCount = 4000;
+    std::atomic<uint32_t> ran{0};
+    std::atomic<bool> met{true};
+    test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
+        // Slices are of 64; a claim may hide the rest of one.
+        if (i == 2000) met.store(test::SpinUntil([&] { return ran.load() >= kCount - 64; }));
+        ran.fetch_add(1);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(kCount, batch.Tasks()); }) ==
+          Status::Ok);
+    CHECK(met.load());
+    CHECK(ran.load() == kCount);
+}
+
+TEST_CASE("hazard 7: a claimed task's counter is not touched after its last decrement", "[claim]") {
+    // The waiter frees the counter while the finisher's worker still has the rest of its claim to put away.
+    test::Runner runner(test::Options(3));
+    std::atomic<uint32_t> ran{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::Batch batch(64, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        for (int round = 0; round < 300; ++round) {
+            auto counter = std::make_unique<Counter>();
+            scheduler.AddTasks(64, batch.Tasks(), counter.get());
+            scheduler.WaitForCounter(counter.get(), 0, round % 2 == 0 ? Resume::AnyWorker : Resume::SameWorker);
+            counter.reset();
+        }
+    }) == Status::Ok);
+    CHECK(ran.load() == 300 * 64);
+}
+
+TEST_CASE("fault: exception that leaves a task. It counts as finished and is reported with its name", "[claim]") {
+    for (uint32_t workers : {1u, 3u}) {
+        test::Runner runner(test::Options(workers));
+        std::atomic<uint32_t> ran{0};
+        test::Batch batch(30, [&](TaskScheduler &, uint32_t i) {
+            ran.fetch_add(1);
+            if (i % 3 == 0) throw std::runtime_error("left");
+        });
+        uint32_t left = 1;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(30, batch.Tasks(), &counter, test::Named("thrower"));
+            scheduler.WaitForCounter(&counter);
+            left = counter.Value();
+        }) == Status::Ok);
+        CHECK(ran.load() == 30);
+        CHECK(left == 0);
+        CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 10);
+        CHECK(runner.log.First(ReportCode::TaskThrew).task == "thrower");
+        CHECK(!runner.log.First(ReportCode::TaskThrew).fatal);
+    }
+}
+
+TEST_CASE("an exception that leaves the first task of AddTasksAndWait is reported too", "[claim]") {
+    test::Runner runner(test::Options(1));
+    bool wentOn = false;
+    test::Batch batch(1, [&](TaskScheduler &, uint32_t) { throw 1; });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(1, batch.Tasks(), {Priority::Normal, StackClass::Large, "fused"});
+        wentOn = true;
+    }) == Status::Ok);
+    CHECK(wentOn);
+    CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 1);
+    CHECK(runner.log.First(ReportCode::TaskThrew).task == "fused");
+}
+
+// Both throw, wait inside the catch block so that each ends up anywhere, and rethrow.
+TEST_CASE("fault: exception state after migration. An exception is held across a wait", "[claim][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> right{0}, wrong{0};
+        test::Batch nothing(3, [](TaskScheduler &, uint32_t) {});
+        test::Batch batch(40, [&](TaskScheduler &scheduler, uint32_t i) {
+            try {
+                try {
+                    throw i;
+                } catch (uint32_t) {
+                    Counter counter;
+                    scheduler.AddTasks(3, nothing.Tasks(), &counter);
+                    scheduler.WaitForCounter(&counter);
+                    scheduler.Yield();
+                    throw;
+                }
+            } catch (uint32_t caught) {
+                (caught == i && std::uncaught_exceptions() == 0 ? right : wrong).fetch_add(1);
+            }
+            if (std::current_exception() != nullptr) wrong.fetch_add(1);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(40, batch.Tasks(), test::kLarge);
+        }) == Status::Ok);
+        CHECK(right.load() == 40);
+        CHECK(wrong.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}

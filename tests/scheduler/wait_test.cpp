@@ -1,0 +1,533 @@
+#include "scheduler/wait.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+struct Fib {
+    uint32_t n;
+    bool fused;
+    uint64_t result = 0;
+
+    static void Run(TaskScheduler *scheduler, void *arg) {
+        Fib *self = static_cast<Fib *>(arg);
+        if (self->n < 2) {
+            self->result = self->n;
+            return;
+        }
+        Fib left{self->n - 1, self->fused}, right{self->n - 2, self->fused};
+        const Task tasks[2] = {{Run, &left}, {Run, &right}};
+        if (self->fused) {
+            scheduler->AddTasksAndWait(2, tasks);
+        } else {
+            Counter counter;
+            scheduler->AddTasks(2, tasks, &counter);
+            scheduler->WaitForCounter(&counter);
+        }
+        self->result = left.result + right.result;
+    }
+};
+
+// A chain of tasks, each of which submits the next and waits for it.
+struct Link {
+    uint32_t depth;
+    bool fused;
+    std::atomic<uint32_t> *reached;
+
+    static void Run(TaskScheduler *scheduler, void *arg) {
+        const Link *self = static_cast<Link *>(arg);
+        self->reached->fetch_add(1);
+        if (self->depth == 0) return;
+        Link next{self->depth - 1, self->fused, self->reached};
+        const Task tasks[2] = {{Run, &next}, {[](TaskScheduler *, void *) {}, nullptr}};
+        if (self->fused) {
+            scheduler->AddTasksAndWait(2, tasks);
+        } else {
+            Counter counter;
+            scheduler->AddTask(tasks[0], &counter);
+            scheduler->WaitForCounter(&counter);
+        }
+    }
+};
+
+}  // namespace
+
+TEST_CASE("fork-join recursion", "[wait][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        for (bool fused : {false, true}) {
+            INFO(test::Describe(point) << (fused ? ", fused" : ""));
+            test::Runner runner(point);
+            Fib fib{13, fused};
+            CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) == Status::Ok);
+            CHECK(fib.result == 233);
+            CHECK(runner.log.Text() == "");
+        }
+    }
+}
+
+TEST_CASE("hazard 2: inline waits nest only while there is stack; deeper ones take another fiber", "[wait]") {
+    for (uint32_t workers : {1u, 2u}) {
+        for (bool fused : {false, true}) {
+            INFO(workers << " workers" << (fused ? ", fused" : ""));
+            test::Runner runner(test::Options(workers));
+            std::atomic<uint32_t> reached{0};
+            Link first{800, fused, &reached};
+            CHECK(runner.Run([&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); }) == Status::Ok);
+            CHECK(reached.load() == 801);
+            CHECK(runner.log.Text() == "");
+        }
+    }
+}
+
+TEST_CASE("hazard 2: decrements of finished tasks do not pile up behind other counters' tasks", "[wait]") {
+    test::Runner runner(test::Options(1));
+    Fib fib{18, false};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) == Status::Ok);
+    CHECK(fib.result == 2584);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("nested waits work with two fibers", "[wait][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> leaves{0}, parents{0};
+        test::Batch leaf(10, [&](TaskScheduler &, uint32_t) { leaves.fetch_add(1); });
+        test::Batch parent(1, [&](TaskScheduler &scheduler, uint32_t) {
+            scheduler.AddTasksAndWait(10, leaf.Tasks());
+            Counter counter;
+            scheduler.AddTasks(10, leaf.Tasks(), &counter);
+            scheduler.WaitForCounter(&counter);
+            parents.fetch_add(leaves.load() % 20 == 0 ? 1 : 0);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (int i = 0; i < 10; ++i) {
+                Counter counter;
+                scheduler.AddTask(parent[0], &counter);
+                scheduler.WaitForCounter(&counter);
+            }
+        }) == Status::Ok);
+        CHECK(leaves.load() == 200);
+        CHECK(parents.load() == 10);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("invariant 5: who returns from a wait sees all that the tasks wrote", "[wait][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        uint32_t wrong = 0;
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t round = 0; round < 30; ++round) {
+                std::vector<uint32_t> values(40, 0);  // plain memory: a data race if the wait does not order it
+                test::Batch batch(40, [&](TaskScheduler &, uint32_t i) { values[i] = round + i; });
+                Counter counter;
+                scheduler.AddTasks(40, batch.Tasks(), &counter);
+                scheduler.WaitForCounter(&counter);
+                for (uint32_t i = 0; i < 40; ++i) wrong += values[i] != round + i;
+            }
+        }) == Status::Ok);
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("fault: relaxed fast path. A wait that need not wait orders memory too", "[wait]") {
+    uint32_t wrong = 0;
+    test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Eager));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (uint32_t round = 1; round <= 300; ++round) {
+            uint32_t value = 0;
+            std::atomic<bool> finishing{false};
+            test::Batch batch(1, [&](TaskScheduler &, uint32_t) {
+                value = round;
+                finishing.store(true, std::memory_order_relaxed);
+            });
+            Counter counter;
+            scheduler.AddTask(batch[0], &counter);
+            for (int i = 0; i < 2000 && !finishing.load(std::memory_order_relaxed); ++i) std::this_thread::yield();
+            for (int i = 0; i < 20; ++i) std::this_thread::yield();  // most likely it has finished altogether now
+            scheduler.WaitForCounter(&counter);
+            wrong += value != round;
+        }
+    }) == Status::Ok);
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("a wait whose value is reached returns at once, on the same fiber", "[wait]") {
+    test::Runner runner(test::Options(1));
+    uint32_t ran = ~0u;
+    bool sameFiber = false;
+    std::atomic<uint32_t> runs{0};
+    test::Batch batch(1, [&](TaskScheduler &, uint32_t) { runs.fetch_add(1); });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        const uint32_t fiber = scheduler.CurrentFiber();
+        scheduler.AddTask(batch[0]);
+        Counter zero, three(3);
+        scheduler.WaitForCounter(&zero);
+        scheduler.WaitForCounter(&zero, 7);
+        scheduler.WaitForCounter(&three, 3);
+        scheduler.WaitForCounter(&three, 4);
+        ran = runs.load();
+        sameFiber = scheduler.CurrentFiber() == fiber;
+    }) == Status::Ok);
+    CHECK(ran == 0);
+    CHECK(sameFiber);
+}
+
+TEST_CASE("fault: two waiters with different targets. Each resumes when its own is reached", "[wait][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        static constexpr uint32_t kTargets[6] = {7, 5, 5, 2, 0, 0};
+        Counter counter(10);
+        std::atomic<bool> resumed[6]{};
+        std::atomic<uint32_t> started{0}, early{0}, late{0};
+        std::atomic<uint32_t> lowest{10};
+        test::Batch waiters(6, [&](TaskScheduler &scheduler, uint32_t i) {
+            started.fetch_add(1);
+            scheduler.WaitForCounter(&counter, kTargets[i]);
+            if (lowest.load() > kTargets[i]) early.fetch_add(1);
+            resumed[i].store(true);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasks(6, waiters.Tasks());
+            late.fetch_add(!test::YieldUntil(scheduler, [&] { return started.load() == 6; }));
+            for (uint32_t value = 9; value != ~0u; --value) {
+                lowest.store(value);
+                scheduler.DecrementCounter(&counter);
+                for (uint32_t i = 0; i < 6; ++i) {
+                    if (kTargets[i] < value) continue;
+                    late.fetch_add(!test::YieldUntil(scheduler, [&] { return resumed[i].load(); }));
+                }
+            }
+        }) == Status::Ok);
+        CHECK(early.load() == 0);
+        CHECK(late.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("a value that is passed and left again between two looks is not missed", "[wait]") {
+    test::Runner runner(test::Options(1));  // one worker: a task that has started and is not running waits
+    Counter counter(5);
+    std::atomic<uint32_t> started{0}, resumed{0};
+    uint32_t atOnce = 0, value = 0, afterJump = 0;
+    test::Batch waiters(3, [&](TaskScheduler &scheduler, uint32_t i) {
+        started.fetch_add(1);
+        scheduler.WaitForCounter(&counter, i == 2 ? 1 : 3);
+        resumed.fetch_add(1);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasks(3, waiters.Tasks());
+        test::YieldUntil(scheduler, [&] { return started.load() == 3; });
+        scheduler.DecrementCounter(&counter, 3);  // jumps over 3 to 2
+        scheduler.AddToCounter(&counter, 3);
+        atOnce = resumed.load();
+        value = counter.Value();
+        test::YieldUntil(scheduler, [&] { return resumed.load() == 2; });
+        for (int i = 0; i < 5; ++i) scheduler.Yield();
+        afterJump = resumed.load();
+        scheduler.DecrementCounter(&counter, 5);
+    }) == Status::Ok);
+    CHECK(atOnce == 0);  // whoever is made ready is resumed by a worker's loop, not by the caller
+    CHECK(value == 5);
+    CHECK(afterJump == 2);
+    CHECK(resumed.load() == 3);
+}
+
+TEST_CASE("a hundred fibers wait for one counter", "[wait][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        Counter gate(1);
+        std::atomic<uint32_t> started{0}, resumed{0};
+        uint32_t early = 0;
+        test::Batch waiters(100, [&](TaskScheduler &scheduler, uint32_t) {
+            started.fetch_add(1);
+            scheduler.WaitForCounter(&gate);
+            resumed.fetch_add(1);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(100, waiters.Tasks(), &counter);
+            test::YieldUntil(scheduler, [&] { return started.load() == 100; });
+            early = resumed.load();
+            scheduler.DecrementCounter(&gate);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(early == 0);
+        CHECK(resumed.load() == 100);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("invariant 4: a counter may be freed right after the wait (fault: finisher touches a freed counter)",
+          "[wait][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> ran{0};
+        test::Runner runner(point);
+        test::Batch leaf(6, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        test::Batch parents(24, [&](TaskScheduler &scheduler, uint32_t) {
+            for (int round = 0; round < 20; ++round) {
+                auto counter = std::make_unique<Counter>();
+                scheduler.AddTasks(6, leaf.Tasks(), counter.get());
+                scheduler.WaitForCounter(counter.get());
+                counter.reset();  // AddressSanitizer sees who still looks
+            }
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(24, parents.Tasks()); }) ==
+              Status::Ok);
+        CHECK(ran.load() == 24 * 20 * 6);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("invariant 4, with waiters for other values whose sorting goes on beside the last decrement", "[wait]") {
+    test::Runner runner(test::Options(3));
+    uint32_t rounds = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (; rounds < 600; ++rounds) {
+            auto counter = std::make_unique<Counter>();
+            Counter others;
+            test::Batch work(6, [](TaskScheduler &, uint32_t) {});
+            test::Batch waiters(3, [&](TaskScheduler &inner, uint32_t i) {
+                inner.WaitForCounter(counter.get(), i + 1);
+            });
+            scheduler.AddToCounter(counter.get());
+            scheduler.AddTasks(6, work.Tasks(), counter.get());
+            scheduler.AddTasks(3, waiters.Tasks(), &others);
+            scheduler.DecrementCounter(counter.get());
+            scheduler.WaitForCounter(&others);  // their waits have returned
+            scheduler.WaitForCounter(counter.get());
+            counter.reset();
+        }
+    }) == Status::Ok);
+    CHECK(rounds == 600);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("fault: counter reuse. A counter is used again right after each wait", "[wait][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        std::atomic<uint32_t> ran{0};
+        uint32_t wrong = 0;
+        test::Batch batch(5, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            for (uint32_t round = 1; round <= 100; ++round) {
+                scheduler.AddTasks(1 + round % 5, batch.Tasks(), &counter);
+                scheduler.WaitForCounter(&counter);
+                wrong += !counter.IsZero();
+            }
+        }) == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(ran.load() == 300);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+// Eight fibers wait for the same counter in rounds; nobody may be resumed twice for one wait, or not at all.
+TEST_CASE("hazard 6: a counter that stands at zero is armed again without waking anybody twice", "[wait]") {
+    test::Runner runner(test::Options(3));
+    std::atomic<uint32_t> finished{0};
+    std::atomic<uint32_t> notZero{0};
+    Counter gate;
+    constexpr uint32_t kRounds = 300;
+    std::atomic<uint32_t> generation{0}, arrived{0};
+    test::Batch waiters(8, [&](TaskScheduler &scheduler, uint32_t) {
+        for (uint32_t round = 1; round <= kRounds; ++round) {
+            if (!test::YieldUntil(scheduler, [&] { return generation.load() >= round; })) return;
+            scheduler.WaitForCounter(&gate);
+            if (generation.load() < round) notZero.fetch_add(1);
+            arrived.fetch_add(1);
+        }
+        finished.fetch_add(1);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter all;
+        scheduler.AddTasks(8, waiters.Tasks(), &all);
+        for (uint32_t round = 1; round <= kRounds; ++round) {
+            scheduler.AddToCounter(&gate);
+            generation.store(round);
+            scheduler.Yield();
+            scheduler.DecrementCounter(&gate);
+            if (!test::YieldUntil(scheduler, [&] { return arrived.load() == 8 * round; })) return;
+        }
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    CHECK(finished.load() == 8);
+    CHECK(notZero.load() == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("hazard 3: AddTasksAndWait whose first task waits while others take the rest", "[wait][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        for (uint32_t count : {1u, 2u, 3u, 5u, 40u}) {
+            std::vector<std::atomic<uint32_t>> runs(count);
+            std::atomic<uint32_t> wrong{0};
+            Counter event(1);
+            test::Batch inner(3, [&](TaskScheduler &, uint32_t) {});
+            test::Batch batch(count, [&](TaskScheduler &scheduler, uint32_t i) {
+                scheduler.AddTasksAndWait(3, inner.Tasks());
+                // The first one waits for the last one, which is another's or comes later.
+                if (i == 0 && count > 1) scheduler.WaitForCounter(&event);
+                if (i == count - 1) scheduler.DecrementCounter(&event);
+                scheduler.AddTasksAndWait(2, inner.Tasks());
+                runs[i].fetch_add(1);
+            });
+            test::Runner runner(point);
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                scheduler.AddTasksAndWait(count, batch.Tasks());
+                for (auto &run : runs) wrong.fetch_add(run.load() != 1);
+            }) == Status::Ok);
+            CHECK(wrong.load() == 0);
+            CHECK(runner.log.Text() == "");
+        }
+    }
+}
+
+TEST_CASE("fault: lock held across a wait. Waiting runs nobody else's tasks on the waiter's stack", "[wait][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        std::atomic<bool> locked{false};
+        std::atomic<uint32_t> entered{0}, failed{0};
+        test::Batch leaf(4, [](TaskScheduler &, uint32_t) {});
+        test::Batch users(16, [&](TaskScheduler &scheduler, uint32_t) {
+            if (!test::YieldUntil(scheduler, [&] { return !locked.exchange(true); })) {
+                failed.fetch_add(1);
+                return;
+            }
+            Counter counter;
+            scheduler.AddTasks(4, leaf.Tasks(), &counter);
+            scheduler.WaitForCounter(&counter);  // with the lock held
+            entered.fetch_add(1);
+            locked.store(false);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(16, users.Tasks()); }) ==
+              Status::Ok);
+        CHECK(failed.load() == 0);
+        CHECK(entered.load() == 16);
+    }
+}
+
+TEST_CASE("Resume::SameWorker continues the fiber on its worker", "[wait][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> moved{0}, resumed{0};
+        Counter gates[20];
+        test::Batch waiters(20, [&](TaskScheduler &scheduler, uint32_t i) {
+            for (int round = 0; round < 10; ++round) {
+                scheduler.AddToCounter(&gates[i]);
+                test::Batch opener(1, [&](TaskScheduler &other, uint32_t) { other.DecrementCounter(&gates[i]); });
+                Counter opened;
+                scheduler.AddTask(opener[0], &opened);
+                const uint32_t worker = scheduler.CurrentWorker();
+                scheduler.WaitForCounter(&gates[i], 0, Resume::SameWorker);
+                moved.fetch_add(scheduler.CurrentWorker() != worker);
+                scheduler.WaitForCounter(&opened);
+            }
+            resumed.fetch_add(1);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(20, waiters.Tasks()); }) ==
+              Status::Ok);
+        CHECK(moved.load() == 0);
+        CHECK(resumed.load() == 20);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+// The waiter may run the child on its own stack; if the child then waits for anything with Resume::AnyWorker, the whole
+// stack may continue elsewhere, with the outer wait on it.
+TEST_CASE("Resume::SameWorker holds although a task that the wait helps with waits itself", "[wait]") {
+    test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Eager));
+    std::atomic<uint32_t> moved{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (int round = 0; round < 200; ++round) {
+            Counter event(1), all;
+            test::Batch child(1, [&](TaskScheduler &inner, uint32_t) { inner.WaitForCounter(&event); });
+            test::Batch waiter(1, [&](TaskScheduler &inner, uint32_t) {
+                const uint32_t worker = inner.CurrentWorker();
+                Counter counter;
+                inner.AddTask(child[0], &counter);
+                inner.WaitForCounter(&counter, 0, Resume::SameWorker);
+                moved.fetch_add(inner.CurrentWorker() != worker);
+            });
+            test::Batch opener(1, [&](TaskScheduler &inner, uint32_t) {
+                test::Linger(round % 8);
+                inner.DecrementCounter(&event);
+            });
+            scheduler.AddTask(waiter[0], &all);
+            scheduler.AddTask(opener[0], &all);
+            scheduler.WaitForCounter(&all);
+        }
+    }) == Status::Ok);
+    CHECK(moved.load() == 0);
+}
+
+TEST_CASE("Yield lets new tasks go first", "[wait][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> ran{0};
+        bool all = false;
+        test::Batch batch(50, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasks(50, batch.Tasks());
+            all = test::YieldUntil(scheduler, [&] { return ran.load() == 50; });
+        }) == Status::Ok);
+        CHECK(all);
+    }
+}
+
+TEST_CASE("fibers that yield take turns", "[wait]") {
+    test::Runner runner(test::Options(1));
+    std::string turns;
+    test::Batch batch(3, [&](TaskScheduler &scheduler, uint32_t i) {
+        for (int round = 0; round < 6; ++round) {
+            turns += static_cast<char>('a' + i);
+            scheduler.Yield();
+        }
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(3, batch.Tasks()); }) == Status::Ok);
+    REQUIRE(turns.size() == 18);
+    // Once all three have begun, each comes once in any three turns in a row.
+    for (size_t i = 3; i + 6 <= turns.size(); i += 3) {
+        CHECK(turns.substr(i, 3) == turns.substr(i + 3, 3));
+        CHECK(turns[i] != turns[i + 1]);
+    }
+}
+
+TEST_CASE("many fibers yield at once on many workers", "[wait][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> turns{0};
+        test::Batch batch(60, [&](TaskScheduler &scheduler, uint32_t) {
+            const uint32_t fiber = scheduler.CurrentFiber();
+            for (int round = 0; round < 20; ++round) {
+                scheduler.Yield();
+                turns.fetch_add(scheduler.CurrentFiber() == fiber);
+            }
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(60, batch.Tasks()); }) ==
+              Status::Ok);
+        CHECK(turns.load() == 60 * 20);
+        CHECK(runner.log.Text() == "");
+    }
+}
