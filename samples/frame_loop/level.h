@@ -1,39 +1,32 @@
 // A level: its geometry as the WAD gives it, checked once on loading (every index in here is valid, the tree
-// has no cycle), and the questions that the game asks of it.
+// is one), and the questions that the game asks of it.
 #pragma once
 
-#include "fixed.h"
 #include "textures.h"
-#include "wad.h"
-
-#include <array>
-#include <string>
-#include <vector>
 
 namespace frame_loop {
 
-inline constexpr int kMaxTreeDepth = 200, kNone = -1, kMaxStep = 24;
-
 struct Sector {
     int floor, ceiling;  // map units
-    int floorFlat, ceilingFlat;
-    int light, tag;
+    int floorFlat, ceilingFlat, light, tag;
 };
 struct Side {
     int xOffset, yOffset, upper, lower, middle, sector;
 };
 struct Line {
-    int flags, special;
-    std::array<int, 2> side;  // kNone: there is no back side
+    int flags, special, front, back;  // sides; back may be kNone
 };
 enum LineFlags : int { kBlocksAll = 1, kBlocksMonsters = 2, kUpperUnpegged = 8, kLowerUnpegged = 16 };
 struct Seg {  // a piece of a line, seen from one side
-    int x1, y1, x2, y2;
+    int x1, y1, x2, y2, offset, flags, side, front, back;  // sectors; back: kNone behind a solid wall
     Fixed length;
-    int offset, line, side, front, back;  // back: kNone behind a solid wall
+
+    int64_t SideOf(Fixed x, Fixed y) const {  // right, where it can be seen from: > 0
+        return (x - ToFixed(x1)) * (y2 - y1) - (y - ToFixed(y1)) * (x2 - x1);
+    }
 };
 struct Subsector {
-    int firstSeg, segs, sector;
+    int firstSeg, lastSeg, sector;  // [first, last)
 };
 struct Box {
     int top, bottom, left, right;
@@ -43,15 +36,14 @@ struct Node {  // child 0 lies to the right of the partition; ~n is subsector n
     std::array<Box, 2> box;
     std::array<int, 2> child;
 
-    int64_t SideOf(Fixed px, Fixed py) const {
-        return (px - ToFixed(x)) * dy - (py - ToFixed(y)) * dx;
-    }  // right: > 0
+    int64_t SideOf(Fixed px, Fixed py) const { return (px - ToFixed(x)) * dy - (py - ToFixed(y)) * dx; }
 };
 struct Thing {
     int x, y, angle, type, flags;  // angle in degrees
 };
 
 struct Level {
+    static constexpr int kMaxDepth = 200;
     std::string name;
     std::vector<Sector> sectors;
     std::vector<Side> sides;
@@ -60,15 +52,14 @@ struct Level {
     std::vector<Subsector> subsectors;
     std::vector<Node> nodes;
     std::vector<Thing> things;
-    int root = ~0;
-    int skyTexture = kNoTexture;
+    int root = ~0, sky = kNone;
+
+    int SubsectorAt(Fixed x, Fixed y) const;
+    const Sector &SectorOf(int subsector) const { return sectors[subsectors[subsector].sector]; }
 };
 
-// Returns an empty string, or what is wrong. Doors are loaded open, for nobody in this sample presses a
-// button.
-std::string LoadLevel(const Wad &wad, const std::string &name, TextureLoader *textures, Level *level);
-
-int SubsectorAt(const Level &level, Fixed x, Fixed y);
+// Doors are loaded open, for nobody in this sample presses a button.
+void LoadLevel(const Wad &wad, const std::string &name, TextureLoader *textures, Level *level, Problem *problem);
 
 // What a square of 2 x radius around a point stands on and is under.
 struct Footing {

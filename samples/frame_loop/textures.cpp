@@ -1,6 +1,11 @@
 #include "textures.h"
 
 namespace frame_loop {
+namespace {
+
+constexpr size_t kMaxNames = 65536;
+
+}  // namespace
 
 TextureLoader::TextureLoader(const Wad &wad, Textures *textures, Problem *problem)
     : m_wad(wad), m_textures(*textures), m_problem(problem) {
@@ -30,7 +35,7 @@ void TextureLoader::ReadColors() {
 void TextureLoader::ReadNames() {
     const Bytes names = m_wad.Find("PNAMES")->bytes;
     const size_t count = names.U32(0);
-    if (names.size < 4 || count > (names.size - 4) / 8) return Report(m_problem, "PNAMES is truncated");
+    if (names.size < 4 || count > kMaxNames || count > (names.size - 4) / 8) return Report(m_problem, "PNAMES is truncated");
     for (size_t i = 0; i < count; ++i) m_patchNames.push_back(names.Name(4 + 8 * i));
 }
 
@@ -38,7 +43,7 @@ void TextureLoader::ReadDefinitions(const std::string &lumpName) {
     const Lump *lump = m_wad.Find(lumpName);
     const Bytes bytes = lump == nullptr ? Bytes{} : lump->bytes;
     const size_t count = bytes.U32(0);
-    if (4 * count > bytes.size) return Report(m_problem, lumpName + " is truncated");
+    if (count > kMaxNames || 4 * count > bytes.size) return Report(m_problem, lumpName + " is truncated");
     for (size_t i = 0; i < count; ++i) {
         const size_t offset = bytes.U32(4 + 4 * i);
         if (offset > bytes.size) return Report(m_problem, lumpName + " is truncated in texture " + std::to_string(i));

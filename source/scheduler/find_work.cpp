@@ -144,10 +144,10 @@ Found FindElsewhere(Worker *worker, Ability ability) noexcept {
     return {};
 }
 
-bool FindOfCounter(Worker *worker, Counter *counter, StackClass stack) noexcept {
+bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
         TaskEntry entry;
-        if (!worker->lanes[lane].Peek(entry) || entry.TheCounter() != counter || entry.Stack() != stack) continue;
+        if (!worker->lanes[lane].Peek(entry) || entry.TheCounter() != counter || entry.Stack() > most) continue;
         if (!worker->lanes[lane].Pop(entry)) continue;  // a thief was faster
         ClaimEntry(worker, entry, lane, false);         // nobody else pushes here: it is the one that we saw
         return true;

@@ -17,8 +17,9 @@ Found FindOwn(Worker *worker, Ability ability) noexcept;
 /// Others' work, the most urgent first.
 Found FindElsewhere(Worker *worker, Ability ability) noexcept;
 
-/// Claims the newest entry of the worker's own deques if it belongs to `counter`. For a task that waits for it.
-bool FindOfCounter(Worker *worker, Counter *counter, StackClass stack) noexcept;
+/// Claims the newest entry of the worker's own deques if it belongs to `counter` and its tasks need no larger stack than
+/// `most`. For a task that waits for it.
+bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;
 
 /// Last look of a worker that has announced that it will sleep: everything that could hold work for it.
 bool AnyWork(const Worker *worker, Ability ability) noexcept;

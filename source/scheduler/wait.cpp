@@ -10,11 +10,13 @@ namespace weft::internal {
 
 namespace {
 
-// A task that is helped along needs room above the frames of the one that waits.
-bool MayHelp(const Fiber *self, const Scheduler &scheduler) noexcept {
-    const bool large = scheduler.pool.ClassOf(self->index) == StackClass::Large;
-    const size_t stackBytes = large ? scheduler.options.largeStackBytes : scheduler.options.smallStackBytes;
-    return self->StackLeft() > stackBytes / 2;
+size_t StackBytes(const Scheduler &scheduler, StackClass stack) noexcept {
+    return stack == StackClass::Large ? scheduler.options.largeStackBytes : scheduler.options.smallStackBytes;
+}
+
+// A task may run on top of the frames of one that waits if that leaves it half of the stack that it asked for.
+bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass task) noexcept {
+    return task <= scheduler.pool.ClassOf(self->index) && self->StackLeft() > StackBytes(scheduler, task) / 2;
 }
 
 bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
@@ -23,12 +25,12 @@ bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
 }
 
 // While a task waits for zero it may run tasks of that very counter on its own stack: it depends on all of them already,
-// so this adds no dependency and no deadlock. Anything else might be what holds a lock that the waiter needs. Tasks of
-// the other stack class are left alone.
+// so this adds no dependency and no deadlock. Anything else might be what holds a lock that the waiter needs.
 void Help(Fiber *self, Counter &counter) noexcept {
     Scheduler &scheduler = *self->worker->scheduler;
-    const StackClass stack = scheduler.pool.ClassOf(self->index);
-    while (MayHelp(self, scheduler) && FindOfCounter(self->worker, &counter, stack)) {
+    const bool large = MayHelp(self, scheduler, StackClass::Large);
+    const StackClass most = large ? StackClass::Large : StackClass::Small;
+    while (MayHelp(self, scheduler, most) && FindOfCounter(self->worker, &counter, most)) {
         RunClaim(self);
         if (IsSatisfied(counter, 0)) return;
     }
@@ -58,7 +60,7 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     Fiber *self = worker->current;
     Scheduler &scheduler = *worker->scheduler;
     Counter counter;
-    const bool runFirst = options.stack == scheduler.pool.ClassOf(self->index) && MayHelp(self, scheduler);
+    const bool runFirst = MayHelp(self, scheduler, options.stack);
     const uint32_t published = runFirst ? count - 1 : count;
     if (published != 0 && !Submit(worker, published, tasks + (count - published), &counter, options)) return;
     if (runFirst) {
