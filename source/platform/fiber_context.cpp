@@ -12,24 +12,20 @@ namespace weft::internal {
 
 namespace fcontext = boost::context::detail;
 
-// Travels through the jump: who left, and who lands. It lies on the stack that was left, and is read before anybody can
-// switch to that stack again.
+// What happens on the other side of a jump. Through the jump travels the context that was left; what it left behind lies
+// in its control block, not on its stack: that may be gone already (AddressSanitizer frees a fake stack that ends).
 struct FiberContext::Landing {
-    FiberContext *from;
-    FiberContext *to;
-
     static void Land(fcontext::transfer_t transfer) noexcept {
-        const Landing landing = *static_cast<Landing *>(transfer.data);
+        FiberContext *from = static_cast<FiberContext *>(transfer.data);
 #if defined(WEFT_ASAN)
         // Tells the bounds of the stack that was left: that is how a thread's own stack becomes known.
-        __sanitizer_finish_switch_fiber(landing.to->m_asanFakeStack, &landing.from->m_stackBottom,
-                                        &landing.from->m_stackBytes);
+        __sanitizer_finish_switch_fiber(from->m_leftFor->m_asanFakeStack, &from->m_stackBottom, &from->m_stackBytes);
 #endif
-        landing.from->m_handle = transfer.fctx;
+        from->m_handle = transfer.fctx;
     }
 
     [[noreturn]] static void Enter(fcontext::transfer_t transfer) noexcept {
-        FiberContext *self = static_cast<Landing *>(transfer.data)->to;
+        FiberContext *self = static_cast<FiberContext *>(transfer.data)->m_leftFor;
         Land(transfer);
         FiberContext *next = self->m_entry(self->m_arg);
         self->m_ending = true;
@@ -42,6 +38,7 @@ FiberContext &FiberContext::operator=(FiberContext &&other) noexcept {
     m_handle = std::exchange(other.m_handle, nullptr);
     m_exceptions = std::exchange(other.m_exceptions, ExceptionState());
     m_threadExceptions = std::exchange(other.m_threadExceptions, nullptr);
+    m_leftFor = std::exchange(other.m_leftFor, nullptr);
     m_entry = other.m_entry;
     m_arg = other.m_arg;
     m_stackBottom = other.m_stackBottom;
@@ -92,7 +89,7 @@ void FiberContext::Destroy() noexcept {
 
 // Not inlined: what the compiler knows of the thread (addresses of thread_locals, errno) must not live across the jump.
 WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept {
-    FiberContext::Landing landing{&from, &to};
+    from.m_leftFor = &to;
     if (from.m_threadExceptions != nullptr) {
         from.m_exceptions = *from.m_threadExceptions;
         *from.m_threadExceptions = to.m_exceptions;
@@ -108,7 +105,7 @@ WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept 
 #if defined(WEFT_DEBUG) || defined(WEFT_SIMULATOR)
     if (target == nullptr) env::Panic("a fiber is visible to others only after its context is saved");
 #endif
-    FiberContext::Landing::Land(fcontext::jump_fcontext(target, &landing));
+    FiberContext::Landing::Land(fcontext::jump_fcontext(target, &from));
 }
 
 }  // namespace weft::internal
