@@ -21,6 +21,7 @@ Fixed Sine(Angle angle);
 inline Fixed Cosine(Angle angle) { return Sine(angle + kQuarterTurn); }
 
 Angle AngleOf(Fixed dx, Fixed dy);  // direction of a vector; 0 for the null vector
+inline Angle AngleOfDegrees(int degrees) { return static_cast<Angle>((int64_t{degrees} * (int64_t{1} << 32)) / 360); }
 int64_t SquareRoot(int64_t value);  // rounds down
 inline Fixed Distance(Fixed dx, Fixed dy) {
     const int64_t x = dx >> 4,

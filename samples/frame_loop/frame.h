@@ -1,26 +1,21 @@
 // The loop over the frames: as tasks of weft, where the world of frame n + 1 is made beside the picture of
-// frame n, and as a plain loop that calls the same stages one after the other.
+// frame n, and as a plain loop that does the same things one after the other.
 #pragma once
 
 #include "render.h"
 
 #include <weft/task_scheduler.h>
 
-#include <array>
-#include <string>
-#include <vector>
-
 namespace frame_loop {
 
 enum Stage : int { kThink, kMove, kVisibility, kStrips, kCompose, kPresent, kPicture, kStages };
 inline constexpr std::array<const char *, kStages> kStageNames{"think",   "move",    "visibility", "strips",
                                                                "compose", "present", "picture"};
-inline constexpr int kFramesPerPicture = 60;
 
 struct RunOptions {
     int width = 640, height = 400, frames = 600;
     uint32_t workers = weft::kAnyWorker;
-    std::string pictures;  // an existing directory; empty: no pictures
+    std::string pictures;  // an existing directory for a PNG of every 60th frame; empty: none
 
     // Called at the beginning of the tasks that make a frame's world and its picture; never by RunSerial.
     using Hook = void (*)(weft::TaskScheduler *scheduler, int frame, void *user);
@@ -34,7 +29,7 @@ struct alignas(64) WorkerShare {  // a cache line each: every worker counts for 
 };
 
 struct RunResult {
-    std::string error;  // empty: all went well
+    Problem problem;
     uint64_t hash = kHashStart;
     std::vector<uint64_t> frameHashes;
     std::vector<int64_t> presentedNs;  // of each frame, since the loop began

@@ -5,8 +5,10 @@
 namespace frame_loop {
 namespace {
 
-// Visits the subsectors in the halves that `sides` lets through (1 right, 2 left, 3 both) until `visit` says false.
-template <class Sides, class Visit> void WalkTree(const Level &level, Sides sides, Visit visit) {
+// Visits the subsectors in the halves that `sides` lets through (1 right, 2 left, 3 both) until `visit` says
+// false.
+template <class Sides, class Visit>
+void WalkTree(const Level &level, Sides sides, Visit visit) {
     std::array<int, Level::kMaxDepth + 2> open;
     size_t count = 0;
     open[count++] = level.root;
@@ -22,7 +24,8 @@ template <class Sides, class Visit> void WalkTree(const Level &level, Sides side
     }
 }
 
-// A segment and a square meet unless one of three lines keeps them apart: the two axes and the segment itself.
+// A segment and a square meet unless one of three lines keeps them apart: the two axes and the segment
+// itself.
 bool Touches(const Seg &seg, Fixed x, Fixed y, Fixed radius) {
     const auto apart = [radius](int a, int b, Fixed middle) {
         return ToFixed(std::max(a, b)) <= middle - radius || ToFixed(std::min(a, b)) >= middle + radius;
@@ -83,7 +86,7 @@ bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY,
             const Seg &seg = level.segs[i];
             const int64_t from = seg.SideOf(x, y), to = seg.SideOf(toX, toY);
             if ((from > 0) == (to > 0) || isLeft(seg.x1, seg.y1) == isLeft(seg.x2, seg.y2)) continue;
-            const Fixed part = (from >> 18) * kOne / (((from - to) >> 18) | 1);  // of the way, where it meets the seg
+            const Fixed part = (from >> 6) * kOne / (((from - to) >> 6) | 1);  // of the way, where it meets the seg
             if (seg.back == kNone) low = high;
             if (part <= 0 || seg.back == kNone) continue;
             const Sector &front = level.sectors[seg.front], &back = level.sectors[seg.back];

@@ -6,6 +6,8 @@
 
 namespace frame_loop {
 
+inline constexpr int kMaxStep = 24;  // map units that anyone can climb
+
 struct Sector {
     int floor, ceiling;  // map units
     int floorFlat, ceilingFlat, light, tag;
@@ -17,7 +19,7 @@ struct Line {
     int flags, special, front, back;  // sides; back may be kNone
 };
 enum LineFlags : int { kBlocksAll = 1, kBlocksMonsters = 2, kUpperUnpegged = 8, kLowerUnpegged = 16 };
-struct Seg {  // a piece of a line, seen from one side
+struct Seg {                                               // a piece of a line, seen from one side
     int x1, y1, x2, y2, offset, flags, side, front, back;  // sectors; back: kNone behind a solid wall
     Fixed length;
 

@@ -17,7 +17,8 @@ public:
         m_first = static_cast<size_t>(marker - m_wad.lumps.data()) + 1;
         m_vertexes = Find("VERTEXES", 4);
         ForEach("SECTORS", 26, [this](Bytes r) {
-            m_level.sectors.push_back({r.I16(0), r.I16(2), m_textures.Flat(r.Name(4)), m_textures.Flat(r.Name(12)), r.I16(20), r.I16(24)});
+            m_level.sectors.push_back(
+                {r.I16(0), r.I16(2), m_textures.Flat(r.Name(4)), m_textures.Flat(r.Name(12)), r.I16(20), r.I16(24)});
         });
         ForEach("SIDEDEFS", 30, [this](Bytes r) {
             m_level.sides.push_back({r.I16(0), r.I16(2), m_textures.Wall(r.Name(4)), m_textures.Wall(r.Name(12)),
@@ -30,8 +31,11 @@ public:
         ForEach("SEGS", 12, [this](Bytes r) { ReadSeg(r); });
         ForEach("SSECTORS", 4, [this](Bytes r) { ReadSubsector(r); });
         ForEach("NODES", 28, [this](Bytes r) { ReadNode(r); });
-        ForEach("THINGS", 10, [this](Bytes r) { m_level.things.push_back({r.I16(0), r.I16(2), r.I16(4), r.U16(6), r.U16(8)}); });
-        if (m_level.subsectors.empty() || m_level.things.size() > kMaxThings) Report(m_problem, m_level.name + ": empty or absurdly large");
+        ForEach("THINGS", 10, [this](Bytes r) {
+            m_level.things.push_back({r.I16(0), r.I16(2), r.I16(4), r.U16(6), r.U16(8)});
+        });
+        if (m_level.subsectors.empty() || m_level.things.size() > kMaxThings)
+            Report(m_problem, m_level.name + ": empty or absurdly large");
         if (!m_problem->empty()) return;
         CheckTree();
         OpenDoors();
@@ -53,15 +57,16 @@ private:
             const Bytes all = m_wad.lumps[i].bytes;
             if (m_wad.lumps[i].name != lump) continue;
             if (all.size % recordBytes != 0 || all.size / recordBytes > kMaxRecords)
-                Report(m_problem, m_level.name + ": " + lump + " is truncated or broken: " + std::to_string(all.size) + " bytes of records of " +
-                           std::to_string(recordBytes));
+                Report(m_problem, m_level.name + ": " + lump + " is truncated or broken: " + std::to_string(all.size) +
+                                      " bytes of records of " + std::to_string(recordBytes));
             return all;
         }
         Report(m_problem, m_level.name + ": no " + lump + " (the levels of other games have other formats)");
         return {};
     }
 
-    template <class Read> void ForEach(const std::string &lump, size_t recordBytes, Read read) {
+    template <class Read>
+    void ForEach(const std::string &lump, size_t recordBytes, Read read) {
         const Bytes all = Find(lump, recordBytes);
         m_lump = lump;
         for (m_record = 0; m_record * recordBytes < all.size && m_problem->empty(); ++m_record)
@@ -77,18 +82,30 @@ private:
         Reject("refers to number " + std::to_string(index) + " of " + std::to_string(count));
         return 0;
     }
-    template <class Element> int Checked(int index, const std::vector<Element> &of) { return Checked(index, of.size()); }
+    template <class Element>
+    int Checked(int index, const std::vector<Element> &of) {
+        return Checked(index, of.size());
+    }
 
     void ReadSeg(Bytes r) {
-        const size_t v1 = size_t{4} * Checked(r.U16(0), m_vertexes.size / 4), v2 = size_t{4} * Checked(r.U16(2), m_vertexes.size / 4);
+        const size_t v1 = size_t{4} * Checked(r.U16(0), m_vertexes.size / 4),
+                     v2 = size_t{4} * Checked(r.U16(2), m_vertexes.size / 4);
         const int lineIndex = Checked(r.U16(6), m_level.lines);
         if (!m_problem->empty()) return;
         const Line &line = m_level.lines[lineIndex];
         const bool facesBack = r.U16(8) != 0;
         const int side = facesBack ? line.back : line.front, other = facesBack ? line.front : line.back;
         if (side == kNone) return Reject("lies on a missing side");
-        Seg seg{m_vertexes.I16(v1), m_vertexes.I16(v1 + 2), m_vertexes.I16(v2), m_vertexes.I16(v2 + 2), r.I16(10), line.flags, side,
-                m_level.sides[side].sector, other == kNone ? kNone : m_level.sides[other].sector, 0};
+        Seg seg{m_vertexes.I16(v1),
+                m_vertexes.I16(v1 + 2),
+                m_vertexes.I16(v2),
+                m_vertexes.I16(v2 + 2),
+                r.I16(10),
+                line.flags,
+                side,
+                m_level.sides[side].sector,
+                other == kNone ? kNone : m_level.sides[other].sector,
+                0};
         seg.length = Distance(ToFixed(seg.x2 - seg.x1), ToFixed(seg.y2 - seg.y1));
         m_level.segs.push_back(seg);
     }
@@ -105,13 +122,18 @@ private:
             return value < 0x8000 ? Checked(value, kMaxRecords) : ~Checked(value - 0x8000, m_level.subsectors);
         };
         if (r.I16(4) == 0 && r.I16(6) == 0) Reject("has no direction");
-        m_level.nodes.push_back({r.I16(0), r.I16(2), r.I16(4), r.I16(6),
-                                 {Box{r.I16(8), r.I16(10), r.I16(12), r.I16(14)}, Box{r.I16(16), r.I16(18), r.I16(20), r.I16(22)}},
-                                 {child(r.U16(24)), child(r.U16(26))}});
+        m_level.nodes.push_back(
+            {r.I16(0),
+             r.I16(2),
+             r.I16(4),
+             r.I16(6),
+             {Box{r.I16(8), r.I16(10), r.I16(12), r.I16(14)}, Box{r.I16(16), r.I16(18), r.I16(20), r.I16(22)}},
+             {child(r.U16(24)), child(r.U16(26))}});
         m_level.root = static_cast<int>(m_level.nodes.size()) - 1;
     }
 
-    // Every node at most once and none too deep: then each walk of the tree ends and needs a small stack only.
+    // Every node at most once and none too deep: then each walk of the tree ends and needs a small stack
+    // only.
     void CheckTree() {
         std::vector<std::pair<int, int>> open{{m_level.root, 0}};
         std::vector<bool> seen(m_level.nodes.size());
@@ -120,7 +142,8 @@ private:
             open.pop_back();
             if (at < 0) continue;
             if (size_t(at) >= seen.size() || seen[at] || depth >= Level::kMaxDepth)
-                return Report(m_problem, m_level.name + ": NODES is no tree, or deeper than " + std::to_string(Level::kMaxDepth));
+                return Report(m_problem,
+                              m_level.name + ": NODES is no tree, or deeper than " + std::to_string(Level::kMaxDepth));
             seen[at] = true;
             for (const int child : m_level.nodes[at].child) open.push_back({child, depth + 1});
         }
@@ -136,12 +159,14 @@ private:
             if (line.special != 0) triggered[back] = true;
             for (const auto &[sector, other] : {std::pair{front, back}, std::pair{back, front}}) {
                 const int ceiling = m_level.sectors[other].ceiling - 4;
-                if (sector != other) opened[sector] = opened[sector] == INT16_MIN ? ceiling : std::min(opened[sector], ceiling);
+                if (sector != other)
+                    opened[sector] = opened[sector] == INT16_MIN ? ceiling : std::min(opened[sector], ceiling);
             }
         }
         for (size_t i = 0; i < opened.size(); ++i) {
             Sector &sector = m_level.sectors[i];
-            if (sector.ceiling == sector.floor && (triggered[i] || sector.tag != 0)) sector.ceiling = std::max(sector.ceiling, opened[i]);
+            if (sector.ceiling == sector.floor && (triggered[i] || sector.tag != 0))
+                sector.ceiling = std::max(sector.ceiling, opened[i]);
         }
     }
 
@@ -155,7 +180,8 @@ private:
 };
 
 std::string SkyOf(const std::string &level) {  // by episode, or by the number of the map
-    if (level.size() == 4 && level[0] == 'E' && level[1] >= '1' && level[1] <= '4') return std::string("SKY") + level[1];
+    if (level.size() == 4 && level[0] == 'E' && level[1] >= '1' && level[1] <= '4')
+        return std::string("SKY") + level[1];
     return level.compare(0, 3, "MAP") != 0 || level < "MAP12" ? "SKY1" : level < "MAP21" ? "SKY2" : "SKY3";
 }
 

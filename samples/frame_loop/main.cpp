@@ -2,89 +2,124 @@
 // every frame is found, drawn, composed and presented as tasks.
 //
 //     frame_loop --workers 4 --frames 600 --level E1M1
-#include "options.h"
+#include "frame.h"
 
-#include <algorithm>
+#include <cctype>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <numeric>
 
 namespace frame_loop {
 namespace {
 
-constexpr int kBadInput = 2, kFailed = 1, kComparedFrames = 300;
+constexpr int kFailed = 1, kBadInput = 2, kComparedFrames = 300;
+constexpr const char *kUsage =
+    "frame_loop [--workers N] [--frames N] [--level NAME] [--wad PATH] [--size WxH] [--serial] [--out DIR]\n"
+    "Walks through a level of a WAD and renders each frame as tasks; --serial: in a plain loop instead.\n";
 
-int Complain(const std::string &message, int code) {
-    std::fprintf(stderr, "frame_loop: %s\n", message.c_str());
+struct Options {
+    std::string wad = "/usr/share/games/doom/freedoom1.wad", level = "E1M1", out = "out";
+    bool serial = false, help = false;
+    RunOptions run;
+};
+
+Problem ParseOptions(int count, char **arguments, Options *options) {
+    const auto number = [](const std::string &text, int low,
+                           int high) {  // 0: it is none between low and high
+        const bool digits =
+            !text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos;
+        const int value = digits ? std::atoi(text.c_str()) : 0;
+        return value >= low && value <= high ? value : 0;
+    };
+    for (int i = 1; i < count; ++i) {
+        const std::string name = arguments[i];
+        options->serial |= name == "--serial";
+        options->help |= name == "--help";
+        if (name == "--serial" || name == "--help") continue;
+        const std::string value = i + 1 < count ? arguments[++i] : "";
+        const size_t x = value.find('x');
+        bool good = !value.empty();
+        if (name == "--wad") {
+            options->wad = value;
+        } else if (name == "--out") {
+            options->out = value;
+        } else if (name == "--level") {
+            options->level.clear();
+            for (const char c : value) options->level += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+        } else if (name == "--workers") {
+            options->run.workers = static_cast<uint32_t>(number(value, 1, 1024));
+            good = options->run.workers != 0;
+        } else if (name == "--frames") {
+            good = (options->run.frames = number(value, 1, 1000000)) != 0;
+        } else if (name == "--size" && x != std::string::npos) {
+            options->run.width = number(value.substr(0, x), 16, 4096);
+            options->run.height = number(value.substr(x + 1), 16, 4096);
+            good = options->run.width != 0 && options->run.height != 0;
+        } else {
+            good = false;
+        }
+        if (!good) return name + " " + value + ": unknown option or bad value";
+    }
+    return {};
+}
+
+int Complain(const Problem &problem, int code) {
+    std::fprintf(stderr, "frame_loop: %s\n", problem.c_str());
     return code;
 }
 
-double Milliseconds(int64_t ns) { return static_cast<double>(ns) / 1e6; }
+double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
-void PrintFrameTimes(const RunResult &result) {
-    std::vector<int64_t> times(result.presentedNs.size());
+void PrintTimes(const RunResult &result) {
+    const size_t frames = result.presentedNs.size();
+    std::vector<int64_t> times(frames);
     std::adjacent_difference(result.presentedNs.begin(), result.presentedNs.end(), times.begin());
     std::sort(times.begin(), times.end());
-    const auto percentile = [&](size_t percent) {
-        return Milliseconds(times[(times.size() * percent + 99) / 100 - 1]);
-    };
-    std::printf(
-        "frame time    p50 %.2f  p95 %.2f  p99 %.2f  max %.2f ms (from one presented frame to the next)\n",
-        percentile(50), percentile(95), percentile(99), percentile(100));
-}
-
-void PrintWork(const RunResult &result) {
-    std::array<int64_t, kStages> stages{};
-    int64_t all = 0;
-    for (const WorkerShare &share : result.workers)
-        for (int stage = 0; stage < kStages; ++stage) {
-            stages[stage] += share.stageNs[stage];
-            all += share.stageNs[stage];
-        }
-    const double frames = static_cast<double>(result.presentedNs.size());
-    for (int stage = 0; stage < kStages; ++stage)
-        std::printf("stage         %-10s %7.3f ms a frame, all workers together\n", kStageNames[stage],
-                    Milliseconds(stages[stage]) / frames);
-    for (size_t worker = 0; worker < result.workers.size(); ++worker) {
-        const auto &ns = result.workers[worker].stageNs;
-        const double work = static_cast<double>(std::accumulate(ns.begin(), ns.end(), int64_t{0}));
-        std::printf("worker %-4zu   %5.1f %% of the work, %" PRIu64 " tasks\n", worker,
-                    100 * work / static_cast<double>(std::max<int64_t>(all, 1)),
-                    result.workers[worker].tasks);
+    const auto percentile = [&](size_t percent) { return Ms(times[(frames * percent + 99) / 100 - 1]); };
+    std::printf("frame time   p50 %.2f  p95 %.2f  p99 %.2f  max %.2f ms (from one presented frame to the next)\n",
+                percentile(50), percentile(95), percentile(99), percentile(100));
+    int64_t all = 1;
+    for (int stage = 0; stage < kStages; ++stage) {
+        int64_t ns = 0;
+        for (const WorkerShare &share : result.workers) ns += share.stageNs[stage];
+        all += ns;
+        std::printf("stage        %-10s %7.3f ms a frame, all workers together\n", kStageNames[stage],
+                    Ms(ns) / static_cast<double>(frames));
+    }
+    for (size_t i = 0; i < result.workers.size(); ++i) {
+        const WorkerShare &share = result.workers[i];
+        const int64_t ns = std::accumulate(share.stageNs.begin(), share.stageNs.end(), int64_t{0});
+        std::printf("worker %-4zu  %5.1f %% of the work, %" PRIu64 " tasks\n", i, 100 * Ms(ns) / Ms(all), share.tasks);
     }
 }
 
 // Against a real run of the first frames with one worker; the pictures must be the same, too.
-std::string PrintSpeedUp(const Game &game, const Options &options, const RunResult &result) {
-    Options one = options;
-    one.run.workers = 1;
-    one.run.frames = std::min(options.run.frames, kComparedFrames);
-    const RunResult compared = RunTasks(game, one.run);
-    if (!compared.error.empty()) return compared.error;
-    const size_t last = compared.presentedNs.size() - 1;
-    for (size_t i = 0; i <= last; ++i)
-        if (compared.frameHashes[i] != result.frameHashes[i])
-            return "frame " + std::to_string(i) + " differs from that of one worker";
-    std::printf(
-        "speed-up      %.2f over one worker (frames 0 to %zu: %.1f ms against %.1f ms)\n",
-        static_cast<double>(compared.presentedNs[last]) / static_cast<double>(result.presentedNs[last]), last,
-        Milliseconds(result.presentedNs[last]), Milliseconds(compared.presentedNs[last]));
+Problem PrintSpeedUp(const Game &game, RunOptions options, const RunResult &result) {
+    options.workers = 1;
+    options.frames = std::min(options.frames, kComparedFrames);
+    const RunResult one = RunTasks(game, options);
+    if (!one.problem.empty()) return one.problem;
+    if (!std::equal(one.frameHashes.begin(), one.frameHashes.end(), result.frameHashes.begin()))
+        return "one worker makes other pictures";
+    const int64_t ns = result.presentedNs[one.presentedNs.size() - 1];
+    std::printf("speed-up     %.2f over one worker (the first %zu frames in %.1f ms, with one worker in %.1f ms)\n",
+                Ms(one.presentedNs.back()) / Ms(ns), one.presentedNs.size(), Ms(ns), Ms(one.presentedNs.back()));
     return {};
 }
 
 int Main(int count, char **arguments) {
     Options options;
-    std::string error = ParseOptions(count, arguments, &options);
-    if (!error.empty()) return Complain(error + "\n" + kUsage, kBadInput);
+    Problem problem = ParseOptions(count, arguments, &options);
+    if (!problem.empty()) return Complain(problem + "\n" + kUsage, kBadInput);
     if (options.help) return std::fputs(kUsage, stdout) < 0 ? kFailed : 0;
 
     Wad wad;
     Game game;
-    error = ReadWad(options.wad, &wad);
-    if (error.empty() && !(error = LoadGame(wad, options.level, &game)).empty())
-        error = options.wad + ": " + error;
-    if (!error.empty()) return Complain(error, kBadInput);
+    problem = ReadWad(options.wad, &wad);
+    if (problem.empty()) problem = LoadGame(wad, options.level, &game);
+    if (!problem.empty()) return Complain(options.wad + ": " + problem, kBadInput);
 
     std::error_code failure;
     std::filesystem::create_directories(options.out, failure);
@@ -92,16 +127,14 @@ int Main(int count, char **arguments) {
     options.run.pictures = options.out;
 
     const RunResult result = options.serial ? RunSerial(game, options.run) : RunTasks(game, options.run);
-    if (!result.error.empty()) return Complain(result.error, kFailed);
-    std::printf("level         %s: %zu lines, %zu subsectors, %zu monsters\n", game.level.name.c_str(),
-                game.level.lines.size(), game.level.subsectors.size(), game.things.start.monsters.size());
-    std::printf("workers       %zu%s\nframes        %d of %dx%d\n", result.workers.size(),
-                options.serial ? " (plain loop)" : "", options.run.frames, options.run.width,
-                options.run.height);
-    PrintFrameTimes(result);
-    PrintWork(result);
-    if (!options.serial) error = PrintSpeedUp(game, options, result);
-    if (!error.empty()) return Complain(error, kFailed);
+    if (!result.problem.empty()) return Complain(result.problem, kFailed);
+    std::printf("level        %s: %zu lines, %zu subsectors, %zu monsters\n", game.level.name.c_str(),
+                game.level.lines.size(), game.level.subsectors.size(), game.start.size());
+    std::printf("workers      %zu%s\n", result.workers.size(), options.serial ? " (plain loop)" : "");
+    std::printf("frames       %d of %dx%d\n", options.run.frames, options.run.width, options.run.height);
+    PrintTimes(result);
+    if (result.workers.size() > 1) problem = PrintSpeedUp(game, options.run, result);
+    if (!problem.empty()) return Complain(problem, kFailed);
     std::printf("hash %016" PRIx64 "\n", result.hash);
     return 0;
 }

@@ -4,20 +4,18 @@
 
 #include "game.h"
 
-#include <vector>
-
 namespace frame_loop {
 
-struct VisibleSeg {  // depth: along the view; across: to its right
+struct VisibleSeg {
     const Seg *seg;
-    Fixed depth1, across1, depth2, across2;
-    int left, right;  // columns [left, right)
+    Fixed depth1, across1, depth2, across2;  // its ends: along the view, and to the right of it
+    int left, right;                         // columns [left, right)
 };
 
 struct VisibleSprite {
     const Image *image;
-    Fixed x, y, depth, left, top;  // left: across the view, of its first column; top: above the eye
-    int light, firstColumn, lastColumn;
+    Fixed x, y, depth, across, top;  // across: of its first column; top: above the eye
+    int light, left, right;
     bool mirrored;
 };
 
@@ -32,19 +30,20 @@ struct Strip {  // the memory of the task that draws it
     std::vector<const VisibleSeg *> segs;
     std::vector<const VisibleSprite *> sprites;
     std::vector<Passed> passed;
-    std::vector<int> behind;
+    std::vector<int> behind;  // of each sprite the last passed seg that it is behind
 };
 
 struct Scene {
-    Scene(int width, int height);
+    Scene(int frameWidth, int frameHeight);
 
     static constexpr int kStripColumns = 16;
-    int width, height, focal;     // focal: pixels; the view is a quarter turn wide
-    std::vector<Fixed> rowDepth;  // depth at which a plane one unit off the eye crosses the row's middle
+    static constexpr Fixed kNear = kOne;  // what is nearer is not seen
+    int width, height, focal;             // focal: pixels; the view is a quarter turn wide
+    std::vector<Fixed> rowDepth;          // depth at which a plane one unit off the eye crosses the row's middle
     Viewpoint eye{};
     Fixed sine = 0, cosine = 0;
     std::vector<VisibleSeg> segs;
-    std::vector<VisibleSprite> sprites;
+    std::vector<VisibleSprite> sprites;    // the farthest first
     std::vector<uint8_t> closed, reached;  // by column; by subsector
     std::vector<Strip> strips;
     std::vector<uint8_t> pixels;  // palette indices, column after column
@@ -52,14 +51,14 @@ struct Scene {
 };
 
 void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Scene *scene);
-void DrawStrip(const Game &game, Scene *scene, int strip);
+void DrawStrip(const Game &game, Scene *scene, size_t strip);
 uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow);  // returns the rows' hash
 
-inline uint64_t HashStep(uint64_t hash,
-                         uint64_t word) {  // FNV-1a by words; the shift lets high bits reach low ones
+// FNV-1a by words; the shift lets high bits reach low ones.
+inline constexpr uint64_t kHashStart = 0xcbf29ce484222325;
+inline uint64_t HashStep(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * 0x100000001b3;
     return hash ^ hash >> 29;
 }
-inline constexpr uint64_t kHashStart = 0xcbf29ce484222325;
 
 }  // namespace frame_loop

@@ -10,7 +10,8 @@ constexpr size_t kMaxNames = 65536;
 TextureLoader::TextureLoader(const Wad &wad, Textures *textures, Problem *problem)
     : m_wad(wad), m_textures(*textures), m_problem(problem) {
     for (const char *name : {"PLAYPAL", "COLORMAP", "PNAMES", "TEXTURE1"})
-        if (wad.Find(name) == nullptr) Report(problem, std::string("no ") + name + ": a complete game (an IWAD) is needed");
+        if (wad.Find(name) == nullptr)
+            Report(problem, std::string("no ") + name + ": a complete game (an IWAD) is needed");
     if (!problem->empty()) return;
     ReadColors();
     ReadNames();
@@ -35,7 +36,8 @@ void TextureLoader::ReadColors() {
 void TextureLoader::ReadNames() {
     const Bytes names = m_wad.Find("PNAMES")->bytes;
     const size_t count = names.U32(0);
-    if (names.size < 4 || count > kMaxNames || count > (names.size - 4) / 8) return Report(m_problem, "PNAMES is truncated");
+    if (names.size < 4 || count > kMaxNames || count > (names.size - 4) / 8)
+        return Report(m_problem, "PNAMES is truncated");
     for (size_t i = 0; i < count; ++i) m_patchNames.push_back(names.Name(4 + 8 * i));
 }
 

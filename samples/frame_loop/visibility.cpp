@@ -1,28 +1,20 @@
 #include "render.h"
 
-#include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace frame_loop {
 namespace {
 
-constexpr Fixed kNear = kOne, kSpriteNear = 16 * kOne;
-
-struct ViewPoint2 {
-    Fixed depth, across;
-};
-
 class Walk {
 public:
-    Walk(const Game &game, const World &world, Scene *scene)
-        : m_game(game), m_world(world), m_scene(*scene) {}
+    Walk(const Game &game, Scene *scene) : m_game(game), m_scene(*scene) {}
 
     // Nearer half first; a half whose box lies outside the view or behind closed columns is left out.
     void Run() {
-        const Level &level = m_game.level;
-        std::array<std::pair<int, const Box *>, kMaxTreeDepth + 2> open;
+        std::array<std::pair<int, const Box *>, Level::kMaxDepth + 2> open;
         size_t count = 0;
-        open[count++] = {level.root, nullptr};
+        open[count++] = {m_game.level.root, nullptr};
         while (count != 0) {
             const auto [at, box] = open[--count];
             if (box != nullptr && !MaySee(*box)) continue;
@@ -30,110 +22,92 @@ public:
                 AddSubsector(~at);
                 continue;
             }
-            const Node &node = level.nodes[at];
-            const size_t nearer = node.SideOf(m_scene.eye.x, m_scene.eye.y) > 0 ? 0 : 1;
-            open[count++] = {node.child[1 - nearer], &node.box[1 - nearer]};
-            open[count++] = {node.child[nearer], &node.box[nearer]};
+            const Node &node = m_game.level.nodes[at];
+            const int nearer = node.SideOf(m_scene.eye.x, m_scene.eye.y) > 0 ? 0 : 1;
+            for (const int child : {1 - nearer, nearer}) open[count++] = {node.child[child], &node.box[child]};
         }
-        AddSprites();
+    }
+
+    void AddSprite(Fixed x, Fixed y, int floor, int subsector, int sprite, Angle facing) {
+        const View at = ToView(x, y);
+        if (m_scene.reached[subsector] == 0 || at.depth < 16 * kOne) return;
+        const Angle toEye = AngleOf(m_scene.eye.x - x, m_scene.eye.y - y);
+        const size_t side = (toEye - facing + kQuarterTurn / 4) >> 29;
+        const SpriteFrame &frame = m_game.textures.sprites[sprite];
+        const Image &image = m_game.textures.images[frame.image[side]];
+        const Fixed across = at.across - ToFixed(image.left);
+        const int left = ColumnOf({at.depth, across}), right = ColumnOf({at.depth, across + ToFixed(image.width)});
+        if (left < right)
+            m_scene.sprites.push_back({&image, x, y, at.depth, across, ToFixed(floor + image.top) - m_scene.eye.z,
+                                       m_game.level.SectorOf(subsector).light, left, right, frame.mirrored[side]});
     }
 
 private:
-    ViewPoint2 ToView(Fixed x, Fixed y) const {
+    struct View {
+        Fixed depth, across;
+    };
+
+    View ToView(Fixed x, Fixed y) const {
         const Fixed dx = x - m_scene.eye.x, dy = y - m_scene.eye.y;
         return {Multiply(dx, m_scene.cosine) + Multiply(dy, m_scene.sine),
                 Multiply(dx, m_scene.sine) - Multiply(dy, m_scene.cosine)};
     }
 
     // The first column whose middle is not left of the point.
-    int ColumnOf(Fixed across, Fixed depth) const {
-        const Fixed column = ToFixed(m_scene.width) / 2 + across * m_scene.focal * kOne / depth;
+    int ColumnOf(View point) const {
+        const Fixed column = ToFixed(m_scene.width) / 2 + point.across * m_scene.focal * kOne / point.depth;
         return static_cast<int>(std::clamp<Fixed>((column + kOne / 2 - 1) >> 16, 0, m_scene.width));
     }
 
     bool AnyOpen(int left, int right) const {
-        return std::find(m_scene.closed.begin() + left, m_scene.closed.begin() + right, 0) !=
-               m_scene.closed.begin() + right;
+        const auto begin = m_scene.closed.begin();
+        return left < right && std::find(begin + left, begin + right, 0) != begin + right;
     }
 
     bool MaySee(const Box &box) const {
         int behind = 0, offLeft = 0, offRight = 0, left = m_scene.width, right = 0;
         for (const int x : {box.left, box.right})
             for (const int y : {box.bottom, box.top}) {
-                const ViewPoint2 corner = ToView(ToFixed(x), ToFixed(y));
-                behind += corner.depth < kNear;
+                const View corner = ToView(ToFixed(x), ToFixed(y));
                 offLeft += corner.across < -corner.depth;
                 offRight += corner.across > corner.depth;
-                if (corner.depth < kNear) continue;
-                left = std::min(left, ColumnOf(corner.across, corner.depth) - 1);
-                right = std::max(right, ColumnOf(corner.across, corner.depth) + 1);
+                behind += corner.depth < Scene::kNear;
+                if (corner.depth < Scene::kNear) continue;
+                left = std::min(left, std::max(ColumnOf(corner) - 1, 0));
+                right = std::max(right, std::min(ColumnOf(corner) + 1, m_scene.width));
             }
         if (behind == 4 || offLeft == 4 || offRight == 4) return false;
-        if (behind != 0) return AnyOpen(0, m_scene.width);
-        return AnyOpen(std::max(left, 0), std::min(right, m_scene.width));
+        return behind != 0 ? AnyOpen(0, m_scene.width) : AnyOpen(left, right);
     }
 
     void AddSubsector(int index) {
         m_scene.reached[index] = 1;
         const Subsector &subsector = m_game.level.subsectors[index];
-        for (int i = subsector.firstSeg; i < subsector.firstSeg + subsector.segs; ++i)
-            AddSeg(m_game.level.segs[i]);
+        for (int i = subsector.firstSeg; i < subsector.lastSeg; ++i) AddSeg(m_game.level.segs[i]);
     }
 
     void AddSeg(const Seg &seg) {
-        const Fixed toEyeX = m_scene.eye.x - ToFixed(seg.x1), toEyeY = m_scene.eye.y - ToFixed(seg.y1);
-        if (toEyeX * (seg.y2 - seg.y1) - toEyeY * (seg.x2 - seg.x1) <= 0) return;  // seen from behind
-        const ViewPoint2 a = ToView(ToFixed(seg.x1), ToFixed(seg.y1)),
-                         b = ToView(ToFixed(seg.x2), ToFixed(seg.y2));
-        if (a.depth < kNear && b.depth < kNear) return;
-        const auto atNear = [&](const ViewPoint2 &end) {
-            if (end.depth >= kNear) return ColumnOf(end.across, end.depth);
-            const Fixed part = (kNear - a.depth) * kOne / (b.depth - a.depth);
-            return ColumnOf(a.across + Multiply(b.across - a.across, part), kNear);
+        const View a = ToView(ToFixed(seg.x1), ToFixed(seg.y1)), b = ToView(ToFixed(seg.x2), ToFixed(seg.y2));
+        if (seg.SideOf(m_scene.eye.x, m_scene.eye.y) <= 0 || std::max(a.depth, b.depth) < Scene::kNear) return;
+        const auto columnOf = [&](const View &end) {
+            if (end.depth >= Scene::kNear) return ColumnOf(end);
+            const Fixed part = (Scene::kNear - a.depth) * kOne / (b.depth - a.depth);
+            return ColumnOf({Scene::kNear, a.across + Multiply(b.across - a.across, part)});
         };
-        const int left = atNear(a), right = atNear(b);
-        if (left >= right || !AnyOpen(left, right)) return;
+        const int left = columnOf(a), right = columnOf(b);
+        if (!AnyOpen(left, right)) return;
         m_scene.segs.push_back({&seg, a.depth, a.across, b.depth, b.across, left, right});
-        if (IsClosed(seg))
-            std::fill(m_scene.closed.begin() + left, m_scene.closed.begin() + right, uint8_t{1});
+        if (IsClosed(seg)) std::fill(m_scene.closed.begin() + left, m_scene.closed.begin() + right, uint8_t{1});
     }
 
     bool IsClosed(const Seg &seg) const {
         if (seg.back == kNone) return true;
         const Sector &front = m_game.level.sectors[seg.front], &back = m_game.level.sectors[seg.back];
-        const bool bothSky = front.ceilingFlat == kSkyFlat && back.ceilingFlat == kSkyFlat;
-        return back.floor >= front.ceiling || (!bothSky && back.ceiling <= front.floor);
-    }
-
-    void AddSprites() {
-        for (const Scenery &scenery : m_game.things.scenery)
-            AddSprite(scenery.x, scenery.y, scenery.floor, scenery.subsector, scenery.sprite, 0);
-        for (const Monster &monster : m_world.monsters) {
-            const MonsterKind &kind = m_game.things.kinds[monster.kind];
-            AddSprite(monster.x, monster.y, monster.floor, monster.subsector,
-                      kind.sprite[monster.walked / 8 % 4], monster.angle);
-        }
-        std::stable_sort(m_scene.sprites.begin(), m_scene.sprites.end(),
-                         [](const VisibleSprite &a, const VisibleSprite &b) { return a.depth > b.depth; });
-    }
-
-    void AddSprite(Fixed x, Fixed y, int floor, int subsector, int sprite, Angle facing) {
-        const ViewPoint2 at = ToView(x, y);
-        if (!m_scene.reached[subsector] || at.depth < kSpriteNear) return;
-        const Angle toEye = AngleOf(m_scene.eye.x - x, m_scene.eye.y - y);
-        const size_t side = (toEye - facing + kQuarterTurn / 4) >> 29;
-        const SpriteFrame &frame = m_game.textures.sprites[sprite];
-        const Image &image = m_game.textures.images[frame.image[side]];
-        const Fixed left = at.across - ToFixed(image.left);
-        const int first = ColumnOf(left, at.depth), last = ColumnOf(left + ToFixed(image.width), at.depth);
-        if (first >= last) return;
-        const int light = m_game.level.sectors[m_game.level.subsectors[subsector].sector].light;
-        m_scene.sprites.push_back({&image, x, y, at.depth, left, ToFixed(floor + image.top) - m_scene.eye.z,
-                                   light, first, last, frame.mirrored[side]});
+        const bool bothSky = front.ceilingFlat == kSky && back.ceilingFlat == kSky;
+        return back.floor >= front.ceiling || (back.ceiling <= front.floor && !bothSky);
     }
 
     const Game &m_game;
-    const World &m_world;
     Scene &m_scene;
 };
 
@@ -142,14 +116,12 @@ private:
 Scene::Scene(int frameWidth, int frameHeight)
     : width(frameWidth),
       height(frameHeight),
-      focal(frameWidth / 2),
-      rowDepth(frameHeight),
-      closed(frameWidth),
-      strips((frameWidth + kStripColumns - 1) / kStripColumns),
-      pixels(size_t{1} * frameWidth * frameHeight),
-      rgb(pixels.size() * 3) {
+      focal(width / 2),
+      strips((width + kStripColumns - 1) / kStripColumns),
+      pixels(size_t{1} * width * height),
+      rgb(3 * pixels.size()) {
     for (int row = 0; row < height; ++row)
-        rowDepth[row] = 2 * ToFixed(focal) / std::max(std::abs(2 * row + 1 - height), 1);
+        rowDepth.push_back(2 * ToFixed(focal) / std::max(std::abs(2 * row + 1 - height), 1));
 }
 
 void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Scene *scene) {
@@ -158,9 +130,16 @@ void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Sce
     scene->cosine = Cosine(eye.angle);
     scene->segs.clear();
     scene->sprites.clear();
-    scene->closed.assign(scene->closed.size(), 0);
+    scene->closed.assign(scene->width, 0);
     scene->reached.assign(game.level.subsectors.size(), 0);
-    Walk(game, world, scene).Run();
+    Walk walk(game, scene);
+    walk.Run();
+    for (const Scenery &it : game.scenery)
+        walk.AddSprite(it.x, it.y, game.level.SectorOf(it.subsector).floor, it.subsector, it.sprite, 0);
+    for (const Monster &it : world)
+        walk.AddSprite(it.x, it.y, it.floor, it.subsector, game.kinds[it.kind].sprites[it.walked / 8 % 4], it.angle);
+    std::stable_sort(scene->sprites.begin(), scene->sprites.end(),
+                     [](const auto &a, const auto &b) { return a.depth > b.depth; });
 }
 
 }  // namespace frame_loop

@@ -23,7 +23,8 @@ Problem ParseWad(std::vector<uint8_t> file, Wad *wad) {
     const Bytes all{wad->file.data(), wad->file.size()};
     const std::string magic = all.Name(0).substr(0, 4);
     const size_t count = all.U32(4), directory = all.U32(8);
-    if (all.size < kHeaderBytes || (magic != "IWAD" && magic != "PWAD")) return "not a WAD: it does not begin with IWAD or PWAD";
+    if (all.size < kHeaderBytes || (magic != "IWAD" && magic != "PWAD"))
+        return "not a WAD: it does not begin with IWAD or PWAD";
     if (count > kMaxLumps) return "broken WAD: its header claims " + std::to_string(count) + " lumps";
     if (directory > all.size || count * kEntryBytes > all.size - directory)
         return "truncated WAD: its directory reaches beyond the end of the file";

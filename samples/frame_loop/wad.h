@@ -24,7 +24,7 @@ struct Bytes {
     int U16(size_t at) const { return U8(at) | U8(at + 1) << 8; }
     int I16(size_t at) const { return static_cast<int16_t>(U16(at)); }
     uint32_t U32(size_t at) const { return uint32_t(U16(at)) | uint32_t(U16(at + 2)) << 16; }
-    std::string Name(size_t at) const;  // up to eight characters, in capitals
+    std::string Name(size_t at) const;                                        // up to eight characters, in capitals
     Bytes Part(size_t at, size_t bytes) const { return {data + at, bytes}; }  // must lie within
 };
 

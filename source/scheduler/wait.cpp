@@ -43,12 +43,12 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexc
     if (IsSatisfied(counter, value)) return;
     Fiber *self = worker->current;
     UnclaimRest(worker);
-    if (value == 0) {
+    if (resume == Resume::SameWorker) {
+        self->resumeOn = worker->index;  // no help: a task that is helped with may wait, and go on elsewhere
+    } else if (value == 0) {
         Help(self, counter);
         if (IsSatisfied(counter, 0)) return;
-        worker = self->worker;
     }
-    self->resumeOn = resume == Resume::SameWorker ? worker->index : kAnyWorker;
     self->waitTarget = value;
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by the context that we leave for
     SuspendTo(self, Destination::ToWaiting);

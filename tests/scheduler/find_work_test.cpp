@@ -1,0 +1,116 @@
+#include "scheduler/find_work.h"
+
+#include "support/scheduler_run.h"
+
+#include <atomic>
+#include <chrono>
+#include <string>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// A task that submits itself again and again, until told to stop.
+struct Endless {
+    TaskOptions options;
+    std::atomic<bool> stop{false};
+    std::atomic<uint32_t> runs{0};
+    std::atomic<bool> gaveUp{false};
+    const std::chrono::steady_clock::time_point deadline =
+        std::chrono::steady_clock::now() + std::chrono::seconds(20);
+
+    static void Run(TaskScheduler *scheduler, void *arg) {
+        Endless *self = static_cast<Endless *>(arg);
+        if (self->runs.fetch_add(1) % 1024 == 0 && std::chrono::steady_clock::now() > self->deadline) {
+            self->gaveUp.store(true);
+        }
+        if (!self->gaveUp.load() && !self->stop.load()) scheduler->AddTask({Run, self}, nullptr, self->options);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("priorities: of what is there, High goes first and Low last", "[find_work]") {
+    test::Runner runner(test::Options(1));
+    std::string order;
+    test::Batch letters(3, [&](TaskScheduler &, uint32_t i) { order += "HNL"[i]; });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        scheduler.AddTask(letters[2], &counter, test::kLow);
+        scheduler.AddTask(letters[1], &counter);
+        scheduler.AddTask(letters[0], &counter, test::kHigh);
+        scheduler.Yield();  // not a wait: that would help with the newest
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(order == "HNL");
+}
+
+TEST_CASE("fault: starvation of Low. It runs while High and Normal keep coming", "[find_work][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        Endless high{test::kHigh}, normal{TaskOptions{}};
+        std::atomic<uint32_t> lowRan{0};
+        test::Batch low(5, [&](TaskScheduler &, uint32_t) {
+            if (lowRan.fetch_add(1) != 4) return;
+            high.stop.store(true);
+            normal.stop.store(true);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            // As many as there are workers, so that all are busy.
+            for (uint32_t i = 0; i < point.workers; ++i) {
+                scheduler.AddTask({Endless::Run, &high}, nullptr, test::kHigh);
+                scheduler.AddTask({Endless::Run, &normal});
+            }
+            scheduler.AddTasks(5, low.Tasks(), nullptr, test::kLow);
+        }) == Status::Ok);
+        CHECK(lowRan.load() == 5);
+        CHECK(!high.gaveUp.load());
+        CHECK(!normal.gaveUp.load());
+    }
+}
+
+TEST_CASE("Normal runs while High keeps coming", "[find_work]") {
+    Endless high{test::kHigh};
+    test::Batch normal(1, [&](TaskScheduler &, uint32_t) { high.stop.store(true); });
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTask({Endless::Run, &high}, nullptr, test::kHigh);
+        scheduler.AddTask(normal[0]);
+    }) == Status::Ok);
+    CHECK(!high.gaveUp.load());
+    CHECK(high.runs.load() < 200);
+}
+
+TEST_CASE("new tasks run while fibers are made ready again and again", "[find_work]") {
+    for (Resume resume : {Resume::AnyWorker, Resume::SameWorker}) {
+        INFO((resume == Resume::AnyWorker ? "AnyWorker" : "SameWorker"));
+        test::Runner runner(test::Options(1));
+        std::atomic<bool> stop{false};
+        std::atomic<uint32_t> rounds{0};
+        constexpr uint32_t kLimit = 20000;
+        Counter turns[2];
+        // Two fibers wake each other for ever.
+        test::Batch players(2, [&](TaskScheduler &scheduler, uint32_t i) {
+            while (!stop.load() && rounds.fetch_add(1) < kLimit) {
+                scheduler.AddToCounter(&turns[i]);
+                if (!turns[1 - i].IsZero()) scheduler.DecrementCounter(&turns[1 - i]);
+                scheduler.WaitForCounter(&turns[i], 0, resume);
+            }
+            if (!turns[1 - i].IsZero()) scheduler.DecrementCounter(&turns[1 - i]);
+        });
+        test::Batch newTask(1, [&](TaskScheduler &, uint32_t) { stop.store(true); });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(2, players.Tasks(), &counter);
+            test::YieldUntil(scheduler, [&] { return rounds.load() > 2; });
+            scheduler.AddTask(newTask[0], &counter, test::kLow);
+            scheduler.WaitForCounter(&counter, 2);  // not for zero: no inline help
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(stop.load());
+        CHECK(rounds.load() < kLimit);
+    }
+}

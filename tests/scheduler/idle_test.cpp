@@ -1,0 +1,104 @@
+#include "scheduler/idle.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <atomic>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+// Workers that lack a fiber sleep on their thread stacks and cannot run tasks. A wake-up for a task must not end there
+// while a worker with a fiber sleeps.
+TEST_CASE("a wake-up for a task reaches a worker that can run tasks", "[idle][grid]") {
+    for (uint32_t workers : {3u, 8u}) {
+        for (IdlePolicy idle : {IdlePolicy::Quiet, IdlePolicy::Balanced}) {
+            for (int run = 0; run < 10; ++run) {
+                test::Runner runner(test::Options(workers, 1, 1, idle));
+                INFO(workers << " workers, " << (idle == IdlePolicy::Quiet ? "Quiet" : "Balanced"));
+                uint32_t rounds = 0;
+                CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                    for (; rounds < 10; ++rounds) {
+                        std::atomic<bool> ran{false};
+                        test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
+                        Counter counter;
+                        test::Linger(100);
+                        scheduler.AddTask(batch[0], &counter);
+                        if (rounds % 2 == 0 && !test::SpinUntil([&] { return ran.load(); })) std::abort();
+                        scheduler.WaitForCounter(&counter);
+                    }
+                }) == Status::Ok);
+                REQUIRE(rounds == 10);
+                REQUIRE(runner.log.Text() == "");
+            }
+        }
+    }
+}
+
+TEST_CASE("report OnlyWaiters: names who waits, and the wait goes on until a foreign thread ends it", "[idle]") {
+    for (uint32_t workers : {1u, 2u, 8u}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Quiet}) {
+            INFO(workers << " workers");
+            test::Runner runner(test::Options(workers, 16, 2, idle));
+            Counter gate(1);
+            bool reported = false;
+            std::thread foreign([&] {
+                reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::OnlyWaiters) != 0; });
+                runner.scheduler.DecrementCounter(&gate);
+            });
+            test::Batch waiter(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.WaitForCounter(&gate); });
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                scheduler.AddTask(waiter[0], nullptr, test::Named("stuck task"));
+                scheduler.WaitForCounter(&gate);
+            }) == Status::Ok);
+            foreign.join();
+            CHECK(reported);
+            const test::LoggedReport report = runner.log.First(ReportCode::OnlyWaiters);
+            CHECK(test::Names(report.what, "2 fibers wait"));
+            CHECK(test::Names(report.what, "'stuck task'"));
+            CHECK(test::Names(report.what, "'main'"));
+            CHECK(test::Names(report.cure, "Lower those counters"));
+            CHECK(!report.fatal);
+            CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == 1);
+        }
+    }
+}
+
+TEST_CASE("no report of waiters while a task still runs", "[idle]") {
+    test::Runner runner(test::Options(2, 16, 2, IdlePolicy::Quiet));
+    Counter gate(1);
+    test::Batch worker(1, [&](TaskScheduler &scheduler, uint32_t) {
+        test::Linger(3000);
+        scheduler.DecrementCounter(&gate);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTask(worker[0]);
+        scheduler.WaitForCounter(&gate);
+    }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("fault: shutdown with pending tasks and waiters. Run drains them", "[idle][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> ran{0}, resumed{0};
+        Counter gate(1);
+        test::Batch later(30, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        test::Batch waiter(1, [&](TaskScheduler &scheduler, uint32_t) {
+            scheduler.WaitForCounter(&gate);
+            resumed.fetch_add(1);
+            scheduler.AddTasks(30, later.Tasks());
+        });
+        test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTask(waiter[0]);
+            scheduler.AddTask(opener[0]);
+        }) == Status::Ok);
+        CHECK(resumed.load() == 1);
+        CHECK(ran.load() == 30);
+        CHECK(runner.log.Text() == "");
+    }
+}

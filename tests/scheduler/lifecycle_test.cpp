@@ -1,0 +1,188 @@
+#include "scheduler/lifecycle.h"
+
+#include "platform/thread.h"
+#include "support/failing_allocation.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <atomic>
+#include <cstdio>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+uint32_t Mappings() {
+    uint32_t lines = 0;
+    if (std::FILE *file = std::fopen("/proc/self/maps", "r")) {
+        for (int c; (c = std::fgetc(file)) != EOF;) lines += c == '\n';
+        std::fclose(file);
+    }
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("Run runs the main task and returns on the calling thread", "[lifecycle][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        for (StackClass stack : {StackClass::Small, StackClass::Large}) {
+            INFO(test::Describe(point));
+            test::Runner runner(point);
+            uint32_t runs = 0, worker = kAnyWorker, fiber = kAnyWorker;
+            std::thread::id mainThread;
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                ++runs;
+                worker = scheduler.CurrentWorker();
+                fiber = scheduler.CurrentFiber();
+                mainThread = std::this_thread::get_id();
+            }, stack) == Status::Ok);
+            CHECK(runs == 1);
+            CHECK(worker == 0);  // the caller
+            CHECK(mainThread == std::this_thread::get_id());
+            CHECK((fiber < point.smallFibers) == (stack == StackClass::Small));
+            CHECK(TaskScheduler::Current() == nullptr);
+        }
+    }
+}
+
+TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
+    test::Runner runner(test::Options(3, 40, 3));
+    std::atomic<uint32_t> ran{0};
+    uint32_t failed = 0;
+    test::Batch batch(20, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    const auto run = [&] {
+        failed += runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(20, batch.Tasks()); }) !=
+                  Status::Ok;
+    };
+    const int64_t allocations = test::OutstandingAllocations();
+    for (int i = 0; i < 5; ++i) run();
+    const uint32_t mappings = Mappings();
+    for (int i = 0; i < 40; ++i) run();
+    CHECK(failed == 0);
+    CHECK(ran.load() == 45 * 20);
+    CHECK(Mappings() <= mappings + 20);  // a leak would be 80 or more
+    CHECK(test::OutstandingAllocations() == allocations);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("a main task that throws ends the run", "[lifecycle]") {
+    for (uint32_t workers : {1u, 2u}) {
+        test::Runner runner(test::Options(workers));
+        bool ran = false;
+        CHECK(runner.Run([&](TaskScheduler &) {
+            ran = true;
+            throw std::runtime_error("main");
+        }) == Status::Ok);
+        CHECK(ran);
+        CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 1);
+        CHECK(runner.log.First(ReportCode::TaskThrew).task == "main");
+    }
+}
+
+TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle]") {
+    struct Case {
+        const char *name;
+        std::function<void(SchedulerOptions &)> spoil;
+    };
+    const Case cases[] = {
+        {"structBytes", [](SchedulerOptions &o) { o.structBytes = 8; }},
+        {"workers", [](SchedulerOptions &o) { o.workers = 0; }},
+        {"workers", [](SchedulerOptions &o) { o.workers = 1025; }},
+        {"smallFibers", [](SchedulerOptions &o) { o.smallFibers = 0; }},
+        {"smallFibers", [](SchedulerOptions &o) { o.smallFibers = 1000001; }},
+        {"largeFibers", [](SchedulerOptions &o) { o.largeFibers = 0; }},
+        {"largeFibers", [](SchedulerOptions &o) { o.largeFibers = 1000001; }},
+        {"smallStackBytes", [](SchedulerOptions &o) { o.smallStackBytes = (16 << 10) - 1; }},
+        {"largeStackBytes", [](SchedulerOptions &o) { o.largeStackBytes = 100; }},
+        {"threadStackBytes", [](SchedulerOptions &o) { o.threadStackBytes = (64 << 10) - 1; }},
+        {"idle", [](SchedulerOptions &o) { o.idle = static_cast<IdlePolicy>(3); }},
+    };
+    for (const Case &spoiled : cases) {
+        INFO(spoiled.name);
+        SchedulerOptions options = test::Options(2);
+        spoiled.spoil(options);
+        test::Runner runner(options);
+        bool ran = false;
+        CHECK(runner.Run([&](TaskScheduler &) { ran = true; }) == Status::BadOption);
+        CHECK(!ran);
+        REQUIRE(runner.log.Count() == 1);
+        const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
+        CHECK(test::Names(report.what, std::string("SchedulerOptions::") + spoiled.name));
+        CHECK(report.cure != "");
+        CHECK(!report.fatal);
+    }
+}
+
+TEST_CASE("the smallest values of all options work", "[lifecycle]") {
+    SchedulerOptions options;
+    options.workers = 1;
+    options.smallFibers = options.largeFibers = 1;
+    options.threadStackBytes = 64 << 10;
+#if !defined(WEFT_DEBUG)
+    options.smallStackBytes = options.largeStackBytes = 16 << 10;
+#endif
+    test::Runner runner(options);
+    std::atomic<uint32_t> ran{0};
+    test::Batch batch(100, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(100, batch.Tasks()); }) == Status::Ok);
+    CHECK(ran.load() == 100);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and nothing is kept", "[lifecycle]") {
+    int64_t failures = 0;
+    for (; failures < 1000; ++failures) {
+        test::Runner runner(test::Options(3, 4, 2));
+        const int64_t before = test::OutstandingAllocations();
+        bool ran = false;
+        const test::FailingAllocation failing(failures, 1);
+        const Status status = runner.Run([&](TaskScheduler &) { ran = true; });
+        REQUIRE(test::OutstandingAllocations() == before);
+        REQUIRE(ran == (status == Status::Ok));
+        if (!failing.HasFailed()) {
+            CHECK(status == Status::Ok);
+            break;
+        }
+        REQUIRE(status == Status::OutOfMemory);
+    }
+    CHECK(failures > 10);
+    CHECK(failures < 1000);
+}
+
+TEST_CASE("stacks that do not fit give a status and leave nothing behind", "[lifecycle]") {
+    const uint32_t mappings = Mappings();
+    SECTION("more than the address space") {
+        SchedulerOptions options = test::Options(2);
+        options.largeStackBytes = size_t{1} << 60;
+        test::Runner runner(options);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::OutOfMemory);
+    }
+    SECTION("a size that overflows") {
+        SchedulerOptions options = test::Options(2);
+        options.smallStackBytes = SIZE_MAX - 100;
+        test::Runner runner(options);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::OutOfMemory);
+    }
+    SECTION("threads that cannot be made") {
+        SchedulerOptions options = test::Options(3);
+        options.threadStackBytes = size_t{1} << 60;
+        test::Runner runner(options);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::ThreadFailed);
+    }
+    CHECK(Mappings() <= mappings + 4);
+}
+
+TEST_CASE("WorkerCount answers the default as one per usable CPU", "[lifecycle]") {
+    CHECK(TaskScheduler().WorkerCount() == env::UsableCpus());
+    CHECK(TaskScheduler(test::Options(5)).WorkerCount() == 5);
+    test::Runner runner(test::Options(kAnyWorker));
+    uint32_t inside = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { inside = scheduler.WorkerCount(); }) == Status::Ok);
+    CHECK(inside == env::UsableCpus());
+}

@@ -1,0 +1,151 @@
+#include "scheduler/ready.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <atomic>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// Workers that never sleep take the cores from a main task that gives its own away.
+uint32_t Rounds(const test::GridPoint &point) { return point.idle == IdlePolicy::Eager ? 24 / point.workers : 40; }
+
+}  // namespace
+
+TEST_CASE("fault: lost wake-up in sleep. Work submitted to sleeping workers is found", "[ready][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        if (point.workers == 1) continue;
+        INFO(test::Describe(point));
+        uint32_t found = 0;
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &) {
+            for (uint32_t round = 0; round < Rounds(point); ++round) {
+                std::atomic<bool> ran{false};
+                test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
+                Counter counter;
+                test::Linger(static_cast<int>(round));  // the others go to sleep, or are about to
+                runner.scheduler.AddTask(batch[0], &counter);
+                // The main task keeps its worker: another one must come.
+                if (!test::SpinUntil([&] { return ran.load(); })) return;
+                ++found;
+                runner.scheduler.WaitForCounter(&counter);
+            }
+        }) == Status::Ok);
+        CHECK(found == Rounds(point));
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("a fiber made ready by a task that goes on is resumed elsewhere", "[ready][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        if (point.workers == 1) continue;
+        INFO(test::Describe(point));
+        uint32_t rounds = 0;
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (; rounds < Rounds(point); ++rounds) {
+                Counter gate(1), all;
+                std::atomic<int> step{0};
+                test::Batch waiter(1, [&](TaskScheduler &inner, uint32_t) {
+                    step.store(1);
+                    inner.WaitForCounter(&gate);
+                    step.store(2);
+                });
+                scheduler.AddTask(waiter[0], &all);
+                if (!test::SpinUntil([&] { return step.load() == 1; })) return;
+                test::Linger(static_cast<int>(rounds));
+                scheduler.DecrementCounter(&gate);
+                if (!test::SpinUntil([&] { return step.load() == 2; })) return;
+                scheduler.WaitForCounter(&all);
+            }
+        }) == Status::Ok);
+        CHECK(rounds == Rounds(point));
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+// The last decrement is made by a task that the waiter helps with on its own stack. The other waiter is then ready too;
+// a worker must come for it although this one goes on with the task that waited.
+TEST_CASE("a fiber made ready while its waker helps inline is resumed elsewhere", "[ready]") {
+    for (IdlePolicy idle : {IdlePolicy::Quiet, IdlePolicy::Balanced}) {
+        uint32_t rounds = 0;
+        test::Runner runner(test::Options(2, 128, 32, idle));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (; rounds < 5; ++rounds) {
+                Counter counter(1), all;
+                std::atomic<bool> waits{false}, resumed{false};
+                test::Batch other(1, [&](TaskScheduler &inner, uint32_t) {
+                    waits.store(true);
+                    inner.WaitForCounter(&counter);
+                    resumed.store(true);
+                });
+                scheduler.AddTask(other[0], &all);
+                if (!test::SpinUntil([&] { return waits.load(); })) return;
+                // Run by the helping waiter or stolen: either way it ends when the other worker most likely sleeps.
+                test::Batch last(1, [&](TaskScheduler &inner, uint32_t) {
+                    test::Linger(5000);
+                    inner.DecrementCounter(&counter);
+                });
+                scheduler.AddTask(last[0], &counter, test::kLarge);
+                scheduler.WaitForCounter(&counter);
+                if (!test::SpinUntil([&] { return resumed.load(); })) return;
+                scheduler.WaitForCounter(&all);
+            }
+        }) == Status::Ok);
+        CHECK(rounds == 5);
+    }
+}
+
+TEST_CASE("a foreign thread's decrements resume fibers", "[ready][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        Counter gate(1000);
+        std::atomic<bool> running{false}, called{false};
+        std::thread foreign([&] {
+            test::SpinUntil([&] { return running.load(); });
+            runner.scheduler.DecrementCounter(&gate);
+            called.store(true);
+            for (int i = 1; i < 999; ++i) runner.scheduler.DecrementCounter(&gate);
+            runner.scheduler.AddToCounter(&gate, 5);
+            runner.scheduler.DecrementCounter(&gate, 6);
+            running.store(false);
+        });
+        uint32_t left = 1;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            running.store(true);
+            test::YieldUntil(scheduler, [&] { return called.load(); });  // or a report would say that only waiters are left
+            scheduler.WaitForCounter(&gate);
+            left = gate.Value();
+            // Its last call may still be on the way out; the scheduler must be there until it has returned.
+            test::YieldUntil(scheduler, [&] { return !running.load(); });
+        }) == Status::Ok);
+        foreign.join();
+        CHECK(left == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("Run may return while the foreign decrement that ended it is still inside its call", "[ready]") {
+    for (int round = 0; round < 200; ++round) {
+        test::Runner runner(test::Options(2, 8, 2, IdlePolicy::Quiet));
+        Counter gate(1);
+        std::atomic<bool> running{false};
+        std::thread foreign([&] {
+            test::SpinUntil([&] { return running.load(); });
+            test::Linger(round % 20);
+            runner.scheduler.DecrementCounter(&gate);
+        });
+        const Status status = runner.Run([&](TaskScheduler &scheduler) {
+            running.store(true);
+            scheduler.WaitForCounter(&gate);
+        });
+        foreign.join();
+        REQUIRE(status == Status::Ok);
+    }
+}

@@ -1,0 +1,284 @@
+#include "weft/task_scheduler.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+TEST_CASE("identity: Current, CurrentWorker and CurrentFiber", "[task_scheduler][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        std::atomic<uint32_t> wrong{0};
+        test::Batch nothing(2, [](TaskScheduler &, uint32_t) {});
+        test::Batch batch(50, [&](TaskScheduler &scheduler, uint32_t) {
+            const uint32_t fiber = scheduler.CurrentFiber();
+            for (int i = 0; i < 5; ++i) {
+                if (TaskScheduler::Current() != &scheduler || scheduler.CurrentWorker() >= point.workers ||
+                    scheduler.CurrentFiber() != fiber || fiber >= point.smallFibers + point.largeFibers) {
+                    wrong.fetch_add(1);
+                }
+                if (i % 2 == 0) {
+                    scheduler.Yield();
+                } else {
+                    scheduler.AddTasksAndWait(2, nothing.Tasks());
+                }
+            }
+        });
+        CHECK(runner.scheduler.CurrentWorker() == kAnyWorker);
+        CHECK(runner.scheduler.CurrentFiber() == kAnyWorker);
+        CHECK(TaskScheduler::Current() == nullptr);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(50, batch.Tasks()); }) ==
+              Status::Ok);
+        CHECK(wrong.load() == 0);
+    }
+}
+
+TEST_CASE("TaskOf refers to a callable", "[task_scheduler]") {
+    test::Runner runner(test::Options(2));
+    int calls = 0;
+    TaskScheduler *seen = nullptr;
+    auto callable = [&](TaskScheduler *scheduler) {
+        ++calls;
+        seen = scheduler;
+    };
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        const Task task = TaskOf(callable);
+        scheduler.AddTasksAndWait(1, &task);
+    }) == Status::Ok);
+    CHECK(calls == 1);
+    CHECK(seen == &runner.scheduler);
+}
+
+TEST_CASE("report NullTask: a null function has no effect, neither for itself nor for its batch", "[task_scheduler]") {
+    test::Runner runner(test::Options(1));
+    std::atomic<uint32_t> ran{0};
+    uint32_t value = 1;
+    test::Batch good(2, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        const Task tasks[3] = {good[0], {nullptr, nullptr}, good[1]};
+        scheduler.AddTasks(3, tasks, &counter);
+        scheduler.AddTasks(2, nullptr, &counter);
+        scheduler.AddTasksAndWait(3, tasks);
+        scheduler.AddTask({nullptr, nullptr}, &counter);
+        value = counter.Value();
+        scheduler.AddTasks(0, nullptr, &counter);  // nothing, and nothing wrong
+        scheduler.AddTasksAndWait(0, nullptr);
+    }) == Status::Ok);
+    CHECK(ran.load() == 0);
+    CHECK(value == 0);
+    CHECK(runner.log.Count() == 4);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 4);
+    const test::LoggedReport report = runner.log.First(ReportCode::NullTask);
+    CHECK(test::Names(report.what, "AddTasks: task 1 has a null function"));
+    CHECK(test::Names(report.cure, "function"));
+    CHECK(report.task == "main");
+    CHECK(!report.fatal);
+    CHECK(runner.scheduler.Run(nullptr) == Status::BadOption);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 5);
+}
+
+TEST_CASE("report NullCounter: names the call", "[task_scheduler]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.WaitForCounter(nullptr);
+        scheduler.AddToCounter(nullptr);
+        scheduler.DecrementCounter(nullptr);
+    }) == Status::Ok);
+    CHECK(runner.log.CountOf(ReportCode::NullCounter) == 3);
+    const std::string text = runner.log.Text();
+    for (const char *call : {"WaitForCounter: null", "AddToCounter: null", "DecrementCounter: null"}) {
+        CHECK(test::Names(text, call));
+    }
+}
+
+TEST_CASE("report NotRunning: a call while the scheduler does not run has no effect", "[task_scheduler]") {
+    test::Runner runner(test::Options(1));
+    Counter counter(3);
+    runner.scheduler.AddToCounter(&counter);
+    runner.scheduler.DecrementCounter(&counter);
+    CHECK(counter.Value() == 3);
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 2);
+    CHECK(test::Names(runner.log.First(ReportCode::NotRunning).what, "AddToCounter"));
+    CHECK(test::Names(runner.log.First(ReportCode::NotRunning).cure, "Run"));
+    CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
+    runner.scheduler.DecrementCounter(&counter);
+    CHECK(counter.Value() == 3);
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 3);
+}
+
+TEST_CASE("report NotAWorker: calls that only tasks may make, from another thread", "[task_scheduler]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<uint32_t> ran{0};
+    Counter counter;
+    test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    const auto callAll = [&] {
+        runner.scheduler.AddTask(batch[0], &counter);
+        runner.scheduler.AddTasks(1, batch.Tasks(), &counter);
+        runner.scheduler.AddTasksAndWait(1, batch.Tasks());
+        runner.scheduler.WaitForCounter(&counter);
+        runner.scheduler.Yield();
+    };
+    callAll();
+    CHECK(runner.Run([&](TaskScheduler &) { std::thread(callAll).join(); }) == Status::Ok);
+    CHECK(ran.load() == 0);
+    CHECK(counter.Value() == 0);
+    CHECK(runner.log.Count() == 10);
+    CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 10);
+    for (const char *call : {"AddTasks was", "AddTasksAndWait was", "WaitForCounter was", "Yield was"}) {
+        CHECK(test::Names(runner.log.Text(), call));
+    }
+}
+
+TEST_CASE("fault: counter underflow is reported and has no effect", "[task_scheduler]") {
+    test::Runner runner(test::Options(1));
+    uint32_t value = 0;
+    bool waited = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter(2);
+        scheduler.DecrementCounter(&counter, 3);
+        value = counter.Value();
+        scheduler.DecrementCounter(&counter, 2);
+        scheduler.DecrementCounter(&counter);
+        scheduler.WaitForCounter(&counter);
+        waited = true;
+    }) == Status::Ok);
+    CHECK(value == 2);
+    CHECK(waited);
+    CHECK(runner.log.CountOf(ReportCode::CounterUnderflow) == 2);
+    const test::LoggedReport report = runner.log.First(ReportCode::CounterUnderflow);
+    CHECK(test::Names(report.what, "stands at 2 and was to be lowered by 3"));
+    CHECK(test::Names(report.cure, "Lower a counter only by what was added"));
+}
+
+TEST_CASE("report CounterOverflow: an addition past 2^32 - 1 has no effect, and its tasks do not run",
+          "[task_scheduler]") {
+    test::Runner runner(test::Options(1));
+    uint32_t value = 0;
+    std::atomic<uint32_t> ran{0};
+    test::Batch batch(2, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    Counter counter(0xffffffffu - 1);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddToCounter(&counter, 2);
+        scheduler.AddTasks(2, batch.Tasks(), &counter);
+        value = counter.Value();
+        scheduler.AddToCounter(&counter, 1);
+    }) == Status::Ok);
+    CHECK(ran.load() == 0);
+    CHECK(value == 0xffffffffu - 1);
+    CHECK(counter.Value() == 0xffffffffu);
+    CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 2);
+    CHECK(test::Names(runner.log.First(ReportCode::CounterOverflow).what, "2^32 - 1"));
+    CHECK(test::Names(runner.log.First(ReportCode::CounterOverflow).cure, "several counters"));
+}
+
+TEST_CASE("fault: counter used with two schedulers is reported by each call, and has no effect", "[task_scheduler]") {
+    test::Runner outer(test::Options(1, 8, 2)), inner(test::Options(1, 8, 2));
+    Counter counter;
+    uint32_t value = 0;
+    std::atomic<uint32_t> ran{0};
+    bool returned = false;
+    test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    Status innerStatus = Status::BadOption;
+    CHECK(outer.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddToCounter(&counter, 2);
+        innerStatus = inner.Run([&](TaskScheduler &other) {
+            other.AddToCounter(&counter);
+            other.DecrementCounter(&counter);
+            other.AddTask(batch[0], &counter);
+            other.WaitForCounter(&counter);
+            returned = true;
+        });
+        value = counter.Value();
+        scheduler.DecrementCounter(&counter, 2);
+        // At zero it belongs to nobody.
+        innerStatus = inner.Run([&](TaskScheduler &other) {
+            other.AddTask(batch[0], &counter);
+            other.WaitForCounter(&counter);
+        });
+    }) == Status::Ok);
+    CHECK(innerStatus == Status::Ok);
+    CHECK(returned);
+    CHECK(value == 2);
+    CHECK(ran.load() == 1);
+    CHECK(outer.log.Text() == "");
+    CHECK(inner.log.Count() == 4);
+    CHECK(inner.log.CountOf(ReportCode::CounterOfOther) == 4);
+    CHECK(test::Names(inner.log.First(ReportCode::CounterOfOther).cure, "counters of its own"));
+}
+
+TEST_CASE("Run while running is refused, from a task and from another thread", "[task_scheduler]") {
+    test::Runner runner(test::Options(2));
+    Status fromTask = Status::Ok, fromThread = Status::Ok;
+    bool ran = false;
+    CHECK(runner.Run([&](TaskScheduler &) {
+        fromTask = runner.Run([&](TaskScheduler &) { ran = true; });
+        std::thread([&] { fromThread = runner.Run([&](TaskScheduler &) { ran = true; }); }).join();
+    }) == Status::Ok);
+    CHECK(fromTask == Status::AlreadyRunning);
+    CHECK(fromThread == Status::AlreadyRunning);
+    CHECK(!ran);
+}
+
+TEST_CASE("fault: nested Run. A task runs another scheduler", "[task_scheduler][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner outer(point), inner(point);
+        std::atomic<uint32_t> leaves{0};
+        uint32_t wrong = 0, good = 0;
+        test::Batch leaf(20, [&](TaskScheduler &, uint32_t) { leaves.fetch_add(1); });
+        CHECK(outer.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(20, leaf.Tasks());
+            for (int i = 0; i < 3; ++i) {
+                const Status status = inner.Run([&](TaskScheduler &other) {
+                    other.AddTasksAndWait(20, leaf.Tasks());
+                    wrong += TaskScheduler::Current() != &inner.scheduler;
+                    other.Yield();
+                });
+                good += status == Status::Ok;
+                wrong += TaskScheduler::Current() != &outer.scheduler;
+                scheduler.AddTasksAndWait(20, leaf.Tasks());
+                scheduler.Yield();
+            }
+        }) == Status::Ok);
+        CHECK(good == 3);
+        CHECK(wrong == 0);
+        CHECK(leaves.load() == 7 * 20);
+        CHECK(outer.log.Text() + inner.log.Text() == "");
+    }
+}
+
+TEST_CASE("fault: two schedulers live at once in two threads", "[task_scheduler]") {
+    std::atomic<uint32_t> ran[2]{}, wrong{0}, good{0};
+    test::Runner runners[2] = {test::Runner(test::Options(3, 40, 4)), test::Runner(test::Options(2, 3, 2))};
+    const auto use = [&](int which) {
+        test::Batch leaf(5, [&](TaskScheduler &scheduler, uint32_t) {
+            if (TaskScheduler::Current() != &runners[which].scheduler || &scheduler != TaskScheduler::Current()) {
+                wrong.fetch_add(1);
+            }
+            ran[which].fetch_add(1);
+        });
+        test::Batch batch(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasksAndWait(5, leaf.Tasks()); });
+        for (int round = 0; round < 10; ++round) {
+            const Status status = runners[which].Run([&](TaskScheduler &scheduler) {
+                for (int i = 0; i < 40; ++i) scheduler.AddTasksAndWait(1, batch.Tasks());
+            });
+            good.fetch_add(status == Status::Ok);
+        }
+    };
+    std::thread second(use, 1);
+    use(0);
+    second.join();
+    CHECK(good.load() == 20);
+    CHECK(wrong.load() == 0);
+    CHECK(ran[0].load() == 2000);
+    CHECK(ran[1].load() == 2000);
+    CHECK(runners[0].log.Text() + runners[1].log.Text() == "");
+}

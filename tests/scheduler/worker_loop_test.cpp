@@ -1,0 +1,188 @@
+#include "scheduler/worker_loop.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <atomic>
+#include <initializer_list>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+TEST_CASE("Large tasks run on large fibers, Small ones run too", "[worker_loop][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> large{0}, small{0}, onSmallFiber{0};
+        test::Batch largeTasks(40, [&](TaskScheduler &scheduler, uint32_t) {
+            if (scheduler.CurrentFiber() < point.smallFibers) onSmallFiber.fetch_add(1);
+            large.fetch_add(1);
+        });
+        test::Batch smallTasks(40, [&](TaskScheduler &, uint32_t) { small.fetch_add(1); });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (int round = 0; round < 5; ++round) {
+                Counter counter;
+                for (uint32_t i = 0; i < 20; ++i) {
+                    scheduler.AddTask(largeTasks[i], &counter, test::kLarge);
+                    scheduler.AddTask(smallTasks[i], &counter);
+                }
+                scheduler.AddTasks(20, largeTasks.Tasks(), &counter, test::kLarge);
+                scheduler.AddTasks(20, smallTasks.Tasks(), &counter);
+                scheduler.WaitForCounter(&counter);
+            }
+        }, StackClass::Small) == Status::Ok);
+        CHECK(large.load() == 200);
+        CHECK(small.load() == 200);
+        CHECK(onSmallFiber.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("more Large tasks that wait than large fibers: the others queue up and run as fibers come free",
+          "[worker_loop][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        const uint32_t count = point.largeFibers * 3 + 2;
+        std::atomic<uint32_t> finished{0}, waiting{0}, most{0};
+        std::vector<Counter> gates(count);
+        test::Batch openers(count, [&](TaskScheduler &scheduler, uint32_t i) { scheduler.DecrementCounter(&gates[i]); });
+        test::Batch largeTasks(count, [&](TaskScheduler &scheduler, uint32_t i) {
+            const uint32_t now = waiting.fetch_add(1) + 1;
+            uint32_t seen = most.load();
+            while (seen < now && !most.compare_exchange_weak(seen, now)) {}
+            scheduler.Yield();
+            scheduler.AddToCounter(&gates[i]);
+            scheduler.AddTask(openers[i]);
+            scheduler.WaitForCounter(&gates[i]);
+            waiting.fetch_sub(1);
+            finished.fetch_add(1);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(count, largeTasks.Tasks(), &counter, test::kLarge);
+            scheduler.WaitForCounter(&counter);
+        }, StackClass::Small) == Status::Ok);
+        CHECK(finished.load() == count);
+        CHECK(most.load() <= point.largeFibers);
+        CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("fault: fiber pool empty. More waiters than fibers end in progress when the first ones go on",
+          "[worker_loop][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        if (point.smallFibers > 3) continue;
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        std::atomic<uint32_t> finished{0}, started{0};
+        Counter gate(1);
+        bool blocked = false;
+        test::Batch waiters(20, [&](TaskScheduler &scheduler, uint32_t) {
+            started.fetch_add(1);
+            scheduler.WaitForCounter(&gate);
+            finished.fetch_add(1);
+        });
+        std::thread foreign([&] {
+            // Every small fiber waits; seventeen tasks or more have none.
+            blocked = test::SpinUntil([&] { return started.load() == point.smallFibers; });
+            test::Linger(300);
+            runner.scheduler.DecrementCounter(&gate);
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasks(20, waiters.Tasks());
+            scheduler.WaitForCounter(&gate);  // not the tasks' counter: no inline help
+        }) == Status::Ok);
+        foreign.join();
+        CHECK(blocked);
+        CHECK(finished.load() == 20);
+    }
+}
+
+namespace {
+
+void ExpectPoolEmpty(std::initializer_list<IdlePolicy> policies) {
+    for (uint32_t workers : {1u, 2u, 8u}) {
+        for (IdlePolicy idle : policies) {
+            test::Runner runner(test::Options(workers, 2, 2, idle));
+            INFO(workers << " workers, policy " << static_cast<int>(idle));
+            std::atomic<uint32_t> finished{0};
+            Counter gate(1);
+            bool reported = false;
+            test::Batch waiters(5, [&](TaskScheduler &scheduler, uint32_t) {
+                scheduler.WaitForCounter(&gate);
+                finished.fetch_add(1);
+            });
+            std::thread foreign([&] {
+                reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::PoolEmpty) != 0; });
+                runner.scheduler.DecrementCounter(&gate);
+            });
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                scheduler.AddTasks(5, waiters.Tasks());
+                scheduler.WaitForCounter(&gate);
+            }) == Status::Ok);
+            foreign.join();
+            CHECK(reported);
+            CHECK(finished.load() == 5);
+            const test::LoggedReport report = runner.log.First(ReportCode::PoolEmpty);
+            CHECK(test::Names(report.what, "all 2 small fibers wait"));
+            CHECK(test::Names(report.cure, "SchedulerOptions::smallFibers"));
+            CHECK(!report.fatal);
+            CHECK(runner.log.CountOf(ReportCode::PoolEmpty) <= 1);
+        }
+    }
+}
+
+void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
+    for (uint32_t workers : {1u, 2u, 8u}) {
+        for (IdlePolicy idle : policies) {
+            test::Runner runner(test::Options(workers, 32, 2, idle));
+            INFO(workers << " workers, policy " << static_cast<int>(idle));
+            std::atomic<uint32_t> finished{0};
+            Counter gate(1);
+            bool reported = false;
+            test::Batch waiters(5, [&](TaskScheduler &scheduler, uint32_t) {
+                scheduler.WaitForCounter(&gate);
+                finished.fetch_add(1);
+            });
+            std::thread foreign([&] {
+                reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::LargePoolEmpty) != 0; });
+                runner.scheduler.DecrementCounter(&gate);
+            });
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                Counter counter;
+                scheduler.AddTasks(5, waiters.Tasks(), &counter, test::kLarge);
+                scheduler.WaitForCounter(&counter);
+            }, StackClass::Small) == Status::Ok);
+            foreign.join();
+            CHECK(reported);
+            CHECK(finished.load() == 5);
+            const test::LoggedReport report = runner.log.First(ReportCode::LargePoolEmpty);
+            CHECK(test::Names(report.what, "all 2 large fibers wait"));
+            CHECK(test::Names(report.cure, "SchedulerOptions::largeFibers"));
+            CHECK(!report.fatal);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("report PoolEmpty: names smallFibers, and goes on", "[worker_loop][grid]") {
+    ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Quiet});
+}
+
+TEST_CASE("report PoolEmpty, from workers that never sleep", "[worker_loop][grid]") {
+    ExpectPoolEmpty({IdlePolicy::Eager});
+}
+
+TEST_CASE("report LargePoolEmpty: names largeFibers, and goes on", "[worker_loop][grid]") {
+    ExpectLargePoolEmpty({IdlePolicy::Balanced, IdlePolicy::Quiet});
+}
+
+TEST_CASE("report LargePoolEmpty, from workers that never sleep", "[worker_loop][grid]") {
+    ExpectLargePoolEmpty({IdlePolicy::Eager});
+}

@@ -1,0 +1,38 @@
+#include "support/child_process.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace test {
+
+ChildResult RunInChild(const std::function<void()> &body) {
+    int ends[2];
+    if (pipe(ends) != 0) return {};
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        const rlimit none{0, 0};
+        setrlimit(RLIMIT_CORE, &none);
+        alarm(60);
+        body();
+        _exit(0);
+    }
+    close(ends[1]);
+    ChildResult result;
+    char buffer[512];
+    for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
+        result.output.append(buffer, static_cast<size_t>(got));
+    }
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    result.exited = WIFEXITED(status);
+    result.code = result.exited ? WEXITSTATUS(status) : 0;
+    result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return result;
+}
+
+}  // namespace test
