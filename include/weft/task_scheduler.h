@@ -84,6 +84,7 @@ private:
     SchedulerOptions m_options;
     std::atomic<bool> m_running{false};
     std::atomic<internal::Scheduler *> m_scheduler{nullptr};  // set while Run runs
+    WEFT_COUNTER_WORD m_inside{0};                            // threads inside a call that are no workers
 };
 
 }  // namespace weft

@@ -39,7 +39,8 @@ public:
     /// True if this call cleared it: of several callers exactly one wins.
     bool Clear(uint32_t bit) noexcept { return (m_words[bit / 64].bits.fetch_and(~Mask(bit), kSeqCst) & Mask(bit)) != 0; }
 
-    /// Clears some set bit and returns its index, or kNone if each word was seen empty. Begins in the word of `home`.
+    /// Clears some set bit and returns its index. Begins in the word of `home`. kNone: no bit was set all the time, but one
+    /// that was set behind the search may be missed; whoever must not miss it announces its lack and asks Any.
     uint32_t ClearAny(uint32_t home) noexcept {
         const uint32_t first = m_count == 0 ? 0 : home / 64 % m_count;
         for (uint32_t i = 0; i < m_count; ++i) {

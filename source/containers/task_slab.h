@@ -87,21 +87,26 @@ private:
         return block;
     }
 
-    // Goes on to the nearest block that has drained, which moves to the place behind the current one; else to a new one.
-    // The search may pass blocks that a long task pins; it is as long as the ring only when nearly all of it is in use.
+    // Goes on to a block that has drained, which moves to the place behind the current one; else to a new one. Blocks that
+    // long tasks pin are skipped, some at a time, so that the ring grows by an eighth of what is pinned at most, and the
+    // search stays short.
     bool Advance() noexcept {
         Block *previous = m_current;
-        while (previous->next != m_current && !previous->next->IsDrained()) previous = previous->next;
-        Block *block = previous->next;
-        if (block != m_current) {
-            previous->next = block->next;
-            block->Reset();
-        } else {
-            block = NewBlock();
-            if (block == nullptr) return false;
+        for (uint32_t skipped = 0; skipped < 8 && previous->next != m_current; ++skipped) {
+            Block *block = previous->next;
+            if (block->IsDrained()) {
+                previous->next = block->next;
+                block->Reset();
+                return MakeCurrent(block, m_current);
+            }
+            previous = block;
         }
-        block->next = m_current->next;
-        m_current->next = block;
+        Block *block = NewBlock();
+        return block != nullptr && MakeCurrent(block, previous);
+    }
+    bool MakeCurrent(Block *block, Block *previous) noexcept {
+        block->next = previous->next;
+        previous->next = block;
         m_current = block;
         return true;
     }

@@ -78,6 +78,7 @@ CounterWaiting::Registration CounterWaiting::Register(CounterStorage &counter, u
 uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t lowest) noexcept {
     Sorted sorted;
     SortList(sorted, list, lowest);
+    uint32_t sortedAt = lowest;  // none of those that are kept is satisfied by this count or a higher one
     // acquire: what others counted off meanwhile goes on to those that this wakes.
     CounterWord word{counter.load(kAcquire)};
     for (;;) {
@@ -85,7 +86,7 @@ uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t l
             // Records came in the meantime. Detach them too; `sorting` stays.
             const CounterWord detached = word.WithHead(0).WithEager(false);
             if (!counter.compare_exchange_strong(word.bits, detached.bits, kAcqRel, kAcquire)) continue;
-            lowest = word.Count();
+            lowest = sortedAt = word.Count();
             const uint32_t earlier = sorted.kept;
             sorted.kept = 0;
             sorted.keptEager = false;
@@ -94,11 +95,13 @@ uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t l
             word = detached;
             continue;
         }
-        lowest = word.Count();
-        const uint32_t earlier = sorted.kept;
-        sorted.kept = 0;
-        sorted.keptEager = false;
-        SortList(sorted, earlier, lowest);
+        if (word.Count() < sortedAt) {
+            lowest = sortedAt = word.Count();
+            const uint32_t earlier = sorted.kept;
+            sorted.kept = 0;
+            sorted.keptEager = false;
+            SortList(sorted, earlier, lowest);
+        }
         const CounterWord done = word.WithHead(sorted.kept).WithEager(sorted.keptEager).WithSorting(false);
         // release: the links of the list that is put back. After success the counter is not touched again.
         if (counter.compare_exchange_strong(word.bits, done.bits, kAcqRel, kAcquire)) return sorted.woken;

@@ -63,6 +63,11 @@ public:
                                          : Take(m_starvedAsleep, worker, 0 - kStarvedSleeper);
     }
 
+    /// False once a waker has taken it.
+    bool IsAsleep(uint32_t worker, Ability ability) const noexcept {
+        return (ability == Ability::Tasks ? m_asleep : m_starvedAsleep).Test(worker);
+    }
+
     /// True if somebody sleeps and nobody searches. seq_cst: after the caller has published work.
     bool Wanted() const noexcept {
         const State state{m_state.load(kSeqCst)};

@@ -2,6 +2,7 @@
 
 #include "platform/compiler.h"
 #include "platform/env.h"
+#include "platform/floating_point.h"
 #include "platform/sanitizers.h"
 
 #include <boost/context/detail/fcontext.hpp>
@@ -101,11 +102,17 @@ WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept 
 #if defined(WEFT_TSAN)
     __tsan_switch_to_fiber(to.m_tsanFiber, 0);
 #endif
+#if defined(__aarch64__)
+    const uint64_t floatingPoint = FloatingPointControl();  // fcontext saves it on x86-64 only
+#endif
     void *const target = std::exchange(to.m_handle, nullptr);  // null while it runs
 #if defined(WEFT_DEBUG) || defined(WEFT_SIMULATOR)
     if (target == nullptr) env::Panic("a fiber is visible to others only after its context is saved");
 #endif
     FiberContext::Landing::Land(fcontext::jump_fcontext(target, &from));
+#if defined(__aarch64__)
+    SetFloatingPointControl(floatingPoint);
+#endif
 }
 
 }  // namespace weft::internal

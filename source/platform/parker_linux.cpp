@@ -23,7 +23,8 @@ void Parker::Park() noexcept {
     // acquire: pairs with the exchange in Unpark. A notification that came first is used up here.
     uint32_t state = kEmpty;
     if (!m_state.compare_exchange_strong(state, kParked, std::memory_order_acquire, std::memory_order_acquire)) {
-        m_state.store(kEmpty, std::memory_order_relaxed);  // it was kNotified; only the owner takes that back
+        // It was kNotified. acquire again: a second Unpark may have come since, and is used up too.
+        m_state.exchange(kEmpty, std::memory_order_acquire);
         return;
     }
     for (;;) {

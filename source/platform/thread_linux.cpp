@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 namespace weft::env {
 
@@ -28,11 +29,17 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept
 void Thread::Join() noexcept { pthread_join(static_cast<pthread_t>(m_handle), nullptr); }
 
 uint32_t UsableCpus() noexcept {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-    const int count = CPU_COUNT(&set);
-    return count > 0 ? static_cast<uint32_t>(count) : 1;
+    // The process's mask, not the calling thread's. The call fails while the set is smaller than the kernel's.
+    for (size_t cpus = 1024; cpus <= 65536; cpus *= 4) {
+        cpu_set_t *set = CPU_ALLOC(cpus);
+        if (set == nullptr) break;
+        const size_t bytes = CPU_ALLOC_SIZE(cpus);
+        const bool known = sched_getaffinity(getpid(), bytes, set) == 0;
+        const int count = known ? CPU_COUNT_S(bytes, set) : 0;
+        CPU_FREE(set);
+        if (count > 0) return static_cast<uint32_t>(count);
+    }
+    return 1;
 }
 
 void YieldThread() noexcept { sched_yield(); }

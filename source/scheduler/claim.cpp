@@ -20,7 +20,8 @@ uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept 
     return static_cast<uint32_t>(std::clamp<uint64_t>(budget / expected, 1, count));
 }
 
-void PushBack(Worker *worker, WorkStealingDeque<TaskEntry> &deque, const TaskEntry &entry) noexcept {
+template <class Item>
+void PushBack(Worker *worker, WorkStealingDeque<Item> &deque, const Item &entry) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (!deque.Reserve(1)) {
         ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
@@ -96,6 +97,48 @@ private:
     bool m_running;
 };
 
+// What the fiber is said to be doing, in reports. relaxed: nothing depends on it.
+class TaskName {
+public:
+    TaskName(Fiber *fiber, const char *name) noexcept : m_fiber(fiber), m_outer(fiber->taskName.load(kRelaxed)) {
+        m_fiber->taskName.store(name, kRelaxed);
+    }
+    ~TaskName() { m_fiber->taskName.store(m_outer, kRelaxed); }  // of the task that helps while it waits
+    TaskName(const TaskName &) = delete;
+    TaskName &operator=(const TaskName &) = delete;
+
+private:
+    Fiber *m_fiber;
+    const char *m_outer;
+};
+
+// Calls the function. What it throws ends here; so do, in debug builds, changed floating-point control words.
+inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexcept {
+#if defined(WEFT_DEBUG)
+    const uint64_t floatingPoint = FloatingPointControl();
+#endif
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+    try {
+        task.function(facade, task.arg);
+    } catch (...) {
+        ReportMistake(self->worker->scheduler->options, ReportCode::TaskThrew,
+                      "Catch inside the task; keep what was caught (std::current_exception) where the waiter finds it.",
+                      "an exception left the task; it counts as finished");
+    }
+#else
+    task.function(facade, task.arg);
+#endif
+#if defined(WEFT_DEBUG)
+    if (FloatingPointControl() != floatingPoint) {
+        SetFloatingPointControl(floatingPoint);
+        ReportMistake(self->worker->scheduler->options, ReportCode::FloatingPointState,
+                      "Restore rounding and flush-to-zero before the task returns; the next task runs on the same stack.",
+                      "the task returned with other floating-point control words");
+    }
+#endif
+    (void)self;
+}
+
 }  // namespace
 
 void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stolen) noexcept {
@@ -133,24 +176,26 @@ void UnclaimRest(Worker *worker) noexcept {
 }
 
 void MoveClaimToBacklog(Worker *worker) noexcept {
-    PushBack(worker, worker->largeBacklog, TakeRest(worker));
+    GiveBackStarted(worker);
+    PushBack(worker, worker->largeBacklog, BacklogEntry{TakeRest(worker), worker->claim.lane});
     worker->scheduler->largeBacklog.fetch_add(1, kSeqCst);  // before the caller looks for a free Large fiber again
 }
 
-void RunClaim(Fiber *self) noexcept {
+void RunClaim(Fiber *self, AndThen andThen) noexcept {
     Worker *worker = self->worker;
     Counter *const counter = worker->claim.counter;
-    const char *const name = worker->claim.name;
     const bool stolen = worker->claim.stolen;
     const bool slice = worker->claim.batch != 0;
     if (worker->pending.counter != counter) FlushPending(worker);
+    TaskScheduler *const facade = worker->scheduler->facade;
+    const TaskName name(self, worker->claim.name);
     Stopwatch stopwatch(worker);
     for (uint32_t tasks = 1;; ++tasks) {
         const Task task = *worker->claim.next++;
         --worker->claim.left;
         if (slice) ++worker->claim.started;
-        CallTask(self, task, name);
-        if (self->worker != worker || (slice && worker->claim.started != tasks)) {
+        CallTask(self, facade, task);
+        if (WEFT_UNLIKELY(self->worker != worker || (slice && worker->claim.started != tasks))) {
             // The task waited, and the rest of the claim went back to the deque then.
             NoteFinished(self->worker, counter, 1);
             break;
@@ -167,38 +212,14 @@ void RunClaim(Fiber *self) noexcept {
         }
     }
     worker = self->worker;
-    worker->looksNext = true;
+    worker->looksNext = andThen == AndThen::LookForWork;
     FlushPending(worker);
     worker->looksNext = false;
 }
 
-void CallTask(Fiber *self, const Task &task, const char *name) noexcept {
-    TaskScheduler *const facade = self->worker->scheduler->facade;
-    const char *const outer = self->taskName.load(kRelaxed);  // of the task that helps while it waits
-    self->taskName.store(name, kRelaxed);                     // for reports only
-#if defined(WEFT_DEBUG)
-    const uint64_t floatingPoint = FloatingPointControl();
-#endif
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-    try {
-        task.function(facade, task.arg);
-    } catch (...) {
-        ReportMistake(self->worker->scheduler->options, ReportCode::TaskThrew,
-                      "Catch inside the task; keep what was caught (std::current_exception) where the waiter finds it.",
-                      "an exception left the task; it counts as finished");
-    }
-#else
-    task.function(facade, task.arg);
-#endif
-#if defined(WEFT_DEBUG)
-    if (FloatingPointControl() != floatingPoint) {
-        SetFloatingPointControl(floatingPoint);
-        ReportMistake(self->worker->scheduler->options, ReportCode::FloatingPointState,
-                      "Restore rounding and flush-to-zero before the task returns; the next task runs on the same stack.",
-                      "the task returned with other floating-point control words");
-    }
-#endif
-    self->taskName.store(outer, kRelaxed);
+void RunHere(Fiber *self, const Task &task, const char *taskName) noexcept {
+    const TaskName name(self, taskName);
+    CallTask(self, self->worker->scheduler->facade, task);
 }
 
 void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept {

@@ -22,12 +22,15 @@ void UnclaimRest(Worker *worker) noexcept;
 /// Puts the whole claim where Large tasks wait for a free Large fiber.
 void MoveClaimToBacklog(Worker *worker) noexcept;
 
+/// What the caller of RunClaim does afterwards.
+enum class AndThen : uint8_t { LookForWork, ReturnToTask };
+
 /// Runs the worker's claim on `self`, the calling fiber, and lowers its counter. The fiber may be on another worker when
 /// this returns.
-void RunClaim(Fiber *self) noexcept;
+void RunClaim(Fiber *self, AndThen andThen) noexcept;
 
-/// Runs one task on the calling fiber: names it, catches what it throws.
-void CallTask(Fiber *self, const Task &task, const char *name) noexcept;
+/// Runs one task, that was not claimed, on the calling fiber.
+void RunHere(Fiber *self, const Task &task, const char *name) noexcept;
 
 /// Lowers the counter of tasks that finished here. Before anything that others could wait for.
 void FlushPending(Worker *worker) noexcept;

@@ -18,6 +18,9 @@ class Fiber {
 public:
     using Start = FiberContext *(*)(void *arg);
 
+    /// What a stack must have beyond the bytes that tasks may use, for Reset to shift its top by.
+    static constexpr size_t kColourBytes = 4096;
+
     Fiber() = default;
     /// A fiber on [stackBottom, stackBottom + stackBytes), which stays the caller's.
     Fiber(uint32_t fiberIndex, char *stackBottom, size_t stackBytes) noexcept

@@ -16,9 +16,7 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
         case CounterWaiting::Registration::Waiting:
             break;  // it may be running already: neither it nor the counter may be touched
         case CounterWaiting::Registration::Satisfied:
-            worker->looksNext = true;  // only a loop arrives with somebody to register
             MakeReady(scheduler, worker, fiber);
-            worker->looksNext = false;
             break;
         case CounterWaiting::Registration::OtherScheduler:
             ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
@@ -54,13 +52,15 @@ void Arrive(Fiber *self) noexcept {
     Worker *worker = self->worker;
     const Handoff handoff = worker->handoff;
     worker->handoff = {};
+    worker->looksNext = true;  // only a loop arrives with somebody who waits or yields
     switch (handoff.destination) {
         case Destination::None: break;
         case Destination::ToPool: FreeFiber(worker, handoff.from); break;
         case Destination::ToWaiting: RegisterWaiter(worker, handoff.from); break;
         case Destination::ToReady: MakeReady(*worker->scheduler, worker, handoff.from); break;
     }
-    // After that line handoff.from belongs to others.
+    // From here on handoff.from belongs to others.
+    worker->looksNext = false;
 }
 
 void SuspendTo(Fiber *self, Destination destination) noexcept {

@@ -3,12 +3,14 @@
 #include "scheduler/claim.h"
 #include "scheduler/ready.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
 
 constexpr uint32_t kUrgentStreak = 8;   // at most so many ready fibers and High tasks in a row while others wait
-constexpr uint32_t kLowEvery = 61;      // at least every so many picks the oldest Low task is looked for first
+constexpr uint32_t kOldestEvery = 61;   // every so many picks the oldest task of one lane or of the backlog goes first
 constexpr uint32_t kHigh = 0, kNormal = 1, kLow = 2;
 
 Found PinnedFiber(Worker *worker) noexcept {
@@ -34,6 +36,8 @@ void TakeInjected(Worker *worker) noexcept {
         }
         fiber = next;
     }
+    // One of them may be picked next; FindOwn wakes somebody otherwise.
+    if (count != 0) worker->owesWake = true;
     for (uint32_t i = 1; i < count && i < 3; ++i) WakeForAny(scheduler, worker);
 }
 
@@ -63,16 +67,43 @@ Found OldestTask(Worker *worker, Worker *victim, uint32_t lane) noexcept {
 // looks at this count afterwards; both seq_cst, so one of them sees the other.
 Found FetchBacklog(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    if (scheduler.largeBacklog.load(kSeqCst) == 0 || !scheduler.pool.AnyFree(StackClass::Large)) return {};
+    if (scheduler.largeBacklog.load(kSeqCst) == 0) return {};
+    const bool onLarge = scheduler.pool.ClassOf(worker->current->index) == StackClass::Large;
+    if (!onLarge && !scheduler.pool.AnyFree(StackClass::Large)) return {};
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         Worker &victim = scheduler.workers[(worker->index + i) % scheduler.workerCount];
-        TaskEntry entry;
-        if (victim.largeBacklog.Steal(entry) != StealResult::Taken) continue;
+        BacklogEntry item;
+        if (victim.largeBacklog.Steal(item) != StealResult::Taken) continue;
         scheduler.largeBacklog.fetch_sub(1, kRelaxed);  // too high for a moment only makes somebody look in vain
-        ClaimEntry(worker, entry, kNormal, false);
+        ClaimEntry(worker, item.entry, static_cast<uint32_t>(item.lane), false);
         return {nullptr, true};
     }
     return {};
+}
+
+// Asks the others in turn, beginning with the one that last had something.
+template <class Attempt>
+Found FromVictims(Worker *worker, Attempt attempt) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const uint32_t count = scheduler.workerCount;
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t index = worker->victim + i < count ? worker->victim + i : worker->victim + i - count;
+        Worker *victim = &scheduler.workers[index];
+        if (victim == worker) continue;
+        const Found found = attempt(victim);
+        if (!found) continue;
+        worker->victim = index;
+        return found;
+    }
+    return {};
+}
+
+Found StealTask(Worker *worker) noexcept {
+    return FromVictims(worker, [=](Worker *victim) {
+        Found found = OldestTask(worker, victim, kHigh);
+        if (!found) found = OldestTask(worker, victim, kNormal);
+        return found ? found : OldestTask(worker, victim, kLow);
+    });
 }
 
 Found AnyTaskOf(Worker *worker, uint32_t first, uint32_t second, uint32_t third) noexcept {
@@ -82,21 +113,38 @@ Found AnyTaskOf(Worker *worker, uint32_t first, uint32_t second, uint32_t third)
     return found;
 }
 
-// Ready fibers and High tasks go first, but not for ever.
+// Deques are last in, first out for their owner; so now and then what has waited longest goes first, Low most often.
+Found Oldest(Worker *worker) noexcept {
+    switch (worker->picks / kOldestEvery % 5) {
+        case 0: return OldestTask(worker, worker, kHigh);
+        case 1: return OldestTask(worker, worker, kNormal);
+        case 2: return FetchBacklog(worker);
+        default: return OldestTask(worker, worker, kLow);
+    }
+}
+
+// Somebody yielded, or urgent work had many turns: what else is there, here or elsewhere?
+Found NotUrgent(Worker *worker) noexcept {
+    const bool yielded = worker->taskBeforeReady;
+    worker->taskBeforeReady = false;
+    worker->urgentStreak = 0;
+    Found found = yielded ? AnyTaskOf(worker, kHigh, kNormal, kLow) : AnyTaskOf(worker, kNormal, kLow, kHigh);
+    if (!found) found = FetchBacklog(worker);
+    if (!found && MaySteal(worker, env::Ticks())) {
+        found = StealTask(worker);
+        if (!found) NoteEmptyHanded(worker, env::Ticks());
+    }
+    return found;
+}
+
+// Pinned fibers, ready fibers and High tasks go first, but not for ever.
 Found ByPriority(Worker *worker) noexcept {
     Found found;
-    if (++worker->picks % kLowEvery == 0) {
-        found = OldestTask(worker, worker, kLow);
-        if (found) return found;
-    }
-    if (worker->taskBeforeReady || worker->urgentStreak >= kUrgentStreak) {
-        const bool yielded = worker->taskBeforeReady;
-        worker->taskBeforeReady = false;
-        worker->urgentStreak = 0;
-        found = yielded ? AnyTaskOf(worker, kHigh, kNormal, kLow) : AnyTaskOf(worker, kNormal, kLow, kHigh);
-        if (found) return found;
-    }
-    found = ReadyFiber(worker, worker);
+    if (++worker->picks % kOldestEvery == 0) found = Oldest(worker);
+    if (!found && (worker->taskBeforeReady || worker->urgentStreak >= kUrgentStreak)) found = NotUrgent(worker);
+    if (found) return found;
+    found = PinnedFiber(worker);
+    if (!found) found = ReadyFiber(worker, worker);
     if (!found) found = NewestTask(worker, kHigh);
     if (found) {
         ++worker->urgentStreak;
@@ -104,7 +152,14 @@ Found ByPriority(Worker *worker) noexcept {
     }
     worker->urgentStreak = 0;
     found = NewestTask(worker, kNormal);
-    return found ? found : NewestTask(worker, kLow);
+    if (!found) found = NewestTask(worker, kLow);
+    return found ? found : FetchBacklog(worker);
+}
+
+// Resuming needs no fiber of one's own.
+Found WithoutTasks(Worker *worker) noexcept {
+    const Found found = PinnedFiber(worker);
+    return found ? found : ReadyFiber(worker, worker);
 }
 
 bool IsHandOver(const Worker *worker, const Found &found) noexcept {
@@ -114,12 +169,8 @@ bool IsHandOver(const Worker *worker, const Found &found) noexcept {
 }  // namespace
 
 Found FindOwn(Worker *worker, Ability ability) noexcept {
-    Found found = PinnedFiber(worker);
-    if (!found) {
-        TakeInjected(worker);
-        found = ability == Ability::Tasks ? ByPriority(worker) : ReadyFiber(worker, worker);
-    }
-    if (!found && ability == Ability::Tasks) found = FetchBacklog(worker);
+    TakeInjected(worker);
+    const Found found = ability == Ability::Tasks ? ByPriority(worker) : WithoutTasks(worker);
     if (worker->owesWake) {
         worker->owesWake = false;
         if (!IsHandOver(worker, found)) WakeForAny(*worker->scheduler, worker);
@@ -128,20 +179,23 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
 }
 
 Found FindElsewhere(Worker *worker, Ability ability) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    const uint32_t count = scheduler.workerCount;
-    for (uint32_t i = 0; i < count; ++i) {
-        const uint32_t index = worker->victim + i < count ? worker->victim + i : worker->victim + i - count;
-        Worker *victim = &scheduler.workers[index];
-        if (victim == worker) continue;
+    return FromVictims(worker, [=](Worker *victim) {
         Found found = ReadyFiber(worker, victim);
-        for (uint32_t lane = 0; lane < kLanes && !found && ability == Ability::Tasks; ++lane) found = OldestTask(worker, victim, lane);
-        if (found) {
-            worker->victim = index;  // where there was some there may be more
-            return found;
+        for (uint32_t lane = 0; lane < kLanes && !found && ability == Ability::Tasks; ++lane) {
+            found = OldestTask(worker, victim, lane);
         }
-    }
-    return {};
+        return found;
+    });
+}
+
+bool MaySteal(const Worker *worker, uint64_t now) noexcept {
+    return static_cast<int64_t>(now - worker->stealAgainAt) >= 0;
+}
+
+void NoteEmptyHanded(Worker *worker, uint64_t now) noexcept {
+    const Times &times = worker->scheduler->times;
+    worker->emptyPenalty = std::clamp(worker->emptyPenalty * 2, times.firstPenalty, times.maxEmptyPenalty);
+    worker->stealAgainAt = now + std::max(worker->emptyPenalty, worker->stealPenalty);
 }
 
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {

@@ -17,6 +17,10 @@ Found FindOwn(Worker *worker, Ability ability) noexcept;
 /// Others' work, the most urgent first.
 Found FindElsewhere(Worker *worker, Ability ability) noexcept;
 
+/// Whether the back-off after steals that brought little, or nothing, is over.
+bool MaySteal(const Worker *worker, uint64_t now) noexcept;
+void NoteEmptyHanded(Worker *worker, uint64_t now) noexcept;
+
 /// Claims the newest entry of the worker's own deques if it belongs to `counter` and its tasks need no larger stack than
 /// `most`. For a task that waits for it.
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;

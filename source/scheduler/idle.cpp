@@ -75,8 +75,9 @@ void LookForTrouble(Scheduler &scheduler) noexcept {
     const bool anyBacklog = scheduler.largeBacklog.load(kSeqCst) != 0;
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
     if (scheduler.idle.Snapshot() != snapshot || !IdleSet::AllAsleep(snapshot, scheduler.workerCount)) return;
-    if (anyReady || (anyTask && !allStarved) || (anyBacklog && anyLarge)) return;
-    if (anyTask) {
+    if (anyReady) return;
+    if (anyTask || (anyBacklog && anyLarge)) {
+        if (!allStarved) return;
         ReportOnce(scheduler, ReportCode::PoolEmpty,
                    "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
                    "tasks are pending, nothing is ready, and all %u small fibers wait", scheduler.options.smallFibers);
@@ -84,19 +85,9 @@ void LookForTrouble(Scheduler &scheduler) noexcept {
         ReportOnce(scheduler, ReportCode::LargePoolEmpty,
                    "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
                    "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
-    } else if (scheduler.mainReturned.load(kSeqCst) || !scheduler.foreignCalls.load(kRelaxed)) {
+    } else {
         ReportWaiters(scheduler);
     }
-}
-
-bool MaySteal(Worker *worker, uint64_t now) noexcept {
-    return static_cast<int64_t>(now - worker->stealAgainAt) >= 0;
-}
-
-void NoteEmptyHanded(Worker *worker, uint64_t now) noexcept {
-    const Times &times = worker->scheduler->times;
-    worker->emptyPenalty = std::clamp(worker->emptyPenalty * 2, times.firstPenalty, times.maxEmptyPenalty);
-    worker->stealAgainAt = now + std::max(worker->emptyPenalty, worker->stealPenalty);
 }
 
 // Until there is work, or it is time to sleep.
@@ -113,13 +104,36 @@ Found Search(Worker *worker, Ability ability) noexcept {
         if (found || scheduler.stopping.load(kRelaxed)) return found;
         if (ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small)) return {};
         if (policy == IdlePolicy::Quiet) return {};
-        if (policy == IdlePolicy::Balanced && now - begin > scheduler.times.idleSearch) return {};
-        if (policy == IdlePolicy::Eager && RunIsOver(scheduler)) {
-            Stop(scheduler);
-            return {};
-        }
+        if (now - begin > scheduler.times.idleSearch) return {};
         env::Pause();
     }
+}
+
+// What became of a worker that has announced that it will sleep.
+enum class Woken : uint8_t { ByOthers /* Unpark was called, or will be */, ByWork };
+
+// An Eager worker only looks as if it slept: it keeps looking at what it would be woken for.
+Woken LookInsteadOfSleeping(Worker *worker, Ability ability) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    while (scheduler.idle.IsAsleep(worker->index, ability)) {
+        if (AnyWork(worker, ability) || scheduler.stopping.load(kRelaxed)) return Woken::ByWork;
+        env::Pause();
+    }
+    return Woken::ByOthers;
+}
+
+// Back to searching: nobody else needs to be told unless somebody has woken us.
+void GetUp(Worker *worker, Ability ability) noexcept {
+    worker->stealAgainAt = env::Ticks();  // there is something: no penalty now
+    if (!worker->scheduler->idle.Cancel(worker->index, ability)) worker->parker.Park();
+}
+
+// A starved worker may have been woken for another reason than the one that it goes away with: a freed fiber, a ready
+// fiber of others. Nobody else was woken for that.
+void PassOn(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    WakeForAny(scheduler, worker);
+    if (scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);
 }
 
 }  // namespace
@@ -140,14 +154,14 @@ Found WaitForWork(Worker *worker, Ability ability) noexcept {
         const Found found = Search(worker, ability);
         const bool fiberIsFree = ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small);
         if (found || fiberIsFree || scheduler.stopping.load(kRelaxed)) {
-            if (scheduler.idle.StopSearching(ability) && !scheduler.stopping.load(kRelaxed)) WakeForAny(scheduler, worker);
+            if (scheduler.idle.StopSearching(ability)) WakeForAny(scheduler, worker);
+            if (found && ability == Ability::ReadyFibersOnly) PassOn(worker);
             worker->emptyPenalty = 0;
             return found;
         }
         const bool allAsleep = scheduler.idle.Announce(worker->index, ability, scheduler.workerCount);
         if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
-            worker->stealAgainAt = env::Ticks();  // there is something: no penalty now
-            if (!scheduler.idle.Cancel(worker->index, ability)) worker->parker.Park();
+            GetUp(worker, ability);
             continue;
         }
         // Both who finished the last task and who ran the main task come by here, each after its own write, and each
@@ -157,7 +171,11 @@ Found WaitForWork(Worker *worker, Ability ability) noexcept {
         } else if (allAsleep) {
             LookForTrouble(scheduler);
         }
-        worker->parker.Park();
+        if (scheduler.options.idle == IdlePolicy::Eager && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
+            GetUp(worker, ability);
+        } else {
+            worker->parker.Park();
+        }
     }
 }
 

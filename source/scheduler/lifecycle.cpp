@@ -13,6 +13,8 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/worker_loop.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
@@ -24,7 +26,7 @@ Times MeasureTimes() noexcept {
     times.claimBudget = microseconds(3);
     times.idleSearch = microseconds(100);
     times.profitableSteal = microseconds(1);
-    times.firstPenalty = microseconds(0.2);
+    times.firstPenalty = std::max<uint64_t>(microseconds(0.2), 1);  // it is doubled
     times.maxStealPenalty = microseconds(20);
     times.maxEmptyPenalty = microseconds(2);
     return times;
@@ -32,8 +34,10 @@ Times MeasureTimes() noexcept {
 
 Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
-    const Status status = scheduler.smallStacks.Acquire(options.smallFibers, options.smallStackBytes);
-    return status != Status::Ok ? status : scheduler.largeStacks.Acquire(options.largeFibers, options.largeStackBytes);
+    const size_t small = options.smallStackBytes + Fiber::kColourBytes;
+    const size_t large = options.largeStackBytes + Fiber::kColourBytes;
+    const Status status = scheduler.smallStacks.Acquire(options.smallFibers, small);
+    return status != Status::Ok ? status : scheduler.largeStacks.Acquire(options.largeFibers, large);
 }
 
 bool AcquireWorkers(Scheduler &scheduler) noexcept {
@@ -102,10 +106,12 @@ void EndFibers(Scheduler &scheduler) noexcept {
 void WorkerThread(void *arg) { ThreadMain(static_cast<Worker *>(arg), nullptr); }
 
 void MainTask(TaskScheduler *facade, void *arg) {
-    Scheduler *scheduler = static_cast<Scheduler *>(arg);
-    scheduler->main.function(facade, scheduler->main.arg);
-    // seq_cst: with the end of this task, see WaitForWork.
-    scheduler->mainReturned.store(true, kSeqCst);
+    // Also when it throws.
+    struct Returning {
+        Scheduler *scheduler;
+        ~Returning() { scheduler->mainReturned.store(true, kSeqCst); }  // seq_cst: see WaitForWork
+    } const returning{static_cast<Scheduler *>(arg)};
+    returning.scheduler->main.function(facade, returning.scheduler->main.arg);
 }
 
 // Worker 0 begins with the main task claimed, on a fiber of its class.
@@ -133,6 +139,7 @@ Status RunThreads(Scheduler &scheduler, const TaskOptions &mainOptions) noexcept
     if (started == scheduler.workerCount) {
         ThreadMain(&worker, first);
     } else {
+        worker.claim.left = 0;                    // the main task does not run
         scheduler.stopping.store(true, kSeqCst);  // before they are woken
         WakeAll(scheduler);
     }
@@ -185,10 +192,10 @@ Status RunScheduler(TaskScheduler &facade, const SchedulerOptions &options, cons
     scheduler->main = main;
     Status status = Acquire(*scheduler);
     if (status == Status::Ok) {
-        Scheduler::Attach(facade, scheduler);
+        Scheduler::OpenGate(facade, scheduler);
         status = RunThreads(*scheduler, mainOptions);
     }
-    Scheduler::Attach(facade, nullptr);
+    Scheduler::CloseGate(facade);
     Release(*scheduler);
     FreeArray(scheduler, 1);
     return status;

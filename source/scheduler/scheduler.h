@@ -47,17 +47,29 @@ struct Scheduler {
     alignas(kLineBytes) env::Atomic<bool> mainReturned{false};
     env::Atomic<bool> stopping{false};  // nothing is pending: every loop goes home
     env::Atomic<uint32_t> reported{0};  // which of the reports that come once have come
-    env::Atomic<bool> foreignCalls{false};  // a thread that is no worker has called
     bool ending = false;  // threads are joined: fibers that are switched to end
 
     Task main{nullptr, nullptr};
 
     uint32_t FiberCount() const noexcept { return pool.Count(); }
-    static Scheduler *Of(const TaskScheduler &facade) noexcept { return facade.m_scheduler.load(kAcquire); }
     static const SchedulerOptions &OptionsOf(const TaskScheduler &facade) noexcept { return facade.m_options; }
-    static void Attach(TaskScheduler &facade, Scheduler *scheduler) noexcept {
-        facade.m_scheduler.store(scheduler, kRelease);
+
+    // The gate: a thread that is no worker is counted while it is inside a call, and memory is released only when nobody
+    // is. Coming in raises the count and then reads the pointer; closing clears the pointer and then reads the count; all
+    // four are seq_cst, so a call that got a pointer is waited for.
+    static void OpenGate(TaskScheduler &facade, Scheduler *scheduler) noexcept {
+        facade.m_scheduler.store(scheduler, kSeqCst);
     }
+    static void CloseGate(TaskScheduler &facade) noexcept {
+        facade.m_scheduler.store(nullptr, kSeqCst);
+        // acquire with it: what was done inside comes before the release of the memory.
+        for (uint32_t spins = 0; facade.m_inside.load(kSeqCst) != 0; ++spins) spins < 100 ? env::Pause() : env::YieldThread();
+    }
+    static Scheduler *ComeIn(TaskScheduler &facade) noexcept {
+        facade.m_inside.fetch_add(1, kSeqCst);
+        return facade.m_scheduler.load(kSeqCst);
+    }
+    static void GoOut(TaskScheduler &facade) noexcept { facade.m_inside.fetch_sub(1, kRelease); }
 };
 
 }  // namespace weft::internal

@@ -2,6 +2,7 @@
 #include "weft/task_scheduler.h"
 
 #include "platform/compiler.h"
+#include "scheduler/claim.h"
 #include "scheduler/lifecycle.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
@@ -27,25 +28,49 @@ Worker *CallingWorker(const TaskScheduler &facade, const char *call) noexcept {
     return worker;
 }
 
-// The scheduler, for calls that any thread may make; null, after a report, while it does not run.
-Scheduler *RunningScheduler(const TaskScheduler &facade, const char *call) noexcept {
-    Scheduler *scheduler = Scheduler::Of(facade);
-    if (WEFT_UNLIKELY(scheduler == nullptr)) {
-        ReportMistake(Scheduler::OptionsOf(facade), ReportCode::NotRunning, "Call it while Run runs.",
-                      "%s was called while the scheduler does not run", call);
+// A call that any thread may make: for its duration the scheduler exists.
+class AnyThreadCall {
+public:
+    AnyThreadCall(TaskScheduler &facade, const char *call) noexcept : m_facade(facade) {
+        m_worker = internal::CurrentWorker();
+        if (m_worker != nullptr && m_worker->scheduler->facade == &facade) {
+            m_scheduler = m_worker->scheduler;
+            FlushPending(m_worker);
+            return;
+        }
+        m_worker = nullptr;
+        m_scheduler = Scheduler::ComeIn(facade);
+        if (WEFT_UNLIKELY(m_scheduler == nullptr)) {
+            ReportMistake(Scheduler::OptionsOf(facade), ReportCode::NotRunning, "Call it while Run runs.",
+                          "%s was called while the scheduler does not run", call);
+        }
     }
-    return scheduler;
+    ~AnyThreadCall() {
+        if (m_worker == nullptr) Scheduler::GoOut(m_facade);
+    }
+    AnyThreadCall(const AnyThreadCall &) = delete;
+    AnyThreadCall &operator=(const AnyThreadCall &) = delete;
+
+    Scheduler *Running() const noexcept { return m_scheduler; }  ///< null: it does not run, and that was reported
+    Worker *CallingWorker() const noexcept { return m_worker; }  ///< null: the thread is no worker of it
+
+private:
+    TaskScheduler &m_facade;
+    Scheduler *m_scheduler = nullptr;
+    Worker *m_worker = nullptr;
+};
+
+bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions, const char *call) noexcept {
+    if (taskOptions.priority <= Priority::Low && taskOptions.stack <= StackClass::Large) return true;
+    ReportMistake(options, ReportCode::BadOption, "Give one of the values of Priority and of StackClass.",
+                  "%s: TaskOptions::%s is out of range", call,
+                  taskOptions.priority > Priority::Low ? "priority" : "stack");
+    return false;
 }
 
-// The calling worker if it belongs to `scheduler`.
-Worker *OwnWorker(Scheduler *scheduler) noexcept {
-    Worker *worker = internal::CurrentWorker();
-    if (worker != nullptr && worker->scheduler == scheduler) return worker;
-    scheduler->foreignCalls.store(true, kRelaxed);  // a hint for reports
-    return nullptr;
-}
-
-bool AreTasks(const Worker *worker, uint32_t count, const Task *tasks, const char *call) noexcept {
+bool AreTasks(const Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &taskOptions,
+              const char *call) noexcept {
+    if (!AreOptions(worker->scheduler->options, taskOptions, call)) return false;
     for (uint32_t i = 0; i < count; ++i) {
         if (WEFT_UNLIKELY(tasks == nullptr || tasks[i].function == nullptr)) {
             ReportMistake(worker->scheduler->options, ReportCode::NullTask, "Give every task a function.",
@@ -78,6 +103,7 @@ Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &optio
     }
     const Status status = CheckOptions(m_options);
     if (status != Status::Ok) return status;
+    if (!AreOptions(m_options, options, "Run")) return Status::BadOption;
     bool idle = false;
     // acquire and release: a run begins after everything that the last one did.
     if (!m_running.compare_exchange_strong(idle, true, kAcquire, kRelaxed)) return Status::AlreadyRunning;
@@ -92,13 +118,13 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
 
 void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     Worker *worker = CallingWorker(*this, "AddTasks");
-    if (worker == nullptr || count == 0 || !AreTasks(worker, count, tasks, "AddTasks")) return;
+    if (worker == nullptr || count == 0 || !AreTasks(worker, count, tasks, options, "AddTasks")) return;
     Submit(worker, count, tasks, counter, options);
 }
 
 void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
     Worker *worker = CallingWorker(*this, "AddTasksAndWait");
-    if (worker == nullptr || count == 0 || !AreTasks(worker, count, tasks, "AddTasksAndWait")) return;
+    if (worker == nullptr || count == 0 || !AreTasks(worker, count, tasks, options, "AddTasksAndWait")) return;
     SubmitAndWait(worker, count, tasks, options);
 }
 
@@ -109,16 +135,15 @@ void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, Resume resu
 }
 
 void TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {
-    Scheduler *scheduler = RunningScheduler(*this, "AddToCounter");
-    if (scheduler == nullptr || n == 0 || !IsCounter(*this, counter, "AddToCounter")) return;
-    OwnWorker(scheduler);
-    RaiseCounter(*scheduler, *counter, n);
+    const AnyThreadCall call(*this, "AddToCounter");
+    if (call.Running() == nullptr || n == 0 || !IsCounter(*this, counter, "AddToCounter")) return;
+    RaiseCounter(*call.Running(), *counter, n);
 }
 
 void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
-    Scheduler *scheduler = RunningScheduler(*this, "DecrementCounter");
-    if (scheduler == nullptr || n == 0 || !IsCounter(*this, counter, "DecrementCounter")) return;
-    LowerCounter(*scheduler, OwnWorker(scheduler), *counter, n);
+    const AnyThreadCall call(*this, "DecrementCounter");
+    if (call.Running() == nullptr || n == 0 || !IsCounter(*this, counter, "DecrementCounter")) return;
+    LowerCounter(*call.Running(), call.CallingWorker(), *counter, n);
 }
 
 void TaskScheduler::Yield() noexcept {
@@ -141,6 +166,10 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
     return worker != nullptr && worker->scheduler->facade == this ? worker->current->index : kAnyWorker;
 }
 
-uint32_t TaskScheduler::WorkerCount() const noexcept { return EffectiveWorkers(m_options); }
+uint32_t TaskScheduler::WorkerCount() const noexcept {
+    Worker *worker = internal::CurrentWorker();
+    const bool ours = worker != nullptr && worker->scheduler->facade == this;
+    return ours ? worker->scheduler->workerCount : EffectiveWorkers(m_options);
+}
 
 }  // namespace weft

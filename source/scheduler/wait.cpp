@@ -31,7 +31,7 @@ void Help(Fiber *self, Counter &counter) noexcept {
     const bool large = MayHelp(self, scheduler, StackClass::Large);
     const StackClass most = large ? StackClass::Large : StackClass::Small;
     while (MayHelp(self, scheduler, most) && FindOfCounter(self->worker, &counter, most)) {
-        RunClaim(self);
+        RunClaim(self, AndThen::ReturnToTask);
         if (IsSatisfied(counter, 0)) return;
     }
 }
@@ -62,12 +62,9 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     Counter counter;
     const bool runFirst = MayHelp(self, scheduler, options.stack);
     const uint32_t published = runFirst ? count - 1 : count;
+    UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
     if (published != 0 && !Submit(worker, published, tasks + (count - published), &counter, options)) return;
-    if (runFirst) {
-        UnclaimRest(worker);
-        FlushPending(worker);
-        CallTask(self, tasks[0], options.name);
-    }
+    if (runFirst) RunHere(self, tasks[0], options.name);
     if (published != 0) Wait(self->worker, counter, 0, Resume::AnyWorker);
 }
 

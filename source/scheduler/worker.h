@@ -27,6 +27,12 @@ struct Handoff {
     Destination destination = Destination::None;
 };
 
+/// A claimed Large task for which no fiber was free, and the lane that it came from.
+struct BacklogEntry {
+    TaskEntry entry;
+    uint64_t lane = 0;
+};
+
 /// Tasks that a worker has claimed and not started yet: a part of a slice, or one task.
 struct Claim {
     Task single{nullptr, nullptr};
@@ -85,7 +91,7 @@ struct alignas(kLineBytes) Worker {
 
     // Shared.
     WorkStealingDeque<TaskEntry> lanes[kLanes];
-    WorkStealingDeque<TaskEntry> largeBacklog;  // claimed Large tasks for which no fiber was free
+    WorkStealingDeque<BacklogEntry> largeBacklog;
     WorkStealingDeque<uint64_t> ready;          // indices of ready fibers
     alignas(kLineBytes) PushList<Fiber> mailbox;  // ready fibers that only this worker may continue
     env::Parker parker;

@@ -52,11 +52,11 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
             if (!found.claimed) continue;
         }
         if (worker->claim.stack == stack) {
-            RunClaim(self);
+            RunClaim(self, AndThen::LookForWork);
         } else if (stack == StackClass::Small) {
             ContinueOnLarge(self);
         } else if (!ContinueOn(self, StackClass::Small)) {
-            RunClaim(self);  // small work fits a large stack
+            RunClaim(self, AndThen::LookForWork);  // small work fits a large stack
         }
     }
 }

@@ -92,6 +92,7 @@ private:
 };
 
 uint32_t UsableCpus() noexcept;
+void YieldThread() noexcept;
 
 /// Weft noticed that it is broken: ends the schedule.
 [[noreturn]] void Panic(const char *invariant) noexcept;

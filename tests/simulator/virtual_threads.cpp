@@ -272,6 +272,7 @@ void Thread::Join() noexcept {
 }
 
 uint32_t UsableCpus() noexcept { return 2; }
+void YieldThread() noexcept { Pause(); }
 
 void Panic(const char *invariant) noexcept { Fail(invariant); }
 
