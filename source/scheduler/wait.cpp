@@ -24,13 +24,18 @@ bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
     return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
 }
 
+// So many claims in a row; then the loop decides what goes first, or a counter that is fed by its own tasks would keep
+// everything else waiting.
+constexpr uint32_t kMaxHelp = 64;
+
 // While a task waits for zero it may run tasks of that very counter on its own stack: it depends on all of them already,
 // so this adds no dependency and no deadlock. Anything else might be what holds a lock that the waiter needs.
 void Help(Fiber *self, Counter &counter) noexcept {
     Scheduler &scheduler = *self->worker->scheduler;
     const bool large = MayHelp(self, scheduler, StackClass::Large);
     const StackClass most = large ? StackClass::Large : StackClass::Small;
-    while (MayHelp(self, scheduler, most) && FindOfCounter(self->worker, &counter, most)) {
+    for (uint32_t claims = 0; claims < kMaxHelp; ++claims) {
+        if (!MayHelp(self, scheduler, most) || !FindOfCounter(self->worker, &counter, most)) return;
         RunClaim(self, AndThen::ReturnToTask);
         if (IsSatisfied(counter, 0)) return;
     }
