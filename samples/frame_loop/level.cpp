@@ -47,6 +47,7 @@ Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blocking
     const Sector &here = level.SectorOf(level.SubsectorAt(x, y));
     Footing footing{here.floor, here.ceiling, here.floor, false, 0};
     const auto sides = [&](const Node &node) {
+        ++footing.work;
         const int64_t apart = node.SideOf(x, y), extent = reach * (std::abs(node.dx) + std::abs(node.dy));
         return (apart > -extent ? 1 : 0) | (apart < extent ? 2 : 0);
     };

@@ -34,8 +34,9 @@ public:
         ForEach("THINGS", 10, [this](Bytes r) {
             m_level.things.push_back({r.I16(0), r.I16(2), r.I16(4), r.U16(6), r.U16(8)});
         });
-        if (m_level.subsectors.empty() || m_level.things.size() > kMaxThings)
-            Report(m_problem, m_level.name + ": empty or absurdly large");
+        if (m_level.nodes.size() + 1 != m_level.subsectors.size())
+            Report(m_problem, m_level.name + ": NODES or SSECTORS is truncated, they do not make a tree");
+        if (m_level.things.size() > kMaxThings) Report(m_problem, m_level.name + ": too many THINGS");
         if (!m_problem->empty()) return;
         CheckTree();
         OpenDoors();

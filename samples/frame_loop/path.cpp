@@ -24,7 +24,6 @@ public:
         constexpr std::array<std::array<int, 2>, 4> kSteps{
             {{kCellSide, 0}, {0, kCellSide}, {-kCellSide, 0}, {0, -kCellSide}}};
         std::map<std::pair<Fixed, Fixed>, int> places{{{start.x, start.y}, 0}};
-        std::vector<std::vector<int>> entries(1);
         for (size_t i = 0; i < m_centers.size(); ++i)
             for (const auto [dx, dy] : kSteps) {
                 const Point from = m_centers[i], to{from.x + ToFixed(dx), from.y + ToFixed(dy)};
@@ -32,26 +31,22 @@ public:
                 const auto [place, isNew] = places.insert({{to.x, to.y}, static_cast<int>(m_centers.size())});
                 if (isNew) m_centers.push_back(to);
                 m_exits.resize(m_centers.size());
-                entries.resize(m_centers.size());
                 m_exits[i].push_back(place->second);
-                entries[place->second].push_back(static_cast<int>(i));
             }
-        // Never down to where no way leads back.
-        std::vector<int> way;
-        m_cells = Search(entries, 0, &way).size();
-        for (std::vector<int> &exits : m_exits)
-            exits.erase(std::remove_if(exits.begin(), exits.end(), [&](int exit) { return way[exit] == kNone; }),
-                        exits.end());
+        m_ways = m_exits;
+        for (size_t i = 0; i < m_centers.size(); ++i)
+            for (const int exit : m_exits[i]) m_ways[exit].push_back(static_cast<int>(i));
     }
 
-    size_t Cells() const { return m_cells; }
+    size_t Cells() const { return m_centers.size(); }
 
     // From one place to another that is far away, and so on; as the corners of a line.
     std::vector<Point> Tour(size_t length) {
         std::vector<int> route{0};
-        while (route.size() < length && m_cells > 1) {
+        while (route.size() < length && m_centers.size() > 1) {
             std::vector<int> way, leg;
-            const std::vector<int> cells = Search(m_exits, route.back(), &way);
+            std::vector<int> cells = Search(m_exits, route.back(), &way);
+            if (cells.size() <= m_centers.size() / 2) cells = Search(m_ways, route.back(), &way);
             const size_t nearest = cells.size() / 2, any = route.size() * 2654435761u % (cells.size() - nearest);
             for (int cell = cells[nearest + any]; cell != route.back(); cell = way[cell]) leg.push_back(cell);
             route.insert(route.end(), leg.rbegin(), leg.rend());
@@ -79,9 +74,10 @@ private:
         int floor = INT16_MAX;
         for (int i = 0; i <= samples; ++i) {
             const Fixed dx = (to.x - from.x) * i / samples, dy = (to.y - from.y) * i / samples;
+            if (*m_budget < 0) return false;
             const Footing footing = FootingAt(*m_level, from.x + dx, from.y + dy, kRadius, kBlocksAll);
             *m_budget -= footing.work;
-            if (*m_budget < 0 || footing.blocked || footing.ceiling - footing.floor < kHeight) return false;
+            if (footing.blocked || footing.ceiling - footing.floor < kHeight) return false;
             if (footing.floor - floor > m_maxStep) return false;
             floor = footing.floor;
         }
@@ -102,14 +98,13 @@ private:
     int m_maxStep;
     int64_t *m_budget;
     std::vector<Point> m_centers;
-    std::vector<std::vector<int>> m_exits;
-    size_t m_cells = 0;  // those of the start's surroundings from which a way leads back
+    std::vector<std::vector<int>> m_exits, m_ways;  // m_ways: also up where one can only jump down, as by a lift
 };
 
 // From the player's start; where only lifts or teleporters lead out, over any step, or from another thing.
 std::vector<Point> FindTour(const Level &level, const Thing &start) {
     constexpr size_t kEnoughCells = 400, kTourCells = size_t{2} * kCount * kSpeed / kCellSide;
-    int64_t budget = 400'000'000;  // of FootingAt's steps: bounds the time that a broken file can cost
+    int64_t budget = 50'000'000;  // of FootingAt's steps: bounds the time that a broken file can cost
     const auto pointOf = [](const Thing &thing) { return Point{ToFixed(thing.x), ToFixed(thing.y)}; };
     Walker best(level, pointOf(start), kMaxStep, &budget);
     for (size_t i = 0; i <= level.things.size() && best.Cells() < kEnoughCells; ++i) {

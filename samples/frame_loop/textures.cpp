@@ -29,7 +29,7 @@ void TextureLoader::ReadColors() {
     for (int light = 0; light < Textures::kLights; ++light)
         for (int distance = 0; distance < Textures::kDistances; ++distance) {
             const int gain = std::min(24, 1280 / (16 * distance + 8));
-            m_textures.shades[light][distance] = static_cast<uint8_t>(std::clamp(56 - 2 * light - gain, 0, 31));
+            m_textures.shades[light][distance] = static_cast<uint8_t>(std::clamp(52 - 2 * light - gain, 0, 31));
         }
 }
 

@@ -67,7 +67,7 @@ private:
     std::map<std::string, Bytes> m_definitions;  // of wall textures; each reaches to the end of its lump
     std::map<std::string, Image> m_patches;
     std::map<std::string, int> m_walls, m_flats, m_sprites;
-    int64_t m_texelBudget = int64_t{1} << 27;  // bounds the time and memory that a broken file can cost
+    int64_t m_texelBudget = int64_t{1} << 26;  // bounds the time and memory that a broken file can cost
 };
 
 }  // namespace frame_loop

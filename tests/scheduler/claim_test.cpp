@@ -87,6 +87,31 @@ TEST_CASE("hazard 1: what was claimed can be stolen once its worker's task waits
     }
 }
 
+TEST_CASE("hazard 1: what was claimed is not lost when a task of the claim waits and helps", "[claim]") {
+    for (uint32_t workers : {1u, 2u}) {
+        constexpr uint32_t kCount = 400;
+        std::vector<std::atomic<uint32_t>> runs(kCount);
+        std::atomic<uint32_t> leaves{0}, wrong{0};
+        test::Batch leaf(2, [&](TaskScheduler &, uint32_t) { leaves.fetch_add(1); });
+        test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t i) {
+            runs[i].fetch_add(1);
+            if (i % 8 != 5) return;  // short: claims of several tasks follow
+            Counter counter;
+            scheduler.AddTasks(2, leaf.Tasks(), &counter);
+            scheduler.WaitForCounter(&counter);
+        });
+        test::Runner runner(test::Options(workers));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
+            scheduler.WaitForCounter(&counter);
+            for (const auto &run : runs) wrong.fetch_add(run.load() != 1);
+        }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CHECK(leaves.load() == kCount / 8 * 2);
+    }
+}
+
 TEST_CASE("hazard 8: work behind a task that turns out long is taken by others", "[claim]") {
     // All tasks but one are very short, so claims cover several. The long one ends only when all the others that can be
     // reached have run: everything but what its worker has claimed, which is at most 3 microseconds of expected work.

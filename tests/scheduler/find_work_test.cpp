@@ -18,8 +18,7 @@ struct Endless {
     std::atomic<bool> stop{false};
     std::atomic<uint32_t> runs{0};
     std::atomic<bool> gaveUp{false};
-    const std::chrono::steady_clock::time_point deadline =
-        std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
 
     static void Run(TaskScheduler *scheduler, void *arg) {
         Endless *self = static_cast<Endless *>(arg);

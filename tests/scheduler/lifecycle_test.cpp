@@ -27,6 +27,16 @@ uint32_t Mappings() {
     return lines;
 }
 
+// Address space of this process.
+size_t VirtualBytes() {
+    unsigned long pages = 0;
+    if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {
+        if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
+        std::fclose(file);
+    }
+    return size_t{pages} * 4096;
+}
+
 }  // namespace
 
 TEST_CASE("Run runs the main task and returns on the calling thread", "[lifecycle][grid]") {
@@ -36,12 +46,14 @@ TEST_CASE("Run runs the main task and returns on the calling thread", "[lifecycl
             test::Runner runner(point);
             uint32_t runs = 0, worker = kAnyWorker, fiber = kAnyWorker;
             std::thread::id mainThread;
-            CHECK(runner.Run([&](TaskScheduler &scheduler) {
-                ++runs;
-                worker = scheduler.CurrentWorker();
-                fiber = scheduler.CurrentFiber();
-                mainThread = std::this_thread::get_id();
-            }, stack) == Status::Ok);
+            CHECK(runner.Run(
+                      [&](TaskScheduler &scheduler) {
+                          ++runs;
+                          worker = scheduler.CurrentWorker();
+                          fiber = scheduler.CurrentFiber();
+                          mainThread = std::this_thread::get_id();
+                      },
+                      stack) == Status::Ok);
             CHECK(runs == 1);
             CHECK(worker == 0);  // the caller
             CHECK(mainThread == std::this_thread::get_id());
@@ -57,16 +69,21 @@ TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
     uint32_t failed = 0;
     test::Batch batch(20, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     const auto run = [&] {
-        failed += runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(20, batch.Tasks()); }) !=
-                  Status::Ok;
+        failed +=
+            runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(20, batch.Tasks()); }) != Status::Ok;
     };
     const int64_t allocations = test::OutstandingAllocations();
     for (int i = 0; i < 5; ++i) run();
     const uint32_t mappings = Mappings();
+    const size_t bytes = VirtualBytes();
     for (int i = 0; i < 40; ++i) run();
     CHECK(failed == 0);
     CHECK(ran.load() == 45 * 20);
-    CHECK(Mappings() <= mappings + 20);  // a leak would be 80 or more
+    CHECK(Mappings() <= mappings + 20);
+    const SchedulerOptions options = test::Options(3, 40, 3);
+    const size_t bytesOfARun = 40 * options.smallStackBytes + 3 * options.largeStackBytes;
+    REQUIRE(bytes != 0);
+    CHECK(VirtualBytes() < bytes + 10 * bytesOfARun);
     CHECK(test::OutstandingAllocations() == allocations);
     CHECK(runner.log.Text() == "");
 }

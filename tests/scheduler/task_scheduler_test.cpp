@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include <signal.h>
+
 #include <catch2/catch.hpp>
 
 using namespace weft;
@@ -253,6 +255,35 @@ TEST_CASE("fault: nested Run. A task runs another scheduler", "[task_scheduler][
         CHECK(leaves.load() == 7 * 20);
         CHECK(outer.log.Text() + inner.log.Text() == "");
     }
+}
+
+namespace {
+
+std::atomic<uint32_t> s_signals{0};
+
+void OnSignal(int) { s_signals.fetch_add(1); }
+
+}  // namespace
+
+TEST_CASE("fault: signals on fiber stacks", "[task_scheduler]") {
+    struct sigaction action {
+    }, before{};
+    action.sa_handler = OnSignal;
+    REQUIRE(sigaction(SIGUSR1, &action, &before) == 0);
+    s_signals.store(0);
+    test::Runner runner(test::Options(3));
+    std::atomic<uint32_t> ran{0};
+    test::Batch batch(100, [&](TaskScheduler &scheduler, uint32_t i) {
+        raise(SIGUSR1);
+        if (i % 4 == 0) scheduler.Yield();
+        raise(SIGUSR1);
+        ran.fetch_add(1);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(100, batch.Tasks()); }) == Status::Ok);
+    sigaction(SIGUSR1, &before, nullptr);
+    CHECK(ran.load() == 100);
+    CHECK(s_signals.load() == 200);
+    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("fault: two schedulers live at once in two threads", "[task_scheduler]") {

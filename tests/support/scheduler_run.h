@@ -36,8 +36,7 @@ public:
     explicit Runner(const GridPoint &point) : Runner(Options(point)) {}
 
     /// Runs `body(TaskScheduler &)` as the main task.
-    weft::Status Run(std::function<void(weft::TaskScheduler &)> body,
-                     weft::StackClass stack = weft::StackClass::Large);
+    weft::Status Run(std::function<void(weft::TaskScheduler &)> body, weft::StackClass stack = weft::StackClass::Large);
 
     ReportLog log;
     weft::TaskScheduler scheduler;
@@ -79,8 +78,6 @@ inline constexpr weft::TaskOptions kLarge{weft::Priority::Normal, weft::StackCla
 inline constexpr weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, "high"};
 inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::StackClass::Small, "low"};
 
-inline weft::TaskOptions Named(const char *name) {
-    return {weft::Priority::Normal, weft::StackClass::Small, name};
-}
+inline weft::TaskOptions Named(const char *name) { return {weft::Priority::Normal, weft::StackClass::Small, name}; }
 
 }  // namespace test

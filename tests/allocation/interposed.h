@@ -1,0 +1,14 @@
+// Counts the calls of this process that get memory from the C library or from the system.
+#pragma once
+
+#include <cstdint>
+
+namespace test {
+
+/// Calls of malloc, calloc, realloc, free, aligned_alloc, posix_memalign, memalign, mmap, munmap, mprotect and madvise,
+/// by any thread, while counting was on.
+uint64_t CountedCalls();
+
+void CountCalls(bool on);
+
+}  // namespace test

@@ -1,0 +1,140 @@
+// Invariant 9: no allocation on the steady path of add, run, wait and resume.
+#include "allocation/interposed.h"
+#include "weft/task_scheduler.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include <sys/mman.h>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+constexpr TaskOptions kHigh{Priority::High, StackClass::Small, "high"};
+constexpr TaskOptions kLow{Priority::Low, StackClass::Small, "low"};
+constexpr TaskOptions kLarge{Priority::Normal, StackClass::Large, "large"};
+
+// What a game's frame does, in small. The figures stay below what queues and slabs hold from the start.
+struct Game {
+    std::atomic<uint64_t> work{0};
+    std::atomic<uint32_t> foreignFrame{0};
+    std::atomic<bool> quit{false};
+    Counter event;
+    uint64_t callsSeen = ~uint64_t{0};
+
+    static void Small(TaskScheduler *, void *arg) { static_cast<Game *>(arg)->work.fetch_add(1); }
+
+    static void Forks(TaskScheduler *scheduler, void *arg) {
+        const Task tasks[3] = {{Small, arg}, {Small, arg}, {Small, arg}};
+        scheduler->AddTasksAndWait(3, tasks);
+        Counter counter;
+        scheduler->AddTasks(3, tasks, &counter);
+        scheduler->WaitForCounter(&counter, 1);
+        scheduler->WaitForCounter(&counter, 0, Resume::SameWorker);
+        Small(scheduler, arg);
+    }
+
+    static void Yields(TaskScheduler *scheduler, void *arg) {
+        scheduler->Yield();
+        Small(scheduler, arg);
+        scheduler->Yield();
+    }
+
+    void Frame(TaskScheduler *scheduler, uint32_t number) {
+        Task batch[200], forks[12], yields[6];
+        for (Task &task : batch) task = {Small, this};
+        for (Task &task : forks) task = {Forks, this};
+        for (Task &task : yields) task = {Yields, this};
+        scheduler->AddToCounter(&event);
+        foreignFrame.store(number);  // the foreign thread lowers it
+        Counter all, other;
+        scheduler->AddTasks(200, batch, &all);
+        scheduler->AddTasks(12, forks, &all, kHigh);
+        scheduler->AddTasks(6, yields, &other, kLow);
+        scheduler->AddTasks(6, forks, &other, kLarge);
+        scheduler->WaitForCounter(&other, 6);
+        scheduler->WaitForCounter(&all);
+        scheduler->AddTasksAndWait(100, batch);
+        scheduler->AddTask({Small, this}, &all, kHigh);
+        scheduler->WaitForCounter(&other);
+        scheduler->WaitForCounter(&all);
+        scheduler->WaitForCounter(&event);
+    }
+    static constexpr uint64_t kWorkPerFrame = 200 + 12 * 7 + 6 + 6 * 7 + 100 + 1;
+
+    static constexpr uint32_t kWarmUp = 300, kFrames = 1000;
+
+    static void Main(TaskScheduler *scheduler, void *arg) {
+        Game *game = static_cast<Game *>(arg);
+        for (uint32_t i = 1; i <= kWarmUp; ++i) game->Frame(scheduler, i);
+        const uint64_t before = test::CountedCalls();
+        test::CountCalls(true);
+        for (uint32_t i = 1; i <= kFrames; ++i) game->Frame(scheduler, kWarmUp + i);
+        test::CountCalls(false);
+        game->callsSeen = test::CountedCalls() - before;
+    }
+
+    void Foreign(TaskScheduler &scheduler) {
+        uint32_t seen = 0;
+        while (!quit.load()) {
+            if (foreignFrame.load() == seen) {
+                std::this_thread::yield();
+                continue;
+            }
+            ++seen;
+            scheduler.DecrementCounter(&event);
+        }
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the interposed functions count", "[allocation]") {
+    const auto calls = [](auto action) {
+        const uint64_t before = test::CountedCalls();
+        test::CountCalls(true);
+        action();
+        test::CountCalls(false);
+        return test::CountedCalls() - before;
+    };
+    static void *volatile memory = nullptr;
+    CHECK(calls([] {}) == 0);
+    CHECK(calls([] { memory = std::malloc(10); }) == 1);
+    CHECK(calls([] { std::free(memory); }) == 1);
+    CHECK(calls([] { memory = ::operator new(10); }) == 1);
+    CHECK(calls([] { ::operator delete(memory); }) == 1);
+    CHECK(calls([] { memory = ::operator new(10, std::align_val_t(128), std::nothrow); }) == 1);
+    CHECK(calls([] { ::operator delete(memory, std::align_val_t(128)); }) == 1);
+    CHECK(calls([] { memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }) == 1);
+    CHECK(calls([] { mprotect(memory, 4096, PROT_NONE); }) == 1);
+    CHECK(calls([] { madvise(memory, 4096, MADV_NORMAL); }) == 1);
+    CHECK(calls([] { munmap(memory, 4096); }) == 1);
+}
+
+TEST_CASE("invariant 9: 1,000 frames of submitting and waiting allocate nothing", "[allocation]") {
+    for (uint32_t workers : {1u, 2u, 3u}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Quiet}) {
+            INFO(workers << " workers");
+            SchedulerOptions options;
+            options.workers = workers;
+            options.idle = idle;
+            options.onReport = [](const Report &, void *) {};  // of waiters, while the foreign thread is late
+            TaskScheduler scheduler(options);
+            Game game;
+            std::thread foreign;
+            auto start = [&](TaskScheduler *running) { Game::Main(running, &game); };
+            const Task main = TaskOf(start);
+            foreign = std::thread([&] { game.Foreign(scheduler); });
+            CHECK(scheduler.Run(main.function, main.arg) == Status::Ok);
+            game.quit.store(true);
+            foreign.join();
+            CHECK(game.callsSeen == 0);
+            CHECK(game.work.load() == Game::kWorkPerFrame * (Game::kWarmUp + Game::kFrames));
+        }
+    }
+}

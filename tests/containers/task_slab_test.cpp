@@ -1,0 +1,146 @@
+#include "containers/task_slab.h"
+
+#include "support/failing_allocation.h"
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using namespace weft::internal;
+
+namespace {
+
+void Fill(Task *first, uint32_t count, uintptr_t value) {
+    for (uint32_t i = 0; i < count; ++i) first[i] = {nullptr, reinterpret_cast<void *>(value)};
+}
+
+bool Holds(const Task *first, uint32_t count, uintptr_t value) {
+    for (uint32_t i = 0; i < count; ++i) {
+        if (first[i].arg != reinterpret_cast<void *>(value)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("slab: runs do not overlap while they are out", "[slab]") {
+    TaskSlab slab;
+    REQUIRE(slab.Acquire());
+    std::vector<Task *> runs;
+    for (uint32_t i = 0; i < 200; ++i) {
+        Task *run = slab.Take(1 + i % TaskSlab::kMaxRun);
+        REQUIRE(run != nullptr);
+        Fill(run, 1 + i % TaskSlab::kMaxRun, i);
+        runs.push_back(run);
+    }
+    for (uint32_t i = 0; i < 200; ++i) CHECK(Holds(runs[i], 1 + i % TaskSlab::kMaxRun, i));
+}
+
+TEST_CASE("slab: what comes back is used again, without new memory", "[slab]") {
+    TaskSlab slab;
+    REQUIRE(slab.Acquire());
+    const test::FailingAllocation failing(0);
+    for (int i = 0; i < 1000; ++i) {
+        Task *run = slab.Take(64);
+        REQUIRE(run != nullptr);
+        slab.GiveBack(run, 10);
+        slab.GiveBack(run + 10, 54);  // in pieces
+    }
+    CHECK(!failing.HasFailed());
+}
+
+TEST_CASE("hazard 4: a block is not used again under a slice that is still out", "[slab]") {
+    TaskSlab slab;
+    REQUIRE(slab.Acquire());
+    Task *pinned = slab.Take(8);
+    Fill(pinned, 8, 4711);
+    slab.GiveBack(pinned, 7);  // one task of it still runs
+    for (int i = 0; i < 5000; ++i) {
+        Task *run = slab.Take(64);
+        REQUIRE(run != nullptr);
+        REQUIRE((run + 64 <= pinned || run >= pinned + 8));
+        Fill(run, 64, 1);
+        slab.GiveBack(run, 64);
+    }
+    CHECK(Holds(pinned + 7, 1, 4711));
+    slab.GiveBack(pinned + 7, 1);
+}
+
+TEST_CASE("slab: a pinned block does not make the ring grow without bound", "[slab]") {
+    TaskSlab slab;
+    REQUIRE(slab.Acquire());
+    const int64_t before = test::OutstandingAllocations();
+    Task *pinned = slab.Take(1);
+    for (int i = 0; i < 20000; ++i) slab.GiveBack(slab.Take(64), 64);
+    CHECK(test::OutstandingAllocations() <= before + 2);
+    slab.GiveBack(pinned, 1);
+}
+
+TEST_CASE("slab: the ring grows while everything is out, and all of it is used again", "[slab]") {
+    TaskSlab slab;
+    REQUIRE(slab.Acquire());
+    int64_t afterFirst = 0;
+    for (int round = 0; round < 5; ++round) {
+        std::vector<Task *> runs;
+        for (int i = 0; i < 100; ++i) {
+            runs.push_back(slab.Take(64));
+            REQUIRE(runs.back() != nullptr);
+        }
+        CHECK(std::set<Task *>(runs.begin(), runs.end()).size() == 100);
+        for (Task *run : runs) slab.GiveBack(run, 64);
+        if (round == 0) afterFirst = test::OutstandingAllocations();
+        CHECK(test::OutstandingAllocations() <= afterFirst + 1);
+    }
+}
+
+TEST_CASE("slab: without memory Take gives null, and goes on afterwards", "[slab]") {
+    TaskSlab slab;
+    REQUIRE(slab.Acquire());
+    std::vector<Task *> runs;
+    {
+        const test::FailingAllocation failing(0);
+        for (Task *run; (run = slab.Take(64)) != nullptr;) runs.push_back(run);
+        CHECK(failing.HasFailed());
+    }
+    CHECK(runs.size() >= 10);
+    CHECK(slab.Take(64) != nullptr);
+    TaskSlab none;
+    const test::FailingAllocation failing(0);
+    CHECK(!none.Acquire());
+}
+
+// Another worker gives back what it stole while the owner fills: its last reads come before the owner's next writes.
+TEST_CASE("slab: tasks given back by a thief are written over only afterwards", "[slab]") {
+    TaskSlab owner, thief;
+    REQUIRE(owner.Acquire());
+    REQUIRE(thief.Acquire());
+    std::atomic<Task *> stolen{nullptr};
+    std::atomic<bool> finished{false};
+    std::atomic<uint64_t> wrong{0};
+    std::thread thread([&] {
+        while (!finished.load()) {
+            Task *run = stolen.exchange(nullptr, std::memory_order_acquire);
+            if (run == nullptr) {
+                std::this_thread::yield();
+                continue;
+            }
+            const uintptr_t expected = reinterpret_cast<uintptr_t>(run[0].arg);
+            if (!Holds(run, 64, expected)) wrong.fetch_add(1);
+            thief.GiveBack(run, 64);
+        }
+    });
+    for (uintptr_t i = 1; i <= 20000; ++i) {
+        Task *run = owner.Take(64);
+        Fill(run, 64, i);
+        Task *untaken = stolen.exchange(run, std::memory_order_acq_rel);
+        if (untaken != nullptr) owner.GiveBack(untaken, 64);
+    }
+    while (stolen.load() != nullptr) std::this_thread::yield();
+    finished.store(true);
+    thread.join();
+    CHECK(wrong.load() == 0);
+}

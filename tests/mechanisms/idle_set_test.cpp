@@ -1,0 +1,105 @@
+#include "mechanisms/idle_set.h"
+
+#include "support/spin.h"
+
+#include <atomic>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace weft::internal;
+
+TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searches", "[idle_set]") {
+    IdleSet idle;
+    REQUIRE(idle.Acquire(3));
+    CHECK(!idle.Wanted());
+    idle.StartSearching(Ability::Tasks);
+    idle.StartSearching(Ability::Tasks);
+    CHECK(!idle.Announce(0, Ability::Tasks, 3));
+    CHECK(!idle.Wanted());  // the other one searches
+    CHECK(!idle.Announce(1, Ability::Tasks, 3));
+    CHECK(idle.Wanted());
+    CHECK(!IdleSet::AllAsleep(idle.Snapshot(), 3));
+    idle.StartSearching(Ability::Tasks);
+    CHECK(idle.Announce(2, Ability::Tasks, 3));  // now all sleep
+    CHECK(IdleSet::AllAsleep(idle.Snapshot(), 3));
+    CHECK(idle.TakeSleeper(0) == 0);
+    CHECK(!idle.Wanted());                      // somebody is on the way
+    CHECK(idle.StopSearching(Ability::Tasks));  // the last searcher, and others sleep
+    CHECK(idle.Wanted());
+}
+
+TEST_CASE("idle set: a sleeper is taken once", "[idle_set]") {
+    IdleSet idle;
+    REQUIRE(idle.Acquire(2));
+    idle.StartSearching(Ability::Tasks);
+    idle.Announce(1, Ability::Tasks, 2);
+    CHECK(!idle.TakeSleeperAt(0));
+    CHECK(idle.TakeSleeperAt(1));
+    CHECK(!idle.TakeSleeperAt(1));
+    CHECK(!idle.Cancel(1, Ability::Tasks));  // an Unpark is on its way
+    idle.Announce(1, Ability::Tasks, 2);
+    CHECK(idle.Cancel(1, Ability::Tasks));
+    CHECK(idle.TakeSleeper(0) == IdleSet::kNone);
+    CHECK(!idle.StopSearching(Ability::Tasks));  // the last searcher, but nobody sleeps
+}
+
+TEST_CASE("idle set: starved workers are no searchers, and sleep apart", "[idle_set]") {
+    IdleSet idle;
+    REQUIRE(idle.Acquire(2));
+    idle.StartSearching(Ability::Tasks);
+    idle.Announce(0, Ability::Tasks, 2);
+    idle.StartSearching(Ability::ReadyFibersOnly);
+    CHECK(idle.Wanted());  // a starved searcher finds no tasks
+    CHECK(idle.Announce(1, Ability::ReadyFibersOnly, 2));
+    CHECK(idle.TakeSleeper(1) == 0);
+    CHECK(idle.TakeSleeper(1) == IdleSet::kNone);
+    CHECK(idle.TakeStarvedSleeper(0) == 1);
+    CHECK(idle.TakeStarvedSleeper(0) == IdleSet::kNone);
+    CHECK(!idle.StopSearching(Ability::ReadyFibersOnly));
+}
+
+TEST_CASE("idle set: a snapshot changes when somebody woke up and fell asleep again", "[idle_set]") {
+    IdleSet idle;
+    REQUIRE(idle.Acquire(1));
+    idle.StartSearching(Ability::Tasks);
+    idle.Announce(0, Ability::Tasks, 1);
+    const uint64_t before = idle.Snapshot();
+    CHECK(idle.Snapshot() == before);
+    CHECK(idle.Cancel(0, Ability::Tasks));
+    CHECK(idle.Announce(0, Ability::Tasks, 1));
+    CHECK(idle.Snapshot() != before);
+    CHECK(IdleSet::AllAsleep(idle.Snapshot(), 1));
+}
+
+// The protocol itself: a publisher and a worker, both at their critical step at the same time.
+TEST_CASE(
+    "invariant 6: a worker that announces and looks, and a publisher that publishes and looks, do not miss each other",
+    "[idle_set]") {
+    constexpr uint32_t kRounds = 20000;
+    IdleSet idle;
+    REQUIRE(idle.Acquire(1));
+    weft::env::Atomic<uint32_t> work{0};
+    test::SpinBarrier barrier(2);
+    std::atomic<bool> publisherWakes{false}, workerFinds{false};
+    std::thread publisher([&] {
+        for (uint32_t round = 1; round <= kRounds; ++round) {
+            barrier.Wait();
+            work.exchange(round, kSeqCst);
+            publisherWakes.store(idle.Wanted());
+            barrier.Wait();
+        }
+    });
+    uint32_t lost = 0;
+    for (uint32_t round = 1; round <= kRounds; ++round) {
+        idle.StartSearching(Ability::Tasks);
+        barrier.Wait();
+        idle.Announce(0, Ability::Tasks, 1);
+        workerFinds.store(work.load(kSeqCst) == round);
+        barrier.Wait();
+        lost += !publisherWakes.load() && !workerFinds.load();
+        if (idle.Cancel(0, Ability::Tasks)) idle.StopSearching(Ability::Tasks);
+    }
+    publisher.join();
+    CHECK(lost == 0);
+}
