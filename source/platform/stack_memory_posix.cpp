@@ -22,9 +22,10 @@ bool Guard(char *page, size_t pageBytes) noexcept {
 
 Status StackMemory::Acquire(size_t count, size_t stackBytes) noexcept {
     m_pageBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;  // nothing below overflows but the product
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
     const size_t stride = m_stackBytes + m_pageBytes;
-    if (m_stackBytes < stackBytes || count > (SIZE_MAX - m_pageBytes) / stride) return Status::OutOfMemory;
+    if (count > (SIZE_MAX - m_pageBytes) / stride) return Status::OutOfMemory;
     m_bytes = count * stride + m_pageBytes;
 
     void *base = mmap(nullptr, m_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -134,7 +134,7 @@ Found NotUrgent(Worker *worker) noexcept {
         found = StealTask(worker);
         if (!found) NoteEmptyHanded(worker, env::Ticks());
     }
-    return found;
+    return found ? found : ReadyFiber(worker, worker);  // or pinned fibers that wake each other would go first for ever
 }
 
 // Pinned fibers, ready fibers and High tasks go first, but not for ever.

@@ -34,8 +34,9 @@ Times MeasureTimes() noexcept {
 
 Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
-    const size_t small = options.smallStackBytes + Fiber::kColourBytes;
-    const size_t large = options.largeStackBytes + Fiber::kColourBytes;
+    const auto withColour = [](size_t bytes) { return bytes + std::min(Fiber::kColourBytes, SIZE_MAX - bytes); };
+    const size_t small = withColour(options.smallStackBytes);
+    const size_t large = withColour(options.largeStackBytes);
     const Status status = scheduler.smallStacks.Acquire(options.smallFibers, small);
     return status != Status::Ok ? status : scheduler.largeStacks.Acquire(options.largeFibers, large);
 }
