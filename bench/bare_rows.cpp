@@ -45,7 +45,8 @@ double CompareExchange() {
     std::atomic<uint64_t> word{0};
     const double cost = EachOf(kOperations, [&](uint32_t) {
         uint64_t value = word.load(std::memory_order_relaxed);
-        while (!word.compare_exchange_strong(value, value + 1, std::memory_order_acq_rel)) {}
+        while (!word.compare_exchange_strong(value, value + 1, std::memory_order_acq_rel)) {
+        }
     });
     if (word.load() != kOperations) Wrong("compare_exchange");
     return cost;
@@ -62,9 +63,10 @@ double Exchange() {
 double FiberSwitch() {
     namespace fcontext = boost::context::detail;
     std::vector<char> stack(64 << 10);
-    fcontext::fcontext_t fiber = fcontext::make_fcontext(stack.data() + stack.size(), stack.size(), [](fcontext::transfer_t back) {
-        for (;;) back = fcontext::jump_fcontext(back.fctx, nullptr);
-    });
+    fcontext::fcontext_t fiber =
+        fcontext::make_fcontext(stack.data() + stack.size(), stack.size(), [](fcontext::transfer_t back) {
+            for (;;) back = fcontext::jump_fcontext(back.fctx, nullptr);
+        });
     return EachOf(kOperations, [&](uint32_t) { fiber = fcontext::jump_fcontext(fiber, nullptr).fctx; }) / 2;
 }
 
@@ -74,13 +76,15 @@ double LineTransfer() {
     std::atomic<uint32_t> word{0};
     std::thread other([&] {
         for (uint32_t i = 0; i < kTrips; ++i) {
-            while (word.load(std::memory_order_acquire) != 2 * i + 1) {}
+            while (word.load(std::memory_order_acquire) != 2 * i + 1) {
+            }
             word.store(2 * i + 2, std::memory_order_release);
         }
     });
     const double cost = EachOf(kTrips, [&](uint32_t i) {
         word.store(2 * i + 1, std::memory_order_release);
-        while (word.load(std::memory_order_acquire) != 2 * i + 2) {}
+        while (word.load(std::memory_order_acquire) != 2 * i + 2) {
+        }
     });
     other.join();
     return cost / 2;

@@ -11,7 +11,8 @@ int main(int argc, char **argv) {
     uint32_t rounds = 15;
     std::string csv;
     for (int i = 1; i + 1 < argc; i += 2) {
-        if (std::strcmp(argv[i], "--rounds") == 0) rounds = static_cast<uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
+        if (std::strcmp(argv[i], "--rounds") == 0)
+            rounds = static_cast<uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
         if (std::strcmp(argv[i], "--csv") == 0) csv = argv[i + 1];
     }
     if (rounds == 0) {

@@ -41,8 +41,10 @@ public:
                 ++*tasks[i].group;
             }
         }
-        if (count > 1) m_changed.notify_all();
-        else m_changed.notify_one();
+        if (count > 1)
+            m_changed.notify_all();
+        else
+            m_changed.notify_one();
     }
 
     void Wait(const uint32_t &group) {
@@ -154,10 +156,15 @@ double HandOver() {
 
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers) {
     const auto add = [&](const std::string &workload, auto body) {
-        rows.push_back({workload, "mutex_pool", workers, "ns", [=] {
+        rows.push_back({workload,
+                        "mutex_pool",
+                        workers,
+                        "ns",
+                        [=] {
                             MutexPool pool(workers);
                             return body(pool);
-                        }, {}});
+                        },
+                        {}});
     };
     for (uint32_t count : {1u, 8u, 64u, 1024u, kBulk}) {
         add("bulk_" + std::to_string(count), [count](MutexPool &pool) { return Bulk(pool, count, false); });

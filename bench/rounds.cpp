@@ -23,7 +23,8 @@ void RunRounds(std::vector<Row> &rows, uint32_t rounds) {
 }
 
 void PrintTable(const std::vector<Row> &rows) {
-    std::printf("%-22s %-12s %7s %10s %10s %10s  %s\n", "workload", "system", "workers", "median", "min", "max", "unit");
+    std::printf("%-22s %-12s %7s %10s %10s %10s  %s\n", "workload", "system", "workers", "median", "min", "max",
+                "unit");
     for (const Row &row : rows) {
         const auto [least, most] = std::minmax_element(row.samples.begin(), row.samples.end());
         std::printf("%-22s %-12s %7u %10.2f %10.2f %10.2f  %s\n", row.workload.c_str(), row.system.c_str(), row.workers,
@@ -53,8 +54,10 @@ std::string ProcessorName() {
     }
     std::string result;
     for (char c : name) {
-        if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) result += c;
-        else if (!result.empty() && result.back() != '-') result += '-';
+        if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+            result += c;
+        else if (!result.empty() && result.back() != '-')
+            result += '-';
     }
     return result;
 }

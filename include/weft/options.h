@@ -33,9 +33,10 @@ enum class IdlePolicy : uint8_t {
 
 struct SchedulerOptions {
     uint32_t structBytes = sizeof(SchedulerOptions);  ///< set by the compiler; lets newer libraries read older structs
-    uint32_t workers = kAnyWorker;    ///< threads that run tasks, the caller of Run included; kAnyWorker = one per usable CPU; 1 to 1024
-    uint32_t smallFibers = 128;       ///< 1 to 1,000,000; at most this many tasks run or wait at once
-    uint32_t largeFibers = 32;        ///< 1 to 1,000,000
+    uint32_t workers =
+        kAnyWorker;  ///< threads that run tasks, the caller of Run included; kAnyWorker = one per usable CPU; 1 to 1024
+    uint32_t smallFibers = 128;           ///< 1 to 1,000,000; at most this many tasks run or wait at once
+    uint32_t largeFibers = 32;            ///< 1 to 1,000,000
     size_t smallStackBytes = 64 << 10;    ///< usable bytes, rounded up to pages; at least 16 KiB
     size_t largeStackBytes = 512 << 10;   ///< usable bytes, rounded up to pages; at least 16 KiB
     size_t threadStackBytes = 512 << 10;  ///< stack of a worker thread; tasks never run on it; at least 64 KiB

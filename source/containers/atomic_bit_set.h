@@ -37,7 +37,9 @@ public:
     void Set(uint32_t bit) noexcept { m_words[bit / 64].bits.fetch_or(Mask(bit), kSeqCst); }
 
     /// True if this call cleared it: of several callers exactly one wins.
-    bool Clear(uint32_t bit) noexcept { return (m_words[bit / 64].bits.fetch_and(~Mask(bit), kSeqCst) & Mask(bit)) != 0; }
+    bool Clear(uint32_t bit) noexcept {
+        return (m_words[bit / 64].bits.fetch_and(~Mask(bit), kSeqCst) & Mask(bit)) != 0;
+    }
 
     /// Clears some set bit and returns its index. Begins in the word of `home`. kNone: no bit was set all the time, but one
     /// that was set behind the search may be missed; whoever must not miss it announces its lack and asks Any.

@@ -113,7 +113,7 @@ public:
 
     /// One attempt at the oldest item.
     StealResult Steal(Item &item) noexcept {
-        uint64_t top = m_top.load(kSeqCst);             // before bottom: see the proof above
+        uint64_t top = m_top.load(kSeqCst);              // before bottom: see the proof above
         const uint64_t bottom = m_bottom.load(kSeqCst);  // as an acquire it pairs with Publish: the items are visible
         if (Distance(top, bottom) <= 0) return StealResult::Empty;
         // acquire: pairs with Grow. An older ring serves as well: the owner no longer writes to it.
@@ -180,7 +180,7 @@ private:
         return true;
     }
 
-    alignas(kLineBytes) env::Atomic<uint64_t> m_top{0};  // thieves write it
+    alignas(kLineBytes) env::Atomic<uint64_t> m_top{0};     // thieves write it
     alignas(kLineBytes) env::Atomic<uint64_t> m_bottom{0};  // the owner writes these
     env::Atomic<Ring *> m_ring{nullptr};
     uint64_t m_topSeen = 0;

@@ -67,8 +67,7 @@ CounterWaiting::Registration CounterWaiting::Register(CounterStorage &counter, u
         if (word.Satisfies(target)) return Registration::Satisfied;
         if (!IsOurs(word)) return Registration::OtherScheduler;
         record = {word.Head(), target, fiber, WaitRecord::Kind::Waiter};
-        const CounterWord waiting =
-            word.WithHead(fiber + 1).WithEager(word.IsEager() || target != 0).WithTag(m_tag);
+        const CounterWord waiting = word.WithHead(fiber + 1).WithEager(word.IsEager() || target != 0).WithTag(m_tag);
         // release: publishes the record, and the context of the fiber that was left before it.
         if (counter.compare_exchange_strong(word.bits, waiting.bits, kRelease, kAcquire)) return Registration::Waiting;
     }

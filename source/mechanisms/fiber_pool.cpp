@@ -67,7 +67,7 @@ uint32_t FiberPool::RobCaches(uint32_t worker) noexcept {
     for (uint32_t i = 1; i < m_workers && m_cacheSlots != 0; ++i) {
         Cache &cache = m_caches[(worker + i) % m_workers];
         for (uint32_t slot = 0; slot < m_cacheSlots; ++slot) {
-            if (cache.slots[slot].load(kSeqCst) == 0) continue;  // seq_cst: after the caller's SetStarved
+            if (cache.slots[slot].load(kSeqCst) == 0) continue;             // seq_cst: after the caller's SetStarved
             const uint32_t taken = cache.slots[slot].exchange(0, kAcqRel);  // as in TakeFromCache
             if (taken != 0) return taken - 1;
         }

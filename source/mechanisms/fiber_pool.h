@@ -31,7 +31,9 @@ public:
     /// Frees a fiber that nobody runs on. `worker`: the caller's index.
     void ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept;
 
-    StackClass ClassOf(uint32_t fiber) const noexcept { return fiber < m_small ? StackClass::Small : StackClass::Large; }
+    StackClass ClassOf(uint32_t fiber) const noexcept {
+        return fiber < m_small ? StackClass::Small : StackClass::Large;
+    }
     uint32_t Count() const noexcept { return m_small + m_large; }
 
     /// Last look of a worker that is about to sleep.
@@ -39,8 +41,10 @@ public:
 
     /// The calling worker has no small fiber to run tasks on, or has one again.
     void SetStarved(uint32_t worker, bool starved) noexcept {
-        if (starved) m_starved.Set(worker);
-        else m_starved.Clear(worker);
+        if (starved)
+            m_starved.Set(worker);
+        else
+            m_starved.Clear(worker);
     }
     bool AnyStarved() const noexcept { return m_starved.Any(); }
     bool IsStarved(uint32_t worker) const noexcept { return m_starved.Test(worker); }

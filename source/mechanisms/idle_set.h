@@ -84,9 +84,7 @@ public:
     uint32_t TakeSleeper(uint32_t home) noexcept { return TakeAny(m_asleep, home, kSearcher - kSleeper); }
 
     /// The same for a starved one.
-    uint32_t TakeStarvedSleeper(uint32_t home) noexcept {
-        return TakeAny(m_starvedAsleep, home, 0 - kStarvedSleeper);
-    }
+    uint32_t TakeStarvedSleeper(uint32_t home) noexcept { return TakeAny(m_starvedAsleep, home, 0 - kStarvedSleeper); }
 
     /// The same for one worker; false if it does not sleep.
     bool TakeSleeperAt(uint32_t worker) noexcept {

@@ -16,7 +16,7 @@ struct WaitRecord {
         Waiter,  ///< `owner` waits until the count is at or below `value`
         Note     ///< the count stood at `value` right before somebody added to it while the waiters were being sorted
     };
-    uint32_t next;   ///< index plus one of the record below it in the list; 0 ends the list
+    uint32_t next;  ///< index plus one of the record below it in the list; 0 ends the list
     uint32_t value;
     uint32_t owner;  ///< a fiber's index
     Kind kind;

@@ -32,7 +32,7 @@ public:
 
 private:
     struct Landing;
-    void *m_handle = nullptr;  // fcontext_t while it does not run
+    void *m_handle = nullptr;           // fcontext_t while it does not run
     FiberContext *m_leftFor = nullptr;  // that it was last left for
     ExceptionState m_exceptions;
     ExceptionState *m_threadExceptions = nullptr;  // of the thread that it runs on

@@ -131,9 +131,10 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
 #if defined(WEFT_DEBUG)
     if (FloatingPointControl() != floatingPoint) {
         SetFloatingPointControl(floatingPoint);
-        ReportMistake(self->worker->scheduler->options, ReportCode::FloatingPointState,
-                      "Restore rounding and flush-to-zero before the task returns; the next task runs on the same stack.",
-                      "the task returned with other floating-point control words");
+        ReportMistake(
+            self->worker->scheduler->options, ReportCode::FloatingPointState,
+            "Restore rounding and flush-to-zero before the task returns; the next task runs on the same stack.",
+            "the task returned with other floating-point control words");
     }
 #endif
     (void)self;

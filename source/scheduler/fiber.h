@@ -38,8 +38,8 @@ public:
     size_t StackLeft() const noexcept;
 
     uint32_t index = kAnyWorker;
-    Worker *worker = nullptr;      // that runs it; set by whoever switches to it, re-read after every switch
-    Fiber *next = nullptr;         // in a list of ready fibers
+    Worker *worker = nullptr;        // that runs it; set by whoever switches to it, re-read after every switch
+    Fiber *next = nullptr;           // in a list of ready fibers
     uint32_t resumeOn = kAnyWorker;  // the worker that must continue it after this wait
     uint32_t waitTarget = 0;
     FiberContext context;

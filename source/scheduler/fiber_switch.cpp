@@ -54,10 +54,17 @@ void Arrive(Fiber *self) noexcept {
     worker->handoff = {};
     worker->looksNext = true;  // only a loop arrives with somebody who waits or yields
     switch (handoff.destination) {
-        case Destination::None: break;
-        case Destination::ToPool: FreeFiber(worker, handoff.from); break;
-        case Destination::ToWaiting: RegisterWaiter(worker, handoff.from); break;
-        case Destination::ToReady: MakeReady(*worker->scheduler, worker, handoff.from); break;
+        case Destination::None:
+            break;
+        case Destination::ToPool:
+            FreeFiber(worker, handoff.from);
+            break;
+        case Destination::ToWaiting:
+            RegisterWaiter(worker, handoff.from);
+            break;
+        case Destination::ToReady:
+            MakeReady(*worker->scheduler, worker, handoff.from);
+            break;
     }
     // From here on handoff.from belongs to others.
     worker->looksNext = false;

@@ -9,8 +9,8 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kUrgentStreak = 8;   // at most so many ready fibers and High tasks in a row while others wait
-constexpr uint32_t kOldestEvery = 61;   // every so many picks the oldest task of one lane or of the backlog goes first
+constexpr uint32_t kUrgentStreak = 8;  // at most so many ready fibers and High tasks in a row while others wait
+constexpr uint32_t kOldestEvery = 61;  // every so many picks the oldest task of one lane or of the backlog goes first
 constexpr uint32_t kHigh = 0, kNormal = 1, kLow = 2;
 
 Found PinnedFiber(Worker *worker) noexcept {
@@ -116,10 +116,14 @@ Found AnyTaskOf(Worker *worker, uint32_t first, uint32_t second, uint32_t third)
 // Deques are last in, first out for their owner; so now and then what has waited longest goes first, Low most often.
 Found Oldest(Worker *worker) noexcept {
     switch (worker->picks / kOldestEvery % 5) {
-        case 0: return OldestTask(worker, worker, kHigh);
-        case 1: return OldestTask(worker, worker, kNormal);
-        case 2: return FetchBacklog(worker);
-        default: return OldestTask(worker, worker, kLow);
+        case 0:
+            return OldestTask(worker, worker, kHigh);
+        case 1:
+            return OldestTask(worker, worker, kNormal);
+        case 2:
+            return FetchBacklog(worker);
+        default:
+            return OldestTask(worker, worker, kLow);
     }
 }
 

@@ -36,9 +36,9 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
         if (counter == nullptr) continue;
         const char *name = fiber.taskName.load(kRelaxed);
         if (count++ < 4) {
-            used += static_cast<size_t>(std::snprintf(names + used, sizeof names - used, "%s fiber %u '%.40s' for counter %p",
-                                                      used != 0 ? "," : "", i, name != nullptr ? name : "unnamed task",
-                                                      static_cast<void *>(counter)));
+            used += static_cast<size_t>(std::snprintf(
+                names + used, sizeof names - used, "%s fiber %u '%.40s' for counter %p", used != 0 ? "," : "", i,
+                name != nullptr ? name : "unnamed task", static_cast<void *>(counter)));
         }
     }
     if (count == 0) return;

@@ -177,7 +177,8 @@ Status CheckOptions(const SchedulerOptions &options) noexcept {
     constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
     if (options.smallStackBytes < kMinStack) return BadOption(options, "Give 16 KiB or more.", "smallStackBytes");
     if (options.largeStackBytes < kMinStack) return BadOption(options, "Give 16 KiB or more.", "largeStackBytes");
-    if (options.threadStackBytes < kMinThreadStack) return BadOption(options, "Give 64 KiB or more.", "threadStackBytes");
+    if (options.threadStackBytes < kMinThreadStack)
+        return BadOption(options, "Give 64 KiB or more.", "threadStackBytes");
     if (options.idle > IdlePolicy::Quiet) return BadOption(options, "Give one of IdlePolicy's values.", "idle");
     return Status::Ok;
 }

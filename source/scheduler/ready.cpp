@@ -36,7 +36,8 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
 bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
     uint32_t woken = 0;
     switch (scheduler.counters.Decrement(CounterAccess::Word(counter), n, woken)) {
-        case CounterResult::Ok: break;
+        case CounterResult::Ok:
+            break;
         case CounterResult::OtherScheduler:
             ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
                           "a decrement of counter %p, which is in use with another scheduler",

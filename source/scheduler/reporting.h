@@ -31,7 +31,7 @@ void ReportOnce(Scheduler &scheduler, ReportCode code, const char *cure, const c
 
 }  // namespace weft::internal
 
-#define WEFT_INVARIANT(scheduler, condition, name)                    \
-    do {                                                              \
+#define WEFT_INVARIANT(scheduler, condition, name)                         \
+    do {                                                                   \
         if (WEFT_UNLIKELY(!(condition))) BrokenInvariant(scheduler, name); \
     } while (false)

@@ -19,9 +19,9 @@ namespace weft::internal {
 
 /// Durations in ticks of env::Ticks().
 struct Times {
-    uint64_t claimBudget;       // expected work that one claim may cover
-    uint64_t idleSearch;        // before a Balanced worker sleeps
-    uint64_t profitableSteal;   // a steal that brings less than this is not worth its disturbance
+    uint64_t claimBudget;      // expected work that one claim may cover
+    uint64_t idleSearch;       // before a Balanced worker sleeps
+    uint64_t profitableSteal;  // a steal that brings less than this is not worth its disturbance
     uint64_t firstPenalty;
     uint64_t maxStealPenalty;
     uint64_t maxEmptyPenalty;
@@ -47,7 +47,7 @@ struct Scheduler {
     alignas(kLineBytes) env::Atomic<bool> mainReturned{false};
     env::Atomic<bool> stopping{false};  // nothing is pending: every loop goes home
     env::Atomic<uint32_t> reported{0};  // which of the reports that come once have come
-    bool ending = false;  // threads are joined: fibers that are switched to end
+    bool ending = false;                // threads are joined: fibers that are switched to end
 
     Task main{nullptr, nullptr};
 
@@ -63,7 +63,9 @@ struct Scheduler {
     static void CloseGate(TaskScheduler &facade) noexcept {
         facade.m_scheduler.store(nullptr, kSeqCst);
         // acquire with it: what was done inside comes before the release of the memory.
-        for (uint32_t spins = 0; facade.m_inside.load(kSeqCst) != 0; ++spins) spins < 100 ? env::Pause() : env::YieldThread();
+        for (uint32_t spins = 0; facade.m_inside.load(kSeqCst) != 0; ++spins) {
+            spins < 100 ? env::Pause() : env::YieldThread();
+        }
     }
     static Scheduler *ComeIn(TaskScheduler &facade) noexcept {
         facade.m_inside.fetch_add(1, kSeqCst);

@@ -34,8 +34,7 @@ void StageSingles(WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task
 void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
                  uint32_t sliceSize, Counter *counter, const TaskOptions &options) noexcept {
     // Unique among all batches of the scheduler, and never 0.
-    const uint64_t batch =
-        (++worker->batches * worker->scheduler->workerCount + worker->index) & TaskEntry::kMaxBatch;
+    const uint64_t batch = (++worker->batches * worker->scheduler->workerCount + worker->index) & TaskEntry::kMaxBatch;
     uint32_t entries = 0;
     for (uint32_t begin = 0; begin < count; begin += sliceSize) {
         const uint32_t size = std::min(sliceSize, count - begin);
@@ -50,7 +49,8 @@ void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t co
 
 bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     switch (scheduler.counters.Add(CounterAccess::Word(counter), n)) {
-        case CounterResult::Ok: return true;
+        case CounterResult::Ok:
+            return true;
         case CounterResult::OtherScheduler:
             ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
                           "counter %p is in use with another scheduler", static_cast<void *>(&counter));

@@ -32,7 +32,9 @@ public:
         return {reinterpret_cast<TaskFunction>(m_first), reinterpret_cast<void *>(m_second)};
     }
     const Task *First() const noexcept { return reinterpret_cast<const Task *>(m_first); }
-    uint32_t Count() const noexcept { return IsSlice() ? static_cast<uint32_t>(m_second) & ((1u << kCountBits) - 1) : 1; }
+    uint32_t Count() const noexcept {
+        return IsSlice() ? static_cast<uint32_t>(m_second) & ((1u << kCountBits) - 1) : 1;
+    }
     uint64_t Batch() const noexcept { return m_second >> kCountBits; }
 
     static constexpr uint32_t kCountBits = 8;

@@ -70,19 +70,19 @@ struct alignas(kLineBytes) Worker {
     Claim claim;
     PendingDecrement pending;
     TaskTime taskTime;
-    uint64_t batches = 0;            // that this worker has submitted
-    uint32_t urgentStreak = 0;       // consecutive picks of ready fibers and High tasks
+    uint64_t batches = 0;       // that this worker has submitted
+    uint32_t urgentStreak = 0;  // consecutive picks of ready fibers and High tasks
     uint32_t picks = 0;
-    bool taskBeforeReady = false;    // somebody yielded: one new task first
-    bool looksNext = false;          // the caller looks for work right away: one ready fiber wakes nobody
-    bool owesWake = false;           // so it was; a wake is owed if something else is picked
-    uint32_t victim = 0;             // the last one that was robbed with success
-    uint64_t stealAgainAt = 0;       // ticks: no steal before
-    uint64_t stealPenalty = 0;       // ticks
-    uint64_t emptyPenalty = 0;       // ticks
-    Fiber *pinnedReady = nullptr;    // taken from the mailbox, oldest first
+    bool taskBeforeReady = false;  // somebody yielded: one new task first
+    bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
+    bool owesWake = false;         // so it was; a wake is owed if something else is picked
+    uint32_t victim = 0;           // the last one that was robbed with success
+    uint64_t stealAgainAt = 0;     // ticks: no steal before
+    uint64_t stealPenalty = 0;     // ticks
+    uint64_t emptyPenalty = 0;     // ticks
+    Fiber *pinnedReady = nullptr;  // taken from the mailbox, oldest first
     TaskSlab slab;
-    Fiber threadFiber;               // the stack that the thread came with
+    Fiber threadFiber;  // the stack that the thread came with
     env::Thread thread;
 
     // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether anything is pending.
@@ -92,7 +92,7 @@ struct alignas(kLineBytes) Worker {
     // Shared.
     WorkStealingDeque<TaskEntry> lanes[kLanes];
     WorkStealingDeque<BacklogEntry> largeBacklog;
-    WorkStealingDeque<uint64_t> ready;          // indices of ready fibers
+    WorkStealingDeque<uint64_t> ready;            // indices of ready fibers
     alignas(kLineBytes) PushList<Fiber> mailbox;  // ready fibers that only this worker may continue
     env::Parker parker;
 };

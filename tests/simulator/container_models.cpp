@@ -18,9 +18,7 @@ using namespace weft::internal;
 // Starts callables as virtual threads and joins them.
 class Crew {
 public:
-    void Start(std::function<void()> work) {
-        m_members.push_back({std::move(work), {}});
-    }
+    void Start(std::function<void()> work) { m_members.push_back({std::move(work), {}}); }
     void RunAll() {
         for (Member &member : m_members) member.thread.Start(Entry, &member.work, 0);
         for (Member &member : m_members) member.thread.Join();
@@ -164,23 +162,32 @@ void Counters() {
     wait(0);
     wait(1);
     Crew crew;
-    crew.Start([&] { lower(2); lower(1); });
+    crew.Start([&] {
+        lower(2);
+        lower(1);
+    });
     crew.Start([&] {
         lower(1);
         Check(waiting.Add(word, 1 + Random(2)) == CounterResult::Ok, "an addition was refused");
         lower(1);
     });
-    crew.Start([&] { wait(2); wait(3); });
+    crew.Start([&] {
+        wait(2);
+        wait(3);
+    });
     crew.RunAll();
     const CounterWord left{word.load(kRelaxed)};
     Check(!left.IsSorting(), "the counter stays busy");
     for (uint32_t i = 0; i < 2; ++i) {  // registered before anything else happened
-        if (lowest[i] <= target[i]) Check(woken[i] == 1, "lost wake-up: a passed value was missed");
-        else Check(woken[i] == 0, "woken before the counter reached the target");
+        if (lowest[i] <= target[i])
+            Check(woken[i] == 1, "lost wake-up: a passed value was missed");
+        else
+            Check(woken[i] == 0, "woken before the counter reached the target");
     }
     for (uint32_t i = 2; i < kWaiters; ++i) {
         if (left.Count() <= target[i]) Check(woken[i] == 1, "lost wake-up in wait");
-        if (lowest[i] > target[i] && lowest[i] != ~0u) Check(woken[i] == 0, "woken before the counter reached the target");
+        if (lowest[i] > target[i] && lowest[i] != ~0u)
+            Check(woken[i] == 0, "woken before the counter reached the target");
     }
     if (left.Count() != 0) lower(left.Count());
     for (uint32_t count : woken) Check(count == 1, "not every waiter was woken at zero");

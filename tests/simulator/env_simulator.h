@@ -46,10 +46,18 @@ public:
     /// For observers: no schedule point.
     T Peek() const noexcept { return m_value; }
 
-    T fetch_add(T value, std::memory_order order) noexcept { return UpdateBy(value, order, [](T a, T b) { return a + b; }); }
-    T fetch_sub(T value, std::memory_order order) noexcept { return UpdateBy(value, order, [](T a, T b) { return a - b; }); }
-    T fetch_and(T value, std::memory_order order) noexcept { return UpdateBy(value, order, [](T a, T b) { return a & b; }); }
-    T fetch_or(T value, std::memory_order order) noexcept { return UpdateBy(value, order, [](T a, T b) { return a | b; }); }
+    T fetch_add(T value, std::memory_order order) noexcept {
+        return UpdateBy(value, order, [](T a, T b) { return a + b; });
+    }
+    T fetch_sub(T value, std::memory_order order) noexcept {
+        return UpdateBy(value, order, [](T a, T b) { return a - b; });
+    }
+    T fetch_and(T value, std::memory_order order) noexcept {
+        return UpdateBy(value, order, [](T a, T b) { return a & b; });
+    }
+    T fetch_or(T value, std::memory_order order) noexcept {
+        return UpdateBy(value, order, [](T a, T b) { return a | b; });
+    }
 
 private:
     template <class Operation>

@@ -36,9 +36,9 @@ void ExploreModel(const simulator::Model &model, const Options &options, const c
         const uint64_t seed = options.seed + i;
         const simulator::Outcome outcome = simulator::Explore(seed, expectedSteps, model.body);
         if (!outcome.failure.empty()) {
-            std::printf("%-17s FAILED after %" PRIu64 " schedules: seed %" PRIu64 ": %s\n    replay: %s --model %s --seed %"
-                        PRIu64 " --schedules 1\n", model.name, i + 1, seed, outcome.failure.c_str(), program, model.name,
-                        seed);
+            std::printf("%-17s FAILED after %" PRIu64 " schedules: seed %" PRIu64
+                        ": %s\n    replay: %s --model %s --seed %" PRIu64 " --schedules 1\n",
+                        model.name, i + 1, seed, outcome.failure.c_str(), program, model.name, seed);
             ++totals.failed;
             return;
         }
@@ -58,9 +58,12 @@ void ExploreModel(const simulator::Model &model, const Options &options, const c
 int main(int argc, char **argv) {
     Options options;
     for (int i = 1; i + 1 < argc; i += 2) {
-        if (std::strcmp(argv[i], "--model") == 0) options.model = argv[i + 1];
-        else if (std::strcmp(argv[i], "--schedules") == 0) options.schedules = std::strtoull(argv[i + 1], nullptr, 10);
-        else if (std::strcmp(argv[i], "--seed") == 0) options.seed = std::strtoull(argv[i + 1], nullptr, 10);
+        if (std::strcmp(argv[i], "--model") == 0)
+            options.model = argv[i + 1];
+        else if (std::strcmp(argv[i], "--schedules") == 0)
+            options.schedules = std::strtoull(argv[i + 1], nullptr, 10);
+        else if (std::strcmp(argv[i], "--seed") == 0)
+            options.seed = std::strtoull(argv[i + 1], nullptr, 10);
     }
     if (options.schedules == 0 || options.seed == 0) {
         std::fprintf(stderr, "simulator: --schedules and --seed begin at 1\n");

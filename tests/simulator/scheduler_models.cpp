@@ -211,10 +211,12 @@ void ForeignDecrement() {
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
         shared.scheduler = scheduler;
-        thread.Start([](void *arg) {
-            Shared *both = static_cast<Shared *>(arg);
-            both->scheduler->DecrementCounter(both->gate);
-        }, &shared, 0);
+        thread.Start(
+            [](void *arg) {
+                Shared *both = static_cast<Shared *>(arg);
+                both->scheduler->DecrementCounter(both->gate);
+            },
+            &shared, 0);
         scheduler->WaitForCounter(gate, 0, Random(2) != 0 ? Resume::SameWorker : Resume::AnyWorker);
         Counters::Kill(gate);
         thread.Join();
