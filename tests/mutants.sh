@@ -9,6 +9,8 @@
 #
 #     # config: Tsan  tests: containers/task_slab_test.cpp  case: [slab]
 #     # config: Release  program: simulator  case: --model pool_empty
+#
+# The simulator has to find a bug within WEFT_SCHEDULES seeds (5,000).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -51,7 +53,7 @@ run() {
     local no_aslr=()
     [ "$config" != Tsan ] || no_aslr=(setarch "$(uname -m)" -R)
     # shellcheck disable=SC2086
-    if [ "$program" = simulator ]; then set -- $case; else set -- "$case"; fi
+    if [ "$program" = simulator ]; then set -- $case --schedules "${WEFT_SCHEDULES:-5000}"; else set -- "$case"; fi
     timeout --kill-after=5 60 "${no_aslr[@]}" "$work/$config-$program/program" "$@" < /dev/null > "$work/log" 2>&1
 }
 
@@ -94,7 +96,8 @@ for name in "$@"; do
         status=$?
         [ "$status" != 124 ] || status="hang"
         passed=$((passed + 1))
-        row "$name" "$config $case (exit $status)" "$((SECONDS - start))"
+        found=$(sed -n 's/.* FAILED after \(.* schedules\): seed [0-9]*: \(.*\)/after \1: \2/p' "$work/log")
+        row "$name" "$config $case (${found:-exit $status})" "$((SECONDS - start))"
     fi
     patch -s -R -p1 -d "$work" < "$patch"
 done

@@ -42,6 +42,7 @@ build() { # configuration, program
 run() { # configuration, program, arguments
     local name="$1 $2" log=$logs/$1-$2.log start=$SECONDS status counts test no_aslr=()
     local program=build/$1/$2
+    [ -x "$program" ] || program=tests/$2.sh
     # g++ 12's TSan cannot start under some kernels' address space randomisation.
     [ "$1" != Tsan ] || ! setarch "$(uname -m)" -R true 2>/dev/null || no_aslr=(setarch "$(uname -m)" -R)
     shift 2
@@ -57,7 +58,7 @@ run() { # configuration, program, arguments
     passed=$((passed + run_passed)) failed=$((failed + run_failed))
     if [ "$status" = 0 ] && [ "$run_failed" = 0 ] && [ "$run_passed" != 0 ]; then
         echo "[$SECONDS s] $name: $run_passed passed in $((SECONDS - start)) s"
-        grep ' distinct ' "$log"  # the simulator's table
+        grep -E ' distinct | \| ' "$log"  # the tables of the simulator and of the mutants
         return
     fi
 
@@ -94,6 +95,10 @@ for configuration in $configurations; do
             fail "$configuration $program does not build"
         fi
     done
+    if [[ $programs = *simulator* ]]; then
+        # shellcheck disable=SC2046
+        run "$configuration" mutants $(grep -l 'program: simulator' tests/mutants/*.patch | xargs -n 1 basename -s .patch)
+    fi
 done
 
 [ $((passed + failed)) != 0 ] || fail "no test ran"

@@ -33,6 +33,17 @@ private:
     std::vector<Member> m_members;
 };
 
+// Invariant 7: `operation` takes at most so many atomic operations, whatever the others do in the meantime.
+template <class Operation>
+auto Bounded(uint64_t most, Operation operation) {
+    const uint64_t before = OwnSteps();
+    const auto result = operation();
+    Check(OwnSteps() - before <= most, "invariant 7: a deque operation is not bounded");
+    return result;
+}
+
+constexpr uint64_t kPopSteps = 8, kStealSteps = 5;  // counted in the source
+
 // One owner pushes and pops, thieves steal, the ring grows: every item comes out exactly once.
 void Deque(uint64_t firstIndex) {
     WorkStealingDeque<uint64_t> deque;
@@ -50,7 +61,7 @@ void Deque(uint64_t firstIndex) {
             deque.Publish(burst);
             next += burst;
             for (uint32_t pops = Random(3); pops > 0; --pops) {
-                if (deque.Pop(item)) ++taken[item];
+                if (Bounded(kPopSteps, [&] { return deque.Pop(item); })) ++taken[item];
             }
         }
         while (deque.Pop(item)) ++taken[item];
@@ -59,7 +70,7 @@ void Deque(uint64_t firstIndex) {
         crew.Start([&] {
             uint64_t item;
             for (int attempt = 0; attempt < 5; ++attempt) {
-                if (deque.Steal(item) == StealResult::Taken) ++taken[item];
+                if (Bounded(kStealSteps, [&] { return deque.Steal(item); }) == StealResult::Taken) ++taken[item];
             }
         });
     }

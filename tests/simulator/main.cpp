@@ -1,6 +1,6 @@
 // simulator [--model NAME] [--schedules N] [--seed S]
 //
-// Explores N schedules of each model (default 30,000), beginning with seed S (default 1). A failing seed is printed with
+// Explores N schedules of each model (default 35,000), beginning with seed S (default 1). A failing seed is printed with
 // the command that replays it.
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
@@ -17,7 +17,7 @@ namespace {
 
 struct Options {
     std::string model;
-    uint64_t schedules = 30000;
+    uint64_t schedules = 35000;
     uint64_t seed = 1;
 };
 

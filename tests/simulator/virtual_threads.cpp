@@ -29,6 +29,7 @@ struct VirtualThread {
     void *slot = nullptr;
     int64_t priority = 0;
     uint32_t joiner = kNobody;
+    uint64_t steps = 0;
     bool runnable = false;
     bool done = false;
 };
@@ -149,6 +150,7 @@ uint32_t AddThread(void (*entry)(void *), void *arg) {
     thread.arg = arg;
     thread.slot = nullptr;
     thread.joiner = kNobody;
+    thread.steps = 0;
     thread.priority = static_cast<int64_t>(NextRandom() % 1000000) + 1;
     thread.runnable = true;
     thread.done = false;
@@ -201,6 +203,8 @@ void MarkDead(const void *address, size_t bytes) {
 
 void Observe(std::function<void()> observer) { s_state.observer = std::move(observer); }
 
+uint64_t OwnSteps() { return s_state.threads[s_state.current].steps; }
+
 uint32_t Random(uint32_t below) { return static_cast<uint32_t>(NextRandom() % below); }
 
 }  // namespace simulator
@@ -213,6 +217,7 @@ void SchedulePoint(const void *address) noexcept {
     State &state = s_state;
     if (state.count == 0) return;  // outside of schedules
     const uint64_t step = ++state.steps;
+    ++state.threads[state.current].steps;
     if (step > kMaxSteps) Fail("no progress: the schedule does not end");
     if (++state.turn > kFairTurn) {
         state.turn = 0;

@@ -38,6 +38,9 @@ void MarkDead(const void *address, size_t bytes);
 /// Calls `observer` before every atomic operation of the rest of this schedule: it sees every value that there ever is.
 void Observe(std::function<void()> observer);
 
+/// Atomic operations that the calling virtual thread has made so far.
+uint64_t OwnSteps();
+
 /// Random numbers of the schedule's seed.
 uint32_t Random(uint32_t below);
 
