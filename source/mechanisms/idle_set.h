@@ -35,19 +35,16 @@ public:
     bool Acquire(uint32_t workers) noexcept { return m_asleep.Acquire(workers) && m_starvedAsleep.Acquire(workers); }
 
     /// The caller begins to search. relaxed: only its absence is ever waited for.
-    void StartSearching(Ability ability) noexcept {
-        if (ability == Ability::Tasks) m_state.fetch_add(kSearcher, kRelaxed);
-    }
+    void StartSearching() noexcept { m_state.fetch_add(kSearcher, kRelaxed); }
 
     /// The caller has found work. True if it was the last searcher while others sleep: it should wake one.
-    bool StopSearching(Ability ability) noexcept {
-        if (ability != Ability::Tasks) return false;
+    bool StopSearching() noexcept {
         // seq_cst: comes before the caller's look for more work to wake somebody for.
         const State before{m_state.fetch_sub(kSearcher, kSeqCst)};
         return before.Searchers() == 1 && before.AllSleepers() > 0;
     }
 
-    /// A searcher becomes a sleeper. Look at everything once more before parking. True if now all `workers` sleep.
+    /// A searcher (a starved worker: not even that) becomes a sleeper. Look at everything once more before parking. True if now all `workers` sleep.
     bool Announce(uint32_t worker, Ability ability, uint32_t workers) noexcept {
         // The bit comes first: who counts a sleeper must find it.
         const bool tasks = ability == Ability::Tasks;

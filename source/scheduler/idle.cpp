@@ -1,5 +1,6 @@
 #include "scheduler/idle.h"
 
+#include "platform/compiler.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 
@@ -16,7 +17,7 @@ namespace {
 // unfinished too, and its submission was not read; and so on up to the main task, whose submission is always read.
 bool NothingPending(const Scheduler &scheduler) noexcept { return PendingTasks(scheduler) == 0; }
 
-// seq_cst: see the end of WaitForWork.
+// seq_cst: see Sleep.
 bool RunIsOver(const Scheduler &scheduler) noexcept {
     return scheduler.mainReturned.load(kSeqCst) && NothingPending(scheduler);
 }
@@ -57,13 +58,6 @@ bool AnyReady(const Scheduler &scheduler) noexcept {
     return any;
 }
 
-bool AllStarved(const Scheduler &scheduler) noexcept {
-    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
-        if (!scheduler.pool.IsStarved(i)) return false;
-    }
-    return true;
-}
-
 // Everybody sleeps. That is how a scheduler idles while the main task waits for another thread of the process; but it
 // may also be for ever, and then it should not be in silence. A worker that has announced may be about to find work; so
 // nothing is said while there is any that it could find, or if anybody was awake in between.
@@ -71,13 +65,13 @@ void LookForTrouble(Scheduler &scheduler) noexcept {
     const uint64_t snapshot = scheduler.idle.Snapshot();
     const bool anyReady = AnyReady(scheduler);
     const bool anyTask = AnyTask(scheduler);
-    const bool allStarved = AllStarved(scheduler) && !scheduler.pool.AnyFree(StackClass::Small);
+    const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none
     const bool anyBacklog = scheduler.largeBacklog.load(kSeqCst) != 0;
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
     if (scheduler.idle.Snapshot() != snapshot || !IdleSet::AllAsleep(snapshot, scheduler.workerCount)) return;
     if (anyReady) return;
     if (anyTask || (anyBacklog && anyLarge)) {
-        if (!allStarved) return;
+        if (anySmall) return;
         ReportOnce(scheduler, ReportCode::PoolEmpty,
                    "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
                    "tasks are pending, nothing is ready, and all %u small fibers wait", scheduler.options.smallFibers);
@@ -147,35 +141,47 @@ uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
     return submitted - finished;
 }
 
-Found WaitForWork(Worker *worker, Ability ability) noexcept {
+void StopSearching(Worker *worker) noexcept {
+    if (!worker->searching) return;
+    worker->searching = false;
+    if (worker->scheduler->idle.StopSearching()) WakeForAny(*worker->scheduler, worker);
+}
+
+Found SearchForTasks(Worker *worker) noexcept {
+    if (!worker->searching) worker->scheduler->idle.StartSearching();
+    worker->searching = true;
+    const Found found = Search(worker, Ability::Tasks);
+    if (found) {
+        StopSearching(worker);
+        worker->emptyPenalty = 0;
+    }
+    return found;
+}
+
+Found SearchForFibers(Worker *worker) noexcept {
+    const Found found = Search(worker, Ability::ReadyFibersOnly);
+    if (found) PassOn(worker);
+    return found;
+}
+
+void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    scheduler.idle.StartSearching(ability);
-    for (;;) {
-        const Found found = Search(worker, ability);
-        const bool fiberIsFree = ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small);
-        if (found || fiberIsFree || scheduler.stopping.load(kRelaxed)) {
-            if (scheduler.idle.StopSearching(ability)) WakeForAny(scheduler, worker);
-            if (found && ability == Ability::ReadyFibersOnly) PassOn(worker);
-            worker->emptyPenalty = 0;
-            return found;
-        }
-        const bool allAsleep = scheduler.idle.Announce(worker->index, ability, scheduler.workerCount);
-        if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
-            GetUp(worker, ability);
-            continue;
-        }
-        // Both who finished the last task and who ran the main task come by here, each after its own write, and each
-        // with the read-modify-write in Announce. The later of the two sees both writes.
-        if (RunIsOver(scheduler)) {
-            Stop(scheduler);
-        } else if (allAsleep) {
-            LookForTrouble(scheduler);
-        }
-        if (scheduler.options.idle == IdlePolicy::Eager && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
-            GetUp(worker, ability);
-        } else {
-            worker->parker.Park();
-        }
+    const bool allAsleep = scheduler.idle.Announce(worker->index, ability, scheduler.workerCount);
+    if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
+        GetUp(worker, ability);
+        return;
+    }
+    // Both who finished the last task and who ran the main task come by here, each after its own write, and each with the
+    // read-modify-write in Announce. The later of the two sees both writes.
+    if (RunIsOver(scheduler)) {
+        Stop(scheduler);
+    } else if (allAsleep) {
+        LookForTrouble(scheduler);
+    }
+    if (scheduler.options.idle == IdlePolicy::Eager && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
+        GetUp(worker, ability);
+    } else {
+        worker->parker.Park();
     }
 }
 

@@ -110,7 +110,7 @@ void MainTask(TaskScheduler *facade, void *arg) {
     // Also when it throws.
     struct Returning {
         Scheduler *scheduler;
-        ~Returning() { scheduler->mainReturned.store(true, kSeqCst); }  // seq_cst: see WaitForWork
+        ~Returning() { scheduler->mainReturned.store(true, kSeqCst); }  // seq_cst: see Sleep
     } const returning{static_cast<Scheduler *>(arg)};
     returning.scheduler->main.function(facade, returning.scheduler->main.arg);
 }

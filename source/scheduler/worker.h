@@ -75,6 +75,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t picks = 0;
     bool taskBeforeReady = false;  // somebody yielded: one new task first
     bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
+    bool searching = false;          // counted as a searcher
     bool owesWake = false;         // so it was; a wake is owed if something else is picked
     uint32_t victim = 0;           // the last one that was robbed with success
     uint64_t stealAgainAt = 0;     // ticks: no steal before

@@ -38,18 +38,21 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
-            Found found = FindOwn(worker, Ability::Tasks);
+            Found found = worker->searching ? SearchForTasks(worker) : FindOwn(worker, Ability::Tasks);
             if (!found && stack == StackClass::Large) {
                 // Nobody searches or sleeps on a stack that others may be waiting for.
                 if (!ContinueOn(self, StackClass::Small)) SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
-            if (!found) found = WaitForWork(worker, Ability::Tasks);
+            if (!found) found = SearchForTasks(worker);
+            if (!found) {
+                SwitchTo(self, &worker->threadFiber, Destination::ToPool);
+                continue;
+            }
             if (found.fiber != nullptr) {
                 SwitchTo(self, found.fiber, Destination::ToPool);
                 continue;
             }
-            if (!found.claimed) continue;
         }
         if (worker->claim.stack == stack) {
             RunClaim(self, AndThen::LookForWork);
@@ -70,6 +73,24 @@ FiberContext *FiberMain(void *arg) noexcept {
     return &self->worker->threadFiber.context;
 }
 
+namespace {
+
+// A small fiber for the worker's loop; null, and the worker is starved from now on, if there is none.
+Fiber *LoopFiber(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+    if (fiber == FiberPool::kNone) {
+        StopSearching(worker);  // nobody may rely on us for tasks
+        scheduler.pool.SetStarved(worker->index, true);  // from now on releases look for us; look once more
+        fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+    }
+    if (fiber == FiberPool::kNone) return nullptr;
+    scheduler.pool.SetStarved(worker->index, false);
+    return &scheduler.fibers[fiber];
+}
+
+}  // namespace
+
 void ThreadMain(Worker *worker, Fiber *first) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     Fiber *self = &worker->threadFiber;
@@ -79,22 +100,23 @@ void ThreadMain(Worker *worker, Fiber *first) noexcept {
     env::SetThreadSlot(worker);
     if (first != nullptr) SwitchTo(self, first, Destination::None);
     while (!scheduler.stopping.load(kRelaxed)) {
-        uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
-        if (fiber == FiberPool::kNone) {
-            scheduler.pool.SetStarved(worker->index, true);  // from now on releases look for us; look once more
-            fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+        // A loop came here as a searcher that found nothing, or because its worker is without a fiber.
+        if (worker->searching) {
+            Sleep(worker, Ability::Tasks);
+            if (scheduler.stopping.load(kRelaxed)) break;
         }
-        if (fiber != FiberPool::kNone) {
+        Fiber *next = LoopFiber(worker);
+        if (next == nullptr) {
+            Found found = FindOwn(worker, Ability::ReadyFibersOnly);
+            if (!found) found = SearchForFibers(worker);
+            if (!found) {
+                Sleep(worker, Ability::ReadyFibersOnly);
+                continue;
+            }
             scheduler.pool.SetStarved(worker->index, false);
-            SwitchTo(self, &scheduler.fibers[fiber], Destination::None);
-            continue;
+            next = found.fiber;
         }
-        Found found = FindOwn(worker, Ability::ReadyFibersOnly);
-        if (!found) found = WaitForWork(worker, Ability::ReadyFibersOnly);
-        if (found.fiber != nullptr) {
-            scheduler.pool.SetStarved(worker->index, false);
-            SwitchTo(self, found.fiber, Destination::None);
-        }
+        SwitchTo(self, next, Destination::None);
     }
     env::SetThreadSlot(nullptr);
 }

@@ -13,26 +13,26 @@ TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searc
     IdleSet idle;
     REQUIRE(idle.Acquire(3));
     CHECK(!idle.Wanted());
-    idle.StartSearching(Ability::Tasks);
-    idle.StartSearching(Ability::Tasks);
+    idle.StartSearching();
+    idle.StartSearching();
     CHECK(!idle.Announce(0, Ability::Tasks, 3));
     CHECK(!idle.Wanted());  // the other one searches
     CHECK(!idle.Announce(1, Ability::Tasks, 3));
     CHECK(idle.Wanted());
     CHECK(!IdleSet::AllAsleep(idle.Snapshot(), 3));
-    idle.StartSearching(Ability::Tasks);
+    idle.StartSearching();
     CHECK(idle.Announce(2, Ability::Tasks, 3));  // now all sleep
     CHECK(IdleSet::AllAsleep(idle.Snapshot(), 3));
     CHECK(idle.TakeSleeper(0) == 0);
     CHECK(!idle.Wanted());                      // somebody is on the way
-    CHECK(idle.StopSearching(Ability::Tasks));  // the last searcher, and others sleep
+    CHECK(idle.StopSearching());  // the last searcher, and others sleep
     CHECK(idle.Wanted());
 }
 
 TEST_CASE("idle set: a sleeper is taken once", "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(2));
-    idle.StartSearching(Ability::Tasks);
+    idle.StartSearching();
     idle.Announce(1, Ability::Tasks, 2);
     CHECK(!idle.TakeSleeperAt(0));
     CHECK(idle.TakeSleeperAt(1));
@@ -41,28 +41,26 @@ TEST_CASE("idle set: a sleeper is taken once", "[idle_set]") {
     idle.Announce(1, Ability::Tasks, 2);
     CHECK(idle.Cancel(1, Ability::Tasks));
     CHECK(idle.TakeSleeper(0) == IdleSet::kNone);
-    CHECK(!idle.StopSearching(Ability::Tasks));  // the last searcher, but nobody sleeps
+    CHECK(!idle.StopSearching());  // the last searcher, but nobody sleeps
 }
 
 TEST_CASE("idle set: starved workers are no searchers, and sleep apart", "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(2));
-    idle.StartSearching(Ability::Tasks);
+    idle.StartSearching();
     idle.Announce(0, Ability::Tasks, 2);
-    idle.StartSearching(Ability::ReadyFibersOnly);
     CHECK(idle.Wanted());  // a starved searcher finds no tasks
     CHECK(idle.Announce(1, Ability::ReadyFibersOnly, 2));
     CHECK(idle.TakeSleeper(1) == 0);
     CHECK(idle.TakeSleeper(1) == IdleSet::kNone);
     CHECK(idle.TakeStarvedSleeper(0) == 1);
     CHECK(idle.TakeStarvedSleeper(0) == IdleSet::kNone);
-    CHECK(!idle.StopSearching(Ability::ReadyFibersOnly));
 }
 
 TEST_CASE("idle set: a snapshot changes when somebody woke up and fell asleep again", "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(1));
-    idle.StartSearching(Ability::Tasks);
+    idle.StartSearching();
     idle.Announce(0, Ability::Tasks, 1);
     const uint64_t before = idle.Snapshot();
     CHECK(idle.Snapshot() == before);
@@ -92,13 +90,13 @@ TEST_CASE(
     });
     uint32_t lost = 0;
     for (uint32_t round = 1; round <= kRounds; ++round) {
-        idle.StartSearching(Ability::Tasks);
+        idle.StartSearching();
         barrier.Wait();
         idle.Announce(0, Ability::Tasks, 1);
         workerFinds.store(work.load(kSeqCst) == round);
         barrier.Wait();
         lost += !publisherWakes.load() && !workerFinds.load();
-        if (idle.Cancel(0, Ability::Tasks)) idle.StopSearching(Ability::Tasks);
+        if (idle.Cancel(0, Ability::Tasks)) idle.StopSearching();
     }
     publisher.join();
     CHECK(lost == 0);
