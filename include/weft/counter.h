@@ -9,8 +9,8 @@
 #include <cstdint>
 
 // Builds that explore schedules put their own atomic type here.
-#ifndef WEFT_COUNTER_WORD
-#define WEFT_COUNTER_WORD std::atomic<uint64_t>
+#ifndef WEFT_ATOMIC
+#define WEFT_ATOMIC std::atomic
 #endif
 
 namespace weft {
@@ -43,7 +43,7 @@ public:
 private:
     friend struct internal::CounterAccess;
     static constexpr uint64_t kBusy = 1u << 8;  // somebody still sorts this counter's waiters: not finished with it
-    WEFT_COUNTER_WORD m_word;
+    WEFT_ATOMIC<uint64_t> m_word;
 };
 
 static_assert(sizeof(Counter) == 8, "a counter is one word");

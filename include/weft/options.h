@@ -14,14 +14,16 @@
 
 namespace weft {
 
-/// How Run ended, or why it could not begin.
+/// How a call ended, or why Run, Start or AttachThread could not begin.
 enum class Status : uint8_t {
     Ok,
     BadOption,      ///< an option is out of range; the report names it
     OutOfMemory,    ///< stacks or queues could not be allocated
     OutOfMappings,  ///< the system refused more memory mappings (guard pages): fewer fibers, or raise vm.max_map_count
     ThreadFailed,   ///< a worker thread could not be created
-    AlreadyRunning  ///< this scheduler runs already
+    AlreadyRunning,  ///< this scheduler runs already, or this thread is one of its workers already
+    NotRunning,      ///< the scheduler does not run
+    TooManyThreads   ///< as many threads as SchedulerOptions::maxAttached are attached
 };
 
 /// What a worker does when it finds no work.
@@ -34,7 +36,8 @@ enum class IdlePolicy : uint8_t {
 struct SchedulerOptions {
     uint32_t structBytes = sizeof(SchedulerOptions);  ///< set by the compiler; lets newer libraries read older structs
     uint32_t workers =
-        kAnyWorker;  ///< threads that run tasks, the caller of Run included; kAnyWorker = one per usable CPU; 1 to 1024
+        kAnyWorker;  ///< threads that run tasks, the caller of Run included; kAnyWorker = one per usable CPU; 1 to 1024, for Start from 0
+    uint32_t maxAttached = 8;             ///< threads that AttachThread takes at once; 1 to 1024
     uint32_t smallFibers = 128;           ///< 1 to 1,000,000; at most this many tasks run or wait at once
     uint32_t largeFibers = 32;            ///< 1 to 1,000,000
     size_t smallStackBytes = 64 << 10;    ///< usable bytes, rounded up to pages; at least 16 KiB

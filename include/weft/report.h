@@ -12,7 +12,9 @@ enum class ReportCode : uint16_t {
     NullCounter,         ///< a null counter where one is needed
     BadOption,           ///< an option out of its range
     NotRunning,          ///< a call while the scheduler does not run
-    NotAWorker,          ///< a call that only a task may make
+    NotAWorker,          ///< a call that only a task or an attached thread may make
+    WrongThread,         ///< a call that this thread may not make
+    NobodyRuns,          ///< a wait while there is no worker and nobody is attached
     CounterUnderflow,    ///< a decrement below zero
     CounterOverflow,     ///< an addition past 2^32 - 1
     CounterOfOther,      ///< a counter that another scheduler uses

@@ -38,7 +38,8 @@ inline constexpr uint32_t kAnyWorker = ~0u;
 struct TaskOptions {
     Priority priority = Priority::Normal;
     StackClass stack = StackClass::Small;
-    const char *name = nullptr;  ///< shown in reports; must outlive the task (a string literal does)
+    uint32_t worker = kAnyWorker;  ///< the only worker that may run it, from its start to its end, waits included
+    const char *name = nullptr;    ///< shown in reports; must outlive the task (a string literal does)
 };
 
 /// The task that calls `callable(TaskScheduler *)`. It refers and never copies: the callable must outlive the wait.

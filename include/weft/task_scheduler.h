@@ -24,6 +24,7 @@
 namespace weft {
 
 namespace internal {
+struct Gate;
 struct Scheduler;
 }
 
@@ -38,53 +39,86 @@ public:
 
     /// Acquires threads and fibers, runs `main` as a task with the caller as worker 0, and returns on the calling
     /// thread when `main` has returned and nothing is pending. May be called again afterwards, and from a task of
-    /// another scheduler.
+    /// another scheduler. TaskOptions::worker: 0 keeps the main task on the calling thread.
     Status Run(TaskFunction main, void *arg = nullptr,
-               const TaskOptions &options = {Priority::Normal, StackClass::Large, "main"}) noexcept;
+               const TaskOptions &options = {Priority::Normal, StackClass::Large, kAnyWorker, "main"}) noexcept;
 
-    /// Submits one task; `counter`, if given, rises by one now and falls by one when the task has finished. Tasks only.
+    /// For a host that keeps its main loop: acquires threads and fibers and returns. All workers are threads of weft; the
+    /// caller submits and waits as any thread may, or attaches. With SchedulerOptions::workers = 0 there is no thread at
+    /// all: the one thread that may attach runs the tasks while it waits, in an order that is always the same.
+    Status Start() noexcept;
+
+    /// Ends what Start began: returns when nothing is pending, no other thread waits in a call, and every attached
+    /// thread has detached. Not from a task or an attached thread.
+    void Stop() noexcept;
+
+    /// Makes the calling thread a worker, with the next free index from WorkerCount(): it runs tasks while it waits or
+    /// yields, and may be named in TaskOptions::worker. Any thread that is no worker, while the scheduler runs.
+    Status AttachThread() noexcept;
+
+    /// Ends that, after running the tasks that are pinned to this thread or lie in its queues. The attached thread only,
+    /// outside of tasks.
+    void DetachThread() noexcept;
+
+    /// Submits one task; `counter`, if given, rises by one now and falls by one when the task has finished. Any thread.
     void AddTask(Task task, Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
-    /// Submits `count` tasks, which are copied; `counter`, if given, rises by `count`. Tasks only.
+    /// Submits `count` tasks, which are copied; `counter`, if given, rises by `count`. Any thread.
     void AddTasks(uint32_t count, const Task *tasks, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept;
 
-    /// Submits `count` tasks and returns when all have finished. Tasks only.
+    /// Submits `count` tasks and returns when all have finished. Any thread; one that is no worker blocks.
     void AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options = {}) noexcept;
 
     /// Returns once the counter is at or below `value`, even if it rises again right after. The fiber waits, the worker
     /// goes on with other tasks. After a wait for 0 all that the counted tasks wrote is visible, and the counter may be
-    /// destroyed or used again. Tasks only.
+    /// destroyed or used again. Any thread; one that is no worker blocks in the operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
-    /// Raises a counter by hand, for events that are not tasks. `n` from 0 to 2^32 - 1 in all. Any thread, while Run runs.
+    /// Raises a counter by hand, for events that are not tasks. `n` from 0 to 2^32 - 1 in all. Any thread, while the
+    /// scheduler runs.
     void AddToCounter(Counter *counter, uint32_t n = 1) noexcept;
 
-    /// Lowers a counter by hand. Whoever it makes ready is resumed by a worker, never by the caller. Any thread, while
-    /// Run runs. A decrement below zero is reported and has no effect.
+    /// Lowers a counter by hand. Whoever it makes ready is resumed by a worker, never by the caller. Any thread,
+    /// while the scheduler runs. A decrement below zero is reported and has no effect.
     void DecrementCounter(Counter *counter, uint32_t n = 1) noexcept;
 
-    /// Lets other ready work go first: the fiber goes to the back of the ready lane. Tasks only.
+    /// Returns when, at some moment of the call, no task was pending but those that are in this call themselves. Any
+    /// thread; one that is no worker blocks.
+    void WaitIdle() noexcept;
+
+    /// Runs what is pinned to the calling worker and can go on now, at most `max` tasks and resumed tasks, and returns how
+    /// many. For the message pump of a thread that owns a window. Tasks and attached threads.
+    uint32_t RunPinnedTasks(uint32_t max = ~0u) noexcept;
+
+    /// Lets other ready work go first: the fiber goes to the back of the ready lane. Tasks and attached threads.
     void Yield() noexcept;
 
     /// The scheduler whose task is calling, or null.
     static TaskScheduler *Current() noexcept;
 
-    /// Index of the calling worker, 0 to WorkerCount() - 1, or kAnyWorker. May change across any wait.
+    /// Index of the calling worker, or kAnyWorker: 0 to WorkerCount() - 1, then attached threads. May change across any
+    /// wait of a task that is not pinned.
     uint32_t CurrentWorker() const noexcept;
 
     /// Index of the calling task's fiber, or kAnyWorker. Constant for the life of a task.
     uint32_t CurrentFiber() const noexcept;
 
-    /// How many workers Run uses. The default option is answered as one per usable CPU.
+    /// How many workers Run or Start uses, attached threads not counted. The default option is answered as one per usable CPU.
     uint32_t WorkerCount() const noexcept;
 
 private:
-    friend struct internal::Scheduler;
+    friend struct internal::Gate;
+    enum class Life : uint8_t { Idle, Running, Starting, Started, Stopping };
+    struct alignas(64) Stripe {
+        WEFT_ATOMIC<uint64_t> inside{0};  // threads inside a call that are no workers
+    };
     SchedulerOptions m_options;
-    std::atomic<bool> m_running{false};
-    std::atomic<internal::Scheduler *> m_scheduler{nullptr};  // set while Run runs
-    WEFT_COUNTER_WORD m_inside{0};                            // threads inside a call that are no workers
+    std::atomic<Life> m_life{Life::Idle};
+    internal::Scheduler *m_started = nullptr;                  // from Start to Stop
+    WEFT_ATOMIC<internal::Scheduler *> m_scheduler{nullptr};  // set while it runs
+    WEFT_ATOMIC<uint64_t> m_closing{0};                       // somebody looks whether the run is over
+    Stripe m_stripes[4];
 };
 
 }  // namespace weft

@@ -87,12 +87,12 @@ private:
             WaitUntilPresented(frame - kInFlight);  // its memory is free now
             Slot(frame).render = {this, frame, true};
             m_scheduler->AddTask(weft::TaskOf(Slot(frame).render), nullptr,
-                                 {weft::Priority::Normal, weft::StackClass::Small, "render"});
+                                 {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, "render"});
             if (frame + 1 == m_options.frames) break;
             weft::Counter made;
             FrameTask world{this, frame + 1, false};
             m_scheduler->AddTask(weft::TaskOf(world), &made,
-                                 {weft::Priority::Normal, weft::StackClass::Small, "world"});
+                                 {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, "world"});
             m_scheduler->WaitForCounter(&made);
         }
         m_scheduler->WaitForCounter(&m_toPresent);
@@ -155,7 +155,7 @@ private:
             for (Part &part : parts) tasks.push_back(weft::TaskOf(part));
             weft::Counter toDo;
             m_scheduler->AddTasks(static_cast<uint32_t>(count), tasks.data(), &toDo,
-                                  {weft::Priority::Normal, weft::StackClass::Small, kStageNames[stage]});
+                                  {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, kStageNames[stage]});
             m_scheduler->WaitForCounter(&toDo);
         }
     }
@@ -185,7 +185,7 @@ private:
             {this, m_options.pictures + "/frame_" + zeros + number + ".png", Slot(frame).scene.rgb, {}});
         if (m_scheduler == nullptr) return m_pictures.back()(nullptr);
         m_scheduler->AddTask(weft::TaskOf(m_pictures.back()), &m_toWrite,
-                             {weft::Priority::Low, weft::StackClass::Large, "picture"});
+                             {weft::Priority::Low, weft::StackClass::Large, weft::kAnyWorker, "picture"});
     }
 
     void Write(Picture *picture) {

@@ -56,6 +56,8 @@ public:
         m_ring.store(nullptr, kRelaxed);
     }
 
+    bool IsAcquired() const noexcept { return m_ring.load(kRelaxed) != nullptr; }
+
     // ---- owner ----------------------------------------------------------------------------------------------------
 
     /// Room for `count` more items; false when there is no memory, and nothing has changed.

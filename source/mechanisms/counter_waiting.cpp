@@ -58,16 +58,25 @@ CounterResult CounterWaiting::Decrement(CounterStorage &counter, uint32_t n, uin
     }
 }
 
-CounterWaiting::Registration CounterWaiting::Register(CounterStorage &counter, uint32_t fiber,
-                                                      uint32_t target) noexcept {
-    WaitRecord &record = m_records.At(fiber);
+CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &counter, uint32_t owner,
+                                                           uint32_t target) noexcept {
+    const uint32_t spare = m_records.TakeSpare();
+    if (spare == WaitRecords::kNone) return Registration::NoRecord;
+    const Registration result = Push(counter, spare, owner, target);
+    if (result != Registration::Waiting) m_records.GiveBackSpare(spare);  // else NextOwner does
+    return result;
+}
+
+CounterWaiting::Registration CounterWaiting::Push(CounterStorage &counter, uint32_t index, uint32_t owner,
+                                                  uint32_t target) noexcept {
+    WaitRecord &record = m_records.At(index);
     // acquire: a satisfied waiter goes on and must see what was counted.
     CounterWord word{counter.load(kAcquire)};
     for (;;) {
         if (word.Satisfies(target)) return Registration::Satisfied;
         if (!IsOurs(word)) return Registration::OtherScheduler;
-        record = {word.Head(), target, fiber, WaitRecord::Kind::Waiter};
-        const CounterWord waiting = word.WithHead(fiber + 1).WithEager(word.IsEager() || target != 0).WithTag(m_tag);
+        record = {word.Head(), target, owner, WaitRecord::Kind::Waiter};
+        const CounterWord waiting = word.WithHead(index + 1).WithEager(word.IsEager() || target != 0).WithTag(m_tag);
         // release: publishes the record, and the context of the fiber that was left before it.
         if (counter.compare_exchange_strong(word.bits, waiting.bits, kRelease, kAcquire)) return Registration::Waiting;
     }

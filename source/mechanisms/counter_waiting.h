@@ -25,7 +25,7 @@ namespace weft::internal {
 
 enum class CounterResult : uint8_t { Ok, Underflow, Overflow, OtherScheduler };
 
-using CounterStorage = WEFT_COUNTER_WORD;
+using CounterStorage = WEFT_ATOMIC<uint64_t>;
 
 /// The counters of one scheduler. All calls: any thread. Lock-free, except where stated.
 class CounterWaiting {
@@ -43,17 +43,25 @@ public:
     /// caller's own. The counter may be gone when this returns.
     CounterResult Decrement(CounterStorage &counter, uint32_t n, uint32_t &woken) noexcept;
 
-    enum class Registration : uint8_t { Waiting, Satisfied, OtherScheduler };
+    enum class Registration : uint8_t { Waiting, Satisfied, OtherScheduler, NoRecord };
 
     /// Puts the record of `fiber`, which must not run any more, on the list, unless the count is at or below `target`.
     /// After `Waiting` the fiber may already be running again, and the counter be gone.
-    Registration Register(CounterStorage &counter, uint32_t fiber, uint32_t target) noexcept;
+    Registration Register(CounterStorage &counter, uint32_t fiber, uint32_t target) noexcept {
+        return Push(counter, fiber, fiber, target);
+    }
+
+    /// The same for who is no fiber, under any name that no fiber has. NoRecord: 4,096 spare records are out.
+    Registration RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target) noexcept;
 
     /// Goes through a list from Decrement: returns the owner of its first record and moves on.
     uint32_t NextOwner(uint32_t &list) noexcept {
-        const WaitRecord &record = m_records.At(list - 1);
+        const uint32_t index = list - 1;
+        const WaitRecord &record = m_records.At(index);
         list = record.next;  // before the owner is made ready: then the record is its own again
-        return record.owner;
+        const uint32_t owner = record.owner;
+        if (m_records.IsSpare(index)) m_records.GiveBackSpare(index);
+        return owner;
     }
 
     /// False when the counter is in use with another scheduler. (Tag 0: a scheduler or counter without one.)
@@ -68,6 +76,7 @@ private:
         uint32_t kept = 0;
         bool keptEager = false;
     };
+    Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner, uint32_t target) noexcept;
     uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest) noexcept;
     void SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) noexcept;
     static void Link(WaitRecord &record, uint32_t index, uint32_t &list) noexcept {

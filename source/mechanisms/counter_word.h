@@ -51,7 +51,7 @@ private:
 };
 
 struct CounterAccess {
-    static WEFT_COUNTER_WORD &Word(Counter &counter) noexcept { return counter.m_word; }
+    static WEFT_ATOMIC<uint64_t> &Word(Counter &counter) noexcept { return counter.m_word; }
     static constexpr uint64_t kBusy = Counter::kBusy;
 };
 

@@ -4,15 +4,15 @@
 
 namespace weft::internal {
 
-bool FiberPool::Acquire(uint32_t small, uint32_t large, uint32_t workers) noexcept {
+bool FiberPool::Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32_t slots) noexcept {
     m_small = small;
     m_large = large;
     m_workers = workers;
     // Small pools have no caches: what a worker kept for itself would be missed elsewhere.
-    m_cacheSlots = small < 32 ? 0 : std::min(kCacheSlots, small / (4 * workers));
-    m_caches = AllocateArray<Cache>(workers);
-    if (m_caches == nullptr || !m_freeSmall.Acquire(small) || !m_freeLarge.Acquire(large) ||
-        !m_starved.Acquire(workers)) {
+    m_cacheSlots = small < 32 || workers == 0 ? 0 : std::min(kCacheSlots, small / (4 * workers));
+    if (workers != 0) m_caches = AllocateArray<Cache>(workers);
+    if ((workers != 0 && m_caches == nullptr) || !m_freeSmall.Acquire(small) || !m_freeLarge.Acquire(large) ||
+        !m_starved.Acquire(slots)) {
         return false;
     }
     for (uint32_t i = 0; i < small; ++i) m_freeSmall.Set(i);
@@ -44,8 +44,8 @@ void FiberPool::ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept {
         m_freeLarge.Set(fiber - m_small);
         return;
     }
-    Cache &cache = m_caches[worker];
-    if (cache.used < m_cacheSlots && !AnyStarved()) {
+    if (worker < m_workers && m_caches[worker].used < m_cacheSlots && !AnyStarved()) {
+        Cache &cache = m_caches[worker];
         // seq_cst: before the caller's look at the starved workers. Slots at `used` and above are empty.
         cache.slots[cache.used++].exchange(fiber + 1, kSeqCst);
     } else {
@@ -54,6 +54,7 @@ void FiberPool::ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept {
 }
 
 uint32_t FiberPool::TakeFromCache(uint32_t worker) noexcept {
+    if (worker >= m_workers) return kNone;
     Cache &cache = m_caches[worker];
     while (cache.used > 0) {
         // acquire: pairs with the exchange that put it there, perhaps by an earlier owner's robber. 0: it was robbed.
@@ -64,7 +65,7 @@ uint32_t FiberPool::TakeFromCache(uint32_t worker) noexcept {
 }
 
 uint32_t FiberPool::RobCaches(uint32_t worker) noexcept {
-    for (uint32_t i = 1; i < m_workers && m_cacheSlots != 0; ++i) {
+    for (uint32_t i = 1; i <= m_workers && m_cacheSlots != 0; ++i) {
         Cache &cache = m_caches[(worker + i) % m_workers];
         for (uint32_t slot = 0; slot < m_cacheSlots; ++slot) {
             if (cache.slots[slot].load(kSeqCst) == 0) continue;             // seq_cst: after the caller's SetStarved

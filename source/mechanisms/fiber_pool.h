@@ -22,7 +22,8 @@ public:
     ~FiberPool() { ReleaseAll(); }
 
     /// All fibers free. False when there is no memory.
-    bool Acquire(uint32_t small, uint32_t large, uint32_t workers) noexcept;
+    /// The first `workers` of `slots` callers have caches.
+    bool Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32_t slots) noexcept;
     void ReleaseAll() noexcept;
 
     /// A free fiber, or kNone if every place was seen empty. `worker`: the caller's index, whose cache is tried first.

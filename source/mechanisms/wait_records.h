@@ -1,10 +1,10 @@
 // Who waits for what: records that are linked into counters by index.
 //
 // Record i belongs to fiber i, for the one wait that a fiber can be in. Spare records, for those that are no fiber, come
-// from segments that are added when needed and never move.
+// from a pool.
 #pragma once
 
-#include "platform/env.h"
+#include "containers/segment_pool.h"
 #include "platform/memory.h"
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct WaitRecord {
     };
     uint32_t next;  ///< index plus one of the record below it in the list; 0 ends the list
     uint32_t value;
-    uint32_t owner;  ///< a fiber's index
+    uint32_t owner;  ///< a fiber's index, or what RegisterOther was given
     Kind kind;
 };
 
@@ -28,31 +28,31 @@ public:
 
     ~WaitRecords() { Release(); }
 
-    bool Acquire(uint32_t fibers) noexcept;
-    void Release() noexcept;
-
-    WaitRecord &At(uint32_t index) noexcept {
-        if (index < m_fibers) return m_own[index];
-        const uint32_t spare = index - m_fibers;
-        // acquire: pairs with AddSegment.
-        return m_segments[spare / 64].load(kAcquire)->records[spare % 64];
+    bool Acquire(uint32_t fibers) noexcept {
+        m_own = AllocateArray<WaitRecord>(fibers);
+        m_fibers = fibers;
+        return m_own != nullptr;
+    }
+    void Release() noexcept {
+        FreeArray(m_own, m_fibers);
+        m_own = nullptr;
+        m_spares.Release();
     }
 
+    WaitRecord &At(uint32_t index) noexcept { return IsSpare(index) ? m_spares.At(index - m_fibers) : m_own[index]; }
+    bool IsSpare(uint32_t index) const noexcept { return index >= m_fibers; }
+
     /// A spare record, or kNone when there is no memory or 4,096 of them are out. Any thread; lock-free.
-    uint32_t TakeSpare() noexcept;
-    void GiveBackSpare(uint32_t index) noexcept;
+    uint32_t TakeSpare() noexcept {
+        const uint32_t spare = m_spares.Take();
+        return spare == SegmentPool<WaitRecord>::kNone ? kNone : m_fibers + spare;
+    }
+    void GiveBackSpare(uint32_t index) noexcept { m_spares.GiveBack(index - m_fibers); }
 
 private:
-    static constexpr uint32_t kMaxSegments = 64;
-    struct Segment {
-        env::Atomic<uint64_t> free{~uint64_t{0}};
-        WaitRecord records[64];
-    };
-    bool AddSegment(uint32_t position) noexcept;
-
     WaitRecord *m_own = nullptr;
     uint32_t m_fibers = 0;
-    env::Atomic<Segment *> m_segments[kMaxSegments]{};
+    SegmentPool<WaitRecord> m_spares;
 };
 
 }  // namespace weft::internal

@@ -51,6 +51,12 @@ double TicksPerMicrosecond() noexcept;
 WEFT_NOINLINE void *ThreadSlot() noexcept;
 WEFT_NOINLINE void SetThreadSlot(void *value) noexcept;
 
+/// Differs between threads, mostly: spreads them over counters.
+inline uint32_t ThreadHint() noexcept {
+    char here;
+    return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&here) >> 16) * 0x9e3779b1u >> 16;
+}
+
 /// Writes the invariant that does not hold to stderr and aborts. For places that know no scheduler.
 [[noreturn]] void Panic(const char *invariant) noexcept;
 

@@ -2,6 +2,7 @@
 
 #include "platform/compiler.h"
 #include "platform/floating_point.h"
+#include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
@@ -14,7 +15,7 @@ namespace {
 
 // How many of `count` tasks of the batch may be claimed at once.
 uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept {
-    if (worker.taskTime.batch != batch) return 1;
+    if (worker.taskTime.batch != batch || worker.scheduler->workerCount == 0) return 1;
     const uint64_t budget = worker.scheduler->times.claimBudget;
     const uint64_t expected = std::max<uint64_t>(worker.taskTime.ticksPerTask, 1);
     return static_cast<uint32_t>(std::clamp<uint64_t>(budget / expected, 1, count));
@@ -52,7 +53,7 @@ TaskEntry TakeRest(Worker *worker) noexcept {
 class Stopwatch {
 public:
     explicit Stopwatch(Worker *worker) noexcept
-        : m_worker(worker), m_batch(worker->claim.batch), m_running(m_batch != 0 || worker->claim.stolen) {
+        : m_worker(worker), m_batch(worker->claim.batch), m_running((m_batch != 0 || worker->claim.stolen) && worker->scheduler->workerCount != 0) {
         if (m_running) m_begin = env::Ticks();
     }
 
@@ -149,6 +150,7 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stol
     claim.stack = entry.Stack();
     claim.lane = lane;
     claim.stolen = stolen;
+    claim.pinned = false;
     claim.started = 0;
     if (!entry.IsSlice()) {
         claim.single = entry.TheTask();
@@ -166,6 +168,12 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stol
                  TaskEntry::Slice(claim.next + claim.left, rest, claim.batch, claim.counter, claim.name, claim.stack));
         WakeForTasks(*worker->scheduler, worker, 1);  // a worker that looked between our pop and our push may sleep now
     }
+}
+
+void ClaimPinned(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
+    ClaimEntry(worker, TaskEntry::Single(task, counter, options.name, options.stack),
+               static_cast<uint32_t>(options.priority), false);
+    worker->claim.pinned = true;
 }
 
 void UnclaimRest(Worker *worker) noexcept {
@@ -187,6 +195,9 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
     Counter *const counter = worker->claim.counter;
     const bool stolen = worker->claim.stolen;
     const bool slice = worker->claim.batch != 0;
+    const bool pinned = worker->claim.pinned;
+    const uint32_t outerPin = self->pinnedTo;
+    if (pinned) self->pinnedTo = worker->index;
     if (worker->pending.counter != counter) FlushPending(worker);
     TaskScheduler *const facade = worker->scheduler->facade;
     const TaskName name(self, worker->claim.name);
@@ -213,6 +224,10 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
         }
     }
     worker = self->worker;
+    if (pinned) {
+        self->pinnedTo = outerPin;
+        if (worker->scheduler->IsAttachedSlot(worker->index)) Unbind(*worker->scheduler, worker, *worker);
+    }
     worker->looksNext = andThen == AndThen::LookForWork;
     FlushPending(worker);
     worker->looksNext = false;

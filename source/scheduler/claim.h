@@ -16,6 +16,9 @@ namespace weft::internal {
 /// own deque.
 void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stolen) noexcept;
 
+/// Claims one task that is pinned to this worker.
+void ClaimPinned(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept;
+
 /// Makes claimed tasks that have not started stealable again. Before the worker suspends its fiber, parks, or helps.
 void UnclaimRest(Worker *worker) noexcept;
 

@@ -6,13 +6,13 @@
 
 namespace weft::internal {
 
-Fiber::Fiber(Fiber &&other) noexcept { *this = std::move(other); }
+Fiber::Fiber(Fiber &&other) noexcept : Letter(Kind::Fiber) { *this = std::move(other); }
 
 Fiber &Fiber::operator=(Fiber &&other) noexcept {
     index = std::exchange(other.index, kAnyWorker);
     worker = std::exchange(other.worker, nullptr);
     next = std::exchange(other.next, nullptr);
-    resumeOn = other.resumeOn;
+    pinnedTo = other.pinnedTo;
     waitTarget = other.waitTarget;
     context = std::move(other.context);
     // relaxed: nobody else knows either fiber while it is moved.

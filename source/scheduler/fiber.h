@@ -3,6 +3,7 @@
 
 #include "platform/env.h"
 #include "platform/fiber_context.h"
+#include "scheduler/letter.h"
 #include "weft/counter.h"
 #include "weft/task.h"
 
@@ -14,23 +15,24 @@ namespace weft::internal {
 struct Worker;
 
 /// Its own description lies here, outside its stack. Move-only.
-class Fiber {
+class Fiber : public Letter {
 public:
     using Start = FiberContext *(*)(void *arg);
 
     /// What a stack must have beyond the bytes that tasks may use, for Reset to shift its top by.
     static constexpr size_t kColourBytes = 4096;
 
-    Fiber() = default;
+    Fiber() noexcept : Letter(Kind::Fiber) {}
     /// A fiber on [stackBottom, stackBottom + stackBytes), which stays the caller's.
     Fiber(uint32_t fiberIndex, char *stackBottom, size_t stackBytes) noexcept
-        : index(fiberIndex), m_stackBottom(stackBottom), m_stackBytes(stackBytes) {}
+        : Letter(Kind::Fiber), index(fiberIndex), m_stackBottom(stackBottom), m_stackBytes(stackBytes) {}
     Fiber(Fiber &&other) noexcept;
     Fiber &operator=(Fiber &&other) noexcept;
 
     /// Arms it, or arms it anew: the next switch to it calls start(arg) on the empty stack. Nobody may run on it.
     void Reset(Start start, void *arg) noexcept;
 
+    /// Not a stack of weft's: a thread's own.
     bool IsThreadStack() const noexcept { return m_stackBottom == nullptr; }
     /// Something has switched to it since it was armed.
     bool HasRun() const noexcept { return worker != nullptr; }
@@ -39,8 +41,7 @@ public:
 
     uint32_t index = kAnyWorker;
     Worker *worker = nullptr;        // that runs it; set by whoever switches to it, re-read after every switch
-    Fiber *next = nullptr;           // in a list of ready fibers
-    uint32_t resumeOn = kAnyWorker;  // the worker that must continue it after this wait
+    uint32_t pinnedTo = kAnyWorker;  // the only worker that may continue it
     uint32_t waitTarget = 0;
     FiberContext context;
 

@@ -18,6 +18,7 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
         case CounterWaiting::Registration::Satisfied:
             MakeReady(scheduler, worker, fiber);
             break;
+        case CounterWaiting::Registration::NoRecord: break;  // a fiber has its own
         case CounterWaiting::Registration::OtherScheduler:
             ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
                           "WaitForCounter: counter %p is in use with another scheduler", static_cast<void *>(counter));
@@ -32,9 +33,11 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
     scheduler.pool.ReleaseFiber(fiber->index, worker->index);
     if (stack == StackClass::Small) {
         WakeStarved(scheduler, worker);
-    } else if (scheduler.largeBacklog.load(kSeqCst) != 0) {  // after the release, see find_work.cpp: FetchBacklog
-        WakeForTasks(scheduler, worker, 1);
+        return;
     }
+    // Both after the release, see find_work.cpp: FetchBacklog, SetWantsLarge.
+    if (scheduler.largeBacklog.load(kSeqCst) != 0) WakeForTasks(scheduler, worker, 1);
+    if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);
 }
 
 }  // namespace

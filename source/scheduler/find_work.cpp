@@ -1,7 +1,10 @@
 #include "scheduler/find_work.h"
 
 #include "scheduler/claim.h"
+#include "scheduler/fiber_switch.h"
+#include "scheduler/post.h"
 #include "scheduler/ready.h"
+#include "scheduler/submit.h"
 
 #include <algorithm>
 
@@ -13,32 +16,82 @@ constexpr uint32_t kUrgentStreak = 8;  // at most so many ready fibers and High 
 constexpr uint32_t kOldestEvery = 61;  // every so many picks the oldest task of one lane or of the backlog goes first
 constexpr uint32_t kHigh = 0, kNormal = 1, kLow = 2;
 
-Found PinnedFiber(Worker *worker) noexcept {
-    if (worker->pinnedReady == nullptr) worker->pinnedReady = worker->mailbox.TakeAll();
-    Fiber *fiber = worker->pinnedReady;
-    if (fiber == nullptr) return {};
-    worker->pinnedReady = fiber->next;
-    return {fiber, false};
+// What came to this worker alone, oldest first.
+void SortMail(Worker *worker) noexcept {
+    for (Letter *letter = worker->mailbox.TakeAll(); letter != nullptr;) {
+        Letter *next = letter->next;
+        (letter->kind == Letter::Kind::Fiber ? worker->pinnedFibers : worker->pinnedTasks).Append(letter);
+        letter = next;
+    }
 }
 
-// What foreign threads made ready goes to this worker's own lane, where others can steal it.
+Found PinnedFiber(Worker *worker) noexcept {
+    SortMail(worker);
+    if (worker->pinnedFibers.first == nullptr) return {};
+    return {static_cast<Fiber *>(worker->pinnedFibers.Remove(&worker->pinnedFibers.first)), false};
+}
+
+// Pinned tasks cannot go to the backlog, which is everybody's. Those that find no Large fiber stay where they are, and
+// the worker says so before it looks for a free one (whoever frees one looks at this afterwards; seq_cst).
+void SetWantsLarge(Worker *worker, bool wants) noexcept {
+    if (worker->wantsLarge == wants) return;
+    worker->wantsLarge = wants;
+    if (wants) {
+        worker->scheduler->pinnedLarge.fetch_add(1, kSeqCst);
+    } else {
+        worker->scheduler->pinnedLarge.fetch_sub(1, kSeqCst);
+    }
+}
+
+// The oldest pinned task that can run now. `anyStack`: the caller's stack takes Large tasks too.
+Found PinnedTask(Worker *worker, bool anyStack) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    for (Letter **link = &worker->pinnedTasks.first; *link != nullptr; link = &(*link)->next) {
+        TaskBlock *block = static_cast<TaskBlock *>(*link);
+        const bool large = block->options.stack == StackClass::Large;
+        if (large && !anyStack) {
+            SetWantsLarge(worker, true);
+            if (!scheduler.pool.AnyFree(StackClass::Large)) continue;
+        }
+        if (large) SetWantsLarge(worker, false);
+        ClaimPinned(worker, block->tasks[block->taken++], block->counter, block->options);
+        if (block->taken == block->count) {
+            worker->pinnedTasks.Remove(link);
+            FreeBlock(scheduler, block);
+        }
+        return {nullptr, true};
+    }
+    return {};
+}
+
+bool RunsOnLarge(const Worker *worker) noexcept {
+    return worker->scheduler->pool.ClassOf(worker->current->index) == StackClass::Large;
+}
+
+// What threads that are no workers made ready or submitted goes to this worker's own deques, where others can steal it.
 void TakeInjected(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    uint32_t count = 0;
-    for (Fiber *fiber = scheduler.injector.TakeAll(); fiber != nullptr;) {
-        Fiber *next = fiber->next;
-        if (worker->ready.Reserve(1)) {
-            worker->ready.Stage(0, fiber->index);
+    uint32_t fibers = 0, tasks = 0;
+    for (Letter *letter = scheduler.injector.TakeAll(); letter != nullptr;) {
+        Letter *next = letter->next;
+        if (letter->kind == Letter::Kind::Tasks) {
+            TaskBlock *block = static_cast<TaskBlock *>(letter);
+            tasks += block->count;
+            Enqueue(worker, block->count, block->tasks, block->counter, block->options);
+            FreeBlock(scheduler, block);
+        } else if (worker->ready.Reserve(1)) {
+            worker->ready.Stage(0, static_cast<Fiber *>(letter)->index);
             worker->ready.Publish(1);
-            ++count;
+            ++fibers;
         } else {
-            scheduler.injector.Push(fiber);
+            scheduler.injector.Push(letter);
         }
-        fiber = next;
+        letter = next;
     }
     // One of them may be picked next; FindOwn wakes somebody otherwise.
-    if (count != 0) worker->owesWake = true;
-    for (uint32_t i = 1; i < count && i < 3; ++i) WakeForAny(scheduler, worker);
+    if (fibers != 0) worker->owesWake = true;
+    for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);
+    if (tasks != 0) WakeForTasks(scheduler, worker, tasks);
 }
 
 Found ReadyFiber(Worker *worker, Worker *victim) noexcept {
@@ -68,10 +121,10 @@ Found OldestTask(Worker *worker, Worker *victim, uint32_t lane) noexcept {
 Found FetchBacklog(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (scheduler.largeBacklog.load(kSeqCst) == 0) return {};
-    const bool onLarge = scheduler.pool.ClassOf(worker->current->index) == StackClass::Large;
-    if (!onLarge && !scheduler.pool.AnyFree(StackClass::Large)) return {};
-    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
-        Worker &victim = scheduler.workers[(worker->index + i) % scheduler.workerCount];
+    if (!RunsOnLarge(worker) && !scheduler.pool.AnyFree(StackClass::Large)) return {};
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        Worker &victim = scheduler.workers[(worker->index + i) % slots];
         BacklogEntry item;
         if (victim.largeBacklog.Steal(item) != StealResult::Taken) continue;
         scheduler.largeBacklog.fetch_sub(1, kRelaxed);  // too high for a moment only makes somebody look in vain
@@ -85,7 +138,7 @@ Found FetchBacklog(Worker *worker) noexcept {
 template <class Attempt>
 Found FromVictims(Worker *worker, Attempt attempt) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    const uint32_t count = scheduler.workerCount;
+    const uint32_t count = scheduler.Slots();
     for (uint32_t i = 0; i < count; ++i) {
         const uint32_t index = worker->victim + i < count ? worker->victim + i : worker->victim + i - count;
         Worker *victim = &scheduler.workers[index];
@@ -148,6 +201,7 @@ Found ByPriority(Worker *worker) noexcept {
     if (!found && (worker->taskBeforeReady || worker->urgentStreak >= kUrgentStreak)) found = NotUrgent(worker);
     if (found) return found;
     found = PinnedFiber(worker);
+    if (!found) found = PinnedTask(worker, RunsOnLarge(worker));
     if (!found) found = ReadyFiber(worker, worker);
     if (!found) found = NewestTask(worker, kHigh);
     if (found) {
@@ -215,8 +269,9 @@ bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {
 
 bool AnyWork(const Worker *worker, Ability ability) noexcept {
     const Scheduler &scheduler = *worker->scheduler;
-    if (!worker->mailbox.IsEmpty() || worker->pinnedReady != nullptr || !scheduler.injector.IsEmpty()) return true;
-    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
+    if (!worker->mailbox.IsEmpty() || worker->pinnedFibers.first != nullptr || !scheduler.injector.IsEmpty()) return true;
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
         const Worker &other = scheduler.workers[i];
         if (other.ready.Size() != 0) return true;
         for (uint32_t lane = 0; lane < kLanes && ability == Ability::Tasks; ++lane) {
@@ -224,17 +279,41 @@ bool AnyWork(const Worker *worker, Ability ability) noexcept {
         }
     }
     if (ability != Ability::Tasks) return scheduler.pool.AnyFree(StackClass::Small);
-    return scheduler.largeBacklog.load(kSeqCst) != 0 && scheduler.pool.AnyFree(StackClass::Large);
+    const bool wantsLarge = scheduler.largeBacklog.load(kSeqCst) != 0 || worker->wantsLarge;
+    return wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
 }
 
 bool AnyTask(const Scheduler &scheduler) noexcept {
-    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
         const Worker &worker = scheduler.workers[i];
         for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
             if (lane.Size() != 0) return true;
         }
     }
     return false;
+}
+
+uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
+    Fiber *self = worker->current;
+    FlushPending(worker);
+    UnclaimRest(worker);
+    const uint32_t outerPin = self->pinnedTo;
+    self->pinnedTo = worker->index;  // or what runs here would take us elsewhere
+    const bool anyStack = self->IsThreadStack() || RunsOnLarge(worker);
+    uint32_t ran = 0;
+    for (; ran < max; ++ran) {
+        Found found = PinnedFiber(worker);
+        if (!found) found = PinnedTask(worker, anyStack);
+        if (!found) break;
+        if (found.fiber != nullptr) {
+            SwitchTo(self, found.fiber, Destination::ToReady);
+        } else {
+            RunClaim(self, AndThen::ReturnToTask);
+        }
+    }
+    self->pinnedTo = outerPin;
+    return ran;
 }
 
 }  // namespace weft::internal

@@ -11,7 +11,7 @@ struct Found {
     explicit operator bool() const noexcept { return fiber != nullptr || claimed; }
 };
 
-/// Own work: pinned fibers, ready fibers, High, Normal, Low.
+/// Own work: pinned fibers, pinned tasks, ready fibers, High, Normal, Low.
 Found FindOwn(Worker *worker, Ability ability) noexcept;
 
 /// Others' work, the most urgent first.
@@ -24,6 +24,9 @@ void NoteEmptyHanded(Worker *worker, uint64_t now) noexcept;
 /// Claims the newest entry of the worker's own deques if it belongs to `counter` and its tasks need no larger stack than
 /// `most`. For a task that waits for it.
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;
+
+/// Runs on the calling fiber what is pinned to the worker, at most `max`; returns how many.
+uint32_t RunPinned(Worker *worker, uint32_t max) noexcept;
 
 /// Last look of a worker that has announced that it will sleep: everything that could hold work for it.
 bool AnyWork(const Worker *worker, Ability ability) noexcept;

@@ -1,6 +1,8 @@
 #include "scheduler/idle.h"
 
 #include "platform/compiler.h"
+#include "scheduler/foreign.h"
+#include "scheduler/gate.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 
@@ -15,23 +17,21 @@ namespace {
 // finished; so, the sums being equal, its submission was not among the submitted that were read. Its submitter's end is
 // not among the finished either, or reading that (acquire) would have shown the submission. So the submitter is
 // unfinished too, and its submission was not read; and so on up to the main task, whose submission is always read.
+//
+// Foreign threads submit without being tasks. Whoever relies on the sums asks while the gate is closed and nobody is
+// inside it, so that their submissions are all read; or can do with "at some moment of my call", as WaitIdle can.
 bool NothingPending(const Scheduler &scheduler) noexcept { return PendingTasks(scheduler) == 0; }
 
 // seq_cst: see Sleep.
 bool RunIsOver(const Scheduler &scheduler) noexcept {
-    return scheduler.mainReturned.load(kSeqCst) && NothingPending(scheduler);
-}
-
-void Stop(Scheduler &scheduler) noexcept {
-    scheduler.stopping.store(true, kSeqCst);  // before anybody is woken
-    WakeAll(scheduler);
+    return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 && NothingPending(scheduler);
 }
 
 void ReportWaiters(Scheduler &scheduler) noexcept {
     char names[384];
     size_t used = 0;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) {
+    for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
         const Fiber &fiber = scheduler.fibers[i];
         Counter *counter = fiber.waitsFor.load(kRelaxed);
         if (counter == nullptr) continue;
@@ -48,10 +48,16 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
                "all workers sleep and %u fibers wait:%s%s", count, names, count > 4 ? ", ..." : "");
 }
 
+// How many workers there are that could sleep.
+uint32_t Awaited(const Scheduler &scheduler) noexcept {
+    return scheduler.workerCount + scheduler.attached.load(kSeqCst);
+}
+
 // Fibers that were made ready and are not running yet, anywhere. A worker that announced may be about to take one.
 bool AnyReady(const Scheduler &scheduler) noexcept {
     bool any = !scheduler.injector.IsEmpty();
-    for (uint32_t i = 0; i < scheduler.workerCount && !any; ++i) {
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots && !any; ++i) {
         const Worker &worker = scheduler.workers[i];
         any = worker.ready.Size() != 0 || !worker.mailbox.IsEmpty();
     }
@@ -68,7 +74,7 @@ void LookForTrouble(Scheduler &scheduler) noexcept {
     const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none
     const bool anyBacklog = scheduler.largeBacklog.load(kSeqCst) != 0;
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
-    if (scheduler.idle.Snapshot() != snapshot || !IdleSet::AllAsleep(snapshot, scheduler.workerCount)) return;
+    if (scheduler.idle.Snapshot() != snapshot || !IdleSet::AllAsleep(snapshot, Awaited(scheduler))) return;
     if (anyReady) return;
     if (anyTask || (anyBacklog && anyLarge)) {
         if (anySmall) return;
@@ -136,15 +142,22 @@ uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
     uint64_t finished = 0;
     uint64_t submitted = 0;
     // acquire: pairs with FlushPending, so that what finished tasks submitted is counted below.
-    for (uint32_t i = 0; i < scheduler.workerCount; ++i) finished += scheduler.workers[i].finished.load(kAcquire);
-    for (uint32_t i = 0; i < scheduler.workerCount; ++i) submitted += scheduler.workers[i].submitted.load(kAcquire);
-    return submitted - finished;
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) finished += scheduler.workers[i].finished.load(kAcquire);
+    for (uint32_t i = 0; i < slots; ++i) submitted += scheduler.workers[i].submitted.load(kAcquire);
+    return submitted + scheduler.foreignSubmitted.load(kAcquire) - finished;
 }
 
 void StopSearching(Worker *worker) noexcept {
     if (!worker->searching) return;
     worker->searching = false;
     if (worker->scheduler->idle.StopSearching()) WakeForAny(*worker->scheduler, worker);
+}
+
+bool EndRun(Scheduler &scheduler) noexcept {
+    if (!Gate::Close(*scheduler.facade, [&] { return RunIsOver(scheduler); })) return false;
+    scheduler.stopping.store(true, kSeqCst);  // before anybody is woken
+    return true;
 }
 
 Found SearchForTasks(Worker *worker) noexcept {
@@ -166,16 +179,16 @@ Found SearchForFibers(Worker *worker) noexcept {
 
 void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    const bool allAsleep = scheduler.idle.Announce(worker->index, ability, scheduler.workerCount);
+    const bool allAsleep = scheduler.idle.Announce(worker->index, ability, Awaited(scheduler));
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
         GetUp(worker, ability);
         return;
     }
     // Both who finished the last task and who ran the main task come by here, each after its own write, and each with the
-    // read-modify-write in Announce. The later of the two sees both writes.
-    if (RunIsOver(scheduler)) {
-        Stop(scheduler);
-    } else if (allAsleep) {
+    // read-modify-write in Announce. The later of the two sees both writes. Guests that leave wake somebody.
+    if (RunIsOver(scheduler) && EndRun(scheduler)) {
+        WakeAll(scheduler);
+    } else if (!AnswerIdleRequests(scheduler, worker) && allAsleep) {
         LookForTrouble(scheduler);
     }
     if (scheduler.options.idle == IdlePolicy::Eager && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {

@@ -21,6 +21,10 @@ Found SearchForFibers(Worker *worker) noexcept;
 /// afterwards. Here the end of a run is noticed.
 void Sleep(Worker *worker, Ability ability) noexcept;
 
+/// Ends the run if it is over: nothing is pending and nobody is a guest; then nobody comes in any more. The caller wakes
+/// all.
+bool EndRun(Scheduler &scheduler) noexcept;
+
 /// Submitted tasks that have not finished; waiting ones are among them. Exact only if nothing runs: then 0 means that
 /// nothing is pending and nothing can be added but by foreign threads.
 uint64_t PendingTasks(const Scheduler &scheduler) noexcept;

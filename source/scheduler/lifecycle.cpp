@@ -1,12 +1,15 @@
-// The end of a run. A worker that finds nothing pending sets `stopping` and wakes all; each loop fiber then goes to the
-// pool and its thread to its own stack, where ThreadMain returns. Pool fibers are parked in their loops at that time. When
-// all threads are joined, the caller of Run switches once to every fiber that ever ran: with `ending` set its loop
-// returns, so that each stack ends properly and the checkers' records of it are freed.
+// The end of a run. A worker that finds nothing pending closes the gate, sets `stopping` and wakes all; each loop fiber
+// then goes to the pool and its thread to its own stack, where ThreadMain returns. Pool fibers are parked in their loops
+// at that time. When all threads are joined, the caller of Run or Stop switches once to every fiber that ever ran: with
+// `ending` set its loop returns, so that each stack ends properly and the checkers' records of it are freed.
 #include "scheduler/lifecycle.h"
 
 #include "mechanisms/scheduler_tags.h"
 #include "platform/memory.h"
+#include "scheduler/attach.h"
 #include "scheduler/claim.h"
+#include "scheduler/foreign.h"
+#include "scheduler/gate.h"
 #include "scheduler/idle.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
@@ -32,26 +35,34 @@ Times MeasureTimes() noexcept {
     return times;
 }
 
+constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
+
 Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
     const auto withColour = [](size_t bytes) { return bytes + std::min(Fiber::kColourBytes, SIZE_MAX - bytes); };
     const size_t small = withColour(options.smallStackBytes);
     const size_t large = withColour(options.largeStackBytes);
     const Status status = scheduler.smallStacks.Acquire(options.smallFibers, small);
-    return status != Status::Ok ? status : scheduler.largeStacks.Acquire(options.largeFibers, large);
+    if (status != Status::Ok) return status;
+    const Status largeStatus = scheduler.largeStacks.Acquire(options.largeFibers, large);
+    return largeStatus != Status::Ok ? largeStatus : scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack);
 }
 
 bool AcquireWorkers(Scheduler &scheduler) noexcept {
-    scheduler.workers = AllocateArray<Worker>(scheduler.workerCount);
-    if (scheduler.workers == nullptr) return false;
-    for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
+    scheduler.workers = AllocateArray<Worker>(scheduler.slotCount);
+    if (scheduler.workers == nullptr || !scheduler.freeSlots.Acquire(scheduler.options.maxAttached)) return false;
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
         worker.scheduler = &scheduler;
         worker.index = i;
-        worker.victim = (i + 1) % scheduler.workerCount;
-        if (!worker.slab.Acquire() || !worker.ready.Acquire(64) || !worker.largeBacklog.Acquire(16)) return false;
-        for (WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
-            if (!lane.Acquire(256)) return false;
+        worker.victim = (i + 1) % scheduler.slotCount;
+        if (!scheduler.IsAttachedSlot(i)) {
+            if (!AcquireQueues(worker)) return false;
+        } else {
+            const uint32_t slot = i - scheduler.workerCount;
+            worker.threadFiber = Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot), scheduler.reserveStacks.StackBytes());
+            worker.threadFiber.Reset(ReserveMain, &worker.threadFiber);
+            if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
         }
     }
     return true;
@@ -60,8 +71,9 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
 bool AcquireFibers(Scheduler &scheduler) noexcept {
     const uint32_t small = scheduler.options.smallFibers;
     const uint32_t count = scheduler.FiberCount();
-    scheduler.fibers = AllocateArray<Fiber>(count);
+    scheduler.fibers = AllocateArray<Fiber>(scheduler.AllFibers());
     if (scheduler.fibers == nullptr) return false;
+    for (uint32_t i = count; i < scheduler.AllFibers(); ++i) scheduler.fibers[i].index = i;  // attached threads' own stacks
     for (uint32_t i = 0; i < count; ++i) {
         const StackMemory &stacks = i < small ? scheduler.smallStacks : scheduler.largeStacks;
         scheduler.fibers[i] = Fiber(i, stacks.Bottom(i < small ? i : i - small), stacks.StackBytes());
@@ -74,10 +86,11 @@ Status Acquire(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
     const Status status = AcquireStacks(scheduler);
     if (status != Status::Ok) return status;
-    const uint32_t fibers = options.smallFibers + options.largeFibers;
-    const bool acquired = scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount) &&
-                          scheduler.idle.Acquire(scheduler.workerCount) &&
-                          scheduler.counters.Acquire(fibers, scheduler.tag.Acquire()) && AcquireWorkers(scheduler) &&
+    const uint32_t fibers = options.smallFibers + options.largeFibers + options.maxAttached;
+    const bool acquired = scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
+                                                 scheduler.slotCount) &&
+                          scheduler.idle.Acquire(scheduler.slotCount) && scheduler.blocks.Acquire() &&
+                          scheduler.threadWaiters.Acquire() && scheduler.counters.Acquire(fibers, scheduler.tag.Acquire()) && AcquireWorkers(scheduler) &&
                           AcquireFibers(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;
 }
@@ -86,22 +99,27 @@ void Release(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.FiberCount() && scheduler.fibers != nullptr; ++i) {
         scheduler.fibers[i].context.Destroy();
     }
-    FreeArray(scheduler.fibers, scheduler.FiberCount());
-    FreeArray(scheduler.workers, scheduler.workerCount);
+    for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount && scheduler.workers != nullptr; ++i) {
+        scheduler.workers[i].threadFiber.context.Destroy();
+    }
+    FreeArray(scheduler.fibers, scheduler.AllFibers());
+    FreeArray(scheduler.workers, scheduler.slotCount);
     scheduler.tag.Release();
+    FreeArray(&scheduler, 1);
 }
 
-// Ends every fiber that ever ran; see the top of this file. The caller is worker 0, on its own stack.
+// Ends every fiber that ever ran; see the top of this file.
 void EndFibers(Scheduler &scheduler) noexcept {
-    Worker &worker = scheduler.workers[0];
-    scheduler.ending = true;
-    worker.current = &worker.threadFiber;
-    for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) {
-        Fiber &fiber = scheduler.fibers[i];
-        if (!fiber.HasRun()) continue;
-        fiber.worker = &worker;
-        SwitchContext(worker.threadFiber.context, fiber.context);
-    }
+    FiberContext here;
+    here.Adopt();
+    scheduler.ending = &here;
+    const auto end = [&](Fiber &fiber) {
+        if (!fiber.HasRun()) return;
+        fiber.worker = &scheduler.workers[0];
+        SwitchContext(here, fiber.context);
+    };
+    for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) end(scheduler.fibers[i]);
+    for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i) end(scheduler.workers[i].threadFiber);
 }
 
 void WorkerThread(void *arg) { ThreadMain(static_cast<Worker *>(arg), nullptr); }
@@ -110,7 +128,7 @@ void MainTask(TaskScheduler *facade, void *arg) {
     // Also when it throws.
     struct Returning {
         Scheduler *scheduler;
-        ~Returning() { scheduler->mainReturned.store(true, kSeqCst); }  // seq_cst: see Sleep
+        ~Returning() { scheduler->endWanted.store(true, kSeqCst); }  // seq_cst: see Sleep
     } const returning{static_cast<Scheduler *>(arg)};
     returning.scheduler->main.function(facade, returning.scheduler->main.arg);
 }
@@ -121,37 +139,58 @@ Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
     worker.submitted.store(1, kRelaxed);  // no other thread exists
     ClaimEntry(&worker, TaskEntry::Single({MainTask, &scheduler}, nullptr, options.name, options.stack),
                static_cast<uint32_t>(options.priority), false);
+    worker.claim.pinned = options.worker == 0;
     return &scheduler.fibers[scheduler.pool.AcquireFiber(options.stack, 0)];
 }
 
-uint32_t StartThreads(Scheduler &scheduler) noexcept {
-    for (uint32_t i = 1; i < scheduler.workerCount; ++i) {
-        Worker &worker = scheduler.workers[i];
-        if (!worker.thread.Start(WorkerThread, &worker, scheduler.options.threadStackBytes)) return i;
+// The workers from `first` on are threads of ours. All, or none.
+bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    uint32_t next = first;
+    while (next < scheduler.workerCount) {
+        Worker &worker = scheduler.workers[next];
+        if (!worker.thread.Start(WorkerThread, &worker, scheduler.options.threadStackBytes)) break;
+        ++next;
     }
-    return scheduler.workerCount;
+    if (next == scheduler.workerCount) return true;
+    scheduler.stopping.store(true, kSeqCst);  // before they are woken
+    WakeAll(scheduler);
+    while (next > first) scheduler.workers[--next].thread.Join();
+    EndFibers(scheduler);
+    return false;
 }
 
-Status RunThreads(Scheduler &scheduler, const TaskOptions &mainOptions) noexcept {
-    Worker &worker = scheduler.workers[0];
-    Fiber *first = PrepareMain(scheduler, mainOptions);
-    void *const outer = env::ThreadSlot();  // the caller may be a task of another scheduler
-    const uint32_t started = StartThreads(scheduler);
-    if (started == scheduler.workerCount) {
-        ThreadMain(&worker, first);
-    } else {
-        worker.claim.left = 0;                    // the main task does not run
-        scheduler.stopping.store(true, kSeqCst);  // before they are woken
-        WakeAll(scheduler);
-    }
-    for (uint32_t i = 1; i < started; ++i) scheduler.workers[i].thread.Join();
-    if (started == scheduler.workerCount) {
-        WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
-    }
-    worker.threadFiber.context.Adopt();
+void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    for (uint32_t i = first; i < scheduler.workerCount; ++i) scheduler.workers[i].thread.Join();
+    WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
     EndFibers(scheduler);
-    env::SetThreadSlot(outer);
-    return started == scheduler.workerCount ? Status::Ok : Status::ThreadFailed;
+}
+
+// Ready to run, but for its threads. Null, and why, if there is not enough of something.
+Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
+    const SchedulerOptions &options = Gate::OptionsOf(facade);
+    Scheduler *scheduler = AllocateArray<Scheduler>(1);
+    status = Status::OutOfMemory;
+    if (scheduler == nullptr) return nullptr;
+    scheduler->facade = &facade;
+    scheduler->options = options;
+    scheduler->workerCount = EffectiveWorkers(options);
+    scheduler->slotCount = scheduler->workerCount + options.maxAttached;
+    scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it
+    scheduler->times = MeasureTimes();
+    status = Acquire(*scheduler);
+    if (status == Status::Ok) return scheduler;
+    Release(*scheduler);
+    return nullptr;
+}
+
+// Without workers it is the caller of Stop who runs what is left, as the thread that is attached.
+void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
+    do {
+        AwaitGuests(scheduler);
+        if (Attach(scheduler) != Status::Ok) continue;  // another thread was faster: wait for it
+        WaitIdleHere(CurrentWorker());
+        Detach(CurrentWorker());
+    } while (!EndRun(scheduler));
 }
 
 Status BadOption(const SchedulerOptions &options, const char *cure, const char *name) noexcept {
@@ -165,12 +204,15 @@ uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept {
     return options.workers == kAnyWorker ? env::UsableCpus() : options.workers;
 }
 
-Status CheckOptions(const SchedulerOptions &options) noexcept {
+Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
     if (options.structBytes != sizeof(SchedulerOptions)) {
         return BadOption(options, "Compile with the headers of the library that you link.", "structBytes");
     }
     const uint32_t workers = EffectiveWorkers(options);
-    if (workers < 1 || workers > 1024) return BadOption(options, "Give 1 to 1024, or kAnyWorker.", "workers");
+    if (workers < leastWorkers || workers > 1024) {
+        return BadOption(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers");
+    }
+    if (options.maxAttached < 1 || options.maxAttached > 1024) return BadOption(options, "Give 1 to 1024.", "maxAttached");
     const auto fibersAreBad = [](uint32_t count) { return count < 1 || count > 1000000; };
     if (fibersAreBad(options.smallFibers)) return BadOption(options, "Give 1 to 1,000,000.", "smallFibers");
     if (fibersAreBad(options.largeFibers)) return BadOption(options, "Give 1 to 1,000,000.", "largeFibers");
@@ -183,24 +225,48 @@ Status CheckOptions(const SchedulerOptions &options) noexcept {
     return Status::Ok;
 }
 
-Status RunScheduler(TaskScheduler &facade, const SchedulerOptions &options, const Task &main,
-                    const TaskOptions &mainOptions) noexcept {
-    Scheduler *scheduler = AllocateArray<Scheduler>(1);
-    if (scheduler == nullptr) return Status::OutOfMemory;
-    scheduler->facade = &facade;
-    scheduler->options = options;
-    scheduler->workerCount = EffectiveWorkers(options);
-    scheduler->times = MeasureTimes();
+Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &mainOptions) noexcept {
+    Status status;
+    Scheduler *scheduler = NewScheduler(facade, status);
+    if (scheduler == nullptr) return status;
     scheduler->main = main;
-    Status status = Acquire(*scheduler);
-    if (status == Status::Ok) {
-        Scheduler::OpenGate(facade, scheduler);
-        status = RunThreads(*scheduler, mainOptions);
+    Fiber *first = PrepareMain(*scheduler, mainOptions);
+    void *const outer = env::ThreadSlot();  // the caller may be a task of another scheduler
+    if (StartThreads(*scheduler, 1)) {
+        Gate::Open(facade, scheduler);
+        ThreadMain(&scheduler->workers[0], first);
+        JoinThreads(*scheduler, 1);
+    } else {
+        status = Status::ThreadFailed;
     }
-    Scheduler::CloseGate(facade);
+    env::SetThreadSlot(outer);
     Release(*scheduler);
-    FreeArray(scheduler, 1);
     return status;
+}
+
+Status StartScheduler(TaskScheduler &facade) noexcept {
+    Status status;
+    Scheduler *scheduler = NewScheduler(facade, status);
+    if (scheduler == nullptr) return status;
+    if (!StartThreads(*scheduler, 0)) {
+        Release(*scheduler);
+        return Status::ThreadFailed;
+    }
+    Gate::StartedOf(facade) = scheduler;
+    Gate::Open(facade, scheduler);
+    return Status::Ok;
+}
+
+void StopScheduler(TaskScheduler &facade) noexcept {
+    Scheduler &scheduler = *Gate::StartedOf(facade);  // nobody else ends it
+    scheduler.endWanted.store(true, kSeqCst);         // see Sleep
+    if (scheduler.workerCount == 0) {
+        DrainWithoutWorkers(scheduler);
+    } else {
+        WakeForAny(scheduler, nullptr);
+    }
+    JoinThreads(scheduler, 0);
+    Release(scheduler);
 }
 
 }  // namespace weft::internal

@@ -12,7 +12,7 @@ uint32_t HomeOf(const Worker *worker) noexcept { return worker != nullptr ? work
 }  // namespace
 
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
-    const uint32_t pinnedTo = fiber->resumeOn;  // read before it is published
+    const uint32_t pinnedTo = fiber->pinnedTo;  // read before it is published
     if (pinnedTo != kAnyWorker) {
         Worker &target = scheduler.workers[pinnedTo];
         target.mailbox.Push(fiber);
@@ -50,7 +50,14 @@ bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
                           static_cast<void *>(&counter), counter.Value(), n);
             return false;
     }
-    while (woken != 0) MakeReady(scheduler, worker, &scheduler.fibers[scheduler.counters.NextOwner(woken)]);
+    while (woken != 0) {
+        const uint32_t owner = scheduler.counters.NextOwner(woken);
+        if ((owner & kThreadOwner) != 0) {
+            scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();  // a guest: its place stays
+        } else {
+            MakeReady(scheduler, worker, &scheduler.fibers[owner]);
+        }
+    }
     return true;
 }
 
@@ -74,6 +81,13 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
     if (!scheduler.pool.AnyStarved()) return;
     const uint32_t sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
     if (sleeper != IdleSet::kNone) scheduler.workers[sleeper].parker.Unpark();
+}
+
+void WakeEverySleeper(Scheduler &scheduler) noexcept {
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        if (scheduler.idle.TakeSleeperAt(i)) scheduler.workers[i].parker.Unpark();
+    }
 }
 
 void WakeAll(Scheduler &scheduler) noexcept {

@@ -21,6 +21,9 @@ void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept;
 /// A small fiber was freed: wakes a worker that sleeps for want of one.
 void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept;
 
+/// Wakes all that sleep: one of them, nobody knows which, has something to do.
+void WakeEverySleeper(Scheduler &scheduler) noexcept;
+
 /// Wakes everybody, to go home.
 void WakeAll(Scheduler &scheduler) noexcept;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "containers/push_list.h"
+#include "containers/segment_pool.h"
 #include "mechanisms/counter_waiting.h"
 #include "mechanisms/fiber_pool.h"
 #include "mechanisms/idle_set.h"
@@ -27,51 +28,62 @@ struct Times {
     uint64_t maxEmptyPenalty;
 };
 
+/// Where a thread that is no worker sleeps while it waits. Its wait record's owner is kThreadOwner + its place in the pool.
+struct ThreadWaiter {
+    env::Parker parker;
+};
+inline constexpr uint32_t kThreadOwner = 1u << 31;
+
+/// A call of WaitIdle.
+struct IdleRequest {
+    IdleRequest *next = nullptr;
+    Counter counter{1};
+    bool isTask = false;
+};
+
 struct Scheduler {
     TaskScheduler *facade = nullptr;
     SchedulerOptions options;
-    uint32_t workerCount = 0;
+    uint32_t workerCount = 0;  // threads of ours and the caller of Run
+    uint32_t slotCount = 0;    // places for attached threads with them
     Times times{};
 
-    Worker *workers = nullptr;
-    Fiber *fibers = nullptr;
+    Worker *workers = nullptr;  // attached threads have the places from workerCount on
+    Fiber *fibers = nullptr;    // those of the pool, then one for each attached thread's own stack
     StackMemory smallStacks;
     StackMemory largeStacks;
+    StackMemory reserveStacks;  // attached threads' stand-ins for a thread stack
     FiberPool pool;
     IdleSet idle;
     SchedulerTag tag;
     CounterWaiting counters;
-    PushList<Fiber> injector;  // ready fibers from threads that are not workers
+    PushList<Letter> injector;  // from threads that are no workers
+    SegmentPool<TaskBlock> blocks;
+    SegmentPool<ThreadWaiter> threadWaiters;
+    AtomicBitSet freeSlots;  // for AttachThread
 
     alignas(kLineBytes) env::Atomic<uint32_t> largeBacklog{0};  // entries in the workers' backlogs
-    alignas(kLineBytes) env::Atomic<bool> mainReturned{false};
-    env::Atomic<bool> stopping{false};  // nothing is pending: every loop goes home
+    env::Atomic<uint32_t> pinnedLarge{0};                       // workers with pinned tasks that want a large fiber
+    env::Atomic<uint32_t> slotsInUse{0};                        // the highest that ever was
+    env::Atomic<uint32_t> attached{0};
+    PushList<IdleRequest> idleRequests;
+    env::Atomic<uint32_t> idleTasks{0};  // tasks that are in WaitIdle
+
+    alignas(kLineBytes) env::Atomic<uint64_t> foreignSubmitted{0};  // tasks, by threads that are no workers
+    env::Atomic<uint32_t> guests{0};  // attached threads and threads that are blocked in a wait: the end waits for them
+    Counter guestsLeft;               // the same, for a Stop without workers
+    alignas(kLineBytes) env::Atomic<bool> endWanted{false};  // the main task has returned, or Stop was called
+    env::Atomic<bool> stopping{false};  // it is over: every loop goes home
     env::Atomic<uint32_t> reported{0};  // which of the reports that come once have come
-    bool ending = false;                // threads are joined: fibers that are switched to end
+    FiberContext *ending = nullptr;     // threads are joined: fibers that are switched to end, and go on here
 
     Task main{nullptr, nullptr};
 
     uint32_t FiberCount() const noexcept { return pool.Count(); }
-    static const SchedulerOptions &OptionsOf(const TaskScheduler &facade) noexcept { return facade.m_options; }
-
-    // The gate: a thread that is no worker is counted while it is inside a call, and memory is released only when nobody
-    // is. Coming in raises the count and then reads the pointer; closing clears the pointer and then reads the count; all
-    // four are seq_cst, so a call that got a pointer is waited for.
-    static void OpenGate(TaskScheduler &facade, Scheduler *scheduler) noexcept {
-        facade.m_scheduler.store(scheduler, kSeqCst);
-    }
-    static void CloseGate(TaskScheduler &facade) noexcept {
-        facade.m_scheduler.store(nullptr, kSeqCst);
-        // acquire with it: what was done inside comes before the release of the memory.
-        for (uint32_t spins = 0; facade.m_inside.load(kSeqCst) != 0; ++spins) {
-            spins < 100 ? env::Pause() : env::YieldThread();
-        }
-    }
-    static Scheduler *ComeIn(TaskScheduler &facade) noexcept {
-        facade.m_inside.fetch_add(1, kSeqCst);
-        return facade.m_scheduler.load(kSeqCst);
-    }
-    static void GoOut(TaskScheduler &facade) noexcept { facade.m_inside.fetch_sub(1, kRelease); }
+    uint32_t AllFibers() const noexcept { return pool.Count() + (slotCount - workerCount); }
+    bool IsAttachedSlot(uint32_t index) const noexcept { return index >= workerCount; }
+    /// Those that are worth a look. seq_cst: an attached thread raises it before it publishes anything.
+    uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }
 };
 
 }  // namespace weft::internal

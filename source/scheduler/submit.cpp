@@ -2,6 +2,7 @@
 
 #include "platform/compiler.h"
 #include "scheduler/claim.h"
+#include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 
@@ -21,7 +22,7 @@ constexpr uint32_t kMaxSingles = 4;  // up to here one entry per task: no copy t
 
 // So small that every worker can get four, and no larger than the slab gives in one piece.
 uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
-    return std::clamp<uint32_t>(count / (4 * scheduler.workerCount), 1, TaskSlab::kMaxRun);
+    return std::clamp<uint32_t>(count / (4 * std::max(scheduler.workerCount, 1u)), 1, TaskSlab::kMaxRun);
 }
 
 void StageSingles(WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks, Counter *counter,
@@ -34,7 +35,7 @@ void StageSingles(WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task
 void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
                  uint32_t sliceSize, Counter *counter, const TaskOptions &options) noexcept {
     // Unique among all batches of the scheduler, and never 0.
-    const uint64_t batch = (++worker->batches * worker->scheduler->workerCount + worker->index) & TaskEntry::kMaxBatch;
+    const uint64_t batch = (++worker->batches * worker->scheduler->slotCount + worker->index) & TaskEntry::kMaxBatch;
     uint32_t entries = 0;
     for (uint32_t begin = 0; begin < count; begin += sliceSize) {
         const uint32_t size = std::min(sliceSize, count - begin);
@@ -62,13 +63,8 @@ bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     }
 }
 
-bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    FlushPending(worker);
-    if (counter != nullptr && !RaiseCounter(scheduler, *counter, count)) return false;
-    // relaxed: published below, together with the tasks.
-    worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
-
     WorkStealingDeque<TaskEntry> &lane = worker->lanes[static_cast<uint32_t>(options.priority)];
     const uint32_t sliceSize = SliceSize(scheduler, count);
     const bool singles = count <= kMaxSingles || sliceSize == 1;
@@ -80,7 +76,17 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
         StageSlices(worker, lane, count, tasks, sliceSize, counter, options);
     }
     lane.Publish(entries);
-    WakeForTasks(scheduler, worker, entries);
+}
+
+bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    FlushPending(worker);
+    if (options.worker != kAnyWorker) return Post(scheduler, worker, count, tasks, counter, options);
+    if (counter != nullptr && !RaiseCounter(scheduler, *counter, count)) return false;
+    // relaxed: published below, together with the tasks.
+    worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
+    Enqueue(worker, count, tasks, counter, options);
+    WakeForTasks(scheduler, worker, count);
     return true;
 }
 

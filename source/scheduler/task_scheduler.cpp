@@ -2,8 +2,13 @@
 #include "weft/task_scheduler.h"
 
 #include "platform/compiler.h"
+#include "scheduler/attach.h"
 #include "scheduler/claim.h"
+#include "scheduler/find_work.h"
+#include "scheduler/foreign.h"
+#include "scheduler/gate.h"
 #include "scheduler/lifecycle.h"
+#include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
@@ -16,48 +21,40 @@ using namespace internal;
 
 namespace {
 
-// The calling task's worker; null, after a report, for a thread that runs no task of this scheduler.
-Worker *CallingWorker(const TaskScheduler &facade, const char *call) noexcept {
+// The calling thread's worker if it is one of this scheduler's, or null.
+Worker *WorkerOf(const TaskScheduler &facade) noexcept {
     Worker *worker = internal::CurrentWorker();
-    if (WEFT_UNLIKELY(worker == nullptr || worker->scheduler->facade != &facade)) {
-        ReportMistake(Scheduler::OptionsOf(facade), ReportCode::NotAWorker,
-                      "Call it from a task that this scheduler runs, such as the one given to Run.",
+    return worker != nullptr && worker->scheduler->facade == &facade ? worker : nullptr;
+}
+
+// The same; null only after a report.
+Worker *CallingWorker(const TaskScheduler &facade, const char *call) noexcept {
+    Worker *worker = WorkerOf(facade);
+    if (WEFT_UNLIKELY(worker == nullptr)) {
+        ReportMistake(Gate::OptionsOf(facade), ReportCode::NotAWorker,
+                      "Call it from a task that this scheduler runs, or attach the thread first.",
                       "%s was called by a thread that runs no task of this scheduler", call);
-        return nullptr;
     }
     return worker;
 }
 
-// A call that any thread may make: for its duration the scheduler exists.
-class AnyThreadCall {
+void ReportNotRunning(const TaskScheduler &facade, const char *call) noexcept {
+    ReportMistake(Gate::OptionsOf(facade), ReportCode::NotRunning, "Call it while Run runs, or between Start and Stop.",
+                  "%s was called while the scheduler does not run", call);
+}
+
+// A call by a thread that is no worker: for its duration the scheduler exists.
+class ForeignCall {
 public:
-    AnyThreadCall(TaskScheduler &facade, const char *call) noexcept : m_facade(facade) {
-        m_worker = internal::CurrentWorker();
-        if (m_worker != nullptr && m_worker->scheduler->facade == &facade) {
-            m_scheduler = m_worker->scheduler;
-            FlushPending(m_worker);
-            return;
-        }
-        m_worker = nullptr;
-        m_scheduler = Scheduler::ComeIn(facade);
-        if (WEFT_UNLIKELY(m_scheduler == nullptr)) {
-            ReportMistake(Scheduler::OptionsOf(facade), ReportCode::NotRunning, "Call it while Run runs.",
-                          "%s was called while the scheduler does not run", call);
-        }
+    ForeignCall(TaskScheduler &facade, const char *call) noexcept : visit(facade), running(visit.ComeIn()) {
+        if (WEFT_UNLIKELY(running == nullptr)) ReportNotRunning(facade, call);
     }
-    ~AnyThreadCall() {
-        if (m_worker == nullptr) Scheduler::GoOut(m_facade);
-    }
-    AnyThreadCall(const AnyThreadCall &) = delete;
-    AnyThreadCall &operator=(const AnyThreadCall &) = delete;
+    ~ForeignCall() { visit.GoOut(); }
+    ForeignCall(const ForeignCall &) = delete;
+    ForeignCall &operator=(const ForeignCall &) = delete;
 
-    Scheduler *Running() const noexcept { return m_scheduler; }  ///< null: it does not run, and that was reported
-    Worker *CallingWorker() const noexcept { return m_worker; }  ///< null: the thread is no worker of it
-
-private:
-    TaskScheduler &m_facade;
-    Scheduler *m_scheduler = nullptr;
-    Worker *m_worker = nullptr;
+    Gate::Visit visit;
+    Scheduler *const running;  // null: it does not run, and that was reported
 };
 
 bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions, const char *call) noexcept {
@@ -68,12 +65,20 @@ bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions,
     return false;
 }
 
-bool AreTasks(const Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &taskOptions,
+bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions, const char *call) noexcept {
+    if (WEFT_LIKELY(taskOptions.worker == kAnyWorker) || taskOptions.worker < scheduler.slotCount) return true;
+    ReportMistake(scheduler.options, ReportCode::BadOption, "Give kAnyWorker, a worker, or a thread that is attached.",
+                  "%s: TaskOptions::worker is %u, and there are %u workers", call, taskOptions.worker,
+                  scheduler.workerCount);
+    return false;
+}
+
+bool AreTasks(const Scheduler &scheduler, uint32_t count, const Task *tasks, const TaskOptions &taskOptions,
               const char *call) noexcept {
-    if (!AreOptions(worker->scheduler->options, taskOptions, call)) return false;
+    if (!AreOptions(scheduler.options, taskOptions, call) || !IsWorker(scheduler, taskOptions, call)) return false;
     for (uint32_t i = 0; i < count; ++i) {
         if (WEFT_UNLIKELY(tasks == nullptr || tasks[i].function == nullptr)) {
-            ReportMistake(worker->scheduler->options, ReportCode::NullTask, "Give every task a function.",
+            ReportMistake(scheduler.options, ReportCode::NullTask, "Give every task a function.",
                           tasks == nullptr ? "%s: null tasks" : "%s: task %u has a null function", call, i);
             return false;
         }
@@ -83,7 +88,7 @@ bool AreTasks(const Worker *worker, uint32_t count, const Task *tasks, const Tas
 
 bool IsCounter(const TaskScheduler &facade, const Counter *counter, const char *call) noexcept {
     if (WEFT_UNLIKELY(counter == nullptr)) {
-        ReportMistake(Scheduler::OptionsOf(facade), ReportCode::NullCounter, "Give it a counter.", "%s: null counter",
+        ReportMistake(Gate::OptionsOf(facade), ReportCode::NullCounter, "Give it a counter.", "%s: null counter",
                       call);
         return false;
     }
@@ -94,22 +99,73 @@ bool IsCounter(const TaskScheduler &facade, const Counter *counter, const char *
 
 TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept : m_options(options) {}
 
-TaskScheduler::~TaskScheduler() = default;
+TaskScheduler::~TaskScheduler() {
+    if (m_life.load(kAcquire) == Life::Started) Stop();
+}
 
 Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
     if (main == nullptr) {
         ReportMistake(m_options, ReportCode::NullTask, "Give Run a function.", "Run: null main task");
         return Status::BadOption;
     }
-    const Status status = CheckOptions(m_options);
+    const Status status = CheckOptions(m_options, 1);
     if (status != Status::Ok) return status;
     if (!AreOptions(m_options, options, "Run")) return Status::BadOption;
-    bool idle = false;
+    if (options.worker != kAnyWorker && options.worker != 0) {
+        ReportMistake(m_options, ReportCode::BadOption, "Give kAnyWorker, or 0 for the calling thread.",
+                      "Run: TaskOptions::worker is %u", options.worker);
+        return Status::BadOption;
+    }
+    Life idle = Life::Idle;
     // acquire and release: a run begins after everything that the last one did.
-    if (!m_running.compare_exchange_strong(idle, true, kAcquire, kRelaxed)) return Status::AlreadyRunning;
-    const Status result = RunScheduler(*this, m_options, {main, arg}, options);
-    m_running.store(false, kRelease);
+    if (!m_life.compare_exchange_strong(idle, Life::Running, kAcquire, kRelaxed)) return Status::AlreadyRunning;
+    const Status result = RunScheduler(*this, {main, arg}, options);
+    m_life.store(Life::Idle, kRelease);
     return result;
+}
+
+Status TaskScheduler::Start() noexcept {
+    Status status = CheckOptions(m_options, 0);
+    if (status != Status::Ok) return status;
+    Life idle = Life::Idle;
+    if (!m_life.compare_exchange_strong(idle, Life::Starting, kAcquire, kRelaxed)) return Status::AlreadyRunning;
+    status = StartScheduler(*this);
+    // release: Stop may be called by another thread.
+    m_life.store(status == Status::Ok ? Life::Started : Life::Idle, kRelease);
+    return status;
+}
+
+void TaskScheduler::Stop() noexcept {
+    if (WorkerOf(*this) != nullptr) {
+        ReportMistake(m_options, ReportCode::WrongThread, "Call it from a thread that is not attached, outside of tasks.",
+                      "Stop was called by a task or an attached thread: it would wait for itself");
+        return;
+    }
+    Life started = Life::Started;
+    if (!m_life.compare_exchange_strong(started, Life::Stopping, kAcquire, kRelaxed)) {
+        ReportMistake(m_options, ReportCode::NotRunning, "Call Stop once after each Start; Run ends by itself.",
+                      "Stop was called without a Start before it");
+        return;
+    }
+    StopScheduler(*this);
+    m_life.store(Life::Idle, kRelease);
+}
+
+Status TaskScheduler::AttachThread() noexcept {
+    if (WorkerOf(*this) != nullptr) return Status::AlreadyRunning;
+    const ForeignCall call(*this, "AttachThread");
+    return call.running == nullptr ? Status::NotRunning : Attach(*call.running);
+}
+
+void TaskScheduler::DetachThread() noexcept {
+    Worker *worker = WorkerOf(*this);
+    if (worker == nullptr || !worker->current->IsThreadStack()) {
+        ReportMistake(m_options, ReportCode::WrongThread, "Call it from the thread that called AttachThread.",
+                      "DetachThread was called by %s",
+                      worker == nullptr ? "a thread that is not attached" : "a task");
+        return;
+    }
+    Detach(worker);
 }
 
 void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
@@ -117,33 +173,76 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
 }
 
 void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    Worker *worker = CallingWorker(*this, "AddTasks");
-    if (worker == nullptr || count == 0 || !AreTasks(worker, count, tasks, options, "AddTasks")) return;
-    Submit(worker, count, tasks, counter, options);
+    if (count == 0) return;
+    Worker *worker = WorkerOf(*this);
+    if (WEFT_LIKELY(worker != nullptr)) {
+        if (AreTasks(*worker->scheduler, count, tasks, options, "AddTasks")) {
+            Submit(worker, count, tasks, counter, options);
+        }
+        return;
+    }
+    const ForeignCall call(*this, "AddTasks");
+    if (call.running == nullptr || !AreTasks(*call.running, count, tasks, options, "AddTasks")) return;
+    Post(*call.running, nullptr, count, tasks, counter, options);
 }
 
 void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
-    Worker *worker = CallingWorker(*this, "AddTasksAndWait");
-    if (worker == nullptr || count == 0 || !AreTasks(worker, count, tasks, options, "AddTasksAndWait")) return;
-    SubmitAndWait(worker, count, tasks, options);
+    if (count == 0) return;
+    Worker *worker = WorkerOf(*this);
+    if (WEFT_LIKELY(worker != nullptr)) {
+        if (AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait")) {
+            SubmitAndWait(worker, count, tasks, options);
+        }
+        return;
+    }
+    ForeignCall call(*this, "AddTasksAndWait");
+    if (call.running == nullptr || !AreTasks(*call.running, count, tasks, options, "AddTasksAndWait")) return;
+    Counter counter;
+    if (Post(*call.running, nullptr, count, tasks, &counter, options)) WaitForeign(call.visit, *call.running, counter, 0);
 }
 
 void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, Resume resume) noexcept {
-    Worker *worker = CallingWorker(*this, "WaitForCounter");
-    if (worker == nullptr || !IsCounter(*this, counter, "WaitForCounter")) return;
-    Wait(worker, *counter, value, resume);
+    if (!IsCounter(*this, counter, "WaitForCounter")) return;
+    Worker *worker = WorkerOf(*this);
+    if (WEFT_LIKELY(worker != nullptr)) return Wait(worker, *counter, value, resume);
+    ForeignCall call(*this, "WaitForCounter");
+    if (call.running != nullptr) WaitForeign(call.visit, *call.running, *counter, value);
 }
 
 void TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {
-    const AnyThreadCall call(*this, "AddToCounter");
-    if (call.Running() == nullptr || n == 0 || !IsCounter(*this, counter, "AddToCounter")) return;
-    RaiseCounter(*call.Running(), *counter, n);
+    if (!IsCounter(*this, counter, "AddToCounter") || n == 0) return;
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) {
+        FlushPending(worker);
+        RaiseCounter(*worker->scheduler, *counter, n);
+        return;
+    }
+    const ForeignCall call(*this, "AddToCounter");
+    if (call.running != nullptr) RaiseCounter(*call.running, *counter, n);
 }
 
 void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
-    const AnyThreadCall call(*this, "DecrementCounter");
-    if (call.Running() == nullptr || n == 0 || !IsCounter(*this, counter, "DecrementCounter")) return;
-    LowerCounter(*call.Running(), call.CallingWorker(), *counter, n);
+    if (!IsCounter(*this, counter, "DecrementCounter") || n == 0) return;
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) {
+        FlushPending(worker);
+        LowerCounter(*worker->scheduler, worker, *counter, n);
+        return;
+    }
+    const ForeignCall call(*this, "DecrementCounter");
+    if (call.running != nullptr) LowerCounter(*call.running, nullptr, *counter, n);
+}
+
+void TaskScheduler::WaitIdle() noexcept {
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) return WaitIdleHere(worker);
+    ForeignCall call(*this, "WaitIdle");
+    if (call.running != nullptr) WaitIdleForeign(call.visit, *call.running);
+}
+
+uint32_t TaskScheduler::RunPinnedTasks(uint32_t max) noexcept {
+    Worker *worker = CallingWorker(*this, "RunPinnedTasks");
+    return worker != nullptr ? RunPinned(worker, max) : 0;
 }
 
 void TaskScheduler::Yield() noexcept {
@@ -157,19 +256,18 @@ TaskScheduler *TaskScheduler::Current() noexcept {
 }
 
 uint32_t TaskScheduler::CurrentWorker() const noexcept {
-    Worker *worker = internal::CurrentWorker();
-    return worker != nullptr && worker->scheduler->facade == this ? worker->index : kAnyWorker;
+    const Worker *worker = WorkerOf(*this);
+    return worker != nullptr ? worker->index : kAnyWorker;
 }
 
 uint32_t TaskScheduler::CurrentFiber() const noexcept {
-    Worker *worker = internal::CurrentWorker();
-    return worker != nullptr && worker->scheduler->facade == this ? worker->current->index : kAnyWorker;
+    const Worker *worker = WorkerOf(*this);
+    return worker != nullptr ? worker->current->index : kAnyWorker;
 }
 
 uint32_t TaskScheduler::WorkerCount() const noexcept {
-    Worker *worker = internal::CurrentWorker();
-    const bool ours = worker != nullptr && worker->scheduler->facade == this;
-    return ours ? worker->scheduler->workerCount : EffectiveWorkers(m_options);
+    const Worker *worker = WorkerOf(*this);
+    return worker != nullptr ? worker->scheduler->workerCount : EffectiveWorkers(m_options);
 }
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/find_work.h"
+#include "scheduler/post.h"
 #include "scheduler/submit.h"
 
 namespace weft::internal {
@@ -16,7 +17,7 @@ size_t StackBytes(const Scheduler &scheduler, StackClass stack) noexcept {
 
 // A task may run on top of the frames of one that waits if that leaves it half of the stack that it asked for.
 bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass task) noexcept {
-    return task <= scheduler.pool.ClassOf(self->index) && self->StackLeft() > StackBytes(scheduler, task) / 2;
+    return !self->IsThreadStack() && task <= scheduler.pool.ClassOf(self->index) && self->StackLeft() > StackBytes(scheduler, task) / 2;
 }
 
 bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
@@ -41,16 +42,8 @@ void Help(Fiber *self, Counter &counter) noexcept {
     }
 }
 
-}  // namespace
-
-void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
-    FlushPending(worker);
-    if (IsSatisfied(counter, value)) return;
-    Fiber *self = worker->current;
-    UnclaimRest(worker);
-    if (resume == Resume::SameWorker) {
-        self->resumeOn = worker->index;  // no help: a task that is helped with may wait, and go on elsewhere
-    } else if (value == 0) {
+void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    if (value == 0) {
         Help(self, counter);
         if (IsSatisfied(counter, 0)) return;
     }
@@ -58,14 +51,40 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexc
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by the context that we leave for
     SuspendTo(self, Destination::ToWaiting);
     self->waitsFor.store(nullptr, kRelaxed);  // for reports
-    self->resumeOn = kAnyWorker;
+}
+
+// Pinned meanwhile; so are the waits of tasks that this one helps with.
+void WaitOnThisWorker(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    Worker *worker = self->worker;
+    Scheduler &scheduler = *worker->scheduler;
+    // The thread does not detach before this is over. It has not detached yet, so there is nothing to refuse.
+    const bool bind = scheduler.IsAttachedSlot(worker->index);
+    if (bind) RaiseCounter(scheduler, worker->bound, 1);
+    self->pinnedTo = worker->index;
+    HelpOrSuspend(self, counter, value);
+    self->pinnedTo = kAnyWorker;
+    if (bind) Unbind(scheduler, worker, *worker);
+}
+
+}  // namespace
+
+void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
+    FlushPending(worker);
+    if (IsSatisfied(counter, value)) return;
+    Fiber *self = worker->current;
+    UnclaimRest(worker);
+    if (resume == Resume::SameWorker && self->pinnedTo == kAnyWorker) {
+        WaitOnThisWorker(self, counter, value);
+    } else {
+        HelpOrSuspend(self, counter, value);
+    }
 }
 
 void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
     Fiber *self = worker->current;
     Scheduler &scheduler = *worker->scheduler;
     Counter counter;
-    const bool runFirst = MayHelp(self, scheduler, options.stack);
+    const bool runFirst = options.worker == kAnyWorker && MayHelp(self, scheduler, options.stack);
     const uint32_t published = runFirst ? count - 1 : count;
     UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
     if (published != 0 && !Submit(worker, published, tasks + (count - published), &counter, options)) return;

@@ -6,6 +6,7 @@
 #include "containers/work_stealing_deque.h"
 #include "platform/env.h"
 #include "scheduler/fiber.h"
+#include "scheduler/letter.h"
 #include "scheduler/task_entry.h"
 
 #include <cstdint>
@@ -45,6 +46,7 @@ struct Claim {
     uint32_t lane = 0;
     StackClass stack = StackClass::Small;
     bool stolen = false;
+    bool pinned = false;
 };
 
 /// Finished tasks whose counter has not been lowered yet.
@@ -81,10 +83,13 @@ struct alignas(kLineBytes) Worker {
     uint64_t stealAgainAt = 0;     // ticks: no steal before
     uint64_t stealPenalty = 0;     // ticks
     uint64_t emptyPenalty = 0;     // ticks
-    Fiber *pinnedReady = nullptr;  // taken from the mailbox, oldest first
+    LetterQueue pinnedFibers;      // both taken from the mailbox, oldest first
+    LetterQueue pinnedTasks;
+    bool wantsLarge = false;  // counted in Scheduler::pinnedLarge
     TaskSlab slab;
-    Fiber threadFiber;  // the stack that the thread came with
+    Fiber threadFiber;  // the stack that the thread came with; an attached thread's reserve stack
     env::Thread thread;
+    void *outerSlot = nullptr;  // of an attached thread: what it was before
 
     // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether anything is pending.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
@@ -94,8 +99,12 @@ struct alignas(kLineBytes) Worker {
     WorkStealingDeque<TaskEntry> lanes[kLanes];
     WorkStealingDeque<BacklogEntry> largeBacklog;
     WorkStealingDeque<uint64_t> ready;            // indices of ready fibers
-    alignas(kLineBytes) PushList<Fiber> mailbox;  // ready fibers that only this worker may continue
+    alignas(kLineBytes) PushList<Letter> mailbox;  // what only this worker may run
     env::Parker parker;
+
+    // Attached threads only.
+    env::Atomic<uint32_t> accepts{0};  // pinned tasks
+    Counter bound;                     // pinned tasks, and waits that must end on this worker, that are not over
 };
 
 /// The calling thread's worker, or null. Stale after anything that may switch: use fiber->worker then.

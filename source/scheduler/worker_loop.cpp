@@ -3,6 +3,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/idle.h"
+#include "scheduler/post.h"
 #include "scheduler/ready.h"
 
 namespace weft::internal {
@@ -24,6 +25,10 @@ bool ContinueOn(Fiber *self, StackClass stack) noexcept {
 void ContinueOnLarge(Fiber *self) noexcept {
     if (ContinueOn(self, StackClass::Large)) return;
     Worker *worker = self->worker;
+    if (worker->claim.pinned) {
+        PostClaimAgain(worker);  // PinnedTask looks again before it waits
+        return;
+    }
     MoveClaimToBacklog(worker);
     if (worker->scheduler->pool.AnyFree(StackClass::Large)) WakeForTasks(*worker->scheduler, worker, 1);
 }
@@ -34,7 +39,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         Scheduler &scheduler = *worker->scheduler;
         if (worker->claim.left == 0) {
             if (scheduler.stopping.load(kRelaxed)) {  // told by WakeAll, or by our own Stop
-                if (scheduler.ending) return;
+                if (scheduler.ending != nullptr) return;
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
@@ -70,7 +75,7 @@ FiberContext *FiberMain(void *arg) noexcept {
     Fiber *self = static_cast<Fiber *>(arg);
     Arrive(self);
     RunLoop(self, self->worker->scheduler->pool.ClassOf(self->index));
-    return &self->worker->threadFiber.context;
+    return self->worker->scheduler->ending;
 }
 
 namespace {
@@ -89,16 +94,10 @@ Fiber *LoopFiber(Worker *worker) noexcept {
     return &scheduler.fibers[fiber];
 }
 
-}  // namespace
-
-void ThreadMain(Worker *worker, Fiber *first) noexcept {
+// What a worker does on its thread stack, or reserve stack.
+void ThreadLoop(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     Fiber *self = &worker->threadFiber;
-    self->worker = worker;
-    self->context.Adopt();
-    worker->current = self;
-    env::SetThreadSlot(worker);
-    if (first != nullptr) SwitchTo(self, first, Destination::None);
     while (!scheduler.stopping.load(kRelaxed)) {
         // A loop came here as a searcher that found nothing, or because its worker is without a fiber.
         if (worker->searching) {
@@ -118,7 +117,26 @@ void ThreadMain(Worker *worker, Fiber *first) noexcept {
         }
         SwitchTo(self, next, Destination::None);
     }
+}
+
+}  // namespace
+
+void ThreadMain(Worker *worker, Fiber *first) noexcept {
+    Fiber *self = &worker->threadFiber;
+    self->worker = worker;
+    self->context.Adopt();
+    worker->current = self;
+    env::SetThreadSlot(worker);
+    if (first != nullptr) SwitchTo(self, first, Destination::None);
+    ThreadLoop(worker);
     env::SetThreadSlot(nullptr);
+}
+
+FiberContext *ReserveMain(void *arg) noexcept {
+    Fiber *self = static_cast<Fiber *>(arg);
+    Arrive(self);
+    ThreadLoop(self->worker);
+    return self->worker->scheduler->ending;
 }
 
 }  // namespace weft::internal

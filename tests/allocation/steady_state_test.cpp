@@ -15,9 +15,9 @@ using namespace weft;
 
 namespace {
 
-constexpr TaskOptions kHigh{Priority::High, StackClass::Small, "high"};
-constexpr TaskOptions kLow{Priority::Low, StackClass::Small, "low"};
-constexpr TaskOptions kLarge{Priority::Normal, StackClass::Large, "large"};
+constexpr TaskOptions kHigh{Priority::High, StackClass::Small, kAnyWorker, "high"};
+constexpr TaskOptions kLow{Priority::Low, StackClass::Small, kAnyWorker, "low"};
+constexpr TaskOptions kLarge{Priority::Normal, StackClass::Large, kAnyWorker, "large"};
 
 // What a game's frame does, in small. The figures stay below what queues and slabs hold from the start.
 struct Game {

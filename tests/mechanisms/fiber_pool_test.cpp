@@ -13,7 +13,7 @@ using namespace weft::internal;
 TEST_CASE("pool: every fiber is given out once, small and large apart", "[fiber_pool]") {
     for (uint32_t workers : {1u, 3u}) {
         FiberPool pool;
-        REQUIRE(pool.Acquire(70, 5, workers));
+        REQUIRE(pool.Acquire(70, 5, workers, workers));
         CHECK(pool.Count() == 75);
         std::set<uint32_t> small, large;
         for (uint32_t i = 0; i < 70; ++i) small.insert(pool.AcquireFiber(StackClass::Small, i % workers));
@@ -38,7 +38,7 @@ TEST_CASE("pool: every fiber is given out once, small and large apart", "[fiber_
 
 TEST_CASE("pool: a worker's cache gives back the hottest fiber first", "[fiber_pool]") {
     FiberPool pool;
-    REQUIRE(pool.Acquire(128, 1, 2));  // 16 slots each
+    REQUIRE(pool.Acquire(128, 1, 2, 2));  // 16 slots each
     for (uint32_t i = 0; i < 128; ++i) pool.AcquireFiber(StackClass::Small, 0);
     for (uint32_t fiber = 0; fiber < 10; ++fiber) pool.ReleaseFiber(fiber, 0);
     for (uint32_t fiber = 10; fiber-- > 0;) CHECK(pool.AcquireFiber(StackClass::Small, 0) == fiber);
@@ -46,7 +46,7 @@ TEST_CASE("pool: a worker's cache gives back the hottest fiber first", "[fiber_p
 
 TEST_CASE("pool: cached fibers count as free, and others rob them", "[fiber_pool]") {
     FiberPool pool;
-    REQUIRE(pool.Acquire(64, 1, 2));  // 8 slots each
+    REQUIRE(pool.Acquire(64, 1, 2, 2));  // 8 slots each
     for (uint32_t i = 0; i < 64; ++i) pool.AcquireFiber(StackClass::Small, 0);
     for (uint32_t fiber = 0; fiber < 4; ++fiber) pool.ReleaseFiber(fiber, 0);
     CHECK(pool.AnyFree(StackClass::Small));
@@ -67,7 +67,7 @@ TEST_CASE("pool: cached fibers count as free, and others rob them", "[fiber_pool
 TEST_CASE("pool: while a worker is starved, releases go where it looks first, and it finds cached ones",
           "[fiber_pool]") {
     FiberPool pool;
-    REQUIRE(pool.Acquire(32, 1, 1));
+    REQUIRE(pool.Acquire(32, 1, 1, 1));
     CHECK(!pool.AnyStarved());
     pool.SetStarved(0, true);
     CHECK(pool.AnyStarved());
@@ -84,7 +84,7 @@ TEST_CASE("invariant 3: a fiber has one user at a time, whoever acquires and rel
     };
     for (const auto &[small, workers, wanted] : {Case{3, 4, 2}, Case{33, 3, 12}, Case{128, 2, 66}}) {
         FiberPool pool;
-        REQUIRE(pool.Acquire(small, 1, workers));
+        REQUIRE(pool.Acquire(small, 1, workers, workers));
         std::vector<std::atomic<uint32_t>> users(small);
         std::vector<uint64_t> stacks(small,
                                      0);  // plain: a race if two use one fiber, or if a release publishes nothing

@@ -174,7 +174,7 @@ TEST_CASE("an exception that leaves the first task of AddTasksAndWait is reporte
     bool wentOn = false;
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { throw 1; });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(1, batch.Tasks(), {Priority::Normal, StackClass::Large, "fused"});
+        scheduler.AddTasksAndWait(1, batch.Tasks(), {Priority::Normal, StackClass::Large, kAnyWorker, "fused"});
         wentOn = true;
     }) == Status::Ok);
     CHECK(wentOn);

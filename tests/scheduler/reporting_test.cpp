@@ -18,7 +18,7 @@ TEST_CASE("reports: without onReport one line on stderr says what, where and how
         TaskScheduler scheduler(options);
         auto main = [](TaskScheduler *running) { running->WaitForCounter(nullptr); };
         const Task task = TaskOf(main);
-        scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Large, "the main task"});
+        scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Large, kAnyWorker, "the main task"});
     });
     CHECK(!result.Died());
     CHECK(result.output == "weft: in task 'the main task': WaitForCounter: null counter. Give it a counter.\n");

@@ -116,25 +116,40 @@ TEST_CASE("report NotRunning: a call while the scheduler does not run has no eff
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 3);
 }
 
-TEST_CASE("report NotAWorker: calls that only tasks may make, from another thread", "[task_scheduler]") {
+TEST_CASE("report NotAWorker: calls that only workers may make, from another thread", "[task_scheduler]") {
+    test::Runner runner(test::Options(2));
+    uint32_t ran = 1;
+    const auto callAll = [&] {
+        runner.scheduler.Yield();
+        ran = runner.scheduler.RunPinnedTasks();
+    };
+    callAll();
+    CHECK(runner.Run([&](TaskScheduler &) { std::thread(callAll).join(); }) == Status::Ok);
+    CHECK(ran == 0);
+    CHECK(runner.log.Count() == 4);
+    CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 4);
+    for (const char *call : {"Yield was", "RunPinnedTasks was"}) CHECK(test::Names(runner.log.Text(), call));
+}
+
+TEST_CASE("report NotRunning: submitting and waiting while the scheduler does not run", "[task_scheduler]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> ran{0};
     Counter counter;
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     const auto callAll = [&] {
         runner.scheduler.AddTask(batch[0], &counter);
-        runner.scheduler.AddTasks(1, batch.Tasks(), &counter);
         runner.scheduler.AddTasksAndWait(1, batch.Tasks());
         runner.scheduler.WaitForCounter(&counter);
-        runner.scheduler.Yield();
+        runner.scheduler.WaitIdle();
+        CHECK(runner.scheduler.AttachThread() == Status::NotRunning);
     };
     callAll();
-    CHECK(runner.Run([&](TaskScheduler &) { std::thread(callAll).join(); }) == Status::Ok);
+    CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
+    callAll();
     CHECK(ran.load() == 0);
     CHECK(counter.Value() == 0);
-    CHECK(runner.log.Count() == 10);
-    CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 10);
-    for (const char *call : {"AddTasks was", "AddTasksAndWait was", "WaitForCounter was", "Yield was"}) {
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 10);
+    for (const char *call : {"AddTasks was", "AddTasksAndWait was", "WaitForCounter was", "WaitIdle was", "AttachThread was"}) {
         CHECK(test::Names(runner.log.Text(), call));
     }
 }

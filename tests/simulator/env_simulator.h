@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#define WEFT_COUNTER_WORD weft::env::Atomic<uint64_t>
+#define WEFT_ATOMIC weft::env::Atomic
 
 namespace weft::env {
 
@@ -100,6 +100,7 @@ private:
 };
 
 uint32_t UsableCpus() noexcept;
+uint32_t ThreadHint() noexcept;
 void YieldThread() noexcept;
 
 /// Weft noticed that it is broken: ends the schedule.

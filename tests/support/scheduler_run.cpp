@@ -52,7 +52,7 @@ std::string Describe(const GridPoint &point) {
 weft::Status Runner::Run(std::function<void(weft::TaskScheduler &)> body, weft::StackClass stack) {
     auto main = [&body](weft::TaskScheduler *running) { body(*running); };
     const weft::Task task = weft::TaskOf(main);
-    return scheduler.Run(task.function, task.arg, {weft::Priority::Normal, stack, "main"});
+    return scheduler.Run(task.function, task.arg, {weft::Priority::Normal, stack, weft::kAnyWorker, "main"});
 }
 
 bool YieldUntil(weft::TaskScheduler &scheduler, const std::function<bool()> &done) {

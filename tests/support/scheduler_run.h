@@ -74,10 +74,10 @@ private:
     std::vector<weft::Task> m_tasks;
 };
 
-inline constexpr weft::TaskOptions kLarge{weft::Priority::Normal, weft::StackClass::Large, "large"};
-inline constexpr weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, "high"};
-inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::StackClass::Small, "low"};
+inline constexpr weft::TaskOptions kLarge{weft::Priority::Normal, weft::StackClass::Large, weft::kAnyWorker, "large"};
+inline constexpr weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, "high"};
+inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::StackClass::Small, weft::kAnyWorker, "low"};
 
-inline weft::TaskOptions Named(const char *name) { return {weft::Priority::Normal, weft::StackClass::Small, name}; }
+inline weft::TaskOptions Named(const char *name) { return {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, name}; }
 
 }  // namespace test

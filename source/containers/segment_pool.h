@@ -1,0 +1,86 @@
+// A pool of small objects that threads of any kind take from and give back to, by index.
+//
+// The objects lie in segments of 64, which are added when all are out and never move. Lock-free: a compare-and-swap on
+// a segment's word of free places fails only because somebody else took or gave back.
+#pragma once
+
+#include "platform/env.h"
+#include "platform/memory.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+template <class T>
+class SegmentPool {
+public:
+    static constexpr uint32_t kNone = ~0u;
+    static constexpr uint32_t kMaxItems = 4096;
+
+    SegmentPool() = default;
+    SegmentPool(const SegmentPool &) = delete;
+    SegmentPool &operator=(const SegmentPool &) = delete;
+    ~SegmentPool() { Release(); }
+
+    /// Makes the first segment, so that up to 64 can be out without an allocation. False when there is no memory.
+    bool Acquire() noexcept { return AddSegment(0); }
+
+    void Release() noexcept {
+        for (env::Atomic<Segment *> &slot : m_segments) {
+            Segment *segment = slot.load(kRelaxed);  // nobody else is left
+            if (segment == nullptr) return;          // they are added in their order
+            FreeArray(segment, 1);
+            slot.store(nullptr, kRelaxed);
+        }
+    }
+
+    /// acquire: pairs with AddSegment.
+    T &At(uint32_t index) noexcept { return m_segments[index / 64].load(kAcquire)->items[index % 64]; }
+
+    /// The index of an object that nobody uses; kNone when there is no memory, or when kMaxItems are out.
+    uint32_t Take() noexcept {
+        for (uint32_t i = 0; i < kMaxSegments; ++i) {
+            Segment *segment = m_segments[i].load(kAcquire);  // pairs with AddSegment
+            if (segment == nullptr) {
+                if (!AddSegment(i)) return kNone;
+                segment = m_segments[i].load(kAcquire);
+            }
+            // acquire: pairs with GiveBack, so that what the last user read is not written over too early.
+            uint64_t free = segment->free.load(kRelaxed);
+            while (free != 0) {
+                const uint64_t mask = free & (~free + 1);
+                if (segment->free.compare_exchange_strong(free, free & ~mask, kAcquire, kRelaxed)) {
+                    uint32_t bit = 0;
+                    while ((mask >> bit) != 1) ++bit;
+                    return i * 64 + bit;
+                }
+            }
+        }
+        return kNone;
+    }
+
+    /// release: our reads of the object come before its next user's writes.
+    void GiveBack(uint32_t index) noexcept {
+        m_segments[index / 64].load(kAcquire)->free.fetch_or(uint64_t{1} << (index % 64), kRelease);
+    }
+
+private:
+    static constexpr uint32_t kMaxSegments = kMaxItems / 64;
+    struct Segment {
+        env::Atomic<uint64_t> free{~uint64_t{0}};
+        T items[64];
+    };
+
+    bool AddSegment(uint32_t position) noexcept {
+        Segment *fresh = AllocateArray<Segment>(1);
+        if (fresh == nullptr) return false;
+        Segment *expected = nullptr;
+        // release: the segment is visible to those who load it. If somebody else was faster, theirs serves.
+        if (!m_segments[position].compare_exchange_strong(expected, fresh, kRelease, kRelaxed)) FreeArray(fresh, 1);
+        return true;
+    }
+
+    env::Atomic<Segment *> m_segments[kMaxSegments]{};
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,85 @@
+#include "scheduler/attach.h"
+
+#include "scheduler/claim.h"
+#include "scheduler/foreign.h"
+#include "scheduler/ready.h"
+#include "scheduler/submit.h"
+#include "scheduler/wait.h"
+
+namespace weft::internal {
+
+namespace {
+
+bool HasQueues(const Worker &worker) noexcept { return worker.ready.IsAcquired(); }
+
+bool OwnsTasks(const Worker &worker) noexcept {
+    for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
+        if (lane.Size() != 0) return true;
+    }
+    return worker.ready.Size() != 0 || !worker.mailbox.IsEmpty();
+}
+
+void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
+    uint32_t inUse = scheduler.slotsInUse.load(kSeqCst);
+    while (inUse < slots && !scheduler.slotsInUse.compare_exchange_strong(inUse, slots, kSeqCst, kSeqCst)) {
+    }
+}
+
+}  // namespace
+
+bool AcquireQueues(Worker &worker) noexcept {
+    if (!worker.slab.Acquire() || !worker.largeBacklog.Acquire(16)) return false;
+    for (WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
+        if (!lane.Acquire(256)) return false;
+    }
+    return worker.ready.Acquire(64);  // last: HasQueues looks at it
+}
+
+Status Attach(Scheduler &scheduler) noexcept {
+    const uint32_t slot = scheduler.freeSlots.ClearAny(0);
+    if (slot == AtomicBitSet::kNone) return Status::TooManyThreads;
+    const uint32_t index = scheduler.workerCount + slot;
+    Worker &worker = scheduler.workers[index];
+    if (!HasQueues(worker) && !AcquireQueues(worker)) {
+        scheduler.freeSlots.Set(slot);
+        return Status::OutOfMemory;
+    }
+    BecomeGuest(scheduler);
+    RaiseSlotsInUse(scheduler, index + 1);
+    scheduler.attached.fetch_add(1, kSeqCst);  // before it can sleep
+
+    Fiber &fiber = scheduler.fibers[scheduler.FiberCount() + slot];
+    fiber.worker = &worker;
+    fiber.pinnedTo = index;
+    fiber.context.Adopt();
+    worker.current = &fiber;
+    worker.outerSlot = env::ThreadSlot();
+    env::SetThreadSlot(&worker);
+    worker.accepts.exchange(1, kAcqRel);  // see Bind
+    return Status::Ok;
+}
+
+void Detach(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    FlushPending(worker);
+    worker->accepts.exchange(0, kAcqRel);  // see Bind
+    do {
+        Wait(worker, worker->bound, 0, Resume::AnyWorker);
+        // What lies in the queues others could take as well; but there may be no others. Without a free fiber nothing
+        // can be run here.
+        while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small)) YieldFiber(worker);
+    } while (!worker->bound.IsZero());
+    if (OwnsTasks(*worker)) WakeForAny(scheduler, worker);
+
+    env::SetThreadSlot(worker->outerSlot);
+    worker->current = nullptr;
+    TaskScheduler &facade = *scheduler.facade;
+    Gate::Visit visit(facade);
+    visit.ComeBack();  // a guest may
+    scheduler.attached.fetch_sub(1, kSeqCst);
+    scheduler.freeSlots.Set(worker->index - scheduler.workerCount);  // the next owner comes after all of the above
+    CeaseGuest(scheduler);
+    visit.GoOut();
+}
+
+}  // namespace weft::internal

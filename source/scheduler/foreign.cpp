@@ -1,0 +1,123 @@
+#include "scheduler/foreign.h"
+
+#include "scheduler/idle.h"
+#include "scheduler/ready.h"
+#include "scheduler/reporting.h"
+#include "scheduler/submit.h"
+#include "scheduler/wait.h"
+
+namespace weft::internal {
+
+namespace {
+
+bool IsReached(Counter &counter, uint32_t value) noexcept {
+    // acquire: who goes on sees all that the counted tasks wrote.
+    return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
+}
+
+// Sleeps until the counter was at or below `value`. Between `leave` and `comeBack` the thread is out of the gate.
+template <class Leave, class ComeBack>
+void Block(Scheduler &scheduler, Counter &counter, uint32_t value, Leave leave, ComeBack comeBack) noexcept {
+    using Registration = CounterWaiting::Registration;
+    const uint32_t place = scheduler.threadWaiters.Take();
+    Registration result = Registration::NoRecord;
+    if (place != SegmentPool<ThreadWaiter>::kNone) {
+        result = scheduler.counters.RegisterOther(CounterAccess::Word(counter), kThreadOwner | place, value);
+    }
+    switch (result) {
+        case Registration::Satisfied: break;
+        case Registration::Waiting:
+            leave();
+            scheduler.threadWaiters.At(place).parker.Park();
+            comeBack();
+            break;
+        case Registration::OtherScheduler:
+            ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
+                          "WaitForCounter: counter %p is in use with another scheduler", static_cast<void *>(&counter));
+            break;
+        case Registration::NoRecord:  // nobody can wake this thread: it looks by itself
+            ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer threads wait at once, or attach them.",
+                       "there is no record for another thread that waits (4,096 at most); it polls");
+            leave();
+            while (!IsReached(counter, value)) env::YieldThread();
+            comeBack();
+            break;
+    }
+    if (place != SegmentPool<ThreadWaiter>::kNone) scheduler.threadWaiters.GiveBack(place);
+}
+
+}  // namespace
+
+void BecomeGuest(Scheduler &scheduler) noexcept {
+    RaiseCounter(scheduler, scheduler.guestsLeft, 1);
+    scheduler.guests.fetch_add(1, kSeqCst);  // before the caller goes out: see Gate::Close
+}
+
+void CeaseGuest(Scheduler &scheduler) noexcept {
+    scheduler.guests.fetch_sub(1, kSeqCst);  // before the look at the sleepers, who look at it before they sleep
+    if (scheduler.endWanted.load(kSeqCst)) WakeForAny(scheduler, nullptr);
+    LowerCounter(scheduler, nullptr, scheduler.guestsLeft, 1);
+}
+
+void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value) noexcept {
+    if (IsReached(counter, value)) return;
+    if (scheduler.workerCount == 0 && scheduler.attached.load(kRelaxed) == 0) {
+        ReportOnce(scheduler, ReportCode::NobodyRuns, "Attach a thread that runs the tasks, or give it workers.",
+                   "a thread waits, but there are no workers and nobody is attached");
+    }
+    BecomeGuest(scheduler);
+    Block(scheduler, counter, value, [&] { visit.GoOut(); }, [&] { visit.ComeBack(); });
+    CeaseGuest(scheduler);
+}
+
+void AwaitGuests(Scheduler &scheduler) noexcept {
+    Block(scheduler, scheduler.guestsLeft, 0, [] {}, [] {});
+}
+
+// A request is pushed before its caller looks for somebody to answer it, and whoever becomes idle looks at the requests
+// after it has finished what it ran.
+void WaitIdleForeign(Gate::Visit &visit, Scheduler &scheduler) noexcept {
+    IdleRequest request;
+    scheduler.idleRequests.Push(&request);
+    WakeForAny(scheduler, nullptr);
+    WaitForeign(visit, scheduler, request.counter, 0);
+}
+
+void WaitIdleHere(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    IdleRequest request;
+    request.isTask = !worker->current->IsThreadStack();
+    // acquire and release: who counts this task out has counted it in, see AnswerIdleRequests.
+    if (request.isTask) scheduler.idleTasks.fetch_add(1, kAcqRel);
+    scheduler.idleRequests.Push(&request);
+    Wait(worker, request.counter, 0, Resume::AnyWorker);
+}
+
+bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
+    bool any = false;
+    while (!scheduler.idleRequests.IsEmpty()) {
+        // Taken before the question is asked: a request that comes later may come with tasks that the answer leaves out.
+        IdleRequest *requests = scheduler.idleRequests.TakeAll();
+        const uint32_t idleTasks = scheduler.idleTasks.load(kAcquire);  // first: these are submitted and not finished
+        const bool idle = PendingTasks(scheduler) == idleTasks;
+        for (IdleRequest *request = requests; request != nullptr;) {
+            IdleRequest *next = request->next;  // answered, it is gone
+            if (!idle) {
+                scheduler.idleRequests.Push(request);
+            } else {
+                if (request->isTask) scheduler.idleTasks.fetch_sub(1, kAcqRel);
+                LowerCounter(scheduler, worker, request->counter, 1);
+                any = true;
+            }
+            request = next;
+        }
+        if (idle) continue;
+        // Who finished the last task meanwhile may have found the list empty. seq_cst: either it sees them now, or its
+        // announcement is in this state, and with it (release) what it finished.
+        scheduler.idle.Snapshot();
+        if (PendingTasks(scheduler) != scheduler.idleTasks.load(kAcquire)) break;
+    }
+    return any;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,105 @@
+#include "scheduler/post.h"
+
+#include "scheduler/claim.h"
+#include "scheduler/ready.h"
+#include "scheduler/reporting.h"
+#include "scheduler/submit.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::internal {
+
+namespace {
+
+TaskBlock *NewBlock(Scheduler &scheduler) noexcept {
+    const uint32_t place = scheduler.blocks.Take();
+    TaskBlock *block = place != SegmentPool<TaskBlock>::kNone ? &scheduler.blocks.At(place) : AllocateArray<TaskBlock>(1);
+    if (block == nullptr) {
+        ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
+                    "no memory to queue %u tasks", TaskBlock::kTasks);
+    }
+    block->place = place;
+    return block;
+}
+
+TaskBlock *Fill(Scheduler &scheduler, uint32_t count, const Task *tasks, Counter *counter,
+                const TaskOptions &options) noexcept {
+    TaskBlock *block = NewBlock(scheduler);
+    block->count = count;
+    block->taken = 0;
+    block->counter = counter;
+    block->options = options;
+    std::memcpy(block->tasks, tasks, count * sizeof(Task));
+    return block;
+}
+
+// Before the tasks are published, so that who sees one finish counts it as submitted. relaxed: the publication orders it.
+void CountSubmitted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
+    if (worker != nullptr) {
+        worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
+    } else {
+        scheduler.foreignSubmitted.fetch_add(count, kRelaxed);
+    }
+}
+
+}  // namespace
+
+void FreeBlock(Scheduler &scheduler, TaskBlock *block) noexcept {
+    if (block->place == SegmentPool<TaskBlock>::kNone) {
+        FreeArray(block, 1);
+    } else {
+        scheduler.blocks.GiveBack(block->place);
+    }
+}
+
+bool Bind(Scheduler &scheduler, Worker &target, uint32_t count) noexcept {
+    RaiseCounter(scheduler, target.bound, count);
+    // A read-modify-write, like the exchange with which DetachThread closes: in the order of the two either it is closed
+    // here, or the one that closes sees the raised counter. acquire and release for that.
+    if (target.accepts.fetch_add(0, kAcqRel) != 0) return true;
+    LowerCounter(scheduler, nullptr, target.bound, count);
+    return false;
+}
+
+void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept {
+    LowerCounter(scheduler, caller, target.bound, 1);
+}
+
+bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+          const TaskOptions &options) noexcept {
+    Worker *target = options.worker != kAnyWorker ? &scheduler.workers[options.worker] : nullptr;
+    const bool bind = target != nullptr && scheduler.IsAttachedSlot(options.worker);
+    if (bind && !Bind(scheduler, *target, count)) {
+        ReportMistake(scheduler.options, ReportCode::BadOption, "Name a worker, or a thread that is attached.",
+                      "TaskOptions::worker: no thread is attached as %u", options.worker);
+        return false;
+    }
+    if (counter != nullptr && !RaiseCounter(scheduler, *counter, count)) {
+        if (bind) LowerCounter(scheduler, worker, target->bound, count);
+        return false;
+    }
+    CountSubmitted(scheduler, worker, count);
+    PushList<Letter> &list = target != nullptr ? target->mailbox : scheduler.injector;
+    for (uint32_t begin = 0; begin < count; begin += TaskBlock::kTasks) {
+        list.Push(Fill(scheduler, std::min(TaskBlock::kTasks, count - begin), tasks + begin, counter, options));
+    }
+    if (target == nullptr) {
+        WakeForTasks(scheduler, worker, count);
+    } else if (scheduler.idle.TakeSleeperAt(options.worker)) {
+        target->parker.Unpark();
+    }
+    return true;
+}
+
+void PostClaimAgain(Worker *worker) noexcept {
+    Claim &claim = worker->claim;
+    TaskOptions options;
+    options.priority = static_cast<Priority>(claim.lane);
+    options.stack = claim.stack;
+    options.name = claim.name;
+    claim.left = 0;
+    worker->pinnedTasks.Append(Fill(*worker->scheduler, 1, &claim.single, claim.counter, options));
+}
+
+}  // namespace weft::internal

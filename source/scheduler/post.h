@@ -1,0 +1,24 @@
+// Tasks that do not go to the caller's own deque: from threads that are no workers, and to one worker alone.
+#pragma once
+
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+/// Raises `counter` and hands copies of the tasks to whichever worker looks first, or, if options.worker is given, to
+/// that one. `worker`: the caller's, or null. The arguments have been checked. False if it was refused (reported).
+/// Lock-free; allocates when more than 64 blocks of 30 tasks are under way.
+bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+          const TaskOptions &options) noexcept;
+
+/// Takes back the claim of a pinned task that cannot run now.
+void PostClaimAgain(Worker *worker) noexcept;
+
+void FreeBlock(Scheduler &scheduler, TaskBlock *block) noexcept;
+
+/// `count` pinned tasks, or waits that must end on that worker, begin; or one is over. An attached thread detaches only
+/// when there is none. Bind is false if the thread is not attached, or is detaching.
+bool Bind(Scheduler &scheduler, Worker &target, uint32_t count) noexcept;
+void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept;
+
+}  // namespace weft::internal
