@@ -44,13 +44,12 @@ public:
         return before.Searchers() == 1 && before.AllSleepers() > 0;
     }
 
-    /// A searcher (a starved worker: not even that) becomes a sleeper. Look at everything once more before parking. True if now all `workers` sleep.
-    bool Announce(uint32_t worker, Ability ability, uint32_t workers) noexcept {
+    /// A searcher (a starved worker: not even that) becomes a sleeper. Look at everything once more before parking.
+    void Announce(uint32_t worker, Ability ability) noexcept {
         // The bit comes first: who counts a sleeper must find it.
         const bool tasks = ability == Ability::Tasks;
         (tasks ? m_asleep : m_starvedAsleep).Set(worker);
-        const State before{m_state.fetch_add((tasks ? kSleeper - kSearcher : kStarvedSleeper) + kEpoch, kSeqCst)};
-        return before.AllSleepers() + 1 == workers;
+        m_state.fetch_add((tasks ? kSleeper - kSearcher : kStarvedSleeper) + kEpoch, kSeqCst);
     }
 
     /// A sleeper has found work after all and is a searcher again. False if it was woken meanwhile: it is a searcher

@@ -96,6 +96,8 @@ void WaitIdleHere(Worker *worker) noexcept {
 bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
     bool any = false;
     while (!scheduler.idleRequests.IsEmpty()) {
+        // seq_cst: who finds the list empty because of this looks at the count next, see LookForTrouble.
+        scheduler.answering.fetch_add(1, kSeqCst);
         // Taken before the question is asked: a request that comes later may come with tasks that the answer leaves out.
         IdleRequest *requests = scheduler.idleRequests.TakeAll();
         const uint32_t idleTasks = scheduler.idleTasks.load(kAcquire);  // first: these are submitted and not finished
@@ -111,6 +113,7 @@ bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
             }
             request = next;
         }
+        scheduler.answering.fetch_sub(1, kSeqCst);
         if (idle) continue;
         // Who finished the last task meanwhile may have found the list empty. seq_cst: either it sees them now, or its
         // announcement is in this state, and with it (release) what it finished.

@@ -50,6 +50,14 @@ struct Gate {
         TaskScheduler::Stripe &m_stripe;
     };
 
+    /// seq_cst: what a call that is not seen here did is seen afterwards.
+    static bool NobodyInside(const TaskScheduler &facade) noexcept {
+        for (const TaskScheduler::Stripe &stripe : facade.m_stripes) {
+            if (stripe.inside.load(kSeqCst) != 0) return false;
+        }
+        return true;
+    }
+
     /// Closes the gate if `isOver()`, which is asked while nobody is inside a call, and returns what it said. A guest that
     /// leaves comes back first, ceases to be a guest, and goes out: so, when the last guest has gone, nobody is inside only
     /// if the last guest is out.
@@ -70,12 +78,6 @@ struct Gate {
 private:
     static constexpr uint32_t kStripes = sizeof(TaskScheduler::m_stripes) / sizeof(TaskScheduler::Stripe);
 
-    static bool NobodyInside(const TaskScheduler &facade) noexcept {
-        for (const TaskScheduler::Stripe &stripe : facade.m_stripes) {
-            if (stripe.inside.load(kSeqCst) != 0) return false;
-        }
-        return true;
-    }
     template <class Condition>
     static void Await(Condition condition) noexcept {
         for (uint32_t spins = 0; !condition(); ++spins) spins < 100 ? env::Pause() : env::YieldThread();

@@ -67,9 +67,12 @@ bool AnyReady(const Scheduler &scheduler) noexcept {
 // Everybody sleeps. That is how a scheduler idles while the main task waits for another thread of the process; but it
 // may also be for ever, and then it should not be in silence. A worker that has announced may be about to find work; so
 // nothing is said while there is any that it could find, or if anybody was awake in between.
-void LookForTrouble(Scheduler &scheduler) noexcept {
+void LookForTrouble(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if (!Gate::NobodyInside(*scheduler.facade)) return;  // a submission that is half done, perhaps
     const uint64_t snapshot = scheduler.idle.Snapshot();
-    const bool anyReady = AnyReady(scheduler);
+    if (AnswerIdleRequests(scheduler, worker)) return;  // now that all have counted what they finished
+    const bool anyReady = scheduler.answering.load(kSeqCst) != 0 || AnyReady(scheduler);
     const bool anyTask = AnyTask(scheduler);
     const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none
     const bool anyBacklog = scheduler.largeBacklog.load(kSeqCst) != 0;
@@ -179,7 +182,7 @@ Found SearchForFibers(Worker *worker) noexcept {
 
 void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    const bool allAsleep = scheduler.idle.Announce(worker->index, ability, Awaited(scheduler));
+    scheduler.idle.Announce(worker->index, ability);
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
         GetUp(worker, ability);
         return;
@@ -188,8 +191,9 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     // read-modify-write in Announce. The later of the two sees both writes. Guests that leave wake somebody.
     if (RunIsOver(scheduler) && EndRun(scheduler)) {
         WakeAll(scheduler);
-    } else if (!AnswerIdleRequests(scheduler, worker) && allAsleep) {
-        LookForTrouble(scheduler);
+    } else if (!AnswerIdleRequests(scheduler, worker) &&
+               IdleSet::AllAsleep(scheduler.idle.Snapshot(), Awaited(scheduler))) {
+        LookForTrouble(worker);
     }
     if (scheduler.options.idle == IdlePolicy::Eager && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
         GetUp(worker, ability);

@@ -68,6 +68,7 @@ struct Scheduler {
     env::Atomic<uint32_t> attached{0};
     PushList<IdleRequest> idleRequests;
     env::Atomic<uint32_t> idleTasks{0};  // tasks that are in WaitIdle
+    env::Atomic<uint32_t> answering{0};  // workers that hold idle requests
 
     alignas(kLineBytes) env::Atomic<uint64_t> foreignSubmitted{0};  // tasks, by threads that are no workers
     env::Atomic<uint32_t> guests{0};  // attached threads and threads that are blocked in a wait: the end waits for them

@@ -15,13 +15,16 @@ TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searc
     CHECK(!idle.Wanted());
     idle.StartSearching();
     idle.StartSearching();
-    CHECK(!idle.Announce(0, Ability::Tasks, 3));
+    idle.Announce(0, Ability::Tasks);
+    CHECK(!IdleSet::AllAsleep(idle.Snapshot(), 3));
     CHECK(!idle.Wanted());  // the other one searches
-    CHECK(!idle.Announce(1, Ability::Tasks, 3));
+    idle.Announce(1, Ability::Tasks);
+    CHECK(!IdleSet::AllAsleep(idle.Snapshot(), 3));
     CHECK(idle.Wanted());
     CHECK(!IdleSet::AllAsleep(idle.Snapshot(), 3));
     idle.StartSearching();
-    CHECK(idle.Announce(2, Ability::Tasks, 3));  // now all sleep
+    idle.Announce(2, Ability::Tasks);
+    CHECK(IdleSet::AllAsleep(idle.Snapshot(), 3));  // now all sleep
     CHECK(IdleSet::AllAsleep(idle.Snapshot(), 3));
     CHECK(idle.TakeSleeper(0) == 0);
     CHECK(!idle.Wanted());                      // somebody is on the way
@@ -33,12 +36,12 @@ TEST_CASE("idle set: a sleeper is taken once", "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(2));
     idle.StartSearching();
-    idle.Announce(1, Ability::Tasks, 2);
+    idle.Announce(1, Ability::Tasks);
     CHECK(!idle.TakeSleeperAt(0));
     CHECK(idle.TakeSleeperAt(1));
     CHECK(!idle.TakeSleeperAt(1));
     CHECK(!idle.Cancel(1, Ability::Tasks));  // an Unpark is on its way
-    idle.Announce(1, Ability::Tasks, 2);
+    idle.Announce(1, Ability::Tasks);
     CHECK(idle.Cancel(1, Ability::Tasks));
     CHECK(idle.TakeSleeper(0) == IdleSet::kNone);
     CHECK(!idle.StopSearching());  // the last searcher, but nobody sleeps
@@ -48,9 +51,10 @@ TEST_CASE("idle set: starved workers are no searchers, and sleep apart", "[idle_
     IdleSet idle;
     REQUIRE(idle.Acquire(2));
     idle.StartSearching();
-    idle.Announce(0, Ability::Tasks, 2);
+    idle.Announce(0, Ability::Tasks);
     CHECK(idle.Wanted());  // a starved searcher finds no tasks
-    CHECK(idle.Announce(1, Ability::ReadyFibersOnly, 2));
+    idle.Announce(1, Ability::ReadyFibersOnly);
+    CHECK(IdleSet::AllAsleep(idle.Snapshot(), 2));
     CHECK(idle.TakeSleeper(1) == 0);
     CHECK(idle.TakeSleeper(1) == IdleSet::kNone);
     CHECK(idle.TakeStarvedSleeper(0) == 1);
@@ -61,11 +65,12 @@ TEST_CASE("idle set: a snapshot changes when somebody woke up and fell asleep ag
     IdleSet idle;
     REQUIRE(idle.Acquire(1));
     idle.StartSearching();
-    idle.Announce(0, Ability::Tasks, 1);
+    idle.Announce(0, Ability::Tasks);
     const uint64_t before = idle.Snapshot();
     CHECK(idle.Snapshot() == before);
     CHECK(idle.Cancel(0, Ability::Tasks));
-    CHECK(idle.Announce(0, Ability::Tasks, 1));
+    idle.Announce(0, Ability::Tasks);
+    CHECK(IdleSet::AllAsleep(idle.Snapshot(), 1));
     CHECK(idle.Snapshot() != before);
     CHECK(IdleSet::AllAsleep(idle.Snapshot(), 1));
 }
@@ -92,7 +97,7 @@ TEST_CASE(
     for (uint32_t round = 1; round <= kRounds; ++round) {
         idle.StartSearching();
         barrier.Wait();
-        idle.Announce(0, Ability::Tasks, 1);
+        idle.Announce(0, Ability::Tasks);
         workerFinds.store(work.load(kSeqCst) == round);
         barrier.Wait();
         lost += !publisherWakes.load() && !workerFinds.load();

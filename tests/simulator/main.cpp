@@ -72,6 +72,7 @@ int main(int argc, char **argv) {
     Totals totals;
     std::vector<simulator::Model> models = simulator::ContainerModels();
     for (simulator::Model &model : simulator::SchedulerModels()) models.push_back(std::move(model));
+    for (simulator::Model &model : simulator::EmbedModels()) models.push_back(std::move(model));
     for (const simulator::Model &model : models) {
         if (options.model.empty() || options.model == model.name) ExploreModel(model, options, argv[0], totals);
     }

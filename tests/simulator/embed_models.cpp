@@ -1,0 +1,246 @@
+// The whole scheduler among threads that are not its own: Start and Stop, attached threads, submission from anywhere.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+
+namespace simulator {
+
+namespace {
+
+// Reports of these kinds are part of the model.
+template <ReportCode... kAllowed>
+void OnlyThese(const Report &report, void *) {
+    if (!((report.code == kAllowed) || ...)) Fail(report.what);
+}
+
+// A thread of the host. Joined by Join, not by the destructor: a schedule may end in between.
+template <class Work>
+class HostThread {
+public:
+    explicit HostThread(Work work) : m_work(work) {}
+    void Start() {
+        m_thread.Start([](void *self) { static_cast<HostThread *>(self)->m_work(); }, this, 0);
+    }
+    void Join() { m_thread.Join(); }
+
+private:
+    Work m_work;
+    weft::env::Thread m_thread;
+};
+
+// The main task returns while another thread submits and waits: what was accepted runs.
+void SubmitAtTheEnd() {
+    uint32_t ran = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    const Task tasks[3] = {TaskOf(leaf), TaskOf(leaf), TaskOf(leaf)};
+    SchedulerOptions options = Options(1 + Random(2), 2 + Random(3), 1);
+    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::OnlyWaiters>;
+    TaskScheduler scheduler(options);
+    Counter counter, mine;
+    uint32_t accepted = ~0u;
+    HostThread host([&] {
+        scheduler.AddTasks(2, tasks, &counter);
+        accepted = counter.Value();  // none, if it was refused
+        scheduler.WaitForCounter(&counter);
+        Check(counter.IsZero(), "a thread's wait ended too early");
+        scheduler.AddTask(tasks[2]);
+    });
+    auto main = [&](TaskScheduler *running) {
+        host.Start();
+        if (Random(2) != 0) {
+            running->AddTask(tasks[2], &mine);
+            running->WaitForCounter(&mine);
+        }
+    };
+    Check(scheduler.Run(TaskOf(main).function, &main) == Status::Ok, "Run failed");
+    const uint32_t ranInRun = ran;
+    host.Join();
+    Check(counter.IsZero(), "an accepted task did not run before Run returned");
+    Check(ranInRun == ran, "a task ran after Run");
+}
+
+// Two threads submit and wait between Start and Stop, and while Stop waits.
+void StartStop() {
+    uint32_t ran = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    const Task tasks[2] = {TaskOf(leaf), TaskOf(leaf)};
+    SchedulerOptions options = Options(1 + Random(2), 2 + Random(2), 1);
+    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::OnlyWaiters>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const auto work = [&] { scheduler.AddTasksAndWait(2, tasks); };
+    HostThread first(work), second(work);
+    first.Start();
+    second.Start();
+    const bool early = Random(2) != 0;
+    if (!early) first.Join();
+    scheduler.Stop();
+    if (early) first.Join();
+    second.Join();
+    Check(ran == 0 || ran == 2 || ran == 4, "a task was lost");
+    Check(early || ran >= 2, "a call between Start and Stop was refused");
+}
+
+// A thread attaches, submits to all and to itself, waits and detaches, while another posts to it.
+void Attached() {
+    uint32_t ran = 0, elsewhere = 0;
+    uint32_t self = kAnyWorker;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    auto pinned = [&](TaskScheduler *scheduler) {
+        if (scheduler->CurrentWorker() != self) ++elsewhere;
+        scheduler->Yield();
+        if (scheduler->CurrentWorker() != self) ++elsewhere;
+        ++ran;
+    };
+    SchedulerOptions options = Options(1 + Random(2), 1 + Random(3), 1);
+    options.maxAttached = 1;
+    // The other thread may come too late; and with one fiber the pinned task may take it while others wait.
+    options.onReport = OnlyThese<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::OnlyWaiters, ReportCode::PoolEmpty>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    TaskOptions here;
+    here.worker = options.workers;
+    self = here.worker;
+    Counter posted;
+    HostThread attached([&] {
+        Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+        Counter counter;
+        scheduler.AddTask(TaskOf(leaf), &counter);
+        scheduler.AddTask(TaskOf(pinned), &counter, here);
+        if (Random(2) != 0) scheduler.WaitForCounter(&counter);
+        else while (scheduler.RunPinnedTasks() == 0) scheduler.Yield();
+        scheduler.WaitForCounter(&counter);
+        scheduler.AddTask(TaskOf(leaf));
+        scheduler.DetachThread();
+    });
+    HostThread poster([&] {
+        scheduler.AddTask(TaskOf(pinned), &posted, here);
+        scheduler.WaitForCounter(&posted);
+    });
+    attached.Start();
+    poster.Start();
+    attached.Join();
+    const bool early = Random(2) != 0;
+    if (!early) poster.Join();
+    scheduler.Stop();
+    if (early) poster.Join();
+    Check(elsewhere == 0, "a pinned task ran elsewhere");
+    Check(ran == 3 || ran == 4, "a task was lost");
+    Check(posted.IsZero(), "a pinned task was lost");
+}
+
+// Pinned tasks wait for each other across workers, with few fibers.
+void Pinned() {
+    const uint32_t workers = 2 + Random(2);
+    uint32_t elsewhere = 0, ran = 0;
+    Counter gates[3] = {Counter(1), Counter(1), Counter(1)};
+    struct Item {
+        Counter *own, *next;
+        uint32_t worker;
+        uint32_t *elsewhere, *ran;
+        void operator()(TaskScheduler *scheduler) {
+            if (scheduler->CurrentWorker() != worker) ++*elsewhere;
+            if (own != nullptr) scheduler->WaitForCounter(own);
+            if (scheduler->CurrentWorker() != worker) ++*elsewhere;
+            if (next != nullptr) scheduler->DecrementCounter(next);
+            ++*ran;
+        }
+    };
+    Item items[3];
+    for (uint32_t i = 0; i < workers; ++i) {
+        items[i] = {i == 0 ? nullptr : &gates[i], i + 1 == workers ? nullptr : &gates[i + 1], i, &elsewhere, &ran};
+    }
+    SchedulerOptions options = Options(workers, workers + Random(2), 1 + Random(2));
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter counter;
+        for (uint32_t i = workers; i-- > 0;) {
+            TaskOptions pin;
+            pin.worker = i;
+            pin.priority = static_cast<Priority>(Random(3));
+            scheduler->AddTask(TaskOf(items[i]), &counter, pin);
+        }
+        scheduler->WaitForCounter(&counter);
+    });
+    Check(elsewhere == 0, "a pinned task ran elsewhere");
+    Check(ran == workers, "a pinned task was lost");
+}
+
+// WaitIdle of tasks and of another thread: all tasks submitted before it have finished.
+void Idle() {
+    uint32_t ran = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    auto parent = [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(leaf));
+        scheduler->Yield();
+        ++ran;
+    };
+    auto waiter = [&](TaskScheduler *scheduler) { scheduler->WaitIdle(); };
+    SchedulerOptions options = Options(1 + Random(2), 4, 1);
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const bool inTask = Random(2) != 0;
+    if (inTask) scheduler.AddTask(TaskOf(waiter));
+    HostThread host([&] { scheduler.WaitIdle(); });
+    host.Start();
+    scheduler.AddTask(TaskOf(parent));
+    scheduler.WaitIdle();
+    Check(ran == 2, "WaitIdle returned while tasks were pending");
+    host.Join();
+    scheduler.Stop();
+}
+
+// No workers: the attached thread runs everything, also what others submit; Stop runs the rest.
+void SingleThread() {
+    uint32_t ran = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    auto parent = [&](TaskScheduler *scheduler) {
+        const Task leaves[2] = {TaskOf(leaf), TaskOf(leaf)};
+        scheduler->AddTasksAndWait(2, leaves);
+    };
+    SchedulerOptions options = Options(0, 1 + Random(3), 1);
+    options.maxAttached = 2;
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::NobodyRuns>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    uint32_t expected = 2;
+    bool done = false;
+    HostThread host([&] {
+        Counter theirs;
+        scheduler.AddTask(TaskOf(parent), &theirs);
+        scheduler.WaitForCounter(&theirs);
+        Check(ran >= 2, "a thread's wait ended too early");
+        done = true;
+    });
+    host.Start();
+    Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+    if (Random(2) != 0) {
+        Counter mine;
+        scheduler.AddTask(TaskOf(parent), &mine);
+        scheduler.WaitForCounter(&mine);
+        expected += 2;
+    }
+    while (!done) scheduler.Yield();
+    scheduler.DetachThread();
+    if (Random(2) != 0) {
+        scheduler.AddTask(TaskOf(leaf));
+        ++expected;
+    }
+    scheduler.Stop();
+    host.Join();
+    Check(ran == expected, "a task was lost");
+}
+
+}  // namespace
+
+std::vector<Model> EmbedModels() {
+    return {
+        {"submit_at_end", "a thread submits and waits while the main task returns", SubmitAtTheEnd},
+        {"start_stop", "two threads submit and wait between Start and Stop", StartStop},
+        {"attached", "an attached thread, and one that posts to it", Attached},
+        {"pinned", "pinned tasks that wait for each other", Pinned},
+        {"idle", "WaitIdle of tasks and threads", Idle},
+        {"single_thread", "no workers, one attached thread", SingleThread},
+    };
+}
+
+}  // namespace simulator

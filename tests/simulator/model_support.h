@@ -1,0 +1,52 @@
+// What models of the whole scheduler share.
+#pragma once
+
+#include "mechanisms/counter_word.h"
+#include "platform/env.h"
+#include "simulator/virtual_threads.h"
+#include "weft/task_scheduler.h"
+
+#include <deque>
+
+namespace simulator {
+
+using namespace weft;
+
+// Counters whose death is checked: their memory is not used again within a schedule.
+class Counters {
+public:
+    Counter *New(uint32_t count = 0) { return &m_counters.emplace_back(count); }
+    /// The wait for zero has returned: whoever touches it from now on is wrong.
+    static void Kill(Counter *counter) {
+        Check(weft::internal::CounterWord{weft::internal::CounterAccess::Word(*counter).Peek()}.Count() == 0,
+              "resumed before the counter reached zero");
+        MarkDead(counter, sizeof *counter);
+    }
+
+private:
+    std::deque<Counter> m_counters;
+};
+
+inline void AnyReportFails(const Report &report, void *) { Fail(report.what); }
+
+inline SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers) {
+    SchedulerOptions options;
+    options.workers = workers;
+    options.smallFibers = smallFibers;
+    options.largeFibers = largeFibers;
+    options.smallStackBytes = options.largeStackBytes = 32 << 10;
+    options.idle = static_cast<IdlePolicy>(Random(3));
+    options.onReport = AnyReportFails;
+    return options;
+}
+
+template <class Main>
+void RunMain(const SchedulerOptions &options, Main main, StackClass stack = StackClass::Large) {
+    TaskScheduler scheduler(options);
+    const Task task = TaskOf(main);
+    TaskOptions mainOptions;
+    mainOptions.stack = stack;
+    Check(scheduler.Run(task.function, task.arg, mainOptions) == Status::Ok, "Run failed");
+}
+
+}  // namespace simulator
