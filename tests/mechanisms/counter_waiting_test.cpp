@@ -217,7 +217,9 @@ TEST_CASE("fault: lost wake-up in wait. Waiters with any targets come back under
                         if (lower(4) && waiting.Add(word, 4) != CounterResult::Ok) wrong.fetch_add(1);
                         return woken[self].load() == waits;
                     });
-                    if (!back) wrong.fetch_add(1);
+                    if (back) continue;
+                    wrong.fetch_add(1);
+                    break;
                 }
             }
             finished.fetch_add(1);

@@ -287,8 +287,12 @@ TEST_CASE("fault: signals on fiber stacks", "[task_scheduler]") {
     REQUIRE(sigaction(SIGUSR1, &action, &before) == 0);
     s_signals.store(0);
     test::Runner runner(test::Options(3));
-    std::atomic<uint32_t> ran{0};
+    std::atomic<uint32_t> ran{0}, met{0}, late{0};
     test::Batch batch(100, [&](TaskScheduler &scheduler, uint32_t i) {
+        if (i < 3) {  // so that all workers take part
+            met.fetch_add(1);
+            late.fetch_add(!test::SpinUntil([&] { return met.load() == 3; }));
+        }
         raise(SIGUSR1);
         if (i % 4 == 0) scheduler.Yield();
         raise(SIGUSR1);
@@ -297,6 +301,7 @@ TEST_CASE("fault: signals on fiber stacks", "[task_scheduler]") {
     CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(100, batch.Tasks()); }) == Status::Ok);
     sigaction(SIGUSR1, &before, nullptr);
     CHECK(ran.load() == 100);
+    CHECK(late.load() == 0);
     CHECK(s_signals.load() == 200);
     CHECK(runner.log.Text() == "");
 }

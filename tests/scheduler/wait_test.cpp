@@ -4,6 +4,7 @@
 #include "support/spin.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -208,6 +209,7 @@ TEST_CASE("fault: two waiters with different targets. Each resumes when its own 
             for (uint32_t value = 9; value != ~0u; --value) {
                 lowest.store(value);
                 scheduler.DecrementCounter(&counter);
+                for (int i = 0; i < 3; ++i) scheduler.Yield();  // whoever was made ready too early goes on now
                 for (uint32_t i = 0; i < 6; ++i) {
                     if (kTargets[i] < value) continue;
                     late.fetch_add(!test::YieldUntil(scheduler, [&] { return resumed[i].load(); }));
@@ -302,17 +304,25 @@ TEST_CASE("invariant 4, with waiters for other values whose sorting goes on besi
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         for (; rounds < 600; ++rounds) {
             auto counter = std::make_unique<Counter>();
-            Counter others;
-            test::Batch work(6, [](TaskScheduler &, uint32_t) {});
-            test::Batch waiters(3,
-                                [&](TaskScheduler &inner, uint32_t i) { inner.WaitForCounter(counter.get(), i + 1); });
-            scheduler.AddToCounter(counter.get());
-            scheduler.AddTasks(6, work.Tasks(), counter.get());
+            Counter others, all;
+            test::Batch work(6, [&](TaskScheduler &inner, uint32_t) {
+                inner.DecrementCounter(counter.get());
+                test::Linger(20);  // so that others resume whom that woke
+            });
+            std::atomic<uint32_t> started{0};
+            test::Batch waiters(3, [&](TaskScheduler &inner, uint32_t i) {
+                started.fetch_add(1);
+                inner.WaitForCounter(counter.get(), i);
+            });
+            scheduler.AddToCounter(counter.get(), 10);
             scheduler.AddTasks(3, waiters.Tasks(), &others);
-            scheduler.DecrementCounter(counter.get());
+            if (!test::YieldUntil(scheduler, [&] { return started.load() == 3; })) std::abort();
+            scheduler.AddTasks(6, work.Tasks(), &all);
+            for (int i = 0; i < 4; ++i) scheduler.DecrementCounter(counter.get());
             scheduler.WaitForCounter(&others);  // their waits have returned
             scheduler.WaitForCounter(counter.get());
-            counter.reset();
+            counter.reset();  // while the tasks that lowered it may still be inside that call
+            scheduler.WaitForCounter(&all);
         }
     }) == Status::Ok);
     CHECK(rounds == 600);
@@ -332,6 +342,7 @@ TEST_CASE("fault: counter reuse. A counter is used again right after each wait",
                 scheduler.AddTasks(1 + round % 5, batch.Tasks(), &counter);
                 scheduler.WaitForCounter(&counter);
                 wrong += !counter.IsZero();
+                if (wrong != 0) return;
             }
         }) == Status::Ok);
         CHECK(wrong == 0);
@@ -377,16 +388,21 @@ TEST_CASE("hazard 6: a counter that stands at zero is armed again without waking
 TEST_CASE("hazard 3: AddTasksAndWait whose first task waits while others take the rest", "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
-        for (uint32_t count : {1u, 2u, 3u, 5u, 40u}) {
+        // The first one waits for the last one, or for the one that is stolen first: then many are outstanding when it
+        // goes on, most likely on another worker.
+        struct Case {
+            uint32_t count, opener;
+        };
+        for (const Case &which : {Case{1, 0}, Case{2, 1}, Case{3, 2}, Case{5, 4}, Case{40, 39}, Case{40, 1}}) {
+            const uint32_t count = which.count, opener = which.opener;
             std::vector<std::atomic<uint32_t>> runs(count);
             std::atomic<uint32_t> wrong{0};
             Counter event(1);
             test::Batch inner(3, [&](TaskScheduler &, uint32_t) {});
             test::Batch batch(count, [&](TaskScheduler &scheduler, uint32_t i) {
                 scheduler.AddTasksAndWait(3, inner.Tasks());
-                // The first one waits for the last one, which is another's or comes later.
-                if (i == 0 && count > 1) scheduler.WaitForCounter(&event);
-                if (i == count - 1) scheduler.DecrementCounter(&event);
+                if (i == 0 && opener != 0) scheduler.WaitForCounter(&event);
+                if (i == opener) scheduler.DecrementCounter(&event);
                 scheduler.AddTasksAndWait(2, inner.Tasks());
                 runs[i].fetch_add(1);
             });
