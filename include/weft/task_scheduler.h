@@ -75,6 +75,17 @@ public:
     /// destroyed or used again. Any thread; one that is no worker blocks in the operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
+    /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the other.
+    void WaitForAll(uint32_t count, Counter *const *counters) noexcept;
+
+    /// Returns once one of `count` counters (1 to 4,096) is at zero, and which: the first that was. All of them must
+    /// outlive the call. Returns `count` after a report. Any thread.
+    uint32_t WaitForAny(uint32_t count, Counter *const *counters) noexcept;
+
+    /// Whether the counter is at or below `value` now; if so, all that was counted is visible. Unlike Counter::Value it
+    /// first lets the caller's own finished tasks count, so that it may be asked again and again. Any thread.
+    bool PollCounter(Counter *counter, uint32_t value = 0) noexcept;
+
     /// Raises a counter by hand, for events that are not tasks. `n` from 0 to 2^32 - 1 in all. Any thread, while the
     /// scheduler runs.
     void AddToCounter(Counter *counter, uint32_t n = 1) noexcept;
@@ -90,6 +101,11 @@ public:
     /// Runs what is pinned to the calling worker and can go on now, at most `max` tasks and resumed tasks, and returns how
     /// many. For the message pump of a thread that owns a window. Tasks and attached threads.
     uint32_t RunPinnedTasks(uint32_t max = ~0u) noexcept;
+
+    /// Leaves only the first `count` workers (1 to WorkerCount()) at work, for heat or the background; the others sleep but
+    /// for what is pinned to them. Lasts until the next call or the end of the run. Attached threads do not count. Any
+    /// thread, while the scheduler runs.
+    void SetActiveWorkers(uint32_t count) noexcept;
 
     /// Lets other ready work go first: the fiber goes to the back of the ready lane. Tasks and attached threads.
     void Yield() noexcept;

@@ -52,7 +52,8 @@ CounterResult CounterWaiting::Decrement(CounterStorage &counter, uint32_t n, uin
         // release: what the finished tasks wrote goes with the count. acquire: the last decrement carries what the
         // earlier ones wrote on to the waiters, and reads the records that they pushed.
         if (!counter.compare_exchange_strong(word.bits, lowered.bits, kAcqRel, kRelaxed)) continue;
-        if (takesList) woken = left == 0 ? word.Head() : Sort(counter, word.Head(), left);
+        bool removed = false;
+        if (takesList) woken = left == 0 ? word.Head() : Sort(counter, word.Head(), left, kNobody, removed);
         // From here on the counter may be gone.
         return CounterResult::Ok;
     }
@@ -65,6 +66,25 @@ CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &count
     const Registration result = Push(counter, spare, owner, target);
     if (result != Registration::Waiting) m_records.GiveBackSpare(spare);  // else NextOwner does
     return result;
+}
+
+bool CounterWaiting::Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken) noexcept {
+    woken = 0;
+    CounterWord word{counter.load(kRelaxed)};  // the CAS decides
+    for (;;) {
+        if (word.IsSorting()) {  // it may be in the sorter's hands
+            env::Pause();
+            word.bits = counter.load(kRelaxed);
+            continue;
+        }
+        if (word.Head() == 0) return false;
+        const CounterWord detached = word.WithHead(0).WithEager(false).WithSorting(true);
+        // acquire: the records on the list.
+        if (counter.compare_exchange_strong(word.bits, detached.bits, kAcqRel, kRelaxed)) break;
+    }
+    bool removed = false;
+    woken = Sort(counter, word.Head(), word.Count(), owner, removed);
+    return removed;
 }
 
 CounterWaiting::Registration CounterWaiting::Push(CounterStorage &counter, uint32_t index, uint32_t owner,
@@ -83,8 +103,10 @@ CounterWaiting::Registration CounterWaiting::Push(CounterStorage &counter, uint3
 }
 
 // `list` was detached when the count was at `lowest`, which is above zero. Returns those to wake.
-uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t lowest) noexcept {
+uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, uint32_t remove,
+                              bool &removed) noexcept {
     Sorted sorted;
+    sorted.remove = remove;
     SortList(sorted, list, lowest);
     uint32_t sortedAt = lowest;  // none of those that are kept is satisfied by this count or a higher one
     // acquire: what others counted off meanwhile goes on to those that this wakes.
@@ -112,7 +134,10 @@ uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t l
         }
         const CounterWord done = word.WithHead(sorted.kept).WithEager(sorted.keptEager).WithSorting(false);
         // release: the links of the list that is put back. After success the counter is not touched again.
-        if (counter.compare_exchange_strong(word.bits, done.bits, kAcqRel, kAcquire)) return sorted.woken;
+        if (counter.compare_exchange_strong(word.bits, done.bits, kAcqRel, kAcquire)) {
+            removed = sorted.removed;
+            return sorted.woken;
+        }
     }
 }
 
@@ -125,6 +150,9 @@ void CounterWaiting::SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) n
         if (record.kind == WaitRecord::Kind::Note) {
             if (record.value < lowest) lowest = record.value;
             m_records.GiveBackSpare(index - 1);
+        } else if (record.owner == sorted.remove) {
+            m_records.GiveBackSpare(index - 1);
+            sorted.removed = true;
         } else if (record.value >= lowest) {
             Link(record, index, sorted.woken);
         } else {

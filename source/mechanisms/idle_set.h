@@ -15,7 +15,8 @@
 //
 // A starved worker (one that has no fiber to run tasks on, and can only resume ready fibers) sleeps in a set of its own
 // and is never counted as a searcher: a publisher of tasks that relied on it would rely on nobody. It is woken for ready
-// fibers when no other sleeper is left, and when a fiber is freed.
+// fibers when no other sleeper is left, and when a fiber is freed. A worker that is to be inactive sleeps in a third set, from
+// which it is woken by name only.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -26,13 +27,15 @@
 namespace weft::internal {
 
 /// What a worker can do at the moment.
-enum class Ability : uint8_t { Tasks /* and ready fibers */, ReadyFibersOnly /* starved */ };
+enum class Ability : uint8_t { Tasks /* and ready fibers */, ReadyFibersOnly /* starved */, PinnedOnly /* inactive */ };
 
 class IdleSet {
 public:
     static constexpr uint32_t kNone = AtomicBitSet::kNone;
 
-    bool Acquire(uint32_t workers) noexcept { return m_asleep.Acquire(workers) && m_starvedAsleep.Acquire(workers); }
+    bool Acquire(uint32_t workers) noexcept {
+        return m_asleep.Acquire(workers) && m_starvedAsleep.Acquire(workers) && m_inactiveAsleep.Acquire(workers);
+    }
 
     /// The caller begins to search. relaxed: only its absence is ever waited for.
     void StartSearching() noexcept { m_state.fetch_add(kSearcher, kRelaxed); }
@@ -47,22 +50,18 @@ public:
     /// A searcher (a starved worker: not even that) becomes a sleeper. Look at everything once more before parking.
     void Announce(uint32_t worker, Ability ability) noexcept {
         // The bit comes first: who counts a sleeper must find it.
-        const bool tasks = ability == Ability::Tasks;
-        (tasks ? m_asleep : m_starvedAsleep).Set(worker);
-        m_state.fetch_add((tasks ? kSleeper - kSearcher : kStarvedSleeper) + kEpoch, kSeqCst);
+        SetOf(ability).Set(worker);
+        m_state.fetch_add((ability == Ability::Tasks ? kSleeper - kSearcher : kOtherSleeper) + kEpoch, kSeqCst);
     }
 
     /// A sleeper has found work after all and is a searcher again. False if it was woken meanwhile: it is a searcher
     /// too, but an Unpark is on its way and must be consumed.
     bool Cancel(uint32_t worker, Ability ability) noexcept {
-        return ability == Ability::Tasks ? Take(m_asleep, worker, kSearcher - kSleeper)
-                                         : Take(m_starvedAsleep, worker, 0 - kStarvedSleeper);
+        return Take(SetOf(ability), worker, ability == Ability::Tasks ? kSearcher - kSleeper : 0 - kOtherSleeper);
     }
 
     /// False once a waker has taken it.
-    bool IsAsleep(uint32_t worker, Ability ability) const noexcept {
-        return (ability == Ability::Tasks ? m_asleep : m_starvedAsleep).Test(worker);
-    }
+    bool IsAsleep(uint32_t worker, Ability ability) noexcept { return SetOf(ability).Test(worker); }
 
     /// True if somebody sleeps and nobody searches. seq_cst: after the caller has published work.
     bool Wanted() const noexcept {
@@ -80,18 +79,19 @@ public:
     uint32_t TakeSleeper(uint32_t home) noexcept { return TakeAny(m_asleep, home, kSearcher - kSleeper); }
 
     /// The same for a starved one.
-    uint32_t TakeStarvedSleeper(uint32_t home) noexcept { return TakeAny(m_starvedAsleep, home, 0 - kStarvedSleeper); }
+    uint32_t TakeStarvedSleeper(uint32_t home) noexcept { return TakeAny(m_starvedAsleep, home, 0 - kOtherSleeper); }
 
     /// The same for one worker; false if it does not sleep.
     bool TakeSleeperAt(uint32_t worker) noexcept {
         return (m_asleep.Test(worker) && Cancel(worker, Ability::Tasks)) ||
-               (m_starvedAsleep.Test(worker) && Cancel(worker, Ability::ReadyFibersOnly));
+               (m_starvedAsleep.Test(worker) && Cancel(worker, Ability::ReadyFibersOnly)) ||
+               (m_inactiveAsleep.Test(worker) && Cancel(worker, Ability::PinnedOnly));
     }
 
 private:
     static constexpr uint64_t kSearcher = 1;
     static constexpr uint64_t kSleeper = uint64_t{1} << 16;
-    static constexpr uint64_t kStarvedSleeper = uint64_t{1} << 32;
+    static constexpr uint64_t kOtherSleeper = uint64_t{1} << 32;  // starved or inactive
     static constexpr uint64_t kEpoch = uint64_t{1} << 48;  // counts announcements, modulo 65,536
     struct State {
         uint64_t bits;
@@ -101,6 +101,10 @@ private:
         }
     };
 
+    AtomicBitSet &SetOf(Ability ability) noexcept {
+        return ability == Ability::Tasks ? m_asleep
+                                         : ability == Ability::PinnedOnly ? m_inactiveAsleep : m_starvedAsleep;
+    }
     // seq_cst, all changes of the state: see the proof above.
     bool Take(AtomicBitSet &set, uint32_t worker, uint64_t change) noexcept {
         if (!set.Clear(worker)) return false;
@@ -116,6 +120,7 @@ private:
     alignas(kLineBytes) env::Atomic<uint64_t> m_state{0};
     AtomicBitSet m_asleep;
     AtomicBitSet m_starvedAsleep;
+    AtomicBitSet m_inactiveAsleep;
 };
 
 }  // namespace weft::internal

@@ -28,7 +28,9 @@ void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
 }  // namespace
 
 bool AcquireQueues(Worker &worker) noexcept {
-    if (!worker.slab.Acquire() || !worker.largeBacklog.Acquire(16)) return false;
+    if (!worker.slab.Acquire() || !worker.largeBacklog[0].Acquire(16) || !worker.largeBacklog[1].Acquire(16)) {
+        return false;
+    }
     for (WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
         if (!lane.Acquire(256)) return false;
     }

@@ -2,6 +2,7 @@
 
 #include "platform/compiler.h"
 #include "platform/floating_point.h"
+#include "scheduler/low_limit.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
@@ -150,7 +151,7 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stol
     claim.stack = entry.Stack();
     claim.lane = lane;
     claim.stolen = stolen;
-    claim.pinned = false;
+    claim.pinned = claim.low = false;
     claim.started = 0;
     if (!entry.IsSlice()) {
         claim.single = entry.TheTask();
@@ -186,8 +187,11 @@ void UnclaimRest(Worker *worker) noexcept {
 
 void MoveClaimToBacklog(Worker *worker) noexcept {
     GiveBackStarted(worker);
-    PushBack(worker, worker->largeBacklog, BacklogEntry{TakeRest(worker), worker->claim.lane});
-    worker->scheduler->largeBacklog.fetch_add(1, kSeqCst);  // before the caller looks for a free Large fiber again
+    const bool low = worker->claim.lane == kLowLane;
+    PushBack(worker, worker->largeBacklog[low], BacklogEntry{TakeRest(worker), worker->claim.lane});
+    worker->scheduler->largeBacklog[low].fetch_add(1, kSeqCst);  // before the caller looks for a free Large fiber again
+    if (worker->claim.low) GiveLowPermit(*worker->scheduler, worker);
+    worker->claim.low = false;
 }
 
 void RunClaim(Fiber *self, AndThen andThen) noexcept {
@@ -196,6 +200,8 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
     const bool stolen = worker->claim.stolen;
     const bool slice = worker->claim.batch != 0;
     const bool pinned = worker->claim.pinned;
+    const bool low = worker->claim.low;
+    if (low) self->holdsLow = true;
     const uint32_t outerPin = self->pinnedTo;
     if (pinned) self->pinnedTo = worker->index;
     if (worker->pending.counter != counter) FlushPending(worker);
@@ -227,6 +233,10 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
     if (pinned) {
         self->pinnedTo = outerPin;
         if (worker->scheduler->IsAttachedSlot(worker->index)) Unbind(*worker->scheduler, worker, *worker);
+    }
+    if (low) {
+        self->holdsLow = false;
+        GiveLowPermit(*worker->scheduler, worker);
     }
     worker->looksNext = andThen == AndThen::LookForWork;
     FlushPending(worker);

@@ -1,6 +1,7 @@
 #include "scheduler/fiber_switch.h"
 
 #include "platform/compiler.h"
+#include "scheduler/low_limit.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
@@ -36,7 +37,7 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
         return;
     }
     // Both after the release, see find_work.cpp: FetchBacklog, SetWantsLarge.
-    if (scheduler.largeBacklog.load(kSeqCst) != 0) WakeForTasks(scheduler, worker, 1);
+    if (scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) != 0) WakeForTasks(scheduler, worker, 1);
     if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);
 }
 
@@ -76,6 +77,7 @@ void Arrive(Fiber *self) noexcept {
 void SuspendTo(Fiber *self, Destination destination) noexcept {
     Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
+    if (self->holdsLow) GiveLowPermit(scheduler, worker);  // MayResume takes a new one
     const uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
     SwitchTo(self, fiber == FiberPool::kNone ? &worker->threadFiber : &scheduler.fibers[fiber], destination);
 }

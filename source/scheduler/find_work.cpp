@@ -2,6 +2,7 @@
 
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
+#include "scheduler/low_limit.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/submit.h"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr uint32_t kUrgentStreak = 8;  // at most so many ready fibers and High tasks in a row while others wait
 constexpr uint32_t kOldestEvery = 61;  // every so many picks the oldest task of one lane or of the backlog goes first
-constexpr uint32_t kHigh = 0, kNormal = 1, kLow = 2;
+constexpr uint32_t kHigh = 0, kNormal = 1, kLow = kLowLane;
 
 // What came to this worker alone, oldest first.
 void SortMail(Worker *worker) noexcept {
@@ -28,7 +29,9 @@ void SortMail(Worker *worker) noexcept {
 Found PinnedFiber(Worker *worker) noexcept {
     SortMail(worker);
     if (worker->pinnedFibers.first == nullptr) return {};
-    return {static_cast<Fiber *>(worker->pinnedFibers.Remove(&worker->pinnedFibers.first)), false};
+    Fiber *fiber = static_cast<Fiber *>(worker->pinnedFibers.Remove(&worker->pinnedFibers.first));
+    MayResume(*worker->scheduler, worker, fiber);  // always, pinned as it is
+    return {fiber, false};
 }
 
 // Pinned tasks cannot go to the backlog, which is everybody's. Those that find no Large fiber stay where they are, and
@@ -98,40 +101,66 @@ Found ReadyFiber(Worker *worker, Worker *victim) noexcept {
     if (victim->ready.LooksEmpty()) return {};
     uint64_t index;
     if (victim->ready.Steal(index) != StealResult::Taken) return {};
-    return {&worker->scheduler->fibers[index], false};
+    Fiber *fiber = &worker->scheduler->fibers[index];
+    if (!MayResume(*worker->scheduler, worker, fiber)) return {};
+    return {fiber, false};
+}
+
+// Around the attempt to take something from a lane. `attempt` fills the claim and says whether it did.
+template <class Attempt>
+Found WithPermit(Worker *worker, uint32_t lane, Attempt attempt) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const bool low = lane == kLow && scheduler.options.maxLowWorkers != 0;
+    if (low && !TakeLowPermit(scheduler)) return {};
+    const bool claimed = attempt();
+    if (low && claimed) worker->claim.low = true;
+    if (low && !claimed) GiveLowPermit(scheduler, worker);
+    return {nullptr, claimed};
 }
 
 Found NewestTask(Worker *worker, uint32_t lane) noexcept {
-    TaskEntry entry;
-    if (!worker->lanes[lane].Pop(entry)) return {};
-    ClaimEntry(worker, entry, lane, false);
-    return {nullptr, true};
+    if (worker->lanes[lane].LooksEmpty()) return {};
+    return WithPermit(worker, lane, [=] {
+        TaskEntry entry;
+        if (!worker->lanes[lane].Pop(entry)) return false;
+        ClaimEntry(worker, entry, lane, false);
+        return true;
+    });
 }
 
 Found OldestTask(Worker *worker, Worker *victim, uint32_t lane) noexcept {
     if (victim->lanes[lane].LooksEmpty()) return {};
-    TaskEntry entry;
-    if (victim->lanes[lane].Steal(entry) != StealResult::Taken) return {};
-    ClaimEntry(worker, entry, lane, victim != worker);
-    return {nullptr, true};
+    return WithPermit(worker, lane, [=] {
+        TaskEntry entry;
+        if (victim->lanes[lane].Steal(entry) != StealResult::Taken) return false;
+        ClaimEntry(worker, entry, lane, victim != worker);
+        return true;
+    });
 }
 
 // Large tasks that once found no fiber. Who appends one looks for a free Large fiber afterwards; who frees a Large fiber
 // looks at this count afterwards; both seq_cst, so one of them sees the other.
-Found FetchBacklog(Worker *worker) noexcept {
+Found FetchBacklog(Worker *worker, bool low) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    if (scheduler.largeBacklog.load(kSeqCst) == 0) return {};
+    if (scheduler.largeBacklog[low].load(kSeqCst) == 0) return {};
     if (!RunsOnLarge(worker) && !scheduler.pool.AnyFree(StackClass::Large)) return {};
-    const uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots; ++i) {
-        Worker &victim = scheduler.workers[(worker->index + i) % slots];
-        BacklogEntry item;
-        if (victim.largeBacklog.Steal(item) != StealResult::Taken) continue;
-        scheduler.largeBacklog.fetch_sub(1, kRelaxed);  // too high for a moment only makes somebody look in vain
-        ClaimEntry(worker, item.entry, static_cast<uint32_t>(item.lane), false);
-        return {nullptr, true};
-    }
-    return {};
+    return WithPermit(worker, low ? kLow : kNormal, [&] {
+        const uint32_t slots = scheduler.Slots();
+        for (uint32_t i = 0; i < slots; ++i) {
+            Worker &victim = scheduler.workers[(worker->index + i) % slots];
+            BacklogEntry item;
+            if (victim.largeBacklog[low].Steal(item) != StealResult::Taken) continue;
+            scheduler.largeBacklog[low].fetch_sub(1, kRelaxed);  // too high for a moment: somebody looks in vain
+            ClaimEntry(worker, item.entry, static_cast<uint32_t>(item.lane), false);
+            return true;
+        }
+        return false;
+    });
+}
+
+Found FetchBacklog(Worker *worker) noexcept {
+    const Found found = FetchBacklog(worker, false);
+    return found ? found : FetchBacklog(worker, true);
 }
 
 // Asks the others in turn, beginning with the one that last had something.
@@ -227,6 +256,10 @@ bool IsHandOver(const Worker *worker, const Found &found) noexcept {
 }  // namespace
 
 Found FindOwn(Worker *worker, Ability ability) noexcept {
+    if (ability == Ability::PinnedOnly) {
+        const Found found = PinnedFiber(worker);
+        return found ? found : PinnedTask(worker, RunsOnLarge(worker));
+    }
     TakeInjected(worker);
     const Found found = ability == Ability::Tasks ? ByPriority(worker) : WithoutTasks(worker);
     if (worker->owesWake) {
@@ -260,26 +293,45 @@ bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
         TaskEntry entry;
         if (!worker->lanes[lane].Peek(entry) || entry.TheCounter() != counter || entry.Stack() > most) continue;
-        if (!worker->lanes[lane].Pop(entry)) continue;  // a thief was faster
-        ClaimEntry(worker, entry, lane, false);         // nobody else pushes here: it is the one that we saw
-        return true;
+        const auto claim = [&] {
+            if (!worker->lanes[lane].Pop(entry)) return false;  // a thief was faster
+            ClaimEntry(worker, entry, lane, false);             // nobody else pushes here: it is the one that we saw
+            return true;
+        };
+        // A Low task that helps itself needs one permit for both.
+        if (worker->current->holdsLow ? claim() : static_cast<bool>(WithPermit(worker, lane, claim))) return true;
     }
     return false;
 }
 
+namespace {
+
+bool AnyPinnedTask(const Worker *worker) noexcept {
+    for (const Letter *letter = worker->pinnedTasks.first; letter != nullptr; letter = letter->next) {
+        if (static_cast<const TaskBlock *>(letter)->options.stack == StackClass::Small) return true;
+    }
+    return worker->wantsLarge && worker->scheduler->pool.AnyFree(StackClass::Large);
+}
+
+}  // namespace
+
 bool AnyWork(const Worker *worker, Ability ability) noexcept {
     const Scheduler &scheduler = *worker->scheduler;
-    if (!worker->mailbox.IsEmpty() || worker->pinnedFibers.first != nullptr || !scheduler.injector.IsEmpty()) return true;
+    if (!worker->mailbox.IsEmpty() || worker->pinnedFibers.first != nullptr) return true;
+    if (ability == Ability::PinnedOnly) return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
+    if (!scheduler.injector.IsEmpty()) return true;
+    if (!scheduler.lowAside.IsEmpty() && AnyLowPermit(scheduler)) return true;
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
         const Worker &other = scheduler.workers[i];
         if (other.ready.Size() != 0) return true;
         for (uint32_t lane = 0; lane < kLanes && ability == Ability::Tasks; ++lane) {
-            if (other.lanes[lane].Size() != 0) return true;
+            if (other.lanes[lane].Size() != 0 && (lane != kLow || AnyLowPermit(scheduler))) return true;
         }
     }
     if (ability != Ability::Tasks) return scheduler.pool.AnyFree(StackClass::Small);
-    const bool wantsLarge = scheduler.largeBacklog.load(kSeqCst) != 0 || worker->wantsLarge;
+    const bool lowBacklog = scheduler.largeBacklog[1].load(kSeqCst) != 0 && AnyLowPermit(scheduler);
+    const bool wantsLarge = scheduler.largeBacklog[0].load(kSeqCst) != 0 || lowBacklog || worker->wantsLarge;
     return wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
 }
 

@@ -10,11 +10,6 @@ namespace weft::internal {
 
 namespace {
 
-bool IsReached(Counter &counter, uint32_t value) noexcept {
-    // acquire: who goes on sees all that the counted tasks wrote.
-    return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
-}
-
 // Sleeps until the counter was at or below `value`. Between `leave` and `comeBack` the thread is out of the gate.
 template <class Leave, class ComeBack>
 void Block(Scheduler &scheduler, Counter &counter, uint32_t value, Leave leave, ComeBack comeBack) noexcept {
@@ -39,7 +34,7 @@ void Block(Scheduler &scheduler, Counter &counter, uint32_t value, Leave leave, 
             ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer threads wait at once, or attach them.",
                        "there is no record for another thread that waits (4,096 at most); it polls");
             leave();
-            while (!IsReached(counter, value)) env::YieldThread();
+            while (!IsSatisfied(counter, value)) env::YieldThread();
             comeBack();
             break;
     }
@@ -60,7 +55,7 @@ void CeaseGuest(Scheduler &scheduler) noexcept {
 }
 
 void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value) noexcept {
-    if (IsReached(counter, value)) return;
+    if (IsSatisfied(counter, value)) return;
     if (scheduler.workerCount == 0 && scheduler.attached.load(kRelaxed) == 0) {
         ReportOnce(scheduler, ReportCode::NobodyRuns, "Attach a thread that runs the tasks, or give it workers.",
                    "a thread waits, but there are no workers and nobody is attached");

@@ -55,7 +55,7 @@ uint32_t Awaited(const Scheduler &scheduler) noexcept {
 
 // Fibers that were made ready and are not running yet, anywhere. A worker that announced may be about to take one.
 bool AnyReady(const Scheduler &scheduler) noexcept {
-    bool any = !scheduler.injector.IsEmpty();
+    bool any = !scheduler.injector.IsEmpty() || !scheduler.lowAside.IsEmpty();
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots && !any; ++i) {
         const Worker &worker = scheduler.workers[i];
@@ -75,7 +75,8 @@ void LookForTrouble(Worker *worker) noexcept {
     const bool anyReady = scheduler.answering.load(kSeqCst) != 0 || AnyReady(scheduler);
     const bool anyTask = AnyTask(scheduler);
     const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none
-    const bool anyBacklog = scheduler.largeBacklog.load(kSeqCst) != 0;
+    const bool anyBacklog = scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) +
+                                scheduler.pinnedLarge.load(kSeqCst) != 0;
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
     if (scheduler.idle.Snapshot() != snapshot || !IdleSet::AllAsleep(snapshot, Awaited(scheduler))) return;
     if (anyReady) return;

@@ -90,7 +90,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
     const bool acquired = scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
                                                  scheduler.slotCount) &&
                           scheduler.idle.Acquire(scheduler.slotCount) && scheduler.blocks.Acquire() &&
-                          scheduler.threadWaiters.Acquire() && scheduler.counters.Acquire(fibers, scheduler.tag.Acquire()) && AcquireWorkers(scheduler) &&
+                          scheduler.threadWaiters.Acquire() && scheduler.anyWaits.Acquire() && scheduler.counters.Acquire(fibers, scheduler.tag.Acquire()) && AcquireWorkers(scheduler) &&
                           AcquireFibers(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;
 }
@@ -176,6 +176,7 @@ Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
     scheduler->workerCount = EffectiveWorkers(options);
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it
+    scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
     scheduler->times = MeasureTimes();
     status = Acquire(*scheduler);
     if (status == Status::Ok) return scheduler;

@@ -2,6 +2,7 @@
 
 #include "platform/compiler.h"
 #include "scheduler/reporting.h"
+#include "scheduler/wait_any.h"
 
 namespace weft::internal {
 
@@ -33,6 +34,19 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
     WakeForAny(scheduler, worker);
 }
 
+void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
+    while (list != 0) {
+        const uint32_t owner = scheduler.counters.NextOwner(list);
+        if ((owner & kThreadOwner) != 0) {
+            scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();  // a guest: its place stays
+        } else if ((owner & kAnyOwner) != 0) {
+            FireAnyWait(scheduler, worker, owner);
+        } else {
+            MakeReady(scheduler, worker, &scheduler.fibers[owner]);
+        }
+    }
+}
+
 bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
     uint32_t woken = 0;
     switch (scheduler.counters.Decrement(CounterAccess::Word(counter), n, woken)) {
@@ -50,14 +64,7 @@ bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
                           static_cast<void *>(&counter), counter.Value(), n);
             return false;
     }
-    while (woken != 0) {
-        const uint32_t owner = scheduler.counters.NextOwner(woken);
-        if ((owner & kThreadOwner) != 0) {
-            scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();  // a guest: its place stays
-        } else {
-            MakeReady(scheduler, worker, &scheduler.fibers[owner]);
-        }
-    }
+    WakeOwners(scheduler, worker, woken);
     return true;
 }
 

@@ -9,6 +9,9 @@ namespace weft::internal {
 /// caller's, or null for a thread that is no worker of this scheduler.
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept;
 
+/// Goes through a list of wait records and lets their owners go on.
+void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept;
+
 /// Lowers a counter and makes ready whom that satisfies. False if the decrement was refused and reported.
 bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
 

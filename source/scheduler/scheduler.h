@@ -34,6 +34,16 @@ struct ThreadWaiter {
 };
 inline constexpr uint32_t kThreadOwner = 1u << 31;
 
+/// A wait for whichever of several counters is zero first. Its wait records' owner is kAnyOwner + its place in the pool +
+/// which counter.
+struct AnyWait {
+    env::Atomic<uint32_t> references{0};  // records on lists, and the waiter itself
+    env::Atomic<uint32_t> first{~0u};     // which counter was zero first
+    Counter gate{0};                      // what the waiter waits for
+};
+inline constexpr uint32_t kAnyOwner = 1u << 30;
+inline constexpr uint32_t kAnyCounters = 1u << 16;  // at most, in one call
+
 /// A call of WaitIdle.
 struct IdleRequest {
     IdleRequest *next = nullptr;
@@ -60,12 +70,16 @@ struct Scheduler {
     PushList<Letter> injector;  // from threads that are no workers
     SegmentPool<TaskBlock> blocks;
     SegmentPool<ThreadWaiter> threadWaiters;
+    SegmentPool<AnyWait> anyWaits;
     AtomicBitSet freeSlots;  // for AttachThread
 
-    alignas(kLineBytes) env::Atomic<uint32_t> largeBacklog{0};  // entries in the workers' backlogs
+    alignas(kLineBytes) env::Atomic<uint32_t> largeBacklog[2]{};  // entries in the workers' backlogs: not Low, Low
+    env::Atomic<uint32_t> lowRunning{0};                          // permits that are out, see low_limit.h
+    PushList<Letter> lowAside;                                    // fibers that lack one
     env::Atomic<uint32_t> pinnedLarge{0};                       // workers with pinned tasks that want a large fiber
     env::Atomic<uint32_t> slotsInUse{0};                        // the highest that ever was
     env::Atomic<uint32_t> attached{0};
+    env::Atomic<uint32_t> activeWorkers{0};  // of workerCount; the others run only what is pinned to them
     PushList<IdleRequest> idleRequests;
     env::Atomic<uint32_t> idleTasks{0};  // tasks that are in WaitIdle
     env::Atomic<uint32_t> answering{0};  // workers that hold idle requests
@@ -83,6 +97,9 @@ struct Scheduler {
     uint32_t FiberCount() const noexcept { return pool.Count(); }
     uint32_t AllFibers() const noexcept { return pool.Count() + (slotCount - workerCount); }
     bool IsAttachedSlot(uint32_t index) const noexcept { return index >= workerCount; }
+    bool IsActive(uint32_t index) const noexcept {
+        return IsAttachedSlot(index) || index < activeWorkers.load(kSeqCst);
+    }
     /// Those that are worth a look. seq_cst: an attached thread raises it before it publishes anything.
     uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }
 };

@@ -14,6 +14,7 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/submit.h"
 #include "scheduler/wait.h"
+#include "scheduler/wait_any.h"
 
 namespace weft {
 
@@ -93,6 +94,20 @@ bool IsCounter(const TaskScheduler &facade, const Counter *counter, const char *
         return false;
     }
     return true;
+}
+
+bool AreCounters(const TaskScheduler &facade, uint32_t count, Counter *const *counters, const char *call) noexcept {
+    if (count != 0 && counters == nullptr) return IsCounter(facade, nullptr, call);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!IsCounter(facade, counters[i], call)) return false;
+    }
+    return true;
+}
+
+// seq_cst: an inactive worker announces that it sleeps, and then looks at the number.
+void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
+    scheduler.activeWorkers.store(count, kSeqCst);
+    WakeEverySleeper(scheduler);
 }
 
 }  // namespace
@@ -207,6 +222,52 @@ void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, Resume resu
     if (WEFT_LIKELY(worker != nullptr)) return Wait(worker, *counter, value, resume);
     ForeignCall call(*this, "WaitForCounter");
     if (call.running != nullptr) WaitForeign(call.visit, *call.running, *counter, value);
+}
+
+void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcept {
+    if (!AreCounters(*this, count, counters, "WaitForAll")) return;
+    for (uint32_t i = 0; i < count; ++i) WaitForCounter(counters[i]);
+}
+
+uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noexcept {
+    if (!AreCounters(*this, count, counters, "WaitForAny")) return count;
+    if (count == 0 || count > SegmentPool<WaitRecord>::kMaxItems) {
+        ReportMistake(m_options, ReportCode::BadOption, "Give 1 to 4,096 counters.", "WaitForAny: %u counters", count);
+        return count;
+    }
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) {
+        FlushPending(worker);
+        Scheduler &scheduler = *worker->scheduler;
+        const uint32_t place = BeginAnyWait(scheduler, worker, count, counters);
+        if (place != SegmentPool<AnyWait>::kNone) Wait(worker, scheduler.anyWaits.At(place).gate, 0, Resume::AnyWorker);
+        return EndAnyWait(scheduler, WorkerOf(*this), place, count, counters);
+    }
+    ForeignCall call(*this, "WaitForAny");
+    if (call.running == nullptr) return count;
+    const uint32_t place = BeginAnyWait(*call.running, nullptr, count, counters);
+    if (place != SegmentPool<AnyWait>::kNone) WaitForeign(call.visit, *call.running, call.running->anyWaits.At(place).gate, 0);
+    return EndAnyWait(*call.running, nullptr, place, count, counters);
+}
+
+bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
+    if (!IsCounter(*this, counter, "PollCounter")) return true;
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) FlushPending(worker);
+    return IsSatisfied(*counter, value);
+}
+
+void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
+    const uint32_t workers = EffectiveWorkers(m_options);
+    if (count < 1 || count > workers) {
+        ReportMistake(m_options, ReportCode::BadOption, "Give 1 to WorkerCount().",
+                      "SetActiveWorkers: %u of %u workers", count, workers);
+        return;
+    }
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) return SetActive(*worker->scheduler, count);
+    const ForeignCall call(*this, "SetActiveWorkers");
+    if (call.running != nullptr) SetActive(*call.running, count);
 }
 
 void TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {

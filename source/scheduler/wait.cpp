@@ -20,11 +20,6 @@ bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass task) noe
     return !self->IsThreadStack() && task <= scheduler.pool.ClassOf(self->index) && self->StackLeft() > StackBytes(scheduler, task) / 2;
 }
 
-bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
-    // acquire: who goes on sees all that the counted tasks wrote, on this fast path too.
-    return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
-}
-
 // So many claims in a row; then the loop decides what goes first, or a counter that is fed by its own tasks would keep
 // everything else waiting.
 constexpr uint32_t kMaxHelp = 64;
@@ -68,6 +63,10 @@ void WaitOnThisWorker(Fiber *self, Counter &counter, uint32_t value) noexcept {
 
 }  // namespace
 
+bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
+    return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
+}
+
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
     FlushPending(worker);
     if (IsSatisfied(counter, value)) return;
@@ -84,7 +83,10 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     Fiber *self = worker->current;
     Scheduler &scheduler = *worker->scheduler;
     Counter counter;
-    const bool runFirst = options.worker == kAnyWorker && MayHelp(self, scheduler, options.stack);
+    // Not what belongs to another worker, or needs a permit (low_limit.h).
+    const bool low = options.priority == Priority::Low && scheduler.options.maxLowWorkers != 0;
+    const bool runFirst =
+        options.worker == kAnyWorker && (!low || self->holdsLow) && MayHelp(self, scheduler, options.stack);
     const uint32_t published = runFirst ? count - 1 : count;
     UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
     if (published != 0 && !Submit(worker, published, tasks + (count - published), &counter, options)) return;

@@ -47,6 +47,7 @@ struct Claim {
     StackClass stack = StackClass::Small;
     bool stolen = false;
     bool pinned = false;
+    bool low = false;  // with a permit, see low_limit.h
 };
 
 /// Finished tasks whose counter has not been lowered yet.
@@ -62,6 +63,7 @@ struct TaskTime {
 };
 
 inline constexpr uint32_t kLanes = 3;  // one per Priority
+inline constexpr uint32_t kLowLane = 2;
 
 struct alignas(kLineBytes) Worker {
     // Owner only.
@@ -77,7 +79,8 @@ struct alignas(kLineBytes) Worker {
     uint32_t picks = 0;
     bool taskBeforeReady = false;  // somebody yielded: one new task first
     bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
-    bool searching = false;          // counted as a searcher
+    bool inactive = false;     // see TaskScheduler::SetActiveWorkers
+    bool searching = false;    // counted as a searcher
     bool owesWake = false;         // so it was; a wake is owed if something else is picked
     uint32_t victim = 0;           // the last one that was robbed with success
     uint64_t stealAgainAt = 0;     // ticks: no steal before
@@ -97,7 +100,7 @@ struct alignas(kLineBytes) Worker {
 
     // Shared.
     WorkStealingDeque<TaskEntry> lanes[kLanes];
-    WorkStealingDeque<BacklogEntry> largeBacklog;
+    WorkStealingDeque<BacklogEntry> largeBacklog[2];  // not Low, Low
     WorkStealingDeque<uint64_t> ready;            // indices of ready fibers
     alignas(kLineBytes) PushList<Letter> mailbox;  // what only this worker may run
     env::Parker parker;

@@ -33,6 +33,14 @@ void ContinueOnLarge(Fiber *self) noexcept {
     if (worker->scheduler->pool.AnyFree(StackClass::Large)) WakeForTasks(*worker->scheduler, worker, 1);
 }
 
+// Becomes inactive, or active again. Others may have to do what this worker would have done.
+void StepBack(Worker *worker, bool inactive) noexcept {
+    worker->inactive = inactive;
+    if (!inactive) return;
+    StopSearching(worker);
+    for (uint32_t i = 0; i < 2; ++i) WakeForAny(*worker->scheduler, worker);
+}
+
 void RunLoop(Fiber *self, StackClass stack) noexcept {
     for (;;) {
         Worker *worker = self->worker;
@@ -43,13 +51,16 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
-            Found found = worker->searching ? SearchForTasks(worker) : FindOwn(worker, Ability::Tasks);
+            const bool active = scheduler.IsActive(worker->index);
+            if (active == worker->inactive) StepBack(worker, !active);
+            Found found = worker->searching ? SearchForTasks(worker)
+                                            : FindOwn(worker, active ? Ability::Tasks : Ability::PinnedOnly);
             if (!found && stack == StackClass::Large) {
                 // Nobody searches or sleeps on a stack that others may be waiting for.
                 if (!ContinueOn(self, StackClass::Small)) SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
-            if (!found) found = SearchForTasks(worker);
+            if (!found && active) found = SearchForTasks(worker);
             if (!found) {
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
@@ -102,6 +113,9 @@ void ThreadLoop(Worker *worker) noexcept {
         // A loop came here as a searcher that found nothing, or because its worker is without a fiber.
         if (worker->searching) {
             Sleep(worker, Ability::Tasks);
+            if (scheduler.stopping.load(kRelaxed)) break;
+        } else if (!scheduler.IsActive(worker->index)) {
+            Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         }
         Fiber *next = LoopFiber(worker);
