@@ -256,12 +256,16 @@ bool IsHandOver(const Worker *worker, const Found &found) noexcept {
 }  // namespace
 
 Found FindOwn(Worker *worker, Ability ability) noexcept {
-    if (ability == Ability::PinnedOnly) {
-        const Found found = PinnedFiber(worker);
-        return found ? found : PinnedTask(worker, RunsOnLarge(worker));
+    if (ability != Ability::PinnedOnly) TakeInjected(worker);
+    Found found;
+    switch (ability) {
+        case Ability::Tasks: found = ByPriority(worker); break;
+        case Ability::ReadyFibersOnly: found = WithoutTasks(worker); break;
+        case Ability::PinnedOnly:
+            found = PinnedFiber(worker);
+            if (!found) found = PinnedTask(worker, RunsOnLarge(worker));
+            break;
     }
-    TakeInjected(worker);
-    const Found found = ability == Ability::Tasks ? ByPriority(worker) : WithoutTasks(worker);
     if (worker->owesWake) {
         worker->owesWake = false;
         if (!IsHandOver(worker, found)) WakeForAny(*worker->scheduler, worker);

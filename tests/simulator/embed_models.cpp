@@ -230,6 +230,90 @@ void SingleThread() {
     Check(ran == expected, "a task was lost");
 }
 
+// Low tasks that wait, with one permit among them; Normal ones beside them.
+void LowLimit() {
+    uint32_t inside = 0, done = 0;
+    Counter gate(1);
+    auto low = [&](TaskScheduler *scheduler) {
+        Check(++inside == 1, "two Low tasks run at once");
+        weft::env::Pause();
+        --inside;
+        scheduler->WaitForCounter(&gate);
+        Check(++inside == 1, "two Low tasks run at once");
+        weft::env::Pause();
+        --inside;
+        ++done;
+    };
+    auto opener = [&](TaskScheduler *scheduler) {
+        scheduler->DecrementCounter(&gate);
+        ++done;
+    };
+    SchedulerOptions options = Options(2 + Random(2), 5, 2);
+    options.maxLowWorkers = 1;
+    TaskOptions lowOptions;
+    lowOptions.priority = Priority::Low;
+    lowOptions.stack = Random(3) == 0 ? StackClass::Large : StackClass::Small;
+    if (lowOptions.stack == StackClass::Large) options.largeFibers = 4;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter counter;
+        for (int i = 0; i < 3; ++i) scheduler->AddTask(TaskOf(low), &counter, lowOptions);
+        scheduler->AddTask(TaskOf(opener), &counter);
+        scheduler->WaitForCounter(&counter);
+    });
+    Check(done == 4, "a task was lost");
+}
+
+// Workers become inactive and active again while there is work, some of it pinned to them.
+void ActiveWorkers() {
+    uint32_t done = 0, elsewhere = 0;
+    const uint32_t workers = 2 + Random(2);
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    auto pinned = [&](TaskScheduler *scheduler) {
+        scheduler->Yield();
+        if (scheduler->CurrentWorker() != workers - 1) ++elsewhere;
+        ++done;
+    };
+    const Task tasks[4] = {TaskOf(leaf), TaskOf(leaf), TaskOf(leaf), TaskOf(leaf)};
+    TaskOptions last;
+    last.worker = workers - 1;
+    RunMain(Options(workers, 2 + Random(3), 1), [&](TaskScheduler *scheduler) {
+        scheduler->SetActiveWorkers(1);
+        Counter counter;
+        scheduler->AddTasks(4, tasks, &counter);
+        scheduler->AddTask(TaskOf(pinned), &counter, last);
+        if (Random(2) != 0) scheduler->SetActiveWorkers(workers);
+        scheduler->WaitForCounter(&counter);
+        scheduler->SetActiveWorkers(1 + Random(workers));
+        scheduler->AddTasksAndWait(4, tasks);
+    });
+    Check(done == 9, "a task was lost");
+    Check(elsewhere == 0, "a pinned task ran elsewhere");
+}
+
+// Two tasks wait for the first of the same counters, one of which may die as soon as both have returned.
+void WaitAny() {
+    Counters counters;
+    Counter *const all[2] = {counters.New(1), counters.New(2)};
+    uint32_t returned = 0;
+    auto waiter = [&](TaskScheduler *scheduler) {
+        const uint32_t first = scheduler->WaitForAny(2, all);
+        Check(first < 2 && all[first]->IsZero(), "the counter that WaitForAny named is not zero");
+        ++returned;
+    };
+    auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(all[Random(2)]); };
+    RunMain(Options(2, 4, 1), [&](TaskScheduler *scheduler) {
+        Counter waiters, openers;
+        scheduler->AddTask(TaskOf(waiter), &waiters);
+        scheduler->AddTask(TaskOf(opener), &openers);
+        scheduler->AddTask(TaskOf(waiter), &waiters);
+        scheduler->WaitForCounter(&openers);
+        if (!all[0]->IsZero()) scheduler->DecrementCounter(all[0]);
+        scheduler->WaitForCounter(&waiters);
+        Counters::Kill(all[0]);
+    });
+    Check(returned == 2, "a task was lost");
+}
+
 }  // namespace
 
 std::vector<Model> EmbedModels() {
@@ -239,6 +323,9 @@ std::vector<Model> EmbedModels() {
         {"attached", "an attached thread, and one that posts to it", Attached},
         {"pinned", "pinned tasks that wait for each other", Pinned},
         {"idle", "WaitIdle of tasks and threads", Idle},
+        {"low_limit", "Low tasks with one permit", LowLimit},
+        {"active_workers", "workers become inactive and active again", ActiveWorkers},
+        {"wait_any", "waits for the first of two counters", WaitAny},
         {"single_thread", "no workers, one attached thread", SingleThread},
     };
 }

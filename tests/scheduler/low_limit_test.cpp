@@ -1,0 +1,125 @@
+#include "scheduler/low_limit.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// How many are inside at once, and how many there ever were.
+struct Gauge {
+    std::atomic<uint32_t> inside{0}, most{0}, ran{0};
+    void Enter() {
+        const uint32_t now = inside.fetch_add(1) + 1;
+        uint32_t seen = most.load();
+        while (seen < now && !most.compare_exchange_weak(seen, now)) {
+        }
+    }
+    void Leave() {
+        inside.fetch_sub(1);
+        ran.fetch_add(1);
+    }
+};
+
+SchedulerOptions Limited(test::GridPoint point, uint32_t most) {
+    SchedulerOptions options = test::Options(point);
+    options.maxLowWorkers = most;
+    return options;
+}
+
+}  // namespace
+
+TEST_CASE("maxLowWorkers: never more Low tasks run at once, and all run", "[low_limit][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        for (uint32_t most : {1u, 2u}) {
+            INFO(test::Describe(point) << ", " << most << " of them Low");
+            Gauge gauge;
+            std::atomic<uint32_t> normalRan{0};
+            test::Batch low(60, [&](TaskScheduler &, uint32_t) {
+                gauge.Enter();
+                test::Linger(3);
+                gauge.Leave();
+            });
+            test::Batch normal(60, [&](TaskScheduler &, uint32_t) { normalRan.fetch_add(1); });
+            test::Runner runner(Limited(point, most));
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                Counter counter;
+                scheduler.AddTasks(60, low.Tasks(), &counter, test::kLow);
+                for (uint32_t i = 0; i < 60; ++i) scheduler.AddTask(normal[i], &counter);
+                scheduler.WaitForCounter(&counter);
+                scheduler.AddTasksAndWait(60, low.Tasks(), test::kLow);
+            }) == Status::Ok);
+            CHECK(gauge.ran.load() == 120);
+            CHECK(normalRan.load() == 60);
+            CHECK(gauge.most.load() <= most);
+            CHECK(runner.log.Text() == "");
+        }
+    }
+}
+
+// All of them become ready at once.
+TEST_CASE("maxLowWorkers holds for Low tasks that wait and go on", "[low_limit][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        Gauge gauge;
+        Counter gate(1);
+        std::atomic<uint32_t> waiting{0};
+        test::Batch low(12, [&](TaskScheduler &scheduler, uint32_t i) {
+            waiting.fetch_add(1);
+            scheduler.WaitForCounter(&gate, 0, i == 0 ? Resume::SameWorker : Resume::AnyWorker);
+            if (i != 0) gauge.Enter();  // a pinned fiber goes on without asking
+            test::Linger(20);
+            if (i != 0) gauge.Leave();
+            scheduler.Yield();
+            test::Batch inner(3, [](TaskScheduler &, uint32_t) {});
+            scheduler.AddTasksAndWait(3, inner.Tasks(), test::kLow);
+        });
+        test::Runner runner(Limited(point, 1));
+        bool met = false;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            for (uint32_t i = 0; i < 12; ++i) scheduler.AddTask(low[i], &counter, test::kLow);
+            met = test::YieldUntil(scheduler, [&] { return waiting.load() == 12; });
+            scheduler.DecrementCounter(&gate);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(met);
+        CHECK(gauge.ran.load() == 11);
+        CHECK(gauge.most.load() == 1);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("maxLowWorkers holds for Low tasks that want a Large fiber", "[low_limit][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        Gauge gauge;
+        TaskOptions lowLarge = test::kLow;
+        lowLarge.stack = StackClass::Large;
+        test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
+        test::Batch low(20, [&](TaskScheduler &scheduler, uint32_t) {
+            gauge.Enter();
+            gauge.Leave();
+            Counter counter;
+            scheduler.AddTask(leaf[0], &counter, test::kLow);
+            scheduler.WaitForCounter(&counter);
+        });
+        SchedulerOptions options = Limited(point, 1);
+        options.largeFibers = 2;
+        test::Runner runner(options);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(20, low.Tasks(), &counter, lowLarge);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(gauge.ran.load() == 20);
+        CHECK(gauge.most.load() == 1);
+        CHECK(runner.log.Text() == "");
+    }
+}
