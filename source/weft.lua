@@ -11,7 +11,7 @@ newoption { trigger = "shared", description = "Build weft as a shared library" }
 newoption { trigger = "no-exceptions", description = "Build weft without C++ exceptions and RTTI" }
 newoption { trigger = "boost", value = "DIR", description = "Boost's install prefix, if not the system's" }
 
-weft = { source = os.getcwd() }
+weft = { source = os.getcwd(), version = "0.1.0" }
 weft.root = path.getdirectory(weft.source)
 
 -- Each of these files belongs to some operating systems only; takes them out of the current project for the others.
@@ -39,10 +39,17 @@ function weft.useLibraries()
     filter {}
 end
 
+-- What weft and its users must be compiled with alike.
+function weft.defineOptions()
+    if _OPTIONS.shared then defines { "WEFT_SHARED=1" } end
+    if _OPTIONS["no-exceptions"] then defines { "WEFT_NO_EXCEPTIONS=1" } end
+end
+
 -- Makes the current project a user of weft.
 function weft.use()
     includedirs { weft.root .. "/include" }
     links { "weft" }
+    weft.defineOptions()
     weft.useLibraries()
 end
 
@@ -55,5 +62,11 @@ project "weft"
     rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
     includedirs { weft.root .. "/include", weft.source }
     files { weft.root .. "/include/**.h", "**.h", "**.cpp" }
+    weft.defineOptions()
+    if _OPTIONS.shared then
+        defines { "WEFT_BUILDING=1" }
+        visibility "Hidden"
+        inlinesvisibility "Hidden"
+    end
     weft.removeOtherPlatforms()
     weft.useLibraries()

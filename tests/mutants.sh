@@ -28,7 +28,7 @@ FLAGS := -std=c++17 -g -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
 UNUSED := %_windows.cpp %_pthread.cpp
 ifeq ($(P),simulator)
 FLAGS += -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h
-UNUSED += %/env_production.cpp source/platform/parker_%.cpp source/platform/thread_%.cpp
+UNUSED += $(foreach f,env_production parker_% thread_% fork_mark_% signal_stack_%,source/platform/$(f).cpp)
 endif
 SOURCES := $(filter-out $(UNUSED),$(wildcard source/*/*.cpp)) $(T)
 OBJECTS := $(SOURCES:%.cpp=$(C)-$(P)/%.o)

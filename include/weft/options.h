@@ -6,6 +6,7 @@
 //     weft::TaskScheduler scheduler(options);
 #pragma once
 
+#include "weft/hooks.h"
 #include "weft/report.h"
 #include "weft/task.h"
 
@@ -45,6 +46,14 @@ struct SchedulerOptions {
     size_t largeStackBytes = 512 << 10;   ///< usable bytes, rounded up to pages; at least 16 KiB
     size_t threadStackBytes = 512 << 10;  ///< stack of a worker thread; tasks never run on it; at least 64 KiB
     IdlePolicy idle = IdlePolicy::Balanced;
+    Affinity affinity;                 ///< of the threads that weft makes
+    const char *threadName = "weft";   ///< they are named this and their index; null = unnamed; at most 15 bytes are shown
+    int32_t threadNice = 0;            ///< added to their nice value, -20 (first) to 19 (last); 0 = as the caller
+    MemoryHooks memory;
+    ThreadHooks threads;
+    TraceHooks trace;
+    bool reportStackOverflow = false;  ///< install a handler for SIGSEGV and SIGBUS that names the task, and then goes on to
+                                       ///< the handler that was there before
     void (*onReport)(const Report &report, void *user) = nullptr;  ///< any thread; null = one line on stderr
     void *user = nullptr;                                          ///< handed to onReport
 };

@@ -14,6 +14,11 @@ enum class ReportCode : uint16_t {
     NotRunning,          ///< a call while the scheduler does not run
     NotAWorker,          ///< a call that only a task or an attached thread may make
     WrongThread,         ///< a call that this thread may not make
+    InHook,              ///< a call that waits, from one of the host's hooks or from onReport
+    LeftAttached,        ///< an attached thread ended without detaching
+    Forked,              ///< a call in a child process, in which the workers do not exist
+    StackOverflow,       ///< a task has run over the end of its stack
+    CounterDestroyed,    ///< a counter was destroyed while somebody waited for it (debug builds)
     NobodyRuns,          ///< a wait while there is no worker and nobody is attached
     CounterUnderflow,    ///< a decrement below zero
     CounterOverflow,     ///< an addition past 2^32 - 1

@@ -16,22 +16,20 @@
 #pragma once
 
 #include "weft/counter.h"
+#include "weft/export.h"
 #include "weft/options.h"
 #include "weft/task.h"
-
-#include <atomic>
 
 namespace weft {
 
 namespace internal {
 struct Gate;
-struct Scheduler;
 }
 
 /// Runs tasks on fibers. No call throws. Wrong use is reported through SchedulerOptions::onReport, and then has no effect.
-class TaskScheduler {
+class WEFT_API TaskScheduler {
 public:
-    /// Copies the options and cannot fail; they are checked by Run.
+    /// Copies the options and cannot fail; they are checked by Run and Start.
     explicit TaskScheduler(const SchedulerOptions &options = {}) noexcept;
     ~TaskScheduler();
     TaskScheduler(const TaskScheduler &) = delete;
@@ -125,16 +123,7 @@ public:
 
 private:
     friend struct internal::Gate;
-    enum class Life : uint8_t { Idle, Running, Starting, Started, Stopping };
-    struct alignas(64) Stripe {
-        WEFT_ATOMIC<uint64_t> inside{0};  // threads inside a call that are no workers
-    };
-    SchedulerOptions m_options;
-    std::atomic<Life> m_life{Life::Idle};
-    internal::Scheduler *m_started = nullptr;                  // from Start to Stop
-    WEFT_ATOMIC<internal::Scheduler *> m_scheduler{nullptr};  // set while it runs
-    WEFT_ATOMIC<uint64_t> m_closing{0};                       // somebody looks whether the run is over
-    Stripe m_stripes[4];
+    alignas(64) unsigned char m_storage[1024];  // its size never changes, so that libraries can be exchanged
 };
 
 }  // namespace weft

@@ -23,13 +23,14 @@ public:
     ~AtomicBitSet() { Release(); }
 
     /// `bits` bits, all clear. False when there is no memory.
-    bool Acquire(uint32_t bits) noexcept {
+    bool Acquire(uint32_t bits, Memory memory = {}) noexcept {
+        m_memory = memory;
         m_count = (bits + 63) / 64;
-        m_words = AllocateArray<Word>(m_count);
+        m_words = m_memory.NewArray<Word>(m_count);
         return m_words != nullptr || m_count == 0;
     }
     void Release() noexcept {
-        FreeArray(m_words, m_count);
+        m_memory.DeleteArray(m_words, m_count);
         m_words = nullptr;
         m_count = 0;
     }
@@ -85,6 +86,7 @@ private:
 
     Word *m_words = nullptr;
     uint32_t m_count = 0;
+    Memory m_memory;
 };
 
 }  // namespace weft::internal

@@ -23,13 +23,16 @@ public:
     ~SegmentPool() { Release(); }
 
     /// Makes the first segment, so that up to 64 can be out without an allocation. False when there is no memory.
-    bool Acquire() noexcept { return AddSegment(0); }
+    bool Acquire(Memory memory = {}) noexcept {
+        m_memory = memory;
+        return AddSegment(0);
+    }
 
     void Release() noexcept {
         for (env::Atomic<Segment *> &slot : m_segments) {
             Segment *segment = slot.load(kRelaxed);  // nobody else is left
             if (segment == nullptr) return;          // they are added in their order
-            FreeArray(segment, 1);
+            m_memory.DeleteArray(segment, 1);
             slot.store(nullptr, kRelaxed);
         }
     }
@@ -72,15 +75,18 @@ private:
     };
 
     bool AddSegment(uint32_t position) noexcept {
-        Segment *fresh = AllocateArray<Segment>(1);
+        Segment *fresh = m_memory.NewArray<Segment>(1);
         if (fresh == nullptr) return false;
         Segment *expected = nullptr;
         // release: the segment is visible to those who load it. If somebody else was faster, theirs serves.
-        if (!m_segments[position].compare_exchange_strong(expected, fresh, kRelease, kRelaxed)) FreeArray(fresh, 1);
+        if (!m_segments[position].compare_exchange_strong(expected, fresh, kRelease, kRelaxed)) {
+            m_memory.DeleteArray(fresh, 1);
+        }
         return true;
     }
 
     env::Atomic<Segment *> m_segments[kMaxSegments]{};
+    Memory m_memory;
 };
 
 }  // namespace weft::internal

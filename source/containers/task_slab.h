@@ -22,7 +22,8 @@ public:
     TaskSlab &operator=(const TaskSlab &) = delete;
     ~TaskSlab() { Release(); }
 
-    bool Acquire() noexcept {
+    bool Acquire(Memory memory = {}) noexcept {
+        m_memory = memory;
         m_current = NewBlock();
         if (m_current != nullptr) m_current->next = m_current;
         return m_current != nullptr;
@@ -30,7 +31,7 @@ public:
     void Release() noexcept {
         for (Block *block = m_current; block != nullptr;) {
             Block *next = block->next;
-            FreeMemory(block, kBlockBytes);
+            m_memory.Free(block, kBlockBytes, kBlockBytes);
             block = next == m_current ? nullptr : next;
         }
         m_current = nullptr;
@@ -80,7 +81,7 @@ private:
     static constexpr uint32_t kTasksPerBlock = (kBlockBytes - sizeof(Block)) / sizeof(Task);
 
     Block *NewBlock() noexcept {
-        void *memory = AllocateZeroed(kBlockBytes, kBlockBytes);
+        void *memory = m_memory.AllocateZeroed(kBlockBytes, kBlockBytes);
         if (memory == nullptr) return nullptr;
         Block *block = new (memory) Block();
         block->owner = this;
@@ -112,6 +113,7 @@ private:
     }
 
     Block *m_current = nullptr;
+    Memory m_memory;
 };
 
 }  // namespace weft::internal

@@ -36,8 +36,9 @@ public:
     ~WorkStealingDeque() { Release(); }
 
     /// `capacity` is a power of two. `firstIndex` lets tests begin near a wrap of the indices.
-    bool Acquire(uint64_t capacity, uint64_t firstIndex = 0) noexcept {
-        Ring *ring = Ring::Create(capacity, nullptr);
+    bool Acquire(uint64_t capacity, uint64_t firstIndex = 0, Memory memory = {}) noexcept {
+        m_memory = memory;
+        Ring *ring = Ring::Create(memory, capacity, nullptr);
         if (ring == nullptr) return false;
         m_ring.store(ring, kRelaxed);  // no thief exists yet
         m_top.store(firstIndex, kRelaxed);
@@ -50,7 +51,7 @@ public:
     void Release() noexcept {
         for (Ring *ring = m_ring.load(kRelaxed); ring != nullptr;) {
             Ring *older = ring->older;
-            Ring::Destroy(ring);
+            Ring::Destroy(m_memory, ring);
             ring = older;
         }
         m_ring.store(nullptr, kRelaxed);
@@ -157,13 +158,15 @@ private:
             for (size_t i = 0; i < kWords; ++i) words[i] = Slot(index)[i].load(kRelaxed);
             std::memcpy(&item, words, sizeof item);
         }
-        static Ring *Create(uint64_t capacity, Ring *older) noexcept {
+        static size_t Bytes(uint64_t capacity) noexcept {
+            return sizeof(Ring) + capacity * kWords * sizeof(env::Atomic<uint64_t>);
+        }
+        static Ring *Create(Memory from, uint64_t capacity, Ring *older) noexcept {
             static_assert(sizeof(Ring) % alignof(env::Atomic<uint64_t>) == 0, "slots follow the head");
-            const size_t bytes = sizeof(Ring) + capacity * kWords * sizeof(env::Atomic<uint64_t>);
-            void *memory = AllocateZeroed(bytes, kLineBytes);
+            void *memory = from.AllocateZeroed(Bytes(capacity), kLineBytes);
             return memory == nullptr ? nullptr : new (memory) Ring{capacity, older};
         }
-        static void Destroy(Ring *ring) noexcept { FreeMemory(ring, kLineBytes); }
+        static void Destroy(Memory to, Ring *ring) noexcept { to.Free(ring, Bytes(ring->capacity), kLineBytes); }
     };
 
     static int64_t Distance(uint64_t from, uint64_t to) noexcept { return static_cast<int64_t>(to - from); }
@@ -171,7 +174,7 @@ private:
     bool Grow(Ring *ring, uint64_t bottom, uint64_t needed) noexcept {
         uint64_t capacity = ring->capacity * 2;
         while (capacity < needed) capacity *= 2;
-        Ring *larger = Ring::Create(capacity, ring);
+        Ring *larger = Ring::Create(m_memory, capacity, ring);
         if (larger == nullptr) return false;
         Item item;
         for (uint64_t i = m_topSeen; i != bottom; ++i) {
@@ -186,6 +189,7 @@ private:
     alignas(kLineBytes) env::Atomic<uint64_t> m_bottom{0};  // the owner writes these
     env::Atomic<Ring *> m_ring{nullptr};
     uint64_t m_topSeen = 0;
+    Memory m_memory;
 };
 
 }  // namespace weft::internal

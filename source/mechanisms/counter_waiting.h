@@ -30,9 +30,9 @@ using CounterStorage = WEFT_ATOMIC<uint64_t>;
 /// The counters of one scheduler. All calls: any thread. Lock-free, except where stated.
 class CounterWaiting {
 public:
-    bool Acquire(uint32_t fibers, uint32_t tag) noexcept {
+    bool Acquire(uint32_t fibers, uint32_t tag, Memory memory = {}) noexcept {
         m_tag = tag;
-        return m_records.Acquire(fibers);
+        return m_records.Acquire(fibers, memory);
     }
     void Release() noexcept { m_records.Release(); }
 

@@ -4,15 +4,16 @@
 
 namespace weft::internal {
 
-bool FiberPool::Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32_t slots) noexcept {
+bool FiberPool::Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32_t slots, Memory memory) noexcept {
+    m_memory = memory;
     m_small = small;
     m_large = large;
     m_workers = workers;
     // Small pools have no caches: what a worker kept for itself would be missed elsewhere.
     m_cacheSlots = small < 32 || workers == 0 ? 0 : std::min(kCacheSlots, small / (4 * workers));
-    if (workers != 0) m_caches = AllocateArray<Cache>(workers);
-    if ((workers != 0 && m_caches == nullptr) || !m_freeSmall.Acquire(small) || !m_freeLarge.Acquire(large) ||
-        !m_starved.Acquire(slots)) {
+    if (workers != 0) m_caches = memory.NewArray<Cache>(workers);
+    if ((workers != 0 && m_caches == nullptr) || !m_freeSmall.Acquire(small, memory) ||
+        !m_freeLarge.Acquire(large, memory) || !m_starved.Acquire(slots, memory)) {
         return false;
     }
     for (uint32_t i = 0; i < small; ++i) m_freeSmall.Set(i);
@@ -24,7 +25,7 @@ void FiberPool::ReleaseAll() noexcept {
     m_freeSmall.Release();
     m_freeLarge.Release();
     m_starved.Release();
-    FreeArray(m_caches, m_workers);
+    m_memory.DeleteArray(m_caches, m_workers);
     m_caches = nullptr;
 }
 

@@ -23,7 +23,7 @@ public:
 
     /// All fibers free. False when there is no memory.
     /// The first `workers` of `slots` callers have caches.
-    bool Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32_t slots) noexcept;
+    bool Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32_t slots, Memory memory = {}) noexcept;
     void ReleaseAll() noexcept;
 
     /// A free fiber, or kNone if every place was seen empty. `worker`: the caller's index, whose cache is tried first.
@@ -67,6 +67,7 @@ private:
     uint32_t m_large = 0;
     uint32_t m_workers = 0;
     uint32_t m_cacheSlots = 0;  // in use, of each cache
+    Memory m_memory;
 };
 
 }  // namespace weft::internal

@@ -33,8 +33,9 @@ class IdleSet {
 public:
     static constexpr uint32_t kNone = AtomicBitSet::kNone;
 
-    bool Acquire(uint32_t workers) noexcept {
-        return m_asleep.Acquire(workers) && m_starvedAsleep.Acquire(workers) && m_inactiveAsleep.Acquire(workers);
+    bool Acquire(uint32_t workers, Memory memory = {}) noexcept {
+        return m_asleep.Acquire(workers, memory) && m_starvedAsleep.Acquire(workers, memory) &&
+               m_inactiveAsleep.Acquire(workers, memory);
     }
 
     /// The caller begins to search. relaxed: only its absence is ever waited for.

@@ -2,22 +2,26 @@
 
 namespace weft::internal {
 
-namespace {
-
-std::atomic<uint8_t> s_taken[128];  // index 0 is never given out
-
-}  // namespace
+SchedulerTag::Place SchedulerTag::s_places[127];
 
 uint32_t SchedulerTag::Acquire() noexcept {
     for (uint32_t tag = 1; tag < 128; ++tag) {
         // acquire and release: a tag's next owner comes after everything that its last owner did.
-        if (s_taken[tag].exchange(1, kAcquire) == 0) return m_tag = tag;
+        if (s_places[tag - 1].taken.exchange(1, kAcquire) == 0) return m_tag = tag;
     }
     return 0;
 }
 
+void SchedulerTag::Publish(void *scheduler) noexcept {
+    if (m_tag != 0) s_places[m_tag - 1].scheduler.store(scheduler, kSeqCst);  // as a release: all of it is visible
+}
+
 void SchedulerTag::Release() noexcept {
-    if (m_tag != 0) s_taken[m_tag].store(0, kRelease);
+    if (m_tag == 0) return;
+    Place &place = s_places[m_tag - 1];
+    place.scheduler.store(nullptr, kSeqCst);
+    while (place.readers.load(kSeqCst) != 0) env::YieldThread();
+    place.taken.store(0, kRelease);
     m_tag = 0;
 }
 

@@ -1,6 +1,7 @@
-// A small number for each live scheduler, so that a counter's word can say whose it is.
+// The live schedulers of this process: a small number for each, so that a counter's word can say whose it is, and its
+// address, for those who must find it from anywhere (a signal handler).
 //
-// The only process-wide state of the library: 127 bits, constant-initialised, lock-free.
+// The only process-wide state of the library: 127 places, constant-initialised, lock-free for readers.
 #pragma once
 
 #include "platform/env.h"
@@ -9,7 +10,7 @@
 
 namespace weft::internal {
 
-/// Holds a tag from 1 to 127, or 0 when more schedulers live at once: those go without the check.
+/// Holds a tag from 1 to 127, or 0 when more schedulers live at once: those go without the check and are not found.
 class SchedulerTag {
 public:
     SchedulerTag() = default;
@@ -18,9 +19,31 @@ public:
     ~SchedulerTag() { Release(); }
 
     uint32_t Acquire() noexcept;
+    /// `scheduler` can be found from now on, until Release, which waits for those who are looking at it.
+    void Publish(void *scheduler) noexcept;
     void Release() noexcept;
 
+    /// Calls visit(scheduler) for each published one until it returns true. Async-signal-safe if `visit` is.
+    template <class Visit>
+    static bool Find(Visit visit) noexcept {
+        for (Place &place : s_places) {
+            // Pinned first, looked at next; Release does both the other way round; seq_cst, so one sees the other.
+            place.readers.fetch_add(1, kSeqCst);
+            void *scheduler = place.scheduler.load(kSeqCst);
+            const bool found = scheduler != nullptr && visit(scheduler);
+            place.readers.fetch_sub(1, kRelease);  // our reads come before its end
+            if (found) return true;
+        }
+        return false;
+    }
+
 private:
+    struct Place {
+        std::atomic<uint8_t> taken{0};
+        std::atomic<uint32_t> readers{0};
+        std::atomic<void *> scheduler{nullptr};
+    };
+    static Place s_places[127];
     uint32_t m_tag = 0;
 };
 

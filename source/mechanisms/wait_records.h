@@ -28,13 +28,14 @@ public:
 
     ~WaitRecords() { Release(); }
 
-    bool Acquire(uint32_t fibers) noexcept {
-        m_own = AllocateArray<WaitRecord>(fibers);
+    bool Acquire(uint32_t fibers, Memory memory = {}) noexcept {
+        m_memory = memory;
+        m_own = memory.NewArray<WaitRecord>(fibers);
         m_fibers = fibers;
-        return m_own != nullptr;
+        return m_own != nullptr && m_spares.Acquire(memory);
     }
     void Release() noexcept {
-        FreeArray(m_own, m_fibers);
+        m_memory.DeleteArray(m_own, m_fibers);
         m_own = nullptr;
         m_spares.Release();
     }
@@ -53,6 +54,7 @@ private:
     WaitRecord *m_own = nullptr;
     uint32_t m_fibers = 0;
     SegmentPool<WaitRecord> m_spares;
+    Memory m_memory;
 };
 
 }  // namespace weft::internal

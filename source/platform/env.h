@@ -7,7 +7,9 @@
 //   ThreadSlot()              one pointer per OS thread; the only thread_local of the library
 //   Parker                    Park() sleeps until Unpark() was called once; a call may come first and is not lost
 //   Thread                    Start(entry, arg, stackBytes), Join()
+//   NameThread(), AddNice(), BindThread(), BindThreadToNth()
 //   UsableCpus(), YieldThread(), ThreadHint()
+//   ForkMark, ExitCall and AtThreadExit(), SignalStack, InstallFaultHandler(), RemoveFaultHandler()
 //   Panic(invariant)          does not return
 //
 // The core uses no fences: where two threads must not both miss each other (store, then load of another word) both

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "platform/compiler.h"
+#include "platform/fork_mark.h"
 #include "platform/parker.h"
+#include "platform/signal_stack.h"
 #include "platform/thread.h"
+#include "platform/thread_exit.h"
 
 #include <atomic>
 #include <cstdint>
@@ -56,6 +59,9 @@ inline uint32_t ThreadHint() noexcept {
     char here;
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&here) >> 16) * 0x9e3779b1u >> 16;
 }
+
+/// Writes to stderr. Async-signal-safe.
+void WriteError(const char *text) noexcept;
 
 /// Writes the invariant that does not hold to stderr and aborts. For places that know no scheduler.
 [[noreturn]] void Panic(const char *invariant) noexcept;

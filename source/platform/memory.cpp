@@ -4,12 +4,20 @@
 
 namespace weft::internal {
 
-void *AllocateZeroed(size_t bytes, size_t alignment) noexcept {
-    void *memory = ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+void *Memory::AllocateZeroed(size_t bytes, size_t alignment) const noexcept {
+    void *memory = m_hooks != nullptr ? m_hooks->allocate(bytes, alignment, m_hooks->user)
+                                      : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
     if (memory != nullptr) std::memset(memory, 0, bytes);
     return memory;
 }
 
-void FreeMemory(void *memory, size_t alignment) noexcept { ::operator delete(memory, std::align_val_t(alignment)); }
+void Memory::Free(void *memory, size_t bytes, size_t alignment) const noexcept {
+    if (memory == nullptr) return;
+    if (m_hooks != nullptr) {
+        m_hooks->release(memory, bytes, alignment, m_hooks->user);
+    } else {
+        ::operator delete(memory, std::align_val_t(alignment));
+    }
+}
 
 }  // namespace weft::internal

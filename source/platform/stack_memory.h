@@ -1,9 +1,11 @@
 // One reservation for the stacks of all fibers, with a guard page at both ends of each.
 #pragma once
 
+#include "weft/hooks.h"
 #include "weft/options.h"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace weft::internal {
 
@@ -18,8 +20,22 @@ public:
     ~StackMemory() { Release(); }
 
     /// `stackBytes` is rounded up to whole pages. Ok, OutOfMemory or OutOfMappings; nothing is held after a failure.
-    Status Acquire(size_t count, size_t stackBytes) noexcept;
+    /// `hooks`: where the pages come from, null for the system's own; it outlives this.
+    Status Acquire(size_t count, size_t stackBytes, const MemoryHooks *hooks = nullptr) noexcept;
     void Release() noexcept;
+
+    /// Which stack, or which guard page, an address is in; false if neither. Async-signal-safe.
+    struct Place {
+        size_t index;  ///< of the stack, or of the stack above the guard page
+        bool isGuard;
+    };
+    bool Find(const void *address, Place &place) const noexcept {
+        const auto byte = reinterpret_cast<uintptr_t>(address), base = reinterpret_cast<uintptr_t>(m_base);
+        if (m_base == nullptr || byte < base || byte - base >= m_bytes) return false;
+        const size_t stride = m_stackBytes + m_pageBytes;
+        place = {(byte - base) / stride, (byte - base) % stride < m_pageBytes};
+        return true;
+    }
 
     /// Lowest usable byte of stack `index`.
     char *Bottom(size_t index) const noexcept { return m_base + m_pageBytes + index * (m_stackBytes + m_pageBytes); }
@@ -31,6 +47,7 @@ private:
     size_t m_bytes = 0;
     size_t m_stackBytes = 0;
     size_t m_pageBytes = 0;
+    const MemoryHooks *m_hooks = nullptr;
 };
 
 }  // namespace weft::internal

@@ -12,15 +12,27 @@ namespace {
 
 // Linux 6.13: a guard that costs no mapping of its own and a sixth of an mprotect.
 constexpr int kMadviseGuardInstall = 102;
+constexpr int kMadviseGuardRemove = 103;
 
 bool Guard(char *page, size_t pageBytes) noexcept {
     if (madvise(page, pageBytes, kMadviseGuardInstall) == 0) return true;
     return mprotect(page, pageBytes, PROT_NONE) == 0;
 }
 
+char *Map(size_t bytes) noexcept {
+    void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return base == MAP_FAILED ? nullptr : static_cast<char *>(base);
+}
+
+// Also from pages that go back to the host: it may use them again.
+void RemoveGuard(char *page, size_t pageBytes) noexcept {
+    if (madvise(page, pageBytes, kMadviseGuardRemove) != 0) mprotect(page, pageBytes, PROT_READ | PROT_WRITE);
+}
+
 }  // namespace
 
-Status StackMemory::Acquire(size_t count, size_t stackBytes) noexcept {
+Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *hooks) noexcept {
+    m_hooks = hooks;
     m_pageBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;  // nothing below overflows but the product
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
@@ -28,9 +40,8 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes) noexcept {
     if (count > (SIZE_MAX - m_pageBytes) / stride) return Status::OutOfMemory;
     m_bytes = count * stride + m_pageBytes;
 
-    void *base = mmap(nullptr, m_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) return Status::OutOfMemory;
-    m_base = static_cast<char *>(base);
+    m_base = hooks != nullptr ? static_cast<char *>(hooks->reserveStacks(m_bytes, hooks->user)) : Map(m_bytes);
+    if (m_base == nullptr) return Status::OutOfMemory;
     // A huge page under a stack would commit 2 MiB for the 4 KiB that are used. Best effort.
     madvise(m_base, m_bytes, MADV_NOHUGEPAGE);
 
@@ -45,7 +56,13 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes) noexcept {
 }
 
 void StackMemory::Release() noexcept {
-    if (m_base != nullptr) munmap(m_base, m_bytes);
+    if (m_base == nullptr) return;
+    if (m_hooks == nullptr) {
+        munmap(m_base, m_bytes);
+    } else {
+        for (size_t guard = 0; guard < m_bytes; guard += m_stackBytes + m_pageBytes) RemoveGuard(m_base + guard, m_pageBytes);
+        m_hooks->releaseStacks(m_base, m_bytes, m_hooks->user);
+    }
     m_base = nullptr;
 }
 

@@ -22,6 +22,17 @@ private:
 /// CPUs in this process's affinity mask, at least 1.
 uint32_t UsableCpus() noexcept;
 
+/// Names the calling thread `prefix` and a number, for debuggers and profilers.
+void NameThread(const char *prefix, uint32_t number) noexcept;
+
+/// Adds to the calling thread's nice value. False if the system refuses.
+bool AddNice(int nice) noexcept;
+
+/// Lets the calling thread run on those CPUs of the mask that the process may use; on the n-th of these, modulo their
+/// number. False if there is none, or the system refuses.
+bool BindThread(const uint64_t *mask, uint32_t words) noexcept;
+bool BindThreadToNth(uint32_t n) noexcept;
+
 /// Gives the rest of this thread's time slice away.
 void YieldThread() noexcept;
 

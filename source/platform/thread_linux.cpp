@@ -1,7 +1,10 @@
 #include "platform/thread.h"
 
+#include <cstdio>
+
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace weft::env {
@@ -28,18 +31,84 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept
 
 void Thread::Join() noexcept { pthread_join(static_cast<pthread_t>(m_handle), nullptr); }
 
-uint32_t UsableCpus() noexcept {
-    // The process's mask, not the calling thread's. The call fails while the set is smaller than the kernel's.
-    for (size_t cpus = 1024; cpus <= 65536; cpus *= 4) {
-        cpu_set_t *set = CPU_ALLOC(cpus);
-        if (set == nullptr) break;
-        const size_t bytes = CPU_ALLOC_SIZE(cpus);
-        const bool known = sched_getaffinity(getpid(), bytes, set) == 0;
-        const int count = known ? CPU_COUNT_S(bytes, set) : 0;
-        CPU_FREE(set);
-        if (count > 0) return static_cast<uint32_t>(count);
+namespace {
+
+// A set of CPUs of any size.
+class CpuSet {
+public:
+    explicit CpuSet(size_t cpus) noexcept : m_set(CPU_ALLOC(cpus)), m_bytes(m_set != nullptr ? CPU_ALLOC_SIZE(cpus) : 0) {
+        if (m_set != nullptr) CPU_ZERO_S(m_bytes, m_set);
     }
-    return 1;
+    ~CpuSet() {
+        if (m_set != nullptr) CPU_FREE(m_set);
+    }
+    CpuSet(const CpuSet &) = delete;
+    CpuSet &operator=(const CpuSet &) = delete;
+
+    // Those that the process may use (not the calling thread alone). Fails while the set is smaller than the kernel's.
+    bool ReadUsable() noexcept { return m_set != nullptr && sched_getaffinity(getpid(), m_bytes, m_set) == 0; }
+    bool Apply() const noexcept { return m_set != nullptr && Count() > 0 && sched_setaffinity(0, m_bytes, m_set) == 0; }
+    size_t Cpus() const noexcept { return m_bytes * 8; }
+    bool Has(size_t cpu) const noexcept { return CPU_ISSET_S(cpu, m_bytes, m_set); }
+    void Add(size_t cpu) noexcept { CPU_SET_S(cpu, m_bytes, m_set); }
+    int Count() const noexcept { return CPU_COUNT_S(m_bytes, m_set); }
+
+private:
+    cpu_set_t *m_set;
+    size_t m_bytes;
+};
+
+// Calls use(usable) with the process's CPUs; false if they cannot be known.
+template <class Use>
+bool WithUsable(Use use) noexcept {
+    for (size_t cpus = 1024; cpus <= 65536; cpus *= 4) {
+        CpuSet usable(cpus);
+        if (usable.ReadUsable() && usable.Count() > 0) return use(usable);
+    }
+    return false;
+}
+
+}  // namespace
+
+uint32_t UsableCpus() noexcept {
+    uint32_t count = 1;
+    WithUsable([&](const CpuSet &usable) {
+        count = static_cast<uint32_t>(usable.Count());
+        return true;
+    });
+    return count;
+}
+
+bool BindThread(const uint64_t *mask, uint32_t words) noexcept {
+    return WithUsable([=](const CpuSet &usable) {
+        CpuSet both(usable.Cpus());
+        for (size_t cpu = 0; cpu < usable.Cpus() && cpu < size_t{words} * 64; ++cpu) {
+            if (usable.Has(cpu) && (mask[cpu / 64] >> (cpu % 64) & 1) != 0) both.Add(cpu);
+        }
+        return both.Apply();
+    });
+}
+
+bool BindThreadToNth(uint32_t n) noexcept {
+    return WithUsable([=](const CpuSet &usable) {
+        uint32_t left = n % static_cast<uint32_t>(usable.Count());
+        size_t cpu = 0;
+        while (!usable.Has(cpu) || left-- != 0) ++cpu;
+        CpuSet one(usable.Cpus());
+        one.Add(cpu);
+        return one.Apply();
+    });
+}
+
+void NameThread(const char *prefix, uint32_t number) noexcept {
+    char name[16];
+    std::snprintf(name, sizeof name, "%.10s %u", prefix, number);  // the system takes 15 bytes
+    pthread_setname_np(pthread_self(), name);
+}
+
+bool AddNice(int nice) noexcept {
+    const auto thread = static_cast<id_t>(gettid());  // on Linux a nice value is a thread's
+    return setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + nice) == 0;
 }
 
 void YieldThread() noexcept { sched_yield(); }

@@ -3,6 +3,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/foreign.h"
 #include "scheduler/ready.h"
+#include "scheduler/reporting.h"
 #include "scheduler/submit.h"
 #include "scheduler/wait.h"
 
@@ -25,16 +26,26 @@ void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
     }
 }
 
+// The thread ends. All that it owes is done here and now, on its own stack.
+void LeftAttached(void *arg) {
+    Worker *worker = static_cast<Worker *>(arg);
+    ReportMistake(worker->scheduler->options, ReportCode::LeftAttached, "Call DetachThread before the thread ends.",
+                  "a thread ended while it was attached as %u; it is detached now", worker->index);
+    Detach(worker);
+}
+
 }  // namespace
 
 bool AcquireQueues(Worker &worker) noexcept {
-    if (!worker.slab.Acquire() || !worker.largeBacklog[0].Acquire(16) || !worker.largeBacklog[1].Acquire(16)) {
+    const Memory memory = worker.scheduler->memory;
+    if (!worker.slab.Acquire(memory) || !worker.largeBacklog[0].Acquire(16, 0, memory) ||
+        !worker.largeBacklog[1].Acquire(16, 0, memory)) {
         return false;
     }
     for (WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
-        if (!lane.Acquire(256)) return false;
+        if (!lane.Acquire(256, 0, memory)) return false;
     }
-    return worker.ready.Acquire(64);  // last: HasQueues looks at it
+    return worker.ready.Acquire(64, 0, memory);  // last: HasQueues looks at it
 }
 
 Status Attach(Scheduler &scheduler) noexcept {
@@ -42,7 +53,8 @@ Status Attach(Scheduler &scheduler) noexcept {
     if (slot == AtomicBitSet::kNone) return Status::TooManyThreads;
     const uint32_t index = scheduler.workerCount + slot;
     Worker &worker = scheduler.workers[index];
-    if (!HasQueues(worker) && !AcquireQueues(worker)) {
+    const bool wantsStack = scheduler.options.reportStackOverflow;
+    if ((!HasQueues(worker) && !AcquireQueues(worker)) || (wantsStack && !worker.signalStack.Acquire(scheduler.memory))) {
         scheduler.freeSlots.Set(slot);
         return Status::OutOfMemory;
     }
@@ -57,6 +69,9 @@ Status Attach(Scheduler &scheduler) noexcept {
     worker.current = &fiber;
     worker.outerSlot = env::ThreadSlot();
     env::SetThreadSlot(&worker);
+    if (wantsStack) worker.signalStack.Set();
+    worker.exitCall = {LeftAttached, &worker};
+    env::AtThreadExit(&worker.exitCall);
     worker.accepts.exchange(1, kAcqRel);  // see Bind
     return Status::Ok;
 }
@@ -73,6 +88,9 @@ void Detach(Worker *worker) noexcept {
     } while (!worker->bound.IsZero());
     if (OwnsTasks(*worker)) WakeForAny(scheduler, worker);
 
+    worker->signalStack.Reset();
+    Worker *outer = static_cast<Worker *>(worker->outerSlot);
+    env::AtThreadExit(outer != nullptr && outer->exitCall.call != nullptr ? &outer->exitCall : nullptr);
     env::SetThreadSlot(worker->outerSlot);
     worker->current = nullptr;
     TaskScheduler &facade = *scheduler.facade;

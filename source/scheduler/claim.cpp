@@ -7,6 +7,7 @@
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/trace.h"
 
 #include <algorithm>
 
@@ -116,6 +117,8 @@ private:
 
 // Calls the function. What it throws ends here; so do, in debug builds, changed floating-point control words.
 inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexcept {
+    const auto name = [&](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
+    Trace(self->worker, &TraceHooks::taskBegin, name);
 #if defined(WEFT_DEBUG)
     const uint64_t floatingPoint = FloatingPointControl();
 #endif
@@ -139,7 +142,7 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
             "the task returned with other floating-point control words");
     }
 #endif
-    (void)self;
+    Trace(self->worker, &TraceHooks::taskEnd, name);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/trace.h"
 
 namespace weft::internal {
 
@@ -45,6 +46,7 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
 
 void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept {
     Worker *worker = self->worker;
+    Trace(worker, &TraceHooks::fiberSwitch, [&](TraceEvent &event) { event.otherFiber = next->index; });
     worker->handoff = {self, destination};
     worker->current = next;
     next->worker = worker;

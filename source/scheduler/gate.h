@@ -8,26 +8,35 @@
 #pragma once
 
 #include "platform/env.h"
+#include "scheduler/facade.h"
 #include "weft/task_scheduler.h"
+
+#include <new>
 
 namespace weft::internal {
 
 struct Gate {
-    using Life = TaskScheduler::Life;
-
-    static const SchedulerOptions &OptionsOf(const TaskScheduler &facade) noexcept { return facade.m_options; }
-    static std::atomic<Life> &LifeOf(TaskScheduler &facade) noexcept { return facade.m_life; }
-    static Scheduler *&StartedOf(TaskScheduler &facade) noexcept { return facade.m_started; }
+    static Facade &FacadeOf(TaskScheduler &scheduler) noexcept {
+        static_assert(sizeof(Facade) <= sizeof scheduler.m_storage, "the public class has room for it");
+        return *std::launder(reinterpret_cast<Facade *>(scheduler.m_storage));
+    }
+    static const Facade &FacadeOf(const TaskScheduler &scheduler) noexcept {
+        return *std::launder(reinterpret_cast<const Facade *>(scheduler.m_storage));
+    }
+    static void Construct(TaskScheduler &scheduler, const SchedulerOptions &options) noexcept {
+        new (scheduler.m_storage) Facade(options);
+    }
+    static const SchedulerOptions &OptionsOf(const TaskScheduler &facade) noexcept { return FacadeOf(facade).options; }
 
     static void Open(TaskScheduler &facade, Scheduler *scheduler) noexcept {
-        facade.m_scheduler.store(scheduler, kSeqCst);
+        FacadeOf(facade).scheduler.store(scheduler, kSeqCst);
     }
 
     /// One call by a thread that is no worker. Its parts go through the same stripe of the count.
     class Visit {
     public:
         explicit Visit(TaskScheduler &facade) noexcept
-            : m_facade(facade), m_stripe(facade.m_stripes[env::ThreadHint() % kStripes]) {}
+            : m_facade(FacadeOf(facade)), m_stripe(m_facade.stripes[env::ThreadHint() % kStripes]) {}
         Visit(const Visit &) = delete;
         Visit &operator=(const Visit &) = delete;
 
@@ -35,9 +44,9 @@ struct Gate {
         Scheduler *ComeIn() noexcept {
             for (;;) {
                 m_stripe.inside.fetch_add(1, kSeqCst);
-                if (m_facade.m_closing.load(kSeqCst) == 0) return m_facade.m_scheduler.load(kSeqCst);
+                if (m_facade.closing.load(kSeqCst) == 0) return m_facade.scheduler.load(kSeqCst);
                 GoOut();
-                Await([&] { return m_facade.m_closing.load(kAcquire) == 0; });
+                Await([&] { return m_facade.closing.load(kAcquire) == 0; });
             }
         }
         /// For a guest, whom the end of the run waits for anyway.
@@ -46,13 +55,13 @@ struct Gate {
         void GoOut() noexcept { m_stripe.inside.fetch_sub(1, kRelease); }
 
     private:
-        TaskScheduler &m_facade;
-        TaskScheduler::Stripe &m_stripe;
+        Facade &m_facade;
+        Facade::Stripe &m_stripe;
     };
 
     /// seq_cst: what a call that is not seen here did is seen afterwards.
     static bool NobodyInside(const TaskScheduler &facade) noexcept {
-        for (const TaskScheduler::Stripe &stripe : facade.m_stripes) {
+        for (const Facade::Stripe &stripe : FacadeOf(facade).stripes) {
             if (stripe.inside.load(kSeqCst) != 0) return false;
         }
         return true;
@@ -62,21 +71,22 @@ struct Gate {
     /// leaves comes back first, ceases to be a guest, and goes out: so, when the last guest has gone, nobody is inside only
     /// if the last guest is out.
     template <class IsOver>
-    static bool Close(TaskScheduler &facade, IsOver isOver) noexcept {
+    static bool Close(TaskScheduler &closed, IsOver isOver) noexcept {
+        Facade &facade = FacadeOf(closed);
         // seq_cst: see above. Whoever decides at the same time waits: what it has seen may be newer.
-        while (facade.m_closing.exchange(1, kSeqCst) != 0) Await([&] { return facade.m_closing.load(kRelaxed) == 0; });
+        while (facade.closing.exchange(1, kSeqCst) != 0) Await([&] { return facade.closing.load(kRelaxed) == 0; });
         bool over;
         do {
-            Await([&] { return NobodyInside(facade); });
+            Await([&] { return NobodyInside(closed); });
             over = isOver();
-        } while (over && !NobodyInside(facade));
-        if (over) facade.m_scheduler.store(nullptr, kSeqCst);
-        facade.m_closing.store(0, kSeqCst);
+        } while (over && !NobodyInside(closed));
+        if (over) facade.scheduler.store(nullptr, kSeqCst);
+        facade.closing.store(0, kSeqCst);
         return over;
     }
 
 private:
-    static constexpr uint32_t kStripes = sizeof(TaskScheduler::m_stripes) / sizeof(TaskScheduler::Stripe);
+    static constexpr uint32_t kStripes = sizeof(Facade::stripes) / sizeof(Facade::Stripe);
 
     template <class Condition>
     static void Await(Condition condition) noexcept {

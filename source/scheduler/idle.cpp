@@ -5,6 +5,7 @@
 #include "scheduler/gate.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
+#include "scheduler/trace.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -183,6 +184,10 @@ Found SearchForFibers(Worker *worker) noexcept {
 
 void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
+    if (WEFT_UNLIKELY(scheduler.forkMark.IsForked())) {
+        ReportFatal(scheduler.options, ReportCode::Forked, "In a child process call exec or _exit, or make a new TaskScheduler.",
+                    "a task forked, and went on as a worker in the child process, where the other workers do not exist");
+    }
     scheduler.idle.Announce(worker->index, ability);
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
         GetUp(worker, ability);
@@ -199,7 +204,9 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     if (scheduler.options.idle == IdlePolicy::Eager && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
         GetUp(worker, ability);
     } else {
+        Trace(worker, &TraceHooks::park, [](TraceEvent &) {});
         worker->parker.Park();
+        Trace(worker, &TraceHooks::unpark, [](TraceEvent &) {});
     }
 }
 

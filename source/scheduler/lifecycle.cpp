@@ -8,6 +8,7 @@
 #include "platform/memory.h"
 #include "scheduler/attach.h"
 #include "scheduler/claim.h"
+#include "scheduler/describe_fault.h"
 #include "scheduler/foreign.h"
 #include "scheduler/gate.h"
 #include "scheduler/idle.h"
@@ -42,22 +43,24 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
     const auto withColour = [](size_t bytes) { return bytes + std::min(Fiber::kColourBytes, SIZE_MAX - bytes); };
     const size_t small = withColour(options.smallStackBytes);
     const size_t large = withColour(options.largeStackBytes);
-    const Status status = scheduler.smallStacks.Acquire(options.smallFibers, small);
+    const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
+    const Status status = scheduler.smallStacks.Acquire(options.smallFibers, small, hooks);
     if (status != Status::Ok) return status;
-    const Status largeStatus = scheduler.largeStacks.Acquire(options.largeFibers, large);
-    return largeStatus != Status::Ok ? largeStatus : scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack);
+    const Status largeStatus = scheduler.largeStacks.Acquire(options.largeFibers, large, hooks);
+    if (largeStatus != Status::Ok) return largeStatus;
+    return scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack, hooks);
 }
 
 bool AcquireWorkers(Scheduler &scheduler) noexcept {
-    scheduler.workers = AllocateArray<Worker>(scheduler.slotCount);
-    if (scheduler.workers == nullptr || !scheduler.freeSlots.Acquire(scheduler.options.maxAttached)) return false;
+    scheduler.workers = scheduler.memory.NewArray<Worker>(scheduler.slotCount);
+    if (scheduler.workers == nullptr || !scheduler.freeSlots.Acquire(scheduler.options.maxAttached, scheduler.memory)) return false;
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
         worker.scheduler = &scheduler;
         worker.index = i;
         worker.victim = (i + 1) % scheduler.slotCount;
         if (!scheduler.IsAttachedSlot(i)) {
-            if (!AcquireQueues(worker)) return false;
+            if (!AcquireQueues(worker) || !worker.signalStack.Acquire(scheduler.memory)) return false;
         } else {
             const uint32_t slot = i - scheduler.workerCount;
             worker.threadFiber = Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot), scheduler.reserveStacks.StackBytes());
@@ -71,7 +74,7 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
 bool AcquireFibers(Scheduler &scheduler) noexcept {
     const uint32_t small = scheduler.options.smallFibers;
     const uint32_t count = scheduler.FiberCount();
-    scheduler.fibers = AllocateArray<Fiber>(scheduler.AllFibers());
+    scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.AllFibers());
     if (scheduler.fibers == nullptr) return false;
     for (uint32_t i = count; i < scheduler.AllFibers(); ++i) scheduler.fibers[i].index = i;  // attached threads' own stacks
     for (uint32_t i = 0; i < count; ++i) {
@@ -87,25 +90,30 @@ Status Acquire(Scheduler &scheduler) noexcept {
     const Status status = AcquireStacks(scheduler);
     if (status != Status::Ok) return status;
     const uint32_t fibers = options.smallFibers + options.largeFibers + options.maxAttached;
-    const bool acquired = scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
-                                                 scheduler.slotCount) &&
-                          scheduler.idle.Acquire(scheduler.slotCount) && scheduler.blocks.Acquire() &&
-                          scheduler.threadWaiters.Acquire() && scheduler.anyWaits.Acquire() && scheduler.counters.Acquire(fibers, scheduler.tag.Acquire()) && AcquireWorkers(scheduler) &&
+    const Memory memory = scheduler.memory;
+    const bool acquired =
+        scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount, scheduler.slotCount,
+                               memory) &&
+        scheduler.idle.Acquire(scheduler.slotCount, memory) && scheduler.blocks.Acquire(memory) &&
+        scheduler.threadWaiters.Acquire(memory) && scheduler.anyWaits.Acquire(memory) &&
+        scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory) && AcquireWorkers(scheduler) &&
                           AcquireFibers(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;
 }
 
 void Release(Scheduler &scheduler) noexcept {
+    scheduler.tag.Release();  // nobody finds it any more
+    if (scheduler.handlesFaults) env::RemoveFaultHandler();
     for (uint32_t i = 0; i < scheduler.FiberCount() && scheduler.fibers != nullptr; ++i) {
         scheduler.fibers[i].context.Destroy();
     }
     for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount && scheduler.workers != nullptr; ++i) {
         scheduler.workers[i].threadFiber.context.Destroy();
     }
-    FreeArray(scheduler.fibers, scheduler.AllFibers());
-    FreeArray(scheduler.workers, scheduler.slotCount);
-    scheduler.tag.Release();
-    FreeArray(&scheduler, 1);
+    const Memory memory(Gate::OptionsOf(*scheduler.facade).memory);  // outlives the scheduler's own copy
+    memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
+    memory.DeleteArray(scheduler.workers, scheduler.slotCount);
+    memory.DeleteArray(&scheduler, 1);
 }
 
 // Ends every fiber that ever ran; see the top of this file.
@@ -122,7 +130,39 @@ void EndFibers(Scheduler &scheduler) noexcept {
     for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i) end(scheduler.workers[i].threadFiber);
 }
 
-void WorkerThread(void *arg) { ThreadMain(static_cast<Worker *>(arg), nullptr); }
+// Where the worker's mask lies, or null; see Affinity.
+const uint64_t *MaskOf(const Worker &worker) noexcept {
+    const Affinity &affinity = worker.scheduler->options.affinity;
+    return affinity.kind == Affinity::Kind::Explicit ? affinity.masks + worker.index * affinity.maskWords : nullptr;
+}
+
+// Names and places the calling thread. What the system refuses is reported, and the thread goes on as it is.
+void SetUpThread(const Worker &worker) noexcept {
+    const SchedulerOptions &options = worker.scheduler->options;
+    if (options.threadName != nullptr) env::NameThread(options.threadName, worker.index);
+    if (options.threadNice != 0 && !env::AddNice(options.threadNice)) {
+        ReportMistake(options, ReportCode::BadOption, "Give a value that this user may set.",
+                      "SchedulerOptions::threadNice: the system refused %d for worker %u", static_cast<int>(options.threadNice),
+                      worker.index);
+    }
+    if (options.affinity.kind == Affinity::Kind::None) return;
+    const uint64_t *mask = MaskOf(worker);
+    if (mask != nullptr ? !env::BindThread(mask, options.affinity.maskWords) : !env::BindThreadToNth(worker.index)) {
+        ReportMistake(options, ReportCode::BadOption, "Give masks with a CPU that this process may use.",
+                      "SchedulerOptions::affinity: none of the CPUs for worker %u may be used", worker.index);
+    }
+}
+
+void WorkerThread(void *arg) {
+    Worker *worker = static_cast<Worker *>(arg);
+    const ThreadHooks &hooks = worker->scheduler->options.threads;
+    SetUpThread(*worker);
+    worker->signalStack.Set();
+    if (hooks.onStart != nullptr) hooks.onStart(worker->index, hooks.user);
+    ThreadMain(worker, nullptr);
+    if (hooks.onStop != nullptr) hooks.onStop(worker->index, hooks.user);
+    worker->signalStack.Reset();
+}
 
 void MainTask(TaskScheduler *facade, void *arg) {
     // Also when it throws.
@@ -165,21 +205,35 @@ void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     EndFibers(scheduler);
 }
 
+bool AnyHook(const TraceHooks &hooks) noexcept {
+    return hooks.taskBegin != nullptr || hooks.taskEnd != nullptr || hooks.fiberSwitch != nullptr ||
+           hooks.submit != nullptr || hooks.wait != nullptr || hooks.resume != nullptr || hooks.park != nullptr ||
+           hooks.unpark != nullptr;
+}
+
 // Ready to run, but for its threads. Null, and why, if there is not enough of something.
 Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
     const SchedulerOptions &options = Gate::OptionsOf(facade);
-    Scheduler *scheduler = AllocateArray<Scheduler>(1);
+    const Memory memory(options.memory);
+    Scheduler *scheduler = memory.NewArray<Scheduler>(1);
     status = Status::OutOfMemory;
     if (scheduler == nullptr) return nullptr;
     scheduler->facade = &facade;
     scheduler->options = options;
+    scheduler->memory = memory;
+    scheduler->trace = AnyHook(options.trace) ? &scheduler->options.trace : nullptr;
     scheduler->workerCount = EffectiveWorkers(options);
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it
     scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
     scheduler->times = MeasureTimes();
     status = Acquire(*scheduler);
-    if (status == Status::Ok) return scheduler;
+    if (status == Status::Ok) {
+        scheduler->forkMark.Acquire();
+        scheduler->tag.Publish(scheduler);
+        scheduler->handlesFaults = options.reportStackOverflow && ReportStackOverflows();
+        return scheduler;
+    }
     Release(*scheduler);
     return nullptr;
 }
@@ -206,7 +260,7 @@ uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept {
 }
 
 Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
-    if (options.structBytes != sizeof(SchedulerOptions)) {
+    if (options.structBytes < kLeastOptionBytes || options.structBytes > sizeof(SchedulerOptions)) {
         return BadOption(options, "Compile with the headers of the library that you link.", "structBytes");
     }
     const uint32_t workers = EffectiveWorkers(options);
@@ -222,11 +276,28 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     if (options.largeStackBytes < kMinStack) return BadOption(options, "Give 16 KiB or more.", "largeStackBytes");
     if (options.threadStackBytes < kMinThreadStack)
         return BadOption(options, "Give 64 KiB or more.", "threadStackBytes");
+    const MemoryHooks &memory = options.memory;
+    if ((memory.allocate != nullptr) != (memory.release != nullptr)) {
+        return BadOption(options, "Give allocate and release together.", "memory");
+    }
+    if ((memory.reserveStacks != nullptr) != (memory.releaseStacks != nullptr)) {
+        return BadOption(options, "Give reserveStacks and releaseStacks together.", "memory");
+    }
+    const Affinity &affinity = options.affinity;
+    const bool explicitMasks = affinity.kind == Affinity::Kind::Explicit;
+    if (affinity.kind > Affinity::Kind::Explicit) {
+        return BadOption(options, "Give one of Affinity::Kind's values.", "affinity");
+    }
+    if (explicitMasks && (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024)) {
+        return BadOption(options, "Give a mask of 1 to 1,024 words for each worker.", "affinity");
+    }
+    if (options.threadNice < -20 || options.threadNice > 19) return BadOption(options, "Give -20 to 19.", "threadNice");
     if (options.idle > IdlePolicy::Quiet) return BadOption(options, "Give one of IdlePolicy's values.", "idle");
     return Status::Ok;
 }
 
 Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &mainOptions) noexcept {
+    const SchedulerOptions &options = Gate::OptionsOf(facade);
     Status status;
     Scheduler *scheduler = NewScheduler(facade, status);
     if (scheduler == nullptr) return status;
@@ -235,7 +306,10 @@ Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &
     void *const outer = env::ThreadSlot();  // the caller may be a task of another scheduler
     if (StartThreads(*scheduler, 1)) {
         Gate::Open(facade, scheduler);
+        const bool signals = options.reportStackOverflow;
+        if (signals) scheduler->workers[0].signalStack.Set();
         ThreadMain(&scheduler->workers[0], first);
+        if (signals) scheduler->workers[0].signalStack.Reset();
         JoinThreads(*scheduler, 1);
     } else {
         status = Status::ThreadFailed;
@@ -253,13 +327,13 @@ Status StartScheduler(TaskScheduler &facade) noexcept {
         Release(*scheduler);
         return Status::ThreadFailed;
     }
-    Gate::StartedOf(facade) = scheduler;
+    Gate::FacadeOf(facade).started = scheduler;
     Gate::Open(facade, scheduler);
     return Status::Ok;
 }
 
 void StopScheduler(TaskScheduler &facade) noexcept {
-    Scheduler &scheduler = *Gate::StartedOf(facade);  // nobody else ends it
+    Scheduler &scheduler = *Gate::FacadeOf(facade).started;  // nobody else ends it
     scheduler.endWanted.store(true, kSeqCst);         // see Sleep
     if (scheduler.workerCount == 0) {
         DrainWithoutWorkers(scheduler);

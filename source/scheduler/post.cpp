@@ -14,7 +14,7 @@ namespace {
 
 TaskBlock *NewBlock(Scheduler &scheduler) noexcept {
     const uint32_t place = scheduler.blocks.Take();
-    TaskBlock *block = place != SegmentPool<TaskBlock>::kNone ? &scheduler.blocks.At(place) : AllocateArray<TaskBlock>(1);
+    TaskBlock *block = place != SegmentPool<TaskBlock>::kNone ? &scheduler.blocks.At(place) : scheduler.memory.NewArray<TaskBlock>(1);
     if (block == nullptr) {
         ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
                     "no memory to queue %u tasks", TaskBlock::kTasks);
@@ -47,7 +47,7 @@ void CountSubmitted(Scheduler &scheduler, Worker *worker, uint32_t count) noexce
 
 void FreeBlock(Scheduler &scheduler, TaskBlock *block) noexcept {
     if (block->place == SegmentPool<TaskBlock>::kNone) {
-        FreeArray(block, 1);
+        scheduler.memory.DeleteArray(block, 1);
     } else {
         scheduler.blocks.GiveBack(block->place);
     }
@@ -89,6 +89,7 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     } else if (scheduler.idle.TakeSleeperAt(options.worker)) {
         target->parker.Unpark();
     }
+    if (worker != nullptr) TraceSubmit(worker, count, counter, options);
     return true;
 }
 

@@ -20,7 +20,11 @@ void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const
     std::vsnprintf(what, sizeof what, format, arguments);
     const Report report{code, fatal, what, cure, CallingTask()};
     if (options.onReport != nullptr) {
+        Worker *worker = CurrentWorker();
+        const bool outer = worker != nullptr && worker->inHook;
+        if (worker != nullptr) worker->inHook = true;  // it must not wait
         options.onReport(report, options.user);
+        if (worker != nullptr) worker->inHook = outer;
     } else {
         const char *task = report.task != nullptr ? report.task : "";
         std::fprintf(stderr, "weft: %s%s%s%s%s. %s\n", fatal ? "fatal: " : "", *task != 0 ? "in task '" : "", task,
@@ -46,6 +50,19 @@ void ReportOnce(Scheduler &scheduler, ReportCode code, const char *cure, const c
     va_start(arguments, what);
     Deliver(scheduler.options, code, false, cure, what, arguments);
     va_end(arguments);
+}
+
+void ReportFault(const SchedulerOptions &options, const char *what, const char *cure, const char *task) noexcept {
+    if (options.onReport != nullptr) {
+        options.onReport({ReportCode::StackOverflow, true, what, cure, task}, options.user);
+        return;
+    }
+    for (const char *text : {"weft: fatal: ", what, ". ", cure, "\n"}) env::WriteError(text);
+}
+
+void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
+    ReportMistake(options, ReportCode::Forked, "In a child process make a new TaskScheduler, or call exec.",
+                  "%s was called in a forked child process, in which the scheduler's threads do not exist", call);
 }
 
 void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what, ...) noexcept {

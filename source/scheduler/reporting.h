@@ -22,6 +22,12 @@ void ReportMistake(const SchedulerOptions &options, ReportCode code, const char 
 void ReportOnce(Scheduler &scheduler, ReportCode code, const char *cure, const char *what, ...) noexcept
     WEFT_PRINTF_LIKE(4, 5);
 
+/// A call in a child process, which has only the thread that forked.
+void ReportForked(const SchedulerOptions &options, const char *call) noexcept;
+
+/// From a signal handler: onReport, or write(2) to stderr, without formatting. The process dies afterwards, of the signal.
+void ReportFault(const SchedulerOptions &options, const char *what, const char *cure, const char *task) noexcept;
+
 /// What cannot go on: reports, then aborts.
 [[noreturn]] void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what,
                               ...) noexcept WEFT_PRINTF_LIKE(4, 5);

@@ -8,6 +8,7 @@
 #include "mechanisms/idle_set.h"
 #include "mechanisms/scheduler_tags.h"
 #include "platform/env.h"
+#include "platform/memory.h"
 #include "platform/stack_memory.h"
 #include "scheduler/fiber.h"
 #include "scheduler/worker.h"
@@ -54,6 +55,9 @@ struct IdleRequest {
 struct Scheduler {
     TaskScheduler *facade = nullptr;
     SchedulerOptions options;
+    Memory memory;                      // the options' hooks
+    env::ForkMark forkMark;
+    const TraceHooks *trace = nullptr;  // the options', if there is any
     uint32_t workerCount = 0;  // threads of ours and the caller of Run
     uint32_t slotCount = 0;    // places for attached threads with them
     Times times{};
@@ -90,6 +94,7 @@ struct Scheduler {
     alignas(kLineBytes) env::Atomic<bool> endWanted{false};  // the main task has returned, or Stop was called
     env::Atomic<bool> stopping{false};  // it is over: every loop goes home
     env::Atomic<uint32_t> reported{0};  // which of the reports that come once have come
+    bool handlesFaults = false;         // reportStackOverflow
     FiberContext *ending = nullptr;     // threads are joined: fibers that are switched to end, and go on here
 
     Task main{nullptr, nullptr};

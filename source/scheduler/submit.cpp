@@ -5,6 +5,7 @@
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
+#include "scheduler/trace.h"
 
 #include <algorithm>
 #include <cstring>
@@ -78,6 +79,14 @@ void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter
     lane.Publish(entries);
 }
 
+void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept {
+    Trace(worker, &TraceHooks::submit, [&](TraceEvent &event) {
+        event.count = count;
+        event.task = options.name;
+        event.counter = counter;
+    });
+}
+
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
@@ -87,6 +96,7 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
     worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
     Enqueue(worker, count, tasks, counter, options);
     WakeForTasks(scheduler, worker, count);
+    TraceSubmit(worker, count, counter, options);
     return true;
 }
 

@@ -12,6 +12,9 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
 /// Makes tasks visible, of which counter and scheduler know already, in the calling worker's lane. Wakes nobody.
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
 
+/// Tells the submit hook, if there is one.
+void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept;
+
 /// Raises a counter; false if that was refused and reported.
 bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept;
 

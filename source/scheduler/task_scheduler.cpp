@@ -16,6 +16,8 @@
 #include "scheduler/wait.h"
 #include "scheduler/wait_any.h"
 
+#include <cstring>
+
 namespace weft {
 
 using namespace internal;
@@ -39,6 +41,14 @@ Worker *CallingWorker(const TaskScheduler &facade, const char *call) noexcept {
     return worker;
 }
 
+// The host's hooks run in the middle of a switch or of a search: whoever waited there would never come back.
+bool MayWait(const Worker *worker, const char *call) noexcept {
+    if (WEFT_LIKELY(!worker->inHook)) return true;
+    ReportMistake(worker->scheduler->options, ReportCode::InHook, "Call it from a task; a hook may submit, but not wait.",
+                  "%s was called by a hook", call);
+    return false;
+}
+
 void ReportNotRunning(const TaskScheduler &facade, const char *call) noexcept {
     ReportMistake(Gate::OptionsOf(facade), ReportCode::NotRunning, "Call it while Run runs, or between Start and Stop.",
                   "%s was called while the scheduler does not run", call);
@@ -48,14 +58,19 @@ void ReportNotRunning(const TaskScheduler &facade, const char *call) noexcept {
 class ForeignCall {
 public:
     ForeignCall(TaskScheduler &facade, const char *call) noexcept : visit(facade), running(visit.ComeIn()) {
-        if (WEFT_UNLIKELY(running == nullptr)) ReportNotRunning(facade, call);
+        if (WEFT_UNLIKELY(running == nullptr)) {
+            ReportNotRunning(facade, call);
+        } else if (WEFT_UNLIKELY(running->forkMark.IsForked())) {
+            ReportForked(running->options, call);
+            running = nullptr;
+        }
     }
     ~ForeignCall() { visit.GoOut(); }
     ForeignCall(const ForeignCall &) = delete;
     ForeignCall &operator=(const ForeignCall &) = delete;
 
     Gate::Visit visit;
-    Scheduler *const running;  // null: it does not run, and that was reported
+    Scheduler *running;  // null: it does not run here, and that was reported
 };
 
 bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions, const char *call) noexcept {
@@ -110,60 +125,79 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
     WakeEverySleeper(scheduler);
 }
 
+// Options that were compiled with older headers lack what came later: that keeps its default. What is wrong with
+// structBytes remains to be reported by Run.
+SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
+    SchedulerOptions options;
+    const uint32_t bytes = given.structBytes;
+    if (bytes >= kLeastOptionBytes && bytes <= sizeof options) {
+        std::memcpy(static_cast<void *>(&options), &given, bytes);
+    } else {
+        options.onReport = given.onReport;
+        options.user = given.user;
+        options.structBytes = bytes;
+    }
+    return options;
+}
+
 }  // namespace
 
-TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept : m_options(options) {}
+TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept { Gate::Construct(*this, ReadOptions(options)); }
 
 TaskScheduler::~TaskScheduler() {
-    if (m_life.load(kAcquire) == Life::Started) Stop();
+    if (Gate::FacadeOf(*this).life.load(kAcquire) == Life::Started) Stop();
 }
 
 Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
     if (main == nullptr) {
-        ReportMistake(m_options, ReportCode::NullTask, "Give Run a function.", "Run: null main task");
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::NullTask, "Give Run a function.", "Run: null main task");
         return Status::BadOption;
     }
-    const Status status = CheckOptions(m_options, 1);
+    const Status status = CheckOptions(Gate::OptionsOf(*this), 1);
     if (status != Status::Ok) return status;
-    if (!AreOptions(m_options, options, "Run")) return Status::BadOption;
+    if (!AreOptions(Gate::OptionsOf(*this), options, "Run")) return Status::BadOption;
     if (options.worker != kAnyWorker && options.worker != 0) {
-        ReportMistake(m_options, ReportCode::BadOption, "Give kAnyWorker, or 0 for the calling thread.",
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give kAnyWorker, or 0 for the calling thread.",
                       "Run: TaskOptions::worker is %u", options.worker);
         return Status::BadOption;
     }
     Life idle = Life::Idle;
     // acquire and release: a run begins after everything that the last one did.
-    if (!m_life.compare_exchange_strong(idle, Life::Running, kAcquire, kRelaxed)) return Status::AlreadyRunning;
+    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Running, kAcquire, kRelaxed)) return Status::AlreadyRunning;
     const Status result = RunScheduler(*this, {main, arg}, options);
-    m_life.store(Life::Idle, kRelease);
+    Gate::FacadeOf(*this).life.store(Life::Idle, kRelease);
     return result;
 }
 
 Status TaskScheduler::Start() noexcept {
-    Status status = CheckOptions(m_options, 0);
+    Status status = CheckOptions(Gate::OptionsOf(*this), 0);
     if (status != Status::Ok) return status;
     Life idle = Life::Idle;
-    if (!m_life.compare_exchange_strong(idle, Life::Starting, kAcquire, kRelaxed)) return Status::AlreadyRunning;
+    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Starting, kAcquire, kRelaxed)) return Status::AlreadyRunning;
     status = StartScheduler(*this);
     // release: Stop may be called by another thread.
-    m_life.store(status == Status::Ok ? Life::Started : Life::Idle, kRelease);
+    Gate::FacadeOf(*this).life.store(status == Status::Ok ? Life::Started : Life::Idle, kRelease);
     return status;
 }
 
 void TaskScheduler::Stop() noexcept {
     if (WorkerOf(*this) != nullptr) {
-        ReportMistake(m_options, ReportCode::WrongThread, "Call it from a thread that is not attached, outside of tasks.",
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread, "Call it from a thread that is not attached, outside of tasks.",
                       "Stop was called by a task or an attached thread: it would wait for itself");
         return;
     }
     Life started = Life::Started;
-    if (!m_life.compare_exchange_strong(started, Life::Stopping, kAcquire, kRelaxed)) {
-        ReportMistake(m_options, ReportCode::NotRunning, "Call Stop once after each Start; Run ends by itself.",
+    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(started, Life::Stopping, kAcquire, kRelaxed)) {
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::NotRunning, "Call Stop once after each Start; Run ends by itself.",
                       "Stop was called without a Start before it");
         return;
     }
+    if (Gate::FacadeOf(*this).started->forkMark.IsForked()) {
+        ReportForked(Gate::OptionsOf(*this), "Stop");  // there is nobody to join
+        return;
+    }
     StopScheduler(*this);
-    m_life.store(Life::Idle, kRelease);
+    Gate::FacadeOf(*this).life.store(Life::Idle, kRelease);
 }
 
 Status TaskScheduler::AttachThread() noexcept {
@@ -175,12 +209,12 @@ Status TaskScheduler::AttachThread() noexcept {
 void TaskScheduler::DetachThread() noexcept {
     Worker *worker = WorkerOf(*this);
     if (worker == nullptr || !worker->current->IsThreadStack()) {
-        ReportMistake(m_options, ReportCode::WrongThread, "Call it from the thread that called AttachThread.",
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread, "Call it from the thread that called AttachThread.",
                       "DetachThread was called by %s",
                       worker == nullptr ? "a thread that is not attached" : "a task");
         return;
     }
-    Detach(worker);
+    if (MayWait(worker, "DetachThread")) Detach(worker);
 }
 
 void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
@@ -205,7 +239,8 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const Tas
     if (count == 0) return;
     Worker *worker = WorkerOf(*this);
     if (WEFT_LIKELY(worker != nullptr)) {
-        if (AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait")) {
+        if (MayWait(worker, "AddTasksAndWait") &&
+            AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait")) {
             SubmitAndWait(worker, count, tasks, options);
         }
         return;
@@ -219,7 +254,10 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const Tas
 void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, Resume resume) noexcept {
     if (!IsCounter(*this, counter, "WaitForCounter")) return;
     Worker *worker = WorkerOf(*this);
-    if (WEFT_LIKELY(worker != nullptr)) return Wait(worker, *counter, value, resume);
+    if (WEFT_LIKELY(worker != nullptr)) {
+        if (MayWait(worker, "WaitForCounter")) Wait(worker, *counter, value, resume);
+        return;
+    }
     ForeignCall call(*this, "WaitForCounter");
     if (call.running != nullptr) WaitForeign(call.visit, *call.running, *counter, value);
 }
@@ -232,11 +270,12 @@ void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcep
 uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noexcept {
     if (!AreCounters(*this, count, counters, "WaitForAny")) return count;
     if (count == 0 || count > SegmentPool<WaitRecord>::kMaxItems) {
-        ReportMistake(m_options, ReportCode::BadOption, "Give 1 to 4,096 counters.", "WaitForAny: %u counters", count);
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give 1 to 4,096 counters.", "WaitForAny: %u counters", count);
         return count;
     }
     Worker *worker = WorkerOf(*this);
     if (worker != nullptr) {
+        if (!MayWait(worker, "WaitForAny")) return count;
         FlushPending(worker);
         Scheduler &scheduler = *worker->scheduler;
         const uint32_t place = BeginAnyWait(scheduler, worker, count, counters);
@@ -258,9 +297,9 @@ bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
 }
 
 void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
-    const uint32_t workers = EffectiveWorkers(m_options);
+    const uint32_t workers = EffectiveWorkers(Gate::OptionsOf(*this));
     if (count < 1 || count > workers) {
-        ReportMistake(m_options, ReportCode::BadOption, "Give 1 to WorkerCount().",
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give 1 to WorkerCount().",
                       "SetActiveWorkers: %u of %u workers", count, workers);
         return;
     }
@@ -296,19 +335,22 @@ void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
 
 void TaskScheduler::WaitIdle() noexcept {
     Worker *worker = WorkerOf(*this);
-    if (worker != nullptr) return WaitIdleHere(worker);
+    if (worker != nullptr) {
+        if (MayWait(worker, "WaitIdle")) WaitIdleHere(worker);
+        return;
+    }
     ForeignCall call(*this, "WaitIdle");
     if (call.running != nullptr) WaitIdleForeign(call.visit, *call.running);
 }
 
 uint32_t TaskScheduler::RunPinnedTasks(uint32_t max) noexcept {
     Worker *worker = CallingWorker(*this, "RunPinnedTasks");
-    return worker != nullptr ? RunPinned(worker, max) : 0;
+    return worker != nullptr && MayWait(worker, "RunPinnedTasks") ? RunPinned(worker, max) : 0;
 }
 
 void TaskScheduler::Yield() noexcept {
     Worker *worker = CallingWorker(*this, "Yield");
-    if (worker != nullptr) YieldFiber(worker);
+    if (worker != nullptr && MayWait(worker, "Yield")) YieldFiber(worker);
 }
 
 TaskScheduler *TaskScheduler::Current() noexcept {
@@ -328,7 +370,7 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
 
 uint32_t TaskScheduler::WorkerCount() const noexcept {
     const Worker *worker = WorkerOf(*this);
-    return worker != nullptr ? worker->scheduler->workerCount : EffectiveWorkers(m_options);
+    return worker != nullptr ? worker->scheduler->workerCount : EffectiveWorkers(Gate::OptionsOf(*this));
 }
 
 }  // namespace weft

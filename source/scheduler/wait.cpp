@@ -6,6 +6,7 @@
 #include "scheduler/find_work.h"
 #include "scheduler/post.h"
 #include "scheduler/submit.h"
+#include "scheduler/trace.h"
 
 namespace weft::internal {
 
@@ -44,8 +45,15 @@ void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     }
     self->waitTarget = value;
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by the context that we leave for
+    const auto what = [&](TraceEvent &event) {
+        event.count = value;
+        event.task = self->taskName.load(kRelaxed);
+        event.counter = &counter;
+    };
+    Trace(self->worker, &TraceHooks::wait, what);
     SuspendTo(self, Destination::ToWaiting);
     self->waitsFor.store(nullptr, kRelaxed);  // for reports
+    Trace(self->worker, &TraceHooks::resume, what);
 }
 
 // Pinned meanwhile; so are the waits of tasks that this one helps with.

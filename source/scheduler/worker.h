@@ -79,6 +79,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t picks = 0;
     bool taskBeforeReady = false;  // somebody yielded: one new task first
     bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
+    bool inHook = false;       // the host's function runs: it must not wait
     bool inactive = false;     // see TaskScheduler::SetActiveWorkers
     bool searching = false;    // counted as a searcher
     bool owesWake = false;         // so it was; a wake is owed if something else is picked
@@ -92,6 +93,8 @@ struct alignas(kLineBytes) Worker {
     TaskSlab slab;
     Fiber threadFiber;  // the stack that the thread came with; an attached thread's reserve stack
     env::Thread thread;
+    env::SignalStack signalStack;
+    env::ExitCall exitCall;     // of an attached thread
     void *outerSlot = nullptr;  // of an attached thread: what it was before
 
     // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether anything is pending.

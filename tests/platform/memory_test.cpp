@@ -22,27 +22,27 @@ int Object::s_alive = 0;
 
 TEST_CASE("memory: zeroed, aligned, and null when there is none", "[memory]") {
     for (size_t alignment : {size_t{16}, size_t{64}, size_t{128}, size_t{16} << 10}) {
-        char *memory = static_cast<char *>(AllocateZeroed(1000, alignment));
+        char *memory = static_cast<char *>(Memory().AllocateZeroed(1000, alignment));
         REQUIRE(memory != nullptr);
         CHECK(reinterpret_cast<uintptr_t>(memory) % alignment == 0);
         bool zero = true;
         for (int i = 0; i < 1000; ++i) zero = zero && memory[i] == 0;
         CHECK(zero);
-        FreeMemory(memory, alignment);
+        Memory().Free(memory, 1000, alignment);
     }
     const test::FailingAllocation failing(0);
-    CHECK(AllocateZeroed(16, 16) == nullptr);
-    CHECK(AllocateArray<Object>(3) == nullptr);
+    CHECK(Memory().AllocateZeroed(16, 16) == nullptr);
+    CHECK(Memory().NewArray<Object>(3) == nullptr);
     CHECK(Object::s_alive == 0);
-    FreeArray<Object>(nullptr, 3);
+    Memory().DeleteArray<Object>(nullptr, 3);
 }
 
 TEST_CASE("memory: arrays are constructed and destroyed", "[memory]") {
-    Object *objects = AllocateArray<Object>(5);
+    Object *objects = Memory().NewArray<Object>(5);
     REQUIRE(objects != nullptr);
     CHECK(reinterpret_cast<uintptr_t>(objects) % alignof(Object) == 0);
     CHECK(Object::s_alive == 5);
     CHECK(objects[4].value == 7);
-    FreeArray(objects, 5);
+    Memory().DeleteArray(objects, 5);
     CHECK(Object::s_alive == 0);
 }

@@ -99,6 +99,30 @@ private:
     uint32_t m_thread = ~0u;
 };
 
+class ForkMark {
+public:
+    void Acquire() noexcept {}
+    bool IsForked() const noexcept { return false; }
+};
+struct ExitCall {
+    void (*call)(void *) = nullptr;
+    void *arg = nullptr;
+};
+inline void AtThreadExit(ExitCall *) noexcept {}
+class SignalStack {
+public:
+    template <class Memory>
+    bool Acquire(Memory) noexcept { return true; }
+    void Set() noexcept {}
+    void Reset() noexcept {}
+};
+inline bool InstallFaultHandler(void (*)(const void *)) noexcept { return true; }
+inline void RemoveFaultHandler() noexcept {}
+inline void WriteError(const char *) noexcept {}
+inline void NameThread(const char *, uint32_t) noexcept {}
+inline bool AddNice(int) noexcept { return true; }
+inline bool BindThread(const uint64_t *, uint32_t) noexcept { return true; }
+inline bool BindThreadToNth(uint32_t) noexcept { return true; }
 uint32_t UsableCpus() noexcept;
 uint32_t ThreadHint() noexcept;
 void YieldThread() noexcept;

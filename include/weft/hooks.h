@@ -1,0 +1,76 @@
+// Functions of the host that weft calls: memory, threads, and what tasks and fibers do. All may be left null.
+//
+//     weft::SchedulerOptions options;
+//     options.trace.taskBegin = [](const weft::TraceEvent &event, void *) { profiler::Push(event.task); };
+//     options.trace.taskEnd = [](const weft::TraceEvent &, void *) { profiler::Pop(); };
+//
+// They must not throw, and must not call anything of weft that waits (reported).
+#pragma once
+
+#include "weft/counter.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft {
+
+/// Where memory comes from. Give `allocate` and `release` together, and `reserveStacks` and `releaseStacks` together.
+struct MemoryHooks {
+    void *user = nullptr;  ///< handed to each of them
+
+    /// `bytes` aligned to `alignment` (a power of two), or null. Any thread; never in the steady state.
+    void *(*allocate)(size_t bytes, size_t alignment, void *user) = nullptr;
+    /// What `allocate` gave, with the same figures.
+    void (*release)(void *memory, size_t bytes, size_t alignment, void *user) = nullptr;
+
+    /// Whole pages for all stacks of one class, aligned to a page, or null; once a class and run. weft sets the guard
+    /// pages in them by the system's own means, so it must be memory of the system's.
+    void *(*reserveStacks)(size_t bytes, void *user) = nullptr;
+    void (*releaseStacks)(void *memory, size_t bytes, void *user) = nullptr;
+};
+
+/// On each thread that weft makes, first and last. `worker`: its index.
+struct ThreadHooks {
+    void *user = nullptr;
+    void (*onStart)(uint32_t worker, void *user) = nullptr;
+    void (*onStop)(uint32_t worker, void *user) = nullptr;
+};
+
+/// What a trace hook is told. What does not apply is 0 or null; fibers and workers that are none are kAnyWorker.
+struct TraceEvent {
+    uint32_t worker;         ///< that it happens on
+    uint32_t fiber;          ///< that runs; for fiberSwitch the one that is left
+    uint32_t otherFiber;     ///< fiberSwitch: the one that goes on
+    uint32_t count;          ///< submit: how many tasks; wait, resume: the value that is waited for
+    const char *task;        ///< the name that the task was submitted with
+    const Counter *counter;  ///< submit, wait, resume. After `resume` it may be gone
+};
+
+using TraceHook = void (*)(const TraceEvent &event, void *user);
+
+/// Called on the worker, in the middle of things: be quick. Without any of them each place costs one predictable branch.
+struct TraceHooks {
+    void *user = nullptr;
+    TraceHook taskBegin = nullptr;
+    TraceHook taskEnd = nullptr;
+    TraceHook fiberSwitch = nullptr;  ///< before it
+    TraceHook submit = nullptr;       ///< by a worker; after the tasks were published
+    TraceHook wait = nullptr;         ///< the fiber is about to be suspended
+    TraceHook resume = nullptr;       ///< it goes on
+    TraceHook park = nullptr;         ///< the worker is about to sleep
+    TraceHook unpark = nullptr;       ///< it has been woken
+};
+
+/// Which CPUs the threads that weft makes may use. Never more than the process may.
+struct Affinity {
+    enum class Kind : uint8_t {
+        None,     ///< the system decides
+        Compact,  ///< worker i keeps to the i-th usable CPU, modulo their number
+        Explicit  ///< worker i keeps to its mask
+    };
+    Kind kind = Kind::None;
+    uint32_t maskWords = 0;           ///< Explicit: 64-bit words in each mask, 1 to 1024
+    const uint64_t *masks = nullptr;  ///< Explicit: one mask for each worker, bit 0 of word 0 is CPU 0; read by Run and Start
+};
+
+}  // namespace weft

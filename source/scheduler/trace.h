@@ -1,0 +1,27 @@
+// What happens, told to the host's hooks. Without hooks each place costs one predictable branch.
+#pragma once
+
+#include "platform/compiler.h"
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+/// Calls `hook` with what `fill` puts into the event; the worker and its current fiber are there already.
+template <class Fill>
+WEFT_NOINLINE void CallHook(Worker *worker, TraceHook hook, Fill fill) noexcept {
+    if (hook == nullptr) return;
+    TraceEvent event{worker->index, worker->current->index, kAnyWorker, 0, nullptr, nullptr};
+    fill(event);
+    const bool outer = worker->inHook;
+    worker->inHook = true;  // calls that wait are refused
+    hook(event, worker->scheduler->options.trace.user);
+    worker->inHook = outer;
+}
+
+template <class Fill>
+void Trace(Worker *worker, TraceHook TraceHooks::*hook, Fill fill) noexcept {
+    const TraceHooks *hooks = worker->scheduler->trace;
+    if (WEFT_UNLIKELY(hooks != nullptr)) CallHook(worker, hooks->*hook, fill);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,103 @@
+// Calls everything that the public headers declare, from outside: what a shared library forgot to export does not link.
+
+#include <weft/task_scheduler.h>
+
+#include <catch2/catch.hpp>
+
+#include <atomic>
+
+namespace {
+
+struct Results {
+    std::atomic<uint32_t> ran{0}, reports{0};
+    weft::TaskScheduler *current = nullptr;
+    uint32_t worker = 0, fiber = 0, workers = 0, first = 0;
+    bool polled = false;
+};
+
+void Increment(weft::TaskScheduler *, void *arg) { static_cast<Results *>(arg)->ran.fetch_add(1); }
+
+void Main(weft::TaskScheduler *scheduler, void *arg) {
+    Results &results = *static_cast<Results *>(arg);
+    const weft::Task task{Increment, arg};
+    const weft::Task tasks[2] = {task, task};
+
+    weft::Counter counter, second, byHand(1);
+    scheduler->AddTask(task, &counter);
+    scheduler->AddTasks(2, tasks, &second);
+    scheduler->AddTasksAndWait(2, tasks);
+    weft::Counter *const both[2] = {&counter, &second};
+    scheduler->WaitForAll(2, both);
+    scheduler->WaitForCounter(&counter, 0, weft::Resume::SameWorker);
+    results.polled = scheduler->PollCounter(&counter) && counter.IsZero() && second.Value() == 0;
+
+    scheduler->AddToCounter(&byHand);
+    scheduler->DecrementCounter(&byHand, 2);
+    weft::Counter *const one[1] = {&byHand};
+    results.first = scheduler->WaitForAny(1, one);
+
+    const auto callable = [&](weft::TaskScheduler *) { results.ran.fetch_add(1); };
+    const weft::Task ofCallable = weft::TaskOf(callable);
+    scheduler->AddTasksAndWait(1, &ofCallable, {weft::Priority::High, weft::StackClass::Large});
+
+    scheduler->SetActiveWorkers(1);
+    scheduler->RunPinnedTasks();
+    scheduler->Yield();
+    scheduler->WaitIdle();
+    results.current = weft::TaskScheduler::Current();
+    results.worker = scheduler->CurrentWorker();
+    results.fiber = scheduler->CurrentFiber();
+    results.workers = scheduler->WorkerCount();
+}
+
+weft::SchedulerOptions Options(Results *results) {
+    weft::SchedulerOptions options;
+    options.workers = 2;
+    options.user = results;
+    options.onReport = [](const weft::Report &, void *user) { static_cast<Results *>(user)->reports.fetch_add(1); };
+    return options;
+}
+
+void Check(const Results &results, const weft::TaskScheduler &scheduler) {
+    CHECK(results.ran == 6);
+    CHECK(results.reports == 0);
+    CHECK(results.current == &scheduler);
+    CHECK(results.fiber != weft::kAnyWorker);
+    CHECK(results.workers == 2);
+    CHECK(results.first == 0);
+    CHECK(results.polled);
+}
+
+}  // namespace
+
+TEST_CASE("all that the headers declare can be called from a main task", "[public_api]") {
+    Results results;
+    weft::TaskScheduler scheduler(Options(&results));
+    REQUIRE(scheduler.Run(Main, &results) == weft::Status::Ok);
+    Check(results, scheduler);
+    CHECK(weft::TaskScheduler::Current() == nullptr);
+}
+
+TEST_CASE("all that the headers declare can be called beside a main loop", "[public_api]") {
+    Results results;
+    weft::TaskScheduler scheduler(Options(&results));
+    REQUIRE(scheduler.Start() == weft::Status::Ok);
+    CHECK(scheduler.AttachThread() == weft::Status::Ok);
+    CHECK(scheduler.CurrentWorker() == 2);
+    scheduler.DetachThread();
+
+    weft::Counter counter;
+    scheduler.AddTask({Main, &results}, &counter);
+    scheduler.WaitForCounter(&counter);
+    scheduler.Stop();
+    Check(results, scheduler);
+}
+
+TEST_CASE("a mistake comes back as a report", "[public_api]") {
+    Results results;
+    weft::TaskScheduler scheduler(Options(&results));
+    weft::Counter counter;
+    scheduler.AddTask({Increment, &results}, &counter);
+    CHECK(results.reports == 1);
+    CHECK(counter.IsZero());
+}

@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# Builds and runs a small program (consumer.cpp) that uses weft in each of the ways it can be had:
+#
+#     CMake, from weft's sources or installed; pkg-config; a Premake script of one's own
+#
+# In a temporary folder; what fails shows the output of its commands.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit
+root=$PWD
+
+passed=0 failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+attempt() { # name, function, arguments
+    local name=$1 start=$SECONDS status
+    shift
+    # A shell of its own, so that -e holds in the function.
+    (set -e; cd "$work"; "$@") < /dev/null > "$work/log" 2>&1
+    status=$?
+    if [ "$status" = 0 ]; then
+        passed=$((passed + 1))
+        echo "$name: $((SECONDS - start)) s"
+    else
+        failed=$((failed + 1))
+        tail -n 60 "$work/log"
+        echo "FAILED: $name"
+    fi
+}
+
+# The program with a build script of CMake's, and what that script has for weft.
+with_cmake() { # folder, line of CMakeLists.txt, options
+    local folder=$1 line=$2
+    shift 2
+    mkdir -p "$folder"
+    cp "$root/tests/install/consumer.cpp" "$folder"
+    cat > "$folder/CMakeLists.txt" <<CMAKE
+cmake_minimum_required(VERSION 3.16)
+project(consumer LANGUAGES CXX)
+$line
+add_executable(consumer consumer.cpp)
+target_link_libraries(consumer PRIVATE weft::weft)
+CMAKE
+    cmake -S "$folder" -B "$folder/build" "$@"
+    cmake --build "$folder/build" --target consumer
+    timeout 60 "$folder/build/consumer"
+}
+
+with_pkg_config() { # prefix
+    export PKG_CONFIG_PATH=$work/$1/lib/pkgconfig
+    [ "$(pkg-config --variable=prefix weft)" = "$work/$1" ]
+    # shellcheck disable=SC2046
+    g++ -std=c++17 -o "$1-consumer" "$root/tests/install/consumer.cpp" $(pkg-config --cflags --libs weft)
+    LD_LIBRARY_PATH=$work/$1/lib timeout 60 "./$1-consumer"
+}
+
+with_premake() { # options
+    local folder=premake$*
+    mkdir -p "$folder"
+    cp "$root/tests/install/consumer.cpp" "$folder"
+    cat > "$folder/premake5.lua" <<LUA
+workspace "game"
+    configurations { "Debug", "Release" }
+    location "build"
+include "$root/source/weft.lua"
+project "consumer"
+    kind "ConsoleApp"
+    language "C++"
+    files { "consumer.cpp" }
+    targetdir "bin"
+    weft.use()
+LUA
+    (cd "$folder" && "$premake" gmake2 "$@")
+    make -C "$folder/build" config=release
+    timeout 60 "$folder/bin/consumer"
+}
+
+install_with_cmake() { # prefix, options
+    local prefix=$1
+    shift
+    cmake -S "$root/third_party/cmake" -B "$prefix-build" -DCMAKE_INSTALL_PREFIX="$work/$prefix" \
+        -DCMAKE_INSTALL_LIBDIR=lib "$@"
+    cmake --build "$prefix-build"
+    cmake --install "$prefix-build"
+}
+
+install_with_premake() { # prefix
+    (cd "$root" && "$premake" install --prefix="$work/$1")
+    (cd "$root/include" && find weft -name '*.h' | sort) > headers
+    (cd "$1/include" && find weft -name '*.h' | sort) | cmp headers -
+}
+
+# What a packager does: the files lie below another root, and nothing in them says so.
+install_with_destdir() {
+    (cd "$root" && "$premake" install --prefix=/opt/weft --destdir="$work/package")
+    [ -f package/opt/weft/lib/libweft.a ]
+    grep -x prefix=/opt/weft package/opt/weft/lib/pkgconfig/weft.pc
+    ! grep -r "$work" package
+}
+
+build_release() { # options of Premake, folder
+    (cd "$root" && "$premake" gmake2 $1 && make -C "$2/premake" -j"$(nproc)" config=release weft)
+}
+
+if ! premake=$(third_party/setup.sh cmake pkg-config); then
+    echo "0 passed, 1 failed"
+    exit 1
+fi
+
+attempt "CMake, add_subdirectory" \
+    with_cmake add "add_subdirectory($root/third_party/cmake weft)" -DCMAKE_BUILD_TYPE=Release
+attempt "CMake, add_subdirectory, shared" \
+    with_cmake add-shared "add_subdirectory($root/third_party/cmake weft)" -DBUILD_SHARED_LIBS=ON
+attempt "CMake, add_subdirectory, Boost's library found by name, no exceptions" \
+    with_cmake add-no-exceptions "add_subdirectory($root/third_party/cmake weft)" \
+    -DCMAKE_DISABLE_FIND_PACKAGE_Boost=ON -DWEFT_NO_EXCEPTIONS=ON
+
+attempt "installed by CMake" install_with_cmake by-cmake
+attempt "installed by CMake, find_package" \
+    with_cmake find-cmake "find_package(weft 0.1 REQUIRED CONFIG)" -DCMAKE_PREFIX_PATH="$work/by-cmake"
+attempt "installed by CMake, pkg-config" with_pkg_config by-cmake
+attempt "installed by CMake, shared" install_with_cmake by-cmake-shared -DBUILD_SHARED_LIBS=ON
+attempt "installed by CMake, shared, find_package" \
+    with_cmake find-cmake-shared "find_package(weft REQUIRED)" -DCMAKE_PREFIX_PATH="$work/by-cmake-shared"
+attempt "installed by CMake, shared, pkg-config" with_pkg_config by-cmake-shared
+
+attempt "built by Premake" build_release "" build
+rm -rf build/shared/Release/libweft.so
+attempt "installed by Premake" install_with_premake by-premake
+attempt "installed by Premake, find_package" \
+    with_cmake find-premake "find_package(weft REQUIRED)" -DCMAKE_PREFIX_PATH="$work/by-premake"
+attempt "installed by Premake, pkg-config" with_pkg_config by-premake
+attempt "installed by Premake below another root" install_with_destdir
+attempt "built by Premake, shared" build_release --shared build/shared
+attempt "installed by Premake, both" install_with_premake by-premake-both
+attempt "installed by Premake, both, find_package" \
+    with_cmake find-premake-both "find_package(weft REQUIRED)" -DCMAKE_PREFIX_PATH="$work/by-premake-both"
+attempt "installed by Premake, both, find_package of the shared one" \
+    with_cmake find-premake-shared "find_package(weft REQUIRED)" -DCMAKE_PREFIX_PATH="$work/by-premake-both" \
+    -DBUILD_SHARED_LIBS=ON
+attempt "installed by Premake, both, pkg-config" with_pkg_config by-premake-both
+
+attempt "Premake script" with_premake
+attempt "Premake script, shared" with_premake --shared
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

@@ -1,0 +1,313 @@
+#include "scheduler/attach.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, StackClass::Small, worker, "pinned"}; }
+
+// True if the caller is worker `index` on the thread that it was attached on.
+bool StillHere(TaskScheduler &scheduler, uint32_t index, std::thread::id thread) {
+    return scheduler.CurrentWorker() == index && std::this_thread::get_id() == thread &&
+           TaskScheduler::Current() == &scheduler;
+}
+
+}  // namespace
+
+TEST_CASE("attach: index, identity, and back to no worker", "[attach][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        for (test::Life life : {test::Life::Run, test::Life::Start}) {
+            INFO(test::Describe(point) << ", " << test::Describe(life));
+            test::Runner runner(point);
+            uint32_t wrong = 0, fiber = 0;
+            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                      for (int round = 0; round < 3; ++round) {
+                          wrong += scheduler.AttachThread() != Status::Ok;
+                          wrong += scheduler.CurrentWorker() != point.workers || TaskScheduler::Current() != &scheduler;
+                          wrong += scheduler.WorkerCount() != point.workers;
+                          fiber = scheduler.CurrentFiber();
+                          wrong += scheduler.AttachThread() != Status::AlreadyRunning;
+                          scheduler.DetachThread();
+                          wrong += scheduler.CurrentWorker() != kAnyWorker || TaskScheduler::Current() != nullptr;
+                          wrong += scheduler.CurrentFiber() != kAnyWorker;
+                      }
+                  }) == Status::Ok);
+            CHECK(wrong == 0);
+            CHECK(fiber >= point.smallFibers + point.largeFibers);  // none of the pool's
+            CHECK(fiber != kAnyWorker);
+            CHECK(test::Faults(runner.log) == "");
+        }
+    }
+}
+
+TEST_CASE("attach: the thread's own stack goes on where it was, across waits and yields", "[attach][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        std::atomic<uint32_t> wrong{0};
+        test::Threads threads(3, [&](uint32_t) {
+            TaskScheduler &scheduler = runner.scheduler;
+            const std::thread::id self = std::this_thread::get_id();
+            if (scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1000);
+            const uint32_t index = scheduler.CurrentWorker(), fiber = scheduler.CurrentFiber();
+            if (index < point.workers || index >= point.workers + 3) wrong.fetch_add(1000);
+            for (uint32_t round = 0; round < 10; ++round) {
+                test::Marks marks(1 + round * 7);
+                Counter counter;
+                scheduler.AddTasks(marks.Count(), marks.Tasks(), &counter);
+                scheduler.WaitForCounter(&counter, 0, round % 2 == 0 ? Resume::AnyWorker : Resume::SameWorker);
+                wrong.fetch_add(marks.Wrong(1) + !StillHere(scheduler, index, self));
+                scheduler.Yield();
+                wrong.fetch_add(!StillHere(scheduler, index, self));
+                scheduler.AddTasksAndWait(marks.Count(), marks.Tasks());
+                wrong.fetch_add(marks.Wrong(2) + !StillHere(scheduler, index, self));
+                scheduler.WaitIdle();
+                wrong.fetch_add(!StillHere(scheduler, index, self) || scheduler.CurrentFiber() != fiber);
+            }
+            scheduler.DetachThread();
+        });
+        threads.Join();
+        runner.scheduler.Stop();
+        CHECK(wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("attach: a thread runs tasks while it waits", "[attach]") {
+    for (uint32_t workers : {1u, 2u}) {
+        for (test::Life life : {test::Life::Run, test::Life::Start}) {
+            test::Runner runner(test::Options(workers));
+            std::atomic<uint32_t> inside{0};
+            uint32_t met = 0;
+            // More tasks at once than there are workers: they can meet only if the attached thread runs one.
+            test::Batch batch(workers + 1, [&](TaskScheduler &, uint32_t) {
+                inside.fetch_add(1);
+                test::SpinUntil([&] { return inside.load() > workers; });
+            });
+            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                      scheduler.AttachThread();
+                      scheduler.AddTasksAndWait(workers + 1, batch.Tasks());
+                      met = inside.load();
+                      scheduler.DetachThread();
+                  }) == Status::Ok);
+            CHECK(met == workers + 1);
+            CHECK(test::Faults(runner.log) == "");
+        }
+    }
+}
+
+TEST_CASE("attach: no more threads than maxAttached, each with an index of its own", "[attach]") {
+    SchedulerOptions options = test::Options(2, 16, 2);
+    options.maxAttached = 3;
+    test::Runner runner(options);
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    for (int round = 0; round < 10; ++round) {
+        std::atomic<uint32_t> taken[3] = {}, answered{0}, wrong{0};
+        test::Threads threads(5, [&](uint32_t) {
+            const Status status = runner.scheduler.AttachThread();
+            if (status == Status::Ok) {
+                const uint32_t slot = runner.scheduler.CurrentWorker() - 2;
+                slot < 3 ? taken[slot].fetch_add(1) : wrong.fetch_add(1);
+            } else if (status != Status::TooManyThreads || runner.scheduler.CurrentWorker() != kAnyWorker) {
+                wrong.fetch_add(1);
+            }
+            answered.fetch_add(1);
+            test::SpinUntil([&] { return answered.load() == 5; });
+            if (status == Status::Ok) runner.scheduler.DetachThread();
+        });
+        threads.Join();
+        REQUIRE(wrong.load() == 0);
+        for (const std::atomic<uint32_t> &slot : taken) REQUIRE(slot.load() == 1);
+    }
+    runner.scheduler.Stop();
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("attach: worker threads and tasks are workers already", "[attach]") {
+    test::Runner runner(test::Options(2));
+    Status asMain = Status::Ok, asTask = Status::Ok;
+    test::Batch task(1, [&](TaskScheduler &scheduler, uint32_t) { asTask = scheduler.AttachThread(); });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        asMain = scheduler.AttachThread();
+        scheduler.AddTasksAndWait(1, task.Tasks());
+    }) == Status::Ok);
+    CHECK(asMain == Status::AlreadyRunning);
+    CHECK(asTask == Status::AlreadyRunning);
+    CHECK(runner.log.Text() == "");
+    CHECK(runner.scheduler.AttachThread() == Status::NotRunning);
+}
+
+TEST_CASE("report WrongThread: DetachThread from a task, or by a thread that is not attached", "[attach]") {
+    test::Runner runner(test::Options(1));
+    runner.scheduler.DetachThread();  // it does not even run
+    CHECK(runner.log.CountOf(ReportCode::WrongThread) == 1);
+    std::atomic<uint32_t> wrong{0};
+    test::Batch detach(1, [&](TaskScheduler &scheduler, uint32_t) {
+        const uint32_t before = scheduler.CurrentWorker();
+        scheduler.DetachThread();
+        wrong.fetch_add(scheduler.CurrentWorker() != before);
+    });
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    runner.scheduler.DetachThread();
+    CHECK(runner.log.CountOf(ReportCode::WrongThread) == 2);
+    runner.scheduler.AddTasksAndWait(1, detach.Tasks());  // on the worker
+    CHECK(runner.log.CountOf(ReportCode::WrongThread) == 3);
+    REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+    runner.scheduler.AddTasksAndWait(1, detach.Tasks(), PinnedTo(1));  // a task on the attached thread
+    CHECK(runner.log.CountOf(ReportCode::WrongThread) == 4);
+    CHECK(runner.scheduler.CurrentWorker() == 1);
+    runner.scheduler.DetachThread();
+    runner.scheduler.Stop();
+    CHECK(wrong.load() == 0);
+    CHECK(runner.log.Count() == 4);
+    CHECK(test::Names(runner.log.First(ReportCode::WrongThread).what, "DetachThread"));
+}
+
+TEST_CASE("attach: detaching first runs what is pinned to the thread", "[attach][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        const std::thread::id self = std::this_thread::get_id();
+        const uint32_t index = point.workers;
+        uint32_t wrong = 0;  // plain: all on this thread
+        uint32_t ran = 0;
+        test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
+        test::Batch later(5, [&](TaskScheduler &scheduler, uint32_t) {
+            wrong += !StillHere(scheduler, index, self);
+            ++ran;
+        });
+        test::Batch batch(35, [&](TaskScheduler &scheduler, uint32_t i) {
+            wrong += !StillHere(scheduler, index, self);
+            if (i % 3 == 0) scheduler.AddTasksAndWait(1, leaf.Tasks());
+            if (i % 5 == 0) scheduler.Yield();
+            if (i == 7) scheduler.AddTasks(5, later.Tasks(), nullptr, PinnedTo(index));
+            wrong += !StillHere(scheduler, index, self);
+            ++ran;
+        });
+        for (int round = 0; round < 5; ++round) {
+            REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+            std::thread([&] { runner.scheduler.AddTasks(35, batch.Tasks(), nullptr, PinnedTo(index)); }).join();
+            runner.scheduler.DetachThread();
+            REQUIRE(ran >= 35u * (round + 1));
+        }
+        runner.scheduler.Stop();
+        CHECK(wrong == 0);
+        // Those submitted while it detaches already are run or refused.
+        const uint32_t refused = static_cast<uint32_t>(runner.log.CountOf(ReportCode::BadOption)) * 5;
+        CHECK(ran + refused == 5 * 40);
+        CHECK(runner.log.Count() ==
+              runner.log.CountOf(ReportCode::BadOption) + runner.log.CountOf(ReportCode::OnlyWaiters));
+    }
+}
+
+TEST_CASE("report BadOption: tasks for a slot where nobody is attached are not submitted", "[attach]") {
+    for (uint32_t workers : {0u, 2u}) {
+        test::Runner runner(test::Options(workers));
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        std::atomic<uint32_t> ran{0};
+        test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        Counter counter;
+        runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers));  // nobody yet
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+        REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+        runner.scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(workers));
+        CHECK(ran.load() == 3);
+        runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers + 1));  // another slot
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
+        runner.scheduler.DetachThread();
+        runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers));  // nobody any more
+        runner.scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(workers));     // returns
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == 4);
+        CHECK(counter.IsZero());
+        runner.scheduler.Stop();
+        CHECK(ran.load() == 3);
+        CHECK(runner.log.Count() == 4);
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "TaskOptions::worker"));
+    }
+}
+
+TEST_CASE("attach: posting races with detaching; each task runs on the thread or is refused", "[attach]") {
+    for (uint32_t workers : {1u, 3u}) {
+        test::Runner runner(test::Options(workers, 16, 2));
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        std::atomic<uint32_t> ran{0}, left{3};
+        test::Batch batch(2, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        test::Threads posters(3, [&](uint32_t self) {
+            for (int i = 0; i < 400; ++i) {
+                if (self == 0)
+                    runner.scheduler.AddTasksAndWait(2, batch.Tasks(), PinnedTo(workers));
+                else
+                    runner.scheduler.AddTasks(2, batch.Tasks(), nullptr, PinnedTo(workers));
+            }
+            left.fetch_sub(1);
+        });
+        while (left.load() != 0) {
+            if (runner.scheduler.AttachThread() != Status::Ok) break;
+            runner.scheduler.RunPinnedTasks();
+            runner.scheduler.DetachThread();
+        }
+        posters.Join();
+        runner.scheduler.Stop();
+        CHECK(ran.load() + 2 * runner.log.CountOf(ReportCode::BadOption) == 3 * 400 * 2);
+        CHECK(runner.log.Count() == runner.log.CountOf(ReportCode::BadOption));
+    }
+}
+
+TEST_CASE("attach: a task of another scheduler attaches, waits and detaches", "[attach]") {
+    for (uint32_t workers : {0u, 2u}) {
+        test::Runner outer(test::Options(1)), inner(test::Options(workers));
+        uint32_t wrong = 0;
+        test::Marks marks(50);
+        REQUIRE(inner.scheduler.Start() == Status::Ok);
+        CHECK(outer.Run([&](TaskScheduler &scheduler) {
+            wrong += inner.scheduler.AttachThread() != Status::Ok;
+            wrong += TaskScheduler::Current() != &inner.scheduler || inner.scheduler.CurrentWorker() != workers;
+            inner.scheduler.AddTasksAndWait(50, marks.Tasks());
+            inner.scheduler.Yield();
+            inner.scheduler.DetachThread();
+            wrong += TaskScheduler::Current() != &scheduler || scheduler.CurrentWorker() != 0;
+            scheduler.Yield();
+            test::Marks own(10);
+            scheduler.AddTasksAndWait(10, own.Tasks());
+            wrong += own.Wrong();
+        }) == Status::Ok);
+        inner.scheduler.Stop();
+        CHECK(wrong == 0);
+        CHECK(marks.Wrong() == 0);
+        CHECK(outer.log.Text() + inner.log.Text() == "");
+    }
+}
+
+TEST_CASE("attach: several threads come and go while others submit", "[attach]") {
+    for (uint32_t fibers : {1u, 2u, 3u, 128u}) {
+        INFO(fibers << " small fibers");
+        test::Runner runner(test::Options(2, fibers, 1));
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        std::atomic<uint32_t> wrong{0};
+        test::Threads threads(4, [&](uint32_t self) {
+            for (int round = 0; round < 30; ++round) {
+                const bool attach = self != 3 && runner.scheduler.AttachThread() == Status::Ok;
+                test::Marks marks(1 + (self + round) % 33);
+                runner.scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(), self == 1 ? test::kLarge : test::kHigh);
+                wrong.fetch_add(marks.Wrong());
+                if (attach) runner.scheduler.DetachThread();
+            }
+        });
+        threads.Join();
+        runner.scheduler.Stop();
+        CHECK(wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}

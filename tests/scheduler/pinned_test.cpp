@@ -1,0 +1,335 @@
+#include "scheduler/post.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+TaskOptions PinnedTo(uint32_t worker, StackClass stack = StackClass::Small) {
+    return {Priority::Normal, stack, worker, "pinned"};
+}
+
+// Runs `body` as the main task on the thread of the caller.
+Status RunPinnedMain(test::Runner &runner, std::function<void(TaskScheduler &)> body) {
+    auto main = [&](TaskScheduler *running) { body(*running); };
+    const Task task = TaskOf(main);
+    return runner.scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Large, 0, "main"});
+}
+
+}  // namespace
+
+TEST_CASE("pinned: a task stays on its worker, across waits, yields and submissions", "[pinned][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        for (test::Life life : {test::Life::Run, test::Life::Start}) {
+            INFO(test::Describe(point) << ", " << test::Describe(life));
+            test::Runner runner(point);
+            std::atomic<uint32_t> ran{0}, wrong{0}, leavesRan{0};
+            test::Batch leaves(6, [&](TaskScheduler &, uint32_t) { leavesRan.fetch_add(1); });
+            test::Batch batch(
+                point.workers * (point.idle == IdlePolicy::Eager ? 2 : 6), [&](TaskScheduler &scheduler, uint32_t i) {
+                    const uint32_t worker = i % point.workers;
+                    const std::thread::id thread = std::this_thread::get_id();
+                    const auto look = [&] {
+                        wrong.fetch_add(scheduler.CurrentWorker() != worker || std::this_thread::get_id() != thread);
+                    };
+                    look();
+                    scheduler.AddTasksAndWait(6, leaves.Tasks());
+                    look();
+                    scheduler.Yield();
+                    look();
+                    Counter counter;
+                    scheduler.AddTasks(6, leaves.Tasks(), &counter);
+                    scheduler.WaitForCounter(&counter, i % 4);
+                    look();
+                    scheduler.WaitForCounter(&counter, 0, i % 2 == 0 ? Resume::SameWorker : Resume::AnyWorker);
+                    look();
+                    scheduler.AddTasksAndWait(1, leaves.Tasks(), PinnedTo((worker + 1) % point.workers));
+                    look();
+                    ran.fetch_add(1);
+                });
+            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                      Counter counter;
+                      for (uint32_t i = 0; i < batch.Count(); ++i) {
+                          scheduler.WaitForCounter(&counter,
+                                                   point.smallFibers - 2);  // a fiber for each that waits, and one more
+                          scheduler.AddTask(batch[i], &counter, PinnedTo(i % point.workers));
+                      }
+                      scheduler.WaitForCounter(&counter);
+                  }) == Status::Ok);
+            CHECK(ran.load() == batch.Count());
+            CHECK(leavesRan.load() == batch.Count() * 13);
+            CHECK(wrong.load() == 0);
+            CHECK(test::Faults(runner.log) == "");
+        }
+    }
+}
+
+TEST_CASE("pinned: submitted by tasks, in batches of any size", "[pinned][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        std::atomic<uint32_t> wrong{0};
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t worker = 0; worker < point.workers; ++worker) {
+                for (uint32_t size : {1u, 29u, 30u, 31u, 100u}) {
+                    uint32_t ran = 0;  // plain: only that worker writes it
+                    test::Batch batch(size, [&](TaskScheduler &running, uint32_t) {
+                        wrong.fetch_add(running.CurrentWorker() != worker);
+                        ++ran;
+                    });
+                    scheduler.AddTasksAndWait(size, batch.Tasks(), PinnedTo(worker));
+                    Counter counter;
+                    scheduler.AddTasks(size, batch.Tasks(), &counter, PinnedTo(worker));
+                    scheduler.WaitForCounter(&counter);
+                    wrong.fetch_add(ran != 2 * size);
+                }
+            }
+        }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("pinned: one worker at a time is woken, however long it slept", "[pinned]") {
+    for (IdlePolicy idle : {IdlePolicy::Quiet, IdlePolicy::Balanced, IdlePolicy::Eager}) {
+        for (uint32_t workers : {1u, 2u, 8u}) {
+            test::Runner runner(test::Options(workers, 128, 32, idle));
+            std::atomic<uint32_t> wrong{0}, ran{0};
+            REQUIRE(runner.scheduler.Start() == Status::Ok);
+            for (uint32_t i = 0; i < 64; ++i) {
+                test::Batch batch(1, [&](TaskScheduler &scheduler, uint32_t) {
+                    wrong.fetch_add(scheduler.CurrentWorker() != i % workers);
+                    ran.fetch_add(1);
+                });
+                if (i % 4 != 0 && idle != IdlePolicy::Eager) test::Linger(i * 3);  // let it fall asleep
+                runner.scheduler.AddTasksAndWait(1, batch.Tasks(), PinnedTo(i % workers));
+            }
+            runner.scheduler.Stop();
+            CHECK(ran.load() == 64);
+            CHECK(wrong.load() == 0);
+            CHECK(runner.log.Text() == "");
+        }
+    }
+}
+
+TEST_CASE("pinned: Large tasks with few Large fibers", "[pinned][grid]") {
+    for (uint32_t large : {1u, 2u}) {
+        for (uint32_t small : {1u, 2u, 16u}) {
+            for (uint32_t workers : {1u, 2u, 8u}) {
+                for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+                    INFO(workers << " workers, " << small << "+" << large << ", policy " << int(idle));
+                    test::Runner runner(test::Options(workers, small, large, idle));
+                    std::atomic<uint32_t> ran{0}, wrong{0};
+                    test::Batch batch(64, [&](TaskScheduler &scheduler, uint32_t i) {
+                        wrong.fetch_add(scheduler.CurrentWorker() != i % workers || scheduler.CurrentFiber() < small);
+                        if (i % 5 == 0) scheduler.Yield();
+                        wrong.fetch_add(scheduler.CurrentWorker() != i % workers);
+                        ran.fetch_add(1);
+                    });
+                    test::Marks others(64);
+                    REQUIRE(runner.scheduler.Start() == Status::Ok);
+                    Counter counter;
+                    for (uint32_t i = 0; i < 64; ++i) {
+                        runner.scheduler.AddTask(batch[i], &counter, PinnedTo(i % workers, StackClass::Large));
+                        runner.scheduler.AddTask(others[i], &counter, i % 2 == 0 ? test::kLarge : test::kLow);
+                    }
+                    runner.scheduler.WaitForCounter(&counter);
+                    CHECK(others.Wrong() == 0);
+                    runner.scheduler.Stop();
+                    CHECK(ran.load() == 64);
+                    CHECK(wrong.load() == 0);
+                    CHECK(test::Faults(runner.log) == "");
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("pinned: a main task with worker 0 stays on the caller's thread", "[pinned][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        const std::thread::id self = std::this_thread::get_id();
+        uint32_t wrong = 0;
+        CHECK(RunPinnedMain(runner, [&](TaskScheduler &scheduler) {
+                  for (uint32_t round = 0; round < 20; ++round) {
+                      test::Marks marks(1 + round);
+                      Counter counter;
+                      scheduler.AddTasks(marks.Count(), marks.Tasks(), &counter);
+                      scheduler.Yield();
+                      wrong += scheduler.CurrentWorker() != 0 || std::this_thread::get_id() != self;
+                      scheduler.WaitForCounter(&counter);
+                      wrong +=
+                          scheduler.CurrentWorker() != 0 || std::this_thread::get_id() != self || marks.Wrong() != 0;
+                  }
+              }) == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(runner.log.Text() == "");
+    }
+    test::Runner runner(test::Options(2));
+    CHECK(runner.scheduler.Run([](TaskScheduler *, void *) {}, nullptr, PinnedTo(1)) == Status::BadOption);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+}
+
+TEST_CASE("RunPinnedTasks: a pump on worker 0 runs what others post to it", "[pinned][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        const std::thread::id window = std::this_thread::get_id();
+        std::atomic<uint32_t> wrong{0}, done{0};
+        uint32_t ran = 0, messages = 0;  // plain: the window's thread alone
+        test::Batch message(1, [&](TaskScheduler &scheduler, uint32_t) {
+            wrong.fetch_add(scheduler.CurrentWorker() != 0 || std::this_thread::get_id() != window);
+            ++messages;
+        });
+        test::Batch senders(4, [&](TaskScheduler &scheduler, uint32_t i) {
+            for (int k = 0; k < 5; ++k) {
+                if (i % 2 == 0)
+                    scheduler.AddTask(message[0], nullptr, PinnedTo(0));
+                else
+                    scheduler.AddTasksAndWait(1, message.Tasks(), PinnedTo(0));
+            }
+            done.fetch_add(1);
+        });
+        bool met = false;
+        CHECK(RunPinnedMain(runner, [&](TaskScheduler &scheduler) {
+                  test::Threads foreign(2, [&](uint32_t) {
+                      for (int k = 0; k < 20; ++k) scheduler.AddTasksAndWait(1, message.Tasks(), PinnedTo(0));
+                      done.fetch_add(1);
+                  });
+                  scheduler.AddTasks(4, senders.Tasks());
+                  met = test::YieldUntil(scheduler, [&] {
+                      ran += scheduler.RunPinnedTasks(3);
+                      return done.load() == 6;
+                  });
+                  ran += scheduler.RunPinnedTasks();
+                  wrong.fetch_add(scheduler.RunPinnedTasks() != 0);
+              }) == Status::Ok);
+        CHECK(met);
+        CHECK(messages == 4 * 5 + 2 * 20);
+        CHECK(wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("RunPinnedTasks: counts what it runs and respects its maximum", "[pinned]") {
+    for (bool attached : {false, true}) {
+        for (StackClass stack : {StackClass::Small, StackClass::Large}) {
+            test::Runner runner(test::Options(1));
+            const uint32_t index = attached ? 1 : 0;
+            uint32_t ran = 0;
+            std::vector<uint32_t> answers, order;
+            test::Batch batch(70, [&](TaskScheduler &, uint32_t i) {
+                ++ran;
+                order.push_back(i);
+            });
+            const auto pump = [&](TaskScheduler &scheduler) {
+                answers.push_back(scheduler.RunPinnedTasks());  // nothing yet
+                scheduler.AddTasks(70, batch.Tasks(), nullptr, PinnedTo(index, stack));
+                for (uint32_t max : {0u, 1u, 3u, 30u, 100u, 100u}) {
+                    const uint32_t before = ran;
+                    answers.push_back(scheduler.RunPinnedTasks(max));
+                    if (ran != before + answers.back()) answers.push_back(9999);
+                }
+            };
+            if (attached) {
+                REQUIRE(runner.scheduler.Start() == Status::Ok);
+                REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+                pump(runner.scheduler);
+                runner.scheduler.DetachThread();
+                runner.scheduler.Stop();
+            } else {
+                CHECK(RunPinnedMain(runner, pump) == Status::Ok);
+            }
+            CHECK(answers == std::vector<uint32_t>{0, 0, 1, 3, 30, 36, 0});
+            uint32_t outOfOrder = 0;
+            for (uint32_t i = 0; i < order.size(); ++i) outOfOrder += order[i] != i;
+            CHECK(outOfOrder == 0);  // oldest first
+            CHECK(runner.log.Text() == "");
+        }
+    }
+}
+
+TEST_CASE("RunPinnedTasks: tasks that wait go on in a later call", "[pinned]") {
+    for (uint32_t workers : {1u, 2u}) {
+        test::Runner runner(test::Options(workers));
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+        Counter gate(1);
+        uint32_t begun = 0, ended = 0;  // plain: this thread alone
+        test::Batch batch(5, [&](TaskScheduler &scheduler, uint32_t) {
+            ++begun;
+            scheduler.WaitForCounter(&gate);
+            ++ended;
+        });
+        runner.scheduler.AddTasks(5, batch.Tasks(), nullptr, PinnedTo(workers));
+        CHECK(test::YieldUntil(runner.scheduler, [&] {
+            runner.scheduler.RunPinnedTasks(1);
+            return begun == 5;
+        }));
+        CHECK(ended == 0);
+        runner.scheduler.DecrementCounter(&gate);
+        CHECK(test::YieldUntil(runner.scheduler, [&] {
+            runner.scheduler.RunPinnedTasks(1);
+            return ended == 5;
+        }));
+        runner.scheduler.DetachThread();
+        runner.scheduler.Stop();
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("report BadOption: a worker out of range; nothing is submitted", "[pinned]") {
+    SchedulerOptions options = test::Options(2);
+    options.maxAttached = 2;
+    test::Runner runner(options);
+    std::atomic<uint32_t> ran{0};
+    test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    Counter counter(4);
+    const auto callAll = [&](TaskScheduler &scheduler) {
+        for (uint32_t worker : {2u, 3u, 4u, 1000u, kAnyWorker - 1}) {  // 2 and 3: nobody is attached there
+            scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(worker));
+            scheduler.AddTask(batch[0], &counter, PinnedTo(worker));
+            scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(worker));
+        }
+    };
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        callAll(scheduler);                               // a task
+        std::thread([&] { callAll(scheduler); }).join();  // and a thread
+    }) == Status::Ok);
+    CHECK(ran.load() == 0);
+    CHECK(counter.Value() == 4);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 30);
+    CHECK(runner.log.Count() == 30);
+    CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "TaskOptions::worker"));
+    CHECK(!runner.log.First(ReportCode::BadOption).fatal);
+}
+
+TEST_CASE("pinned: every priority runs, with a counter and without", "[pinned]") {
+    for (uint32_t workers : {1u, 2u, 8u}) {
+        test::Runner runner(test::Options(workers));
+        test::Marks marks(90);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        Counter counter;
+        for (uint32_t i = 0; i < 90; ++i) {
+            TaskOptions options = PinnedTo(i % workers);
+            options.priority = static_cast<Priority>(i % 3);
+            runner.scheduler.AddTask(marks[i], i % 2 == 0 ? &counter : nullptr, options);
+        }
+        runner.scheduler.WaitForCounter(&counter);
+        runner.scheduler.WaitIdle();
+        CHECK(marks.Wrong() == 0);
+        CHECK(counter.IsZero());
+        runner.scheduler.Stop();
+        CHECK(runner.log.Text() == "");
+    }
+}
