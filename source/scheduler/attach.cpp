@@ -59,6 +59,7 @@ Status Attach(Scheduler &scheduler) noexcept {
         return Status::OutOfMemory;
     }
     BecomeGuest(scheduler);
+    RaiseCounter(scheduler, scheduler.attachedLeft, 1);
     RaiseSlotsInUse(scheduler, index + 1);
     scheduler.attached.fetch_add(1, kSeqCst);  // before it can sleep
 
@@ -98,6 +99,7 @@ void Detach(Worker *worker) noexcept {
     visit.ComeBack();  // a guest may
     scheduler.attached.fetch_sub(1, kSeqCst);
     scheduler.freeSlots.Set(worker->index - scheduler.workerCount);  // the next owner comes after all of the above
+    LowerCounter(scheduler, nullptr, scheduler.attachedLeft, 1);
     CeaseGuest(scheduler);
     visit.GoOut();
 }

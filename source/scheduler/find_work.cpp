@@ -214,7 +214,9 @@ Found NotUrgent(Worker *worker) noexcept {
     const bool yielded = worker->taskBeforeReady;
     worker->taskBeforeReady = false;
     worker->urgentStreak = 0;
-    Found found = yielded ? AnyTaskOf(worker, kHigh, kNormal, kLow) : AnyTaskOf(worker, kNormal, kLow, kHigh);
+    SortMail(worker);
+    Found found = PinnedTask(worker, RunsOnLarge(worker));  // or pinned fibers that yield would go first for ever
+    if (!found) found = yielded ? AnyTaskOf(worker, kHigh, kNormal, kLow) : AnyTaskOf(worker, kNormal, kLow, kHigh);
     if (!found) found = FetchBacklog(worker);
     if (!found && MaySteal(worker, env::Ticks())) {
         found = StealTask(worker);
@@ -245,7 +247,14 @@ Found ByPriority(Worker *worker) noexcept {
 
 // Resuming needs no fiber of one's own.
 Found WithoutTasks(Worker *worker) noexcept {
-    const Found found = PinnedFiber(worker);
+    Found found;
+    if (worker->taskBeforeReady || ++worker->urgentStreak >= kUrgentStreak) {  // pinned fibers do not go first for ever
+        worker->taskBeforeReady = false;
+        worker->urgentStreak = 0;
+        found = ReadyFiber(worker, worker);
+        if (found) return found;
+    }
+    found = PinnedFiber(worker);
     return found ? found : ReadyFiber(worker, worker);
 }
 
@@ -350,23 +359,42 @@ bool AnyTask(const Scheduler &scheduler) noexcept {
     return false;
 }
 
+Found FindPumped(Worker *worker) noexcept {
+    Pump &pump = *worker->pump;
+    if (pump.ran < pump.max) {
+        Found found = PinnedFiber(worker);
+        if (!found && worker->current != &worker->threadFiber) found = PinnedTask(worker, RunsOnLarge(worker));
+        if (found) {
+            ++pump.ran;
+            return found;
+        }
+    }
+    worker->pump = pump.outer;
+    MayResume(*worker->scheduler, worker, pump.fiber);  // always, pinned as it is
+    return {pump.fiber, false};
+}
+
+// Not on the caller's own stack, unless there is no other: what waits there keeps the caller from going on.
 uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
     Fiber *self = worker->current;
     FlushPending(worker);
     UnclaimRest(worker);
+    SortMail(worker);
+    if (worker->pinnedFibers.first == nullptr && worker->pinnedTasks.first == nullptr) return 0;
     const uint32_t outerPin = self->pinnedTo;
-    self->pinnedTo = worker->index;  // or what runs here would take us elsewhere
-    const bool anyStack = self->IsThreadStack() || RunsOnLarge(worker);
+    self->pinnedTo = worker->index;
     uint32_t ran = 0;
-    for (; ran < max; ++ran) {
-        Found found = PinnedFiber(worker);
-        if (!found) found = PinnedTask(worker, anyStack);
-        if (!found) break;
-        if (found.fiber != nullptr) {
-            SwitchTo(self, found.fiber, Destination::ToReady);
-        } else {
-            RunClaim(self, AndThen::ReturnToTask);
-        }
+    for (bool again = true; again;) {
+        Pump pump{self, max - ran, 0, worker->pump};
+        worker->pump = &pump;
+        SuspendTo(self, Destination::None);
+        ran += pump.ran;
+        again = false;
+        if (ran == max || worker->scheduler->pool.AnyFree(StackClass::Small)) continue;
+        again = static_cast<bool>(PinnedTask(worker, self->IsThreadStack() || RunsOnLarge(worker)));
+        if (!again) continue;
+        RunClaim(self, AndThen::ReturnToTask);
+        ++ran;
     }
     self->pinnedTo = outerPin;
     return ran;

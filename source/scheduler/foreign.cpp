@@ -65,8 +65,8 @@ void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uin
     CeaseGuest(scheduler);
 }
 
-void AwaitGuests(Scheduler &scheduler) noexcept {
-    Block(scheduler, scheduler.guestsLeft, 0, [] {}, [] {});
+void AwaitDetached(Scheduler &scheduler) noexcept {
+    Block(scheduler, scheduler.attachedLeft, 0, [] {}, [] {});
 }
 
 // A request is pushed before its caller looks for somebody to answer it, and whoever becomes idle looks at the requests

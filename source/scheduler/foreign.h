@@ -13,8 +13,8 @@ void CeaseGuest(Scheduler &scheduler) noexcept;
 /// Blocks the calling thread until the counter was at or below `value`. From inside the gate; goes out and comes back.
 void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value) noexcept;
 
-/// Blocks until nobody is a guest. For Stop, which is none itself, and during which the memory stays.
-void AwaitGuests(Scheduler &scheduler) noexcept;
+/// Blocks until nobody is attached. For Stop, during which the memory stays.
+void AwaitDetached(Scheduler &scheduler) noexcept;
 
 /// WaitIdle of a thread that is no worker, from inside the gate, and of a task or an attached thread.
 void WaitIdleForeign(Gate::Visit &visit, Scheduler &scheduler) noexcept;

@@ -35,7 +35,7 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
         const Fiber &fiber = scheduler.fibers[i];
         Counter *counter = fiber.waitsFor.load(kRelaxed);
-        if (counter == nullptr) continue;
+        if (counter == nullptr || counter == &scheduler.guestsLeft) continue;  // Stop, which waits for threads
         const char *name = fiber.taskName.load(kRelaxed);
         if (count++ < 4) {
             used += static_cast<size_t>(std::snprintf(

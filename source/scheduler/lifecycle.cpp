@@ -15,6 +15,7 @@
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/wait.h"
 #include "scheduler/worker_loop.h"
 
 #include <algorithm>
@@ -65,6 +66,7 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
             const uint32_t slot = i - scheduler.workerCount;
             worker.threadFiber = Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot), scheduler.reserveStacks.StackBytes());
             worker.threadFiber.Reset(ReserveMain, &worker.threadFiber);
+            if (scheduler.workerCount == 0 && slot == 0 && !AcquireQueues(worker)) return false;  // Stop needs them
             if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
         }
     }
@@ -238,11 +240,12 @@ Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
     return nullptr;
 }
 
-// Without workers it is the caller of Stop who runs what is left, as the thread that is attached.
+// Without workers it is the caller of Stop who runs what is left, as the thread that is attached; also what threads that
+// are blocked in a call wait for.
 void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
     do {
-        AwaitGuests(scheduler);
-        if (Attach(scheduler) != Status::Ok) continue;  // another thread was faster: wait for it
+        while (Attach(scheduler) != Status::Ok) AwaitDetached(scheduler);
+        Wait(CurrentWorker(), scheduler.guestsLeft, 1, Resume::AnyWorker);  // the one is the caller itself
         WaitIdleHere(CurrentWorker());
         Detach(CurrentWorker());
     } while (!EndRun(scheduler));

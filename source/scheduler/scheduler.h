@@ -91,6 +91,7 @@ struct Scheduler {
     alignas(kLineBytes) env::Atomic<uint64_t> foreignSubmitted{0};  // tasks, by threads that are no workers
     env::Atomic<uint32_t> guests{0};  // attached threads and threads that are blocked in a wait: the end waits for them
     Counter guestsLeft;               // the same, for a Stop without workers
+    Counter attachedLeft;             // attached threads, likewise
     alignas(kLineBytes) env::Atomic<bool> endWanted{false};  // the main task has returned, or Stop was called
     env::Atomic<bool> stopping{false};  // it is over: every loop goes home
     env::Atomic<uint32_t> reported{0};  // which of the reports that come once have come

@@ -203,7 +203,12 @@ void TaskScheduler::Stop() noexcept {
 Status TaskScheduler::AttachThread() noexcept {
     if (WorkerOf(*this) != nullptr) return Status::AlreadyRunning;
     const ForeignCall call(*this, "AttachThread");
-    return call.running == nullptr ? Status::NotRunning : Attach(*call.running);
+    if (call.running == nullptr) return Status::NotRunning;
+    const Status status = Attach(*call.running);
+    if (status != Status::TooManyThreads || call.running->workerCount != 0) return status;
+    ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give it workers, or let one thread attach.",
+                  "AttachThread: without workers only one thread may be attached");
+    return Status::BadOption;
 }
 
 void TaskScheduler::DetachThread() noexcept {

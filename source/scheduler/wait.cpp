@@ -4,6 +4,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/find_work.h"
+#include "scheduler/foreign.h"
 #include "scheduler/post.h"
 #include "scheduler/submit.h"
 #include "scheduler/trace.h"
@@ -106,6 +107,8 @@ void YieldFiber(Worker *worker) noexcept {
     Fiber *self = worker->current;
     FlushPending(worker);
     UnclaimRest(worker);
+    // A thread that polls never sleeps, and sleeping is when idleness is noticed.
+    if (self->IsThreadStack()) AnswerIdleRequests(*worker->scheduler, worker);
     worker->taskBeforeReady = true;
     SuspendTo(self, Destination::ToReady);
 }

@@ -50,6 +50,14 @@ struct Claim {
     bool low = false;  // with a permit, see low_limit.h
 };
 
+/// A fiber in RunPinnedTasks. It is left, but goes nowhere: the loops of its worker return to it.
+struct Pump {
+    Fiber *fiber;
+    uint32_t max;
+    uint32_t ran;
+    Pump *outer;
+};
+
 /// Finished tasks whose counter has not been lowered yet.
 struct PendingDecrement {
     Counter *counter = nullptr;
@@ -73,6 +81,7 @@ struct alignas(kLineBytes) Worker {
     Handoff handoff;
     Claim claim;
     PendingDecrement pending;
+    Pump *pump = nullptr;
     TaskTime taskTime;
     uint64_t batches = 0;       // that this worker has submitted
     uint32_t urgentStreak = 0;  // consecutive picks of ready fibers and High tasks

@@ -51,6 +51,11 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
+            if (worker->pump != nullptr) {
+                const Found found = FindPumped(worker);
+                if (found.fiber != nullptr) SwitchTo(self, found.fiber, Destination::ToPool);
+                continue;
+            }
             const bool active = scheduler.IsActive(worker->index);
             if (active == worker->inactive) StepBack(worker, !active);
             Found found = worker->searching ? SearchForTasks(worker)
@@ -105,6 +110,15 @@ Fiber *LoopFiber(Worker *worker) noexcept {
     return &scheduler.fibers[fiber];
 }
 
+// What a starved worker goes on with: a fiber that somebody else left. Null after it has slept.
+Fiber *WithoutFiber(Worker *worker) noexcept {
+    if (worker->pump != nullptr) return FindPumped(worker).fiber;
+    Found found = FindOwn(worker, Ability::ReadyFibersOnly);
+    if (!found) found = SearchForFibers(worker);
+    if (!found) Sleep(worker, Ability::ReadyFibersOnly);
+    return found.fiber;
+}
+
 // What a worker does on its thread stack, or reserve stack.
 void ThreadLoop(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
@@ -120,14 +134,9 @@ void ThreadLoop(Worker *worker) noexcept {
         }
         Fiber *next = LoopFiber(worker);
         if (next == nullptr) {
-            Found found = FindOwn(worker, Ability::ReadyFibersOnly);
-            if (!found) found = SearchForFibers(worker);
-            if (!found) {
-                Sleep(worker, Ability::ReadyFibersOnly);
-                continue;
-            }
+            next = WithoutFiber(worker);
+            if (next == nullptr) continue;
             scheduler.pool.SetStarved(worker->index, false);
-            next = found.fiber;
         }
         SwitchTo(self, next, Destination::None);
     }

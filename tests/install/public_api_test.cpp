@@ -36,7 +36,7 @@ void Main(weft::TaskScheduler *scheduler, void *arg) {
     weft::Counter *const one[1] = {&byHand};
     results.first = scheduler->WaitForAny(1, one);
 
-    const auto callable = [&](weft::TaskScheduler *) { results.ran.fetch_add(1); };
+    auto callable = [&](weft::TaskScheduler *) { results.ran.fetch_add(1); };
     const weft::Task ofCallable = weft::TaskOf(callable);
     scheduler->AddTasksAndWait(1, &ofCallable, {weft::Priority::High, weft::StackClass::Large});
 

@@ -98,8 +98,8 @@ install_with_destdir() {
     ! grep -r "$work" package
 }
 
-build_release() { # options of Premake, folder
-    (cd "$root" && "$premake" gmake2 $1 && make -C "$2/premake" -j"$(nproc)" config=release weft)
+build_release() { # folder, options of Premake
+    (cd "$root" && "$premake" gmake2 "${@:2}" && make -C "$1/premake" -j"$(nproc)" config=release weft)
 }
 
 if ! premake=$(third_party/setup.sh cmake pkg-config); then
@@ -124,14 +124,14 @@ attempt "installed by CMake, shared, find_package" \
     with_cmake find-cmake-shared "find_package(weft REQUIRED)" -DCMAKE_PREFIX_PATH="$work/by-cmake-shared"
 attempt "installed by CMake, shared, pkg-config" with_pkg_config by-cmake-shared
 
-attempt "built by Premake" build_release "" build
+attempt "built by Premake" build_release build
 rm -rf build/shared/Release/libweft.so
 attempt "installed by Premake" install_with_premake by-premake
 attempt "installed by Premake, find_package" \
     with_cmake find-premake "find_package(weft REQUIRED)" -DCMAKE_PREFIX_PATH="$work/by-premake"
 attempt "installed by Premake, pkg-config" with_pkg_config by-premake
 attempt "installed by Premake below another root" install_with_destdir
-attempt "built by Premake, shared" build_release --shared build/shared
+attempt "built by Premake, shared" build_release build/shared --shared
 attempt "installed by Premake, both" install_with_premake by-premake-both
 attempt "installed by Premake, both, find_package" \
     with_cmake find-premake-both "find_package(weft REQUIRED)" -DCMAKE_PREFIX_PATH="$work/by-premake-both"
