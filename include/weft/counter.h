@@ -15,8 +15,11 @@
 
 namespace weft {
 
+class Counter;
+
 namespace internal {
 struct CounterAccess;
+void ReportDestroyed(const Counter &counter) noexcept;
 }
 
 /// Eight bytes that tie tasks to those who wait for them. Lives wherever you like: stack, array, member, frame memory.
@@ -29,6 +32,12 @@ public:
     constexpr explicit Counter(uint32_t count = 0) noexcept : m_word(static_cast<uint64_t>(count) << 32) {}
     Counter(const Counter &) = delete;
     Counter &operator=(const Counter &) = delete;
+#if defined(WEFT_DEBUG)
+    /// Debug builds (of your code and of weft alike: define WEFT_DEBUG=1) report a counter that dies while somebody waits.
+    ~Counter() {
+        if ((m_word.load(std::memory_order_relaxed) & kWaiters) != 0) internal::ReportDestroyed(*this);
+    }
+#endif
 
     /// How many are outstanding. Any thread. Who reads a value sees all that was written before it came about (acquire).
     uint32_t Value() const noexcept {
@@ -42,6 +51,7 @@ public:
 
 private:
     friend struct internal::CounterAccess;
+    static constexpr uint64_t kWaiters = uint64_t{(1u << 23) - 1} << 9;
     static constexpr uint64_t kBusy = 1u << 8;  // somebody still sorts this counter's waiters: not finished with it
     WEFT_ATOMIC<uint64_t> m_word;
 };

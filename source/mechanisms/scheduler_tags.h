@@ -23,10 +23,12 @@ public:
     void Publish(void *scheduler) noexcept;
     void Release() noexcept;
 
-    /// Calls visit(scheduler) for each published one until it returns true. Async-signal-safe if `visit` is.
+    /// Calls visit(scheduler) for each published one until it returns true; or only for that with tag `only`.
+    /// Async-signal-safe if `visit` is.
     template <class Visit>
-    static bool Find(Visit visit) noexcept {
+    static bool Find(Visit visit, uint32_t only = 0) noexcept {
         for (Place &place : s_places) {
+            if (only != 0 && &place != &s_places[only - 1]) continue;
             // Pinned first, looked at next; Release does both the other way round; seq_cst, so one sees the other.
             place.readers.fetch_add(1, kSeqCst);
             void *scheduler = place.scheduler.load(kSeqCst);

@@ -60,6 +60,19 @@ void ReportFault(const SchedulerOptions &options, const char *what, const char *
     for (const char *text : {"weft: fatal: ", what, ". ", cure, "\n"}) env::WriteError(text);
 }
 
+void ReportDestroyed(const Counter &counter) noexcept {
+    const CounterWord word{CounterAccess::Word(const_cast<Counter &>(counter)).load(kRelaxed)};
+    SchedulerTag::Find(
+        [&](void *scheduler) {
+            ReportMistake(static_cast<Scheduler *>(scheduler)->options, ReportCode::CounterDestroyed,
+                          "Let it live until every wait for it has returned.",
+                          "counter %p is destroyed while somebody waits for it; it stands at %u",
+                          static_cast<const void *>(&counter), word.Count());
+            return true;
+        },
+        word.Tag());
+}
+
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
     ReportMistake(options, ReportCode::Forked, "In a child process make a new TaskScheduler, or call exec.",
                   "%s was called in a forked child process, in which the scheduler's threads do not exist", call);
