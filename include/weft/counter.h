@@ -20,7 +20,7 @@ class Counter;
 namespace internal {
 struct CounterAccess;
 void ReportDestroyed(const Counter &counter) noexcept;
-}
+}  // namespace internal
 
 /// Eight bytes that tie tasks to those who wait for them. Lives wherever you like: stack, array, member, frame memory.
 ///

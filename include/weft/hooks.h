@@ -69,8 +69,9 @@ struct Affinity {
         Explicit  ///< worker i keeps to its mask
     };
     Kind kind = Kind::None;
-    uint32_t maskWords = 0;           ///< Explicit: 64-bit words in each mask, 1 to 1024
-    const uint64_t *masks = nullptr;  ///< Explicit: one mask for each worker, bit 0 of word 0 is CPU 0; read by Run and Start
+    uint32_t maskWords = 0;  ///< Explicit: 64-bit words in each mask, 1 to 1024
+    const uint64_t *masks =
+        nullptr;  ///< Explicit: one mask for each worker, bit 0 of word 0 is CPU 0; read by Run and Start
 };
 
 }  // namespace weft

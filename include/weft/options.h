@@ -18,10 +18,10 @@ namespace weft {
 /// How a call ended, or why Run, Start or AttachThread could not begin.
 enum class Status : uint8_t {
     Ok,
-    BadOption,      ///< an option is out of range; the report names it
-    OutOfMemory,    ///< stacks or queues could not be allocated
-    OutOfMappings,  ///< the system refused more memory mappings (guard pages): fewer fibers, or raise vm.max_map_count
-    ThreadFailed,   ///< a worker thread could not be created
+    BadOption,       ///< an option is out of range; the report names it
+    OutOfMemory,     ///< stacks or queues could not be allocated
+    OutOfMappings,   ///< the system refused more memory mappings (guard pages): fewer fibers, or raise vm.max_map_count
+    ThreadFailed,    ///< a worker thread could not be created
     AlreadyRunning,  ///< this scheduler runs already, or this thread is one of its workers already
     NotRunning,      ///< the scheduler does not run
     TooManyThreads   ///< as many threads as SchedulerOptions::maxAttached are attached
@@ -46,14 +46,16 @@ struct SchedulerOptions {
     size_t largeStackBytes = 512 << 10;   ///< usable bytes, rounded up to pages; at least 16 KiB
     size_t threadStackBytes = 512 << 10;  ///< stack of a worker thread; tasks never run on it; at least 64 KiB
     IdlePolicy idle = IdlePolicy::Balanced;
-    Affinity affinity;                 ///< of the threads that weft makes
-    const char *threadName = "weft";   ///< they are named this and their index; null = unnamed; at most 15 bytes are shown
-    int32_t threadNice = 0;            ///< added to their nice value, -20 (first) to 19 (last); 0 = as the caller
+    Affinity affinity;  ///< of the threads that weft makes
+    const char *threadName =
+        "weft";              ///< they are named this and their index; null = unnamed; at most 15 bytes are shown
+    int32_t threadNice = 0;  ///< added to their nice value, -20 (first) to 19 (last); 0 = as the caller
     MemoryHooks memory;
     ThreadHooks threads;
     TraceHooks trace;
-    bool reportStackOverflow = false;  ///< install a handler for SIGSEGV and SIGBUS that names the task, and then goes on to
-                                       ///< the handler that was there before
+    bool reportStackOverflow =
+        false;  ///< install a handler for SIGSEGV and SIGBUS that names the task, and then goes on to
+                ///< the handler that was there before
     void (*onReport)(const Report &report, void *user) = nullptr;  ///< any thread; null = one line on stderr
     void *user = nullptr;                                          ///< handed to onReport
 };

@@ -93,7 +93,7 @@ private:
     static constexpr uint64_t kSearcher = 1;
     static constexpr uint64_t kSleeper = uint64_t{1} << 16;
     static constexpr uint64_t kOtherSleeper = uint64_t{1} << 32;  // starved or inactive
-    static constexpr uint64_t kEpoch = uint64_t{1} << 48;  // counts announcements, modulo 65,536
+    static constexpr uint64_t kEpoch = uint64_t{1} << 48;         // counts announcements, modulo 65,536
     struct State {
         uint64_t bits;
         uint32_t Searchers() const noexcept { return static_cast<uint16_t>(bits); }
@@ -103,8 +103,9 @@ private:
     };
 
     AtomicBitSet &SetOf(Ability ability) noexcept {
-        return ability == Ability::Tasks ? m_asleep
-                                         : ability == Ability::PinnedOnly ? m_inactiveAsleep : m_starvedAsleep;
+        return ability == Ability::Tasks        ? m_asleep
+               : ability == Ability::PinnedOnly ? m_inactiveAsleep
+                                                : m_starvedAsleep;
     }
     // seq_cst, all changes of the state: see the proof above.
     bool Take(AtomicBitSet &set, uint32_t worker, uint64_t change) noexcept {

@@ -60,7 +60,8 @@ void StackMemory::Release() noexcept {
     if (m_hooks == nullptr) {
         munmap(m_base, m_bytes);
     } else {
-        for (size_t guard = 0; guard < m_bytes; guard += m_stackBytes + m_pageBytes) RemoveGuard(m_base + guard, m_pageBytes);
+        for (size_t guard = 0; guard < m_bytes; guard += m_stackBytes + m_pageBytes)
+            RemoveGuard(m_base + guard, m_pageBytes);
         m_hooks->releaseStacks(m_base, m_bytes, m_hooks->user);
     }
     m_base = nullptr;

@@ -36,7 +36,8 @@ namespace {
 // A set of CPUs of any size.
 class CpuSet {
 public:
-    explicit CpuSet(size_t cpus) noexcept : m_set(CPU_ALLOC(cpus)), m_bytes(m_set != nullptr ? CPU_ALLOC_SIZE(cpus) : 0) {
+    explicit CpuSet(size_t cpus) noexcept
+        : m_set(CPU_ALLOC(cpus)), m_bytes(m_set != nullptr ? CPU_ALLOC_SIZE(cpus) : 0) {
         if (m_set != nullptr) CPU_ZERO_S(m_bytes, m_set);
     }
     ~CpuSet() {

@@ -54,7 +54,8 @@ Status Attach(Scheduler &scheduler) noexcept {
     const uint32_t index = scheduler.workerCount + slot;
     Worker &worker = scheduler.workers[index];
     const bool wantsStack = scheduler.options.reportStackOverflow;
-    if ((!HasQueues(worker) && !AcquireQueues(worker)) || (wantsStack && !worker.signalStack.Acquire(scheduler.memory))) {
+    if ((!HasQueues(worker) && !AcquireQueues(worker)) ||
+        (wantsStack && !worker.signalStack.Acquire(scheduler.memory))) {
         scheduler.freeSlots.Set(slot);
         return Status::OutOfMemory;
     }

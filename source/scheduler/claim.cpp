@@ -55,7 +55,9 @@ TaskEntry TakeRest(Worker *worker) noexcept {
 class Stopwatch {
 public:
     explicit Stopwatch(Worker *worker) noexcept
-        : m_worker(worker), m_batch(worker->claim.batch), m_running((m_batch != 0 || worker->claim.stolen) && worker->scheduler->workerCount != 0) {
+        : m_worker(worker),
+          m_batch(worker->claim.batch),
+          m_running((m_batch != 0 || worker->claim.stolen) && worker->scheduler->workerCount != 0) {
         if (m_running) m_begin = env::Ticks();
     }
 

@@ -89,9 +89,9 @@ size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
         FaultPlace place;
         if (!FindPlace(*static_cast<Scheduler *>(live), address, place)) return false;
         const char *task = place.fiber->taskName.load(kRelaxed);  // nothing depends on it
-        line << (place.isOverflow ? "stack overflow" : "address on the stack") << " of fiber " << size_t{place.fiber->index}
-             << " (" << place.stack << ", " << place.bytes / 1024 << " KiB), task '" << (task != nullptr ? task : "unnamed")
-             << "'";
+        line << (place.isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
+             << size_t{place.fiber->index} << " (" << place.stack << ", " << place.bytes / 1024 << " KiB), task '"
+             << (task != nullptr ? task : "unnamed") << "'";
         return true;
     });
     return line.End();

@@ -20,7 +20,8 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
         case CounterWaiting::Registration::Satisfied:
             MakeReady(scheduler, worker, fiber);
             break;
-        case CounterWaiting::Registration::NoRecord: break;  // a fiber has its own
+        case CounterWaiting::Registration::NoRecord:
+            break;  // a fiber has its own
         case CounterWaiting::Registration::OtherScheduler:
             ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
                           "WaitForCounter: counter %p is in use with another scheduler", static_cast<void *>(counter));
@@ -38,7 +39,8 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
         return;
     }
     // Both after the release, see find_work.cpp: FetchBacklog, SetWantsLarge.
-    if (scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) != 0) WakeForTasks(scheduler, worker, 1);
+    if (scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) != 0)
+        WakeForTasks(scheduler, worker, 1);
     if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);
 }
 

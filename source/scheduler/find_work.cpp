@@ -268,8 +268,12 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
     if (ability != Ability::PinnedOnly) TakeInjected(worker);
     Found found;
     switch (ability) {
-        case Ability::Tasks: found = ByPriority(worker); break;
-        case Ability::ReadyFibersOnly: found = WithoutTasks(worker); break;
+        case Ability::Tasks:
+            found = ByPriority(worker);
+            break;
+        case Ability::ReadyFibersOnly:
+            found = WithoutTasks(worker);
+            break;
         case Ability::PinnedOnly:
             found = PinnedFiber(worker);
             if (!found) found = PinnedTask(worker, RunsOnLarge(worker));

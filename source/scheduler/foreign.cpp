@@ -20,7 +20,8 @@ void Block(Scheduler &scheduler, Counter &counter, uint32_t value, Leave leave, 
         result = scheduler.counters.RegisterOther(CounterAccess::Word(counter), kThreadOwner | place, value);
     }
     switch (result) {
-        case Registration::Satisfied: break;
+        case Registration::Satisfied:
+            break;
         case Registration::Waiting:
             leave();
             scheduler.threadWaiters.At(place).parker.Park();
@@ -61,12 +62,14 @@ void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uin
                    "a thread waits, but there are no workers and nobody is attached");
     }
     BecomeGuest(scheduler);
-    Block(scheduler, counter, value, [&] { visit.GoOut(); }, [&] { visit.ComeBack(); });
+    Block(
+        scheduler, counter, value, [&] { visit.GoOut(); }, [&] { visit.ComeBack(); });
     CeaseGuest(scheduler);
 }
 
 void AwaitDetached(Scheduler &scheduler) noexcept {
-    Block(scheduler, scheduler.attachedLeft, 0, [] {}, [] {});
+    Block(
+        scheduler, scheduler.attachedLeft, 0, [] {}, [] {});
 }
 
 // A request is pushed before its caller looks for somebody to answer it, and whoever becomes idle looks at the requests

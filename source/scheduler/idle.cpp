@@ -77,7 +77,8 @@ void LookForTrouble(Worker *worker) noexcept {
     const bool anyTask = AnyTask(scheduler);
     const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none
     const bool anyBacklog = scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) +
-                                scheduler.pinnedLarge.load(kSeqCst) != 0;
+                                scheduler.pinnedLarge.load(kSeqCst) !=
+                            0;
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
     if (scheduler.idle.Snapshot() != snapshot || !IdleSet::AllAsleep(snapshot, Awaited(scheduler))) return;
     if (anyReady) return;
@@ -185,8 +186,10 @@ Found SearchForFibers(Worker *worker) noexcept {
 void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (WEFT_UNLIKELY(scheduler.forkMark.IsForked())) {
-        ReportFatal(scheduler.options, ReportCode::Forked, "In a child process call exec or _exit, or make a new TaskScheduler.",
-                    "a task forked, and went on as a worker in the child process, where the other workers do not exist");
+        ReportFatal(
+            scheduler.options, ReportCode::Forked,
+            "In a child process call exec or _exit, or make a new TaskScheduler.",
+            "a task forked, and went on as a worker in the child process, where the other workers do not exist");
     }
     scheduler.idle.Announce(worker->index, ability);
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {

@@ -54,7 +54,8 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
 
 bool AcquireWorkers(Scheduler &scheduler) noexcept {
     scheduler.workers = scheduler.memory.NewArray<Worker>(scheduler.slotCount);
-    if (scheduler.workers == nullptr || !scheduler.freeSlots.Acquire(scheduler.options.maxAttached, scheduler.memory)) return false;
+    if (scheduler.workers == nullptr || !scheduler.freeSlots.Acquire(scheduler.options.maxAttached, scheduler.memory))
+        return false;
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
         worker.scheduler = &scheduler;
@@ -64,7 +65,8 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
             if (!AcquireQueues(worker) || !worker.signalStack.Acquire(scheduler.memory)) return false;
         } else {
             const uint32_t slot = i - scheduler.workerCount;
-            worker.threadFiber = Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot), scheduler.reserveStacks.StackBytes());
+            worker.threadFiber =
+                Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot), scheduler.reserveStacks.StackBytes());
             worker.threadFiber.Reset(ReserveMain, &worker.threadFiber);
             if (scheduler.workerCount == 0 && slot == 0 && !AcquireQueues(worker)) return false;  // Stop needs them
             if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
@@ -78,7 +80,8 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
     const uint32_t count = scheduler.FiberCount();
     scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.AllFibers());
     if (scheduler.fibers == nullptr) return false;
-    for (uint32_t i = count; i < scheduler.AllFibers(); ++i) scheduler.fibers[i].index = i;  // attached threads' own stacks
+    for (uint32_t i = count; i < scheduler.AllFibers(); ++i)
+        scheduler.fibers[i].index = i;  // attached threads' own stacks
     for (uint32_t i = 0; i < count; ++i) {
         const StackMemory &stacks = i < small ? scheduler.smallStacks : scheduler.largeStacks;
         scheduler.fibers[i] = Fiber(i, stacks.Bottom(i < small ? i : i - small), stacks.StackBytes());
@@ -93,13 +96,12 @@ Status Acquire(Scheduler &scheduler) noexcept {
     if (status != Status::Ok) return status;
     const uint32_t fibers = options.smallFibers + options.largeFibers + options.maxAttached;
     const Memory memory = scheduler.memory;
-    const bool acquired =
-        scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount, scheduler.slotCount,
-                               memory) &&
-        scheduler.idle.Acquire(scheduler.slotCount, memory) && scheduler.blocks.Acquire(memory) &&
-        scheduler.threadWaiters.Acquire(memory) && scheduler.anyWaits.Acquire(memory) &&
-        scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory) && AcquireWorkers(scheduler) &&
-                          AcquireFibers(scheduler);
+    const bool acquired = scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
+                                                 scheduler.slotCount, memory) &&
+                          scheduler.idle.Acquire(scheduler.slotCount, memory) && scheduler.blocks.Acquire(memory) &&
+                          scheduler.threadWaiters.Acquire(memory) && scheduler.anyWaits.Acquire(memory) &&
+                          scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory) &&
+                          AcquireWorkers(scheduler) && AcquireFibers(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;
 }
 
@@ -144,8 +146,8 @@ void SetUpThread(const Worker &worker) noexcept {
     if (options.threadName != nullptr) env::NameThread(options.threadName, worker.index);
     if (options.threadNice != 0 && !env::AddNice(options.threadNice)) {
         ReportMistake(options, ReportCode::BadOption, "Give a value that this user may set.",
-                      "SchedulerOptions::threadNice: the system refused %d for worker %u", static_cast<int>(options.threadNice),
-                      worker.index);
+                      "SchedulerOptions::threadNice: the system refused %d for worker %u",
+                      static_cast<int>(options.threadNice), worker.index);
     }
     if (options.affinity.kind == Affinity::Kind::None) return;
     const uint64_t *mask = MaskOf(worker);
@@ -270,7 +272,8 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     if (workers < leastWorkers || workers > 1024) {
         return BadOption(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers");
     }
-    if (options.maxAttached < 1 || options.maxAttached > 1024) return BadOption(options, "Give 1 to 1024.", "maxAttached");
+    if (options.maxAttached < 1 || options.maxAttached > 1024)
+        return BadOption(options, "Give 1 to 1024.", "maxAttached");
     const auto fibersAreBad = [](uint32_t count) { return count < 1 || count > 1000000; };
     if (fibersAreBad(options.smallFibers)) return BadOption(options, "Give 1 to 1,000,000.", "smallFibers");
     if (fibersAreBad(options.largeFibers)) return BadOption(options, "Give 1 to 1,000,000.", "largeFibers");
@@ -337,7 +340,7 @@ Status StartScheduler(TaskScheduler &facade) noexcept {
 
 void StopScheduler(TaskScheduler &facade) noexcept {
     Scheduler &scheduler = *Gate::FacadeOf(facade).started;  // nobody else ends it
-    scheduler.endWanted.store(true, kSeqCst);         // see Sleep
+    scheduler.endWanted.store(true, kSeqCst);                // see Sleep
     if (scheduler.workerCount == 0) {
         DrainWithoutWorkers(scheduler);
     } else {

@@ -55,11 +55,11 @@ struct IdleRequest {
 struct Scheduler {
     TaskScheduler *facade = nullptr;
     SchedulerOptions options;
-    Memory memory;                      // the options' hooks
+    Memory memory;  // the options' hooks
     env::ForkMark forkMark;
     const TraceHooks *trace = nullptr;  // the options', if there is any
-    uint32_t workerCount = 0;  // threads of ours and the caller of Run
-    uint32_t slotCount = 0;    // places for attached threads with them
+    uint32_t workerCount = 0;           // threads of ours and the caller of Run
+    uint32_t slotCount = 0;             // places for attached threads with them
     Times times{};
 
     Worker *workers = nullptr;  // attached threads have the places from workerCount on
@@ -80,8 +80,8 @@ struct Scheduler {
     alignas(kLineBytes) env::Atomic<uint32_t> largeBacklog[2]{};  // entries in the workers' backlogs: not Low, Low
     env::Atomic<uint32_t> lowRunning{0};                          // permits that are out, see low_limit.h
     PushList<Letter> lowAside;                                    // fibers that lack one
-    env::Atomic<uint32_t> pinnedLarge{0};                       // workers with pinned tasks that want a large fiber
-    env::Atomic<uint32_t> slotsInUse{0};                        // the highest that ever was
+    env::Atomic<uint32_t> pinnedLarge{0};                         // workers with pinned tasks that want a large fiber
+    env::Atomic<uint32_t> slotsInUse{0};                          // the highest that ever was
     env::Atomic<uint32_t> attached{0};
     env::Atomic<uint32_t> activeWorkers{0};  // of workerCount; the others run only what is pinned to them
     PushList<IdleRequest> idleRequests;
@@ -93,10 +93,10 @@ struct Scheduler {
     Counter guestsLeft;               // the same, for a Stop without workers
     Counter attachedLeft;             // attached threads, likewise
     alignas(kLineBytes) env::Atomic<bool> endWanted{false};  // the main task has returned, or Stop was called
-    env::Atomic<bool> stopping{false};  // it is over: every loop goes home
-    env::Atomic<uint32_t> reported{0};  // which of the reports that come once have come
-    bool handlesFaults = false;         // reportStackOverflow
-    FiberContext *ending = nullptr;     // threads are joined: fibers that are switched to end, and go on here
+    env::Atomic<bool> stopping{false};                       // it is over: every loop goes home
+    env::Atomic<uint32_t> reported{0};                       // which of the reports that come once have come
+    bool handlesFaults = false;                              // reportStackOverflow
+    FiberContext *ending = nullptr;  // threads are joined: fibers that are switched to end, and go on here
 
     Task main{nullptr, nullptr};
 

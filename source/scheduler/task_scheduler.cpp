@@ -44,8 +44,8 @@ Worker *CallingWorker(const TaskScheduler &facade, const char *call) noexcept {
 // The host's hooks run in the middle of a switch or of a search: whoever waited there would never come back.
 bool MayWait(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(!worker->inHook)) return true;
-    ReportMistake(worker->scheduler->options, ReportCode::InHook, "Call it from a task; a hook may submit, but not wait.",
-                  "%s was called by a hook", call);
+    ReportMistake(worker->scheduler->options, ReportCode::InHook,
+                  "Call it from a task; a hook may submit, but not wait.", "%s was called by a hook", call);
     return false;
 }
 
@@ -104,8 +104,7 @@ bool AreTasks(const Scheduler &scheduler, uint32_t count, const Task *tasks, con
 
 bool IsCounter(const TaskScheduler &facade, const Counter *counter, const char *call) noexcept {
     if (WEFT_UNLIKELY(counter == nullptr)) {
-        ReportMistake(Gate::OptionsOf(facade), ReportCode::NullCounter, "Give it a counter.", "%s: null counter",
-                      call);
+        ReportMistake(Gate::OptionsOf(facade), ReportCode::NullCounter, "Give it a counter.", "%s: null counter", call);
         return false;
     }
     return true;
@@ -163,7 +162,8 @@ Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &optio
     }
     Life idle = Life::Idle;
     // acquire and release: a run begins after everything that the last one did.
-    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Running, kAcquire, kRelaxed)) return Status::AlreadyRunning;
+    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Running, kAcquire, kRelaxed))
+        return Status::AlreadyRunning;
     const Status result = RunScheduler(*this, {main, arg}, options);
     Gate::FacadeOf(*this).life.store(Life::Idle, kRelease);
     return result;
@@ -173,7 +173,8 @@ Status TaskScheduler::Start() noexcept {
     Status status = CheckOptions(Gate::OptionsOf(*this), 0);
     if (status != Status::Ok) return status;
     Life idle = Life::Idle;
-    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Starting, kAcquire, kRelaxed)) return Status::AlreadyRunning;
+    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Starting, kAcquire, kRelaxed))
+        return Status::AlreadyRunning;
     status = StartScheduler(*this);
     // release: Stop may be called by another thread.
     Gate::FacadeOf(*this).life.store(status == Status::Ok ? Life::Started : Life::Idle, kRelease);
@@ -182,13 +183,15 @@ Status TaskScheduler::Start() noexcept {
 
 void TaskScheduler::Stop() noexcept {
     if (WorkerOf(*this) != nullptr) {
-        ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread, "Call it from a thread that is not attached, outside of tasks.",
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread,
+                      "Call it from a thread that is not attached, outside of tasks.",
                       "Stop was called by a task or an attached thread: it would wait for itself");
         return;
     }
     Life started = Life::Started;
     if (!Gate::FacadeOf(*this).life.compare_exchange_strong(started, Life::Stopping, kAcquire, kRelaxed)) {
-        ReportMistake(Gate::OptionsOf(*this), ReportCode::NotRunning, "Call Stop once after each Start; Run ends by itself.",
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::NotRunning,
+                      "Call Stop once after each Start; Run ends by itself.",
                       "Stop was called without a Start before it");
         return;
     }
@@ -214,8 +217,8 @@ Status TaskScheduler::AttachThread() noexcept {
 void TaskScheduler::DetachThread() noexcept {
     Worker *worker = WorkerOf(*this);
     if (worker == nullptr || !worker->current->IsThreadStack()) {
-        ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread, "Call it from the thread that called AttachThread.",
-                      "DetachThread was called by %s",
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread,
+                      "Call it from the thread that called AttachThread.", "DetachThread was called by %s",
                       worker == nullptr ? "a thread that is not attached" : "a task");
         return;
     }
@@ -253,7 +256,8 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const Tas
     ForeignCall call(*this, "AddTasksAndWait");
     if (call.running == nullptr || !AreTasks(*call.running, count, tasks, options, "AddTasksAndWait")) return;
     Counter counter;
-    if (Post(*call.running, nullptr, count, tasks, &counter, options)) WaitForeign(call.visit, *call.running, counter, 0);
+    if (Post(*call.running, nullptr, count, tasks, &counter, options))
+        WaitForeign(call.visit, *call.running, counter, 0);
 }
 
 void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, Resume resume) noexcept {
@@ -275,7 +279,8 @@ void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcep
 uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noexcept {
     if (!AreCounters(*this, count, counters, "WaitForAny")) return count;
     if (count == 0 || count > SegmentPool<WaitRecord>::kMaxItems) {
-        ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give 1 to 4,096 counters.", "WaitForAny: %u counters", count);
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give 1 to 4,096 counters.",
+                      "WaitForAny: %u counters", count);
         return count;
     }
     Worker *worker = WorkerOf(*this);
@@ -290,7 +295,8 @@ uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noe
     ForeignCall call(*this, "WaitForAny");
     if (call.running == nullptr) return count;
     const uint32_t place = BeginAnyWait(*call.running, nullptr, count, counters);
-    if (place != SegmentPool<AnyWait>::kNone) WaitForeign(call.visit, *call.running, call.running->anyWaits.At(place).gate, 0);
+    if (place != SegmentPool<AnyWait>::kNone)
+        WaitForeign(call.visit, *call.running, call.running->anyWaits.At(place).gate, 0);
     return EndAnyWait(*call.running, nullptr, place, count, counters);
 }
 

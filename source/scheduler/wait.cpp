@@ -19,7 +19,8 @@ size_t StackBytes(const Scheduler &scheduler, StackClass stack) noexcept {
 
 // A task may run on top of the frames of one that waits if that leaves it half of the stack that it asked for.
 bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass task) noexcept {
-    return !self->IsThreadStack() && task <= scheduler.pool.ClassOf(self->index) && self->StackLeft() > StackBytes(scheduler, task) / 2;
+    return !self->IsThreadStack() && task <= scheduler.pool.ClassOf(self->index) &&
+           self->StackLeft() > StackBytes(scheduler, task) / 2;
 }
 
 // So many claims in a row; then the loop decides what goes first, or a counter that is fed by its own tasks would keep

@@ -62,7 +62,8 @@ uint32_t EndAnyWait(Scheduler &scheduler, Worker *worker, uint32_t place, uint32
     if (place == SegmentPool<AnyWait>::kNone) return count;
     for (uint32_t i = 0; i < count; ++i) {
         uint32_t woken = 0;
-        if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(place, i), woken)) LetGo(scheduler, place);
+        if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(place, i), woken))
+            LetGo(scheduler, place);
         WakeOwners(scheduler, worker, woken);
     }
     const uint32_t first = scheduler.anyWaits.At(place).first.load(kAcquire);

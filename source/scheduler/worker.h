@@ -88,9 +88,9 @@ struct alignas(kLineBytes) Worker {
     uint32_t picks = 0;
     bool taskBeforeReady = false;  // somebody yielded: one new task first
     bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
-    bool inHook = false;       // the host's function runs: it must not wait
-    bool inactive = false;     // see TaskScheduler::SetActiveWorkers
-    bool searching = false;    // counted as a searcher
+    bool inHook = false;           // the host's function runs: it must not wait
+    bool inactive = false;         // see TaskScheduler::SetActiveWorkers
+    bool searching = false;        // counted as a searcher
     bool owesWake = false;         // so it was; a wake is owed if something else is picked
     uint32_t victim = 0;           // the last one that was robbed with success
     uint64_t stealAgainAt = 0;     // ticks: no steal before
@@ -113,8 +113,8 @@ struct alignas(kLineBytes) Worker {
     // Shared.
     WorkStealingDeque<TaskEntry> lanes[kLanes];
     WorkStealingDeque<BacklogEntry> largeBacklog[2];  // not Low, Low
-    WorkStealingDeque<uint64_t> ready;            // indices of ready fibers
-    alignas(kLineBytes) PushList<Letter> mailbox;  // what only this worker may run
+    WorkStealingDeque<uint64_t> ready;                // indices of ready fibers
+    alignas(kLineBytes) PushList<Letter> mailbox;     // what only this worker may run
     env::Parker parker;
 
     // Attached threads only.

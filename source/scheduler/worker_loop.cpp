@@ -101,7 +101,7 @@ Fiber *LoopFiber(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
     if (fiber == FiberPool::kNone) {
-        StopSearching(worker);  // nobody may rely on us for tasks
+        StopSearching(worker);                           // nobody may rely on us for tasks
         scheduler.pool.SetStarved(worker->index, true);  // from now on releases look for us; look once more
         fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
     }

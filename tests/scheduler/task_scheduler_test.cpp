@@ -149,7 +149,8 @@ TEST_CASE("report NotRunning: submitting and waiting while the scheduler does no
     CHECK(ran.load() == 0);
     CHECK(counter.Value() == 0);
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 10);
-    for (const char *call : {"AddTasks was", "AddTasksAndWait was", "WaitForCounter was", "WaitIdle was", "AttachThread was"}) {
+    for (const char *call :
+         {"AddTasks was", "AddTasksAndWait was", "WaitForCounter was", "WaitIdle was", "AttachThread was"}) {
         CHECK(test::Names(runner.log.Text(), call));
     }
 }

@@ -94,7 +94,8 @@ void Attached() {
     SchedulerOptions options = Options(1 + Random(2), 1 + Random(3), 1);
     options.maxAttached = 1;
     // The other thread may come too late; and with one fiber the pinned task may take it while others wait.
-    options.onReport = OnlyThese<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::OnlyWaiters, ReportCode::PoolEmpty>;
+    options.onReport =
+        OnlyThese<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::OnlyWaiters, ReportCode::PoolEmpty>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     TaskOptions here;
@@ -106,8 +107,10 @@ void Attached() {
         Counter counter;
         scheduler.AddTask(TaskOf(leaf), &counter);
         scheduler.AddTask(TaskOf(pinned), &counter, here);
-        if (Random(2) != 0) scheduler.WaitForCounter(&counter);
-        else while (scheduler.RunPinnedTasks() == 0) scheduler.Yield();
+        if (Random(2) != 0)
+            scheduler.WaitForCounter(&counter);
+        else
+            while (scheduler.RunPinnedTasks() == 0) scheduler.Yield();
         scheduler.WaitForCounter(&counter);
         scheduler.AddTask(TaskOf(leaf));
         scheduler.DetachThread();

@@ -112,7 +112,9 @@ inline void AtThreadExit(ExitCall *) noexcept {}
 class SignalStack {
 public:
     template <class Memory>
-    bool Acquire(Memory) noexcept { return true; }
+    bool Acquire(Memory) noexcept {
+        return true;
+    }
     void Set() noexcept {}
     void Reset() noexcept {}
 };
