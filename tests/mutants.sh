@@ -10,7 +10,7 @@
 #     # config: Tsan  tests: containers/task_slab_test.cpp  case: [slab]
 #     # config: Release  program: simulator  case: --model pool_empty
 #
-# The simulator has to find a bug within WEFT_SCHEDULES seeds (5,000).
+# The simulator has to find a bug within WEFT_SCHEDULES seeds (5,000), or as many as the patch says.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -53,7 +53,7 @@ run() {
     local no_aslr=()
     [ "$config" != Tsan ] || no_aslr=(setarch "$(uname -m)" -R)
     # shellcheck disable=SC2086
-    if [ "$program" = simulator ]; then set -- $case --schedules "${WEFT_SCHEDULES:-5000}"; else set -- "$case"; fi
+    if [ "$program" = simulator ]; then set -- --schedules "${WEFT_SCHEDULES:-5000}" $case; else set -- "$case"; fi
     timeout --kill-after=5 60 "${no_aslr[@]}" "$work/$config-$program/program" "$@" < /dev/null > "$work/log" 2>&1
 }
 

@@ -118,9 +118,9 @@ private:
 };
 
 // Calls the function. What it throws ends here; so do, in debug builds, changed floating-point control words.
-inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexcept {
+inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task, bool traced) noexcept {
     const auto name = [&](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
-    Trace(self->worker, &TraceHooks::taskBegin, name);
+    if (WEFT_UNLIKELY(traced)) Trace(self->worker, &TraceHooks::taskBegin, name);
 #if defined(WEFT_DEBUG)
     const uint64_t floatingPoint = FloatingPointControl();
 #endif
@@ -144,7 +144,7 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
             "the task returned with other floating-point control words");
     }
 #endif
-    Trace(self->worker, &TraceHooks::taskEnd, name);
+    if (WEFT_UNLIKELY(traced)) Trace(self->worker, &TraceHooks::taskEnd, name);
 }
 
 }  // namespace
@@ -212,12 +212,13 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
     if (worker->pending.counter != counter) FlushPending(worker);
     TaskScheduler *const facade = worker->scheduler->facade;
     const TaskName name(self, worker->claim.name);
+    const bool traced = worker->scheduler->trace != nullptr;
     Stopwatch stopwatch(worker);
     for (uint32_t tasks = 1;; ++tasks) {
         const Task task = *worker->claim.next++;
         --worker->claim.left;
         if (slice) ++worker->claim.started;
-        CallTask(self, facade, task);
+        CallTask(self, facade, task, traced);
         if (WEFT_UNLIKELY(self->worker != worker || (slice && worker->claim.started != tasks))) {
             // The task waited, and the rest of the claim went back to the deque then.
             NoteFinished(self->worker, counter, 1);
@@ -250,7 +251,8 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
 
 void RunHere(Fiber *self, const Task &task, const char *taskName) noexcept {
     const TaskName name(self, taskName);
-    CallTask(self, self->worker->scheduler->facade, task);
+    const Scheduler &scheduler = *self->worker->scheduler;
+    CallTask(self, scheduler.facade, task, scheduler.trace != nullptr);
 }
 
 void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept {

@@ -46,6 +46,21 @@ TEST_CASE("WaitForAny returns the counter that is zero, and leaves no trace on t
     }
 }
 
+TEST_CASE("WaitForAny gives its records back", "[wait_any]") {
+    test::Runner runner(test::Options(1));
+    uint32_t wrong = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter zero, busy[3] = {Counter(1), Counter(1), Counter(1)};
+        Counter *const all[4] = {&busy[0], &busy[1], &busy[2], &zero};
+        for (uint32_t round = 0; round < 5000; ++round) {  // there are 4,096 records
+            if (scheduler.WaitForAny(4, all) != 3) ++wrong;
+        }
+        for (Counter &counter : busy) scheduler.DecrementCounter(&counter);
+    }) == Status::Ok);
+    CHECK(wrong == 0);
+    CHECK(runner.log.Text() == "");
+}
+
 TEST_CASE("WaitForAny: many waiters on the same counters, with plain waiters among them", "[wait_any][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
