@@ -10,11 +10,14 @@ local action  = _ACTION or ""
 local isMsvc  = action:startswith("vs")
 local isClang = _OPTIONS.cc == "clang" or action:startswith("xcode")
 
-local variant = {}
-if _OPTIONS.cc == "clang" then table.insert(variant, "clang") end
-if _OPTIONS.shared then table.insert(variant, "shared") end
-if _OPTIONS["no-exceptions"] then table.insert(variant, "no-exceptions") end
-local build = path.join(_MAIN_SCRIPT_DIR, "build", table.concat(variant, "-"))
+local function buildFolder(shared)
+    local variant = {}
+    if _OPTIONS.cc == "clang" then table.insert(variant, "clang") end
+    if shared then table.insert(variant, "shared") end
+    if _OPTIONS["no-exceptions"] then table.insert(variant, "no-exceptions") end
+    return path.join(_MAIN_SCRIPT_DIR, "build", table.concat(variant, "-"))
+end
+local build = buildFolder(_OPTIONS.shared)
 
 workspace "weft"
     configurations { "Debug", "Release", "Asan", "Tsan", "Ubsan" }
@@ -43,8 +46,14 @@ if isMsvc then
         architecture "x86_64"
         flags { "MultiProcessorCompile" }
 else
+    local machine = os.outputof("uname -m") or ""
     filter {}
         buildoptions { "-Wpedantic", "-Wshadow", "-Wnon-virtual-dtor", "-Wold-style-cast", "-Wcast-align", "-Wundef" }
+    filter "system:linux"
+        buildoptions { "-fstack-clash-protection" }
+        if machine == "x86_64" then buildoptions { "-fcf-protection" } end
+    filter { "system:linux", "configurations:Release" }
+        linkoptions { "-Wl,-z,relro,-z,now" }
     filter "configurations:*san"
         buildoptions { "-O1", "-fno-omit-frame-pointer" }
     for name, flags in pairs {
@@ -92,6 +101,14 @@ local function testProgram(name, folders)
     return true
 end
 
+-- A shared library hides what most tests look into, so it has only this test, which needs no more than the headers do.
+if testProgram("public_api", { "install" }) then
+    removefiles { "tests/install/consumer.cpp" }
+    weft.use()
+end
+
+if not _OPTIONS.shared then
+
 if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms", "scheduler", "samples" }) then
     files { "samples/frame_loop/**.cpp" }
     removefiles { "samples/frame_loop/main.cpp" }
@@ -103,7 +120,8 @@ end
 -- The library's own sources once more, against the simulated environment.
 if testProgram("simulator", { "simulator" }) then
     files { "source/**.cpp" }
-    removefiles { "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp" }
+    removefiles { "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp",
+                  "source/platform/fork_mark_*.cpp", "source/platform/signal_stack_*.cpp" }
     defines { "WEFT_SIMULATOR=1" }
     forceincludes { "tests/simulator/env_simulator.h" }
     includedirs { "include" }
@@ -113,6 +131,8 @@ end
 
 if testProgram("allocation_gate", { "allocation" }) then
     weft.use()
+end
+
 end
 
 if program("bench", { "bench/**.cpp" }) then
@@ -157,6 +177,64 @@ newaction {
     trigger = "check-format",
     description = "Check that all C++ sources are formatted",
     execute = function() clangFormat("--dry-run --Werror") end
+}
+
+newoption { trigger = "prefix", value = "DIR", description = "Where `install` puts weft; /usr/local if not given" }
+newoption { trigger = "destdir", value = "DIR", description = "Folder that `install` takes for the root, for packagers" }
+
+newaction {
+    trigger = "install",
+    description = "Install the headers, the Release libraries that are built, weft.pc and the CMake files",
+    execute = function()
+        local prefix = path.getabsolute(_OPTIONS.prefix or "/usr/local", _WORKING_DIR)
+        local target = prefix
+        if _OPTIONS.destdir then target = path.getabsolute(_OPTIONS.destdir, _WORKING_DIR) .. prefix end
+
+        local function write(file, content)
+            file = path.join(target, file)
+            os.mkdir(path.getdirectory(file))
+            local ok, message = io.writefile(file, content)
+            if not ok then error(message, 0) end
+            print(file)
+        end
+        local function copy(from, folder)
+            local to = path.join(target, folder, path.getname(from))
+            os.mkdir(path.getdirectory(to))
+            local ok, message = os.copyfile(from, to)
+            if not ok then error(message, 0) end
+            print(to)
+        end
+
+        local static = os.matchfiles(buildFolder(false) .. "/Release/libweft.a")
+        local shared = os.matchfiles(buildFolder(true) .. "/Release/libweft.*")
+        if #static + #shared == 0 then
+            error("nothing to install: no library in " .. buildFolder(_OPTIONS.shared) .. "/Release", 0)
+        end
+        for _, file in ipairs(table.join(static, shared)) do copy(file, "lib") end
+        for _, file in ipairs(os.matchfiles("include/weft/*.h")) do copy(file, "include/weft") end
+
+        local libraries = "-lboost_context -pthread"
+        if _OPTIONS.boost then
+            libraries = "-L" .. path.getabsolute(_OPTIONS.boost, _WORKING_DIR) .. "/lib " .. libraries
+        end
+        local values = {
+            WEFT_VERSION = weft.version,
+            WEFT_PREFIX = prefix,
+            WEFT_LIBDIR = "${prefix}/lib",
+            WEFT_INCLUDEDIR = "${prefix}/include",
+            WEFT_LIBS = #shared == 0 and " " .. libraries or "", -- nobody asks for --static where there is nothing else
+            WEFT_LIBS_PRIVATE = #shared == 0 and "" or " " .. libraries,
+            WEFT_INCLUDE_FROM_CONFIG = "../../../include",
+        }
+        local function fill(from, to)
+            local content = io.readfile("third_party/" .. from):gsub("@(WEFT_[A-Z_]+)@", values)
+            write(to, content)
+        end
+        fill("weft.pc.in", "lib/pkgconfig/weft.pc")
+        fill("cmake/weftConfig.cmake.in", "lib/cmake/weft/weftConfig.cmake")
+        fill("cmake/weftConfigVersion.cmake.in", "lib/cmake/weft/weftConfigVersion.cmake")
+        copy("third_party/cmake/weftDependencies.cmake", "lib/cmake/weft")
+    end
 }
 
 newaction {

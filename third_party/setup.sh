@@ -3,6 +3,7 @@
 # Prints the path of the premake5 to use on standard output, everything else on standard error:
 #
 #     "$(third_party/setup.sh)" gmake2
+#     third_party/setup.sh cmake valgrind        these packages too
 #
 # Packages come by apt (as root, or through sudo). Premake is the one on PATH, or else built from a Debian source
 # package and kept in ${WEFT_CACHE:-~/.cache/weft}; the system's own apt configuration is not touched.
@@ -71,7 +72,7 @@ build_premake() {
     rm -rf "$work"
 }
 
-install_packages "${packages[@]}"
+install_packages "${packages[@]}" "$@"
 works() { "$1" --version >/dev/null 2>&1; }
 if works premake5; then
     premake=$(command -v premake5)

@@ -5,6 +5,8 @@
 //     scheduler->WaitForCounter(&counter);               // this fiber sleeps, its worker does not
 #pragma once
 
+#include "weft/export.h"
+
 #include <atomic>
 #include <cstdint>
 
@@ -19,7 +21,7 @@ class Counter;
 
 namespace internal {
 struct CounterAccess;
-void ReportDestroyed(const Counter &counter) noexcept;
+WEFT_API void ReportDestroyed(const Counter &counter) noexcept;
 }  // namespace internal
 
 /// Eight bytes that tie tasks to those who wait for them. Lives wherever you like: stack, array, member, frame memory.

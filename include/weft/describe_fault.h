@@ -7,6 +7,8 @@
 //     }
 #pragma once
 
+#include "weft/export.h"
+
 #include <cstddef>
 
 namespace weft {
@@ -15,6 +17,6 @@ namespace weft {
 /// stack has overflowed), as one line without an end of line, at most `bytes` bytes with a 0 at the end. Returns the
 /// length; 0 if the address is on no stack of weft's. Any thread; async-signal-safe. Set `reportStackOverflow` in the
 /// options and weft does this by itself.
-size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept;
+WEFT_API size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept;
 
 }  // namespace weft

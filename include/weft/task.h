@@ -45,7 +45,8 @@ struct TaskOptions {
 /// The task that calls `callable(TaskScheduler *)`. It refers and never copies: the callable must outlive the wait.
 template <class F>
 Task TaskOf(F &callable) {
-    return Task{[](TaskScheduler *scheduler, void *arg) { (*static_cast<F *>(arg))(scheduler); }, &callable};
+    return Task{[](TaskScheduler *scheduler, void *arg) { (*static_cast<F *>(arg))(scheduler); },
+                const_cast<void *>(static_cast<const void *>(&callable))};
 }
 
 }  // namespace weft

@@ -66,6 +66,10 @@ void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(voi
     m_stackBytes = bytes;
     m_ending = false;
     m_asanFakeStack = nullptr;
+#if defined(WEFT_ASAN)
+    // Marks of frames that never returned, of whoever had these addresses before.
+    __asan_unpoison_memory_region(bottom, bytes);
+#endif
     // The floating-point control words of the calling thread are those that the new context starts with.
     m_handle = fcontext::make_fcontext(bottom + bytes, bytes, Landing::Enter);
 #if defined(WEFT_TSAN)

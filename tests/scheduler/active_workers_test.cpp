@@ -13,7 +13,7 @@ TEST_CASE("inactive workers run nothing but what is pinned to them", "[active_wo
         for (uint32_t workers : {2u, 3u, 8u}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
             test::Runner runner(test::Options(workers, 64, 2, idle));
-            std::atomic<uint32_t> ran{0}, onInactive{0}, pinnedRan{0}, pinnedElsewhere{0}, later{0};
+            std::atomic<uint32_t> ran{0}, onInactive{0}, pinnedRan{0}, pinnedElsewhere{0};
             std::atomic<bool> counting{false};
             test::Batch plain(200, [&](TaskScheduler &scheduler, uint32_t) {
                 ran.fetch_add(1);

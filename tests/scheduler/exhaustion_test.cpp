@@ -1,0 +1,225 @@
+// When there is too little of something: fibers, memory.
+#include "support/child_process.h"
+#include "support/failing_allocation.h"
+#include "support/host_memory.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+TEST_CASE("report BadOption: one function of a pair of memory hooks without the other", "[hooks]") {
+    for (int missing = 0; missing < 4; ++missing) {
+        test::HostMemory memory;
+        SchedulerOptions options = test::Options(1);
+        memory.AttachTo(options.memory);
+        if (missing == 0) options.memory.allocate = nullptr;
+        if (missing == 1) options.memory.release = nullptr;
+        if (missing == 2) options.memory.reserveStacks = nullptr;
+        if (missing == 3) options.memory.releaseStacks = nullptr;
+        test::Runner runner(options);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::BadOption);
+        CHECK(runner.scheduler.Start() == Status::BadOption);
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "SchedulerOptions::memory"));
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).cure, missing < 2 ? "allocate" : "reserveStacks"));
+        CHECK(memory.Calls() == 0);
+    }
+}
+
+TEST_CASE("memory hooks: each call in turn gives null, and nothing is kept", "[hooks]") {
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        int64_t failures = 0;
+        for (; failures < 1000; ++failures) {
+            test::HostMemory memory;
+            SchedulerOptions options = test::Options(2, 4, 2);
+            memory.AttachTo(options.memory);
+            memory.FailFrom(failures, 1);
+            test::Runner runner(options);
+            const Status status =
+                life == test::Life::Run ? runner.Run([](TaskScheduler &) {}) : runner.scheduler.Start();
+            if (life == test::Life::Start && status == Status::Ok) runner.scheduler.Stop();
+            REQUIRE(memory.OutstandingBytes() == 0);
+            REQUIRE(memory.Wrong() == 0);
+            if (!memory.HasFailed()) break;
+            REQUIRE(status == Status::OutOfMemory);
+        }
+        CHECK(failures > 10);
+        CHECK(failures < 1000);
+    }
+}
+
+TEST_CASE("one small and one large fiber are enough for attached and other threads that submit and wait",
+          "[exhaustion]") {
+    for (uint32_t workers : {0u, 1u, 3u}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+            INFO(workers << " workers, policy " << static_cast<int>(idle));
+            test::Runner runner(test::Options(workers, 1, 1, idle));
+            std::atomic<uint32_t> ran{0}, wrong{0}, attached{0};
+            test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+            test::Batch batch(6, [&](TaskScheduler &scheduler, uint32_t i) {
+                if (i == 0) scheduler.AddTask(leaf[0]);
+                if (i == 1) scheduler.AddTask(leaf[0], nullptr, test::kLarge);
+                if (i == 2) scheduler.Yield();
+                ran.fetch_add(1);
+            });
+            const uint32_t guests = workers == 0 ? 1 : 2;
+            constexpr uint32_t kRounds = 40;
+            REQUIRE(runner.scheduler.Start() == Status::Ok);
+            test::Threads threads(guests + 2, [&](uint32_t self) {
+                const bool attaches = self < guests;
+                if (attaches && runner.scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1);
+                attached.fetch_add(attaches);
+                test::SpinUntil([&] { return attached.load() == guests; });
+                for (uint32_t round = 0; round < kRounds; ++round) {
+                    runner.scheduler.AddTasksAndWait(6, batch.Tasks(), round % 3 == 0 ? test::kLarge : TaskOptions{});
+                    Counter counter;
+                    runner.scheduler.AddTasks(6, batch.Tasks(), &counter);
+                    runner.scheduler.AddTask(leaf[0], &counter, test::kLarge);
+                    runner.scheduler.WaitForCounter(&counter);
+                }
+                if (!attaches) return;
+                // Without workers the others need this thread until they are done.
+                while (workers == 0 && ran.load() < 3 * kRounds * 17) runner.scheduler.Yield();
+                runner.scheduler.DetachThread();
+            });
+            threads.Join();
+            runner.scheduler.Stop();
+            CHECK(ran.load() == (guests + 2) * kRounds * 17);
+            CHECK(wrong.load() == 0);
+            CHECK(test::Faults(runner.log) == "");
+        }
+    }
+}
+
+namespace {
+
+// Tasks of one class on one fiber of it, attached threads and other threads: all wait for one counter.
+void ExpectReport(StackClass stack, ReportCode code, const char *what, const char *option) {
+    for (uint32_t workers : {1u, 3u}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+            INFO(workers << " workers, policy " << static_cast<int>(idle));
+            test::Runner runner(test::Options(workers, 1, 1, idle));
+            Counter gate(1);
+            std::atomic<uint32_t> finished{0};
+            test::Batch waiters(5, [&](TaskScheduler &scheduler, uint32_t) {
+                scheduler.WaitForCounter(&gate);
+                finished.fetch_add(1);
+            });
+            const TaskOptions options{Priority::Normal, stack, kAnyWorker, "waiter"};
+            REQUIRE(runner.scheduler.Start() == Status::Ok);
+            test::Threads threads(4, [&](uint32_t self) {
+                if (self < 2) {
+                    runner.scheduler.AttachThread();
+                    runner.scheduler.WaitForCounter(&gate);
+                    runner.scheduler.DetachThread();
+                } else {
+                    runner.scheduler.AddTasksAndWait(5, waiters.Tasks(), options);
+                }
+                finished.fetch_add(100);
+            });
+            CHECK(test::SpinUntil([&] { return runner.log.CountOf(code) != 0; }));
+            CHECK(finished.load() == 0);
+            runner.scheduler.DecrementCounter(&gate);
+            threads.Join();
+            test::Marks marks(20);
+            runner.scheduler.AddTasksAndWait(20, marks.Tasks(), options);  // and on
+            runner.scheduler.Stop();
+            CHECK(finished.load() == 410);
+            CHECK(marks.Wrong() == 0);
+            CHECK(runner.log.CountOf(code) == 1);
+            CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::OnlyWaiters));
+            CHECK(test::Names(runner.log.First(code).what, what));
+            CHECK(test::Names(runner.log.First(code).cure, option));
+            CHECK(!runner.log.First(code).fatal);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("report PoolEmpty: with attached and waiting threads, once, and it goes on", "[exhaustion]") {
+    ExpectReport(StackClass::Small, ReportCode::PoolEmpty, "all 1 small fibers wait", "SchedulerOptions::smallFibers");
+}
+
+TEST_CASE("report LargePoolEmpty: with attached and waiting threads, once, and it goes on", "[exhaustion]") {
+    ExpectReport(StackClass::Large, ReportCode::LargePoolEmpty, "all 1 large fibers wait", "SchedulerOptions::largeFibers");
+}
+
+namespace {
+
+// A worker that does nothing until it is released.
+struct Busy {
+    std::atomic<bool> started{false}, released{false};
+    test::Batch task{1, [this](TaskScheduler &, uint32_t) {
+                         started.store(true);
+                         test::SpinUntil([&] { return released.load(); });
+                     }};
+    bool Begin(TaskScheduler &scheduler) {
+        scheduler.AddTask(task[0]);
+        return test::SpinUntil([&] { return started.load(); });
+    }
+};
+
+}  // namespace
+
+TEST_CASE("posted tasks: any number at once, each runs once, and the memory comes back", "[exhaustion]") {
+    for (bool pinned : {false, true}) {
+        const int64_t before = test::OutstandingAllocations();
+        {
+            test::Runner runner(test::Options(1, 8, 2));
+            REQUIRE(runner.scheduler.Start() == Status::Ok);
+            for (int round = 0; round < 2; ++round) {
+                test::Marks batches(200 * 45), singles(4200);  // more blocks than the pool has places
+                TaskOptions options;
+                if (pinned) options.worker = 0;
+                Busy busy;
+                CHECK(busy.Begin(runner.scheduler));
+                Counter counter;
+                for (uint32_t i = 0; i < 200; ++i) {
+                    runner.scheduler.AddTasks(45, batches.Tasks() + i * 45, &counter, options);
+                }
+                for (uint32_t i = 0; i < 4200; ++i) runner.scheduler.AddTask(singles[i], &counter, options);
+                CHECK(counter.Value() == 200 * 45 + 4200);
+                busy.released.store(true);
+                runner.scheduler.WaitForCounter(&counter);
+                CHECK(batches.Wrong() == 0);
+                CHECK(singles.Wrong() == 0);
+            }
+            runner.scheduler.Stop();
+            CHECK(runner.log.Text() == "");
+        }
+        CHECK(test::OutstandingAllocations() == before);
+    }
+}
+
+TEST_CASE("report OutOfMemory: posting without memory is fatal, and says so", "[exhaustion]") {
+    for (bool pinned : {false, true}) {
+        const test::ChildResult child = test::RunInChild([=] {
+            test::Batch batch(64 * 30 + 1, [](TaskScheduler &, uint32_t) {});
+            TaskOptions options;
+            if (pinned) options.worker = 0;
+            TaskScheduler scheduler(test::Options(1));
+            if (scheduler.Start() != Status::Ok) _exit(1);
+            Busy busy;
+            if (!busy.Begin(scheduler)) _exit(2);
+            const test::FailingAllocation failing(0);
+            scheduler.AddTasks(batch.Count(), batch.Tasks(), nullptr, options);  // one block more than the first segment has
+            _exit(3);
+        });
+        INFO(child.output);
+        CHECK(child.signal == SIGABRT);
+        CHECK(test::Names(child.output, "weft: fatal: no memory to queue 30 tasks"));
+        CHECK(test::Names(child.output, "Give the process more memory"));
+    }
+}

@@ -1,0 +1,338 @@
+// What goes wrong in a task or in the host, and how it is reported. Most of it ends a child process.
+#include "scheduler/describe_fault.h"
+
+#include "platform/sanitizers.h"
+#include "support/child_process.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/stack_overflow.h"
+#include "support/threads.h"
+#include "support/trace_log.h"
+#include "weft/describe_fault.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+void Overflows(TaskScheduler *, void *leaps) { test::OverflowStack(leaps != nullptr); }
+
+SchedulerOptions WithFaults(uint32_t workers) {
+    SchedulerOptions options = test::Options(workers, 16, 4);
+    options.reportStackOverflow = true;
+    return options;
+}
+
+int s_leaps = 0;
+
+// One task "greedy" that overflows; nothing comes after it.
+void RunGreedy(const SchedulerOptions &options, StackClass stack, bool leaps) {
+    test::Batch parent(1, [=](TaskScheduler &scheduler, uint32_t) {
+        const Task greedy{Overflows, leaps ? &s_leaps : nullptr};
+        scheduler.AddTask(greedy, nullptr, {Priority::Normal, stack, kAnyWorker, "greedy"});
+    });
+    TaskScheduler scheduler(options);
+    scheduler.Run(parent[0].function, parent[0].arg);
+}
+
+void Say(const char *text) { (void)!write(STDERR_FILENO, text, std::strlen(text)); }
+
+void OnSignal(int number, void (*handler)(int, siginfo_t *, void *)) {
+    struct sigaction action {};
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    action.sa_sigaction = handler;
+    sigaction(number, &action, nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("report StackOverflow: names the task, its fiber and the option, and the process dies of the signal",
+          "[faults][overflow]") {
+    for (StackClass stack : {StackClass::Small, StackClass::Large}) {
+        for (uint32_t workers : {1u, 3u}) {
+            for (bool leaps : {false, true}) {
+                const test::ChildResult child = test::RunInChild([=] {
+                    signal(SIGSEGV, SIG_DFL);  // a sanitizer's
+                    RunGreedy(WithFaults(workers), stack, leaps);
+                });
+                INFO(child.output << " workers " << workers << " leaps " << leaps);
+                const bool large = stack == StackClass::Large;
+                CHECK(child.signal == SIGSEGV);
+                CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber "));
+                CHECK(test::Names(child.output, large ? "(large, " : "(small, "));
+                CHECK(test::Names(child.output, "task 'greedy'"));
+                CHECK(test::Names(child.output, large ? "SchedulerOptions::largeStackBytes" : "SchedulerOptions::smallStackBytes"));
+                CHECK(test::Names(child.output, "StackClass::Large") == !large);
+                CHECK(child.output.find("fatal") == child.output.rfind("fatal"));  // once
+            }
+        }
+    }
+}
+
+TEST_CASE("report StackOverflow: reaches onReport", "[faults][overflow]") {
+    const test::ChildResult child = test::RunInChild([] {
+        signal(SIGSEGV, SIG_DFL);
+        SchedulerOptions options = WithFaults(2);
+        options.onReport = [](const Report &report, void *) {
+            Say(report.code == ReportCode::StackOverflow && report.fatal ? "code; " : "another; ");
+            for (const char *text : {report.what, "; ", report.cure, "; ", report.task, "\n"}) Say(text);
+        };
+        RunGreedy(options, StackClass::Small, false);
+    });
+    CHECK(child.signal == SIGSEGV);
+    CHECK(test::Names(child.output, "code; stack overflow of fiber "));
+    CHECK(test::Names(child.output, "smallStackBytes"));
+    CHECK(test::Names(child.output, "; greedy\n"));
+}
+
+TEST_CASE("stack overflow: a handler that was there before is called after the report", "[faults][overflow]") {
+    const test::ChildResult child = test::RunInChild([] {
+        OnSignal(SIGSEGV, [](int, siginfo_t *info, void *) {
+            char text[256];
+            Say(DescribeFault(info->si_addr, text, sizeof text) != 0 ? "host: " : "host: nothing");
+            Say(text);
+            _exit(7);
+        });
+        RunGreedy(WithFaults(2), StackClass::Large, false);
+    });
+    CHECK(child.code == 7);
+    CHECK(test::Names(child.output, "weft: fatal: stack overflow"));
+    CHECK(test::Names(child.output, "host: stack overflow of fiber "));
+    CHECK(test::Names(child.output, "task 'greedy'"));
+}
+
+TEST_CASE("stack overflow: without the option there is no report, but a host's handler can describe it",
+          "[faults][overflow]") {
+    const test::ChildResult child = test::RunInChild([] {
+        OnSignal(SIGSEGV, [](int, siginfo_t *info, void *) {
+            char text[256];
+            DescribeFault(info->si_addr, text, sizeof text);
+            Say(text);
+            _exit(7);
+        });
+        // worker threads of weft's have signal stacks in any case
+        SchedulerOptions options = test::Options(1, 16, 4);
+        TaskScheduler scheduler(options);
+        scheduler.Start();
+        scheduler.AddTask({Overflows, nullptr}, nullptr, test::Named("greedy"));
+        scheduler.Stop();
+    });
+    CHECK(child.code == 7);
+    CHECK(test::Names(child.output, "stack overflow of fiber "));
+    CHECK(!test::Names(child.output, "weft: "));
+}
+
+TEST_CASE("stack overflow: other faults are none, and go on to who was there before", "[faults][overflow]") {
+    for (bool before : {false, true}) {
+        const test::ChildResult child = test::RunInChild([=] {
+            signal(SIGSEGV, SIG_DFL);
+            if (before) OnSignal(SIGSEGV, [](int, siginfo_t *, void *) { _exit(7); });
+            TaskScheduler scheduler(WithFaults(1));
+            scheduler.Run([](TaskScheduler *, void *) {
+                volatile uintptr_t nowhere = 64;
+                *reinterpret_cast<volatile char *>(nowhere) = 1;
+            });
+        });
+        CHECK(child.code == (before ? 7 : 0));
+        CHECK(child.signal == (before ? 0 : SIGSEGV));
+        CHECK(child.output == "");
+    }
+}
+
+TEST_CASE("stack overflow: attached threads' tasks and later runs are covered too", "[faults][overflow]") {
+    for (bool attached : {false, true}) {
+        const test::ChildResult child = test::RunInChild([=] {
+            signal(SIGSEGV, SIG_DFL);
+            SchedulerOptions options = WithFaults(attached ? 0 : 1);
+            TaskScheduler scheduler(options);
+            for (int round = 0; round < 2; ++round) {
+                scheduler.Start();
+                if (attached) scheduler.AttachThread();
+                const Task task{round == 0 ? [](TaskScheduler *, void *) {} : Overflows, nullptr};
+                scheduler.AddTasksAndWait(1, &task, test::Named("greedy"));
+                if (attached) scheduler.DetachThread();
+                scheduler.Stop();
+            }
+        });
+        CHECK(child.signal == SIGSEGV);
+        CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber "));
+        CHECK(test::Names(child.output, "task 'greedy'"));
+    }
+}
+
+TEST_CASE("stack overflow: the process's handlers and the caller's signal stack are as before afterwards",
+          "[faults][overflow]") {
+    struct sigaction before[2], after[2];
+    stack_t stackBefore{}, stackAfter{};
+    const int numbers[2] = {SIGSEGV, SIGBUS};
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (int i = 0; i < 2; ++i) sigaction(numbers[i], nullptr, &before[i]);
+        sigaltstack(nullptr, &stackBefore);
+        test::Runner first(WithFaults(2)), second(WithFaults(1));
+        test::Marks marks(20);
+        CHECK(test::WhileItRuns(first, life, [&](TaskScheduler &scheduler) {
+            scheduler.AttachThread();
+            scheduler.AddTasksAndWait(20, marks.Tasks());
+            scheduler.DetachThread();
+            second.Run([](TaskScheduler &) {});
+        }) == Status::Ok);
+        sigaltstack(nullptr, &stackAfter);
+        CHECK(stackAfter.ss_sp == stackBefore.ss_sp);
+        CHECK(stackAfter.ss_flags == stackBefore.ss_flags);
+        for (int i = 0; i < 2; ++i) {
+            sigaction(numbers[i], nullptr, &after[i]);
+            CHECK(after[i].sa_sigaction == before[i].sa_sigaction);
+            constexpr int kRestorer = 0x04000000;  // libc's own; it comes with every sigaction
+            CHECK((after[i].sa_flags & ~kRestorer) == (before[i].sa_flags & ~kRestorer));
+        }
+        CHECK(test::Faults(first.log) + second.log.Text() == "");
+    }
+}
+
+namespace {
+
+// Every call that waits. Those that answer give what they give after a report.
+uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
+    const Task task{[](TaskScheduler *, void *ran) { *static_cast<bool *>(ran) = true; }, nullptr};
+    bool ran = false;
+    const Task marks{task.function, &ran};
+    Counter *const one[1] = {&open};
+    scheduler.WaitForCounter(&open);
+    scheduler.WaitForAll(1, one);
+    uint32_t wrong = scheduler.WaitForAny(1, one) != 1;
+    scheduler.AddTasksAndWait(1, &marks);
+    scheduler.WaitIdle();
+    scheduler.Yield();
+    wrong += scheduler.RunPinnedTasks() != 0;
+    return wrong + ran;
+}
+
+}  // namespace
+
+TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][hooks]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(2, 8, 2, IdlePolicy::Quiet);
+    trace.AttachTo(options);
+    test::Runner runner(options);
+    Counter open(1);
+    std::atomic<uint32_t> wrong{0}, asked{0};
+    std::atomic<bool> done[test::kTracedKinds]{};
+    trace.also = [&](test::Traced kind, const TraceEvent &) {
+        if (done[static_cast<int>(kind)].exchange(true)) return;
+        wrong.fetch_add(WaitInEveryWay(runner.scheduler, open));
+        asked.fetch_add(1);
+    };
+    test::Marks marks(20);
+    CHECK(test::WhileItRuns(runner, test::Life::Run, [&](TaskScheduler &scheduler) {
+        test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) {
+            Counter counter;
+            inside.AddTasks(20, marks.Tasks(), &counter);
+            inside.WaitForCounter(&counter);
+        });
+        scheduler.AddTasksAndWait(1, parent.Tasks());
+        test::SpinUntil([&] { return asked.load() == test::kTracedKinds || done[6].load(); });
+        scheduler.AddTasksAndWait(0, nullptr);
+    }) == Status::Ok);
+    CHECK(asked.load() == test::kTracedKinds);
+    CHECK(wrong.load() == 0);
+    CHECK(marks.Wrong() == 0);
+    CHECK(open.Value() == 1);
+    CHECK(runner.log.CountOf(ReportCode::InHook) == 7 * asked.load());
+    const test::LoggedReport report = runner.log.First(ReportCode::InHook);
+    CHECK(test::Names(report.what, "WaitForCounter was called by a hook"));
+    CHECK(!report.fatal);
+    CHECK(test::Inconsistencies(trace.Events()) == "");
+}
+
+TEST_CASE("report InHook: an onReport that waits, on any thread and after any report", "[faults][hooks]") {
+    for (int caller = 0; caller < 3; ++caller) {
+        const test::ChildResult child = test::RunInChild([=] {
+            static TaskScheduler *running;
+            static std::atomic<uint32_t> reports, inHook;
+            alarm(10);
+            SchedulerOptions options = test::Options(1);
+            options.onReport = [](const Report &report, void *) {
+                if (reports.fetch_add(1) > 100) _exit(9);  // round in circles
+                inHook.fetch_add(report.code == ReportCode::InHook);
+                const Task task{[](TaskScheduler *, void *) {}, nullptr};
+                running->AddTasksAndWait(1, &task);
+            };
+            TaskScheduler scheduler(options);
+            running = &scheduler;
+            scheduler.Start();
+            const Task mistake{[](TaskScheduler *self, void *) { self->WaitForCounter(nullptr); }, nullptr};
+            if (caller == 0) scheduler.AddTask(mistake);
+            if (caller == 1) scheduler.AttachThread();
+            if (caller != 0) mistake.function(&scheduler, nullptr);
+            if (caller == 1) scheduler.DetachThread();
+            scheduler.Stop();
+            if (inHook.load() == 0) _exit(8);
+        });
+        INFO("caller " << caller << ": a task, an attached thread, another thread");
+        CHECK(child.signal == 0);
+        CHECK(child.code == 0);
+    }
+}
+
+TEST_CASE("trace hooks: what they submit while the run ends is drained, or refused with a report", "[hooks]") {
+    for (test::Traced kind : {test::Traced::Park, test::Traced::Unpark, test::Traced::FiberSwitch, test::Traced::TaskEnd}) {
+        for (uint32_t workers : {1u, 3u}) {
+            const test::ChildResult child = test::RunInChild([=] {
+                alarm(20);
+                test::TraceLog trace;
+                SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Quiet);
+                trace.AttachTo(options);
+                test::Runner runner(options);
+                std::atomic<uint32_t> ran{0}, submitted{0};
+                test::Batch extra(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+                trace.also = [&](test::Traced happened, const TraceEvent &) {
+                    if (happened != kind || submitted.load() >= 20) return;
+                    submitted.fetch_add(1);
+                    runner.scheduler.AddTask(extra[0]);
+                };
+                for (int round = 0; round < 10; ++round) {
+                    if (runner.Run([](TaskScheduler &) {}) != Status::Ok) _exit(1);
+                }
+                if (ran.load() + runner.log.CountOf(ReportCode::NotRunning) != submitted.load()) _exit(2);
+            });
+            INFO("event " << static_cast<int>(kind) << ", " << workers << " workers: " << child.output);
+            CHECK(child.signal == 0);
+            CHECK(child.code == 0);
+        }
+    }
+}
+
+TEST_CASE("report InHook: a thread hook that waits; it has no effect", "[faults][hooks]") {
+    const test::ChildResult child = test::RunInChild([] {
+        static TaskScheduler *running;
+        static std::atomic<bool> started, ran;
+        alarm(10);
+        SchedulerOptions options = test::Options(1);
+        options.threads.onStart = [](uint32_t, void *) {
+            if (!test::SpinUntil([] { return started.load(); })) _exit(2);
+            const Task task{[](TaskScheduler *, void *) { ran.store(true); }, nullptr};
+            running->AddTasksAndWait(1, &task);  // by the only worker
+        };
+        TaskScheduler scheduler(options);
+        running = &scheduler;
+        scheduler.Start();
+        started.store(true);
+        scheduler.Stop();
+        _exit(ran.load() ? 3 : 0);
+    });
+    INFO(child.output);
+    CHECK(child.signal == 0);
+    CHECK(child.code == 0);
+    CHECK(test::Names(child.output, "AddTasksAndWait was called by a hook"));
+}

@@ -1,0 +1,357 @@
+// The host's functions: memory, threads, traces, and what they may call.
+#include "weft/hooks.h"
+
+#include "support/child_process.h"
+#include "support/failing_allocation.h"
+#include "support/host_memory.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/stack_overflow.h"
+#include "support/thread_record.h"
+#include "support/threads.h"
+#include "support/trace_log.h"
+
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// Something of everything that takes memory: lanes, slabs, mailboxes, posted blocks, waits of threads, attached threads.
+void UseEverything(TaskScheduler &scheduler, std::atomic<uint32_t> &wrong) {
+    test::Marks many(3000), pinned(40), own(600);
+    test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) {
+        inside.AddTasksAndWait(600, own.Tasks(), test::kHigh);
+        TaskOptions here;
+        here.worker = 0;
+        inside.AddTasksAndWait(40, pinned.Tasks(), here);
+    });
+    Counter first(1), second;
+    Counter *const both[2] = {&first, &second};
+    scheduler.AddTasks(1, parent.Tasks(), &second, test::kLarge);
+    wrong.fetch_add(scheduler.WaitForAny(2, both) != 1);
+    scheduler.AddTasksAndWait(3000, many.Tasks());  // more than 64 blocks at once
+    std::thread guest([&] {
+        test::Marks marks(50);
+        wrong.fetch_add(scheduler.AttachThread() != Status::Ok);
+        scheduler.AddTasksAndWait(50, marks.Tasks());
+        scheduler.DetachThread();
+        wrong.fetch_add(marks.Wrong());
+    });
+    guest.join();
+    wrong.fetch_add(many.Wrong() + pinned.Wrong() + own.Wrong());
+}
+
+}  // namespace
+
+TEST_CASE("memory hooks: all that weft allocates comes from the host, and goes back", "[hooks]") {
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (bool reports : {false, true}) {
+            INFO(test::Describe(life));
+            test::HostMemory memory;
+            SchedulerOptions options = test::Options(2, 16, 4);
+            options.reportStackOverflow = reports;
+            memory.AttachTo(options.memory);
+            const int64_t before = test::OutstandingAllocations();
+            test::Runner runner(options);
+            CHECK(memory.Calls() == 0);  // the constructor takes nothing
+            const test::FailingAllocation failing(0);  // weft's own allocator would fail
+            for (int round = 0; round < 3; ++round) {
+                std::atomic<uint32_t> wrong{0};
+                std::atomic<size_t> bytes{0};
+                REQUIRE(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                    UseEverything(scheduler, wrong);
+                    bytes.store(memory.OutstandingBytes());
+                }) == Status::Ok);
+                CHECK(wrong.load() == 0);
+                CHECK(bytes.load() > 16 * options.smallStackBytes + 4 * options.largeStackBytes);
+                CHECK(memory.OutstandingBytes() == 0);
+                CHECK(memory.Reservations() == 3 * (round + 1));  // once a class and run
+            }
+            CHECK(memory.Wrong() == 0);
+            CHECK(!failing.HasFailed());
+            CHECK(test::OutstandingAllocations() == before);
+            CHECK(test::Faults(runner.log) == "");
+        }
+    }
+}
+
+TEST_CASE("memory hooks: each pair is used without the other", "[hooks]") {
+    for (bool stacks : {false, true}) {
+        test::HostMemory memory;
+        SchedulerOptions options = test::Options(2, 8, 2);
+        memory.AttachTo(options.memory, !stacks, stacks);
+        test::Runner runner(options);
+        test::Marks marks(100);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(100, marks.Tasks()); }) == Status::Ok);
+        CHECK(marks.Wrong() == 0);
+        CHECK((memory.Reservations() != 0) == stacks);
+        CHECK((memory.Allocations() != 0) == !stacks);
+        CHECK(memory.OutstandingBytes() == 0);
+        CHECK(memory.Wrong() == 0);
+    }
+}
+
+TEST_CASE("memory hooks: tasks run on the host's pages, which can be used again afterwards", "[hooks]") {
+    test::HostMemory memory;
+    memory.reusesStacks = true;
+    SchedulerOptions options = test::Options(2, 8, 2);
+    memory.AttachTo(options.memory);
+    test::Runner runner(options);
+    for (uint32_t round = 0; round < 3; ++round) {
+        std::atomic<uint32_t> elsewhere{0};
+        test::Batch batch(50, [&](TaskScheduler &, uint32_t) {
+#if !defined(__SANITIZE_ADDRESS__)  // which puts variables on a stack of its own
+            const volatile char local = 0;
+            elsewhere.fetch_add(!memory.IsStack(const_cast<const char *>(&local)));
+#endif
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(50, batch.Tasks());
+            scheduler.AddTasksAndWait(50, batch.Tasks(), test::kLarge);
+        }) == Status::Ok);
+        CHECK(elsewhere.load() == 0);
+        CHECK(memory.Reused() == 3 * round);
+        CHECK(memory.OutstandingBytes() == 0);
+        CHECK(memory.Wrong() == 0);
+    }
+}
+
+TEST_CASE("memory hooks: guard pages lie in the host's pages", "[hooks]") {
+    for (StackClass stack : {StackClass::Small, StackClass::Large}) {
+        const test::ChildResult child = test::RunInChild([=] {
+            signal(SIGSEGV, SIG_DFL);
+            test::HostMemory memory;
+            SchedulerOptions options = test::Options(1, 4, 4);
+            memory.AttachTo(options.memory);
+            TaskScheduler scheduler(options);
+            scheduler.Run([](TaskScheduler *, void *) { test::OverflowStack(); }, nullptr, {Priority::Normal, stack, kAnyWorker, "main"});
+        });
+        CHECK(child.signal == SIGSEGV);
+    }
+}
+
+TEST_CASE("thread hooks: once at each end of each thread of weft, on that thread, with its index", "[hooks]") {
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (uint32_t workers : {0u, 1u, 2u, 8u}) {
+            if (workers == 0 && life == test::Life::Run) continue;
+            INFO(test::Describe(life) << " with " << workers);
+            test::ThreadRecord record;
+            SchedulerOptions options = test::Options(workers);
+            record.AttachTo(options.threads);
+            test::Runner runner(options);
+            std::atomic<uint32_t> wrong{0};
+            const std::thread::id caller = std::this_thread::get_id();
+            test::Batch batch(200, [&](TaskScheduler &scheduler, uint32_t) {
+                const uint32_t self = scheduler.CurrentWorker();
+                const std::lock_guard<std::mutex> lock(record.mutex);
+                const auto found = record.started.find(self);
+                if (life == test::Life::Run && self == 0) {
+                    wrong.fetch_add(std::this_thread::get_id() != caller || found != record.started.end());
+                } else if (self < workers) {
+                    wrong.fetch_add(found == record.started.end() || found->second != std::this_thread::get_id());
+                } else {
+                    wrong.fetch_add(found != record.started.end());  // attached threads are the host's
+                }
+                wrong.fetch_add(record.stops != 0);
+            });
+            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                if (scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1);
+                scheduler.AddTasksAndWait(200, batch.Tasks());
+                scheduler.DetachThread();
+                record.tasksDone.store(true);
+            }) == Status::Ok);
+            const uint32_t expected = life == test::Life::Run ? workers - 1 : workers;
+            CHECK(record.starts == expected);
+            CHECK(record.stops == expected);
+            CHECK(record.started.size() == expected);
+            for (const auto &[worker, thread] : record.started) CHECK((worker < workers && thread != caller));
+            CHECK((life == test::Life::Start || record.started.count(0) == 0));
+            CHECK(record.wrong == 0);
+            CHECK(wrong.load() == 0);
+        }
+    }
+}
+
+TEST_CASE("thread hooks: each of them alone", "[hooks]") {
+    for (bool start : {false, true}) {
+        test::ThreadRecord record;
+        record.tasksDone.store(true);
+        SchedulerOptions options = test::Options(3);
+        record.AttachTo(options.threads);
+        (start ? options.threads.onStop : options.threads.onStart) = nullptr;
+        test::Runner runner(options);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
+        CHECK(record.starts == (start ? 2 : 0));
+        CHECK(record.stops == (start ? 0 : 2));
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+namespace {
+
+void Nothing(TaskScheduler *, void *) {}
+
+size_t CountNamed(const std::vector<test::LoggedEvent> &events, const std::string &task) {
+    size_t count = 0;
+    for (const test::LoggedEvent &logged : events) count += logged.task == task;
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("trace hooks: what they tell is consistent, in every configuration", "[hooks][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::TraceLog trace;
+        SchedulerOptions options = test::Options(point);
+        trace.AttachTo(options);
+        test::Runner runner(options);
+        Counter gate(1);
+        std::atomic<uint32_t> ran{0};
+        test::Batch waiters(3, [&](TaskScheduler &scheduler, uint32_t) {
+            ran.fetch_add(1);
+            scheduler.WaitForCounter(&gate);
+        });
+        test::Batch throwing(4, [&](TaskScheduler &scheduler, uint32_t i) {
+            scheduler.Yield();
+            ran.fetch_add(1);
+            if (i % 2 == 0) throw 1;
+        });
+        test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+            scheduler.AddTasks(3, waiters.Tasks(), nullptr, test::Named("waits"));
+            scheduler.AddTasks(1, opener.Tasks(), nullptr, test::Named("opens"));
+            scheduler.AttachThread();
+            scheduler.AddTasksAndWait(4, throwing.Tasks(), test::Named("throws"));
+            scheduler.AddTasksAndWait(4, throwing.Tasks(), test::kLarge);
+            scheduler.DetachThread();
+        }) == Status::Ok);
+        CHECK(ran.load() == 11);
+        const std::vector<test::LoggedEvent> begun = trace.Events(test::Traced::TaskBegin);
+        CHECK(CountNamed(begun, "waits") == 3);
+        CHECK(CountNamed(begun, "throws") == 4);
+        CHECK(CountNamed(begun, "large") == 4);
+        CHECK(CountNamed(begun, "opens") == 1);
+        CHECK(begun.size() == 12);
+        CHECK(test::Inconsistencies(trace.Events()) == "");
+        const uint32_t places = point.workers + options.maxAttached;
+        for (const test::LoggedEvent &logged : begun) {
+            CHECK((logged.event.worker < places && logged.event.fiber < point.smallFibers + point.largeFibers));
+        }
+    }
+}
+
+TEST_CASE("trace hooks: a task's events name its worker and fiber; submissions their size, name and counter", "[hooks]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(2);
+    trace.AttachTo(options);
+    test::Runner runner(options);
+    uint32_t worker = 0, fiber = 0;
+    Counter counter;
+    test::Batch pinned(1, [&](TaskScheduler &scheduler, uint32_t) {
+        worker = scheduler.CurrentWorker();
+        fiber = scheduler.CurrentFiber();
+    });
+    TaskOptions there;
+    there.worker = 1;
+    there.name = "there";
+    const std::vector<Task> tasks(40, Task{Nothing, nullptr});
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTask(pinned[0], nullptr, there);
+        scheduler.AddTasks(40, tasks.data(), &counter, test::kHigh);
+        scheduler.WaitForCounter(&counter);
+        scheduler.AddTask(tasks[0]);
+    }) == Status::Ok);
+    const std::vector<test::LoggedEvent> submits = trace.Events(test::Traced::Submit);
+    REQUIRE(submits.size() == 3);
+    CHECK((submits[0].event.count == 1 && submits[0].task == "there" && submits[0].event.counter == nullptr));
+    CHECK((submits[1].event.count == 40 && submits[1].task == "high" && submits[1].event.counter == &counter));
+    CHECK((submits[2].event.count == 1 && submits[2].task == "-"));
+    for (const test::LoggedEvent &logged : trace.Events()) {
+        if (logged.kind == test::Traced::TaskBegin || logged.kind == test::Traced::TaskEnd) {
+            if (logged.task == "there") CHECK((logged.event.worker == worker && logged.event.fiber == fiber));
+            CHECK(logged.event.otherFiber == kAnyWorker);
+            CHECK(logged.event.counter == nullptr);
+        } else if (logged.kind == test::Traced::Wait || logged.kind == test::Traced::Resume) {
+            CHECK((logged.event.counter == &counter && logged.event.count == 0 && logged.task == "main"));
+        }
+    }
+    CHECK(test::Inconsistencies(trace.Events()) == "");
+}
+
+TEST_CASE("trace hooks: a worker that sleeps parks, and is unparked", "[hooks]") {
+    for (uint32_t workers : {1u, 3u}) {
+        test::TraceLog trace;
+        SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Quiet);
+        trace.AttachTo(options);
+        test::Runner runner(options);
+        test::Marks marks(1);
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+            CHECK(test::SpinUntil([&] { return trace.CountOf(test::Traced::Park) >= workers; }));
+            const size_t before = trace.CountOf(test::Traced::Unpark);
+            scheduler.AddTasksAndWait(1, marks.Tasks());
+            CHECK(trace.CountOf(test::Traced::Unpark) > before);
+        }) == Status::Ok);
+        CHECK(trace.CountOf(test::Traced::Park) == trace.CountOf(test::Traced::Unpark));
+        CHECK(test::Inconsistencies(trace.Events()) == "");
+    }
+}
+
+TEST_CASE("trace hooks: those that are null are not called, each of the others alone is", "[hooks]") {
+    for (int kind = -1; kind < test::kTracedKinds; ++kind) {
+        test::TraceLog trace;
+        SchedulerOptions all = test::Options(1, 8, 2, IdlePolicy::Quiet), options = all;  // one worker: it does wait
+        trace.AttachTo(all);
+        options.trace.user = &trace;
+        TraceHook TraceHooks::*const hooks[] = {&TraceHooks::taskBegin, &TraceHooks::taskEnd, &TraceHooks::fiberSwitch,
+                                                &TraceHooks::submit,    &TraceHooks::wait,    &TraceHooks::resume,
+                                                &TraceHooks::park,      &TraceHooks::unpark};
+        if (kind >= 0) options.trace.*hooks[kind] = all.trace.*hooks[kind];
+        test::Runner runner(options);
+        Counter gate(1);
+        test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTask(opener[0]);
+            scheduler.WaitForCounter(&gate);
+        }) == Status::Ok);
+        for (const test::LoggedEvent &logged : trace.Events()) CHECK(static_cast<int>(logged.kind) == kind);
+        const bool parks = kind == static_cast<int>(test::Traced::Park) || kind == static_cast<int>(test::Traced::Unpark);
+        if (kind >= 0 && !parks) CHECK(!trace.Events().empty());
+    }
+}
+
+TEST_CASE("trace hooks: each of them may submit", "[hooks]") {
+    for (uint32_t workers : {1u, 3u}) {
+        test::TraceLog trace;
+        SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Quiet);
+        trace.AttachTo(options);
+        test::Runner runner(options);
+        std::atomic<uint32_t> ran{0}, kinds{0};
+        std::atomic<bool> done[test::kTracedKinds]{};
+        test::Batch extra(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        trace.also = [&](test::Traced kind, const TraceEvent &) {
+            if (done[static_cast<int>(kind)].exchange(true)) return;
+            kinds.fetch_add(1);
+            runner.scheduler.AddTask(extra[0]);
+        };
+        test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) { inside.AddTask(extra[0]); });
+        CHECK(test::WhileItRuns(runner, test::Life::Run, [&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(1, parent.Tasks());
+            test::SpinUntil([&] { return kinds.load() >= test::kTracedKinds - 1; });  // the main task is not resumed yet
+        }) == Status::Ok);
+        CHECK(kinds.load() == test::kTracedKinds);
+        CHECK(ran.load() == test::kTracedKinds + 1);
+        CHECK(test::Inconsistencies(trace.Events()) == "");
+        CHECK(test::Faults(runner.log) == "");
+    }
+}

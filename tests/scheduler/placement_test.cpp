@@ -1,0 +1,282 @@
+// Names, CPUs and nice values of the threads that weft makes.
+#include "platform/thread.h"
+
+#include "support/child_process.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+using Cpus = std::vector<uint32_t>;
+
+Cpus CpusOfThread() {
+    std::vector<cpu_set_t> sets(64);
+    const size_t bytes = sets.size() * sizeof(cpu_set_t);
+    Cpus cpus;
+    if (sched_getaffinity(0, bytes, sets.data()) != 0) return cpus;
+    for (uint32_t cpu = 0; cpu < bytes * 8; ++cpu) {
+        if (CPU_ISSET_S(cpu, bytes, sets.data())) cpus.push_back(cpu);
+    }
+    return cpus;
+}
+
+bool Restrict(const Cpus &cpus) {
+    std::vector<cpu_set_t> sets(64);
+    const size_t bytes = sets.size() * sizeof(cpu_set_t);
+    CPU_ZERO_S(bytes, sets.data());
+    for (uint32_t cpu : cpus) CPU_SET_S(cpu, bytes, sets.data());
+    return sched_setaffinity(0, bytes, sets.data()) == 0;
+}
+
+std::string NameOfThread() {
+    char name[64] = "";
+    pthread_getname_np(pthread_self(), name, sizeof name);
+    return name;
+}
+
+int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
+
+struct Place {
+    std::string name;
+    Cpus cpus;
+    int nice = 0;
+    bool operator==(const Place &other) const { return name == other.name && cpus == other.cpus && nice == other.nice; }
+};
+
+Place PlaceOfThread() { return {NameOfThread(), CpusOfThread(), NiceOfThread()}; }
+
+// What each thread of weft finds in onStart.
+class Places {
+public:
+    void AttachTo(SchedulerOptions &options) {
+        options.threads.user = this;
+        options.threads.onStart = [](uint32_t worker, void *user) {
+            Places &self = *static_cast<Places *>(user);
+            const std::lock_guard<std::mutex> lock(self.m_mutex);
+            self.of[worker] = PlaceOfThread();
+        };
+    }
+    std::map<uint32_t, Place> of;  // after the run
+
+private:
+    std::mutex m_mutex;
+};
+
+// Runs once, and checks that everything else about it is as ever.
+void RunOnce(SchedulerOptions options, Places &places, test::Life life, ReportCode allowed = ReportCode::OnlyWaiters) {
+    places.AttachTo(options);
+    test::Runner runner(options);
+    test::Marks marks(50);
+    const Place before = PlaceOfThread();
+    CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(50, marks.Tasks()); }) ==
+          Status::Ok);
+    CHECK(marks.Wrong() == 0);
+    CHECK(PlaceOfThread() == before);  // the caller keeps its own
+    CHECK(places.of.size() == options.workers - (life == test::Life::Run));
+    CHECK(runner.log.Count() == runner.log.CountOf(allowed) + runner.log.CountOf(ReportCode::OnlyWaiters) *
+                                                                  (allowed != ReportCode::OnlyWaiters));
+}
+
+}  // namespace
+
+TEST_CASE("placement: threads are named by the option and their index", "[placement]") {
+    struct Case {
+        const char *option;
+        std::string expected;
+    };
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (const Case &name : {Case{"weft", "weft "}, Case{"jobs", "jobs "}, Case{"a name that is far too long", "a name tha "},
+                                 Case{"", " "}}) {
+            Places places;
+            SchedulerOptions options = test::Options(3);
+            CHECK(std::string(options.threadName) == "weft");  // the default
+            options.threadName = name.option;
+            RunOnce(options, places, life);
+            for (const auto &[worker, place] : places.of) CHECK(place.name == name.expected + std::to_string(worker));
+        }
+        Places places;
+        SchedulerOptions options = test::Options(3);
+        options.threadName = nullptr;
+        RunOnce(options, places, life);
+        for (const auto &[worker, place] : places.of) CHECK(place.name == NameOfThread());  // inherited
+    }
+}
+
+TEST_CASE("placement: names stay within 15 bytes with any index", "[placement]") {
+    std::string found;
+    std::thread([&] {
+        env::NameThread("abcdefghijklmnop", 4294967295u);
+        found = NameOfThread();
+    }).join();
+    CHECK(found.size() <= 15);
+    CHECK(found.substr(0, 10) == "abcdefghij");
+}
+
+TEST_CASE("placement: None leaves it to the system, Compact takes the usable CPUs in turn", "[placement]") {
+    const Cpus usable = CpusOfThread();
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (uint32_t workers : {1u, 2u, 5u}) {
+            Places none, compact;
+            SchedulerOptions options = test::Options(workers);
+            RunOnce(options, none, life);
+            for (const auto &[worker, place] : none.of) CHECK(place.cpus == usable);
+            options.affinity.kind = Affinity::Kind::Compact;
+            RunOnce(options, compact, life);
+            for (const auto &[worker, place] : compact.of) CHECK(place.cpus == Cpus{usable[worker % usable.size()]});
+        }
+    }
+}
+
+TEST_CASE("placement: Explicit masks of one word and of several, one for each worker", "[placement]") {
+    const Cpus usable = CpusOfThread();
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (uint32_t words : {1u + usable.back() / 64, 16u, 1024u}) {
+            std::vector<uint64_t> masks(4 * words);
+            const auto add = [&](uint32_t worker, uint32_t cpu) { masks[worker * words + cpu / 64] |= uint64_t{1} << cpu % 64; };
+            for (uint32_t worker = 0; worker < 4; ++worker) add(worker, usable[worker % usable.size()]);
+            for (uint32_t cpu : usable) add(3, cpu);
+            if (words == 1024) add(1, 65535);  // which the process may not use
+            Places places;
+            SchedulerOptions options = test::Options(4);
+            options.affinity = {Affinity::Kind::Explicit, words, masks.data()};
+            RunOnce(options, places, life);
+            for (const auto &[worker, place] : places.of) {
+                CHECK(place.cpus == (worker == 3 ? usable : Cpus{usable[worker % usable.size()]}));
+            }
+        }
+    }
+}
+
+TEST_CASE("placement: masks are read by Start, and may be gone when it has returned", "[placement]") {
+    for (int round = 0; round < 100; ++round) {
+        std::vector<uint64_t> masks(8 * 16, ~uint64_t{0});
+        SchedulerOptions options = test::Options(8, 8, 1);
+        options.affinity = {Affinity::Kind::Explicit, 16, masks.data()};
+        test::Runner runner(options);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        masks.assign(masks.size(), 0);
+        runner.scheduler.Stop();
+        REQUIRE(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the run goes on", "[placement]") {
+    const Cpus usable = CpusOfThread();
+    std::vector<uint64_t> masks(3 * 16);
+    for (uint32_t cpu : usable) masks[16 + cpu / 64] |= uint64_t{1} << cpu % 64;  // worker 1 only
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        Places places;
+        SchedulerOptions options = test::Options(3);
+        options.affinity = {Affinity::Kind::Explicit, 16, masks.data()};
+        test::ReportLog log;
+        places.AttachTo(options);
+        test::Runner runner(options);
+        test::Marks marks(50);
+        CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(50, marks.Tasks());
+        }) == Status::Ok);
+        CHECK(marks.Wrong() == 0);
+        for (const auto &[worker, place] : places.of) CHECK(place.cpus == usable);  // it goes on as it was
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == (life == test::Life::Run ? 1 : 2));
+        const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
+        CHECK(test::Names(report.what, "SchedulerOptions::affinity"));
+        CHECK(test::Names(report.what, "worker "));
+        CHECK(!report.fatal);
+    }
+}
+
+TEST_CASE("placement: only CPUs that the process may use", "[placement]") {
+    const Cpus usable = CpusOfThread();
+    if (usable.size() < 2) return;
+    const uint32_t mine = usable.back();
+    for (Affinity::Kind kind : {Affinity::Kind::None, Affinity::Kind::Compact, Affinity::Kind::Explicit}) {
+        const test::ChildResult child = test::RunInChild([&] {
+            if (!Restrict({mine})) _exit(1);
+            std::vector<uint64_t> masks(3 * 1024, ~uint64_t{0});
+            Places places;
+            SchedulerOptions options = test::Options(3);
+            options.affinity = {kind, 1024, masks.data()};
+            options.onReport = [](const Report &, void *) { _exit(2); };
+            places.AttachTo(options);
+            TaskScheduler scheduler(options);
+            if (scheduler.Run([](TaskScheduler *, void *) {}) != Status::Ok) _exit(3);
+            if (places.of.size() != 2) _exit(4);
+            for (const auto &[worker, place] : places.of) {
+                if (place.cpus != Cpus{mine}) _exit(5);
+            }
+            options.workers = kAnyWorker;
+            if (TaskScheduler(options).WorkerCount() != 1) _exit(6);
+        });
+        CHECK(child.exited);
+        CHECK(child.code == 0);
+    }
+}
+
+TEST_CASE("placement: nice values are added to the caller's, or left alone", "[placement]") {
+    const int own = NiceOfThread();
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (int32_t nice : {0, 5, 19}) {
+            Places places;
+            SchedulerOptions options = test::Options(3);
+            options.threadNice = nice;
+            RunOnce(options, places, life);
+            for (const auto &[worker, place] : places.of) CHECK(place.nice == std::min(own + nice, 19));
+        }
+    }
+}
+
+TEST_CASE("report BadOption: a nice value that this user may not set is reported, and the run goes on", "[placement]") {
+    const test::ChildResult child = test::RunInChild([] {
+        const rlimit none{0, 0};
+        if (setrlimit(RLIMIT_NICE, &none) != 0 || (getuid() == 0 && setuid(65534) != 0)) _exit(0);
+        SchedulerOptions options = test::Options(2);
+        options.threadNice = -5;
+        TaskScheduler scheduler(options);
+        test::Marks marks(20);
+        const Status status = scheduler.Start();
+        if (status != Status::Ok) _exit(1);
+        scheduler.AddTasksAndWait(20, marks.Tasks());
+        scheduler.Stop();
+        std::fprintf(stderr, "ran %u\n", 20 - marks.Wrong());
+    });
+    CHECK(!child.Died());
+    if (child.output.empty()) return;  // no such users here
+    CHECK(test::Names(child.output, "SchedulerOptions::threadNice: the system refused -5 for worker 0"));
+    CHECK(test::Names(child.output, "for worker 1"));
+    CHECK(test::Names(child.output, "ran 20"));
+}
+
+TEST_CASE("report BadOption: affinity and nice values out of range", "[placement]") {
+    const uint64_t mask = 1;
+    std::vector<SchedulerOptions> bad(6, test::Options(1));
+    bad[0].affinity.kind = static_cast<Affinity::Kind>(3);
+    bad[1].affinity = {Affinity::Kind::Explicit, 1, nullptr};
+    bad[2].affinity = {Affinity::Kind::Explicit, 0, &mask};
+    bad[3].affinity = {Affinity::Kind::Explicit, 1025, &mask};
+    bad[4].threadNice = -21;
+    bad[5].threadNice = 20;
+    for (size_t i = 0; i < bad.size(); ++i) {
+        test::Runner runner(bad[i]);
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::BadOption);
+        CHECK(runner.scheduler.Start() == Status::BadOption);
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, i < 4 ? "SchedulerOptions::affinity" : "SchedulerOptions::threadNice"));
+    }
+}

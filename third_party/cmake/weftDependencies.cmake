@@ -1,0 +1,28 @@
+# What weft is linked with, as the targets weft::boost_context and Threads::Threads. Sets weft_MISSING if there is
+# something that cannot be found. Boost.Context is Boost's own CMake target or else the library and headers that lie in
+# CMAKE_PREFIX_PATH or the system's folders.
+set(weft_MISSING)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads QUIET)
+if(NOT TARGET Threads::Threads)
+    set(weft_MISSING "threads")
+endif()
+
+if(NOT TARGET weft::boost_context)
+    find_package(Boost QUIET CONFIG COMPONENTS context)
+    if(TARGET Boost::context)
+        add_library(weft::boost_context INTERFACE IMPORTED)
+        set_property(TARGET weft::boost_context PROPERTY INTERFACE_LINK_LIBRARIES Boost::context)
+    else()
+        find_library(WEFT_BOOST_CONTEXT NAMES boost_context libboost_context)
+        find_path(WEFT_BOOST_INCLUDE boost/context/detail/fcontext.hpp)
+        mark_as_advanced(WEFT_BOOST_CONTEXT WEFT_BOOST_INCLUDE)
+        if(WEFT_BOOST_CONTEXT AND WEFT_BOOST_INCLUDE)
+            add_library(weft::boost_context UNKNOWN IMPORTED)
+            set_target_properties(weft::boost_context PROPERTIES
+                IMPORTED_LOCATION "${WEFT_BOOST_CONTEXT}" INTERFACE_INCLUDE_DIRECTORIES "${WEFT_BOOST_INCLUDE}")
+        else()
+            set(weft_MISSING "Boost.Context")
+        endif()
+    endif()
+endif()
