@@ -1,8 +1,10 @@
 // Functions of the host that weft calls: memory, threads, and what tasks and fibers do. All may be left null.
 //
 //     weft::SchedulerOptions options;
-//     options.trace.taskBegin = [](const weft::TraceEvent &event, void *) { profiler::Push(event.task); };
-//     options.trace.taskEnd = [](const weft::TraceEvent &, void *) { profiler::Pop(); };
+//     options.trace.taskBegin = [](const weft::TraceEvent &event, void *) { profiler::Begin(event.fiber, event.task); };
+//     options.trace.taskEnd = [](const weft::TraceEvent &event, void *) { profiler::End(event.fiber); };
+//
+// Keep zones by fiber, not by thread: a task that waits ends on another thread, perhaps, and other tasks run in between.
 //
 // They must not throw, and must not call anything of weft that waits (reported).
 #pragma once

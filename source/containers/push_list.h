@@ -23,7 +23,7 @@ public:
 
     /// The oldest node, the others behind it; null if there is none.
     Node *TakeAll() noexcept {
-        if (m_head.load(kRelaxed) == nullptr) return nullptr;  // a hint; a sleeper's last look is LooksEmpty
+        if (m_head.load(kRelaxed) == nullptr) return nullptr;  // a hint; a sleeper's last look is IsEmpty
         Node *newest = m_head.exchange(nullptr, kAcquire);     // pairs with Push
         Node *oldest = nullptr;
         while (newest != nullptr) {
@@ -34,6 +34,9 @@ public:
         }
         return oldest;
     }
+
+    /// A hint: relaxed.
+    bool LooksEmpty() const noexcept { return m_head.load(kRelaxed) == nullptr; }
 
     /// seq_cst: pairs with Push, for the last look of a consumer that has announced that it will sleep.
     bool IsEmpty() const noexcept { return m_head.load(kSeqCst) == nullptr; }

@@ -13,6 +13,7 @@
 // bottom = i in the single total order, and the thief's later read of bottom gives i or less: it found nothing.
 #pragma once
 
+#include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/memory.h"
 
@@ -171,7 +172,7 @@ private:
 
     static int64_t Distance(uint64_t from, uint64_t to) noexcept { return static_cast<int64_t>(to - from); }
 
-    bool Grow(Ring *ring, uint64_t bottom, uint64_t needed) noexcept {
+    WEFT_NOINLINE bool Grow(Ring *ring, uint64_t bottom, uint64_t needed) noexcept {
         uint64_t capacity = ring->capacity * 2;
         while (capacity < needed) capacity *= 2;
         Ring *larger = Ring::Create(m_memory, capacity, ring);

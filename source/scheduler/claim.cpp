@@ -199,51 +199,99 @@ void MoveClaimToBacklog(Worker *worker) noexcept {
     worker->claim.low = false;
 }
 
-void RunClaim(Fiber *self, AndThen andThen) noexcept {
+namespace {
+
+// What only claims of pinned tasks, and of Low tasks with a permit, need before and after.
+struct SpecialClaim {
+    bool pinned;
+    bool low;
+    uint32_t outerPin;
+};
+
+WEFT_NOINLINE SpecialClaim BeginSpecial(Fiber *self) noexcept {
+    const Claim &claim = self->worker->claim;
+    const SpecialClaim special{claim.pinned, claim.low, self->pinnedTo};
+    if (special.low) self->holdsLow = true;
+    if (special.pinned) self->pinnedTo = self->worker->index;
+    return special;
+}
+
+WEFT_NOINLINE void EndSpecial(Fiber *self, const SpecialClaim &special) noexcept {
+    Worker *worker = self->worker;
+    Scheduler &scheduler = *worker->scheduler;
+    if (special.pinned) {
+        self->pinnedTo = special.outerPin;
+        if (scheduler.IsAttachedSlot(worker->index)) Unbind(scheduler, worker, *worker);
+    }
+    if (special.low) {
+        self->holdsLow = false;
+        GiveLowPermit(scheduler, worker);
+    }
+}
+
+// One task that is not of a slice.
+inline void RunSingle(Fiber *self, bool traced) noexcept {
     Worker *worker = self->worker;
     Counter *const counter = worker->claim.counter;
+    const bool stolen = worker->claim.stolen && worker->scheduler->workerCount != 0;
+    worker->claim.left = 0;
+    if (WEFT_LIKELY(!stolen)) {
+        CallTask(self, worker->scheduler->facade, Task(worker->claim.single), traced);
+    } else {
+        Stopwatch stopwatch(worker);
+        CallTask(self, worker->scheduler->facade, Task(worker->claim.single), traced);
+        if (self->worker == worker) stopwatch.Stop(1, true);
+    }
+    NoteFinished(self->worker, counter, 1);
+}
+
+inline void RunSlice(Fiber *self, bool traced) noexcept {
+    Worker *const worker = self->worker;
+    Counter *const counter = worker->claim.counter;
     const bool stolen = worker->claim.stolen;
-    const bool slice = worker->claim.batch != 0;
-    const bool pinned = worker->claim.pinned;
-    const bool low = worker->claim.low;
-    if (low) self->holdsLow = true;
-    const uint32_t outerPin = self->pinnedTo;
-    if (pinned) self->pinnedTo = worker->index;
-    if (worker->pending.counter != counter) FlushPending(worker);
     TaskScheduler *const facade = worker->scheduler->facade;
-    const TaskName name(self, worker->claim.name);
-    const bool traced = worker->scheduler->trace != nullptr;
     Stopwatch stopwatch(worker);
     for (uint32_t tasks = 1;; ++tasks) {
         const Task task = *worker->claim.next++;
         --worker->claim.left;
-        if (slice) ++worker->claim.started;
+        ++worker->claim.started;
         CallTask(self, facade, task, traced);
-        if (WEFT_UNLIKELY(self->worker != worker || (slice && worker->claim.started != tasks))) {
+        if (WEFT_UNLIKELY(self->worker != worker || worker->claim.started != tasks)) {
             // The task waited, and the rest of the claim went back to the deque then.
             NoteFinished(self->worker, counter, 1);
-            break;
+            return;
         }
         NoteFinished(worker, counter, 1);
         if (worker->claim.left == 0) {
             stopwatch.Stop(tasks, stolen);
             GiveBackStarted(worker);
-            break;
+            return;
         }
         if (stopwatch.Spent(tasks)) {
             UnclaimRest(worker);
-            break;
+            return;
         }
     }
+}
+
+}  // namespace
+
+void RunClaim(Fiber *self, AndThen andThen) noexcept {
+    Worker *worker = self->worker;
+    const Claim &claim = worker->claim;
+    if (worker->pending.counter != claim.counter) FlushPending(worker);
+    const TaskName name(self, claim.name);
+    const bool traced = worker->scheduler->trace != nullptr;
+    const bool isSpecial = claim.pinned || claim.low;
+    SpecialClaim special{};
+    if (WEFT_UNLIKELY(isSpecial)) special = BeginSpecial(self);
+    if (claim.batch == 0) {
+        RunSingle(self, traced);
+    } else {
+        RunSlice(self, traced);
+    }
+    if (WEFT_UNLIKELY(isSpecial)) EndSpecial(self, special);
     worker = self->worker;
-    if (pinned) {
-        self->pinnedTo = outerPin;
-        if (worker->scheduler->IsAttachedSlot(worker->index)) Unbind(*worker->scheduler, worker, *worker);
-    }
-    if (low) {
-        self->holdsLow = false;
-        GiveLowPermit(*worker->scheduler, worker);
-    }
     worker->looksNext = andThen == AndThen::LookForWork;
     FlushPending(worker);
     worker->looksNext = false;

@@ -49,12 +49,12 @@ bool FindPlace(const Scheduler &scheduler, const void *address, FaultPlace &foun
     StackMemory::Place place{};
     if (scheduler.smallStacks.Find(address, place) && place.index < scheduler.options.smallFibers) {
         found = {&scheduler.fibers[place.index], "small", "smallStackBytes, or give the task StackClass::Large",
-                 scheduler.smallStacks.StackBytes(), place.isGuard};
+                 scheduler.options.smallStackBytes, place.isGuard};
         return true;
     }
     if (scheduler.largeStacks.Find(address, place) && place.index < scheduler.options.largeFibers) {
         found = {&scheduler.fibers[scheduler.options.smallFibers + place.index], "large", "largeStackBytes",
-                 scheduler.largeStacks.StackBytes(), place.isGuard};
+                 scheduler.options.largeStackBytes, place.isGuard};
         return true;
     }
     return false;

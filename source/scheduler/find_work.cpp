@@ -1,5 +1,6 @@
 #include "scheduler/find_work.h"
 
+#include "platform/compiler.h"
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/low_limit.h"
@@ -111,10 +112,11 @@ template <class Attempt>
 Found WithPermit(Worker *worker, uint32_t lane, Attempt attempt) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const bool low = lane == kLow && scheduler.options.maxLowWorkers != 0;
-    if (low && !TakeLowPermit(scheduler)) return {};
+    if (WEFT_LIKELY(!low)) return {nullptr, attempt()};
+    if (!TakeLowPermit(scheduler)) return {};
     const bool claimed = attempt();
-    if (low && claimed) worker->claim.low = true;
-    if (low && !claimed) GiveLowPermit(scheduler, worker);
+    worker->claim.low = claimed;
+    if (!claimed) GiveLowPermit(scheduler, worker);
     return {nullptr, claimed};
 }
 
@@ -225,14 +227,22 @@ Found NotUrgent(Worker *worker) noexcept {
     return found ? found : ReadyFiber(worker, worker);  // or pinned fibers that wake each other would go first for ever
 }
 
+bool HasMail(const Worker *worker) noexcept {
+    return !worker->mailbox.LooksEmpty() || worker->pinnedFibers.first != nullptr || worker->pinnedTasks.first != nullptr;
+}
+
+Found Pinned(Worker *worker) noexcept {
+    const Found found = PinnedFiber(worker);
+    return found ? found : PinnedTask(worker, RunsOnLarge(worker));
+}
+
 // Pinned fibers, ready fibers and High tasks go first, but not for ever.
 Found ByPriority(Worker *worker) noexcept {
     Found found;
     if (++worker->picks % kOldestEvery == 0) found = Oldest(worker);
     if (!found && (worker->taskBeforeReady || worker->urgentStreak >= kUrgentStreak)) found = NotUrgent(worker);
     if (found) return found;
-    found = PinnedFiber(worker);
-    if (!found) found = PinnedTask(worker, RunsOnLarge(worker));
+    if (WEFT_UNLIKELY(HasMail(worker))) found = Pinned(worker);
     if (!found) found = ReadyFiber(worker, worker);
     if (!found) found = NewestTask(worker, kHigh);
     if (found) {
@@ -275,8 +285,7 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
             found = WithoutTasks(worker);
             break;
         case Ability::PinnedOnly:
-            found = PinnedFiber(worker);
-            if (!found) found = PinnedTask(worker, RunsOnLarge(worker));
+            found = Pinned(worker);
             break;
     }
     if (worker->owesWake) {

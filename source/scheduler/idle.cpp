@@ -70,8 +70,12 @@ bool AnyReady(const Scheduler &scheduler) noexcept {
 // nothing is said while there is any that it could find, or if anybody was awake in between.
 void LookForTrouble(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    if (!Gate::NobodyInside(*scheduler.facade)) return;  // a submission that is half done, perhaps
     const uint64_t snapshot = scheduler.idle.Snapshot();
+    // A thread inside a call may be about to publish something, and wakes somebody then. Calls are short.
+    for (uint32_t turns = 0; turns < 1000 && !Gate::NobodyInside(*scheduler.facade); ++turns) {
+        if (scheduler.idle.Snapshot() != snapshot) return;
+        env::YieldThread();
+    }
     if (AnswerIdleRequests(scheduler, worker)) return;  // now that all have counted what they finished
     const bool anyReady = scheduler.answering.load(kSeqCst) != 0 || AnyReady(scheduler);
     const bool anyTask = AnyTask(scheduler);

@@ -42,8 +42,7 @@ void GiveLowPermit(Scheduler &scheduler, Worker *worker) noexcept {
     }
 }
 
-bool MayResume(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
-    if (!fiber->holdsLow || scheduler.options.maxLowWorkers == 0) return true;
+bool TakePermitOf(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
     if (fiber->pinnedTo != kAnyWorker) {
         scheduler.lowRunning.fetch_add(1, kSeqCst);
         return true;

@@ -8,6 +8,7 @@
 // finds it, and sleeps only after looking at the permits once more. All of it is seq_cst, so one of the two sees the other.
 #pragma once
 
+#include "platform/compiler.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -30,7 +31,12 @@ inline bool AnyLowPermit(const Scheduler &scheduler) noexcept {
 /// Gives one back, if there is a limit, and wakes for it. `worker`: the caller's.
 void GiveLowPermit(Scheduler &scheduler, Worker *worker) noexcept;
 
+/// MayResume for a fiber whose task needs a permit.
+bool TakePermitOf(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept;
+
 /// Before a ready fiber that was taken is switched to: false if it needs a permit and there is none; it is put aside then.
-bool MayResume(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept;
+inline bool MayResume(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
+    return WEFT_LIKELY(!fiber->holdsLow) || TakePermitOf(scheduler, worker, fiber);
+}
 
 }  // namespace weft::internal

@@ -37,12 +37,12 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
     while (list != 0) {
         const uint32_t owner = scheduler.counters.NextOwner(list);
-        if ((owner & kThreadOwner) != 0) {
-            scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();  // a guest: its place stays
-        } else if ((owner & kAnyOwner) != 0) {
-            FireAnyWait(scheduler, worker, owner);
-        } else {
+        if (WEFT_LIKELY((owner & (kThreadOwner | kAnyOwner)) == 0)) {
             MakeReady(scheduler, worker, &scheduler.fibers[owner]);
+        } else if ((owner & kThreadOwner) != 0) {
+            scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();  // a guest: its place stays
+        } else {
+            FireAnyWait(scheduler, worker, owner);
         }
     }
 }
@@ -64,7 +64,7 @@ bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
                           static_cast<void *>(&counter), counter.Value(), n);
             return false;
     }
-    WakeOwners(scheduler, worker, woken);
+    if (woken != 0) WakeOwners(scheduler, worker, woken);
     return true;
 }
 

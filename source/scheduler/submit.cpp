@@ -67,11 +67,10 @@ bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     WorkStealingDeque<TaskEntry> &lane = worker->lanes[static_cast<uint32_t>(options.priority)];
-    const uint32_t sliceSize = SliceSize(scheduler, count);
-    const bool singles = count <= kMaxSingles || sliceSize == 1;
-    const uint32_t entries = singles ? count : (count + sliceSize - 1) / sliceSize;
+    const uint32_t sliceSize = count <= kMaxSingles ? 1 : SliceSize(scheduler, count);
+    const uint32_t entries = sliceSize == 1 ? count : (count + sliceSize - 1) / sliceSize;
     if (WEFT_UNLIKELY(!lane.Reserve(entries))) OutOfMemory(scheduler, count);
-    if (singles) {
+    if (sliceSize == 1) {
         StageSingles(lane, count, tasks, counter, options);
     } else {
         StageSlices(worker, lane, count, tasks, sliceSize, counter, options);
@@ -87,16 +86,30 @@ void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const T
     });
 }
 
+bool SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if (worker->pending.count != 0) FlushPending(worker);
+    if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(scheduler, *counter, 1))) return false;
+    worker->submitted.store(worker->submitted.load(kRelaxed) + 1, kRelaxed);  // as in Submit
+    WorkStealingDeque<TaskEntry> &lane = worker->lanes[static_cast<uint32_t>(options.priority)];
+    if (WEFT_UNLIKELY(!lane.Reserve(1))) OutOfMemory(scheduler, 1);
+    lane.Stage(0, TaskEntry::Single(task, counter, options.name, options.stack));
+    lane.Publish(1);
+    WakeForTasks(scheduler, worker, 1);
+    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, counter, options);
+    return true;
+}
+
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
-    if (options.worker != kAnyWorker) return Post(scheduler, worker, count, tasks, counter, options);
+    if (WEFT_UNLIKELY(options.worker != kAnyWorker)) return Post(scheduler, worker, count, tasks, counter, options);
     if (counter != nullptr && !RaiseCounter(scheduler, *counter, count)) return false;
     // relaxed: published below, together with the tasks.
     worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
     Enqueue(worker, count, tasks, counter, options);
     WakeForTasks(scheduler, worker, count);
-    TraceSubmit(worker, count, counter, options);
+    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, count, counter, options);
     return true;
 }
 

@@ -226,14 +226,24 @@ void TaskScheduler::DetachThread() noexcept {
 }
 
 void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
-    AddTasks(1, &task, counter, options);
+    Worker *worker = WorkerOf(*this);
+    const bool plain = task.function != nullptr && options.worker == kAnyWorker && options.priority <= Priority::Low &&
+                       options.stack <= StackClass::Large;
+    if (WEFT_LIKELY(worker != nullptr && plain)) {
+        SubmitOne(worker, task, counter, options);
+    } else {
+        AddTasks(1, &task, counter, options);
+    }
 }
 
 void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     if (count == 0) return;
     Worker *worker = WorkerOf(*this);
     if (WEFT_LIKELY(worker != nullptr)) {
-        if (AreTasks(*worker->scheduler, count, tasks, options, "AddTasks")) {
+        if (!AreTasks(*worker->scheduler, count, tasks, options, "AddTasks")) return;
+        if (count == 1 && options.worker == kAnyWorker) {
+            SubmitOne(worker, tasks[0], counter, options);
+        } else {
             Submit(worker, count, tasks, counter, options);
         }
         return;

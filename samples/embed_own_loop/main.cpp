@@ -1,0 +1,117 @@
+// A host that keeps its own main loop: weft is started beside it, the loop's thread is attached and runs tasks while it
+// waits for them. A streaming job of Low tasks, limited to one worker, goes on across the frames. Trace hooks count.
+//
+//     samples/run.sh embed_own_loop
+#include <weft/task_scheduler.h>
+
+#include <atomic>
+#include <cstdio>
+#include <vector>
+
+namespace {
+
+constexpr uint32_t kFrames = 5, kBodies = 64, kStrips = 256, kChunks = 200, kChunkBytes = 20000;
+constexpr const char *kSimulate = "simulate", *kDraw = "draw", *kStream = "stream";
+
+// What the hooks count. They are called by all workers at once.
+struct Statistics {
+    std::atomic<uint32_t> simulated{0}, drawn{0}, streamed{0};
+    std::atomic<uint32_t> streaming{0};      // now
+    std::atomic<uint32_t> mostStreaming{0};  // at once
+
+    // Names are compared as pointers: the hook is told the one that the task was submitted with.
+    static void OnBegin(const weft::TraceEvent &event, void *user) {
+        Statistics &self = *static_cast<Statistics *>(user);
+        if (event.task != kStream) return;
+        const uint32_t now = ++self.streaming;
+        uint32_t most = self.mostStreaming.load();
+        while (most < now && !self.mostStreaming.compare_exchange_weak(most, now)) {
+        }
+    }
+    static void OnEnd(const weft::TraceEvent &event, void *user) {
+        Statistics &self = *static_cast<Statistics *>(user);
+        if (event.task == kSimulate) ++self.simulated;
+        if (event.task == kDraw) ++self.drawn;
+        if (event.task == kStream) ++self.streamed, --self.streaming;
+    }
+};
+
+struct Body {
+    int position = 0;
+    static void Simulate(weft::TaskScheduler *, void *arg) { static_cast<Body *>(arg)->position += 3; }
+};
+
+struct Strip {
+    const std::vector<Body> *bodies = nullptr;
+    int seen = 0;
+    static void Draw(weft::TaskScheduler *, void *arg) {
+        Strip &strip = *static_cast<Strip *>(arg);
+        strip.seen = 0;
+        for (const Body &body : *strip.bodies) strip.seen += body.position;
+    }
+};
+
+struct Chunk {
+    uint32_t checksum = 0;
+    static void Load(weft::TaskScheduler *, void *arg) {
+        for (uint32_t i = 0; i < kChunkBytes; ++i) static_cast<Chunk *>(arg)->checksum += i & 0xff;
+    }
+};
+
+template <class Item>
+std::vector<weft::Task> TasksOf(weft::TaskFunction function, std::vector<Item> &items) {
+    std::vector<weft::Task> tasks;
+    for (Item &item : items) tasks.push_back({function, &item});
+    return tasks;
+}
+
+}  // namespace
+
+int main() {
+    Statistics statistics;
+    weft::SchedulerOptions options;
+    options.workers = 3;        // threads of weft's own
+    options.maxLowWorkers = 1;  // streaming takes at most one of them
+    options.trace.user = &statistics;
+    options.trace.taskBegin = Statistics::OnBegin;
+    options.trace.taskEnd = Statistics::OnEnd;
+    weft::TaskScheduler scheduler(options);
+    if (scheduler.Start() != weft::Status::Ok || scheduler.AttachThread() != weft::Status::Ok) return 1;
+
+    std::vector<Body> bodies(kBodies);
+    std::vector<Strip> strips(kStrips, Strip{&bodies});
+    std::vector<Chunk> chunks(kChunks);
+    const std::vector<weft::Task> simulate = TasksOf(Body::Simulate, bodies);
+    const std::vector<weft::Task> draw = TasksOf(Strip::Draw, strips);
+    const std::vector<weft::Task> load = TasksOf(Chunk::Load, chunks);
+
+    weft::Counter streaming;  // nobody waits for it before the last frame
+    scheduler.AddTasks(kChunks, load.data(), &streaming,
+                       {weft::Priority::Low, weft::StackClass::Small, weft::kAnyWorker, kStream});
+
+    bool right = true;
+    std::printf("frame  simulate  draw\n");
+    for (uint32_t frame = 0; frame < kFrames; ++frame) {
+        weft::Counter simulated;
+        scheduler.AddTasks(kBodies, simulate.data(), &simulated,
+                           {weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, kSimulate});
+        // ... the loop's own work: input, network, ...
+        scheduler.WaitForCounter(&simulated);  // this thread runs tasks meanwhile
+        scheduler.AddTasksAndWait(kStrips, draw.data(),
+                                  {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, kDraw});
+
+        const uint32_t drawn = statistics.drawn.exchange(0), moved = statistics.simulated.exchange(0);
+        std::printf("%5u  %8u  %4u\n", frame, moved, drawn);
+        right &= moved == kBodies && drawn == kStrips;
+        for (const Strip &strip : strips) right &= strip.seen == int(kBodies * 3 * (frame + 1));
+    }
+
+    scheduler.WaitIdle();  // also for what no counter was asked about
+    right &= scheduler.PollCounter(&streaming) && statistics.streamed == kChunks && statistics.mostStreaming == 1;
+    std::printf("streamed %u chunks, %u at once: %s\n", statistics.streamed.load(), statistics.mostStreaming.load(),
+                right ? "right" : "WRONG");
+
+    scheduler.DetachThread();
+    scheduler.Stop();
+    return right ? 0 : 1;
+}

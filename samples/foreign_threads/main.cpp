@@ -1,0 +1,119 @@
+// Two threads of the host that are not attached, a network thread and an audio thread: they submit tasks, block until
+// counters are low enough, move counters by hand, and signal an event that a task waits for.
+//
+//     samples/run.sh foreign_threads
+#include <weft/task_scheduler.h>
+
+#include <cstdio>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr uint32_t kPackets = 50, kPacketBytes = 1000, kBlocks = 40, kSamples = 512;
+
+weft::TaskScheduler *s_scheduler = nullptr;
+
+// Network: packets arrive here, tasks read them.
+struct Packet {
+    uint32_t number;
+    weft::Counter *unread;  // of all packets
+    uint32_t checksum;
+
+    static void Read(weft::TaskScheduler *scheduler, void *arg) {
+        Packet &packet = *static_cast<Packet *>(arg);
+        for (uint32_t i = 0; i < kPacketBytes; ++i) packet.checksum += packet.number + i;
+        scheduler->DecrementCounter(packet.unread);  // by hand; afterwards the packet may be gone
+    }
+};
+
+struct Session {
+    weft::Counter connected{1};  // an event: zero once it has happened
+    bool isConnected = false;    // plain: the counter orders it
+    bool loggedIn = false;
+
+    static void LogIn(weft::TaskScheduler *scheduler, void *arg) {
+        Session &session = *static_cast<Session *>(arg);
+        scheduler->WaitForCounter(&session.connected);  // the fiber waits; its worker does other things
+        session.loggedIn = session.isConnected;
+    }
+};
+
+void NetworkThread(Session *session, uint32_t *received) {
+    session->isConnected = true;
+    s_scheduler->DecrementCounter(&session->connected);
+
+    weft::Counter unread;
+    s_scheduler->AddToCounter(&unread, kPackets);  // so many will come
+    std::vector<Packet> packets;
+    packets.reserve(kPackets);
+    for (uint32_t i = 0; i < kPackets; ++i) {
+        packets.push_back({i, &unread, 0});
+        s_scheduler->AddTask({Packet::Read, &packets.back()});
+    }
+    s_scheduler->WaitForCounter(&unread, kPackets / 2);  // until half of them are read: this thread blocks
+    s_scheduler->WaitForCounter(&unread);
+    for (const Packet &packet : packets) *received += packet.checksum;
+}
+
+// Audio: two buffers, filled by tasks and played here, whichever is full first.
+struct Buffer {
+    uint32_t block = 0;
+    uint32_t samples[kSamples] = {};
+    weft::Counter filling;
+
+    static void Fill(weft::TaskScheduler *, void *arg) {
+        Buffer &buffer = *static_cast<Buffer *>(arg);
+        for (uint32_t &sample : buffer.samples) sample = buffer.block;
+    }
+    uint32_t Play() const { return std::accumulate(samples, samples + kSamples, 0u); }
+    void Begin(uint32_t number) {
+        block = number;
+        s_scheduler->AddTask({Fill, this}, &filling, {weft::Priority::High});
+    }
+};
+
+void AudioThread(uint32_t *played) {
+    Buffer buffers[2];
+    weft::Counter *const filling[2] = {&buffers[0].filling, &buffers[1].filling};
+    for (uint32_t block = 0; block < 2; ++block) buffers[block].Begin(block);
+    for (uint32_t block = 2; block < kBlocks; ++block) {
+        Buffer &full = buffers[s_scheduler->WaitForAny(2, filling)];
+        *played += full.Play();
+        full.Begin(block);
+    }
+    s_scheduler->WaitForAll(2, filling);
+    for (const Buffer &buffer : buffers) *played += buffer.Play();
+}
+
+}  // namespace
+
+int main() {
+    weft::SchedulerOptions options;
+    options.onReport = [](const weft::Report &report, void *) {
+        if (report.code == weft::ReportCode::OnlyWaiters) return;  // LogIn alone may wait, for a thread of ours: fine
+        std::fprintf(stderr, "%s. %s\n", report.what, report.cure);
+    };
+    weft::TaskScheduler scheduler(options);
+    if (scheduler.Start() != weft::Status::Ok) return 1;
+    s_scheduler = &scheduler;
+
+    Session session;
+    weft::Counter loggedIn;
+    scheduler.AddTask({Session::LogIn, &session}, &loggedIn);
+    uint32_t received = 0, played = 0;
+    std::thread network(NetworkThread, &session, &received), audio(AudioThread, &played);
+    scheduler.WaitForCounter(&loggedIn);
+    network.join();
+    audio.join();
+    scheduler.Stop();
+
+    uint32_t sent = 0;
+    for (uint32_t i = 0; i < kPackets; ++i) sent += kPacketBytes * i + kPacketBytes * (kPacketBytes - 1) / 2;
+    const uint32_t mixed = kSamples * (kBlocks * (kBlocks - 1) / 2);
+    const bool right = session.loggedIn && received == sent && played == mixed;
+    std::printf("%u packets, checksum %u; %u blocks played, sum %u: %s\n", kPackets, received, kBlocks, played,
+                right ? "right" : "WRONG");
+    return right ? 0 : 1;
+}
