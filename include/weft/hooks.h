@@ -31,7 +31,7 @@ struct MemoryHooks {
     void (*releaseStacks)(void *memory, size_t bytes, void *user) = nullptr;
 };
 
-/// On each thread that weft makes, first and last. `worker`: its index.
+/// On each thread that weft makes, first and last. `worker`: its index. They must not submit either.
 struct ThreadHooks {
     void *user = nullptr;
     void (*onStart)(uint32_t worker, void *user) = nullptr;
@@ -59,8 +59,8 @@ struct TraceHooks {
     TraceHook submit = nullptr;       ///< by a worker; after the tasks were published
     TraceHook wait = nullptr;         ///< the fiber is about to be suspended
     TraceHook resume = nullptr;       ///< it goes on
-    TraceHook park = nullptr;         ///< the worker is about to sleep
-    TraceHook unpark = nullptr;       ///< it has been woken
+    TraceHook park = nullptr;         ///< the worker is about to sleep; must not submit either
+    TraceHook unpark = nullptr;       ///< it has been woken; must not submit either
 };
 
 /// Which CPUs the threads that weft makes may use. Never more than the process may.

@@ -56,8 +56,9 @@ struct SchedulerOptions {
     bool reportStackOverflow =
         false;  ///< install a handler for SIGSEGV and SIGBUS that names the task, and then goes on to
                 ///< the handler that was there before
-    void (*onReport)(const Report &report, void *user) = nullptr;  ///< any thread; null = one line on stderr
-    void *user = nullptr;                                          ///< handed to onReport
+    void (*onReport)(const Report &report,
+                     void *user) = nullptr;  ///< any thread; a worker must not wait in it; null = one line on stderr
+    void *user = nullptr;                    ///< handed to onReport
 };
 
 }  // namespace weft

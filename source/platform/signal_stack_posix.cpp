@@ -17,6 +17,7 @@ constexpr int kSignals[2] = {SIGSEGV, SIGBUS};
 pthread_mutex_t s_mutex = PTHREAD_MUTEX_INITIALIZER;
 unsigned s_installs = 0;  // under the mutex
 struct sigaction s_before[2];
+bool s_inChain[2];                                        // ours could not be removed: somebody who came later calls it
 std::atomic<void (*)(const void *)> s_describe{nullptr};  // relaxed: written before the handler is installed
 
 void Handle(int number, siginfo_t *info, void *context) {
@@ -80,7 +81,14 @@ bool InstallFaultHandler(void (*describe)(const void *address)) noexcept {
         action.sa_sigaction = Handle;
         action.sa_flags = SA_SIGINFO | SA_ONSTACK;
         sigemptyset(&action.sa_mask);
-        for (int i = 0; i < 2; ++i) installed = sigaction(kSignals[i], &action, &s_before[i]) == 0 && installed;
+        for (int i = 0; i < 2; ++i) {
+            struct sigaction current;
+            const bool known = sigaction(kSignals[i], nullptr, &current) == 0;
+            // Installed twice, the handler would be its own predecessor.
+            if (s_inChain[i] && known && current.sa_sigaction != s_before[i].sa_sigaction) continue;
+            s_inChain[i] = false;
+            installed = sigaction(kSignals[i], &action, &s_before[i]) == 0 && installed;
+        }
     }
     pthread_mutex_unlock(&s_mutex);
     return installed;
@@ -92,9 +100,9 @@ void RemoveFaultHandler() noexcept {
         for (int i = 0; i < 2; ++i) {
             struct sigaction current;
             // Whoever came after us has ours in its chain, and keeps it.
-            if (sigaction(kSignals[i], nullptr, &current) == 0 && current.sa_sigaction == Handle) {
-                sigaction(kSignals[i], &s_before[i], nullptr);
-            }
+            if (sigaction(kSignals[i], nullptr, &current) != 0) continue;
+            s_inChain[i] = current.sa_sigaction != Handle;
+            if (!s_inChain[i]) sigaction(kSignals[i], &s_before[i], nullptr);
         }
     }
     pthread_mutex_unlock(&s_mutex);

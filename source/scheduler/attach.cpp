@@ -36,7 +36,16 @@ void LeftAttached(void *arg) {
 
 }  // namespace
 
-bool AcquireQueues(Worker &worker) noexcept {
+namespace {
+
+void ReleaseQueues(Worker &worker) noexcept {
+    worker.slab.Release();
+    for (WorkStealingDeque<BacklogEntry> &backlog : worker.largeBacklog) backlog.Release();
+    for (WorkStealingDeque<TaskEntry> &lane : worker.lanes) lane.Release();
+    worker.ready.Release();
+}
+
+bool TryAcquireQueues(Worker &worker) noexcept {
     const Memory memory = worker.scheduler->memory;
     if (!worker.slab.Acquire(memory) || !worker.largeBacklog[0].Acquire(16, 0, memory) ||
         !worker.largeBacklog[1].Acquire(16, 0, memory)) {
@@ -46,6 +55,14 @@ bool AcquireQueues(Worker &worker) noexcept {
         if (!lane.Acquire(256, 0, memory)) return false;
     }
     return worker.ready.Acquire(64, 0, memory);  // last: HasQueues looks at it
+}
+
+}  // namespace
+
+bool AcquireQueues(Worker &worker) noexcept {
+    if (TryAcquireQueues(worker)) return true;
+    ReleaseQueues(worker);  // the next try begins anew
+    return false;
 }
 
 Status Attach(Scheduler &scheduler) noexcept {

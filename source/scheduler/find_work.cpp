@@ -228,7 +228,8 @@ Found NotUrgent(Worker *worker) noexcept {
 }
 
 bool HasMail(const Worker *worker) noexcept {
-    return !worker->mailbox.LooksEmpty() || worker->pinnedFibers.first != nullptr || worker->pinnedTasks.first != nullptr;
+    return !worker->mailbox.LooksEmpty() || worker->pinnedFibers.first != nullptr ||
+           worker->pinnedTasks.first != nullptr;
 }
 
 Found Pinned(Worker *worker) noexcept {

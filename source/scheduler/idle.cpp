@@ -211,9 +211,11 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     if (scheduler.options.idle == IdlePolicy::Eager && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
         GetUp(worker, ability);
     } else {
+        worker->mustNotSubmit = true;  // the run may end at this very moment
         Trace(worker, &TraceHooks::park, [](TraceEvent &) {});
         worker->parker.Park();
         Trace(worker, &TraceHooks::unpark, [](TraceEvent &) {});
+        worker->mustNotSubmit = false;
     }
 }
 

@@ -105,6 +105,21 @@ Status Acquire(Scheduler &scheduler) noexcept {
     return acquired ? Status::Ok : Status::OutOfMemory;
 }
 
+size_t MaskWords(const Scheduler &scheduler) noexcept {
+    return size_t{scheduler.workerCount} * scheduler.options.affinity.maskWords;
+}
+
+// The host's need not live until the last thread has read its own.
+bool CopyMasks(Scheduler &scheduler) noexcept {
+    Affinity &affinity = scheduler.options.affinity;
+    if (affinity.kind != Affinity::Kind::Explicit) return true;
+    scheduler.masks = scheduler.memory.NewArray<uint64_t>(MaskWords(scheduler));
+    if (scheduler.masks == nullptr) return MaskWords(scheduler) == 0;
+    std::copy_n(affinity.masks, MaskWords(scheduler), scheduler.masks);
+    affinity.masks = scheduler.masks;
+    return true;
+}
+
 void Release(Scheduler &scheduler) noexcept {
     scheduler.tag.Release();  // nobody finds it any more
     if (scheduler.handlesFaults) env::RemoveFaultHandler();
@@ -117,6 +132,7 @@ void Release(Scheduler &scheduler) noexcept {
     const Memory memory(Gate::OptionsOf(*scheduler.facade).memory);  // outlives the scheduler's own copy
     memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
     memory.DeleteArray(scheduler.workers, scheduler.slotCount);
+    memory.DeleteArray(scheduler.masks, MaskWords(scheduler));
     memory.DeleteArray(&scheduler, 1);
 }
 
@@ -157,14 +173,26 @@ void SetUpThread(const Worker &worker) noexcept {
     }
 }
 
+// The thread is the worker's already, so that calls that a hook must not make are noticed.
+void CallThreadHook(Worker *worker, void (*hook)(uint32_t, void *)) noexcept {
+    if (hook == nullptr) return;
+    worker->threadFiber.worker = worker;
+    worker->current = &worker->threadFiber;
+    worker->inHook = worker->mustNotSubmit = true;
+    env::SetThreadSlot(worker);
+    hook(worker->index, worker->scheduler->options.threads.user);
+    env::SetThreadSlot(nullptr);
+    worker->inHook = worker->mustNotSubmit = false;
+}
+
 void WorkerThread(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
     const ThreadHooks &hooks = worker->scheduler->options.threads;
     SetUpThread(*worker);
     worker->signalStack.Set();
-    if (hooks.onStart != nullptr) hooks.onStart(worker->index, hooks.user);
+    CallThreadHook(worker, hooks.onStart);
     ThreadMain(worker, nullptr);
-    if (hooks.onStop != nullptr) hooks.onStop(worker->index, hooks.user);
+    CallThreadHook(worker, hooks.onStop);
     worker->signalStack.Reset();
 }
 
@@ -231,7 +259,7 @@ Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it
     scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
     scheduler->times = MeasureTimes();
-    status = Acquire(*scheduler);
+    status = CopyMasks(*scheduler) ? Acquire(*scheduler) : Status::OutOfMemory;
     if (status == Status::Ok) {
         scheduler->forkMark.Acquire();
         scheduler->tag.Publish(scheduler);

@@ -19,11 +19,13 @@ void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const
     char what[512];
     std::vsnprintf(what, sizeof what, format, arguments);
     const Report report{code, fatal, what, cure, CallingTask()};
-    if (options.onReport != nullptr) {
-        Worker *worker = CurrentWorker();
+    Worker *worker = CurrentWorker();
+    const bool nested = worker != nullptr && worker->inReport;  // onReport itself did something wrong
+    if (options.onReport != nullptr && !nested) {
         const bool outer = worker != nullptr && worker->inHook;
-        if (worker != nullptr) worker->inHook = true;  // it must not wait
+        if (worker != nullptr) worker->inHook = worker->inReport = true;  // it must not wait
         options.onReport(report, options.user);
+        if (worker != nullptr) worker->inReport = false;
         if (worker != nullptr) worker->inHook = outer;
     } else {
         const char *task = report.task != nullptr ? report.task : "";

@@ -56,6 +56,7 @@ struct Scheduler {
     TaskScheduler *facade = nullptr;
     SchedulerOptions options;
     Memory memory;  // the options' hooks
+    uint64_t *masks = nullptr;  // a copy of the options'
     env::ForkMark forkMark;
     const TraceHooks *trace = nullptr;  // the options', if there is any
     uint32_t workerCount = 0;           // threads of ours and the caller of Run

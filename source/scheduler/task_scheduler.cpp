@@ -89,6 +89,13 @@ bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions, const 
     return false;
 }
 
+bool MaySubmit(const Worker *worker, const char *call) noexcept {
+    if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
+    ReportMistake(worker->scheduler->options, ReportCode::InHook, "Submit from another hook, or from a task.",
+                  "%s was called by a thread, park or unpark hook", call);
+    return false;
+}
+
 bool AreTasks(const Scheduler &scheduler, uint32_t count, const Task *tasks, const TaskOptions &taskOptions,
               const char *call) noexcept {
     if (!AreOptions(scheduler.options, taskOptions, call) || !IsWorker(scheduler, taskOptions, call)) return false;
@@ -227,7 +234,8 @@ void TaskScheduler::DetachThread() noexcept {
 
 void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
     Worker *worker = WorkerOf(*this);
-    const bool plain = task.function != nullptr && options.worker == kAnyWorker && options.priority <= Priority::Low &&
+    const bool plain = task.function != nullptr && (worker == nullptr || !worker->mustNotSubmit) &&
+                       options.worker == kAnyWorker && options.priority <= Priority::Low &&
                        options.stack <= StackClass::Large;
     if (WEFT_LIKELY(worker != nullptr && plain)) {
         SubmitOne(worker, task, counter, options);
@@ -240,7 +248,7 @@ void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter
     if (count == 0) return;
     Worker *worker = WorkerOf(*this);
     if (WEFT_LIKELY(worker != nullptr)) {
-        if (!AreTasks(*worker->scheduler, count, tasks, options, "AddTasks")) return;
+        if (!MaySubmit(worker, "AddTasks") || !AreTasks(*worker->scheduler, count, tasks, options, "AddTasks")) return;
         if (count == 1 && options.worker == kAnyWorker) {
             SubmitOne(worker, tasks[0], counter, options);
         } else {

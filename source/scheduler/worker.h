@@ -88,6 +88,8 @@ struct alignas(kLineBytes) Worker {
     uint32_t picks = 0;
     bool taskBeforeReady = false;  // somebody yielded: one new task first
     bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
+    bool inReport = false;         // onReport runs
+    bool mustNotSubmit = false;    // a hook runs while the worker may be on its way out
     bool inHook = false;           // the host's function runs: it must not wait
     bool inactive = false;         // see TaskScheduler::SetActiveWorkers
     bool searching = false;        // counted as a searcher

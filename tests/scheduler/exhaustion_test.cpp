@@ -4,6 +4,7 @@
 #include "support/host_memory.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "support/stack_overflow.h"
 #include "support/threads.h"
 
 #include <atomic>
@@ -56,6 +57,52 @@ TEST_CASE("memory hooks: each call in turn gives null, and nothing is kept", "[h
         }
         CHECK(failures > 10);
         CHECK(failures < 1000);
+    }
+}
+
+TEST_CASE("memory hooks: guard pages lie in the host's pages", "[hooks]") {
+    for (StackClass stack : {StackClass::Small, StackClass::Large}) {
+        const test::ChildResult child = test::RunInChild([=] {
+            signal(SIGSEGV, SIG_DFL);
+            test::HostMemory memory;
+            SchedulerOptions options = test::Options(1, 4, 4);
+            memory.AttachTo(options.memory);
+            TaskScheduler scheduler(options);
+            scheduler.Run([](TaskScheduler *, void *) { test::OverflowStack(); }, nullptr,
+                          {Priority::Normal, stack, kAnyWorker, "main"});
+        });
+        CHECK(child.signal == SIGSEGV);
+    }
+}
+
+TEST_CASE("memory hooks: AttachThread without memory gives a status, and works when there is memory again", "[hooks]") {
+    for (bool reports : {false, true}) {
+        test::HostMemory memory;
+        SchedulerOptions options = test::Options(1, 4, 2);
+        options.reportStackOverflow = reports;
+        memory.AttachTo(options.memory);
+        test::Runner runner(options);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        int64_t failures = 0;
+        test::Marks marks(20);
+        std::thread([&] {
+            for (; failures < 1000; ++failures) {
+                memory.FailFrom(failures, 1);
+                const Status status = runner.scheduler.AttachThread();
+                if (status == Status::Ok) break;
+                if (status != Status::OutOfMemory || runner.scheduler.CurrentWorker() != kAnyWorker) return;
+            }
+            memory.FailFrom(INT64_MAX);
+            runner.scheduler.AddTasksAndWait(20, marks.Tasks());
+            runner.scheduler.DetachThread();
+        }).join();
+        runner.scheduler.Stop();
+        CHECK(failures > 2);
+        CHECK(failures < 1000);
+        CHECK(marks.Wrong() == 0);
+        CHECK(memory.OutstandingBytes() == 0);
+        CHECK(memory.Wrong() == 0);
+        CHECK(runner.log.Text() == "");
     }
 }
 
@@ -153,7 +200,8 @@ TEST_CASE("report PoolEmpty: with attached and waiting threads, once, and it goe
 }
 
 TEST_CASE("report LargePoolEmpty: with attached and waiting threads, once, and it goes on", "[exhaustion]") {
-    ExpectReport(StackClass::Large, ReportCode::LargePoolEmpty, "all 1 large fibers wait", "SchedulerOptions::largeFibers");
+    ExpectReport(StackClass::Large, ReportCode::LargePoolEmpty, "all 1 large fibers wait",
+                 "SchedulerOptions::largeFibers");
 }
 
 namespace {
@@ -214,7 +262,8 @@ TEST_CASE("report OutOfMemory: posting without memory is fatal, and says so", "[
             Busy busy;
             if (!busy.Begin(scheduler)) _exit(2);
             const test::FailingAllocation failing(0);
-            scheduler.AddTasks(batch.Count(), batch.Tasks(), nullptr, options);  // one block more than the first segment has
+            scheduler.AddTasks(batch.Count(), batch.Tasks(), nullptr,
+                               options);  // one block more than the first segment has
             _exit(3);
         });
         INFO(child.output);

@@ -85,13 +85,14 @@ void RunOnce(SchedulerOptions options, Places &places, test::Life life, ReportCo
     test::Runner runner(options);
     test::Marks marks(50);
     const Place before = PlaceOfThread();
-    CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(50, marks.Tasks()); }) ==
-          Status::Ok);
+    CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+              scheduler.AddTasksAndWait(50, marks.Tasks());
+          }) == Status::Ok);
     CHECK(marks.Wrong() == 0);
     CHECK(PlaceOfThread() == before);  // the caller keeps its own
     CHECK(places.of.size() == options.workers - (life == test::Life::Run));
-    CHECK(runner.log.Count() == runner.log.CountOf(allowed) + runner.log.CountOf(ReportCode::OnlyWaiters) *
-                                                                  (allowed != ReportCode::OnlyWaiters));
+    CHECK(runner.log.Count() == runner.log.CountOf(allowed) +
+                                    runner.log.CountOf(ReportCode::OnlyWaiters) * (allowed != ReportCode::OnlyWaiters));
 }
 
 }  // namespace
@@ -102,8 +103,8 @@ TEST_CASE("placement: threads are named by the option and their index", "[placem
         std::string expected;
     };
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
-        for (const Case &name : {Case{"weft", "weft "}, Case{"jobs", "jobs "}, Case{"a name that is far too long", "a name tha "},
-                                 Case{"", " "}}) {
+        for (const Case &name : {Case{"weft", "weft "}, Case{"jobs", "jobs "},
+                                 Case{"a name that is far too long", "a name tha "}, Case{"", " "}}) {
             Places places;
             SchedulerOptions options = test::Options(3);
             CHECK(std::string(options.threadName) == "weft");  // the default
@@ -149,7 +150,9 @@ TEST_CASE("placement: Explicit masks of one word and of several, one for each wo
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         for (uint32_t words : {1u + usable.back() / 64, 16u, 1024u}) {
             std::vector<uint64_t> masks(4 * words);
-            const auto add = [&](uint32_t worker, uint32_t cpu) { masks[worker * words + cpu / 64] |= uint64_t{1} << cpu % 64; };
+            const auto add = [&](uint32_t worker, uint32_t cpu) {
+                masks[worker * words + cpu / 64] |= uint64_t{1} << cpu % 64;
+            };
             for (uint32_t worker = 0; worker < 4; ++worker) add(worker, usable[worker % usable.size()]);
             for (uint32_t cpu : usable) add(3, cpu);
             if (words == 1024) add(1, 65535);  // which the process may not use
@@ -190,8 +193,8 @@ TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the ru
         test::Runner runner(options);
         test::Marks marks(50);
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
-            scheduler.AddTasksAndWait(50, marks.Tasks());
-        }) == Status::Ok);
+                  scheduler.AddTasksAndWait(50, marks.Tasks());
+              }) == Status::Ok);
         CHECK(marks.Wrong() == 0);
         for (const auto &[worker, place] : places.of) CHECK(place.cpus == usable);  // it goes on as it was
         CHECK(runner.log.CountOf(ReportCode::BadOption) == (life == test::Life::Run ? 1 : 2));
@@ -277,6 +280,7 @@ TEST_CASE("report BadOption: affinity and nice values out of range", "[placement
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::BadOption);
         CHECK(runner.scheduler.Start() == Status::BadOption);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
-        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, i < 4 ? "SchedulerOptions::affinity" : "SchedulerOptions::threadNice"));
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what,
+                          i < 4 ? "SchedulerOptions::affinity" : "SchedulerOptions::threadNice"));
     }
 }

@@ -78,6 +78,8 @@ inline constexpr weft::TaskOptions kLarge{weft::Priority::Normal, weft::StackCla
 inline constexpr weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, "high"};
 inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::StackClass::Small, weft::kAnyWorker, "low"};
 
-inline weft::TaskOptions Named(const char *name) { return {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, name}; }
+inline weft::TaskOptions Named(const char *name) {
+    return {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, name};
+}
 
 }  // namespace test

@@ -1,0 +1,178 @@
+#include "platform/fork_mark.h"
+
+#include "platform/sanitizers.h"
+#include "support/child_process.h"
+#include "support/scheduler_run.h"
+#include "support/threads.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+TEST_CASE("fork mark: set in children that were forked after Acquire, and in theirs", "[fork_mark]") {
+    env::ForkMark mark;
+    CHECK(!mark.IsForked());  // it does not know yet
+    mark.Acquire();
+    CHECK(!mark.IsForked());
+    const test::ChildResult child = test::RunInChild([&] {
+        int code = mark.IsForked() ? 1 : 0;
+        const pid_t grandchild = fork();
+        if (grandchild == 0) _exit(mark.IsForked() ? 2 : 0);
+        int status = 0;
+        waitpid(grandchild, &status, 0);
+        code += WEXITSTATUS(status);
+        env::ForkMark own;
+        own.Acquire();
+        if (!own.IsForked()) code += 4;
+        _exit(code);
+    });
+    CHECK(child.exited);
+    CHECK(child.code == 7);
+    CHECK(!mark.IsForked());  // the parent is unaffected
+    mark.Release();
+    CHECK(!mark.IsForked());
+    mark.Release();  // harmless
+}
+
+namespace {
+
+// Also where other threads run: the child has none of them.
+test::ChildResult ForkHere(const std::function<void()> &body) { return test::RunInChild(body); }
+
+void Nothing(TaskScheduler *, void *) {}
+
+// ThreadSanitizer knows nothing of threads and fibers in the child of a process that has several.
+#if defined(WEFT_TSAN)
+constexpr bool kChildGoesOn = false;
+#else
+constexpr bool kChildGoesOn = true;
+#endif
+
+}  // namespace
+
+TEST_CASE("fork in a task: the child may exit or run a scheduler of its own, and the parent goes on", "[fork_mark]") {
+    test::Runner runner(test::Options(2));
+    test::ChildResult exits, own;
+    test::Marks marks(50);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        exits = ForkHere([] { _exit(3); });
+        if (kChildGoesOn) {
+            own = ForkHere([] {
+                test::Runner inner(test::Options(2));
+                test::Marks inside(50);
+                const Status status =
+                    inner.Run([&](TaskScheduler &child) { child.AddTasksAndWait(50, inside.Tasks()); });
+                _exit(status == Status::Ok && inside.Wrong() == 0 && inner.log.Text().empty() ? 4 : 5);
+            });
+        }
+        scheduler.AddTasksAndWait(50, marks.Tasks());
+    }) == Status::Ok);
+    CHECK(exits.code == 3);
+    if (kChildGoesOn) CHECK(own.code == 4);
+    CHECK(marks.Wrong() == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("report Forked: a child that goes on as a worker is told and ends, and the parent goes on", "[fork_mark]") {
+    if (!kChildGoesOn) return;
+    for (uint32_t workers : {1u, 2u}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+            for (bool waits : {false, true}) {
+                const test::ChildResult parent = test::RunInChild([=] {
+                    TaskScheduler scheduler(test::Options(workers, 8, 2, idle));
+                    pid_t child = -1;
+                    int status = 0;
+                    test::Marks marks(50);
+                    auto main = [&](TaskScheduler *running) {
+                        Counter counter(1);
+                        child = fork();
+                        if (child == 0) alarm(30);
+                        if (child == 0 && waits) running->WaitForCounter(&counter);
+                        if (child == 0) return;  // as a worker that looks for work
+                        waitpid(child, &status, 0);
+                        running->AddTasksAndWait(50, marks.Tasks());
+                    };
+                    const Task task = TaskOf(main);
+                    if (scheduler.Run(task.function, task.arg) != Status::Ok) _exit(2);
+                    _exit(child > 0 && marks.Wrong() == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? 0
+                                                                                                                : 1);
+                });
+                INFO(parent.output << workers << " workers, policy " << static_cast<int>(idle) << ", waits " << waits);
+                CHECK(parent.exited);
+                CHECK(parent.code == 0);
+                CHECK(test::Names(parent.output, "weft: fatal: "));
+                CHECK(test::Names(parent.output, "a task forked, and went on as a worker in the child process"));
+                CHECK(test::Names(parent.output, "make a new TaskScheduler"));
+            }
+        }
+    }
+}
+
+TEST_CASE("report Forked: calls in the child of another thread name themselves and have no effect", "[fork_mark]") {
+    test::Runner runner(test::Options(2));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    test::Marks marks(50);
+    runner.scheduler.AddTasksAndWait(50, marks.Tasks());
+    const test::ChildResult child = ForkHere([&] {
+        TaskScheduler &scheduler = runner.scheduler;
+        const Task task{Nothing, nullptr};
+        Counter counter(1), none;
+        Counter *const both[2] = {&counter, &counter};
+        scheduler.AddTasks(1, &task, &none);
+        scheduler.AddTasksAndWait(1, &task);
+        scheduler.WaitForCounter(&counter);
+        scheduler.WaitForAll(1, both);
+        if (scheduler.WaitForAny(2, both) != 2) _exit(2);
+        scheduler.AddToCounter(&counter);
+        scheduler.DecrementCounter(&counter);
+        scheduler.WaitIdle();
+        scheduler.SetActiveWorkers(1);
+        if (scheduler.AttachThread() != Status::NotRunning) _exit(3);
+        scheduler.Stop();
+        if (counter.Value() != 1 || none.Value() != 0) _exit(4);
+        if (runner.log.CountOf(ReportCode::Forked) != 11 || runner.log.Count() != 11) _exit(5);
+        for (const char *call : {"AddTasks", "AddTasksAndWait", "WaitForCounter", "WaitForAny", "AddToCounter",
+                                 "DecrementCounter", "WaitIdle", "SetActiveWorkers", "AttachThread", "Stop"}) {
+            if (!test::Names(runner.log.Text(), std::string(call) + " was called in a forked child process")) _exit(6);
+        }
+        _exit(0);
+    });
+    CHECK(child.exited);
+    CHECK(child.code == 0);
+    runner.scheduler.AddTasksAndWait(50, marks.Tasks());  // the parent is unaffected
+    runner.scheduler.Stop();
+    CHECK(marks.Wrong(2) == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("report Forked: Stop and the destructor in a child return", "[fork_mark]") {
+    for (bool stop : {false, true}) {
+        const test::ChildResult parent = test::RunInChild([=] {
+            auto scheduler = std::make_unique<TaskScheduler>(test::Options(2));
+            if (scheduler->Start() != Status::Ok) _exit(2);
+            const pid_t child = fork();
+            if (child == 0) {
+                alarm(30);
+                if (stop) scheduler->Stop();
+                scheduler.reset();
+                _exit(0);
+            }
+            int status = 0;
+            waitpid(child, &status, 0);
+            scheduler->Stop();
+            _exit(WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1);
+        });
+        CHECK(parent.exited);
+        CHECK(parent.code == 0);
+        CHECK(test::Names(parent.output, "Stop was called in a forked child process"));
+        CHECK(parent.output.find("Stop was called") == parent.output.rfind("Stop was called"));
+    }
+}
