@@ -25,13 +25,6 @@ void NoteEmptyHanded(Worker *worker, uint64_t now) noexcept;
 /// `most`. For a task that waits for it.
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;
 
-/// While somebody pumps: what is pinned to the worker, and when there is no more the one who pumps. For a loop, or for a
-/// thread stack, which takes fibers only.
-Found FindPumped(Worker *worker) noexcept;
-
-/// Runs what is pinned to the worker, at most `max`; returns how many.
-uint32_t RunPinned(Worker *worker, uint32_t max) noexcept;
-
 /// Last look of a worker that has announced that it will sleep: everything that could hold work for it.
 bool AnyWork(const Worker *worker, Ability ability) noexcept;
 

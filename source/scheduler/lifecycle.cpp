@@ -7,6 +7,7 @@
 #include "mechanisms/scheduler_tags.h"
 #include "platform/memory.h"
 #include "scheduler/attach.h"
+#include "scheduler/check_options.h"
 #include "scheduler/claim.h"
 #include "scheduler/describe_fault.h"
 #include "scheduler/foreign.h"
@@ -281,54 +282,7 @@ void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
     } while (!EndRun(scheduler));
 }
 
-Status BadOption(const SchedulerOptions &options, const char *cure, const char *name) noexcept {
-    ReportMistake(options, ReportCode::BadOption, cure, "SchedulerOptions::%s is out of range", name);
-    return Status::BadOption;
-}
-
 }  // namespace
-
-uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept {
-    return options.workers == kAnyWorker ? env::UsableCpus() : options.workers;
-}
-
-Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
-    if (options.structBytes < kLeastOptionBytes || options.structBytes > sizeof(SchedulerOptions)) {
-        return BadOption(options, "Compile with the headers of the library that you link.", "structBytes");
-    }
-    const uint32_t workers = EffectiveWorkers(options);
-    if (workers < leastWorkers || workers > 1024) {
-        return BadOption(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers");
-    }
-    if (options.maxAttached < 1 || options.maxAttached > 1024)
-        return BadOption(options, "Give 1 to 1024.", "maxAttached");
-    const auto fibersAreBad = [](uint32_t count) { return count < 1 || count > 1000000; };
-    if (fibersAreBad(options.smallFibers)) return BadOption(options, "Give 1 to 1,000,000.", "smallFibers");
-    if (fibersAreBad(options.largeFibers)) return BadOption(options, "Give 1 to 1,000,000.", "largeFibers");
-    constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
-    if (options.smallStackBytes < kMinStack) return BadOption(options, "Give 16 KiB or more.", "smallStackBytes");
-    if (options.largeStackBytes < kMinStack) return BadOption(options, "Give 16 KiB or more.", "largeStackBytes");
-    if (options.threadStackBytes < kMinThreadStack)
-        return BadOption(options, "Give 64 KiB or more.", "threadStackBytes");
-    const MemoryHooks &memory = options.memory;
-    if ((memory.allocate != nullptr) != (memory.release != nullptr)) {
-        return BadOption(options, "Give allocate and release together.", "memory");
-    }
-    if ((memory.reserveStacks != nullptr) != (memory.releaseStacks != nullptr)) {
-        return BadOption(options, "Give reserveStacks and releaseStacks together.", "memory");
-    }
-    const Affinity &affinity = options.affinity;
-    const bool explicitMasks = affinity.kind == Affinity::Kind::Explicit;
-    if (affinity.kind > Affinity::Kind::Explicit) {
-        return BadOption(options, "Give one of Affinity::Kind's values.", "affinity");
-    }
-    if (explicitMasks && (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024)) {
-        return BadOption(options, "Give a mask of 1 to 1,024 words for each worker.", "affinity");
-    }
-    if (options.threadNice < -20 || options.threadNice > 19) return BadOption(options, "Give -20 to 19.", "threadNice");
-    if (options.idle > IdlePolicy::Quiet) return BadOption(options, "Give one of IdlePolicy's values.", "idle");
-    return Status::Ok;
-}
 
 Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &mainOptions) noexcept {
     const SchedulerOptions &options = Gate::OptionsOf(facade);

@@ -13,13 +13,4 @@ Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &
 Status StartScheduler(TaskScheduler &facade) noexcept;
 void StopScheduler(TaskScheduler &facade) noexcept;
 
-/// The smallest structBytes that there ever was.
-inline constexpr uint32_t kLeastOptionBytes = sizeof(SchedulerOptions);
-
-/// The number of workers that the options ask for.
-uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept;
-
-/// Ok, or BadOption after a report that names the option.
-Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept;
-
 }  // namespace weft::internal

@@ -55,7 +55,7 @@ struct IdleRequest {
 struct Scheduler {
     TaskScheduler *facade = nullptr;
     SchedulerOptions options;
-    Memory memory;  // the options' hooks
+    Memory memory;              // the options' hooks
     uint64_t *masks = nullptr;  // a copy of the options'
     env::ForkMark forkMark;
     const TraceHooks *trace = nullptr;  // the options', if there is any

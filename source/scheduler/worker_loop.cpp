@@ -3,6 +3,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/idle.h"
+#include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 

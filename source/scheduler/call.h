@@ -1,0 +1,113 @@
+// Who calls, and what the call may be: what users can get wrong, in one place. After a report the call has no effect.
+#pragma once
+
+#include "platform/compiler.h"
+#include "scheduler/gate.h"
+#include "scheduler/reporting.h"
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+// The calling thread's worker if it is one of this scheduler's, or null.
+inline Worker *WorkerOf(const TaskScheduler &facade) noexcept {
+    Worker *worker = internal::CurrentWorker();
+    return worker != nullptr && worker->scheduler->facade == &facade ? worker : nullptr;
+}
+
+// The same; null only after a report.
+inline Worker *CallingWorker(const TaskScheduler &facade, const char *call) noexcept {
+    Worker *worker = WorkerOf(facade);
+    if (WEFT_UNLIKELY(worker == nullptr)) {
+        ReportMistake(Gate::OptionsOf(facade), ReportCode::NotAWorker,
+                      "Call it from a task that this scheduler runs, or attach the thread first.",
+                      "%s was called by a thread that runs no task of this scheduler", call);
+    }
+    return worker;
+}
+
+// The host's hooks run in the middle of a switch or of a search: whoever waited there would never come back.
+inline bool MayWait(const Worker *worker, const char *call) noexcept {
+    if (WEFT_LIKELY(!worker->inHook)) return true;
+    ReportMistake(worker->scheduler->options, ReportCode::InHook,
+                  "Call it from a task; a hook may submit, but not wait.", "%s was called by a hook", call);
+    return false;
+}
+
+inline void ReportNotRunning(const TaskScheduler &facade, const char *call) noexcept {
+    ReportMistake(Gate::OptionsOf(facade), ReportCode::NotRunning, "Call it while Run runs, or between Start and Stop.",
+                  "%s was called while the scheduler does not run", call);
+}
+
+// A call by a thread that is no worker: for its duration the scheduler exists.
+class ForeignCall {
+public:
+    ForeignCall(TaskScheduler &facade, const char *call) noexcept : visit(facade), running(visit.ComeIn()) {
+        if (WEFT_UNLIKELY(running == nullptr)) {
+            ReportNotRunning(facade, call);
+        } else if (WEFT_UNLIKELY(running->forkMark.IsForked())) {
+            ReportForked(running->options, call);
+            running = nullptr;
+        }
+    }
+    ~ForeignCall() { visit.GoOut(); }
+    ForeignCall(const ForeignCall &) = delete;
+    ForeignCall &operator=(const ForeignCall &) = delete;
+
+    Gate::Visit visit;
+    Scheduler *running;  // null: it does not run here, and that was reported
+};
+
+inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions, const char *call) noexcept {
+    if (taskOptions.priority <= Priority::Low && taskOptions.stack <= StackClass::Large) return true;
+    ReportMistake(options, ReportCode::BadOption, "Give one of the values of Priority and of StackClass.",
+                  "%s: TaskOptions::%s is out of range", call,
+                  taskOptions.priority > Priority::Low ? "priority" : "stack");
+    return false;
+}
+
+inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions, const char *call) noexcept {
+    if (WEFT_LIKELY(taskOptions.worker == kAnyWorker) || taskOptions.worker < scheduler.slotCount) return true;
+    ReportMistake(scheduler.options, ReportCode::BadOption, "Give kAnyWorker, a worker, or a thread that is attached.",
+                  "%s: TaskOptions::worker is %u, and there are %u workers", call, taskOptions.worker,
+                  scheduler.workerCount);
+    return false;
+}
+
+inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
+    if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
+    ReportMistake(worker->scheduler->options, ReportCode::InHook, "Submit from another hook, or from a task.",
+                  "%s was called by a thread, park or unpark hook", call);
+    return false;
+}
+
+inline bool AreTasks(const Scheduler &scheduler, uint32_t count, const Task *tasks, const TaskOptions &taskOptions,
+                     const char *call) noexcept {
+    if (!AreOptions(scheduler.options, taskOptions, call) || !IsWorker(scheduler, taskOptions, call)) return false;
+    for (uint32_t i = 0; i < count; ++i) {
+        if (WEFT_UNLIKELY(tasks == nullptr || tasks[i].function == nullptr)) {
+            ReportMistake(scheduler.options, ReportCode::NullTask, "Give every task a function.",
+                          tasks == nullptr ? "%s: null tasks" : "%s: task %u has a null function", call, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+inline bool IsCounter(const TaskScheduler &facade, const Counter *counter, const char *call) noexcept {
+    if (WEFT_UNLIKELY(counter == nullptr)) {
+        ReportMistake(Gate::OptionsOf(facade), ReportCode::NullCounter, "Give it a counter.", "%s: null counter", call);
+        return false;
+    }
+    return true;
+}
+
+inline bool AreCounters(const TaskScheduler &facade, uint32_t count, Counter *const *counters,
+                        const char *call) noexcept {
+    if (count != 0 && counters == nullptr) return IsCounter(facade, nullptr, call);
+    for (uint32_t i = 0; i < count; ++i) {
+        if (!IsCounter(facade, counters[i], call)) return false;
+    }
+    return true;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,122 @@
+#include "scheduler/pinned.h"
+
+#include "scheduler/claim.h"
+#include "scheduler/fiber_switch.h"
+#include "scheduler/low_limit.h"
+#include "scheduler/post.h"
+
+namespace weft::internal {
+
+namespace {
+
+// What came to this worker alone, oldest first.
+void SortMail(Worker *worker) noexcept {
+    for (Letter *letter = worker->mailbox.TakeAll(); letter != nullptr;) {
+        Letter *next = letter->next;
+        (letter->kind == Letter::Kind::Fiber ? worker->pinnedFibers : worker->pinnedTasks).Append(letter);
+        letter = next;
+    }
+}
+
+}  // namespace
+
+Found PinnedFiber(Worker *worker) noexcept {
+    SortMail(worker);
+    if (worker->pinnedFibers.first == nullptr) return {};
+    Fiber *fiber = static_cast<Fiber *>(worker->pinnedFibers.Remove(&worker->pinnedFibers.first));
+    MayResume(*worker->scheduler, worker, fiber);  // always, pinned as it is
+    return {fiber, false};
+}
+
+namespace {
+
+// Pinned tasks cannot go to the backlog, which is everybody's. Those that find no Large fiber stay where they are, and
+// the worker says so before it looks for a free one (whoever frees one looks at this afterwards; seq_cst).
+void SetWantsLarge(Worker *worker, bool wants) noexcept {
+    if (worker->wantsLarge == wants) return;
+    worker->wantsLarge = wants;
+    if (wants) {
+        worker->scheduler->pinnedLarge.fetch_add(1, kSeqCst);
+    } else {
+        worker->scheduler->pinnedLarge.fetch_sub(1, kSeqCst);
+    }
+}
+
+}  // namespace
+
+// The oldest pinned task that can run now. `anyStack`: the caller's stack takes Large tasks too.
+Found PinnedTask(Worker *worker, bool anyStack) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    SortMail(worker);
+    for (Letter **link = &worker->pinnedTasks.first; *link != nullptr; link = &(*link)->next) {
+        TaskBlock *block = static_cast<TaskBlock *>(*link);
+        const bool large = block->options.stack == StackClass::Large;
+        if (large && !anyStack) {
+            SetWantsLarge(worker, true);
+            if (!scheduler.pool.AnyFree(StackClass::Large)) continue;
+        }
+        if (large) SetWantsLarge(worker, false);
+        ClaimPinned(worker, block->tasks[block->taken++], block->counter, block->options);
+        if (block->taken == block->count) {
+            worker->pinnedTasks.Remove(link);
+            FreeBlock(scheduler, block);
+        }
+        return {nullptr, true};
+    }
+    return {};
+}
+
+Found Pinned(Worker *worker) noexcept {
+    const Found found = PinnedFiber(worker);
+    return found ? found : PinnedTask(worker, RunsOnLarge(worker));
+}
+
+bool AnyPinnedTask(const Worker *worker) noexcept {
+    for (const Letter *letter = worker->pinnedTasks.first; letter != nullptr; letter = letter->next) {
+        if (static_cast<const TaskBlock *>(letter)->options.stack == StackClass::Small) return true;
+    }
+    return worker->wantsLarge && worker->scheduler->pool.AnyFree(StackClass::Large);
+}
+
+Found FindPumped(Worker *worker) noexcept {
+    Pump &pump = *worker->pump;
+    if (pump.ran < pump.max) {
+        Found found = PinnedFiber(worker);
+        if (!found && worker->current != &worker->threadFiber) found = PinnedTask(worker, RunsOnLarge(worker));
+        if (found) {
+            ++pump.ran;
+            return found;
+        }
+    }
+    worker->pump = pump.outer;
+    MayResume(*worker->scheduler, worker, pump.fiber);  // always, pinned as it is
+    return {pump.fiber, false};
+}
+
+// Not on the caller's own stack, unless there is no other: what waits there keeps the caller from going on.
+uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
+    Fiber *self = worker->current;
+    FlushPending(worker);
+    UnclaimRest(worker);
+    SortMail(worker);
+    if (worker->pinnedFibers.first == nullptr && worker->pinnedTasks.first == nullptr) return 0;
+    const uint32_t outerPin = self->pinnedTo;
+    self->pinnedTo = worker->index;
+    uint32_t ran = 0;
+    for (bool again = true; again;) {
+        Pump pump{self, max - ran, 0, worker->pump};
+        worker->pump = &pump;
+        SuspendTo(self, Destination::None);
+        ran += pump.ran;
+        again = false;
+        if (ran == max || worker->scheduler->pool.AnyFree(StackClass::Small)) continue;
+        again = static_cast<bool>(PinnedTask(worker, self->IsThreadStack() || RunsOnLarge(worker)));
+        if (!again) continue;
+        RunClaim(self, AndThen::ReturnToTask);
+        ++ran;
+    }
+    self->pinnedTo = outerPin;
+    return ran;
+}
+
+}  // namespace weft::internal
