@@ -118,9 +118,10 @@ private:
 };
 
 // Calls the function. What it throws ends here; so do, in debug builds, changed floating-point control words.
-inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task, bool traced) noexcept {
+template <bool kTraced>
+inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexcept {
     const auto name = [&](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
-    if (WEFT_UNLIKELY(traced)) Trace(self->worker, &TraceHooks::taskBegin, name);
+    if (kTraced) Trace(self->worker, &TraceHooks::taskBegin, name);
 #if defined(WEFT_DEBUG)
     const uint64_t floatingPoint = FloatingPointControl();
 #endif
@@ -144,7 +145,8 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task, bool 
             "the task returned with other floating-point control words");
     }
 #endif
-    if (WEFT_UNLIKELY(traced)) Trace(self->worker, &TraceHooks::taskEnd, name);
+    if (kTraced) Trace(self->worker, &TraceHooks::taskEnd, name);
+    (void)name;
 }
 
 }  // namespace
@@ -230,22 +232,24 @@ WEFT_NOINLINE void EndSpecial(Fiber *self, const SpecialClaim &special) noexcept
 }
 
 // One task that is not of a slice.
-inline void RunSingle(Fiber *self, bool traced) noexcept {
+template <bool kTraced>
+inline void RunSingle(Fiber *self) noexcept {
     Worker *worker = self->worker;
     Counter *const counter = worker->claim.counter;
     const bool stolen = worker->claim.stolen && worker->scheduler->workerCount != 0;
     worker->claim.left = 0;
     if (WEFT_LIKELY(!stolen)) {
-        CallTask(self, worker->scheduler->facade, Task(worker->claim.single), traced);
+        CallTask<kTraced>(self, worker->scheduler->facade, Task(worker->claim.single));
     } else {
         Stopwatch stopwatch(worker);
-        CallTask(self, worker->scheduler->facade, Task(worker->claim.single), traced);
+        CallTask<kTraced>(self, worker->scheduler->facade, Task(worker->claim.single));
         if (self->worker == worker) stopwatch.Stop(1, true);
     }
     NoteFinished(self->worker, counter, 1);
 }
 
-inline void RunSlice(Fiber *self, bool traced) noexcept {
+template <bool kTraced>
+inline void RunSlice(Fiber *self) noexcept {
     Worker *const worker = self->worker;
     Counter *const counter = worker->claim.counter;
     const bool stolen = worker->claim.stolen;
@@ -255,7 +259,7 @@ inline void RunSlice(Fiber *self, bool traced) noexcept {
         const Task task = *worker->claim.next++;
         --worker->claim.left;
         ++worker->claim.started;
-        CallTask(self, facade, task, traced);
+        CallTask<kTraced>(self, facade, task);
         if (WEFT_UNLIKELY(self->worker != worker || worker->claim.started != tasks)) {
             // The task waited, and the rest of the claim went back to the deque then.
             NoteFinished(self->worker, counter, 1);
@@ -274,6 +278,8 @@ inline void RunSlice(Fiber *self, bool traced) noexcept {
     }
 }
 
+WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept { slice ? RunSlice<true>(self) : RunSingle<true>(self); }
+
 }  // namespace
 
 void RunClaim(Fiber *self, AndThen andThen) noexcept {
@@ -285,10 +291,12 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
     const bool isSpecial = claim.pinned || claim.low;
     SpecialClaim special{};
     if (WEFT_UNLIKELY(isSpecial)) special = BeginSpecial(self);
-    if (claim.batch == 0) {
-        RunSingle(self, traced);
+    if (WEFT_UNLIKELY(traced)) {
+        RunTraced(self, claim.batch != 0);
+    } else if (claim.batch == 0) {
+        RunSingle<false>(self);
     } else {
-        RunSlice(self, traced);
+        RunSlice<false>(self);
     }
     if (WEFT_UNLIKELY(isSpecial)) EndSpecial(self, special);
     worker = self->worker;
@@ -300,7 +308,11 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
 void RunHere(Fiber *self, const Task &task, const char *taskName) noexcept {
     const TaskName name(self, taskName);
     const Scheduler &scheduler = *self->worker->scheduler;
-    CallTask(self, scheduler.facade, task, scheduler.trace != nullptr);
+    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) {
+        CallTask<true>(self, scheduler.facade, task);
+    } else {
+        CallTask<false>(self, scheduler.facade, task);
+    }
 }
 
 void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept {
