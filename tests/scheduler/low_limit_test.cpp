@@ -41,22 +41,22 @@ TEST_CASE("maxLowWorkers: never more Low tasks run at once, and all run", "[low_
             INFO(test::Describe(point) << ", " << most << " of them Low");
             Gauge gauge;
             std::atomic<uint32_t> normalRan{0};
-            test::Batch low(60, [&](TaskScheduler &, uint32_t) {
+            test::Batch low(25, [&](TaskScheduler &, uint32_t) {
                 gauge.Enter();
                 test::Linger(3);
                 gauge.Leave();
             });
-            test::Batch normal(60, [&](TaskScheduler &, uint32_t) { normalRan.fetch_add(1); });
+            test::Batch normal(25, [&](TaskScheduler &, uint32_t) { normalRan.fetch_add(1); });
             test::Runner runner(Limited(point, most));
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
                 Counter counter;
-                scheduler.AddTasks(60, low.Tasks(), &counter, test::kLow);
-                for (uint32_t i = 0; i < 60; ++i) scheduler.AddTask(normal[i], &counter);
+                scheduler.AddTasks(25, low.Tasks(), &counter, test::kLow);
+                for (uint32_t i = 0; i < 25; ++i) scheduler.AddTask(normal[i], &counter);
                 scheduler.WaitForCounter(&counter);
-                scheduler.AddTasksAndWait(60, low.Tasks(), test::kLow);
+                scheduler.AddTasksAndWait(25, low.Tasks(), test::kLow);
             }) == Status::Ok);
-            CHECK(gauge.ran.load() == 120);
-            CHECK(normalRan.load() == 60);
+            CHECK(gauge.ran.load() == 50);
+            CHECK(normalRan.load() == 25);
             CHECK(gauge.most.load() <= most);
             CHECK(runner.log.Text() == "");
         }
