@@ -72,7 +72,7 @@ void LookForTrouble(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint64_t snapshot = scheduler.idle.Snapshot();
     // A thread inside a call may be about to publish something, and wakes somebody then. Calls are short.
-    for (uint32_t turns = 0; turns < 1000 && !Gate::NobodyInside(*scheduler.facade); ++turns) {
+    while (!Gate::NobodyInside(*scheduler.facade)) {
         if (scheduler.idle.Snapshot() != snapshot) return;
         env::YieldThread();
     }

@@ -86,7 +86,8 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
         list.Push(Fill(scheduler, std::min(TaskBlock::kTasks, count - begin), tasks + begin, counter, options));
     }
     if (target == nullptr) {
-        WakeForTasks(scheduler, worker, count);
+        WakeForAny(scheduler, worker);  // a starved one too: it cannot run them, but can say so
+        if (count > 1) WakeForTasks(scheduler, worker, count - 1);
     } else if (scheduler.idle.TakeSleeperAt(options.worker)) {
         target->parker.Unpark();
     }
