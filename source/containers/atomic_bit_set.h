@@ -6,6 +6,7 @@
 // looking for a bit, must not miss each other.
 #pragma once
 
+#include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/memory.h"
 
@@ -74,15 +75,6 @@ private:
         env::Atomic<uint64_t> bits{0};
     };
     static uint64_t Mask(uint32_t bit) noexcept { return uint64_t{1} << (bit % 64); }
-    static uint32_t LowestBit(uint64_t value) noexcept {
-#if defined(_MSC_VER) && !defined(__clang__)
-        unsigned long index;
-        _BitScanForward64(&index, value);
-        return index;
-#else
-        return static_cast<uint32_t>(__builtin_ctzll(value));
-#endif
-    }
 
     Word *m_words = nullptr;
     uint32_t m_count = 0;

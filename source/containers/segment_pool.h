@@ -4,6 +4,7 @@
 // a segment's word of free places fails only because somebody else took or gave back.
 #pragma once
 
+#include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/memory.h"
 
@@ -53,9 +54,7 @@ public:
             while (free != 0) {
                 const uint64_t mask = free & (~free + 1);
                 if (segment->free.compare_exchange_strong(free, free & ~mask, kAcquire, kRelaxed)) {
-                    uint32_t bit = 0;
-                    while ((mask >> bit) != 1) ++bit;
-                    return i * 64 + bit;
+                    return i * 64 + LowestBit(mask);
                 }
             }
         }

@@ -1,6 +1,12 @@
 // What C++17 has no word for.
 #pragma once
 
+#include <cstdint>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#endif
+
 #if defined(_MSC_VER) && !defined(__clang__)
 #define WEFT_NOINLINE __declspec(noinline)
 #define WEFT_LIKELY(x) (x)
@@ -10,3 +16,18 @@
 #define WEFT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WEFT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #endif
+
+namespace weft::internal {
+
+/// Index of the lowest bit that is set; there is one.
+inline uint32_t LowestBit(uint64_t value) noexcept {
+#if defined(_MSC_VER) && !defined(__clang__)
+    unsigned long index;
+    _BitScanForward64(&index, value);
+    return index;
+#else
+    return static_cast<uint32_t>(__builtin_ctzll(value));
+#endif
+}
+
+}  // namespace weft::internal

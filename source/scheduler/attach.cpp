@@ -34,10 +34,6 @@ void LeftAttached(void *arg) {
     Detach(worker);
 }
 
-}  // namespace
-
-namespace {
-
 void ReleaseQueues(Worker &worker) noexcept {
     worker.slab.Release();
     for (WorkStealingDeque<BacklogEntry> &backlog : worker.largeBacklog) backlog.Release();

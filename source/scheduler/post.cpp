@@ -16,10 +16,7 @@ TaskBlock *NewBlock(Scheduler &scheduler) noexcept {
     const uint32_t place = scheduler.blocks.Take();
     TaskBlock *block =
         place != SegmentPool<TaskBlock>::kNone ? &scheduler.blocks.At(place) : scheduler.memory.NewArray<TaskBlock>(1);
-    if (block == nullptr) {
-        ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
-                    "no memory to queue %u tasks", TaskBlock::kTasks);
-    }
+    if (block == nullptr) OutOfMemory(scheduler, TaskBlock::kTasks);
     block->place = place;
     return block;
 }

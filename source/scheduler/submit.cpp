@@ -16,10 +16,14 @@ namespace {
 
 constexpr uint32_t kMaxSingles = 4;  // up to here one entry per task: no copy to the slab
 
+}  // namespace
+
 [[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept {
     ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
                 "no memory to queue %u tasks", count);
 }
+
+namespace {
 
 // So small that every worker can get four, and no larger than the slab gives in one piece.
 uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
@@ -86,9 +90,11 @@ void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const T
     });
 }
 
+namespace {
+
+// Submit for one task that any worker may run: no slices to think of, which is most of what Submit costs then.
 bool SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    if (worker->pending.count != 0) FlushPending(worker);
     if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(scheduler, *counter, 1))) return false;
     worker->submitted.store(worker->submitted.load(kRelaxed) + 1, kRelaxed);  // as in Submit
     WorkStealingDeque<TaskEntry> &lane = worker->lanes[static_cast<uint32_t>(options.priority)];
@@ -100,10 +106,13 @@ bool SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOpt
     return true;
 }
 
+}  // namespace
+
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
     if (WEFT_UNLIKELY(options.worker != kAnyWorker)) return Post(scheduler, worker, count, tasks, counter, options);
+    if (count == 1) return SubmitOne(worker, tasks[0], counter, options);
     if (counter != nullptr && !RaiseCounter(scheduler, *counter, count)) return false;
     // relaxed: published below, together with the tasks.
     worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);

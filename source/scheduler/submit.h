@@ -9,8 +9,8 @@ namespace weft::internal {
 /// The arguments have been checked. False if the counter refused (reported): then nothing was submitted.
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
 
-/// Submit for one task that any worker may run.
-bool SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept;
+/// There is no memory for `count` tasks: fatal.
+[[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept;
 
 /// Makes tasks visible, of which counter and scheduler know already, in the calling worker's lane. Wakes nobody.
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;

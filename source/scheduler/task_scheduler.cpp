@@ -138,7 +138,7 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
                        options.worker == kAnyWorker && options.priority <= Priority::Low &&
                        options.stack <= StackClass::Large;
     if (WEFT_LIKELY(worker != nullptr && plain)) {
-        SubmitOne(worker, task, counter, options);
+        Submit(worker, 1, &task, counter, options);
     } else {
         AddTasks(1, &task, counter, options);
     }
@@ -149,11 +149,7 @@ void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter
     Worker *worker = WorkerOf(*this);
     if (WEFT_LIKELY(worker != nullptr)) {
         if (!MaySubmit(worker, "AddTasks") || !AreTasks(*worker->scheduler, count, tasks, options, "AddTasks")) return;
-        if (count == 1 && options.worker == kAnyWorker) {
-            SubmitOne(worker, tasks[0], counter, options);
-        } else {
-            Submit(worker, count, tasks, counter, options);
-        }
+        Submit(worker, count, tasks, counter, options);
         return;
     }
     const ForeignCall call(*this, "AddTasks");
