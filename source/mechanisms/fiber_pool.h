@@ -48,7 +48,6 @@ public:
             m_starved.Clear(worker);
     }
     bool AnyStarved() const noexcept { return m_starved.Any(); }
-    bool IsStarved(uint32_t worker) const noexcept { return m_starved.Test(worker); }
 
 private:
     static constexpr uint32_t kCacheSlots = 16;

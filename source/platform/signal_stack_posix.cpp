@@ -90,6 +90,7 @@ bool InstallFaultHandler(void (*describe)(const void *address)) noexcept {
             installed = sigaction(kSignals[i], &action, &s_before[i]) == 0 && installed;
         }
     }
+    if (!installed) --s_installs;
     pthread_mutex_unlock(&s_mutex);
     return installed;
 }

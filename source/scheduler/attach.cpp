@@ -73,9 +73,8 @@ Status Attach(Scheduler &scheduler) noexcept {
         return Status::OutOfMemory;
     }
     BecomeGuest(scheduler);
-    RaiseCounter(scheduler, scheduler.attachedLeft, 1);
     RaiseSlotsInUse(scheduler, index + 1);
-    scheduler.attached.fetch_add(1, kSeqCst);  // before it can sleep
+    RaiseCounter(scheduler, scheduler.attached, 1);  // before it can sleep
 
     Fiber &fiber = scheduler.fibers[scheduler.FiberCount() + slot];
     fiber.worker = &worker;
@@ -110,10 +109,9 @@ void Detach(Worker *worker) noexcept {
     worker->current = nullptr;
     TaskScheduler &facade = *scheduler.facade;
     Gate::Visit visit(facade);
-    visit.ComeBack();  // a guest may
-    scheduler.attached.fetch_sub(1, kSeqCst);
+    visit.ComeBack();                                                // a guest may
     scheduler.freeSlots.Set(worker->index - scheduler.workerCount);  // the next owner comes after all of the above
-    LowerCounter(scheduler, nullptr, scheduler.attachedLeft, 1);
+    LowerCounter(scheduler, nullptr, scheduler.attached, 1);
     CeaseGuest(scheduler);
     visit.GoOut();
 }

@@ -8,7 +8,14 @@ namespace weft::internal {
 namespace {
 
 Status BadOption(const SchedulerOptions &options, const char *cure, const char *name) noexcept {
-    ReportMistake(options, ReportCode::BadOption, cure, "SchedulerOptions::%s is out of range", name);
+    ReportMistake(options, ReportCode::BadOption, cure, "SchedulerOptions::%s is not complete", name);
+    return Status::BadOption;
+}
+
+template <class Number>
+Status OutOfRange(const SchedulerOptions &options, const char *cure, const char *name, Number value) noexcept {
+    ReportMistake(options, ReportCode::BadOption, cure, "SchedulerOptions::%s is %lld, which is out of range", name,
+                  static_cast<long long>(value));
     return Status::BadOption;
 }
 
@@ -20,22 +27,27 @@ uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept {
 
 Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
     if (options.structBytes < kLeastOptionBytes || options.structBytes > sizeof(SchedulerOptions)) {
-        return BadOption(options, "Compile with the headers of the library that you link.", "structBytes");
+        return OutOfRange(options, "Compile with the headers of the library that you link.", "structBytes",
+                          options.structBytes);
     }
     const uint32_t workers = EffectiveWorkers(options);
     if (workers < leastWorkers || workers > 1024) {
-        return BadOption(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers");
+        return OutOfRange(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers", workers);
     }
     if (options.maxAttached < 1 || options.maxAttached > 1024)
-        return BadOption(options, "Give 1 to 1024.", "maxAttached");
+        return OutOfRange(options, "Give 1 to 1024.", "maxAttached", options.maxAttached);
     const auto fibersAreBad = [](uint32_t count) { return count < 1 || count > 1000000; };
-    if (fibersAreBad(options.smallFibers)) return BadOption(options, "Give 1 to 1,000,000.", "smallFibers");
-    if (fibersAreBad(options.largeFibers)) return BadOption(options, "Give 1 to 1,000,000.", "largeFibers");
+    if (fibersAreBad(options.smallFibers))
+        return OutOfRange(options, "Give 1 to 1,000,000.", "smallFibers", options.smallFibers);
+    if (fibersAreBad(options.largeFibers))
+        return OutOfRange(options, "Give 1 to 1,000,000.", "largeFibers", options.largeFibers);
     constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
-    if (options.smallStackBytes < kMinStack) return BadOption(options, "Give 16 KiB or more.", "smallStackBytes");
-    if (options.largeStackBytes < kMinStack) return BadOption(options, "Give 16 KiB or more.", "largeStackBytes");
+    if (options.smallStackBytes < kMinStack)
+        return OutOfRange(options, "Give 16 KiB or more.", "smallStackBytes", options.smallStackBytes);
+    if (options.largeStackBytes < kMinStack)
+        return OutOfRange(options, "Give 16 KiB or more.", "largeStackBytes", options.largeStackBytes);
     if (options.threadStackBytes < kMinThreadStack)
-        return BadOption(options, "Give 64 KiB or more.", "threadStackBytes");
+        return OutOfRange(options, "Give 64 KiB or more.", "threadStackBytes", options.threadStackBytes);
     const MemoryHooks &memory = options.memory;
     if ((memory.allocate != nullptr) != (memory.release != nullptr)) {
         return BadOption(options, "Give allocate and release together.", "memory");
@@ -46,13 +58,15 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     const Affinity &affinity = options.affinity;
     const bool explicitMasks = affinity.kind == Affinity::Kind::Explicit;
     if (affinity.kind > Affinity::Kind::Explicit) {
-        return BadOption(options, "Give one of Affinity::Kind's values.", "affinity");
+        return OutOfRange(options, "Give one of Affinity::Kind's values.", "affinity.kind", affinity.kind);
     }
     if (explicitMasks && (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024)) {
         return BadOption(options, "Give a mask of 1 to 1,024 words for each worker.", "affinity");
     }
-    if (options.threadNice < -20 || options.threadNice > 19) return BadOption(options, "Give -20 to 19.", "threadNice");
-    if (options.idle > IdlePolicy::Quiet) return BadOption(options, "Give one of IdlePolicy's values.", "idle");
+    if (options.threadNice < -20 || options.threadNice > 19)
+        return OutOfRange(options, "Give -20 to 19.", "threadNice", options.threadNice);
+    if (options.idle > IdlePolicy::Quiet)
+        return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
     return Status::Ok;
 }
 

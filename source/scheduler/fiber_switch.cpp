@@ -23,8 +23,7 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
         case CounterWaiting::Registration::NoRecord:
             break;  // a fiber has its own
         case CounterWaiting::Registration::OtherScheduler:
-            ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
-                          "WaitForCounter: counter %p is in use with another scheduler", static_cast<void *>(counter));
+            ReportCounterOfOther(scheduler, "WaitForCounter", *counter);
             MakeReady(scheduler, worker, fiber);
             break;
     }

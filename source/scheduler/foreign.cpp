@@ -28,8 +28,7 @@ void Block(Scheduler &scheduler, Counter &counter, uint32_t value, Leave leave, 
             comeBack();
             break;
         case Registration::OtherScheduler:
-            ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
-                          "WaitForCounter: counter %p is in use with another scheduler", static_cast<void *>(&counter));
+            ReportCounterOfOther(scheduler, "WaitForCounter", counter);
             break;
         case Registration::NoRecord:  // nobody can wake this thread: it looks by itself
             ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer threads wait at once, or attach them.",
@@ -57,7 +56,7 @@ void CeaseGuest(Scheduler &scheduler) noexcept {
 
 void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value) noexcept {
     if (IsSatisfied(counter, value)) return;
-    if (scheduler.workerCount == 0 && scheduler.attached.load(kRelaxed) == 0) {
+    if (scheduler.workerCount == 0 && scheduler.attached.IsZero()) {
         ReportOnce(scheduler, ReportCode::NobodyRuns, "Attach a thread that runs the tasks, or give it workers.",
                    "a thread waits, but there are no workers and nobody is attached");
     }
@@ -69,7 +68,7 @@ void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uin
 
 void AwaitDetached(Scheduler &scheduler) noexcept {
     Block(
-        scheduler, scheduler.attachedLeft, 0, [] {}, [] {});
+        scheduler, scheduler.attached, 0, [] {}, [] {});
 }
 
 // A request is pushed before its caller looks for somebody to answer it, and whoever becomes idle looks at the requests

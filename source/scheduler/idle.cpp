@@ -37,22 +37,23 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
         Counter *counter = fiber.waitsFor.load(kRelaxed);
         if (counter == nullptr || counter == &scheduler.guestsLeft) continue;  // Stop, which waits for threads
         const char *name = fiber.taskName.load(kRelaxed);
+        if (name == nullptr) name = i < scheduler.FiberCount() ? "unnamed task" : "attached thread";
         if (count++ < 4) {
-            used += static_cast<size_t>(std::snprintf(
-                names + used, sizeof names - used, "%s fiber %u '%.40s' for counter %p", used != 0 ? "," : "", i,
-                name != nullptr ? name : "unnamed task", static_cast<void *>(counter)));
+            used += static_cast<size_t>(std::snprintf(names + used, sizeof names - used,
+                                                      "%s fiber %u '%.40s' for counter %p", used != 0 ? "," : "", i,
+                                                      name, static_cast<void *>(counter)));
         }
     }
     if (count == 0) return;
     ReportOnce(scheduler, ReportCode::OnlyWaiters,
                "Lower those counters (a thread of yours may still do it); otherwise they wait for each other.",
-               "all workers sleep and %u fibers wait:%s%s", count, names, count > 4 ? ", ..." : "");
+               "all workers sleep and %u %s:%s%s", count, count == 1 ? "fiber waits" : "fibers wait", names,
+               count > 4 ? ", ..." : "");
 }
 
-// How many workers there are that could sleep.
-uint32_t Awaited(const Scheduler &scheduler) noexcept {
-    return scheduler.workerCount + scheduler.attached.load(kSeqCst);
-}
+// How many workers there are that could sleep. A thread counts itself before it sleeps and after it slept, so whoever
+// reads its announcement in the idle state (acquire) and then this, reads that it is attached.
+uint32_t Awaited(const Scheduler &scheduler) noexcept { return scheduler.workerCount + scheduler.attached.Value(); }
 
 // Fibers that were made ready and are not running yet, anywhere. A worker that announced may be about to take one.
 bool AnyReady(const Scheduler &scheduler) noexcept {

@@ -53,9 +53,7 @@ bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
         case CounterResult::Ok:
             break;
         case CounterResult::OtherScheduler:
-            ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
-                          "a decrement of counter %p, which is in use with another scheduler",
-                          static_cast<void *>(&counter));
+            ReportCounterOfOther(scheduler, "Decrement", counter);
             return false;
         default:
             ReportMistake(scheduler.options, ReportCode::CounterUnderflow,

@@ -75,6 +75,11 @@ void ReportDestroyed(const Counter &counter) noexcept {
         word.Tag());
 }
 
+void ReportCounterOfOther(const Scheduler &scheduler, const char *call, const Counter &counter) noexcept {
+    ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
+                  "%s: counter %p is in use with another scheduler", call, static_cast<const void *>(&counter));
+}
+
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
     ReportMistake(options, ReportCode::Forked, "In a child process make a new TaskScheduler, or call exec.",
                   "%s was called in a forked child process, in which the scheduler's threads do not exist", call);

@@ -22,6 +22,9 @@ void ReportMistake(const SchedulerOptions &options, ReportCode code, const char 
 void ReportOnce(Scheduler &scheduler, ReportCode code, const char *cure, const char *what, ...) noexcept
     WEFT_PRINTF_LIKE(4, 5);
 
+/// `call` was given a counter that is in use with another scheduler.
+void ReportCounterOfOther(const Scheduler &scheduler, const char *call, const Counter &counter) noexcept;
+
 /// A call in a child process, which has only the thread that forked.
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept;
 

@@ -83,7 +83,6 @@ struct Scheduler {
     PushList<Letter> lowAside;                                    // fibers that lack one
     env::Atomic<uint32_t> pinnedLarge{0};                         // workers with pinned tasks that want a large fiber
     env::Atomic<uint32_t> slotsInUse{0};                          // the highest that ever was
-    env::Atomic<uint32_t> attached{0};
     env::Atomic<uint32_t> activeWorkers{0};  // of workerCount; the others run only what is pinned to them
     PushList<IdleRequest> idleRequests;
     env::Atomic<uint32_t> idleTasks{0};  // tasks that are in WaitIdle
@@ -92,7 +91,7 @@ struct Scheduler {
     alignas(kLineBytes) env::Atomic<uint64_t> foreignSubmitted{0};  // tasks, by threads that are no workers
     env::Atomic<uint32_t> guests{0};  // attached threads and threads that are blocked in a wait: the end waits for them
     Counter guestsLeft;               // the same, for a Stop without workers
-    Counter attachedLeft;             // attached threads, likewise
+    Counter attached;                 // threads
     alignas(kLineBytes) env::Atomic<bool> endWanted{false};  // the main task has returned, or Stop was called
     env::Atomic<bool> stopping{false};                       // it is over: every loop goes home
     env::Atomic<uint32_t> reported{0};                       // which of the reports that come once have come

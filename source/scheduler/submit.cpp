@@ -58,8 +58,7 @@ bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
         case CounterResult::Ok:
             return true;
         case CounterResult::OtherScheduler:
-            ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
-                          "counter %p is in use with another scheduler", static_cast<void *>(&counter));
+            ReportCounterOfOther(scheduler, "Submission", counter);
             return false;
         default:
             ReportMistake(scheduler.options, ReportCode::CounterOverflow, "Use several counters.",

@@ -100,7 +100,10 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     const uint32_t published = runFirst ? count - 1 : count;
     UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
     if (published != 0 && !Submit(worker, published, tasks + (count - published), &counter, options)) return;
-    if (runFirst) RunHere(self, tasks[0], options.name);
+    if (runFirst) {
+        if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options);
+        RunHere(self, tasks[0], options.name);
+    }
     if (published != 0) Wait(self->worker, counter, 0, Resume::AnyWorker);
 }
 

@@ -43,8 +43,7 @@ uint32_t BeginAnyWait(Scheduler &scheduler, Worker *worker, uint32_t count, Coun
             wait.references.fetch_sub(1, kRelaxed);  // there is no record
             if (result == Registration::Satisfied) NoteZero(scheduler, worker, wait, i);
             if (result == Registration::OtherScheduler) {
-                ReportMistake(scheduler.options, ReportCode::CounterOfOther, "Give each scheduler counters of its own.",
-                              "WaitForAny: counter %u is in use with another scheduler", i);
+                ReportCounterOfOther(scheduler, "WaitForAny", *counters[i]);
                 NoteZero(scheduler, worker, wait, count);
             }
             complete = result != Registration::NoRecord;

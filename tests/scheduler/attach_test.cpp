@@ -311,3 +311,23 @@ TEST_CASE("attach: several threads come and go while others submit", "[attach]")
         CHECK(test::Faults(runner.log) == "");
     }
 }
+
+TEST_CASE("report OnlyWaiters: an attached thread that waits is named as one", "[attach]") {
+    test::Runner runner(test::Options(0));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+    Counter gate(1);
+    bool reported = false;
+    std::thread foreign([&] {
+        reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::OnlyWaiters) != 0; });
+        runner.scheduler.DecrementCounter(&gate);
+    });
+    runner.scheduler.WaitForCounter(&gate);
+    foreign.join();
+    runner.scheduler.DetachThread();
+    runner.scheduler.Stop();
+    CHECK(reported);
+    const test::LoggedReport report = runner.log.First(ReportCode::OnlyWaiters);
+    CHECK(test::Names(report.what, "1 fiber waits"));
+    CHECK(test::Names(report.what, "'attached thread'"));
+}

@@ -252,12 +252,17 @@ TEST_CASE("trace hooks: a task's events name its worker and fiber; submissions t
         scheduler.AddTasks(40, tasks.data(), &counter, test::kHigh);
         scheduler.WaitForCounter(&counter);
         scheduler.AddTask(tasks[0]);
+        scheduler.AddTasksAndWait(40, tasks.data(), test::Named("in place too"));
     }) == Status::Ok);
     const std::vector<test::LoggedEvent> submits = trace.Events(test::Traced::Submit);
-    REQUIRE(submits.size() == 3);
+    REQUIRE(submits.size() >= 4);
     CHECK((submits[0].event.count == 1 && submits[0].task == "there" && submits[0].event.counter == nullptr));
     CHECK((submits[1].event.count == 40 && submits[1].task == "high" && submits[1].event.counter == &counter));
     CHECK((submits[2].event.count == 1 && submits[2].task == "-"));
+    uint32_t awaited = 0;  // published, or run where they were submitted
+    for (size_t i = 3; i < submits.size(); ++i)
+        awaited += submits[i].task == "in place too" ? submits[i].event.count : 0;
+    CHECK(awaited == 40);
     for (const test::LoggedEvent &logged : trace.Events()) {
         if (logged.kind == test::Traced::TaskBegin || logged.kind == test::Traced::TaskEnd) {
             if (logged.task == "there") CHECK((logged.event.worker == worker && logged.event.fiber == fiber));

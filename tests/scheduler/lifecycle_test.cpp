@@ -107,20 +107,23 @@ TEST_CASE("a main task that throws ends the run", "[lifecycle]") {
 TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle]") {
     struct Case {
         const char *name;
+        const char *value;
         std::function<void(SchedulerOptions &)> spoil;
     };
     const Case cases[] = {
-        {"structBytes", [](SchedulerOptions &o) { o.structBytes = 8; }},
-        {"workers", [](SchedulerOptions &o) { o.workers = 0; }},
-        {"workers", [](SchedulerOptions &o) { o.workers = 1025; }},
-        {"smallFibers", [](SchedulerOptions &o) { o.smallFibers = 0; }},
-        {"smallFibers", [](SchedulerOptions &o) { o.smallFibers = 1000001; }},
-        {"largeFibers", [](SchedulerOptions &o) { o.largeFibers = 0; }},
-        {"largeFibers", [](SchedulerOptions &o) { o.largeFibers = 1000001; }},
-        {"smallStackBytes", [](SchedulerOptions &o) { o.smallStackBytes = (16 << 10) - 1; }},
-        {"largeStackBytes", [](SchedulerOptions &o) { o.largeStackBytes = 100; }},
-        {"threadStackBytes", [](SchedulerOptions &o) { o.threadStackBytes = (64 << 10) - 1; }},
-        {"idle", [](SchedulerOptions &o) { o.idle = static_cast<IdlePolicy>(3); }},
+        {"structBytes", "is 8,", [](SchedulerOptions &o) { o.structBytes = 8; }},
+        {"workers", "is 0,", [](SchedulerOptions &o) { o.workers = 0; }},
+        {"workers", "is 1025,", [](SchedulerOptions &o) { o.workers = 1025; }},
+        {"smallFibers", "is 0,", [](SchedulerOptions &o) { o.smallFibers = 0; }},
+        {"smallFibers", "is 1000001,", [](SchedulerOptions &o) { o.smallFibers = 1000001; }},
+        {"largeFibers", "is 0,", [](SchedulerOptions &o) { o.largeFibers = 0; }},
+        {"largeFibers", "is 1000001,", [](SchedulerOptions &o) { o.largeFibers = 1000001; }},
+        {"smallStackBytes", "is 16383,", [](SchedulerOptions &o) { o.smallStackBytes = (16 << 10) - 1; }},
+        {"largeStackBytes", "is 100,", [](SchedulerOptions &o) { o.largeStackBytes = 100; }},
+        {"threadStackBytes", "is 65535,", [](SchedulerOptions &o) { o.threadStackBytes = (64 << 10) - 1; }},
+        {"maxAttached", "is 0,", [](SchedulerOptions &o) { o.maxAttached = 0; }},
+        {"threadNice", "is -21,", [](SchedulerOptions &o) { o.threadNice = -21; }},
+        {"idle", "is 3,", [](SchedulerOptions &o) { o.idle = static_cast<IdlePolicy>(3); }},
     };
     for (const Case &spoiled : cases) {
         INFO(spoiled.name);
@@ -133,6 +136,7 @@ TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle
         REQUIRE(runner.log.Count() == 1);
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
         CHECK(test::Names(report.what, std::string("SchedulerOptions::") + spoiled.name));
+        CHECK(test::Names(report.what, spoiled.value));
         CHECK(report.cure != "");
         CHECK(!report.fatal);
     }
