@@ -1,19 +1,23 @@
-// bench [--rounds N] [--csv FILE]
+// bench [--rounds N] [--csv FILE] [--only TEXT]
+//
+// --only: the rows in whose "workload/system/workers" the text occurs.
 //
 // First figures: weft beside a queue under a mutex and the bare costs of the machine. All rows are costs.
 #include "rounds.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 int main(int argc, char **argv) {
     uint32_t rounds = 15;
-    std::string csv;
+    std::string csv, only;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (std::strcmp(argv[i], "--rounds") == 0)
             rounds = static_cast<uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
         if (std::strcmp(argv[i], "--csv") == 0) csv = argv[i + 1];
+        if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
     }
     if (rounds == 0) {
         std::fprintf(stderr, "bench: --rounds begins at 1\n");
@@ -25,6 +29,10 @@ int main(int argc, char **argv) {
         bench::AddWeftRows(rows, workers);
         bench::AddMutexPoolRows(rows, workers);
     }
+    const auto isLeftOut = [&](const bench::Row &row) {
+        return (row.workload + '/' + row.system + '/' + std::to_string(row.workers)).find(only) == std::string::npos;
+    };
+    rows.erase(std::remove_if(rows.begin(), rows.end(), isLeftOut), rows.end());
     bench::RunRounds(rows, rounds);
     std::printf("%s, %u rounds\n", bench::ProcessorName().c_str(), rounds);
     bench::PrintTable(rows);

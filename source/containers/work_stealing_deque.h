@@ -87,9 +87,17 @@ public:
 
     /// The newest item, if there is one that no thief takes first.
     bool Pop(Item &item) noexcept {
+        return PopIf(item, [](const Item &) { return true; });
+    }
+
+    /// The same, if `wants(item)`; otherwise the item stays. `item` is written to in any case.
+    template <class Predicate>
+    bool PopIf(Item &item, Predicate wants) noexcept {
         const uint64_t bottom = m_bottom.load(kRelaxed) - 1;
         // relaxed: top only grows, so what looks empty is empty. Spares the exchange.
         if (Distance(m_top.load(kRelaxed), bottom) < 0) return false;
+        m_ring.load(kRelaxed)->Read(bottom, item);  // the owner wrote it: it cannot be torn, and stays as it is
+        if (!wants(item)) return false;
         m_bottom.exchange(bottom, kSeqCst);  // see the proof above
         uint64_t top = m_top.load(kSeqCst);
         const int64_t left = Distance(top, bottom);
@@ -97,20 +105,11 @@ public:
             m_bottom.store(bottom + 1, kRelaxed);  // empty: a thief that reads this finds top == bottom
             return false;
         }
-        m_ring.load(kRelaxed)->Read(bottom, item);
         if (left > 0) return true;
         // The last one: whoever moves top has it. seq_cst like the thieves' CAS, with which it competes.
         const bool won = m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed);
         m_bottom.store(bottom + 1, kRelaxed);
         return won;
-    }
-
-    /// Copies the newest item and leaves it; false if there seems to be none. A thief may take it at any time.
-    bool Peek(Item &item) const noexcept {
-        const uint64_t bottom = m_bottom.load(kRelaxed) - 1;
-        if (Distance(m_top.load(kRelaxed), bottom) < 0) return false;
-        m_ring.load(kRelaxed)->Read(bottom, item);  // the owner wrote it: it cannot be torn
-        return true;
     }
 
     // ---- any worker -----------------------------------------------------------------------------------------------

@@ -1,13 +1,12 @@
 #include "scheduler/claim.h"
 
 #include "platform/compiler.h"
-#include "platform/floating_point.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
+#include "scheduler/run_task.h"
 #include "scheduler/scheduler.h"
-#include "scheduler/trace.h"
 
 #include <algorithm>
 
@@ -97,57 +96,10 @@ private:
     Worker *m_worker;
     uint64_t m_batch;
     uint64_t m_begin = 0;
-    uint32_t m_nextLook = 1;
+    uint32_t m_nextLook = 4;
     uint32_t m_lookedAfter = 0;
     bool m_running;
 };
-
-// What the fiber is said to be doing, in reports. relaxed: nothing depends on it.
-class TaskName {
-public:
-    TaskName(Fiber *fiber, const char *name) noexcept : m_fiber(fiber), m_outer(fiber->taskName.load(kRelaxed)) {
-        m_fiber->taskName.store(name, kRelaxed);
-    }
-    ~TaskName() { m_fiber->taskName.store(m_outer, kRelaxed); }  // of the task that helps while it waits
-    TaskName(const TaskName &) = delete;
-    TaskName &operator=(const TaskName &) = delete;
-
-private:
-    Fiber *m_fiber;
-    const char *m_outer;
-};
-
-// Calls the function. What it throws ends here; so do, in debug builds, changed floating-point control words.
-template <bool kTraced>
-inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexcept {
-    const auto name = [&](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
-    if (kTraced) Trace(self->worker, &TraceHooks::taskBegin, name);
-#if defined(WEFT_DEBUG)
-    const uint64_t floatingPoint = FloatingPointControl();
-#endif
-#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-    try {
-        task.function(facade, task.arg);
-    } catch (...) {
-        ReportMistake(self->worker->scheduler->options, ReportCode::TaskThrew,
-                      "Catch inside the task; keep what was caught (std::current_exception) where the waiter finds it.",
-                      "an exception left the task; it counts as finished");
-    }
-#else
-    task.function(facade, task.arg);
-#endif
-#if defined(WEFT_DEBUG)
-    if (FloatingPointControl() != floatingPoint) {
-        SetFloatingPointControl(floatingPoint);
-        ReportMistake(
-            self->worker->scheduler->options, ReportCode::FloatingPointState,
-            "Restore rounding and flush-to-zero before the task returns; the next task runs on the same stack.",
-            "the task returned with other floating-point control words");
-    }
-#endif
-    if (kTraced) Trace(self->worker, &TraceHooks::taskEnd, name);
-    (void)name;
-}
 
 }  // namespace
 
@@ -305,29 +257,11 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
     worker->looksNext = false;
 }
 
-void RunHere(Fiber *self, const Task &task, const char *taskName) noexcept {
-    const TaskName name(self, taskName);
-    const Scheduler &scheduler = *self->worker->scheduler;
-    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) {
-        CallTask<true>(self, scheduler.facade, task);
-    } else {
-        CallTask<false>(self, scheduler.facade, task);
-    }
-}
-
-void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept {
-    if (worker->pending.counter != counter) FlushPending(worker);
-    worker->pending.counter = counter;
-    worker->pending.count += count;
-}
-
-void FlushPending(Worker *worker) noexcept {
+void LowerPending(Worker *worker) noexcept {
     const PendingDecrement pending = worker->pending;
-    if (pending.count == 0) return;
     worker->pending = {};
     if (pending.counter != nullptr) LowerCounter(*worker->scheduler, worker, *pending.counter, pending.count);
-    // release: who sums up these counts and finds that all has finished sees what the tasks did and submitted.
-    worker->finished.store(worker->finished.load(kRelaxed) + pending.count, kRelease);
+    CountFinished(worker, pending.count);
 }
 
 }  // namespace weft::internal

@@ -2,7 +2,7 @@
 //
 // The rule (invariant 8): until the task time of a batch is known to a worker, it claims exactly one task and leaves the
 // rest of the slice stealable, before it runs the one. Once it is known, it claims what is expected to run for
-// Times::claimBudget (3 microseconds). While it runs them it looks at the clock after 1, 4, 16 and 64 tasks, and pushes
+// Times::claimBudget (3 microseconds). While it runs them it looks at the clock after 4, 16 and 64 tasks, and pushes
 // the remainder back as soon as the budget is spent.
 #pragma once
 
@@ -32,13 +32,25 @@ enum class AndThen : uint8_t { LookForWork, ReturnToTask };
 /// this returns.
 void RunClaim(Fiber *self, AndThen andThen) noexcept;
 
-/// Runs one task, that was not claimed, on the calling fiber.
-void RunHere(Fiber *self, const Task &task, const char *name) noexcept;
+/// `count` tasks have finished here and are counted off. release: who sums up these counts and finds that all has finished
+/// sees what the tasks did and submitted.
+inline void CountFinished(Worker *worker, uint32_t count) noexcept {
+    worker->finished.store(worker->finished.load(kRelaxed) + count, kRelease);  // only the owner writes it
+}
+
+/// Lowers what `pending` says; there is something.
+void LowerPending(Worker *worker) noexcept;
 
 /// Lowers the counter of tasks that finished here. Before anything that others could wait for.
-void FlushPending(Worker *worker) noexcept;
+inline void FlushPending(Worker *worker) noexcept {
+    if (worker->pending.count != 0) LowerPending(worker);
+}
 
 /// `count` tasks of `counter` (or of none) finished on this worker.
-void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept;
+inline void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept {
+    if (worker->pending.counter != counter) FlushPending(worker);
+    worker->pending.counter = counter;
+    worker->pending.count += count;
+}
 
 }  // namespace weft::internal

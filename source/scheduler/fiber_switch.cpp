@@ -1,6 +1,7 @@
 #include "scheduler/fiber_switch.h"
 
 #include "platform/compiler.h"
+#include "scheduler/find_work.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
@@ -47,7 +48,7 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
 
 void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept {
     Worker *worker = self->worker;
-    Trace(worker, &TraceHooks::fiberSwitch, [&](TraceEvent &event) { event.otherFiber = next->index; });
+    Trace(worker, &TraceHooks::fiberSwitch, [=](TraceEvent &event) { event.otherFiber = next->index; });
     worker->handoff = {self, destination};
     worker->current = next;
     next->worker = worker;
@@ -59,7 +60,6 @@ void Arrive(Fiber *self) noexcept {
     Worker *worker = self->worker;
     const Handoff handoff = worker->handoff;
     worker->handoff = {};
-    worker->looksNext = true;  // only a loop arrives with somebody who waits or yields
     switch (handoff.destination) {
         case Destination::None:
             break;
@@ -81,8 +81,13 @@ void SuspendTo(Fiber *self, Destination destination) noexcept {
     Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
     if (self->holdsLow) GiveLowPermit(scheduler, worker);  // MayResume takes a new one
-    const uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
-    SwitchTo(self, fiber == FiberPool::kNone ? &worker->threadFiber : &scheduler.fibers[fiber], destination);
+    Fiber *next = FindReady(worker);
+    if (next == nullptr) {
+        worker->looksNext = true;
+        const uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+        next = fiber == FiberPool::kNone ? &worker->threadFiber : &scheduler.fibers[fiber];
+    }
+    SwitchTo(self, next, destination);
 }
 
 }  // namespace weft::internal

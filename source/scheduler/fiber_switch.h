@@ -23,7 +23,8 @@ void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept;
 /// Carries out what the context that was left asked for. First act of every context after every switch to it.
 void Arrive(Fiber *self) noexcept;
 
-/// Leaves `self` for a free loop fiber, or for the thread stack if none is free.
+/// Leaves `self` for a ready fiber if one is plainly next, or for a free loop fiber, or for the thread stack if none is
+/// free.
 void SuspendTo(Fiber *self, Destination destination) noexcept;
 
 }  // namespace weft::internal

@@ -231,6 +231,15 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
     return found;
 }
 
+Fiber *FindReady(Worker *worker) noexcept {
+    if (worker->ready.LooksEmpty() || worker->owesWake || worker->taskBeforeReady || worker->inactive) return nullptr;
+    if (worker->urgentStreak >= kUrgentStreak || (worker->picks + 1) % kOldestEvery == 0) return nullptr;
+    if (worker->pump != nullptr || HasMail(worker) || !worker->scheduler->injector.LooksEmpty()) return nullptr;
+    ++worker->picks;
+    ++worker->urgentStreak;
+    return ReadyFiber(worker, worker).fiber;
+}
+
 Found FindElsewhere(Worker *worker, Ability ability) noexcept {
     return FromVictims(worker, [=](Worker *victim) {
         Found found = ReadyFiber(worker, victim);
@@ -253,11 +262,14 @@ void NoteEmptyHanded(Worker *worker, uint64_t now) noexcept {
 
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        TaskEntry entry;
-        if (!worker->lanes[lane].Peek(entry) || entry.TheCounter() != counter || entry.Stack() > most) continue;
-        const auto claim = [&] {
-            if (!worker->lanes[lane].Pop(entry)) return false;  // a thief was faster
-            ClaimEntry(worker, entry, lane, false);             // nobody else pushes here: it is the one that we saw
+        if (worker->lanes[lane].LooksEmpty()) continue;
+        const auto claim = [=] {
+            TaskEntry entry;
+            const auto isWanted = [=](const TaskEntry &newest) {
+                return newest.TheCounter() == counter && newest.Stack() <= most;
+            };
+            if (!worker->lanes[lane].PopIf(entry, isWanted)) return false;
+            ClaimEntry(worker, entry, lane, false);
             return true;
         };
         // A Low task that helps itself needs one permit for both.

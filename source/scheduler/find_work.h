@@ -14,6 +14,10 @@ struct Found {
 /// Own work: pinned fibers, pinned tasks, ready fibers, High, Normal, Low.
 Found FindOwn(Worker *worker, Ability ability) noexcept;
 
+/// The ready fiber that FindOwn would return, if that is plain to see; else null. For who leaves its fiber: no loop is
+/// needed in between.
+Fiber *FindReady(Worker *worker) noexcept;
+
 /// Others' work, the most urgent first.
 Found FindElsewhere(Worker *worker, Ability ability) noexcept;
 

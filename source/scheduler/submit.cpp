@@ -14,7 +14,7 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kMaxSingles = 4;  // up to here one entry per task: no copy to the slab
+constexpr uint32_t kMaxSingles = 16;  // up to here one entry per task: no copy to the slab
 
 }  // namespace
 

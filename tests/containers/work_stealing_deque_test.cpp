@@ -65,19 +65,22 @@ TEST_CASE("deque: the owner pops the newest, thieves steal the oldest", "[deque]
     CHECK(deque.LooksEmpty());
 }
 
-TEST_CASE("deque: Peek shows the newest item and leaves it", "[deque]") {
+TEST_CASE("deque: PopIf takes the newest item if it is wanted, and leaves it otherwise", "[deque]") {
     Deque deque;
     REQUIRE(deque.Acquire(2));
     uint64_t item = 0;
-    CHECK(!deque.Peek(item));
+    const auto isOdd = [](uint64_t newest) { return newest % 2 != 0; };
+    CHECK(!deque.PopIf(item, isOdd));
     Push(deque, 1);
     Push(deque, 2);
-    CHECK(deque.Peek(item));
+    CHECK(!deque.PopIf(item, isOdd));
     CHECK(item == 2);
     CHECK(deque.Size() == 2);
     CHECK(Pop(deque) == 2);
-    CHECK(Steal(deque) == 1);
-    CHECK(!deque.Peek(item));
+    CHECK(deque.PopIf(item, isOdd));
+    CHECK(item == 1);
+    CHECK(!deque.PopIf(item, isOdd));
+    CHECK(deque.Size() == 0);
 }
 
 TEST_CASE("deque: staged items are nobody's until they are published together", "[deque]") {
@@ -140,7 +143,7 @@ TEST_CASE("fault: index wrap near 2^64. The deque works across it", "[deque]") {
         for (uint64_t i = 1; i <= 3; ++i) Push(deque, i);
         CHECK(deque.Size() == 3);
         uint64_t item = 0;
-        CHECK(deque.Peek(item));
+        CHECK(!deque.PopIf(item, [](uint64_t) { return false; }));
         CHECK(item == 3);
         CHECK(Steal(deque) == 1);
         for (uint64_t i = 4; i <= 20; ++i) Push(deque, i);  // grows

@@ -67,7 +67,7 @@ void HandOver() {
 // Slices: a task waits for a later task of its own slice, and every task runs once.
 void Slices() {
     Counters counters;
-    constexpr uint32_t kTasks = 9;
+    constexpr uint32_t kTasks = 18;  // more than are published one by one
     uint32_t ran[kTasks] = {};
     Counter *gate = counters.New(1);
     struct Item {
