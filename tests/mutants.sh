@@ -81,7 +81,7 @@ for name in "$@"; do
         touch "$work/ok-$key"
         start=$SECONDS
     fi
-    if ! patch -s -p1 -d "$work" < "$patch" > "$work/log" 2>&1; then
+    if ! patch -s -F0 -p1 -d "$work" < "$patch" > "$work/log" 2>&1; then
         cat "$work/log"
         escaped "NOT SHOWN: the patch does not apply"
         rm -rf "$work/source" && cp -r source "$work"

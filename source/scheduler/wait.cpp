@@ -67,6 +67,7 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     Fiber *self = worker->current;
     Scheduler &scheduler = *worker->scheduler;
     Counter counter;
+    FlushPending(worker);
     UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
     // Not what belongs to another worker, or needs a permit (low_limit.h).
     const bool low = options.priority == Priority::Low && scheduler.options.maxLowWorkers != 0;

@@ -100,6 +100,27 @@ TEST_CASE("hazard 2: decrements of finished tasks do not pile up behind other co
     CHECK(runner.log.Text() == "");
 }
 
+TEST_CASE("hazard 2: what finished is counted off before a fused wait runs its first task", "[wait]") {
+    test::Runner runner(test::Options(1));
+    constexpr uint32_t kCount = 400;
+    Counter counter;
+    uint32_t started = 0, waits = 0, wrong = 0;
+    test::Batch inner(1, [&](TaskScheduler &, uint32_t) {
+        ++waits;
+        wrong += counter.Value() != kCount - (started - 1);  // the caller itself is not finished
+    });
+    test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t) {
+        // The others are short, so that claims of several tasks follow.
+        if (++started % 8 == 5) scheduler.AddTasksAndWait(1, inner.Tasks());
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasks(kCount, batch.Tasks(), &counter);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(waits == kCount / 8);
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("nested waits work with two fibers", "[wait][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));

@@ -64,7 +64,10 @@ std::string Inconsistencies(const std::vector<LoggedEvent> &events) {
     std::map<uint32_t, WorkerState> workers;
     std::string wrong;
     size_t number = 0;
-    for (const auto &[kind, event, task] : events) {
+    for (const LoggedEvent &logged : events) {
+        const Traced kind = logged.kind;
+        const weft::TraceEvent &event = logged.event;
+        const std::string &task = logged.task;
         const auto say = [&](const char *what) {
             wrong += std::to_string(number) + ": " + what + ", worker " + std::to_string(event.worker) + ", fiber " +
                      std::to_string(event.fiber) + ", task " + task + "\n";
