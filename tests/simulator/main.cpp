@@ -32,7 +32,8 @@ void ExploreModel(const simulator::Model &model, const Options &options, const c
     const Clock::time_point begin = Clock::now();
     std::unordered_set<uint64_t> hashes;
     uint64_t steps = 0, expectedSteps = 200;
-    for (uint64_t i = 0; i < options.schedules; ++i) {
+    const uint64_t schedules = (options.schedules + model.share - 1) / model.share;
+    for (uint64_t i = 0; i < schedules; ++i) {
         const uint64_t seed = options.seed + i;
         const simulator::Outcome outcome = simulator::Explore(seed, expectedSteps, model.body);
         if (!outcome.failure.empty()) {
@@ -47,8 +48,8 @@ void ExploreModel(const simulator::Model &model, const Options &options, const c
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     std::printf("%-17s %9zu distinct of %9" PRIu64 " schedules, %6.0f steps each, %8.0f a second: %s\n", model.name,
-                hashes.size(), options.schedules, static_cast<double>(steps) / static_cast<double>(options.schedules),
-                static_cast<double>(options.schedules) / seconds, model.explores);
+                hashes.size(), schedules, static_cast<double>(steps) / static_cast<double>(schedules),
+                static_cast<double>(schedules) / seconds, model.explores);
     totals.distinct += hashes.size();
     ++totals.passed;
 }
