@@ -1,0 +1,127 @@
+// The same work asked for by tasks, by attached threads and by threads that are neither, in every configuration.
+#include "support/scheduler_run.h"
+#include "support/threads.h"
+#include "weft/task_scheduler.h"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// What a caller of any kind may ask for; counts what came out wrong.
+class Work {
+public:
+    Work(TaskScheduler &scheduler, const test::GridPoint &point) : m_scheduler(scheduler), m_point(point) {}
+
+    uint32_t Wrong() {
+        ForkJoin();
+        if (m_point.smallFibers >= 16) Targets();
+        AnyOf();
+        Lanes();
+        m_scheduler.WaitIdle();
+        return m_wrong;
+    }
+
+private:
+    void ForkJoin() {
+        std::atomic<uint32_t> leaves{0};
+        test::Batch leaf(20, [&](TaskScheduler &, uint32_t) { leaves.fetch_add(1); });
+        test::Batch tree(3, [&](TaskScheduler &inside, uint32_t) {
+            const uint32_t before = leaves.load();
+            inside.AddTasksAndWait(20, leaf.Tasks());
+            m_wrong += leaves.load() < before + 20;
+        });
+        Counter counter;
+        m_scheduler.AddTasks(3, tree.Tasks(), &counter);
+        m_scheduler.AddTasksAndWait(20, leaf.Tasks(), test::kLarge);
+        m_scheduler.WaitForCounter(&counter);
+        m_wrong += leaves.load() != 80;
+    }
+
+    // Each waiting task is let go at its own count. They hold fibers meanwhile.
+    void Targets() {
+        constexpr uint32_t kTasks = 2;
+        Counter gate(kTasks), counter;
+        std::atomic<uint32_t> passed{0};
+        test::Batch waiter(kTasks, [&](TaskScheduler &inside, uint32_t i) {
+            inside.WaitForCounter(&gate, i);
+            passed.fetch_add(1);
+        });
+        m_scheduler.AddTasks(kTasks, waiter.Tasks(), &counter);
+        m_scheduler.DecrementCounter(&gate);
+        m_scheduler.WaitForCounter(&counter, 1);  // the one whose target is 1
+        m_wrong += passed.load() != 1;
+        m_scheduler.DecrementCounter(&gate);
+        m_scheduler.WaitForCounter(&counter);
+        m_wrong += passed.load() != kTasks;
+    }
+
+    void AnyOf() {
+        Counter never(1), some;
+        Counter *both[2] = {&never, &some};
+        std::atomic<uint32_t> ran{0};
+        test::Batch one(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        m_scheduler.AddTasks(1, one.Tasks(), &some);
+        m_wrong += m_scheduler.WaitForAny(2, both) != 1 || ran.load() != 1;
+        m_scheduler.DecrementCounter(&never);
+    }
+
+    void Lanes() {
+        std::atomic<uint32_t> ran{0};
+        test::Batch batch(5, [&](TaskScheduler &inside, uint32_t i) {
+            if (i == 3) inside.Yield();
+            ran.fetch_add(1);
+        });
+        Counter counter;
+        for (const TaskOptions &options : {test::kLow, TaskOptions{}, test::kHigh}) {
+            m_scheduler.AddTasks(5, batch.Tasks(), &counter, options);
+        }
+        m_scheduler.WaitForCounter(&counter);
+        m_wrong += ran.load() != 15;
+    }
+
+    TaskScheduler &m_scheduler;
+    const test::GridPoint m_point;
+    std::atomic<uint32_t> m_wrong{0};
+};
+
+std::vector<test::GridPoint> GridWithoutWorkersToo() {
+    std::vector<test::GridPoint> points = test::Grid();
+    points.push_back({0, 128, 32, IdlePolicy::Balanced});
+    points.push_back({0, 3, 2, IdlePolicy::Quiet});
+    return points;
+}
+
+}  // namespace
+
+TEST_CASE("every caller: tasks, attached threads and others get the same work done, at once", "[embed][grid]") {
+    for (const test::GridPoint &point : GridWithoutWorkersToo()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        TaskScheduler &scheduler = runner.scheduler;
+        REQUIRE(scheduler.Start() == Status::Ok);
+        std::atomic<uint32_t> wrong{0};
+        test::Batch task(1, [&](TaskScheduler &inside, uint32_t) { wrong.fetch_add(Work(inside, point).Wrong()); });
+        REQUIRE(scheduler.AttachThread() == Status::Ok);  // without workers it is this thread that runs everything
+        Counter counter;
+        scheduler.AddTasks(1, task.Tasks(), &counter);
+        std::atomic<bool> over{false};
+        std::thread other([&] {
+            wrong.fetch_add(Work(scheduler, point).Wrong());
+            over.store(true);
+        });
+        wrong.fetch_add(Work(scheduler, point).Wrong());
+        scheduler.WaitForCounter(&counter);
+        while (!over.load()) scheduler.Yield();
+        other.join();
+        scheduler.DetachThread();
+        scheduler.Stop();
+        CHECK(wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
