@@ -81,6 +81,10 @@ void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(voi
 }
 
 void FiberContext::Destroy() noexcept {
+#if defined(WEFT_ASAN)
+    // Marks of frames that were left for good: the memory may be anybody's next.
+    if (m_entry != nullptr) __asan_unpoison_memory_region(m_stackBottom, m_stackBytes);
+#endif
 #if defined(WEFT_TSAN)
     if (m_tsanFiber != nullptr) __tsan_destroy_fiber(m_tsanFiber);
     m_tsanFiber = nullptr;

@@ -6,6 +6,7 @@
 #include "platform/stack_memory.h"
 #include "support/child_process.h"
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <thread>
@@ -280,3 +281,27 @@ TEST_CASE("fault: rounding mode. Control words travel with a context, new ones b
     CHECK(onThread == onThreadBefore);
 }
 #endif
+
+TEST_CASE("context: memory of a stack that was left for good is like any other memory afterwards", "[fiber_context]") {
+    alignas(64) static char memory[128 << 10];
+    FiberContext home, context;
+    home.Adopt();
+    struct Both {
+        FiberContext *home, *own;
+    } both{&home, &context};
+    context.Create(
+        memory, sizeof memory,
+        [](void *arg) -> FiberContext * {
+            volatile char frame[1000] = {};  // its surroundings are marked while it lives
+            frame[500] = 1;
+            const Both *contexts = static_cast<Both *>(arg);
+            Switch(*contexts->own, *contexts->home);  // never returns
+            return contexts->home + frame[500];
+        },
+        &both);
+    Switch(home, context);
+    context.Destroy();
+    std::vector<char> filled(sizeof memory, 7);
+    std::copy(filled.begin(), filled.end(), memory);  // AddressSanitizer objects to marks that were left
+    CHECK(std::equal(filled.begin(), filled.end(), memory));
+}
