@@ -138,6 +138,13 @@ end
 if program("bench", { "bench/**.cpp" }) then
     includedirs { "bench" }
     weft.use()
+    -- Peers, if they are installed (bench/run.sh does that).
+    filter "system:linux"
+        buildoptions { "-fopenmp" }
+        linkoptions { "-fopenmp" }
+    filter {}
+    if os.isfile("/usr/include/tbb/task_group.h") then links { "tbb" } end
+    if os.isfile("/usr/include/boost/fiber/all.hpp") then links { "boost_fiber" } end
 end
 
 for _, folder in ipairs(os.matchdirs("samples/*")) do

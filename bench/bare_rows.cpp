@@ -10,8 +10,6 @@ namespace bench {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr uint32_t kOperations = 200000;
 
 template <class Operation>
@@ -21,11 +19,11 @@ double EachOf(uint32_t count, Operation operation) {
     return Since(begin) / count;
 }
 
-void WriteCell(void *cell) { *static_cast<uint8_t *>(cell) = 1; }
+void WriteByte(void *cell) { *static_cast<uint8_t *>(cell) = 1; }
 
 double IndirectCall() {
     std::vector<uint8_t> cells(kOperations);
-    void (*volatile slot)(void *) = WriteCell;
+    void (*volatile slot)(void *) = WriteByte;
     void (*const function)(void *) = slot;  // unknown to the optimiser
     const double cost = EachOf(kOperations, [&](uint32_t i) { function(&cells[i]); });
     for (uint8_t cell : cells) {

@@ -25,8 +25,12 @@ int main(int argc, char **argv) {
     }
     std::vector<bench::Row> rows;
     bench::AddBareRows(rows);
+    bench::AddSerialRows(rows);
     for (uint32_t workers : {1u, 2u}) {
         bench::AddWeftRows(rows, workers);
+        bench::AddOneTbbRows(rows, workers);
+        bench::AddBoostFiberRows(rows, workers);
+        bench::AddOpenMpRows(rows, workers);
         bench::AddMutexPoolRows(rows, workers);
     }
     const auto isLeftOut = [&](const bench::Row &row) {

@@ -23,12 +23,24 @@ void RunRounds(std::vector<Row> &rows, uint32_t rounds) {
 }
 
 void PrintTable(const std::vector<Row> &rows) {
-    std::printf("%-22s %-12s %7s %10s %10s %10s  %s\n", "workload", "system", "workers", "median", "min", "max",
-                "unit");
+    const auto ratioToWeft = [&](const Row &row) {
+        const auto weft = std::find_if(rows.begin(), rows.end(), [&](const Row &other) {
+            return other.system == "weft" && other.workload == row.workload && other.workers == row.workers;
+        });
+        std::vector<double> ratios;
+        for (size_t i = 0; weft != rows.end() && i < row.samples.size(); ++i) {
+            ratios.push_back(row.samples[i] / weft->samples[i]);
+        }
+        return ratios.empty() ? 0.0 : Median(ratios);
+    };
+    std::printf("%-25s %-15s %7s %10s %10s %10s  %-6s %8s\n", "workload", "system", "workers", "median", "min", "max",
+                "unit", "x weft");
     for (const Row &row : rows) {
         const auto [least, most] = std::minmax_element(row.samples.begin(), row.samples.end());
-        std::printf("%-22s %-12s %7u %10.2f %10.2f %10.2f  %s\n", row.workload.c_str(), row.system.c_str(), row.workers,
+        std::printf("%-25s %-15s %7u %10.2f %10.2f %10.2f  %-6s", row.workload.c_str(), row.system.c_str(), row.workers,
                     Median(row.samples), *least, *most, row.unit.c_str());
+        if (const double ratio = ratioToWeft(row); ratio != 0) std::printf(" %8.2f", ratio);
+        std::printf("\n");
     }
 }
 

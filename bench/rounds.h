@@ -1,5 +1,5 @@
 // Interleaved rounds: every system runs every workload once a round, so that a machine that changes its speed changes it
-// for all. What counts is the median over the rounds.
+// for all. What counts is the median over the rounds, and ratios within a round.
 #pragma once
 
 #include <chrono>
@@ -9,6 +9,8 @@
 #include <vector>
 
 namespace bench {
+
+using Clock = std::chrono::steady_clock;
 
 /// One row of the table: a cost, lower is better.
 struct Row {
@@ -25,6 +27,7 @@ double Median(std::vector<double> samples);
 /// Takes `rounds` samples of every row, after one that does not count.
 void RunRounds(std::vector<Row> &rows, uint32_t rounds);
 
+/// With the ratio of each row to weft's row of the same workload and workers: the median of the ratios within a round.
 void PrintTable(const std::vector<Row> &rows);
 
 /// workload,system,workers,unit,median,min,max,rounds. False if the file cannot be written.
@@ -34,20 +37,20 @@ bool WriteCsv(const std::vector<Row> &rows, const std::string &path);
 std::string ProcessorName();
 
 /// Nanoseconds since `begin`.
-inline double Since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
+inline double Since(Clock::time_point begin) {
+    return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
 /// Ends the program: a system that loses work is not measured.
 [[noreturn]] void Wrong(const char *what);
 
 void AddBareRows(std::vector<Row> &rows);
+void AddSerialRows(std::vector<Row> &rows);
 void AddWeftRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers);
-
-inline constexpr uint32_t kBulk = 65536;
-inline constexpr uint32_t kFibonacci = 20;
-inline constexpr uint32_t kFibonacciTasks = 21890;  // calls that fib(20) makes below the first one
-inline constexpr uint32_t kHandOvers = 20000;
+// Empty where the library's headers were not there when this was compiled.
+void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers);
+void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers);
+void AddOpenMpRows(std::vector<Row> &rows, uint32_t workers);
 
 }  // namespace bench
