@@ -57,7 +57,7 @@ public:
         }
     }
 
-    static constexpr uint32_t kMaxRun = 64;
+    static constexpr uint32_t kMaxRun = 255;
 
 private:
     struct alignas(64) Block {

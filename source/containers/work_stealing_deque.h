@@ -18,14 +18,14 @@
 #include "platform/memory.h"
 
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace weft::internal {
 
 enum class StealResult : uint8_t { Empty, Lost /* to somebody else, who made progress */, Taken };
 
-/// `Item` is trivially copyable and a whole number of 64-bit words.
+/// `Item` is trivially copyable, and nothing but uint64_t members.
 template <class Item>
 class WorkStealingDeque {
     static_assert(std::is_trivially_copyable_v<Item> && sizeof(Item) % sizeof(uint64_t) == 0, "items are words");
@@ -74,8 +74,15 @@ public:
     }
 
     /// Writes the item that Publish(n > offset) makes visible. Reserve first.
-    void Stage(uint64_t offset, const Item &item) noexcept {
-        m_ring.load(kRelaxed)->Write(m_bottom.load(kRelaxed) + offset, item);  // both are the owner's own
+    void Stage(uint64_t offset, const Item &item) noexcept { Staging()(offset, item); }
+
+    /// Stage for several: what it needs is read once.
+    auto Staging() noexcept {
+        Ring *ring = m_ring.load(kRelaxed);  // both are the owner's own
+        const uint64_t bottom = m_bottom.load(kRelaxed);
+        return [slots = ring->Slots(), mask = ring->capacity - 1, bottom](uint64_t offset, const Item &item) noexcept {
+            Ring::Write(slots + ((bottom + offset) & mask) * kWords, item);
+        };
     }
 
     /// Makes the staged items stealable. seq_cst: the caller looks for sleepers next, and a worker that is about to sleep
@@ -144,19 +151,29 @@ private:
         Ring *older;  // kept to the end: a late thief may still read it
 
         // Relaxed atomics: a late thief reads while the owner writes, and throws away what it has read.
-        env::Atomic<uint64_t> *Slot(uint64_t index) const noexcept {
-            auto *first = reinterpret_cast<env::Atomic<uint64_t> *>(const_cast<Ring *>(this) + 1);
-            return first + (index & (capacity - 1)) * kWords;
+        env::Atomic<uint64_t> *Slots() const noexcept {
+            return reinterpret_cast<env::Atomic<uint64_t> *>(const_cast<Ring *>(this) + 1);
         }
-        void Write(uint64_t index, const Item &item) noexcept {
-            uint64_t words[kWords];
-            std::memcpy(words, &item, sizeof item);
-            for (size_t i = 0; i < kWords; ++i) Slot(index)[i].store(words[i], kRelaxed);
+        env::Atomic<uint64_t> *Slot(uint64_t index) const noexcept {
+            return Slots() + (index & (capacity - 1)) * kWords;
+        }
+        static void Write(env::Atomic<uint64_t> *slot, const Item &item) noexcept {
+            StoreWords(slot, reinterpret_cast<const uint64_t *>(&item), std::make_index_sequence<kWords>());
         }
         void Read(uint64_t index, Item &item) const noexcept {
-            uint64_t words[kWords];
-            for (size_t i = 0; i < kWords; ++i) words[i] = Slot(index)[i].load(kRelaxed);
-            std::memcpy(&item, words, sizeof item);
+            LoadWords(Slot(index), reinterpret_cast<uint64_t *>(&item), std::make_index_sequence<kWords>());
+        }
+        // Not loops: those cost more than what is in them. And word by word into the item itself: a copy that the compiler
+        // makes with wider loads waits until the words have left the store buffer.
+        template <size_t... kIndex>
+        static void StoreWords(env::Atomic<uint64_t> *slot, const uint64_t *words,
+                               std::index_sequence<kIndex...>) noexcept {
+            (slot[kIndex].store(words[kIndex], kRelaxed), ...);
+        }
+        template <size_t... kIndex>
+        static void LoadWords(const env::Atomic<uint64_t> *slot, uint64_t *words,
+                              std::index_sequence<kIndex...>) noexcept {
+            ((words[kIndex] = slot[kIndex].load(kRelaxed)), ...);
         }
         static size_t Bytes(uint64_t capacity) noexcept {
             return sizeof(Ring) + capacity * kWords * sizeof(env::Atomic<uint64_t>);
@@ -179,7 +196,7 @@ private:
         Item item;
         for (uint64_t i = m_topSeen; i != bottom; ++i) {
             ring->Read(i, item);
-            larger->Write(i, item);
+            Ring::Write(larger->Slot(i), item);
         }
         m_ring.store(larger, kRelease);  // pairs with the acquire in Steal: the copied items are visible
         return true;

@@ -18,6 +18,7 @@
 
 #include "mechanisms/counter_word.h"
 #include "mechanisms/wait_records.h"
+#include "platform/compiler.h"
 
 #include <cstdint>
 
@@ -37,11 +38,29 @@ public:
     void Release() noexcept { m_records.Release(); }
 
     /// Raises the count. When a sorter is at work and all 4,096 spare records are out, it waits for the sorter.
-    CounterResult Add(CounterStorage &counter, uint32_t n) noexcept;
+    CounterResult Add(CounterStorage &counter, uint32_t n) noexcept {
+        CounterWord word{counter.load(kRelaxed)};  // as in AddAgain, like the CAS
+        if (WEFT_LIKELY((word.bits == 0 || word.IsUnsorted(m_tag)) && word.Count() + n >= n)) {
+            const CounterWord raised = word.WithCount(word.Count() + n).WithTag(m_tag);
+            if (WEFT_LIKELY(counter.compare_exchange_strong(word.bits, raised.bits, kRelease, kRelaxed)))
+                return CounterResult::Ok;
+        }
+        return AddAgain(counter, n);
+    }
 
     /// Lowers the count. `woken` becomes the list of records whose owners are to be made ready (0: none); it is the
     /// caller's own. The counter may be gone when this returns.
     CounterResult Decrement(CounterStorage &counter, uint32_t n, uint32_t &woken) noexcept;
+
+    /// The same when nobody is to be woken, which is the most frequent case by far; false if it is not, or somebody else
+    /// changed the counter meanwhile: nothing was done then.
+    bool TryDecrement(CounterStorage &counter, uint32_t n) noexcept {
+        CounterWord word{counter.load(kRelaxed)};  // as in Decrement, like the CAS
+        const bool wakesNobody = word.Count() > n || (word.Count() == n && word.Head() == 0);
+        if (WEFT_UNLIKELY(!wakesNobody || !word.IsPlain(m_tag))) return false;
+        const CounterWord lowered = word.WithCount(word.Count() - n);
+        return counter.compare_exchange_strong(word.bits, lowered.bits, kAcqRel, kRelaxed);
+    }
 
     enum class Registration : uint8_t { Waiting, Satisfied, OtherScheduler, NoRecord };
 
@@ -84,6 +103,7 @@ private:
         bool removed = false;
     };
     static constexpr uint32_t kNobody = ~0u;
+    CounterResult AddAgain(CounterStorage &counter, uint32_t n) noexcept;
     Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner, uint32_t target) noexcept;
     uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, uint32_t remove, bool &removed) noexcept;
     void SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) noexcept;

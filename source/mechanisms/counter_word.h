@@ -44,6 +44,10 @@ struct CounterWord {
     constexpr CounterWord WithEager(bool eager) const noexcept { return {eager ? bits | kEager : bits & ~kEager}; }
     constexpr CounterWord WithTag(uint32_t tag) const noexcept { return {(bits & ~uint64_t{kTagMask}) | tag}; }
 
+    /// Tag `tag`, nobody sorting; and, for IsPlain, only waiters for zero.
+    constexpr bool IsUnsorted(uint32_t tag) const noexcept { return (bits & (kSorting | kTagMask)) == tag; }
+    constexpr bool IsPlain(uint32_t tag) const noexcept { return (bits & (kSorting | kEager | kTagMask)) == tag; }
+
 private:
     static constexpr uint64_t kSorting = uint64_t{1} << 8;  // Counter::kBusy
     static constexpr uint64_t kEager = uint64_t{1} << 7;

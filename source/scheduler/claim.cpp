@@ -16,10 +16,10 @@ namespace {
 
 // How many of `count` tasks of the batch may be claimed at once.
 uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept {
-    if (worker.taskTime.batch != batch || worker.scheduler->workerCount == 0) return 1;
-    const uint64_t budget = worker.scheduler->times.claimBudget;
-    const uint64_t expected = std::max<uint64_t>(worker.taskTime.ticksPerTask, 1);
-    return static_cast<uint32_t>(std::clamp<uint64_t>(budget / expected, 1, count));
+    const TaskTime &time = worker.taskTime;
+    if (time.batch != batch || worker.scheduler->workerCount == 0) return 1;
+    const uint64_t fit = worker.scheduler->times.claimBudget * time.tasks / std::max<uint64_t>(time.ticks, 1);
+    return static_cast<uint32_t>(std::clamp<uint64_t>(fit, 1, count));
 }
 
 template <class Item>
@@ -36,17 +36,19 @@ void PushBack(Worker *worker, WorkStealingDeque<Item> &deque, const Item &entry)
 // The tasks of a slice that were started have been read: their places in the slab are free.
 void GiveBackStarted(Worker *worker) noexcept {
     Claim &claim = worker->claim;
-    if (claim.started != 0) worker->slab.GiveBack(claim.next - claim.started, claim.started);
-    claim.started = 0;
+    if (claim.batch != 0 && claim.next != claim.first) {
+        worker->slab.GiveBack(claim.first, static_cast<uint32_t>(claim.next - claim.first));
+    }
+    claim.first = claim.next;
 }
 
 // What is left of the claim, as an entry.
 TaskEntry TakeRest(Worker *worker) noexcept {
     Claim &claim = worker->claim;
-    const TaskEntry rest =
-        claim.batch != 0 ? TaskEntry::Slice(claim.next, claim.left, claim.batch, claim.counter, claim.name, claim.stack)
-                         : TaskEntry::Single(claim.single, claim.counter, claim.name, claim.stack);
-    claim.left = 0;
+    const TaskEntry rest = claim.batch != 0 ? TaskEntry::Slice(claim.next, claim.Left(), claim.batch, claim.counter,
+                                                               claim.name, claim.stack)
+                                            : TaskEntry::Single(claim.single, claim.counter, claim.name, claim.stack);
+    claim.Clear();
     return rest;
 }
 
@@ -57,31 +59,43 @@ public:
         : m_worker(worker),
           m_batch(worker->claim.batch),
           m_running((m_batch != 0 || worker->claim.stolen) && worker->scheduler->workerCount != 0) {
-        if (m_running) m_begin = env::Ticks();
+        if (m_running) m_begin = Begin();
     }
 
     /// After each task. True when it is time to leave the rest to others.
     bool Spent(uint32_t tasks) noexcept {
-        if (!m_running || tasks != m_nextLook) return false;
+        if (tasks != m_nextLook || !m_running) return false;
         m_nextLook *= 4;
         return Look(tasks) >= m_worker->scheduler->times.claimBudget;
     }
 
     /// After the last task, unless the fiber was somewhere else in between: then the time says nothing.
-    uint64_t Look(uint32_t tasks) noexcept {
-        const uint64_t elapsed = env::Ticks() - m_begin;
-        if (m_batch != 0) m_worker->taskTime = {m_batch, elapsed / tasks};
-        m_lookedAfter = tasks;
-        return elapsed;
-    }
-
     void Stop(uint32_t tasks, bool stolen) noexcept {
         if (!m_running) return;
-        const uint64_t elapsed = m_lookedAfter == tasks && !stolen ? 0 : Look(tasks);
+        const uint64_t elapsed = Look(tasks);
         if (stolen) NoteProfit(elapsed);
     }
 
 private:
+    // Where the slice before this one ended, if that was just now: nothing else has finished here since. (Whatever came
+    // in between without finishing counts as this slice's, which only makes the next claim smaller.)
+    uint64_t Begin() const noexcept {
+        const TaskTime &time = m_worker->taskTime;
+        const bool isNext = !m_worker->claim.stolen && m_batch == time.batch && m_batch != 0 &&
+                            m_worker->finished.load(kRelaxed) + m_worker->pending.count == time.finishedThen;
+        return isNext ? time.lookedAt : env::Ticks();
+    }
+
+    uint64_t Look(uint32_t tasks) noexcept {
+        const uint64_t now = env::Ticks();
+        const uint64_t elapsed = now - m_begin;
+        if (m_batch != 0) {
+            const uint64_t finished = m_worker->finished.load(kRelaxed) + m_worker->pending.count;  // the owner's own
+            m_worker->taskTime = {m_batch, elapsed, tasks, now, finished};
+        }
+        return elapsed;
+    }
+
     // A steal that brought little work cost the victim more than it was worth: keep away for twice as long as before.
     void NoteProfit(uint64_t elapsed) noexcept {
         const Times &times = m_worker->scheduler->times;
@@ -97,7 +111,6 @@ private:
     uint64_t m_batch;
     uint64_t m_begin = 0;
     uint32_t m_nextLook = 4;
-    uint32_t m_lookedAfter = 0;
     bool m_running;
 };
 
@@ -111,21 +124,20 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stol
     claim.lane = lane;
     claim.stolen = stolen;
     claim.pinned = claim.low = false;
-    claim.started = 0;
     if (!entry.IsSlice()) {
         claim.single = entry.TheTask();
-        claim.next = &claim.single;
-        claim.left = 1;
+        claim.first = claim.next = &claim.single;
+        claim.end = claim.next + 1;
         claim.batch = 0;
         return;
     }
-    claim.next = entry.First();
+    claim.first = claim.next = entry.First();
     claim.batch = entry.Batch();
-    claim.left = Allowed(*worker, claim.batch, entry.Count());
-    const uint32_t rest = entry.Count() - claim.left;
+    claim.end = claim.next + Allowed(*worker, claim.batch, entry.Count());
+    const uint32_t rest = entry.Count() - claim.Left();
     if (rest != 0) {
         PushBack(worker, worker->lanes[lane],
-                 TaskEntry::Slice(claim.next + claim.left, rest, claim.batch, claim.counter, claim.name, claim.stack));
+                 TaskEntry::Slice(claim.end, rest, claim.batch, claim.counter, claim.name, claim.stack));
         WakeForTasks(*worker->scheduler, worker, 1);  // a worker that looked between our pop and our push may sleep now
     }
 }
@@ -136,9 +148,9 @@ void ClaimPinned(Worker *worker, const Task &task, Counter *counter, const TaskO
     worker->claim.pinned = true;
 }
 
-void UnclaimRest(Worker *worker) noexcept {
+void UnclaimNow(Worker *worker) noexcept {
     GiveBackStarted(worker);
-    if (worker->claim.left == 0) return;
+    if (!worker->claim.HasMore()) return worker->claim.Clear();
     const uint32_t lane = worker->claim.lane;
     PushBack(worker, worker->lanes[lane], TakeRest(worker));
     WakeForTasks(*worker->scheduler, worker, 1);
@@ -189,12 +201,13 @@ inline void RunSingle(Fiber *self) noexcept {
     Worker *worker = self->worker;
     Counter *const counter = worker->claim.counter;
     const bool stolen = worker->claim.stolen && worker->scheduler->workerCount != 0;
-    worker->claim.left = 0;
+    const Task task = worker->claim.single;
+    worker->claim.Clear();
     if (WEFT_LIKELY(!stolen)) {
-        CallTask<kTraced>(self, worker->scheduler->facade, Task(worker->claim.single));
+        CallTask<kTraced>(self, worker->scheduler->facade, task);
     } else {
         Stopwatch stopwatch(worker);
-        CallTask<kTraced>(self, worker->scheduler->facade, Task(worker->claim.single));
+        CallTask<kTraced>(self, worker->scheduler->facade, task);
         if (self->worker == worker) stopwatch.Stop(1, true);
     }
     NoteFinished(self->worker, counter, 1);
@@ -207,27 +220,27 @@ inline void RunSlice(Fiber *self) noexcept {
     const bool stolen = worker->claim.stolen;
     TaskScheduler *const facade = worker->scheduler->facade;
     Stopwatch stopwatch(worker);
-    for (uint32_t tasks = 1;; ++tasks) {
-        const Task task = *worker->claim.next++;
-        --worker->claim.left;
-        ++worker->claim.started;
+    const Task *const first = worker->claim.first;
+    const Task *const end = worker->claim.end;
+    uint32_t tasks = 1;
+    for (const Task *next = worker->claim.next;; ++tasks) {
+        const Task task = *next;
+        worker->claim.next = ++next;
         CallTask<kTraced>(self, facade, task);
-        if (WEFT_UNLIKELY(self->worker != worker || worker->claim.started != tasks)) {
+        if (WEFT_UNLIKELY(self->worker != worker || worker->claim.first != first)) {
             // The task waited, and the rest of the claim went back to the deque then.
             NoteFinished(self->worker, counter, 1);
             return;
         }
         NoteFinished(worker, counter, 1);
-        if (worker->claim.left == 0) {
-            stopwatch.Stop(tasks, stolen);
-            GiveBackStarted(worker);
-            return;
-        }
+        if (next == end) break;
         if (stopwatch.Spent(tasks)) {
             UnclaimRest(worker);
             return;
         }
     }
+    stopwatch.Stop(tasks, stolen);
+    UnclaimRest(worker);  // gives its places back
 }
 
 WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept { slice ? RunSlice<true>(self) : RunSingle<true>(self); }

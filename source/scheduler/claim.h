@@ -20,12 +20,15 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stol
 void ClaimPinned(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept;
 
 /// Makes claimed tasks that have not started stealable again. Before the worker suspends its fiber, parks, or helps.
-void UnclaimRest(Worker *worker) noexcept;
+void UnclaimNow(Worker *worker) noexcept;
+inline void UnclaimRest(Worker *worker) noexcept {
+    if (worker->claim.first != nullptr) UnclaimNow(worker);
+}
 
 /// Puts the whole claim where Large tasks wait for a free Large fiber.
 void MoveClaimToBacklog(Worker *worker) noexcept;
 
-/// What the caller of RunClaim does afterwards.
+/// What the caller does after it has run something.
 enum class AndThen : uint8_t { LookForWork, ReturnToTask };
 
 /// Runs the worker's claim on `self`, the calling fiber, and lowers its counter. The fiber may be on another worker when

@@ -1,7 +1,5 @@
 #include "scheduler/fiber.h"
 
-#include "platform/compiler.h"
-
 #include <utility>
 
 namespace weft::internal {
@@ -29,16 +27,6 @@ void Fiber::Reset(Start start, void *arg) noexcept {
     const size_t colour = index % 16 * 192;
     context.Create(m_stackBottom, m_stackBytes - colour, start, arg);
     worker = nullptr;
-}
-
-// Not inlined: it is this very frame whose address is asked for.
-WEFT_NOINLINE size_t Fiber::StackLeft() const noexcept {
-#if defined(_MSC_VER) && !defined(__clang__)
-    const void *frame = _AddressOfReturnAddress();
-#else
-    const void *frame = __builtin_frame_address(0);
-#endif
-    return static_cast<size_t>(static_cast<const char *>(frame) - m_stackBottom);
 }
 
 }  // namespace weft::internal

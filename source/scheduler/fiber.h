@@ -1,6 +1,7 @@
 // A stack with a place in the pool, or the stack that a worker thread came with.
 #pragma once
 
+#include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/fiber_context.h"
 #include "scheduler/letter.h"
@@ -37,7 +38,14 @@ public:
     /// Something has switched to it since it was armed.
     bool HasRun() const noexcept { return worker != nullptr; }
     /// Bytes below the calling frame. The caller runs on this fiber.
-    size_t StackLeft() const noexcept;
+    size_t StackLeft() const noexcept {
+#if defined(_MSC_VER) && !defined(__clang__)
+        const void *frame = _AddressOfReturnAddress();
+#else
+        const void *frame = __builtin_frame_address(0);
+#endif
+        return static_cast<size_t>(static_cast<const char *>(frame) - m_stackBottom);
+    }
 
     uint32_t index = kAnyWorker;
     Worker *worker = nullptr;        // that runs it; set by whoever switches to it, re-read after every switch

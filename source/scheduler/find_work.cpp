@@ -204,6 +204,14 @@ Found WithoutTasks(Worker *worker) noexcept {
     return found ? found : ReadyFiber(worker, worker);
 }
 
+// No reason to look anywhere but at the top of the worker's own ready deque and lanes.
+bool OnlyOwnLanes(const Worker *worker) noexcept {
+    const bool isTurnOfOthers =
+        worker->taskBeforeReady || worker->urgentStreak >= kUrgentStreak || (worker->picks + 1) % kOldestEvery == 0;
+    return !isTurnOfOthers && !worker->owesWake && !worker->searching && worker->pump == nullptr && !HasMail(worker) &&
+           worker->scheduler->injector.LooksEmpty() && worker->inactive != worker->scheduler->IsActive(worker->index);
+}
+
 bool IsHandOver(const Worker *worker, const Found &found) noexcept {
     return found.fiber != nullptr && worker->ready.LooksEmpty();
 }
@@ -232,12 +240,20 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
 }
 
 Fiber *FindReady(Worker *worker) noexcept {
-    if (worker->ready.LooksEmpty() || worker->owesWake || worker->taskBeforeReady || worker->inactive) return nullptr;
-    if (worker->urgentStreak >= kUrgentStreak || (worker->picks + 1) % kOldestEvery == 0) return nullptr;
-    if (worker->pump != nullptr || HasMail(worker) || !worker->scheduler->injector.LooksEmpty()) return nullptr;
+    if (worker->ready.LooksEmpty() || !OnlyOwnLanes(worker)) return nullptr;
     ++worker->picks;
     ++worker->urgentStreak;
     return ReadyFiber(worker, worker).fiber;
+}
+
+bool FindSingle(Worker *worker, TaskEntry &entry) noexcept {
+    if (!worker->ready.LooksEmpty() || !OnlyOwnLanes(worker)) return false;
+    const uint32_t lane = worker->lanes[kHigh].LooksEmpty() ? kNormal : kHigh;
+    const auto isPlain = [](const TaskEntry &newest) { return newest.IsSmallSingle(); };
+    if (!worker->lanes[lane].PopIf(entry, isPlain)) return false;
+    ++worker->picks;
+    worker->urgentStreak = lane == kHigh ? worker->urgentStreak + 1 : 0;
+    return true;
 }
 
 Found FindElsewhere(Worker *worker, Ability ability) noexcept {

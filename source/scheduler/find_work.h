@@ -14,9 +14,10 @@ struct Found {
 /// Own work: pinned fibers, pinned tasks, ready fibers, High, Normal, Low.
 Found FindOwn(Worker *worker, Ability ability) noexcept;
 
-/// The ready fiber that FindOwn would return, if that is plain to see; else null. For who leaves its fiber: no loop is
-/// needed in between.
+/// What FindOwn would return, if that is plain to see; else nothing. A ready fiber, for who leaves its fiber: no loop is
+/// needed in between. The newest task, if it stands on its own and is small: it is taken, and needs no claim.
 Fiber *FindReady(Worker *worker) noexcept;
+bool FindSingle(Worker *worker, TaskEntry &entry) noexcept;
 
 /// Others' work, the most urgent first.
 Found FindElsewhere(Worker *worker, Ability ability) noexcept;

@@ -12,10 +12,6 @@ namespace {
 
 constexpr uint32_t kMaxHelp = 64;
 
-size_t StackBytes(const Scheduler &scheduler, StackClass stack) noexcept {
-    return stack == StackClass::Large ? scheduler.options.largeStackBytes : scheduler.options.smallStackBytes;
-}
-
 // The newest entry of the lane, if it is a task of the counter on its own, which needs no permit.
 bool PopSingle(Worker *worker, uint32_t lane, const Counter *counter, StackClass most, TaskEntry &entry) noexcept {
     if (lane == kLowLane && worker->scheduler->options.maxLowWorkers != 0 && !worker->current->holdsLow) return false;
@@ -24,27 +20,23 @@ bool PopSingle(Worker *worker, uint32_t lane, const Counter *counter, StackClass
     });
 }
 
-// Without a claim, which would only be filled in to be read once.
+// Without a claim, which would only be filled in to be read once. Only where the worker published last: the tasks of the
+// counter in other lanes, if there are any, are found with a claim.
 bool RunSingle(Fiber *self, Counter &counter, StackClass most) noexcept {
     TaskEntry entry;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if (!PopSingle(self->worker, lane, &counter, most, entry)) continue;
-        RunTask(self, entry.TheTask(), entry.Name());
-        NoteFinished(self->worker, &counter, 1);
-        FlushPending(self->worker);
-        return true;
-    }
-    return false;
+    if (!PopSingle(self->worker, self->worker->newestLane, &counter, most, entry)) return false;
+    RunEntry(self, entry, AndThen::ReturnToTask);
+    return true;
+}
+
+bool AreLanesEmpty(const Worker &worker) noexcept {
+    return worker.lanes[0].LooksEmpty() && worker.lanes[1].LooksEmpty() && worker.lanes[2].LooksEmpty();
 }
 
 }  // namespace
 
-bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass task) noexcept {
-    return !self->IsThreadStack() && task <= scheduler.pool.ClassOf(self->index) &&
-           self->StackLeft() > StackBytes(scheduler, task) / 2;
-}
-
 void Help(Fiber *self, Counter &counter) noexcept {
+    if (AreLanesEmpty(*self->worker)) return;
     const Scheduler &scheduler = *self->worker->scheduler;
     StackClass most = StackClass::Large;
     if (!MayHelp(self, scheduler, most)) {

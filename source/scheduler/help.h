@@ -9,7 +9,12 @@
 namespace weft::internal {
 
 /// Whether a task that asks for such a stack may run on top of the calling frames: half of what it asked for is left.
-bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass task) noexcept;
+inline bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass task) noexcept {
+    const bool large = task == StackClass::Large;
+    const size_t bytes = large ? scheduler.options.largeStackBytes : scheduler.options.smallStackBytes;
+    return !self->IsThreadStack() && (!large || scheduler.pool.ClassOf(self->index) == StackClass::Large) &&
+           self->StackLeft() > bytes / 2;
+}
 
 /// Runs the counter's tasks for as long as they are what this worker published last, at most 64 claims in a row: then the
 /// loop decides what goes first, or a counter that is fed by its own tasks would keep everything else waiting.

@@ -98,8 +98,8 @@ void PostClaimAgain(Worker *worker) noexcept {
     options.priority = static_cast<Priority>(claim.lane);
     options.stack = claim.stack;
     options.name = claim.name;
-    claim.left = 0;
     worker->pinnedTasks.Append(Fill(*worker->scheduler, 1, &claim.single, claim.counter, options));
+    claim.Clear();
 }
 
 }  // namespace weft::internal

@@ -47,7 +47,7 @@ void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
     }
 }
 
-bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
+bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
     uint32_t woken = 0;
     switch (scheduler.counters.Decrement(CounterAccess::Word(counter), n, woken)) {
         case CounterResult::Ok:
@@ -66,8 +66,7 @@ bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
     return true;
 }
 
-void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
-    if (!scheduler.idle.Wanted()) return;
+void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
     for (uint32_t i = 0; i < count && i < 2; ++i) {
         const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
         if (sleeper == IdleSet::kNone) return;

@@ -1,6 +1,7 @@
 // Making fibers ready, and waking workers for them and for tasks.
 #pragma once
 
+#include "platform/compiler.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -13,10 +14,17 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept;
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept;
 
 /// Lowers a counter and makes ready whom that satisfies. False if the decrement was refused and reported.
-bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
+bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
+inline bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
+    if (WEFT_LIKELY(scheduler.counters.TryDecrement(CounterAccess::Word(counter), n))) return true;
+    return LowerAndWake(scheduler, worker, counter, n);
+}
 
 /// `count` tasks were published: wakes up to two sleepers that can run them, if nobody searches.
-void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
+void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
+inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
+    if (WEFT_UNLIKELY(scheduler.idle.Wanted())) WakeWanted(scheduler, worker, count);
+}
 
 /// A ready fiber was published, or anything: wakes a sleeper, if nobody searches.
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept;

@@ -3,6 +3,8 @@
 
 #include "platform/compiler.h"
 #include "platform/floating_point.h"
+#include "scheduler/claim.h"
+#include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/trace.h"
@@ -57,7 +59,7 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
 }
 
 /// One task that was not claimed, on the calling fiber, which may be on another worker afterwards.
-inline void RunTask(Fiber *self, const Task &task, const char *taskName) noexcept {
+WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName) noexcept {
     const TaskName name(self, taskName);
     const Scheduler &scheduler = *self->worker->scheduler;
     if (WEFT_UNLIKELY(scheduler.trace != nullptr)) {
@@ -65,6 +67,18 @@ inline void RunTask(Fiber *self, const Task &task, const char *taskName) noexcep
     } else {
         CallTask<false>(self, scheduler.facade, task);
     }
+}
+
+/// A task that was taken from a lane without a claim: runs it, and lowers its counter.
+inline void RunEntry(Fiber *self, const TaskEntry &entry, AndThen andThen) noexcept {
+    RunTask(self, entry.TheTask(), entry.Name());
+    Worker *worker = self->worker;
+    if (Counter *counter = entry.TheCounter(); counter != nullptr) {
+        worker->looksNext = andThen == AndThen::LookForWork;
+        LowerCounter(*worker->scheduler, worker, *counter, 1);
+        worker->looksNext = false;
+    }
+    CountFinished(worker, 1);
 }
 
 }  // namespace weft::internal

@@ -25,16 +25,10 @@ constexpr uint32_t kMaxSingles = 16;  // up to here one entry per task: no copy 
 
 namespace {
 
-// So small that every worker can get four, and no larger than the slab gives in one piece.
+// So small that every worker can get four, if there are several, and no larger than the slab gives in one piece.
 uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
-    return std::clamp<uint32_t>(count / (4 * std::max(scheduler.workerCount, 1u)), 1, TaskSlab::kMaxRun);
-}
-
-void StageSingles(WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks, Counter *counter,
-                  const TaskOptions &options) noexcept {
-    for (uint32_t i = 0; i < count; ++i) {
-        lane.Stage(i, TaskEntry::Single(tasks[i], counter, options.name, options.stack));
-    }
+    const uint32_t shares = scheduler.workerCount > 1 ? 4 * scheduler.workerCount : 1;
+    return std::clamp<uint32_t>(count / shares, 1, TaskSlab::kMaxRun);
 }
 
 void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
@@ -67,18 +61,27 @@ bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     }
 }
 
+namespace {
+
+WEFT_NOINLINE void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
+                                 Counter *counter, const TaskOptions &options) noexcept {
+    const uint32_t sliceSize = SliceSize(*worker->scheduler, count);
+    const uint32_t slices = (count + sliceSize - 1) / sliceSize;
+    if (WEFT_UNLIKELY(!lane.Reserve(slices))) OutOfMemory(*worker->scheduler, count);
+    StageSlices(worker, lane, count, tasks, sliceSize, counter, options);
+    lane.Publish(slices);
+}
+
+}  // namespace
+
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    WorkStealingDeque<TaskEntry> &lane = worker->lanes[static_cast<uint32_t>(options.priority)];
-    const uint32_t sliceSize = count <= kMaxSingles ? 1 : SliceSize(scheduler, count);
-    const uint32_t entries = sliceSize == 1 ? count : (count + sliceSize - 1) / sliceSize;
-    if (WEFT_UNLIKELY(!lane.Reserve(entries))) OutOfMemory(scheduler, count);
-    if (sliceSize == 1) {
-        StageSingles(lane, count, tasks, counter, options);
-    } else {
-        StageSlices(worker, lane, count, tasks, sliceSize, counter, options);
-    }
-    lane.Publish(entries);
+    worker->newestLane = static_cast<uint32_t>(options.priority);
+    WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
+    if (count > kMaxSingles) return EnqueueSlices(worker, lane, count, tasks, counter, options);
+    if (WEFT_UNLIKELY(!lane.Reserve(count))) OutOfMemory(*worker->scheduler, count);
+    const auto stage = lane.Staging();
+    for (uint32_t i = 0; i < count; ++i) stage(i, TaskEntry::Single(tasks[i], counter, options.name, options.stack));
+    lane.Publish(count);
 }
 
 void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept {
@@ -91,33 +94,35 @@ void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const T
 
 namespace {
 
-// Submit for one task that any worker may run: no slices to think of, which is most of what Submit costs then.
-bool SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(scheduler, *counter, 1))) return false;
-    worker->submitted.store(worker->submitted.load(kRelaxed) + 1, kRelaxed);  // as in Submit
-    WorkStealingDeque<TaskEntry> &lane = worker->lanes[static_cast<uint32_t>(options.priority)];
-    if (WEFT_UNLIKELY(!lane.Reserve(1))) OutOfMemory(scheduler, 1);
+// Most submissions are of one task, and it is a part of each of them that shows.
+inline void EnqueueOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
+    worker->newestLane = static_cast<uint32_t>(options.priority);
+    WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
+    if (WEFT_UNLIKELY(!lane.Reserve(1))) OutOfMemory(*worker->scheduler, 1);
     lane.Stage(0, TaskEntry::Single(task, counter, options.name, options.stack));
     lane.Publish(1);
-    WakeForTasks(scheduler, worker, 1);
-    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, counter, options);
-    return true;
 }
 
 }  // namespace
+
+void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
+    // relaxed: published together with the tasks.
+    worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
+    if (count == 1) {
+        EnqueueOne(worker, *tasks, counter, options);
+    } else {
+        Enqueue(worker, count, tasks, counter, options);
+    }
+    WakeForTasks(*worker->scheduler, worker, count);
+    if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr)) TraceSubmit(worker, count, counter, options);
+}
 
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
     if (WEFT_UNLIKELY(options.worker != kAnyWorker)) return Post(scheduler, worker, count, tasks, counter, options);
-    if (count == 1) return SubmitOne(worker, tasks[0], counter, options);
-    if (counter != nullptr && !RaiseCounter(scheduler, *counter, count)) return false;
-    // relaxed: published below, together with the tasks.
-    worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
-    Enqueue(worker, count, tasks, counter, options);
-    WakeForTasks(scheduler, worker, count);
-    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, count, counter, options);
+    if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(scheduler, *counter, count))) return false;
+    Publish(worker, count, tasks, counter, options);
     return true;
 }
 

@@ -9,6 +9,9 @@ namespace weft::internal {
 /// The arguments have been checked. False if the counter refused (reported): then nothing was submitted.
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
 
+/// Submit for tasks that the counter counts already, and that any worker may run.
+void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
+
 /// There is no memory for `count` tasks: fatal.
 [[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept;
 

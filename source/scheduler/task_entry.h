@@ -24,6 +24,7 @@ public:
     }
 
     bool IsSlice() const noexcept { return (m_counter & kSlice) != 0; }
+    bool IsSmallSingle() const noexcept { return (m_counter & (kSlice | kLarge)) == 0; }
     StackClass Stack() const noexcept { return (m_counter & kLarge) != 0 ? StackClass::Large : StackClass::Small; }
     Counter *TheCounter() const noexcept { return reinterpret_cast<Counter *>(m_counter & ~(kSlice | kLarge)); }
     const char *Name() const noexcept { return reinterpret_cast<const char *>(m_name); }

@@ -47,10 +47,6 @@ void WaitOnThisWorker(Fiber *self, Counter &counter, uint32_t value) noexcept {
 
 }  // namespace
 
-bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
-    return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
-}
-
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
     FlushPending(worker);
     if (IsSatisfied(counter, value)) return;
@@ -66,17 +62,18 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexc
 void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
     Fiber *self = worker->current;
     Scheduler &scheduler = *worker->scheduler;
-    Counter counter;
     FlushPending(worker);
     UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
     // Not what belongs to another worker, or needs a permit (low_limit.h).
     const bool low = options.priority == Priority::Low && scheduler.options.maxLowWorkers != 0;
     if (options.worker != kAnyWorker || (low && !self->holdsLow) || !MayHelp(self, scheduler, options.stack)) {
+        Counter counter;
         if (Submit(worker, count, tasks, &counter, options)) Wait(worker, counter, 0, Resume::AnyWorker);
         return;
     }
     const uint32_t published = count - 1;
-    if (published != 0 && !Submit(worker, published, tasks + 1, &counter, options)) return;
+    Counter counter(published);  // nobody knows it yet
+    if (published != 0) Publish(worker, published, tasks + 1, &counter, options);
     if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options);
     RunTask(self, tasks[0], options.name);
     if (published == 0) return;

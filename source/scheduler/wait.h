@@ -6,7 +6,9 @@
 namespace weft::internal {
 
 /// Whether it is at or below `value`. acquire: who goes on sees all that was counted.
-bool IsSatisfied(Counter &counter, uint32_t value) noexcept;
+inline bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
+    return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
+}
 
 /// Returns once the counter was at or below `value`. The caller is a task on `worker`.
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept;

@@ -37,9 +37,9 @@ struct BacklogEntry {
 /// Tasks that a worker has claimed and not started yet: a part of a slice, or one task.
 struct Claim {
     Task single{nullptr, nullptr};
-    const Task *next = nullptr;
-    uint32_t left = 0;
-    uint32_t started = 0;  // of a slice, not given back to its slab yet
+    const Task *first = nullptr;  // that is not given back to its slab yet; null while nothing is claimed
+    const Task *next = nullptr;   // to start
+    const Task *end = nullptr;
     Counter *counter = nullptr;
     const char *name = nullptr;
     uint64_t batch = 0;  // 0: not a slice
@@ -48,6 +48,10 @@ struct Claim {
     bool stolen = false;
     bool pinned = false;
     bool low = false;  // with a permit, see low_limit.h
+
+    bool HasMore() const noexcept { return next != end; }
+    uint32_t Left() const noexcept { return static_cast<uint32_t>(end - next); }
+    void Clear() noexcept { first = next = end = nullptr; }
 };
 
 /// A fiber in RunPinnedTasks. It is left, but goes nowhere: the loops of its worker return to it.
@@ -64,10 +68,13 @@ struct PendingDecrement {
     uint32_t count = 0;
 };
 
-/// What a task of the latest slice took. An estimate of another batch says nothing.
+/// What the tasks of the latest slice took. An estimate of another batch says nothing.
 struct TaskTime {
     uint64_t batch = 0;
-    uint64_t ticksPerTask = 0;
+    uint64_t ticks = 0;
+    uint64_t tasks = 1;             // that took so many ticks together
+    uint64_t lookedAt = 0;          // when they ended,
+    uint64_t finishedThen = ~0ull;  // and how many tasks had finished on this worker then
 };
 
 inline constexpr uint32_t kLanes = 3;  // one per Priority
@@ -83,6 +90,7 @@ struct alignas(kLineBytes) Worker {
     PendingDecrement pending;
     Pump *pump = nullptr;
     TaskTime taskTime;
+    uint32_t newestLane = 0;    // where this worker published last
     uint64_t batches = 0;       // that this worker has submitted
     uint32_t urgentStreak = 0;  // consecutive picks of ready fibers and High tasks
     uint32_t picks = 0;

@@ -6,6 +6,7 @@
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
+#include "scheduler/run_task.h"
 
 namespace weft::internal {
 
@@ -46,7 +47,11 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
     for (;;) {
         Worker *worker = self->worker;
         Scheduler &scheduler = *worker->scheduler;
-        if (worker->claim.left == 0) {
+        if (!worker->claim.HasMore()) {
+            if (TaskEntry entry; stack == StackClass::Small && FindSingle(worker, entry)) {
+                RunEntry(self, entry, AndThen::LookForWork);
+                continue;
+            }
             if (scheduler.stopping.load(kRelaxed)) {  // told by WakeAll, or by our own Stop
                 if (scheduler.ending != nullptr) return;
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);

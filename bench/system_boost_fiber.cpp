@@ -1,0 +1,142 @@
+// Boost.Fiber: a fiber for each task, posted and joined, on pooled stacks, with its work-stealing scheduler (the library's
+// manual, "Scheduling" and its skynet example). Every task has a stack from its submission on, so the rows with tens of
+// thousands of tasks at once are left to the others.
+#include "workloads.h"
+
+#if __has_include(<boost/fiber/all.hpp>)
+
+#include <boost/fiber/all.hpp>
+
+namespace bench {
+
+namespace {
+
+namespace fibers = boost::fibers;
+
+struct BoostFiber {
+    static constexpr const char *kName = "boost_fiber";
+    using Context = void *;
+    using Function = void (*)(void *, void *);
+
+    static Context Current() { return nullptr; }
+
+    template <class Body>
+    static void Run(uint32_t workers, Body body) {
+        // A scheduler lives as long as its thread, so each run has threads of its own.
+        std::thread first([&] {
+            fibers::mutex mutex;
+            fibers::condition_variable_any over;
+            bool isOver = false;
+            const auto join = [&] {
+                if (workers == 1)
+                    fibers::use_scheduling_algorithm<fibers::algo::round_robin>();
+                else
+                    fibers::use_scheduling_algorithm<fibers::algo::work_stealing>(workers);
+            };
+            std::vector<std::thread> others;
+            for (uint32_t i = 1; i < workers; ++i) {
+                others.emplace_back([&] {
+                    join();
+                    std::unique_lock<fibers::mutex> lock(mutex);
+                    over.wait(lock, [&] { return isOver; });
+                });
+            }
+            join();
+            body();
+            {
+                std::unique_lock<fibers::mutex> lock(mutex);
+                isOver = true;
+            }
+            over.notify_all();
+            for (std::thread &thread : others) thread.join();
+        });
+        first.join();
+    }
+
+    class Batch {
+    public:
+        Batch(Function body, Cells &cells) : function(body) {
+            for (uint32_t i = 0; i < cells.Count(); ++i) args.push_back(cells.At(i));
+        }
+        Function function;
+        std::vector<void *> args;
+    };
+
+    class Group {
+    public:
+        explicit Group(Context = nullptr) {}
+        void Add(Function function, void *arg) {
+            static thread_local fibers::pooled_fixedsize_stack stacks(64 << 10);
+            m_fibers.emplace_back(fibers::launch::post, std::allocator_arg, stacks, [=] { function(nullptr, arg); });
+        }
+        void AddTwo(Function function, void *first, void *second) {
+            Add(function, first);
+            Add(function, second);
+        }
+        void AddAll(const Batch &batch) {
+            for (void *arg : batch.args) Add(batch.function, arg);
+        }
+        void Wait() {
+            for (fibers::fiber &fiber : m_fibers) fiber.join();
+            m_fibers.clear();
+        }
+
+    private:
+        std::vector<fibers::fiber> m_fibers;
+    };
+
+    static void Both(Context, Function function, void *first, void *second) {
+        Group group;
+        group.Add(function, second);
+        function(nullptr, first);
+        group.Wait();
+    }
+};
+
+// As weft's row: two fibers that pass a turn to each other.
+double HandOver(uint32_t workers) {
+    constexpr uint32_t kTurns = 20000;
+    double cost = 0;
+    BoostFiber::Run(workers, [&] {
+        for (int round = 0; round < 2; ++round) {
+            fibers::unbuffered_channel<uint32_t> there, back;
+            fibers::fiber other([&] {
+                uint32_t turn;
+                while (there.pop(turn) == fibers::channel_op_status::success) back.push(turn);
+            });
+            const Clock::time_point begin = Clock::now();
+            for (uint32_t i = 0; i < kTurns / 2; ++i) {
+                uint32_t turn;
+                there.push(i);
+                back.pop(turn);
+            }
+            cost = Since(begin) / kTurns;
+            there.close();
+            other.join();
+        }
+    });
+    return cost;
+}
+
+}  // namespace
+
+void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
+    using All = Workloads<BoostFiber>;
+    const auto add = [&](const std::string &workload, auto measure) {
+        rows.push_back({workload, BoostFiber::kName, workers, "ns", measure, {}});
+    };
+    for (uint32_t count : {1u, 8u, 64u, 1000u}) {
+        add("bulk_" + std::to_string(count), [=] { return All::Bulk(workers, count); });
+    }
+    if (workers == 1) add("hand_over", [] { return HandOver(1); });
+}
+
+}  // namespace bench
+
+#else
+
+namespace bench {
+void AddBoostFiberRows(std::vector<Row> &, uint32_t) {}
+}  // namespace bench
+
+#endif

@@ -1,0 +1,92 @@
+// oneTBB: task_group::run for each task, task_group::wait. ("task_group" in the oneTBB specification; nested groups as in
+// its fork-join examples, where one of two tasks is the argument of run_and_wait.)
+#include "workloads.h"
+
+#if __has_include(<tbb/task_group.h>)
+
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+namespace bench {
+
+namespace {
+
+struct OneTbb {
+    static constexpr const char *kName = "onetbb";
+    using Context = void *;
+    using Function = void (*)(void *, void *);
+
+    static Context Current() { return nullptr; }
+
+    template <class Body>
+    static void Run(uint32_t workers, Body body) {
+        const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers);
+        tbb::task_arena arena(static_cast<int>(workers));
+        arena.execute(body);
+    }
+
+    class Batch {
+    public:
+        Batch(Function body, Cells &cells) : function(body) {
+            for (uint32_t i = 0; i < cells.Count(); ++i) args.push_back(cells.At(i));
+        }
+        template <class Item>
+        Batch(Function body, std::vector<Item> &items) : function(body) {
+            for (Item &item : items) args.push_back(&item);
+        }
+        Function function;
+        std::vector<void *> args;
+    };
+
+    class Group {
+    public:
+        explicit Group(Context = nullptr) {}
+        void Add(Function function, void *arg) {
+            m_group.run([=] { function(nullptr, arg); });
+        }
+        void AddTwo(Function function, void *first, void *second) {
+            Add(function, first);
+            Add(function, second);
+        }
+        void AddAll(const Batch &batch) {
+            for (void *arg : batch.args) Add(batch.function, arg);
+        }
+        void Wait() { m_group.wait(); }
+
+    private:
+        tbb::task_group m_group;
+    };
+
+    static void Both(Context, Function function, void *first, void *second) {
+        tbb::task_group group;
+        group.run([=] { function(nullptr, second); });
+        group.run_and_wait([=] { function(nullptr, first); });
+    }
+};
+
+double BulkLoop(uint32_t workers) {
+    Cells cells(kBulk);
+    const double cost = PerTask<OneTbb>(
+        workers, 4, kBulk, [&] { tbb::parallel_for(0u, kBulk, [&](uint32_t i) { WriteCell(cells.At(i)); }); });
+    cells.Verify();
+    return cost;
+}
+
+}  // namespace
+
+void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers) {
+    AddWorkloads<OneTbb>(rows, workers);
+    rows.push_back({"bulk_65536", "onetbb_loop", workers, "ns", [=] { return BulkLoop(workers); }, {}});
+}
+
+}  // namespace bench
+
+#else
+
+namespace bench {
+void AddOneTbbRows(std::vector<Row> &, uint32_t) {}
+}  // namespace bench
+
+#endif

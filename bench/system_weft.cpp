@@ -1,0 +1,177 @@
+// weft on default options, but for the number of workers.
+#include "workloads.h"
+
+#include <weft/task_scheduler.h>
+
+namespace bench {
+
+namespace {
+
+weft::TaskScheduler *s_running = nullptr;
+
+struct Weft {
+    static constexpr const char *kName = "weft";
+    using Context = weft::TaskScheduler *;
+    using Function = weft::TaskFunction;
+
+    static Context Current() { return s_running; }
+
+    template <class Body>
+    static void Run(uint32_t workers, Body body) {
+        weft::SchedulerOptions options;
+        options.workers = workers;
+        weft::TaskScheduler scheduler(options);
+        s_running = &scheduler;
+        auto main = [&](weft::TaskScheduler *) { body(); };
+        const weft::Task task = weft::TaskOf(main);
+        if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
+    }
+
+    class Batch {
+    public:
+        Batch(Function function, Cells &cells) {
+            for (uint32_t i = 0; i < cells.Count(); ++i) m_tasks.push_back({function, cells.At(i)});
+        }
+        template <class Item>
+        Batch(Function function, std::vector<Item> &items) {
+            for (Item &item : items) m_tasks.push_back({function, &item});
+        }
+        uint32_t Count() const { return static_cast<uint32_t>(m_tasks.size()); }
+        const weft::Task *Tasks() const { return m_tasks.data(); }
+
+    private:
+        std::vector<weft::Task> m_tasks;
+    };
+
+    class Group {
+    public:
+        explicit Group(Context scheduler = s_running) : m_scheduler(scheduler) {}
+        void Add(Function function, void *arg) { m_scheduler->AddTask({function, arg}, &m_counter); }
+        void AddTwo(Function function, void *first, void *second) {
+            const weft::Task tasks[2] = {{function, first}, {function, second}};
+            m_scheduler->AddTasks(2, tasks, &m_counter);
+        }
+        void AddAll(const Batch &batch) { m_scheduler->AddTasks(batch.Count(), batch.Tasks(), &m_counter); }
+        void Wait() { m_scheduler->WaitForCounter(&m_counter); }
+
+    private:
+        Context m_scheduler;
+        weft::Counter m_counter;
+    };
+
+    static void Both(Context scheduler, Function function, void *first, void *second) {
+        const weft::Task tasks[2] = {{function, first}, {function, second}};
+        scheduler->AddTasksAndWait(2, tasks);
+    }
+};
+
+// Two tasks wait for each other in turn; the cost of one wait that suspends and is resumed. `across`: each has a worker.
+double HandOver(uint32_t workers, bool across) {
+    constexpr uint32_t kTurns = 20000;
+    double cost = 0;
+    Weft::Run(workers, [&] {
+        struct Player {
+            weft::Counter *own, *other;
+            bool first;
+        };
+        for (int round = 0; round < 2; ++round) {  // the first one warms up
+            weft::Counter turns[2] = {weft::Counter(1), weft::Counter(1)};
+            Player players[2] = {{&turns[0], &turns[1], true}, {&turns[1], &turns[0], false}};
+            const weft::TaskFunction play = [](weft::TaskScheduler *scheduler, void *arg) {
+                const Player *player = static_cast<Player *>(arg);
+                for (uint32_t i = 0; i < kTurns / 2; ++i) {
+                    if (player->first) scheduler->DecrementCounter(player->other);
+                    scheduler->WaitForCounter(player->own);
+                    scheduler->AddToCounter(player->own);
+                    if (!player->first) scheduler->DecrementCounter(player->other);
+                }
+            };
+            weft::Counter counter;
+            const Clock::time_point begin = Clock::now();
+            for (uint32_t i = 0; i < 2; ++i) {
+                weft::TaskOptions options;
+                if (across) options.worker = i;
+                s_running->AddTask({play, &players[i]}, &counter, options);
+            }
+            s_running->WaitForCounter(&counter);
+            cost = Since(begin) / kTurns;
+        }
+    });
+    return cost;
+}
+
+// Bulk work while a thousand tasks are blocked.
+double BesideBlocked(uint32_t workers) {
+    constexpr uint32_t kBlocked = 1000;
+    weft::SchedulerOptions options;
+    options.workers = workers;
+    options.smallFibers = kBlocked + 64;
+    weft::TaskScheduler scheduler(options);
+    Cells cells(kBulk);
+    const Weft::Batch batch(Workloads<Weft>::Write, cells);
+    double cost = 0;
+    auto main = [&](weft::TaskScheduler *running) {
+        weft::Counter gate(1), blocked;
+        const weft::Task waits{
+            [](weft::TaskScheduler *inside, void *arg) { inside->WaitForCounter(static_cast<weft::Counter *>(arg)); },
+            &gate};
+        const std::vector<weft::Task> tasks(kBlocked, waits);
+        running->AddTasks(kBlocked, tasks.data(), &blocked);
+        for (int round = 0; round < 5; ++round) {
+            const Clock::time_point begin = Clock::now();
+            weft::Counter counter;
+            running->AddTasks(kBulk, batch.Tasks(), &counter);
+            running->WaitForCounter(&counter);
+            if (round == 4) cost = Since(begin) / kBulk;
+        }
+        running->DecrementCounter(&gate);
+        running->WaitForCounter(&blocked);
+    };
+    const weft::Task task = weft::TaskOf(main);
+    if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
+    cells.Verify();
+    return cost;
+}
+
+// Threads that are no workers submit one task at a time, and wait at the end.
+double Foreign(uint32_t workers, uint32_t threads) {
+    constexpr uint32_t kEach = 5000;
+    weft::SchedulerOptions options;
+    options.workers = workers;
+    weft::TaskScheduler scheduler(options);
+    if (scheduler.Start() != weft::Status::Ok) Wrong("Start");
+    std::vector<Cells> cells(threads, Cells(kEach));
+    const auto submit = [&](uint32_t self) {
+        weft::Counter counter;
+        for (uint32_t i = 0; i < kEach; ++i) {
+            scheduler.AddTask({Workloads<Weft>::Write, cells[self].At(i)}, &counter);
+        }
+        scheduler.WaitForCounter(&counter);
+    };
+    submit(0);
+    const Clock::time_point begin = Clock::now();
+    std::vector<std::thread> submitters;
+    for (uint32_t i = 0; i < threads; ++i) submitters.emplace_back(submit, i);
+    for (std::thread &thread : submitters) thread.join();
+    const double cost = Since(begin) / kEach / threads;
+    scheduler.Stop();
+    for (const Cells &own : cells) own.Verify();
+    return cost;
+}
+
+}  // namespace
+
+void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
+    AddWorkloads<Weft>(rows, workers);
+    const auto add = [&](const std::string &workload, auto measure) {
+        rows.push_back({workload, "weft", workers, "ns", measure, {}});
+    };
+    if (workers == 1) add("hand_over", [] { return HandOver(1, false); });
+    if (workers == 2) add("hand_over_across", [] { return HandOver(2, true); });
+    add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers); });
+    for (uint32_t threads : {1u, 2u, 5u, 10u}) {
+        add("foreign_" + std::to_string(threads), [=] { return Foreign(workers, threads); });
+    }
+}
+
+}  // namespace bench

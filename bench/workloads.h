@@ -1,0 +1,324 @@
+// The workloads, once for all systems. A system says how its users submit tasks and wait for them:
+//
+//     struct System {
+//         static constexpr const char *kName;
+//         using Context = ...;                                  // what its tasks are called with beside their argument
+//         using Function = void (*)(Context, void *);
+//         static Context Current();
+//         template <class Body> static void Run(uint32_t workers, Body body);   // body() is where tasks may be submitted
+//         class Batch { Batch(Function, Cells &); template <class Item> Batch(Function, std::vector<Item> &); };
+//         class Group {                                         // tasks that are waited for together
+//             explicit Group(Context = Current());
+//             void Add(Function, void *arg);
+//             void AddTwo(Function, void *first, void *second);
+//             void AddAll(const Batch &);
+//             void Wait();
+//         };
+//         static void Both(Context, Function, void *first, void *second);       // two tasks and a wait in one call
+//     };
+//
+// Every measurement runs once before the clock starts, in the same Run.
+#pragma once
+
+#include "bodies.h"
+
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+
+namespace bench {
+
+inline constexpr uint32_t kBulk = 65536;
+inline constexpr uint32_t kFibonacci = 23;
+inline constexpr uint32_t kFibonacciTasks = 92734;  // calls that fib(23) makes below the first one
+inline constexpr uint32_t kFibonacciResult = 28657;
+
+/// The mean cost of one of `tasks` in `once()`, over so many repeats that the clock does not matter.
+template <class System, class Once>
+double PerTask(uint32_t workers, uint32_t repeats, uint32_t tasks, Once once) {
+    double cost = 0;
+    System::Run(workers, [&] {
+        once();
+        const Clock::time_point begin = Clock::now();
+        for (uint32_t i = 0; i < repeats; ++i) once();
+        cost = Since(begin) / repeats / tasks;
+    });
+    return cost;
+}
+
+/// Whether a group waits only for the tasks that its own task added.
+template <class System, class = void>
+struct WaitsForOwnChildrenOnly : std::false_type {};
+template <class System>
+struct WaitsForOwnChildrenOnly<System, std::void_t<decltype(System::kWaitsForOwnChildrenOnly)>> : std::true_type {};
+
+template <class System>
+class Workloads {
+    using Group = typename System::Group;
+    using Context = typename System::Context;
+    using Batch = typename System::Batch;
+
+public:
+    static double Bulk(uint32_t workers, uint32_t count) {
+        Cells cells(count);
+        const Batch batch(Write, cells);
+        const double cost = PerTask<System>(workers, std::max(kBulk / 4 / count, 4u), count, [&] {
+            Group group;
+            group.AddAll(batch);
+            group.Wait();
+        });
+        cells.Verify();
+        return cost;
+    }
+
+    static double OneByOne(uint32_t workers) {
+        Cells cells(kBulk);
+        const double cost = PerTask<System>(workers, 4, kBulk, [&] {
+            Group group;
+            for (uint32_t i = 0; i < kBulk; ++i) group.Add(Write, cells.At(i));
+            group.Wait();
+        });
+        cells.Verify();
+        return cost;
+    }
+
+    template <bool kFused>
+    static double ForkJoin(uint32_t workers) {
+        return PerTask<System>(workers, 2, kFibonacciTasks, [] {
+            Call root{kFibonacci, 0};
+            Fibonacci<kFused>(System::Current(), &root);
+            if (root.result != kFibonacciResult) Wrong("fib");
+        });
+    }
+
+    static double Tree(uint32_t workers) {
+        return PerTask<System>(workers, 1, kTreeNodes, [] {
+            Node root{kTreeNodes, 1, 0};
+            Count(System::Current(), &root);
+            if (root.nodes != kTreeNodes) Wrong("nodes");
+        });
+    }
+
+    static double Producers(uint32_t workers) {
+        constexpr uint32_t kProducers = 100, kEach = 1000;
+        struct Producer {
+            std::unique_ptr<Cells> cells;
+            std::unique_ptr<Batch> batch;
+            Group *group = nullptr;
+        };
+        std::vector<Producer> producers(kProducers);
+        for (Producer &producer : producers) {
+            producer.cells = std::make_unique<Cells>(kEach);
+            producer.batch = std::make_unique<Batch>(Write, *producer.cells);
+        }
+        const double cost = PerTask<System>(workers, 2, kProducers * kEach, [&] {
+            Group group;
+            for (Producer &producer : producers) {
+                producer.group = &group;
+                group.Add(
+                    [](Context, void *arg) {
+                        const Producer *self = static_cast<Producer *>(arg);
+                        self->group->AddAll(*self->batch);
+                        if constexpr (WaitsForOwnChildrenOnly<System>::value) self->group->Wait();
+                    },
+                    &producer);
+            }
+            group.Wait();
+        });
+        for (const Producer &producer : producers) producer.cells->Verify();
+        return cost;
+    }
+
+    static double Sum(uint32_t workers) {
+        std::vector<uint32_t> numbers(kBulk * kSummands);
+        uint64_t expected = 0, sum = 0;
+        for (uint32_t i = 0; i < numbers.size(); ++i) expected += numbers[i] = i * 7 & 1023;
+        std::vector<Part> parts(kBulk);
+        for (uint32_t i = 0; i < kBulk; ++i) parts[i].first = &numbers[i * kSummands];
+        const Batch batch([](Context, void *part) { SumPart(part); }, parts);
+        const double cost = PerTask<System>(workers, 4, kBulk, [&] {
+            Group group;
+            group.AddAll(batch);
+            group.Wait();
+            sum = 0;
+            for (const Part &part : parts) sum += part.sum;
+        });
+        if (sum != expected) Wrong("sum");
+        return cost;
+    }
+
+    /// Elapsed time over what the workers would need at best. `longest` is one task that takes that long, at a place that
+    /// changes; the others take `nanoseconds` each.
+    static double OverIdeal(uint32_t workers, uint32_t count, double nanoseconds, double longest = 0) {
+        struct Item {
+            double nanoseconds;
+            Cell cell;
+        };
+        static std::atomic<uint32_t> s_place{0};
+        std::vector<Item> items(count, Item{nanoseconds, 0});
+        if (longest != 0) items[s_place.fetch_add(count / 3 + 1) % count].nanoseconds = longest;
+        const Batch batch(
+            [](Context, void *arg) {
+                Item *item = static_cast<Item *>(arg);
+                Spin(item->nanoseconds);
+                WriteCell(&item->cell);
+            },
+            items);
+        double elapsed = 0;
+        System::Run(workers, [&] {
+            WarmUp(workers);
+            const Clock::time_point begin = Clock::now();
+            Group group;
+            group.AddAll(batch);
+            group.Wait();
+            elapsed = Since(begin);
+        });
+        for (const Item &item : items) {
+            if (item.cell != Sign(&item.cell)) Wrong("a task did not run");
+        }
+        const double work = (count - (longest != 0 ? 1 : 0)) * nanoseconds + longest;
+        return elapsed / std::max(std::max(nanoseconds, longest), work / workers);
+    }
+
+    /// What two tasks of 20 microseconds take right after a flood of empty ones.
+    static double PairAfterFlood(uint32_t workers) {
+        Cells cells(kBulk);
+        const Batch flood(Write, cells);
+        double elapsed = 0;
+        constexpr uint32_t kPairs = 20;
+        System::Run(workers, [&] {
+            for (uint32_t i = 0; i < kPairs + 1; ++i) {
+                Group first;
+                first.AddAll(flood);
+                first.Wait();
+                const Clock::time_point begin = Clock::now();
+                Group pair;
+                pair.Add([](Context, void *) { Spin(20e3); }, nullptr);
+                pair.Add([](Context, void *) { Spin(20e3); }, nullptr);
+                pair.Wait();
+                if (i != 0) elapsed += Since(begin);
+            }
+        });
+        cells.Verify();
+        return elapsed / kPairs;
+    }
+
+    /// From the submission of a task to its start on the other worker, which has been idle for `idle` nanoseconds.
+    static double Wake(double idle, double quantile) {
+        std::vector<double> delays;
+        System::Run(2, [&] {
+            WarmUp(2);
+            for (uint32_t i = 0; i < 100; ++i) {
+                if (idle > 1e6) {
+                    std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<int64_t>(idle)));
+                } else {
+                    Spin(idle);
+                }
+                std::atomic<int64_t> started{0};
+                Group group;
+                const Clock::time_point begin = Clock::now();
+                group.Add(
+                    [](Context, void *arg) {
+                        static_cast<std::atomic<int64_t> *>(arg)->store(Clock::now().time_since_epoch().count());
+                    },
+                    &started);
+                const Clock::time_point giveUp = begin + std::chrono::milliseconds(20);
+                while (started.load() == 0 && Clock::now() < giveUp) {
+                }
+                group.Wait();
+                delays.push_back(static_cast<double>(started.load() - begin.time_since_epoch().count()));
+            }
+        });
+        std::sort(delays.begin(), delays.end());
+        return delays[static_cast<size_t>(quantile * static_cast<double>(delays.size() - 1))];
+    }
+
+    /// Both workers are at work: they and their stacks are warm.
+    static void WarmUp(uint32_t workers) {
+        for (int round = 0; round < 3; ++round) {
+            Group group;
+            for (uint32_t i = 0; i < workers; ++i) group.Add([](Context, void *) { Spin(200e3); }, nullptr);
+            group.Wait();
+        }
+    }
+
+    static void Write(Context, void *cell) { WriteCell(cell); }
+
+private:
+    struct Call {
+        uint32_t n;
+        uint64_t result;
+    };
+
+    template <bool kFused>
+    static void Fibonacci(Context context, void *arg) {
+        Call &call = *static_cast<Call *>(arg);
+        if (call.n < 2) {
+            call.result = call.n;
+            return;
+        }
+        Call calls[2] = {{call.n - 1, 0}, {call.n - 2, 0}};
+        Fork<kFused>(context, Fibonacci<kFused>, &calls[0], &calls[1]);
+        call.result = calls[0].result + calls[1].result;
+    }
+
+    static void Count(Context context, void *arg) {
+        Node &node = *static_cast<Node *>(arg);
+        const uint64_t work = node.Work();
+        node.nodes = 1;
+        if (node.size == 1) return;
+        Node left{}, right{};
+        node.Split(work, left, right);
+        if (left.size != 0 && right.size != 0) {
+            Fork<false>(context, Count, &left, &right);
+        } else {
+            Group group(context);
+            group.Add(Count, left.size != 0 ? &left : &right);
+            group.Wait();
+        }
+        node.nodes += left.nodes + right.nodes;
+    }
+
+    template <bool kFused>
+    static void Fork(Context context, typename System::Function function, void *first, void *second) {
+        if constexpr (kFused) {
+            System::Both(context, function, first, second);
+        } else {
+            Group group(context);
+            group.AddTwo(function, first, second);
+            group.Wait();
+        }
+    }
+};
+
+/// The rows of a system whose groups can be used from any task.
+template <class System>
+void AddWorkloads(std::vector<Row> &rows, uint32_t workers, const char *name = System::kName) {
+    using All = Workloads<System>;
+    const auto add = [&](const std::string &workload, const char *unit, auto measure) {
+        rows.push_back({workload, name, workers, unit, measure, {}});
+    };
+    for (uint32_t count : {1u, 8u, 64u, 1000u, kBulk}) {
+        add("bulk_" + std::to_string(count), "ns", [=] { return All::Bulk(workers, count); });
+    }
+    add("one_by_one", "ns", [=] { return All::OneByOne(workers); });
+    add("fork_join", "ns", [=] { return All::template ForkJoin<false>(workers); });
+    add("fork_join_fused", "ns", [=] { return All::template ForkJoin<true>(workers); });
+    add("tree", "ns", [=] { return All::Tree(workers); });
+    add("producers_consumers", "ns", [=] { return All::Producers(workers); });
+    add("sum", "ns", [=] { return All::Sum(workers); });
+    add("16_of_1ms", "ideal", [=] { return All::OverIdeal(workers, 16, 1e6); });
+    add("64_of_200us", "ideal", [=] { return All::OverIdeal(workers, 64, 200e3); });
+    add("1000_of_500us", "ideal", [=] { return All::OverIdeal(workers, 1000, 500e3); });
+    add("1000_of_1us_one_of_5ms", "ideal", [=] { return All::OverIdeal(workers, 1000, 1e3, 5e6); });
+    add("pair_after_flood", "ns", [=] { return All::PairAfterFlood(workers); });
+    if (workers == 2) {
+        for (const auto &[suffix, quantile] : {std::pair("_p50", 0.5), std::pair("_p99", 0.99)}) {
+            const double part = quantile;
+            add(std::string("wake_spinning") + suffix, "ns", [=] { return All::Wake(10e3, part); });
+            add(std::string("wake_parked") + suffix, "ns", [=] { return All::Wake(2e6, part); });
+        }
+    }
+}
+
+}  // namespace bench
