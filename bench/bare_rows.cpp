@@ -6,6 +6,10 @@
 #include <atomic>
 #include <thread>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 namespace bench {
 
 namespace {
@@ -88,6 +92,35 @@ double LineTransfer() {
     return cost / 2;
 }
 
+// A thread that has slept in the kernel for two milliseconds, from the wake-up to its first instruction.
+Quantiles FutexWake() {
+    std::vector<double> delays;
+    std::atomic<uint32_t> word{0};
+    std::atomic<int64_t> woken{0};
+    const auto futex = [&](int operation, uint32_t value) {
+        syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), operation, value, nullptr, nullptr, 0);
+    };
+    constexpr uint32_t kWakes = 100;
+    std::thread sleeper([&] {
+        for (uint32_t i = 0; i < kWakes; ++i) {
+            while (word.load() == i) futex(FUTEX_WAIT_PRIVATE, i);
+            woken.store(Clock::now().time_since_epoch().count());
+        }
+    });
+    for (uint32_t i = 0; i < kWakes; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        woken.store(0);
+        const int64_t begin = Clock::now().time_since_epoch().count();
+        word.store(i + 1);
+        futex(FUTEX_WAKE_PRIVATE, 1);
+        while (woken.load() == 0) {
+        }
+        delays.push_back(static_cast<double>(woken.load() - begin));
+    }
+    sleeper.join();
+    return QuantilesOf(std::move(delays));
+}
+
 }  // namespace
 
 void AddBareRows(std::vector<Row> &rows) {
@@ -97,6 +130,7 @@ void AddBareRows(std::vector<Row> &rows) {
     rows.push_back({"exchange", "bare", 1, "ns", Exchange, {}});
     rows.push_back({"fiber_switch", "bare", 1, "ns", FiberSwitch, {}});
     if (std::thread::hardware_concurrency() > 1) rows.push_back({"line_transfer", "bare", 2, "ns", LineTransfer, {}});
+    AddQuantiles(rows, "wake_parked", "bare", 2, FutexWake);
 }
 
 }  // namespace bench

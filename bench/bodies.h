@@ -39,6 +39,11 @@ private:
 /// Keeps the processor busy for that long by the time stamp counter, whatever its clock does.
 BENCH_NOINLINE void Spin(double nanoseconds);
 
+/// What getrusage says of the whole process.
+double VoluntarySwitches();
+double ProcessorTime();  ///< in nanoseconds
+double ResidentBytes();
+
 /// One step of a chain that the compiler cannot shorten.
 inline uint64_t Mix(uint64_t value) {
     value ^= value >> 33;

@@ -1,4 +1,5 @@
 // bench [--rounds N] [--csv FILE] [--only TEXT]
+// bench --processor                                   prints the processor's name
 //
 // --only: the rows in whose "workload/system/workers" the text occurs.
 //
@@ -11,6 +12,10 @@
 #include <cstring>
 
 int main(int argc, char **argv) {
+    if (argc == 2 && std::strcmp(argv[1], "--processor") == 0) {
+        std::puts(bench::ProcessorName().c_str());
+        return 0;
+    }
     uint32_t rounds = 15;
     std::string csv, only;
     for (int i = 1; i + 1 < argc; i += 2) {

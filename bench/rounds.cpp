@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 
 namespace bench {
 
@@ -11,6 +12,21 @@ double Median(std::vector<double> samples) {
     std::sort(samples.begin(), samples.end());
     const size_t middle = samples.size() / 2;
     return samples.size() % 2 != 0 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
+}
+
+Quantiles QuantilesOf(std::vector<double> samples) {
+    std::sort(samples.begin(), samples.end());
+    const auto at = [&](double part) {
+        return samples[static_cast<size_t>(part * static_cast<double>(samples.size() - 1))];
+    };
+    return {at(0.5), at(0.99)};
+}
+
+void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system, uint32_t workers,
+                  std::function<Quantiles()> measure) {
+    const auto latest = std::make_shared<Quantiles>();
+    rows.push_back({workload + "_p50", system, workers, "ns", [=] { return (*latest = measure()).p50; }, {}});
+    rows.push_back({workload + "_p99", system, workers, "ns", [=] { return latest->p99; }, {}});  // runs right after it
 }
 
 void RunRounds(std::vector<Row> &rows, uint32_t rounds) {
@@ -29,7 +45,7 @@ void PrintTable(const std::vector<Row> &rows) {
         });
         std::vector<double> ratios;
         for (size_t i = 0; weft != rows.end() && i < row.samples.size(); ++i) {
-            ratios.push_back(row.samples[i] / weft->samples[i]);
+            if (weft->samples[i] > 0) ratios.push_back(row.samples[i] / weft->samples[i]);
         }
         return ratios.empty() ? 0.0 : Median(ratios);
     };

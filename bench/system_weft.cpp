@@ -133,6 +133,37 @@ double BesideBlocked(uint32_t workers) {
     return cost;
 }
 
+// What one small fiber occupies once a task has run on it and waits.
+double BytesPerFiber() {
+    constexpr uint32_t kFibers = 1000;
+    weft::SchedulerOptions options;
+    options.workers = 1;
+    options.smallFibers = kFibers + 8;
+    weft::TaskScheduler scheduler(options);
+    double bytes = 0;
+    auto main = [&](weft::TaskScheduler *running) {
+        struct Gates {
+            weft::Counter open{1}, ahead{kFibers}, blocked;
+        } gates;
+        const weft::Task waits{[](weft::TaskScheduler *inside, void *arg) {
+                                   Gates *own = static_cast<Gates *>(arg);
+                                   inside->DecrementCounter(&own->ahead);
+                                   inside->WaitForCounter(&own->open);
+                               },
+                               &gates};
+        const std::vector<weft::Task> tasks(kFibers, waits);
+        const double before = ResidentBytes();
+        running->AddTasks(kFibers, tasks.data(), &gates.blocked);
+        running->WaitForCounter(&gates.ahead);
+        bytes = (ResidentBytes() - before) / kFibers;
+        running->DecrementCounter(&gates.open);
+        running->WaitForCounter(&gates.blocked);
+    };
+    const weft::Task task = weft::TaskOf(main);
+    if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
+    return bytes;
+}
+
 // Threads that are no workers submit one task at a time, and wait at the end.
 double Foreign(uint32_t workers, uint32_t threads) {
     constexpr uint32_t kEach = 5000;
@@ -169,6 +200,7 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     if (workers == 1) add("hand_over", [] { return HandOver(1, false); });
     if (workers == 2) add("hand_over_across", [] { return HandOver(2, true); });
     add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers); });
+    if (workers == 1) rows.push_back({"bytes_per_fiber", "weft", 1, "bytes", BytesPerFiber, {}});
     for (uint32_t threads : {1u, 2u, 5u, 10u}) {
         add("foreign_" + std::to_string(threads), [=] { return Foreign(workers, threads); });
     }

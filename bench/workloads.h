@@ -204,7 +204,7 @@ public:
     }
 
     /// From the submission of a task to its start on the other worker, which has been idle for `idle` nanoseconds.
-    static double Wake(double idle, double quantile) {
+    static Quantiles Wake(double idle) {
         std::vector<double> delays;
         System::Run(2, [&] {
             WarmUp(2);
@@ -229,8 +229,46 @@ public:
                 delays.push_back(static_cast<double>(started.load() - begin.time_since_epoch().count()));
             }
         });
-        std::sort(delays.begin(), delays.end());
-        return delays[static_cast<size_t>(quantile * static_cast<double>(delays.size() - 1))];
+        return QuantilesOf(std::move(delays));
+    }
+
+    /// Frames of four stages of 64 tasks of 5 microseconds each; how often a thread gave up its processor in one of them.
+    static double SwitchesPerFrame(uint32_t workers) {
+        constexpr uint32_t kFrames = 50;
+        Cells cells(64);
+        const Batch stage(
+            [](Context, void *cell) {
+                Spin(5e3);
+                WriteCell(cell);
+            },
+            cells);
+        double switches = 0;
+        System::Run(workers, [&] {
+            WarmUp(workers);
+            const double before = VoluntarySwitches();
+            for (uint32_t i = 0; i < kFrames * 4; ++i) {
+                Group group;
+                group.AddAll(stage);
+                group.Wait();
+            }
+            switches = (VoluntarySwitches() - before) / kFrames;
+        });
+        cells.Verify();
+        return switches;
+    }
+
+    /// Processor time of the process, in percent of the time that passes while there is nothing to do.
+    static double IdleCpu(uint32_t workers) {
+        double percent = 0;
+        System::Run(workers, [&] {
+            WarmUp(workers);
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            const Clock::time_point begin = Clock::now();
+            const double before = ProcessorTime();
+            std::this_thread::sleep_for(std::chrono::milliseconds(500));
+            percent = 100 * (ProcessorTime() - before) / Since(begin);
+        });
+        return percent;
     }
 
     /// Both workers are at work: they and their stacks are warm.
@@ -312,12 +350,11 @@ void AddWorkloads(std::vector<Row> &rows, uint32_t workers, const char *name = S
     add("1000_of_500us", "ideal", [=] { return All::OverIdeal(workers, 1000, 500e3); });
     add("1000_of_1us_one_of_5ms", "ideal", [=] { return All::OverIdeal(workers, 1000, 1e3, 5e6); });
     add("pair_after_flood", "ns", [=] { return All::PairAfterFlood(workers); });
+    add("switches_per_frame", "count", [=] { return All::SwitchesPerFrame(workers); });
+    add("idle_cpu", "%", [=] { return All::IdleCpu(workers); });
     if (workers == 2) {
-        for (const auto &[suffix, quantile] : {std::pair("_p50", 0.5), std::pair("_p99", 0.99)}) {
-            const double part = quantile;
-            add(std::string("wake_spinning") + suffix, "ns", [=] { return All::Wake(10e3, part); });
-            add(std::string("wake_parked") + suffix, "ns", [=] { return All::Wake(2e6, part); });
-        }
+        AddQuantiles(rows, "wake_spinning", name, 2, [] { return All::Wake(10e3); });
+        AddQuantiles(rows, "wake_parked", name, 2, [] { return All::Wake(2e6); });
     }
 }
 

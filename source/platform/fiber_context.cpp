@@ -84,6 +84,9 @@ void FiberContext::Destroy() noexcept {
 #if defined(WEFT_ASAN)
     // Marks of frames that were left for good: the memory may be anybody's next.
     if (m_entry != nullptr) __asan_unpoison_memory_region(m_stackBottom, m_stackBytes);
+#elif defined(WEFT_VALGRIND)
+    if (m_entry != nullptr)
+        VALGRIND_MAKE_MEM_UNDEFINED(m_stackBottom, m_stackBytes);  // below a stack pointer that was left
 #endif
 #if defined(WEFT_TSAN)
     if (m_tsanFiber != nullptr) __tsan_destroy_fiber(m_tsanFiber);
@@ -98,6 +101,9 @@ void FiberContext::Destroy() noexcept {
 
 // Not inlined: what the compiler knows of the thread (addresses of thread_locals, errno) must not live across the jump.
 WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept {
+#if defined(WEFT_SIMULATOR)
+    env::SchedulePoint(&from);  // others may run between the last atomic operation and here
+#endif
     from.m_leftFor = &to;
     if (from.m_threadExceptions != nullptr) {
         from.m_exceptions = *from.m_threadExceptions;

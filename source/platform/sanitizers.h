@@ -25,6 +25,7 @@
 #endif
 #if defined(__has_include)
 #if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/memcheck.h>
 #include <valgrind/valgrind.h>
 #define WEFT_VALGRIND 1
 #endif

@@ -34,6 +34,32 @@ TEST_CASE("invariant 8: while a batch's task time is unknown, one task is claime
     }
 }
 
+TEST_CASE("invariant 8: the task time of an earlier batch says nothing about the next one", "[claim]") {
+    for (int round = 0; round < 20; ++round) {
+        test::Runner runner(test::Options(2));
+        constexpr uint32_t kCount = 64;
+        std::atomic<uint32_t> ran[kCount + 1]{};
+        std::atomic<uint32_t> started{0};
+        std::atomic<bool> met{true};
+        test::Batch empty(400, [](TaskScheduler &, uint32_t) {});
+        test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
+            // The first task that starts blocks its worker until its neighbour in the slice has run.
+            if (started.fetch_add(1) == 0 && i + 1 < kCount) {
+                met.store(test::SpinUntil([&] { return ran[i + 1].load() != 0; }));
+            }
+            ran[i].fetch_add(1);
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter before, counter;
+            scheduler.AddTasks(400, empty.Tasks(), &before);
+            scheduler.WaitForCounter(&before);
+            scheduler.AddTasks(kCount, batch.Tasks(), &counter);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        REQUIRE(met.load());
+    }
+}
+
 TEST_CASE("hazard 1: a task may wait for a later task of its own slice", "[claim][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));

@@ -333,3 +333,21 @@ TEST_CASE("pinned: every priority runs, with a counter and without", "[pinned]")
         CHECK(runner.log.Text() == "");
     }
 }
+
+TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in line", "[pinned]") {
+    test::Runner runner(test::Options(1));
+    constexpr uint32_t kCount = 30;
+    uint32_t order = 0, pinnedAt = 0, postedAt = 0;
+    test::Batch pinned(1, [&](TaskScheduler &, uint32_t) { pinnedAt = ++order; });
+    test::Batch line(kCount, [&](TaskScheduler &scheduler, uint32_t) {
+        if (++order != 5) return;
+        postedAt = order;
+        scheduler.AddTask(pinned[0], nullptr, PinnedTo(0));
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (uint32_t i = 0; i < kCount; ++i) scheduler.AddTask(line[i]);
+        // The main task returns: a loop runs them.
+    }) == Status::Ok);
+    CHECK(postedAt == 5);
+    CHECK(pinnedAt == 6);
+}
