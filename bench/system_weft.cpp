@@ -133,35 +133,39 @@ double BesideBlocked(uint32_t workers) {
     return cost;
 }
 
-// What one small fiber occupies once a task has run on it and waits.
-double BytesPerFiber() {
-    constexpr uint32_t kFibers = 1000;
+// What is resident while so many tasks wait, each on a small fiber of its own.
+double ResidentWith(uint32_t fibers) {
     weft::SchedulerOptions options;
     options.workers = 1;
-    options.smallFibers = kFibers + 8;
+    options.smallFibers = fibers + 8;
     weft::TaskScheduler scheduler(options);
     double bytes = 0;
     auto main = [&](weft::TaskScheduler *running) {
         struct Gates {
-            weft::Counter open{1}, ahead{kFibers}, blocked;
+            weft::Counter open{1}, ahead, blocked;
         } gates;
+        running->AddToCounter(&gates.ahead, fibers);
         const weft::Task waits{[](weft::TaskScheduler *inside, void *arg) {
                                    Gates *own = static_cast<Gates *>(arg);
                                    inside->DecrementCounter(&own->ahead);
                                    inside->WaitForCounter(&own->open);
                                },
                                &gates};
-        const std::vector<weft::Task> tasks(kFibers, waits);
-        const double before = ResidentBytes();
-        running->AddTasks(kFibers, tasks.data(), &gates.blocked);
+        const std::vector<weft::Task> tasks(fibers, waits);
+        running->AddTasks(fibers, tasks.data(), &gates.blocked);
         running->WaitForCounter(&gates.ahead);
-        bytes = (ResidentBytes() - before) / kFibers;
+        bytes = ResidentBytes();
         running->DecrementCounter(&gates.open);
         running->WaitForCounter(&gates.blocked);
     };
     const weft::Task task = weft::TaskOf(main);
     if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
     return bytes;
+}
+
+double BytesPerFiber() {
+    ResidentWith(8);
+    return (ResidentWith(1008) - ResidentWith(8)) / 1000;
 }
 
 // Threads that are no workers submit one task at a time, and wait at the end.
