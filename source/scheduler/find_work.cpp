@@ -167,7 +167,6 @@ Found NotUrgent(Worker *worker) noexcept {
     if (!found) found = FetchBacklog(worker);
     if (!found && MaySteal(worker, env::Ticks())) {
         found = StealTask(worker);
-        if (!found) NoteEmptyHanded(worker, env::Ticks());
     }
     return found ? found : ReadyFiber(worker, worker);  // or pinned fibers that wake each other would go first for ever
 }
@@ -210,6 +209,18 @@ bool OnlyOwnLanes(const Worker *worker) noexcept {
         worker->taskBeforeReady || worker->urgentStreak >= kUrgentStreak || (worker->picks + 1) % kOldestEvery == 0;
     return !isTurnOfOthers && !worker->owesWake && !worker->searching && worker->pump == nullptr && !HasMail(worker) &&
            worker->scheduler->injector.LooksEmpty() && worker->inactive != worker->scheduler->IsActive(worker->index);
+}
+
+// Changes whenever somebody else submits, or has finished a claim. A hint: relaxed.
+uint64_t ActivityOfOthers(const Worker *worker) noexcept {
+    const Scheduler &scheduler = *worker->scheduler;
+    const uint32_t count = scheduler.Slots();
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        const Worker &other = scheduler.workers[i];
+        if (i != worker->index) sum += other.submitted.load(kRelaxed) + other.finished.load(kRelaxed);
+    }
+    return sum;
 }
 
 bool IsHandOver(const Worker *worker, const Found &found) noexcept {
@@ -266,14 +277,24 @@ Found FindElsewhere(Worker *worker, Ability ability) noexcept {
     });
 }
 
-bool MaySteal(const Worker *worker, uint64_t now) noexcept {
-    return static_cast<int64_t>(now - worker->stealAgainAt) >= 0;
-}
-
-void NoteEmptyHanded(Worker *worker, uint64_t now) noexcept {
+bool MaySteal(Worker *worker, uint64_t now) noexcept {
+    if (static_cast<int64_t>(now - worker->lookAgainAt) < 0) return false;
     const Times &times = worker->scheduler->times;
-    worker->emptyPenalty = std::clamp(worker->emptyPenalty * 2, times.firstPenalty, times.maxEmptyPenalty);
-    worker->stealAgainAt = now + std::max(worker->emptyPenalty, worker->stealPenalty);
+    const uint64_t activity = ActivityOfOthers(worker);
+    const bool changed = activity != worker->activitySeen;
+    const bool wasQuiet = now - worker->activityChangedAt >= times.quiet;
+    const bool keepsAway = static_cast<int64_t>(now - worker->stealAgainAt) < 0;
+    if (changed) {
+        worker->activitySeen = activity;
+        worker->activityChangedAt = now;
+    }
+    if (wasQuiet) {
+        worker->lookInterval = times.firstLookInterval;
+    } else if (changed) {
+        worker->lookInterval = std::min(worker->lookInterval * 2, keepsAway ? times.maxStealPenalty : times.quiet);
+    }
+    worker->lookAgainAt = now + worker->lookInterval;
+    return wasQuiet || !keepsAway;
 }
 
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {

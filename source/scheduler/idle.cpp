@@ -110,7 +110,6 @@ Found Search(Worker *worker, Ability ability) noexcept {
         Found found = FindOwn(worker, ability);
         if (!found && (MaySteal(worker, now) || policy == IdlePolicy::Quiet)) {
             found = FindElsewhere(worker, ability);
-            if (!found) NoteEmptyHanded(worker, now);
         }
         if (found || scheduler.stopping.load(kRelaxed)) return found;
         if (ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small)) return {};
@@ -135,7 +134,7 @@ Woken LookInsteadOfSleeping(Worker *worker, Ability ability) noexcept {
 
 // Back to searching: nobody else needs to be told unless somebody has woken us.
 void GetUp(Worker *worker, Ability ability) noexcept {
-    worker->stealAgainAt = env::Ticks();  // there is something: no penalty now
+    worker->stealAgainAt = worker->lookAgainAt = env::Ticks();  // there is something: no penalty now
     if (!worker->scheduler->idle.Cancel(worker->index, ability)) worker->parker.Park();
 }
 
@@ -177,7 +176,7 @@ Found SearchForTasks(Worker *worker) noexcept {
     const Found found = Search(worker, Ability::Tasks);
     if (found) {
         StopSearching(worker);
-        worker->emptyPenalty = 0;
+        worker->lookInterval = 1;
     }
     return found;
 }

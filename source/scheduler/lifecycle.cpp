@@ -34,7 +34,8 @@ Times MeasureTimes() noexcept {
     times.profitableSteal = microseconds(1);
     times.firstPenalty = std::max<uint64_t>(microseconds(0.2), 1);  // it is doubled
     times.maxStealPenalty = microseconds(20);
-    times.maxEmptyPenalty = microseconds(2);
+    times.firstLookInterval = std::max<uint64_t>(microseconds(0.1), 1);
+    times.quiet = microseconds(2);
     return times;
 }
 

@@ -26,7 +26,8 @@ struct Times {
     uint64_t profitableSteal;  // a steal that brings less than this is not worth its disturbance
     uint64_t firstPenalty;
     uint64_t maxStealPenalty;
-    uint64_t maxEmptyPenalty;
+    uint64_t firstLookInterval;
+    uint64_t quiet;  // who has not submitted or finished anything for so long does not mind a look
 };
 
 /// Where a thread that is no worker sleeps while it waits. Its wait record's owner is kThreadOwner + its place in the pool.

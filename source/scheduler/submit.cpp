@@ -25,10 +25,14 @@ constexpr uint32_t kMaxSingles = 16;  // up to here one entry per task: no copy 
 
 namespace {
 
-// So small that every worker can get four, if there are several, and no larger than the slab gives in one piece.
+// So small that every worker can get four, or one if they would be so short that claiming them costs more than what is in
+// them; and no larger than the slab gives in one piece. It bounds what one steal takes, not what a worker hides: whoever
+// takes a slice puts back all but what the rule of claim.h allows.
 uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
-    const uint32_t shares = scheduler.workerCount > 1 ? 4 * scheduler.workerCount : 1;
-    return std::clamp<uint32_t>(count / shares, 1, TaskSlab::kMaxRun);
+    constexpr uint32_t kWorthIt = 32;
+    const uint32_t workers = std::max(scheduler.workerCount, 1u);
+    const uint32_t size = std::max(count / (4 * workers), std::min(count / workers, kWorthIt));
+    return std::clamp<uint32_t>(size, 1, TaskSlab::kMaxRun);
 }
 
 void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,

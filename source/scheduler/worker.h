@@ -105,8 +105,11 @@ struct alignas(kLineBytes) Worker {
     uint32_t victim = 0;           // the last one that was robbed with success
     uint64_t stealAgainAt = 0;     // ticks: no steal before
     uint64_t stealPenalty = 0;     // ticks
-    uint64_t emptyPenalty = 0;     // ticks
-    LetterQueue pinnedFibers;      // both taken from the mailbox, oldest first
+    uint64_t lookAgainAt = 0;      // ticks: no look at others before
+    uint64_t lookInterval = 1;     // ticks
+    uint64_t activitySeen = 0;     // of the others, at the last look
+    uint64_t activityChangedAt = 0;
+    LetterQueue pinnedFibers;  // both taken from the mailbox, oldest first
     LetterQueue pinnedTasks;
     bool wantsLarge = false;  // counted in Scheduler::pinnedLarge
     TaskSlab slab;
