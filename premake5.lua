@@ -101,6 +101,18 @@ local function testProgram(name, folders)
     return true
 end
 
+-- The library's own sources once more, against another environment.
+local function simulated()
+    files { "source/**.cpp" }
+    removefiles { "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp",
+                  "source/platform/fork_mark_*.cpp", "source/platform/signal_stack_*.cpp" }
+    defines { "WEFT_SIMULATOR=1" }
+    forceincludes { "tests/simulator/env_simulator.h" }
+    includedirs { "include" }
+    weft.removeOtherPlatforms()
+    weft.useLibraries()
+end
+
 -- A shared library hides what most tests look into, so it has only this test, which needs no more than the headers do.
 if testProgram("public_api", { "install" }) then
     removefiles { "tests/install/consumer.cpp" }
@@ -117,17 +129,7 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
     links { "png" }
 end
 
--- The library's own sources once more, against the simulated environment.
-if testProgram("simulator", { "simulator" }) then
-    files { "source/**.cpp" }
-    removefiles { "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp",
-                  "source/platform/fork_mark_*.cpp", "source/platform/signal_stack_*.cpp" }
-    defines { "WEFT_SIMULATOR=1" }
-    forceincludes { "tests/simulator/env_simulator.h" }
-    includedirs { "include" }
-    weft.removeOtherPlatforms()
-    weft.useLibraries()
-end
+if testProgram("simulator", { "simulator" }) then simulated() end
 
 if testProgram("allocation_gate", { "allocation" }) then
     weft.use()
@@ -135,7 +137,7 @@ end
 
 end
 
-if program("bench", { "bench/**.cpp" }) then
+if program("bench", { "bench/*.cpp" }) then
     includedirs { "bench" }
     weft.use()
     -- Peers, if they are installed (bench/run.sh does that).
@@ -145,6 +147,12 @@ if program("bench", { "bench/**.cpp" }) then
     filter {}
     if os.isfile("/usr/include/tbb/task_group.h") then links { "tbb" } end
     if os.isfile("/usr/include/boost/fiber/all.hpp") then links { "boost_fiber" } end
+end
+
+-- The library's own sources on a machine in virtual time.
+if not _OPTIONS.shared and program("machine", { "bench/machine/**.cpp" }) then
+    simulated()
+    includedirs { "bench", "tests", "source" }
 end
 
 for _, folder in ipairs(os.matchdirs("samples/*")) do

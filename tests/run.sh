@@ -139,6 +139,8 @@ if [ $# = 0 ]; then more="simulator allocation_gate"; else more=; fi
 configure "" || finish
 test_all "$more"
 if [[ " $configurations " = *" Release "* ]] && [ $# = 0 ] && has simulator; then
+    # What tasks cost in atomic operations and cache line transfers has not changed unnoticed.
+    if build Release machine; then run Release machine counts --check bench/machine/counts.csv; fi
     # shellcheck disable=SC2046
     run Release mutants $(grep -l 'program: simulator' tests/mutants/*.patch | xargs -n 1 basename -s .patch)
 fi

@@ -34,7 +34,8 @@ public:
             m_memory.Free(block, kBlockBytes, kBlockBytes);
             block = next == m_current ? nullptr : next;
         }
-        m_current = nullptr;
+        m_current = m_others = nullptr;
+        m_othersCount = 0;
     }
 
     /// Owner. Room for `count` tasks in a row (at most kMaxRun), or null when there is no memory.
@@ -52,9 +53,20 @@ public:
         Block *block = Block::Of(first);
         if (block->owner == this) {
             block->returned += count;
-        } else {
-            block->returnedByOthers.fetch_add(count, kRelease);  // pairs with IsDrained: our reads are done
+            return;
         }
+        if (block != m_others) FlushOthers();
+        m_others = block;
+        m_othersCount += count;
+    }
+
+    /// What others' blocks get back is passed on when another block's turn comes, or by this call: before the calling worker
+    /// has nothing to do.
+    void FlushOthers() noexcept {
+        if (m_others == nullptr) return;
+        m_others->returnedByOthers.fetch_add(m_othersCount, kRelease);  // pairs with IsDrained: our reads are done
+        m_others = nullptr;
+        m_othersCount = 0;
     }
 
     static constexpr uint32_t kMaxRun = 255;
@@ -113,6 +125,8 @@ private:
     }
 
     Block *m_current = nullptr;
+    Block *m_others = nullptr;  // a block of another slab, and what it is to get back
+    uint32_t m_othersCount = 0;
     Memory m_memory;
 };
 

@@ -52,14 +52,16 @@ public:
     /// caller's own. The counter may be gone when this returns.
     CounterResult Decrement(CounterStorage &counter, uint32_t n, uint32_t &woken) noexcept;
 
-    /// The same when nobody is to be woken, which is the most frequent case by far; false if it is not, or somebody else
-    /// changed the counter meanwhile: nothing was done then.
+    /// The same when nobody is to be woken, which is the most frequent case by far; otherwise false, and nothing was done.
     bool TryDecrement(CounterStorage &counter, uint32_t n) noexcept {
+        env::PrefetchForWrite(&counter);           // or the line would come twice: to be read, and to be written
         CounterWord word{counter.load(kRelaxed)};  // as in Decrement, like the CAS
-        const bool wakesNobody = word.Count() > n || (word.Count() == n && word.Head() == 0);
-        if (WEFT_UNLIKELY(!wakesNobody || !word.IsPlain(m_tag))) return false;
-        const CounterWord lowered = word.WithCount(word.Count() - n);
-        return counter.compare_exchange_strong(word.bits, lowered.bits, kAcqRel, kRelaxed);
+        for (;;) {
+            const bool wakesNobody = word.Count() > n || (word.Count() == n && word.Head() == 0);
+            if (WEFT_UNLIKELY(!wakesNobody || !word.IsPlain(m_tag))) return false;
+            const CounterWord lowered = word.WithCount(word.Count() - n);
+            if (counter.compare_exchange_strong(word.bits, lowered.bits, kAcqRel, kRelaxed)) return true;
+        }
     }
 
     enum class Registration : uint8_t { Waiting, Satisfied, OtherScheduler, NoRecord };

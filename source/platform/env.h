@@ -3,6 +3,7 @@
 //
 //   Atomic<T>                 load, store, exchange, compare_exchange_strong, fetch_add, fetch_sub, fetch_and, fetch_or
 //   Pause()                   one turn of a spin loop
+//   PrefetchForWrite(address) a hint
 //   Ticks(), TicksPerMicrosecond()
 //   ThreadSlot()              one pointer per OS thread; the only thread_local of the library
 //   Parker                    Park() sleeps until Unpark() was called once; a call may come first and is not lost

@@ -34,6 +34,17 @@ inline void Pause() noexcept {
 #endif
 }
 
+/// A hint that the line is written next: it is fetched for that at once, not first to be read.
+inline void PrefetchForWrite(const void *address) noexcept {
+#if defined(_MSC_VER) && !defined(__clang__)
+    _m_prefetchw(address);
+#elif defined(__x86_64__)
+    __asm__ __volatile__("prefetchw %0" : : "m"(*static_cast<const char *>(address)));
+#else
+    __builtin_prefetch(address, 1);
+#endif
+}
+
 /// A clock for durations of nanoseconds to milliseconds on one worker. Its rate is TicksPerMicrosecond().
 inline uint64_t Ticks() noexcept {
 #if defined(__x86_64__) || defined(_M_X64)

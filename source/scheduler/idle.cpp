@@ -172,6 +172,7 @@ bool EndRun(Scheduler &scheduler) noexcept {
 
 Found SearchForTasks(Worker *worker) noexcept {
     if (!worker->searching) worker->scheduler->idle.StartSearching();
+    worker->slab.FlushOthers();
     worker->searching = true;
     const Found found = Search(worker, Ability::Tasks);
     if (found) {

@@ -2,6 +2,7 @@
 
 #include "support/failing_allocation.h"
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -143,4 +144,30 @@ TEST_CASE("slab: tasks given back by a thief are written over only afterwards", 
     finished.store(true);
     thread.join();
     CHECK(wrong.load() == 0);
+}
+
+TEST_CASE("slab: what others give back counts once they pass it on: at another block's turn, or when they are told to",
+          "[slab]") {
+    TaskSlab owner, other;
+    REQUIRE(owner.Acquire());
+    REQUIRE(other.Acquire());
+    Task *first = owner.Take(64);
+    other.GiveBack(first, 60);
+    other.GiveBack(first + 60, 4);
+    CHECK(owner.Take(1) == first + 64);  // not drained yet, as far as the owner knows
+    other.GiveBack(first + 64, 1);
+    other.FlushOthers();
+    CHECK(owner.Take(64) == first);  // drained: from the start again
+
+    const auto blockOf = [](const Task *task) { return reinterpret_cast<uintptr_t>(task) / TaskSlab::kBlockBytes; };
+    std::vector<Task *> runs{first};
+    std::set<uintptr_t> blocks{blockOf(first)};
+    for (int i = 0; i < 64; ++i) {
+        runs.push_back(owner.Take(64));
+        blocks.insert(blockOf(runs.back()));
+    }
+    CHECK(blocks.size() > 3);
+    for (Task *run : runs) other.GiveBack(run, 64);
+    other.FlushOthers();
+    for (int i = 0; i < 64; ++i) CHECK(blocks.count(blockOf(owner.Take(64))) == 1);
 }

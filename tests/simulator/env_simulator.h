@@ -10,8 +10,10 @@
 
 namespace weft::env {
 
+enum class Access : uint8_t { None, Load, Store, Update /* a read-modify-write */ };
+
 /// Another virtual thread may run now. `address`: what the caller is about to touch; dead memory ends the schedule.
-void SchedulePoint(const void *address) noexcept;
+void SchedulePoint(const void *address, Access access = Access::None) noexcept;
 
 template <class T>
 class Atomic {
@@ -21,21 +23,21 @@ public:
     Atomic &operator=(const Atomic &) = delete;
 
     T load(std::memory_order) const noexcept {
-        SchedulePoint(this);
+        SchedulePoint(this, Access::Load);
         return m_value;
     }
     void store(T value, std::memory_order) noexcept {
-        SchedulePoint(this);
+        SchedulePoint(this, Access::Store);
         m_value = value;
     }
     T exchange(T value, std::memory_order) noexcept {
-        SchedulePoint(this);
+        SchedulePoint(this, Access::Update);
         const T before = m_value;
         m_value = value;
         return before;
     }
     bool compare_exchange_strong(T &expected, T desired, std::memory_order, std::memory_order) noexcept {
-        SchedulePoint(this);
+        SchedulePoint(this, Access::Update);
         if (m_value == expected) {
             m_value = desired;
             return true;
@@ -62,13 +64,16 @@ public:
 private:
     template <class Operation>
     T UpdateBy(T value, std::memory_order, Operation operation) noexcept {
-        SchedulePoint(this);
+        SchedulePoint(this, Access::Update);
         const T before = m_value;
         m_value = static_cast<T>(operation(before, value));
         return before;
     }
     T m_value;
 };
+
+/// A hint that the line is written next.
+void PrefetchForWrite(const void *address) noexcept;
 
 /// Virtual time: it advances by one with every schedule point.
 uint64_t Ticks() noexcept;

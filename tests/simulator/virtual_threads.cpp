@@ -213,7 +213,7 @@ namespace weft::env {
 
 using namespace simulator;
 
-void SchedulePoint(const void *address) noexcept {
+void SchedulePoint(const void *address, Access) noexcept {
     State &state = s_state;
     if (state.count == 0) return;  // outside of schedules
     const uint64_t step = ++state.steps;
@@ -232,6 +232,8 @@ void SchedulePoint(const void *address) noexcept {
         if (address >= range.begin && address < range.end) Fail("an atomic operation touched dead memory");
     }
 }
+
+void PrefetchForWrite(const void *) noexcept {}
 
 uint64_t Ticks() noexcept { return s_state.steps; }
 double TicksPerMicrosecond() noexcept { return s_state.ticksPerMicrosecond; }

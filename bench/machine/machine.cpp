@@ -1,0 +1,260 @@
+#include "machine/machine.h"
+
+#include "simulator/env_simulator.h"
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <bitset>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace machine {
+
+namespace {
+
+namespace fcontext = boost::context::detail;
+
+constexpr uint32_t kCores = 130;
+constexpr uint32_t kNobody = ~0u;
+constexpr size_t kStackBytes = 256 << 10;
+constexpr double kNever = 1e300;
+
+struct Core {
+    fcontext::fcontext_t context = nullptr;  // while it does not run
+    std::unique_ptr<char[]> stack;
+    void (*entry)(void *) = nullptr;
+    void *arg = nullptr;
+    void *slot = nullptr;
+    double clock = 0;
+    uint32_t joiner = kNobody;
+    bool runnable = false;
+    bool done = false;
+};
+
+struct Line {
+    std::bitset<kCores> holders;  // of a copy; its writer is the only one then
+    double freeAt = 0;            // who wants to write it, and has not asked yet, gets it later than this
+};
+
+// One run at a time.
+struct State {
+    std::vector<Core> cores{kCores};
+    uint32_t count = 0;
+    uint32_t current = 0;
+    double nextClock = kNever;  // the earliest of the others that are runnable
+    fcontext::fcontext_t host = nullptr;
+    const std::function<void()> *body = nullptr;
+    std::unordered_map<uintptr_t, Line> lines;
+    Costs costs;
+    Counts total;
+};
+
+State s_state;
+
+uint32_t EarliestOther() {
+    uint32_t best = kNobody;
+    for (uint32_t i = 0; i < s_state.count; ++i) {
+        const Core &core = s_state.cores[i];
+        if (i == s_state.current || !core.runnable) continue;
+        if (best == kNobody || core.clock < s_state.cores[best].clock) best = i;
+    }
+    return best;
+}
+
+void Plan() {
+    const uint32_t next = EarliestOther();
+    s_state.nextClock = next == kNobody ? kNever : s_state.cores[next].clock;
+}
+
+void SwitchToCore(uint32_t next) {
+    State &state = s_state;
+    Core &from = state.cores[state.current];
+    state.current = next;
+    Plan();
+    fcontext::transfer_t landed = fcontext::jump_fcontext(state.cores[next].context, &from.context);
+    *static_cast<fcontext::fcontext_t *>(landed.data) = landed.fctx;
+}
+
+// Whoever is earliest goes on. The calling core comes back when that is itself.
+void Yield() {
+    const State &state = s_state;
+    const Core &own = state.cores[state.current];
+    while (!own.runnable || state.nextClock < own.clock) {
+        const uint32_t next = EarliestOther();
+        if (next == kNobody) {
+            std::fprintf(stderr, "machine: every core sleeps\n");
+            std::abort();
+        }
+        SwitchToCore(next);
+    }
+}
+
+void Entry(fcontext::transfer_t landed) {
+    *static_cast<fcontext::fcontext_t *>(landed.data) = landed.fctx;
+    State &state = s_state;
+    const uint32_t self = state.current;
+    if (self == 0) {
+        (*state.body)();
+    } else {
+        state.cores[self].entry(state.cores[self].arg);
+    }
+    Core &core = state.cores[self];
+    core.done = true;
+    core.runnable = false;
+    if (core.joiner != kNobody) {
+        Core &joiner = state.cores[core.joiner];
+        joiner.clock = std::max(joiner.clock, core.clock);
+        joiner.runnable = true;
+    }
+    for (uint32_t i = 0; i < state.count; ++i) {
+        if (!state.cores[i].done) Yield();  // never comes back: it is done
+    }
+    fcontext::jump_fcontext(state.host, nullptr);
+    std::abort();  // nor from the host
+}
+
+uint32_t AddCore(void (*entry)(void *), void *arg, double clock) {
+    State &state = s_state;
+    if (state.count == kCores) {
+        std::fprintf(stderr, "machine: too many threads\n");
+        std::abort();
+    }
+    Core &core = state.cores[state.count];
+    if (core.stack == nullptr) core.stack = std::make_unique<char[]>(kStackBytes);
+    core.context = fcontext::make_fcontext(core.stack.get() + kStackBytes, kStackBytes, Entry);
+    core.entry = entry;
+    core.arg = arg;
+    core.slot = nullptr;
+    core.clock = clock;
+    core.joiner = kNobody;
+    core.runnable = true;
+    core.done = false;
+    return state.count++;
+}
+
+// Those who want to write a line get it one after another, each for long enough to do what it wants it for.
+void Fetch(Line &line, bool toWrite) {
+    State &state = s_state;
+    Core &own = state.cores[state.current];
+    ++state.total.transfers;
+    const double begin = std::max(own.clock, line.freeAt);
+    own.clock = begin + state.costs.transfer;
+    if (toWrite) line.freeAt = own.clock + state.costs.hold;
+    Yield();  // until it is here
+}
+
+void Access(const void *address, weft::env::Access access) {
+    State &state = s_state;
+    Line &line = state.lines[reinterpret_cast<uintptr_t>(address) / 64];
+    const uint32_t self = state.current;
+    const bool toWrite = access != weft::env::Access::Load;
+    const bool alone = line.holders.test(self) && line.holders.count() == 1;
+    if (line.holders.any() && (toWrite ? !alone : !line.holders.test(self))) Fetch(line, toWrite);
+    if (toWrite) line.holders.reset();
+    line.holders.set(self);
+    ++state.total.operations;
+    state.total.updates += access == weft::env::Access::Update;
+    state.cores[self].clock += state.costs.operation + (access == weft::env::Access::Update ? state.costs.update : 0);
+}
+
+}  // namespace
+
+void Run(const Costs &costs, const std::function<void()> &body) {
+    State &state = s_state;
+    state.costs = costs;
+    state.total = {};
+    state.lines.clear();
+    state.count = 0;
+    state.current = 0;
+    state.body = &body;
+    AddCore(nullptr, nullptr, 0);
+    Plan();
+    fcontext::jump_fcontext(state.cores[0].context, &state.host);
+    state.count = 0;
+}
+
+void Work(double nanoseconds) { s_state.cores[s_state.current].clock += nanoseconds; }
+double Now() { return s_state.cores[s_state.current].clock; }
+Counts Total() { return s_state.total; }
+
+}  // namespace machine
+
+namespace weft::env {
+
+using namespace machine;
+
+// Before it takes effect all that happens earlier elsewhere has happened.
+void SchedulePoint(const void *address, Access access) noexcept {
+    if (s_state.count == 0) return;  // outside of runs
+    Yield();
+    if (access != Access::None) machine::Access(address, access);
+}
+
+// The line is fetched for writing, as far as it is not here already.
+void PrefetchForWrite(const void *address) noexcept {
+    if (s_state.count == 0) return;
+    Yield();
+    machine::Access(address, Access::Store);
+}
+
+uint64_t Ticks() noexcept { return static_cast<uint64_t>(Now()); }
+double TicksPerMicrosecond() noexcept { return 1000; }
+
+void Pause() noexcept {
+    Work(s_state.costs.pause);
+    Yield();
+}
+
+void *ThreadSlot() noexcept { return s_state.cores[s_state.current].slot; }
+void SetThreadSlot(void *value) noexcept { s_state.cores[s_state.current].slot = value; }
+
+void Parker::Park() noexcept {
+    Yield();
+    if (!m_notified) {
+        m_sleeper = s_state.current;
+        s_state.cores[s_state.current].runnable = false;
+        Yield();
+    }
+    m_sleeper = ~0u;
+    m_notified = false;
+}
+
+void Parker::Unpark() noexcept {
+    Yield();
+    m_notified = true;
+    if (m_sleeper == ~0u) return;
+    Work(s_state.costs.wake);
+    ++s_state.total.wakes;
+    Core &sleeper = s_state.cores[m_sleeper];
+    sleeper.clock = std::max(sleeper.clock, Now() + s_state.costs.wakeUp);
+    sleeper.runnable = true;
+    Plan();
+}
+
+bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
+    m_thread = AddCore(entry, arg, Now());
+    Plan();
+    return true;
+}
+
+void Thread::Join() noexcept {
+    Core &core = s_state.cores[m_thread];
+    if (core.done) return;
+    core.joiner = s_state.current;
+    s_state.cores[s_state.current].runnable = false;
+    Yield();
+}
+
+uint32_t UsableCpus() noexcept { return kCores; }
+uint32_t ThreadHint() noexcept { return s_state.current; }
+void YieldThread() noexcept { Pause(); }
+
+void Panic(const char *invariant) noexcept {
+    std::fprintf(stderr, "machine: broken invariant: %s\n", invariant);
+    std::abort();
+}
+
+}  // namespace weft::env

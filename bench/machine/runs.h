@@ -1,0 +1,35 @@
+// What is run on the machine in virtual time.
+#pragma once
+
+#include "machine/machine.h"
+
+#include <string>
+#include <vector>
+
+namespace machine {
+
+/// One workload of the benchmark, as often as the figures need it.
+struct Workload {
+    const char *name;
+    uint64_t tasks;  ///< that one repeat runs
+    std::function<void()> repeat;
+    bool calibrates;  ///< its measured cost is used to fit the model; the others check it
+};
+
+/// In the main task of a scheduler with so many workers, on a machine with these costs: what the tasks of one repeat took
+/// all cores together, and how long it was; after two repeats that do not count.
+struct Result {
+    Counts counts;
+    double nanoseconds;
+};
+Result Measure(const Costs &costs, uint32_t workers, const Workload &workload);
+
+std::vector<Workload> Workloads();
+
+/// False if `file` is given and its content is another.
+bool PrintCounts(const char *file);
+void PrintCurves(bool quick);
+/// False if the file cannot be read.
+bool Calibrate(const char *resultsFile);
+
+}  // namespace machine
