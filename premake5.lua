@@ -109,10 +109,10 @@ end
 
 if not _OPTIONS.shared then
 
-if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms", "scheduler", "samples" }) then
-    files { "samples/frame_loop/**.cpp" }
-    removefiles { "samples/frame_loop/main.cpp" }
-    includedirs { "samples" }
+if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms", "scheduler", "samples", "bench" }) then
+    files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }
+    removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp" }
+    includedirs { "samples", "bench" }
     weft.use()
     links { "png" }
 end
@@ -135,7 +135,7 @@ end
 
 end
 
-if program("bench", { "bench/**.cpp" }) then
+if program("bench", { "bench/*.cpp" }) then
     includedirs { "bench" }
     weft.use()
     -- Peers, if they are installed (bench/run.sh does that).
@@ -145,6 +145,17 @@ if program("bench", { "bench/**.cpp" }) then
     filter {}
     if os.isfile("/usr/include/tbb/task_group.h") then links { "tbb" } end
     if os.isfile("/usr/include/boost/fiber/all.hpp") then links { "boost_fiber" } end
+end
+
+-- Frames of dependent stages, described in text or made by a user's own program.
+if program("frame_bench", { "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }) then
+    includedirs { "bench" }
+    weft.use()
+end
+if program("frame_example", { "bench/frame/*.cpp", "bench/frame/example/*.cpp", "bench/rounds.cpp" }) then
+    removefiles { "bench/frame/main.cpp", "bench/frame/description.cpp" }
+    includedirs { "bench" }
+    weft.use()
 end
 
 for _, folder in ipairs(os.matchdirs("samples/*")) do
