@@ -70,8 +70,8 @@ void Send(std::FILE *gnuplot, const Report &report, const std::vector<double> &f
     SendMark(gnuplot, "p99", Ms(Percentile(frames, 99)), 0.82);
     std::fprintf(gnuplot, "set key at graph 1, graph 0.7 right top\n");
     std::fprintf(gnuplot,
-                 "plot $ideals with boxes linecolor '#b8b8b8' title 'ideal', "
-                 "$frames with boxes linecolor '#1f6fb4' title 'frame'\n");
+                 "plot $frames with boxes linecolor '#1f6fb4' title 'frame', "
+                 "$ideals with histeps linewidth 1.5 linecolor '#303030' title 'ideal'\n");
 }
 
 }  // namespace
