@@ -31,7 +31,7 @@ struct Stage {
     std::vector<double> nanoseconds = {};  ///< of each task in this frame; left empty if only measuring can tell
 };
 
-/// Each stage holds a fiber while it waits or runs, so there are at most so many.
+/// Each stage holds a fiber while it waits for others, so there are at most so many.
 inline constexpr uint32_t kMaxStages = 64;
 
 struct Frame {

@@ -13,7 +13,7 @@ constexpr std::pair<const char *, uint32_t> kPercentiles[] = {{"p50", 50}, {"p95
 void PrintRow(const char *what, const std::vector<double> &samples, double scale, const char *unit) {
     std::printf("%-14s", what);
     for (const auto &[name, percent] : kPercentiles) std::printf(" %9.3f", Percentile(samples, percent) * scale);
-    std::printf("  %s\n", unit);
+    std::printf("%s\n", unit);
 }
 
 void PrintShare(const std::string &worker, const Share &share) {
@@ -34,8 +34,8 @@ void Print(const Report &report) {
     std::printf("%-14s", "");
     for (const auto &[name, percent] : kPercentiles) std::printf(" %9s", name);
     std::printf("\n");
-    PrintRow("frame", report.frames, 1e-6, "ms");
-    PrintRow("ideal", report.ideals, 1e-6, "ms");
+    PrintRow("frame", report.frames, 1e-6, "  ms");
+    PrintRow("ideal", report.ideals, 1e-6, "  ms");
     PrintRow("frame / ideal", report.ratios, 1, "");
     if (report.isIdealMeasured) std::printf("(ideal: of the frames with hooks, as long as their tasks took in them)\n");
 

@@ -17,7 +17,7 @@ struct Starter {
     const Stage *stage = nullptr;
     Recorder *recorder = nullptr;
     std::vector<weft::Counter *> after;
-    weft::Counter done;
+    weft::Counter done;  // of this task and all of the stage
 };
 
 void Record(Recorder *recorder, Event::Kind kind, const weft::TaskScheduler &scheduler, const char *task = nullptr) {
@@ -25,12 +25,13 @@ void Record(Recorder *recorder, Event::Kind kind, const weft::TaskScheduler &sch
 }
 
 void StartStage(weft::TaskScheduler *scheduler, void *arg) {
-    const Starter &starter = *static_cast<Starter *>(arg);
+    Starter &starter = *static_cast<Starter *>(arg);
     const Stage &stage = *starter.stage;
     scheduler->WaitForAll(static_cast<uint32_t>(starter.after.size()), starter.after.data());
     Record(starter.recorder, Event::Kind::Submit, *scheduler, stage.name.c_str());
-    scheduler->AddTasksAndWait(static_cast<uint32_t>(stage.tasks.size()), stage.tasks.data(),
-                               {stage.priority, stage.stack, weft::kAnyWorker, stage.name.c_str()});
+    // `done` counts this task as well, so it cannot be at zero before it counts the stage's.
+    scheduler->AddTasks(static_cast<uint32_t>(stage.tasks.size()), stage.tasks.data(), &starter.done,
+                        {stage.priority, stage.stack, weft::kAnyWorker, stage.name.c_str()});
 }
 
 class Runner {
