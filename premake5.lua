@@ -121,10 +121,10 @@ end
 
 if not _OPTIONS.shared then
 
-if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms", "scheduler", "samples" }) then
-    files { "samples/frame_loop/**.cpp" }
-    removefiles { "samples/frame_loop/main.cpp" }
-    includedirs { "samples" }
+if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms", "scheduler", "samples", "bench" }) then
+    files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }
+    removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp" }
+    includedirs { "samples", "bench" }
     weft.use()
     links { "png" }
 end
@@ -153,6 +153,17 @@ end
 if not _OPTIONS.shared and program("machine", { "bench/machine/**.cpp" }) then
     simulated()
     includedirs { "bench", "tests", "source" }
+end
+
+-- Frames of dependent stages, described in text or made by a user's own program.
+if program("frame_bench", { "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }) then
+    includedirs { "bench" }
+    weft.use()
+end
+if program("frame_example", { "bench/frame/*.cpp", "bench/frame/example/*.cpp", "bench/rounds.cpp" }) then
+    removefiles { "bench/frame/main.cpp", "bench/frame/description.cpp" }
+    includedirs { "bench" }
+    weft.use()
 end
 
 for _, folder in ipairs(os.matchdirs("samples/*")) do

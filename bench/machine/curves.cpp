@@ -58,7 +58,7 @@ Point MeasurePoint(const Costs &costs, uint32_t workers, uint32_t count, double 
 
 }  // namespace
 
-void PrintCurves(bool quick) {
+void PrintCurves(bool quick, uint32_t only) {
     const Shape shapes[] = {
         {"0.5us", 128, 0, 500},        {"2us", 128, 0, 2000},     {"10us", 128, 0, 10000},
         {"64_of_200us", 0, 64, 200e3}, {"16_of_1ms", 0, 16, 1e6},
@@ -66,9 +66,9 @@ void PrintCurves(bool quick) {
     std::printf("workload,transfer,workers,efficiency,operations_per_task,transfers_per_task\n");
     for (const Shape &shape : shapes) {
         for (double transfer : {40.0, 80.0, 160.0}) {
-            if (quick && transfer != 80) continue;
+            if ((quick || only != 0) && transfer != 80) continue;
             for (uint32_t workers : {2u, 4u, 8u, 16u, 32u, 64u, 128u}) {
-                if (quick && workers > 16) continue;
+                if ((quick && workers > 16) || (only != 0 && workers != only)) continue;
                 Costs costs;
                 costs.transfer = transfer;
                 const uint32_t count = shape.tasksPerWorker != 0 ? shape.tasksPerWorker * workers : shape.tasks;

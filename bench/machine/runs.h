@@ -28,7 +28,8 @@ std::vector<Workload> Workloads();
 
 /// False if `file` is given and its content is another.
 bool PrintCounts(const char *file);
-void PrintCurves(bool quick);
+/// `quick`: up to 16 workers; `only`: for so many; both for a transfer of 80 ns alone.
+void PrintCurves(bool quick, uint32_t only);
 /// False if the file cannot be read.
 bool Calibrate(const char *resultsFile);
 

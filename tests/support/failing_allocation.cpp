@@ -26,6 +26,14 @@ void *operator new(std::size_t bytes, std::align_val_t alignment, const std::not
     return memory;
 }
 
+// Goes with the same delete; weft does not call it, so it does not fail.
+void *operator new(std::size_t bytes, std::align_val_t alignment) {
+    void *memory = nullptr;
+    if (posix_memalign(&memory, static_cast<std::size_t>(alignment), bytes) != 0) std::abort();
+    s_outstanding.fetch_add(1);
+    return memory;
+}
+
 void operator delete(void *memory, std::align_val_t) noexcept {
     if (memory != nullptr) s_outstanding.fetch_sub(1);
     std::free(memory);

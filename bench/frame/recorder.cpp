@@ -1,0 +1,37 @@
+#include "frame/recorder.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace frame {
+
+Recorder::Recorder(uint32_t workers, size_t room) : m_lists(workers) {
+    for (List &list : m_lists) list.events.reserve(room);
+}
+
+void Recorder::AttachTo(weft::TraceHooks &hooks) {
+    hooks.user = this;
+    hooks.taskBegin = [](const weft::TraceEvent &event, void *user) {
+        static_cast<Recorder *>(user)->Add(Event::Kind::Begin, event.worker, event.fiber, event.task);
+    };
+    hooks.taskEnd = [](const weft::TraceEvent &event, void *user) {
+        static_cast<Recorder *>(user)->Add(Event::Kind::End, event.worker, event.fiber, event.task);
+    };
+    hooks.fiberSwitch = [](const weft::TraceEvent &event, void *user) {
+        static_cast<Recorder *>(user)->Add(Event::Kind::Switch, event.worker, event.otherFiber, nullptr);
+    };
+}
+
+void Recorder::Add(Event::Kind kind, uint32_t worker, uint32_t fiber, const char *task) {
+    const int64_t ns = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+    m_lists[worker].events.push_back({ns, kind, worker, fiber, task});
+}
+
+std::vector<Event> Recorder::Events() const {
+    std::vector<Event> all;
+    for (const List &list : m_lists) all.insert(all.end(), list.events.begin(), list.events.end());
+    std::stable_sort(all.begin(), all.end(), [](const Event &a, const Event &b) { return a.ns < b.ns; });
+    return all;
+}
+
+}  // namespace frame

@@ -1,0 +1,146 @@
+// A stage is started by a task of its own, which waits for the stages that it is after. Such tasks are submitted in the
+// order of the stages: whoever waits for a stage finds its counter raised.
+#include "frame/shares.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace frame {
+
+namespace {
+
+constexpr uint32_t kTracedFrames = 100, kTracedWarmUp = 20, kTracedTasks = 500000;  // in all: two events each
+
+using Clock = std::chrono::steady_clock;
+
+struct Starter {
+    const Stage *stage = nullptr;
+    Recorder *recorder = nullptr;
+    std::vector<weft::Counter *> after;
+    weft::Counter done;  // of this task and all of the stage
+};
+
+void Record(Recorder *recorder, Event::Kind kind, const weft::TaskScheduler &scheduler, const char *task = nullptr) {
+    if (recorder != nullptr) recorder->Add(kind, scheduler.CurrentWorker(), scheduler.CurrentFiber(), task);
+}
+
+void StartStage(weft::TaskScheduler *scheduler, void *arg) {
+    Starter &starter = *static_cast<Starter *>(arg);
+    const Stage &stage = *starter.stage;
+    scheduler->WaitForAll(static_cast<uint32_t>(starter.after.size()), starter.after.data());
+    Record(starter.recorder, Event::Kind::Submit, *scheduler, stage.name.c_str());
+    // `done` counts this task as well, so it cannot be at zero before it counts the stage's.
+    scheduler->AddTasks(static_cast<uint32_t>(stage.tasks.size()), stage.tasks.data(), &starter.done,
+                        {stage.priority, stage.stack, weft::kAnyWorker, stage.name.c_str()});
+}
+
+class Runner {
+public:
+    Runner(Frame &frame, const RunOptions &options, Recorder *recorder)
+        : m_frame(frame), m_options(options), m_recorder(recorder), m_starters(frame.stages.size()) {
+        for (size_t i = 0; i < m_starters.size(); ++i) {
+            Starter &starter = m_starters[i];
+            starter.stage = &frame.stages[i];
+            starter.recorder = recorder;
+            for (const uint32_t earlier : starter.stage->after) starter.after.push_back(&m_starters[earlier].done);
+            m_all.push_back(&starter.done);
+        }
+    }
+
+    Problem Run() {
+        weft::SchedulerOptions options;
+        options.workers = m_options.workers;
+        if (m_recorder != nullptr) m_recorder->AttachTo(options.trace);
+        const auto main = [](weft::TaskScheduler *scheduler, void *self) {
+            static_cast<Runner *>(self)->RunAll(scheduler);
+        };
+        const weft::TaskOptions asMain{weft::Priority::Normal, weft::StackClass::Large, weft::kAnyWorker, kOwnTask};
+        return weft::TaskScheduler(options).Run(main, this, asMain) == weft::Status::Ok ? "" : "weft does not run";
+    }
+
+    std::vector<double> frames, ideals;  // ideals: if the tasks' durations are known
+    double knownNs = 0;                  // of all tasks, if so
+
+private:
+    void RunAll(weft::TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < m_options.warmUp + m_options.frames; ++i) {
+            if (m_frame.prepare) m_frame.prepare(m_frame, i);
+            const bool counts = i >= m_options.warmUp;
+            Recorder *recorder = counts ? m_recorder : nullptr;
+            const Clock::time_point begin = Clock::now();
+            Record(recorder, Event::Kind::FrameBegin, *scheduler);
+            RunOne(scheduler);
+            Record(recorder, Event::Kind::FrameEnd, *scheduler);
+            const std::chrono::duration<double, std::nano> elapsed = Clock::now() - begin;
+            if (!counts) continue;
+            frames.push_back(elapsed.count());
+            const Work work = KnownWork(m_frame.stages);
+            knownNs += work.all;
+            if (!work.longest.empty()) ideals.push_back(IdealNs(m_frame.stages, work, scheduler->WorkerCount()));
+        }
+    }
+
+    void RunOne(weft::TaskScheduler *scheduler) {
+        const weft::TaskOptions first{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, kOwnTask};
+        for (Starter &starter : m_starters) scheduler->AddTask({StartStage, &starter}, &starter.done, first);
+        scheduler->WaitForAll(static_cast<uint32_t>(m_all.size()), m_all.data());
+    }
+
+    Frame &m_frame;
+    const RunOptions &m_options;
+    Recorder *m_recorder;
+    std::vector<Starter> m_starters;
+    std::vector<weft::Counter *> m_all;
+};
+
+uint32_t WorkersOf(const RunOptions &options) {
+    weft::SchedulerOptions ask;
+    ask.workers = options.workers;
+    return weft::TaskScheduler(ask).WorkerCount();
+}
+
+}  // namespace
+
+Report RunFrames(Frame &frame, const RunOptions &options) {
+    Report report;
+    report.problem = Check(frame.stages);
+    if (options.frames == 0) report.problem = "no frames to run";
+    if (options.workers == 0 || (options.workers > 1024 && options.workers != weft::kAnyWorker))
+        report.problem = "workers: 1 to 1024";
+    if (!report.problem.empty()) return report;
+    report.name = frame.name;
+    report.workers = WorkersOf(options);
+    report.stages = static_cast<uint32_t>(frame.stages.size());
+    for (const Stage &stage : frame.stages) report.tasks += static_cast<uint32_t>(stage.tasks.size());
+
+    Runner plain(frame, options, nullptr);
+    report.problem = plain.Run();
+    if (!report.problem.empty()) return report;
+    RunOptions shorter = options;
+    shorter.frames = std::min({options.frames, kTracedFrames, kTracedTasks / report.tasks + 1});
+    shorter.warmUp = std::min(options.warmUp, kTracedWarmUp);
+    const size_t tracedFrames = shorter.frames + shorter.warmUp;
+    Recorder recorder(report.workers, tracedFrames * (2 * report.tasks + 8 * report.stages));
+    Runner traced(frame, shorter, &recorder);
+    report.problem = traced.Run();
+    if (!report.problem.empty()) return report;
+    const Account account = TakeAccount(recorder.Events(), frame.stages, report.workers);
+
+    report.frames = plain.frames;
+    report.ideals = plain.ideals;
+    report.tracedFrames = account.frameNs;
+    report.shares = account.workers;
+    report.stolen = account.stolen;
+    double measuredNs = 0;
+    for (const Work &work : account.work) measuredNs += work.all;
+    if (traced.knownNs > 0) report.stretch = measuredNs / traced.knownNs;
+    report.isIdealMeasured = report.ideals.empty();
+    if (report.isIdealMeasured) {
+        for (const Work &work : account.work) report.ideals.push_back(IdealNs(frame.stages, work, report.workers));
+    }
+    const std::vector<double> &compared = report.isIdealMeasured ? report.tracedFrames : report.frames;
+    for (size_t i = 0; i < compared.size(); ++i) report.ratios.push_back(compared[i] / report.ideals[i]);
+    return report;
+}
+
+}  // namespace frame
