@@ -154,8 +154,9 @@ private:
         } else if (count != 0) {
             for (Part &part : parts) tasks.push_back(weft::TaskOf(part));
             weft::Counter toDo;
-            m_scheduler->AddTasks(static_cast<uint32_t>(count), tasks.data(), &toDo,
-                                  {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, kStageNames[stage]});
+            m_scheduler->AddTasks(
+                static_cast<uint32_t>(count), tasks.data(), &toDo,
+                {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, kStageNames[stage]});
             m_scheduler->WaitForCounter(&toDo);
         }
     }

@@ -27,7 +27,7 @@ TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searc
     CHECK(IdleSet::AllAsleep(idle.Snapshot(), 3));  // now all sleep
     CHECK(IdleSet::AllAsleep(idle.Snapshot(), 3));
     CHECK(idle.TakeSleeper(0) == 0);
-    CHECK(!idle.Wanted());                      // somebody is on the way
+    CHECK(!idle.Wanted());        // somebody is on the way
     CHECK(idle.StopSearching());  // the last searcher, and others sleep
     CHECK(idle.Wanted());
 }
