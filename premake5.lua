@@ -127,9 +127,9 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
     includedirs { "samples", "bench" }
     weft.use()
     links { "png" }
-    -- clang's ThreadSanitizer brings operator new and delete; the tests' own, which can fail, come first.
-    filter { "toolset:clang", "configurations:Tsan" }
-        linkoptions { "-Wl,-z,muldefs" }
+    -- Allocations that fail when a test wants them to (tests/support/failing_allocation.cpp).
+    filter "system:linux"
+        linkoptions { "-Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
     filter {}
 end
 

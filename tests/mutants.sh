@@ -25,6 +25,7 @@ FLAGS_Asan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=address
 FLAGS_Tsan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=thread
 FLAGS_Ubsan := -DWEFT_DEBUG=1 -O1 -fsanitize=undefined -fno-sanitize-recover=all
 FLAGS := -std=c++17 -g -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
+WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t
 UNUSED := %_windows.cpp %_pthread.cpp
 ifeq ($(P),simulator)
 FLAGS += -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h
@@ -33,7 +34,7 @@ endif
 SOURCES := $(filter-out $(UNUSED),$(wildcard source/*/*.cpp)) $(T)
 OBJECTS := $(SOURCES:%.cpp=$(C)-$(P)/%.o)
 $(C)-$(P)/program: $(OBJECTS)
-	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) -lboost_context -pthread -ldl
+	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) -lboost_context -pthread -ldl $(if $(filter %failing_allocation.o,$(OBJECTS)),$(WRAP))
 $(C)-$(P)/tests/main.o: FLAGS += -O0
 $(C)-$(P)/%.o: %.cpp
 	@mkdir -p $(@D)

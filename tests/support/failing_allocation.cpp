@@ -1,7 +1,6 @@
 #include "support/failing_allocation.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <new>
 
 namespace {
@@ -14,30 +13,33 @@ std::atomic<bool> s_failed{false};
 
 }  // namespace
 
-void *operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t &) noexcept {
+// The linker sends the calls of weft and of the tests here (--wrap); to replace the operators would collide with the
+// sanitizers' own.
+extern "C" {
+
+void *__real__ZnwmSt11align_val_tRKSt9nothrow_t(std::size_t, std::align_val_t, const std::nothrow_t &) noexcept;
+void __real__ZdlPvSt11align_val_t(void *, std::align_val_t) noexcept;
+
+// operator new(std::size_t, std::align_val_t, const std::nothrow_t &)
+void *__wrap__ZnwmSt11align_val_tRKSt9nothrow_t(std::size_t bytes, std::align_val_t alignment,
+                                                const std::nothrow_t &nothrow) noexcept {
     const int64_t number = s_number.fetch_add(1);
     if (number >= s_failFrom.load() && number < s_failUntil.load()) {
         s_failed.store(true);
         return nullptr;
     }
-    void *memory = nullptr;
-    if (posix_memalign(&memory, static_cast<std::size_t>(alignment), bytes) != 0) return nullptr;
-    s_outstanding.fetch_add(1);
+    void *memory = __real__ZnwmSt11align_val_tRKSt9nothrow_t(bytes, alignment, nothrow);
+    if (memory != nullptr) s_outstanding.fetch_add(1);
     return memory;
 }
 
-// Goes with the same delete; weft does not call it, so it does not fail.
-void *operator new(std::size_t bytes, std::align_val_t alignment) {
-    void *memory = nullptr;
-    if (posix_memalign(&memory, static_cast<std::size_t>(alignment), bytes) != 0) std::abort();
-    s_outstanding.fetch_add(1);
-    return memory;
-}
-
-void operator delete(void *memory, std::align_val_t) noexcept {
+// operator delete(void *, std::align_val_t)
+void __wrap__ZdlPvSt11align_val_t(void *memory, std::align_val_t alignment) noexcept {
     if (memory != nullptr) s_outstanding.fetch_sub(1);
-    std::free(memory);
+    __real__ZdlPvSt11align_val_t(memory, alignment);
 }
+
+}  // extern "C"
 
 namespace test {
 
