@@ -25,13 +25,13 @@ constexpr uint32_t kMaxSingles = 16;  // up to here one entry per task: no copy 
 
 namespace {
 
-// So small that every worker can get four, or one if they would be so short that claiming them costs more than what is in
-// them; and no larger than the slab gives in one piece. It bounds what one steal takes, not what a worker hides: whoever
-// takes a slice puts back all but what the rule of claim.h allows.
+// So small that every worker can get four; but not so short that claiming them costs more than what is in them, nor so
+// many that all workers queue up at this deque for theirs: they get the rest from each other. It bounds what one steal
+// takes, not what a worker hides: whoever takes a slice puts back all but what the rule of claim.h allows.
 uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
     constexpr uint32_t kWorthIt = 32;
     const uint32_t workers = std::max(scheduler.workerCount, 1u);
-    const uint32_t size = std::max(count / (4 * workers), std::min(count / workers, kWorthIt));
+    const uint32_t size = std::max(count / (4 * workers), std::min(count / std::min(workers, 8u), kWorthIt));
     return std::clamp<uint32_t>(size, 1, TaskSlab::kMaxRun);
 }
 
