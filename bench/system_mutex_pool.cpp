@@ -78,6 +78,7 @@ Pool *s_pool = nullptr;
 
 struct MutexPool {
     static constexpr const char *kName = "mutex_pool";
+    static constexpr bool kNestsWithoutBound = true;
     using Context = Pool *;
     using Function = void (*)(Pool *, void *);
 
