@@ -1,6 +1,7 @@
 // Boost.Fiber: a fiber for each task, posted and joined, on pooled stacks (the library's manual, and its skynet example).
 // Every task has a stack from its submission on, so the rows with tens of thousands of tasks at once are left to the
 // others. One worker only: its work-stealing scheduler (Boost 1.81) crashed here in every row with two.
+#include "argument_batch.h"
 #include "workloads.h"
 
 #if __has_include(<boost/fiber/all.hpp>)
@@ -16,7 +17,7 @@ namespace fibers = boost::fibers;
 struct BoostFiber {
     static constexpr const char *kName = "boost_fiber";
     using Context = void *;
-    using Function = void (*)(void *, void *);
+    using Function = PlainFunction;
 
     static Context Current() { return nullptr; }
 
@@ -25,14 +26,7 @@ struct BoostFiber {
         std::thread(body).join();  // a scheduler lives as long as its thread
     }
 
-    class Batch {
-    public:
-        Batch(Function body, Cells &cells) : function(body) {
-            for (uint32_t i = 0; i < cells.Count(); ++i) args.push_back(cells.At(i));
-        }
-        Function function;
-        std::vector<void *> args;
-    };
+    using Batch = ArgumentBatch;
 
     class Group {
     public:

@@ -1,5 +1,6 @@
 // oneTBB: task_group::run for each task, task_group::wait. ("task_group" in the oneTBB specification; nested groups as in
 // its fork-join examples, where one of two tasks is the argument of run_and_wait.)
+#include "argument_batch.h"
 #include "workloads.h"
 
 #if __has_include(<tbb/task_group.h>)
@@ -16,7 +17,7 @@ namespace {
 struct OneTbb {
     static constexpr const char *kName = "onetbb";
     using Context = void *;
-    using Function = void (*)(void *, void *);
+    using Function = PlainFunction;
 
     static Context Current() { return nullptr; }
 
@@ -27,18 +28,7 @@ struct OneTbb {
         arena.execute(body);
     }
 
-    class Batch {
-    public:
-        Batch(Function body, Cells &cells) : function(body) {
-            for (uint32_t i = 0; i < cells.Count(); ++i) args.push_back(cells.At(i));
-        }
-        template <class Item>
-        Batch(Function body, std::vector<Item> &items) : function(body) {
-            for (Item &item : items) args.push_back(&item);
-        }
-        Function function;
-        std::vector<void *> args;
-    };
+    using Batch = ArgumentBatch;
 
     class Group {
     public:

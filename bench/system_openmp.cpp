@@ -1,5 +1,6 @@
 // OpenMP (libgomp): `omp task` for each task and `omp taskwait`, from a `single` inside a `parallel` region, as in the
 // specification's tasking examples. With one thread libgomp runs a task where it is submitted.
+#include "argument_batch.h"
 #include "workloads.h"
 
 #if defined(_OPENMP)
@@ -11,7 +12,7 @@ namespace {
 struct OpenMp {
     static constexpr const char *kName = "openmp";
     using Context = void *;
-    using Function = void (*)(void *, void *);
+    using Function = PlainFunction;
 
     static Context Current() { return nullptr; }
 
@@ -22,18 +23,7 @@ struct OpenMp {
         body();
     }
 
-    class Batch {
-    public:
-        Batch(Function body, Cells &cells) : function(body) {
-            for (uint32_t i = 0; i < cells.Count(); ++i) args.push_back(cells.At(i));
-        }
-        template <class Item>
-        Batch(Function body, std::vector<Item> &items) : function(body) {
-            for (Item &item : items) args.push_back(&item);
-        }
-        Function function;
-        std::vector<void *> args;
-    };
+    using Batch = ArgumentBatch;
 
     class Group {
     public:
