@@ -144,8 +144,8 @@ end
 if program("bench", { "bench/*.cpp" }) then
     includedirs { "bench" }
     weft.use()
-    -- Peers, if they are installed (bench/run.sh does that).
-    filter "system:linux"
+    -- Peers, if they are installed (bench/run.sh does that). OpenMP is g++'s.
+    filter { "system:linux", "toolset:not clang" }
         buildoptions { "-fopenmp" }
         linkoptions { "-fopenmp" }
     filter {}

@@ -22,4 +22,12 @@ struct ArgumentBatch {
     std::vector<void *> args;
 };
 
+/// What those systems have in common.
+struct PlainSystem {
+    using Context = void *;
+    using Function = PlainFunction;
+    using Batch = ArgumentBatch;
+    static Context Current() { return nullptr; }
+};
+
 }  // namespace bench

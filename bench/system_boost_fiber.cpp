@@ -14,19 +14,13 @@ namespace {
 
 namespace fibers = boost::fibers;
 
-struct BoostFiber {
+struct BoostFiber : PlainSystem {
     static constexpr const char *kName = "boost_fiber";
-    using Context = void *;
-    using Function = PlainFunction;
-
-    static Context Current() { return nullptr; }
 
     template <class Body>
     static void Run(uint32_t, Body body) {
         std::thread(body).join();  // a scheduler lives as long as its thread
     }
-
-    using Batch = ArgumentBatch;
 
     class Group {
     public:

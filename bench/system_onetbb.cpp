@@ -14,12 +14,8 @@ namespace bench {
 
 namespace {
 
-struct OneTbb {
+struct OneTbb : PlainSystem {
     static constexpr const char *kName = "onetbb";
-    using Context = void *;
-    using Function = PlainFunction;
-
-    static Context Current() { return nullptr; }
 
     template <class Body>
     static void Run(uint32_t workers, Body body) {
@@ -27,8 +23,6 @@ struct OneTbb {
         tbb::task_arena arena(static_cast<int>(workers));
         arena.execute(body);
     }
-
-    using Batch = ArgumentBatch;
 
     class Group {
     public:

@@ -9,12 +9,8 @@ namespace bench {
 
 namespace {
 
-struct OpenMp {
+struct OpenMp : PlainSystem {
     static constexpr const char *kName = "openmp";
-    using Context = void *;
-    using Function = PlainFunction;
-
-    static Context Current() { return nullptr; }
 
     template <class Body>
     static void Run(uint32_t workers, Body body) {
@@ -22,8 +18,6 @@ struct OpenMp {
 #pragma omp single
         body();
     }
-
-    using Batch = ArgumentBatch;
 
     class Group {
     public:

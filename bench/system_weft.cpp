@@ -1,4 +1,5 @@
 // weft on default options, but for the number of workers.
+#include "hand_over.h"
 #include "workloads.h"
 
 #include <weft/task_scheduler.h>
@@ -65,33 +66,20 @@ struct Weft {
     }
 };
 
-// Two tasks wait for each other in turn; the cost of one wait that suspends and is resumed. `across`: each has a worker.
+// The cost of one wait that suspends and is resumed. `across`: each has a worker.
 double HandOver(uint32_t workers, bool across) {
     constexpr uint32_t kTurns = 20000;
     double cost = 0;
     Weft::Run(workers, [&] {
-        struct Player {
-            weft::Counter *own, *other;
-            bool first;
-        };
         for (int round = 0; round < 2; ++round) {  // the first one warms up
             weft::Counter turns[2] = {weft::Counter(1), weft::Counter(1)};
-            Player players[2] = {{&turns[0], &turns[1], true}, {&turns[1], &turns[0], false}};
-            const weft::TaskFunction play = [](weft::TaskScheduler *scheduler, void *arg) {
-                const Player *player = static_cast<Player *>(arg);
-                for (uint32_t i = 0; i < kTurns / 2; ++i) {
-                    if (player->first) scheduler->DecrementCounter(player->other);
-                    scheduler->WaitForCounter(player->own);
-                    scheduler->AddToCounter(player->own);
-                    if (!player->first) scheduler->DecrementCounter(player->other);
-                }
-            };
+            Player players[2] = {{&turns[0], &turns[1], kTurns / 2, true}, {&turns[1], &turns[0], kTurns / 2, false}};
             weft::Counter counter;
             const Clock::time_point begin = Clock::now();
             for (uint32_t i = 0; i < 2; ++i) {
                 weft::TaskOptions options;
                 if (across) options.worker = i;
-                s_running->AddTask({play, &players[i]}, &counter, options);
+                s_running->AddTask({Player::Play, &players[i]}, &counter, options);
             }
             s_running->WaitForCounter(&counter);
             cost = Since(begin) / kTurns;

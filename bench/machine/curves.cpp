@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 namespace machine {
 
@@ -29,27 +28,18 @@ struct Point {
 
 Point MeasurePoint(const Costs &costs, uint32_t workers, uint32_t count, double nanoseconds) {
     std::vector<Task> tasks(count, Task{Compute, &nanoseconds});
-    TaskScheduler *running = nullptr;
     double elapsed = 0;
     Counts counts;
-    Run(costs, [&] {
-        SchedulerOptions options;
-        options.workers = workers;
-        TaskScheduler scheduler(options);
-        running = &scheduler;
-        auto main = [&](TaskScheduler *) {
-            for (int repeat = 0; repeat < 3; ++repeat) {
-                const Counts before = Total();
-                const double begin = Now();
-                Counter counter;
-                running->AddTasks(count, tasks.data(), &counter);
-                running->WaitForCounter(&counter);
-                elapsed = Now() - begin;
-                counts = Total() - before;
-            }
-        };
-        const Task task = TaskOf(main);
-        if (scheduler.Run(task.function, task.arg) != Status::Ok) std::abort();
+    RunMain(costs, workers, [&](TaskScheduler *scheduler) {
+        for (int repeat = 0; repeat < 3; ++repeat) {
+            const Counts before = Total();
+            const double begin = Now();
+            Counter counter;
+            scheduler->AddTasks(count, tasks.data(), &counter);
+            scheduler->WaitForCounter(&counter);
+            elapsed = Now() - begin;
+            counts = Total() - before;
+        }
     });
     const double longest = std::max(nanoseconds, count * nanoseconds / workers);
     return {longest / elapsed, static_cast<double>(counts.operations) / count,

@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+namespace weft {
+class TaskScheduler;
+}
+
 namespace machine {
 
 /// One workload of the benchmark, as often as the figures need it.
@@ -15,6 +19,9 @@ struct Workload {
     std::function<void()> repeat;
     bool calibrates;  ///< its measured cost is used to fit the model; the others check it
 };
+
+/// Runs `body` as the main task of a scheduler with so many workers, on a machine with these costs.
+void RunMain(const Costs &costs, uint32_t workers, const std::function<void(weft::TaskScheduler *)> &body);
 
 /// In the main task of a scheduler with so many workers, on a machine with these costs: what the tasks of one repeat took
 /// all cores together, and how long it was; after two repeats that do not count.

@@ -1,5 +1,6 @@
 #include "machine/runs.h"
 
+#include "hand_over.h"
 #include "weft/task_scheduler.h"
 
 #include <cstdio>
@@ -59,22 +60,9 @@ void Producers() {
 
 void HandOver() {
     constexpr uint32_t kTurns = 1000;
-    struct Player {
-        Counter *own, *other;
-        bool first;
-    };
-    Counter turns[2] = {Counter(1), Counter(1)};
-    Player players[2] = {{&turns[0], &turns[1], true}, {&turns[1], &turns[0], false}};
-    const TaskFunction play = [](TaskScheduler *scheduler, void *arg) {
-        const Player *player = static_cast<Player *>(arg);
-        for (uint32_t i = 0; i < kTurns / 2; ++i) {
-            if (player->first) scheduler->DecrementCounter(player->other);
-            scheduler->WaitForCounter(player->own);
-            scheduler->AddToCounter(player->own);
-            if (!player->first) scheduler->DecrementCounter(player->other);
-        }
-    };
-    const Task tasks[2] = {{play, &players[0]}, {play, &players[1]}};
+    alignas(128) Counter turns[2] = {Counter(1), Counter(1)};  // on one line, wherever the stack is
+    bench::Player players[2] = {{&turns[0], &turns[1], kTurns / 2, true}, {&turns[1], &turns[0], kTurns / 2, false}};
+    const Task tasks[2] = {{bench::Player::Play, &players[0]}, {bench::Player::Play, &players[1]}};
     Counter counter;
     s_scheduler->AddTasks(2, tasks, &counter);
     s_scheduler->WaitForCounter(&counter);
@@ -99,25 +87,28 @@ std::vector<Workload> Workloads() {
     };
 }
 
-Result Measure(const Costs &costs, uint32_t workers, const Workload &workload) {
-    Result result{};
+void RunMain(const Costs &costs, uint32_t workers, const std::function<void(TaskScheduler *)> &body) {
     Run(costs, [&] {
         SchedulerOptions options;
         options.workers = workers;
         TaskScheduler scheduler(options);
-        s_scheduler = &scheduler;
-        auto main = [&](TaskScheduler *) {
-            for (int warmUp = 0; warmUp < 2; ++warmUp) workload.repeat();
-            const Counts before = Total();
-            const double begin = Now();
-            workload.repeat();
-            result = {Total() - before, Now() - begin};
-        };
-        const Task task = TaskOf(main);
+        const Task task = TaskOf(body);
         if (scheduler.Run(task.function, task.arg) != Status::Ok) {
             std::fprintf(stderr, "machine: Run failed\n");
             std::abort();
         }
+    });
+}
+
+Result Measure(const Costs &costs, uint32_t workers, const Workload &workload) {
+    Result result{};
+    RunMain(costs, workers, [&](TaskScheduler *scheduler) {
+        s_scheduler = scheduler;
+        for (int warmUp = 0; warmUp < 2; ++warmUp) workload.repeat();
+        const Counts before = Total();
+        const double begin = Now();
+        workload.repeat();
+        result = {Total() - before, Now() - begin};
     });
     return result;
 }
