@@ -314,7 +314,7 @@ private:
         Node left{}, right{};
         node.Split(work, left, right);
         if (left.size != 0 && right.size != 0) {
-            Fork<false>(context, Count, &left, &right);
+            Fork<true>(context, Count, &left, &right);
         } else {
             Group group(context);
             group.Add(Count, left.size != 0 ? &left : &right);

@@ -66,11 +66,21 @@ public:
     bool Reserve(uint64_t count) noexcept {
         const uint64_t bottom = m_bottom.load(kRelaxed);  // only the owner writes it
         Ring *ring = m_ring.load(kRelaxed);               // likewise
-        if (bottom + count - m_topSeen <= ring->capacity) return true;
-        // acquire: pairs with the CAS of the thieves. What they have read is read before it is written over.
-        m_topSeen = m_top.load(kAcquire);
-        if (bottom + count - m_topSeen <= ring->capacity) return true;
-        return Grow(ring, bottom, bottom + count - m_topSeen);
+        if (WEFT_LIKELY(bottom + count - m_topSeen <= ring->capacity)) return true;
+        return MakeRoom(ring, bottom, count);
+    }
+
+    /// Reserve, Stage and Publish of one item; false when there is no memory, and nothing has changed.
+    bool Push(const Item &item) noexcept {
+        const uint64_t bottom = m_bottom.load(kRelaxed);  // as in Reserve
+        Ring *ring = m_ring.load(kRelaxed);
+        if (WEFT_UNLIKELY(bottom + 1 - m_topSeen > ring->capacity)) {
+            if (!MakeRoom(ring, bottom, 1)) return false;
+            ring = m_ring.load(kRelaxed);
+        }
+        Ring::Write(ring->Slot(bottom), item);
+        m_bottom.exchange(bottom + 1, kSeqCst);  // as in Publish
+        return true;
     }
 
     /// Writes the item that Publish(n > offset) makes visible. Reserve first.
@@ -188,7 +198,14 @@ private:
 
     static int64_t Distance(uint64_t from, uint64_t to) noexcept { return static_cast<int64_t>(to - from); }
 
-    WEFT_NOINLINE bool Grow(Ring *ring, uint64_t bottom, uint64_t needed) noexcept {
+    WEFT_NOINLINE bool MakeRoom(Ring *ring, uint64_t bottom, uint64_t count) noexcept {
+        // acquire: pairs with the CAS of the thieves. What they have read is read before it is written over.
+        m_topSeen = m_top.load(kAcquire);
+        if (bottom + count - m_topSeen <= ring->capacity) return true;
+        return Grow(ring, bottom, bottom + count - m_topSeen);
+    }
+
+    bool Grow(Ring *ring, uint64_t bottom, uint64_t needed) noexcept {
         uint64_t capacity = ring->capacity * 2;
         while (capacity < needed) capacity *= 2;
         Ring *larger = Ring::Create(m_memory, capacity, ring);

@@ -2,7 +2,7 @@
 
 namespace weft::internal {
 
-CounterResult CounterWaiting::AddAgain(CounterStorage &counter, uint32_t n) noexcept {
+CounterResult CounterWaiting::Add(CounterStorage &counter, uint32_t n) noexcept {
     uint32_t note = WaitRecords::kNone;
     CounterResult result = CounterResult::Ok;
     // relaxed: what is added is published with the tasks, not here. acquire is not needed either: nothing is read.

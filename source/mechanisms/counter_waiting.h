@@ -38,14 +38,15 @@ public:
     void Release() noexcept { m_records.Release(); }
 
     /// Raises the count. When a sorter is at work and all 4,096 spare records are out, it waits for the sorter.
-    CounterResult Add(CounterStorage &counter, uint32_t n) noexcept {
-        CounterWord word{counter.load(kRelaxed)};  // as in AddAgain, like the CAS
-        if (WEFT_LIKELY((word.bits == 0 || word.IsUnsorted(m_tag)) && word.Count() + n >= n)) {
-            const CounterWord raised = word.WithCount(word.Count() + n).WithTag(m_tag);
-            if (WEFT_LIKELY(counter.compare_exchange_strong(word.bits, raised.bits, kRelease, kRelaxed)))
-                return CounterResult::Ok;
-        }
-        return AddAgain(counter, n);
+    CounterResult Add(CounterStorage &counter, uint32_t n) noexcept;
+
+    /// One attempt at the same for a counter that is plainly ours; otherwise false, and nothing was done.
+    bool TryAdd(CounterStorage &counter, uint32_t n) noexcept {
+        const CounterWord word{counter.load(kRelaxed)};  // as in Add, like the CAS
+        if (WEFT_UNLIKELY((word.bits != 0 && !word.IsUnsorted(m_tag)) || word.Count() + n < n)) return false;
+        uint64_t expected = word.bits;
+        const CounterWord raised = word.WithCount(word.Count() + n).WithTag(m_tag);
+        return counter.compare_exchange_strong(expected, raised.bits, kRelease, kRelaxed);
     }
 
     /// Lowers the count. `woken` becomes the list of records whose owners are to be made ready (0: none); it is the
@@ -105,7 +106,6 @@ private:
         bool removed = false;
     };
     static constexpr uint32_t kNobody = ~0u;
-    CounterResult AddAgain(CounterStorage &counter, uint32_t n) noexcept;
     Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner, uint32_t target) noexcept;
     uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, uint32_t remove, bool &removed) noexcept;
     void SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) noexcept;

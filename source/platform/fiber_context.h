@@ -43,6 +43,7 @@ private:
     void *m_tsanFiber = nullptr;
     void *m_asanFakeStack = nullptr;
     unsigned m_valgrindStack = 0;
+    bool m_isNew = false;  // nothing has switched to it
     bool m_ending = false;
 };
 

@@ -11,7 +11,7 @@ namespace weft::internal {
 // The calling thread's worker if it is one of this scheduler's, or null.
 inline Worker *WorkerOf(const TaskScheduler &facade) noexcept {
     Worker *worker = internal::CurrentWorker();
-    return worker != nullptr && worker->scheduler->facade == &facade ? worker : nullptr;
+    return worker != nullptr && worker->facade == &facade ? worker : nullptr;
 }
 
 // The same; null only after a report.

@@ -25,12 +25,10 @@ uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept 
 template <class Item>
 void PushBack(Worker *worker, WorkStealingDeque<Item> &deque, const Item &entry) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    if (!deque.Reserve(1)) {
+    if (WEFT_UNLIKELY(!deque.Push(entry))) {
         ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
                     "a worker's deque could not grow");
     }
-    deque.Stage(0, entry);
-    deque.Publish(1);
 }
 
 // The tasks of a slice that were started have been read: their places in the slab are free.
@@ -204,10 +202,10 @@ inline void RunSingle(Fiber *self) noexcept {
     const Task task = worker->claim.single;
     worker->claim.Clear();
     if (WEFT_LIKELY(!stolen)) {
-        CallTask<kTraced>(self, worker->scheduler->facade, task);
+        CallTask<kTraced>(self, worker->facade, task);
     } else {
         Stopwatch stopwatch(worker);
-        CallTask<kTraced>(self, worker->scheduler->facade, task);
+        CallTask<kTraced>(self, worker->facade, task);
         if (self->worker == worker) stopwatch.Stop(1, true);
     }
     NoteFinished(self->worker, counter, 1);
@@ -218,7 +216,7 @@ inline void RunSlice(Fiber *self) noexcept {
     Worker *const worker = self->worker;
     Counter *const counter = worker->claim.counter;
     const bool stolen = worker->claim.stolen;
-    TaskScheduler *const facade = worker->scheduler->facade;
+    TaskScheduler *const facade = worker->facade;
     Stopwatch stopwatch(worker);
     const Task *const first = worker->claim.first;
     const Task *const end = worker->claim.end;

@@ -29,9 +29,7 @@ void TakeInjected(Worker *worker) noexcept {
             tasks += block->count;
             Enqueue(worker, block->count, block->tasks, block->counter, block->options);
             FreeBlock(scheduler, block);
-        } else if (worker->ready.Reserve(1)) {
-            worker->ready.Stage(0, static_cast<Fiber *>(letter)->index);
-            worker->ready.Publish(1);
+        } else if (worker->ready.Push(static_cast<Fiber *>(letter)->index)) {
             ++fibers;
         } else {
             scheduler.injector.Push(letter);
@@ -203,10 +201,18 @@ Found WithoutTasks(Worker *worker) noexcept {
     return found ? found : ReadyFiber(worker, worker);
 }
 
+// Tasks that had to wait while urgent work had many turns. (What other workers have is looked at every 61st time.)
+bool AnyNotUrgent(const Worker *worker) noexcept {
+    const Scheduler &scheduler = *worker->scheduler;
+    return !worker->lanes[kHigh].LooksEmpty() || !worker->lanes[kNormal].LooksEmpty() ||
+           !worker->lanes[kLow].LooksEmpty() || scheduler.largeBacklog[0].load(kRelaxed) != 0 ||
+           scheduler.largeBacklog[1].load(kRelaxed) != 0;  // relaxed: a hint
+}
+
 // No reason to look anywhere but at the top of the worker's own ready deque and lanes.
 bool OnlyOwnLanes(const Worker *worker) noexcept {
-    const bool isTurnOfOthers =
-        worker->taskBeforeReady || worker->urgentStreak >= kUrgentStreak || (worker->picks + 1) % kOldestEvery == 0;
+    const bool isTurnOfOthers = worker->taskBeforeReady || (worker->picks + 1) % kOldestEvery == 0 ||
+                                (worker->urgentStreak >= kUrgentStreak && AnyNotUrgent(worker));
     return !isTurnOfOthers && !worker->owesWake && !worker->searching && worker->pump == nullptr && !HasMail(worker) &&
            worker->scheduler->injector.LooksEmpty() && worker->inactive != worker->scheduler->IsActive(worker->index);
 }

@@ -61,6 +61,7 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
         worker.scheduler = &scheduler;
+        worker.facade = scheduler.facade;
         worker.index = i;
         worker.victim = (i + 1) % scheduler.slotCount;
         if (!scheduler.IsAttachedSlot(i)) {

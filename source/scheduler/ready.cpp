@@ -20,10 +20,8 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
         if (scheduler.idle.TakeSleeperAt(pinnedTo)) target.parker.Unpark();
         return;
     }
-    if (worker != nullptr && worker->ready.Reserve(1)) {
-        const bool handOver = worker->looksNext && !worker->owesWake && worker->ready.LooksEmpty();
-        worker->ready.Stage(0, fiber->index);
-        worker->ready.Publish(1);
+    const bool handOver = worker != nullptr && worker->looksNext && !worker->owesWake && worker->ready.LooksEmpty();
+    if (worker != nullptr && worker->ready.Push(fiber->index)) {
         if (handOver) {
             worker->owesWake = true;  // FindWork pays unless it takes this very fiber
             return;

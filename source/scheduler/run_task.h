@@ -61,11 +61,11 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
 /// One task that was not claimed, on the calling fiber, which may be on another worker afterwards.
 WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName) noexcept {
     const TaskName name(self, taskName);
-    const Scheduler &scheduler = *self->worker->scheduler;
-    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) {
-        CallTask<true>(self, scheduler.facade, task);
+    const Worker &worker = *self->worker;
+    if (WEFT_UNLIKELY(worker.scheduler->trace != nullptr)) {
+        CallTask<true>(self, worker.facade, task);
     } else {
-        CallTask<false>(self, scheduler.facade, task);
+        CallTask<false>(self, worker.facade, task);
     }
 }
 

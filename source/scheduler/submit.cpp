@@ -51,7 +51,7 @@ void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t co
 
 }  // namespace
 
-bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
+bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     switch (scheduler.counters.Add(CounterAccess::Word(counter), n)) {
         case CounterResult::Ok:
             return true;
@@ -101,33 +101,40 @@ namespace {
 // Most submissions are of one task, and it is a part of each of them that shows.
 inline void EnqueueOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
     worker->newestLane = static_cast<uint32_t>(options.priority);
-    WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
-    if (WEFT_UNLIKELY(!lane.Reserve(1))) OutOfMemory(*worker->scheduler, 1);
-    lane.Stage(0, TaskEntry::Single(task, counter, options.name, options.stack));
-    lane.Publish(1);
+    const TaskEntry entry = TaskEntry::Single(task, counter, options.name, options.stack);
+    if (WEFT_UNLIKELY(!worker->lanes[worker->newestLane].Push(entry))) OutOfMemory(*worker->scheduler, 1);
+}
+
+// Counts them, and tells whom it concerns: what comes before the tasks are in the lane, and after.
+template <class Queue>
+inline void PublishWith(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options,
+                        Queue queue) noexcept {
+    // relaxed: published together with the tasks.
+    worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
+    queue();
+    WakeForTasks(*worker->scheduler, worker, count);
+    if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr)) TraceSubmit(worker, count, counter, options);
 }
 
 }  // namespace
 
 void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    // relaxed: published together with the tasks.
-    worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
-    if (count == 1) {
-        EnqueueOne(worker, *tasks, counter, options);
-    } else {
-        Enqueue(worker, count, tasks, counter, options);
-    }
-    WakeForTasks(*worker->scheduler, worker, count);
-    if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr)) TraceSubmit(worker, count, counter, options);
+    PublishWith(worker, count, counter, options, [=, &options] { Enqueue(worker, count, tasks, counter, options); });
 }
 
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
-    if (WEFT_UNLIKELY(options.worker != kAnyWorker)) return Post(scheduler, worker, count, tasks, counter, options);
-    if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(scheduler, *counter, count))) return false;
+    if (WEFT_UNLIKELY(options.worker != kAnyWorker))
+        return Post(*worker->scheduler, worker, count, tasks, counter, options);
+    if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, count))) return false;
     Publish(worker, count, tasks, counter, options);
     return true;
+}
+
+void SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
+    FlushPending(worker);
+    if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, 1))) return;
+    PublishWith(worker, 1, counter, options, [&] { EnqueueOne(worker, task, counter, options); });
 }
 
 }  // namespace weft::internal

@@ -1,6 +1,7 @@
 // Submitting tasks.
 #pragma once
 
+#include "platform/compiler.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -8,6 +9,9 @@ namespace weft::internal {
 /// Raises `counter` by `count` and makes copies of the tasks visible with one publication, in the calling worker's lane.
 /// The arguments have been checked. False if the counter refused (reported): then nothing was submitted.
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
+
+/// Submit for one task, not pinned.
+void SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept;
 
 /// Submit for tasks that the counter counts already, and that any worker may run.
 void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
@@ -22,6 +26,10 @@ void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter
 void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept;
 
 /// Raises a counter; false if that was refused and reported.
-bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept;
+bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept;
+inline bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
+    if (WEFT_LIKELY(scheduler.counters.TryAdd(CounterAccess::Word(counter), n))) return true;
+    return RaiseOrReport(scheduler, counter, n);
+}
 
 }  // namespace weft::internal

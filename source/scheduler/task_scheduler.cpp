@@ -138,7 +138,7 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
                        options.worker == kAnyWorker && options.priority <= Priority::Low &&
                        options.stack <= StackClass::Large;
     if (WEFT_LIKELY(worker != nullptr && plain)) {
-        Submit(worker, 1, &task, counter, options);
+        SubmitOne(worker, task, counter, options);
     } else {
         AddTasks(1, &task, counter, options);
     }

@@ -83,6 +83,7 @@ inline constexpr uint32_t kLowLane = 2;
 struct alignas(kLineBytes) Worker {
     // Owner only.
     Scheduler *scheduler = nullptr;
+    TaskScheduler *facade = nullptr;  // the scheduler's: each public call compares it
     uint32_t index = 0;
     Fiber *current = nullptr;
     Handoff handoff;

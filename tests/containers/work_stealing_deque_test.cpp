@@ -16,11 +16,7 @@ namespace {
 
 using Deque = WorkStealingDeque<uint64_t>;
 
-void Push(Deque &deque, uint64_t item) {
-    REQUIRE(deque.Reserve(1));
-    deque.Stage(0, item);
-    deque.Publish(1);
-}
+void Push(Deque &deque, uint64_t item) { REQUIRE(deque.Push(item)); }
 
 uint64_t Pop(Deque &deque) {
     uint64_t item = 0;
@@ -121,6 +117,7 @@ TEST_CASE("deque: a Reserve without memory fails and changes nothing", "[deque]"
     {
         const test::FailingAllocation failing(0);
         CHECK(!deque.Reserve(1));
+        CHECK(!deque.Push(1));
         CHECK(failing.HasFailed());
     }
     CHECK(deque.Size() == 4);

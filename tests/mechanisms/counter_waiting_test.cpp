@@ -95,6 +95,34 @@ TEST_CASE("fault: counter underflow is refused, and so is overflow", "[counter_w
     CHECK(f.waiting.Decrement(f.Word(), 1, list) == CounterResult::Underflow);
 }
 
+TEST_CASE("counter: the short ways do what is plain, and otherwise nothing", "[counter_waiting]") {
+    Fixture f(2, 3);
+    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // it has no scheduler yet
+    CHECK_FALSE(f.waiting.TryAdd(f.Word(), 1));
+    CHECK(f.waiting.Add(f.Word(), 1) == CounterResult::Ok);
+    CHECK(f.waiting.TryAdd(f.Word(), 3));
+    CHECK(f.waiting.TryDecrement(f.Word(), 4));
+    CHECK(f.counter.Value() == 2);
+    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 3));
+    CHECK_FALSE(f.waiting.TryAdd(f.Word(), 0xffffffffu - 1));
+    CHECK(f.Register(7, 0) == Registration::Waiting);
+    CHECK(f.waiting.TryDecrement(f.Word(), 1));
+    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // that wakes somebody
+    CHECK(f.Register(8, 1) == Registration::Satisfied);
+    CHECK(f.waiting.TryAdd(f.Word(), 2));
+    CHECK(f.Register(9, 1) == Registration::Waiting);
+    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // that may wake somebody
+    CHECK(f.counter.Value() == 3);
+    CounterWaiting other;
+    REQUIRE(other.Acquire(10, 4));
+    CHECK_FALSE(other.TryDecrement(f.Word(), 1));
+    CHECK_FALSE(other.TryAdd(f.Word(), 1));
+    CHECK(f.Decrement(3) == Fibers{7, 9});
+    CHECK(f.waiting.TryAdd(f.Word(), 1));
+    CHECK(f.waiting.TryDecrement(f.Word(), 1));
+    CHECK(other.TryAdd(f.Word(), 1) == false);  // at zero too: its tag is the other's
+}
+
 TEST_CASE("fault: counter used with two schedulers is refused while it is in use", "[counter_waiting]") {
     Fixture f(0, 3);
     CounterWaiting other;

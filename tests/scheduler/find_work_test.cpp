@@ -84,32 +84,40 @@ TEST_CASE("Normal runs while High keeps coming", "[find_work]") {
 }
 
 TEST_CASE("new tasks run while fibers are made ready again and again", "[find_work]") {
-    for (Resume resume : {Resume::AnyWorker, Resume::SameWorker}) {
-        INFO((resume == Resume::AnyWorker ? "AnyWorker" : "SameWorker"));
-        test::Runner runner(test::Options(1));
-        std::atomic<bool> stop{false};
-        std::atomic<uint32_t> rounds{0};
-        constexpr uint32_t kLimit = 20000;
-        Counter turns[2];
-        // Two fibers wake each other for ever.
-        test::Batch players(2, [&](TaskScheduler &scheduler, uint32_t i) {
-            while (!stop.load() && rounds.fetch_add(1) < kLimit) {
-                scheduler.AddToCounter(&turns[i]);
-                if (!turns[1 - i].IsZero()) scheduler.DecrementCounter(&turns[1 - i]);
-                scheduler.WaitForCounter(&turns[i], 0, resume);
-            }
+    const Resume resume = GENERATE(Resume::AnyWorker, Resume::SameWorker);
+    const Priority priority = GENERATE(Priority::High, Priority::Normal, Priority::Low);
+    INFO((resume == Resume::AnyWorker ? "AnyWorker" : "SameWorker") << ", priority " << static_cast<int>(priority));
+    test::Runner runner(test::Options(1));
+    std::atomic<bool> stop{false};
+    std::atomic<uint32_t> rounds{0};
+    uint32_t addedAt = 0, ranAt = 0;
+    constexpr uint32_t kLimit = 20000;
+    Counter turns[2];
+    // Two fibers wake each other for ever.
+    test::Batch players(2, [&](TaskScheduler &scheduler, uint32_t i) {
+        while (!stop.load() && rounds.fetch_add(1) < kLimit) {
+            scheduler.AddToCounter(&turns[i]);
             if (!turns[1 - i].IsZero()) scheduler.DecrementCounter(&turns[1 - i]);
-        });
-        test::Batch newTask(1, [&](TaskScheduler &, uint32_t) { stop.store(true); });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter counter;
-            scheduler.AddTasks(2, players.Tasks(), &counter);
-            test::YieldUntil(scheduler, [&] { return rounds.load() > 2; });
-            scheduler.AddTask(newTask[0], &counter, test::kLow);
-            scheduler.WaitForCounter(&counter, 2);  // not for zero: no inline help
-            scheduler.WaitForCounter(&counter);
-        }) == Status::Ok);
-        CHECK(stop.load());
-        CHECK(rounds.load() < kLimit);
-    }
+            scheduler.WaitForCounter(&turns[i], 0, resume);
+        }
+        if (!turns[1 - i].IsZero()) scheduler.DecrementCounter(&turns[1 - i]);
+    });
+    test::Batch newTask(1, [&](TaskScheduler &, uint32_t) {
+        ranAt = rounds.load();
+        stop.store(true);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        scheduler.AddTasks(2, players.Tasks(), &counter);
+        test::YieldUntil(scheduler, [&] { return rounds.load() > 2; });
+        addedAt = rounds.load();
+        TaskOptions options;
+        options.priority = priority;
+        scheduler.AddTask(newTask[0], &counter, options);
+        scheduler.WaitForCounter(&counter, 2);  // not for zero: no inline help
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(stop.load());
+    CHECK(rounds.load() < kLimit);
+    CHECK(ranAt - addedAt <= 16);  // eight urgent picks in a row, and as many that count for nobody
 }
