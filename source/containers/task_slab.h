@@ -22,11 +22,18 @@ public:
     TaskSlab &operator=(const TaskSlab &) = delete;
     ~TaskSlab() { Release(); }
 
-    bool Acquire(Memory memory = {}) noexcept {
+    /// Begins with `blocks` blocks.
+    bool Acquire(uint32_t blocks = 1, Memory memory = {}) noexcept {
         m_memory = memory;
         m_current = NewBlock();
-        if (m_current != nullptr) m_current->next = m_current;
-        return m_current != nullptr;
+        if (m_current == nullptr) return false;
+        m_current->next = m_current;
+        while (--blocks != 0) {
+            Block *block = NewBlock();
+            if (block == nullptr) return false;
+            MakeCurrent(block, m_current);
+        }
+        return true;
     }
     void Release() noexcept {
         for (Block *block = m_current; block != nullptr;) {

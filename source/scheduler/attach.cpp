@@ -7,6 +7,8 @@
 #include "scheduler/submit.h"
 #include "scheduler/wait.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
@@ -41,9 +43,16 @@ void ReleaseQueues(Worker &worker) noexcept {
     worker.ready.Release();
 }
 
+// Each of the others may hold on to two: one whose tasks it runs, and one that it has not given back to yet (FlushOthers).
+uint32_t SlabBlocks(const Scheduler &scheduler) noexcept {
+    constexpr uint32_t kEnough = 7;  // of many others few are so slow at the same time
+    const uint32_t others = std::max(scheduler.workerCount, 1u) - 1;
+    return std::min(1 + 2 * others, kEnough);
+}
+
 bool TryAcquireQueues(Worker &worker) noexcept {
     const Memory memory = worker.scheduler->memory;
-    if (!worker.slab.Acquire(memory) || !worker.largeBacklog[0].Acquire(16, 0, memory) ||
+    if (!worker.slab.Acquire(SlabBlocks(*worker.scheduler), memory) || !worker.largeBacklog[0].Acquire(16, 0, memory) ||
         !worker.largeBacklog[1].Acquire(16, 0, memory)) {
         return false;
     }

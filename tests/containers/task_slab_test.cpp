@@ -54,6 +54,33 @@ TEST_CASE("slab: what comes back is used again, without new memory", "[slab]") {
     CHECK(!failing.HasFailed());
 }
 
+TEST_CASE("slab: while others hold on to all blocks but one, nothing is allocated", "[slab]") {
+    for (uint32_t blocks : {2u, 5u}) {
+        TaskSlab slab, thief;
+        REQUIRE(slab.Acquire(blocks));
+        REQUIRE(thief.Acquire());
+        const test::FailingAllocation failing(0);
+        std::vector<Task *> held;
+        Task *last = nullptr;  // in the block that the last one held lies in
+        const auto isOfThatBlock = [&](const Task *run) {
+            return last != nullptr && run > last && run < last + TaskSlab::kBlockBytes / sizeof(Task);
+        };
+        for (int i = 0; i < 1000; ++i) {
+            Task *run = slab.Take(255);
+            REQUIRE(run != nullptr);
+            if (held.size() + 1 < blocks && !isOfThatBlock(run)) {
+                held.push_back(last = run);
+            } else {
+                slab.GiveBack(run, 255);
+            }
+        }
+        CHECK(held.size() == blocks - 1);
+        CHECK(!failing.HasFailed());
+        for (Task *run : held) thief.GiveBack(run, 255);
+        thief.FlushOthers();
+    }
+}
+
 TEST_CASE("hazard 4: a block is not used again under a slice that is still out", "[slab]") {
     TaskSlab slab;
     REQUIRE(slab.Acquire());
