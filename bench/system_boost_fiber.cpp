@@ -1,12 +1,17 @@
 // Boost.Fiber: a fiber for each task, posted and joined, on pooled stacks (the library's manual, and its skynet example).
 // Every task has a stack from its submission on, so the rows with tens of thousands of tasks at once are left to the
-// others. One worker only: its work-stealing scheduler (Boost 1.81) crashed here in every row with two.
+// others. One worker only: its work-stealing scheduler (Boost 1.81) crashed here in every row with two. Foreign rows do
+// without it.
 #include "argument_batch.h"
+#include "foreign_rows.h"
 #include "workloads.h"
 
 #if __has_include(<boost/fiber/all.hpp>)
 
 #include <boost/fiber/all.hpp>
+
+#include <condition_variable>
+#include <mutex>
 
 namespace bench {
 
@@ -78,6 +83,72 @@ double HandOver(uint32_t workers) {
     return cost;
 }
 
+// Threads whose fibers take tasks out of a channel ("Running with worker threads" in the manual, with its numbers).
+class ChannelWorkers {
+public:
+    using Task = std::function<void()>;
+
+    explicit ChannelWorkers(uint32_t workers) {
+        for (uint32_t i = 0; i < workers; ++i) {
+            m_threads.emplace_back([this] {
+                for (int fiber = 0; fiber < 10; ++fiber) fibers::fiber([this] { RunUntilClosed(); }).detach();
+                RunUntilClosed();
+            });
+        }
+    }
+    ~ChannelWorkers() {
+        m_tasks.close();
+        for (std::thread &thread : m_threads) thread.join();
+    }
+
+    void Add(Task task) { m_tasks.push(std::move(task)); }
+
+private:
+    void RunUntilClosed() {
+        Task task;
+        while (m_tasks.pop(task) == fibers::channel_op_status::success) task();
+    }
+
+    fibers::buffered_channel<Task> m_tasks{1024};
+    std::vector<std::thread> m_threads;
+};
+
+// What a thread that has no fibers waits for.
+class Countdown {
+public:
+    explicit Countdown(uint32_t count) : m_count(count) {}
+    void Decrement() {
+        if (m_count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        std::lock_guard<std::mutex> lock(m_mutex);
+        m_isZero = true;
+        m_changed.notify_one();
+    }
+    void Wait() {
+        std::unique_lock<std::mutex> lock(m_mutex);
+        m_changed.wait(lock, [this] { return m_isZero; });
+    }
+
+private:
+    std::atomic<uint32_t> m_count;
+    std::mutex m_mutex;
+    std::condition_variable m_changed;
+    bool m_isZero = false;
+};
+
+double Foreign(uint32_t workers, uint32_t threads) {
+    ChannelWorkers running(workers);
+    return ForeignCost(threads, [&](Cells &cells) {
+        Countdown countdown(cells.Count());
+        for (uint32_t i = 0; i < cells.Count(); ++i) {
+            running.Add([cell = cells.At(i), &countdown] {
+                WriteCell(cell);
+                countdown.Decrement();
+            });
+        }
+        countdown.Wait();
+    });
+}
+
 }  // namespace
 
 void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
@@ -85,6 +156,7 @@ void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
     const auto add = [&](const std::string &workload, auto measure) {
         rows.push_back({workload, BoostFiber::kName, workers, "ns", measure, {}});
     };
+    AddForeignRows(rows, BoostFiber::kName, workers, Foreign);
     if (workers != 1) return;
     for (uint32_t count : {1u, 8u, 64u, 1000u}) {
         add("bulk_" + std::to_string(count), [=] { return All::Bulk(workers, count); });

@@ -1,5 +1,6 @@
 // The trivial baseline: one queue under a mutex, threads that sleep on a condition variable. A thread that waits for a
 // group runs other tasks meanwhile.
+#include "foreign_rows.h"
 #include "workloads.h"
 
 #include <condition_variable>
@@ -132,8 +133,20 @@ struct MutexPool {
     }
 };
 
+double Foreign(uint32_t workers, uint32_t threads) {
+    Pool pool(workers + 1);  // the thread that makes it is counted, but runs nothing here
+    return ForeignCost(threads, [&](Cells &cells) {
+        MutexPool::Group group(&pool);
+        for (uint32_t i = 0; i < cells.Count(); ++i) group.Add(Workloads<MutexPool>::Write, cells.At(i));
+        group.Wait();
+    });
+}
+
 }  // namespace
 
-void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers) { AddWorkloads<MutexPool>(rows, workers); }
+void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers) {
+    AddWorkloads<MutexPool>(rows, workers);
+    AddForeignRows(rows, MutexPool::kName, workers, Foreign);
+}
 
 }  // namespace bench

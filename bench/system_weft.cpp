@@ -1,4 +1,5 @@
 // weft on default options, but for the number of workers.
+#include "foreign_rows.h"
 #include "hand_over.h"
 #include "workloads.h"
 
@@ -156,29 +157,19 @@ double BytesPerFiber() {
     return (ResidentWith(1008) - ResidentWith(8)) / 1000;
 }
 
-// Threads that are no workers submit one task at a time, and wait at the end.
 double Foreign(uint32_t workers, uint32_t threads) {
-    constexpr uint32_t kEach = 5000;
     weft::SchedulerOptions options;
     options.workers = workers;
     weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) Wrong("Start");
-    std::vector<Cells> cells(threads, Cells(kEach));
-    const auto submit = [&](uint32_t self) {
+    const double cost = ForeignCost(threads, [&](Cells &cells) {
         weft::Counter counter;
-        for (uint32_t i = 0; i < kEach; ++i) {
-            scheduler.AddTask({Workloads<Weft>::Write, cells[self].At(i)}, &counter);
+        for (uint32_t i = 0; i < cells.Count(); ++i) {
+            scheduler.AddTask({Workloads<Weft>::Write, cells.At(i)}, &counter);
         }
         scheduler.WaitForCounter(&counter);
-    };
-    submit(0);
-    const Clock::time_point begin = Clock::now();
-    std::vector<std::thread> submitters;
-    for (uint32_t i = 0; i < threads; ++i) submitters.emplace_back(submit, i);
-    for (std::thread &thread : submitters) thread.join();
-    const double cost = Since(begin) / kEach / threads;
+    });
     scheduler.Stop();
-    for (const Cells &own : cells) own.Verify();
     return cost;
 }
 
@@ -193,9 +184,7 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     if (workers == 2) add("hand_over_across", [] { return HandOver(2, true); });
     add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers); });
     if (workers == 1) rows.push_back({"bytes_per_fiber", "weft", 1, "bytes", BytesPerFiber, {}});
-    for (uint32_t threads : {1u, 2u, 5u, 10u}) {
-        add("foreign_" + std::to_string(threads), [=] { return Foreign(workers, threads); });
-    }
+    AddForeignRows(rows, "weft", workers, Foreign);
 }
 
 }  // namespace bench
