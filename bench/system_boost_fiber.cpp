@@ -83,6 +83,61 @@ double HandOver(uint32_t workers) {
     return cost;
 }
 
+// Fibers that wait for as long as this lives, on stacks of the library's default allocator.
+class Blocked {
+public:
+    explicit Blocked(uint32_t count) {
+        for (uint32_t i = 0; i < count; ++i) {
+            m_fibers.emplace_back([this] {
+                ++m_waiting;
+                m_open.wait();
+            });
+        }
+        while (m_waiting != count) boost::this_fiber::yield();
+    }
+    ~Blocked() {
+        m_gate.set_value();
+        for (fibers::fiber &fiber : m_fibers) fiber.join();
+    }
+
+private:
+    fibers::promise<void> m_gate;
+    fibers::shared_future<void> m_open = m_gate.get_future().share();
+    uint32_t m_waiting = 0;
+    std::vector<fibers::fiber> m_fibers;
+};
+
+double BesideBlocked(uint32_t workers) {
+    constexpr uint32_t kCount = 1000;
+    Cells cells(kCount);
+    const ArgumentBatch batch(Workloads<BoostFiber>::Write, cells);
+    double cost = 0;
+    BoostFiber::Run(workers, [&] {
+        const Blocked blocked(1000);
+        cost = PerTaskHere(BulkRepeats(kCount), kCount, [&] {
+            BoostFiber::Group group;
+            group.AddAll(batch);
+            group.Wait();
+        });
+    });
+    cells.Verify();
+    return cost;
+}
+
+double ResidentWith(uint32_t count) {
+    double bytes = 0;
+    BoostFiber::Run(1, [&] {
+        const Blocked blocked(count);
+        bytes = ResidentBytes();
+    });
+    return bytes;
+}
+
+double BytesPerFiber() {
+    ResidentWith(8);
+    return (ResidentWith(1008) - ResidentWith(8)) / 1000;
+}
+
 // Threads whose fibers take tasks out of a channel ("Running with worker threads" in the manual, with its numbers).
 class ChannelWorkers {
 public:
@@ -162,6 +217,8 @@ void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
         add("bulk_" + std::to_string(count), [=] { return All::Bulk(workers, count); });
     }
     add("hand_over", [] { return HandOver(1); });
+    add("1000_beside_1000_blocked", [] { return BesideBlocked(1); });
+    rows.push_back({"bytes_per_fiber", BoostFiber::kName, 1, "bytes", BytesPerFiber, {}});
 }
 
 }  // namespace bench

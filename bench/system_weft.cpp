@@ -89,32 +89,47 @@ double HandOver(uint32_t workers, bool across) {
     return cost;
 }
 
-// Bulk work while a thousand tasks are blocked.
-double BesideBlocked(uint32_t workers) {
+// Tasks that wait, each on a small fiber of its own, for as long as this lives.
+class Blocked {
+public:
+    Blocked(weft::TaskScheduler *scheduler, uint32_t count) : m_scheduler(scheduler), m_notBegun(count) {
+        const std::vector<weft::Task> tasks(count, {WaitForGate, this});
+        scheduler->AddTasks(count, tasks.data(), &m_tasks);
+        scheduler->WaitForCounter(&m_notBegun);
+    }
+    ~Blocked() {
+        m_scheduler->DecrementCounter(&m_gate);
+        m_scheduler->WaitForCounter(&m_tasks);
+    }
+
+private:
+    static void WaitForGate(weft::TaskScheduler *scheduler, void *arg) {
+        Blocked *self = static_cast<Blocked *>(arg);
+        scheduler->DecrementCounter(&self->m_notBegun);
+        scheduler->WaitForCounter(&self->m_gate);
+    }
+
+    weft::TaskScheduler *m_scheduler;
+    weft::Counter m_gate{1}, m_notBegun, m_tasks;
+};
+
+// Bulk work while a thousand tasks are blocked. Only systems with fibers have this row: elsewhere each holds a thread.
+double BesideBlocked(uint32_t workers, uint32_t count) {
     constexpr uint32_t kBlocked = 1000;
     weft::SchedulerOptions options;
     options.workers = workers;
     options.smallFibers = kBlocked + 64;
     weft::TaskScheduler scheduler(options);
-    Cells cells(kBulk);
+    Cells cells(count);
     const Weft::Batch batch(Workloads<Weft>::Write, cells);
     double cost = 0;
     auto main = [&](weft::TaskScheduler *running) {
-        weft::Counter gate(1), blocked;
-        const weft::Task waits{
-            [](weft::TaskScheduler *inside, void *arg) { inside->WaitForCounter(static_cast<weft::Counter *>(arg)); },
-            &gate};
-        const std::vector<weft::Task> tasks(kBlocked, waits);
-        running->AddTasks(kBlocked, tasks.data(), &blocked);
-        for (int round = 0; round < 5; ++round) {
-            const Clock::time_point begin = Clock::now();
-            weft::Counter counter;
-            running->AddTasks(kBulk, batch.Tasks(), &counter);
-            running->WaitForCounter(&counter);
-            if (round == 4) cost = Since(begin) / kBulk;
-        }
-        running->DecrementCounter(&gate);
-        running->WaitForCounter(&blocked);
+        const Blocked blocked(running, kBlocked);
+        cost = PerTaskHere(BulkRepeats(count), count, [&] {
+            Weft::Group group(running);
+            group.AddAll(batch);
+            group.Wait();
+        });
     };
     const weft::Task task = weft::TaskOf(main);
     if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
@@ -130,22 +145,8 @@ double ResidentWith(uint32_t fibers) {
     weft::TaskScheduler scheduler(options);
     double bytes = 0;
     auto main = [&](weft::TaskScheduler *running) {
-        struct Gates {
-            weft::Counter open{1}, ahead, blocked;
-        } gates;
-        running->AddToCounter(&gates.ahead, fibers);
-        const weft::Task waits{[](weft::TaskScheduler *inside, void *arg) {
-                                   Gates *own = static_cast<Gates *>(arg);
-                                   inside->DecrementCounter(&own->ahead);
-                                   inside->WaitForCounter(&own->open);
-                               },
-                               &gates};
-        const std::vector<weft::Task> tasks(fibers, waits);
-        running->AddTasks(fibers, tasks.data(), &gates.blocked);
-        running->WaitForCounter(&gates.ahead);
+        const Blocked blocked(running, fibers);
         bytes = ResidentBytes();
-        running->DecrementCounter(&gates.open);
-        running->WaitForCounter(&gates.blocked);
     };
     const weft::Task task = weft::TaskOf(main);
     if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
@@ -182,7 +183,8 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     };
     if (workers == 1) add("hand_over", [] { return HandOver(1, false); });
     if (workers == 2) add("hand_over_across", [] { return HandOver(2, true); });
-    add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers); });
+    add("1000_beside_1000_blocked", [=] { return BesideBlocked(workers, 1000); });
+    add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers, kBulk); });
     if (workers == 1) rows.push_back({"bytes_per_fiber", "weft", 1, "bytes", BytesPerFiber, {}});
     AddForeignRows(rows, "weft", workers, Foreign);
 }

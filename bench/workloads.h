@@ -34,17 +34,24 @@ inline constexpr uint32_t kFibonacciTasks = 92734;  // calls that fib(23) makes 
 inline constexpr uint32_t kFibonacciResult = 28657;
 
 /// The mean cost of one of `tasks` in `once()`, over so many repeats that the clock does not matter.
+template <class Once>
+double PerTaskHere(uint32_t repeats, uint32_t tasks, Once once) {
+    once();
+    const Clock::time_point begin = Clock::now();
+    for (uint32_t i = 0; i < repeats; ++i) once();
+    return Since(begin) / repeats / tasks;
+}
+
+/// The same in a Run of its own.
 template <class System, class Once>
 double PerTask(uint32_t workers, uint32_t repeats, uint32_t tasks, Once once) {
     double cost = 0;
-    System::Run(workers, [&] {
-        once();
-        const Clock::time_point begin = Clock::now();
-        for (uint32_t i = 0; i < repeats; ++i) once();
-        cost = Since(begin) / repeats / tasks;
-    });
+    System::Run(workers, [&] { cost = PerTaskHere(repeats, tasks, once); });
     return cost;
 }
+
+/// How often a batch of so many tasks is repeated.
+inline uint32_t BulkRepeats(uint32_t count) { return std::max(kBulk / 4 / count, 4u); }
 
 /// Whether a group waits only for the tasks that its own task added.
 template <class System, class = void>
@@ -68,7 +75,7 @@ public:
     static double Bulk(uint32_t workers, uint32_t count) {
         Cells cells(count);
         const Batch batch(Write, cells);
-        const double cost = PerTask<System>(workers, std::max(kBulk / 4 / count, 4u), count, [&] {
+        const double cost = PerTask<System>(workers, BulkRepeats(count), count, [&] {
             Group group;
             group.AddAll(batch);
             group.Wait();
