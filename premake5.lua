@@ -141,7 +141,7 @@ end
 
 end
 
-if program("bench", { "bench/*.cpp" }) then
+if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame/ideal.cpp" }) then
     includedirs { "bench" }
     weft.use()
     -- Peers, if they are installed (bench/run.sh does that). OpenMP is g++'s.

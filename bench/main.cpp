@@ -3,6 +3,8 @@
 //
 // --only: the rows in whose "workload/system/workers" the text occurs.
 //
+// From the repository's root: some rows read bench/frame/aaa.frame.
+//
 // First figures: weft beside a queue under a mutex and the bare costs of the machine. All rows are costs.
 #include "rounds.h"
 

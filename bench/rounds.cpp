@@ -23,10 +23,10 @@ Quantiles QuantilesOf(std::vector<double> samples) {
 }
 
 void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system, uint32_t workers,
-                  std::function<Quantiles()> measure) {
+                  std::function<Quantiles()> measure, const std::string &unit) {
     const auto latest = std::make_shared<Quantiles>();
-    rows.push_back({workload + "_p50", system, workers, "ns", [=] { return (*latest = measure()).p50; }, {}});
-    rows.push_back({workload + "_p99", system, workers, "ns", [=] { return latest->p99; }, {}});  // runs right after it
+    rows.push_back({workload + "_p50", system, workers, unit, [=] { return (*latest = measure()).p50; }, {}});
+    rows.push_back({workload + "_p99", system, workers, unit, [=] { return latest->p99; }, {}});  // runs right after it
 }
 
 void RunRounds(std::vector<Row> &rows, uint32_t rounds) {

@@ -32,7 +32,7 @@ Quantiles QuantilesOf(std::vector<double> samples);
 
 /// Two rows, `workload`_p50 and `workload`_p99, of one measurement a round.
 void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system, uint32_t workers,
-                  std::function<Quantiles()> measure);
+                  std::function<Quantiles()> measure, const std::string &unit = "ns");
 
 /// Takes `rounds` samples of every row, after one that does not count.
 void RunRounds(std::vector<Row> &rows, uint32_t rounds);

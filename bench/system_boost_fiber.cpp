@@ -4,6 +4,7 @@
 // without it.
 #include "argument_batch.h"
 #include "foreign_rows.h"
+#include "staged_frame.h"
 #include "workloads.h"
 
 #if __has_include(<boost/fiber/all.hpp>)
@@ -42,7 +43,10 @@ struct BoostFiber : PlainSystem {
             for (void *arg : batch.args) Add(batch.function, arg);
         }
         void Wait() {
-            for (fibers::fiber &fiber : m_fibers) fiber.join();
+            for (size_t i = 0; i < m_fibers.size(); ++i) {  // while one waits here, tasks may add others
+                fibers::fiber fiber = std::move(m_fibers[i]);
+                fiber.join();
+            }
             m_fibers.clear();
         }
 
@@ -216,6 +220,7 @@ void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
     for (uint32_t count : {1u, 8u, 64u, 1000u}) {
         add("bulk_" + std::to_string(count), [=] { return All::Bulk(workers, count); });
     }
+    AddFrameRows<BoostFiber>(rows, workers);
     add("hand_over", [] { return HandOver(1); });
     add("1000_beside_1000_blocked", [] { return BesideBlocked(1); });
     rows.push_back({"bytes_per_fiber", BoostFiber::kName, 1, "bytes", BytesPerFiber, {}});

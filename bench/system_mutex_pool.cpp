@@ -1,6 +1,7 @@
 // The trivial baseline: one queue under a mutex, threads that sleep on a condition variable. A thread that waits for a
 // group runs other tasks meanwhile.
 #include "foreign_rows.h"
+#include "staged_frame.h"
 #include "workloads.h"
 
 #include <condition_variable>
@@ -146,6 +147,7 @@ double Foreign(uint32_t workers, uint32_t threads) {
 
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers) {
     AddWorkloads<MutexPool>(rows, workers);
+    AddFrameRows<MutexPool>(rows, workers);
     AddForeignRows(rows, MutexPool::kName, workers, Foreign);
 }
 

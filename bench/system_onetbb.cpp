@@ -2,6 +2,7 @@
 // its fork-join examples, where one of two tasks is the argument of run_and_wait.)
 #include "argument_batch.h"
 #include "foreign_rows.h"
+#include "staged_frame.h"
 #include "workloads.h"
 
 #if __has_include(<tbb/task_group.h>)
@@ -78,6 +79,7 @@ double Foreign(uint32_t workers, uint32_t threads) {
 
 void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers) {
     AddWorkloads<OneTbb>(rows, workers);
+    AddFrameRows<OneTbb>(rows, workers);
     rows.push_back({"bulk_65536", "onetbb_loop", workers, "ns", [=] { return BulkLoop(workers); }, {}});
     AddForeignRows(rows, OneTbb::kName, workers, Foreign);
 }

@@ -2,6 +2,7 @@
 // specification's tasking examples. With one thread libgomp runs a task where it is submitted. Threads outside of the
 // region cannot submit to its team, so there are no rows of foreign threads.
 #include "argument_batch.h"
+#include "staged_frame.h"
 #include "workloads.h"
 
 #if defined(_OPENMP)
@@ -41,6 +42,13 @@ struct OpenMp : PlainSystem {
     };
     static constexpr bool kWaitsForOwnChildrenOnly = true;
 
+    // Returns when all tasks that body's tasks have led to have ended.
+    template <class Body>
+    static void RunWithDescendants(Body body) {
+#pragma omp taskgroup
+        body();
+    }
+
     static void Both(Context, Function function, void *first, void *second) {
         Group group;
         group.Add(function, second);
@@ -52,7 +60,9 @@ struct OpenMp : PlainSystem {
 }  // namespace
 
 void AddOpenMpRows(std::vector<Row> &rows, uint32_t workers) {
-    AddWorkloads<OpenMp>(rows, workers, workers == 1 ? "openmp_inlined" : "openmp");
+    const char *name = workers == 1 ? "openmp_inlined" : "openmp";
+    AddWorkloads<OpenMp>(rows, workers, name);
+    AddFrameRows<OpenMp>(rows, workers, name);
 }
 
 }  // namespace bench

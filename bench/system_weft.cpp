@@ -1,6 +1,7 @@
 // weft on default options, but for the number of workers.
 #include "foreign_rows.h"
 #include "hand_over.h"
+#include "staged_frame.h"
 #include "workloads.h"
 
 #include <weft/task_scheduler.h>
@@ -178,6 +179,7 @@ double Foreign(uint32_t workers, uint32_t threads) {
 
 void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     AddWorkloads<Weft>(rows, workers);
+    AddFrameRows<Weft>(rows, workers);
     const auto add = [&](const std::string &workload, auto measure) {
         rows.push_back({workload, "weft", workers, "ns", measure, {}});
     };

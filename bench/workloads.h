@@ -53,7 +53,8 @@ double PerTask(uint32_t workers, uint32_t repeats, uint32_t tasks, Once once) {
 /// How often a batch of so many tasks is repeated.
 inline uint32_t BulkRepeats(uint32_t count) { return std::max(kBulk / 4 / count, 4u); }
 
-/// Whether a group waits only for the tasks that its own task added.
+/// Whether a group waits only for the tasks that its own task added. Then System::RunWithDescendants(body) waits for all
+/// that body() leads to.
 template <class System, class = void>
 struct WaitsForOwnChildrenOnly : std::false_type {};
 template <class System>

@@ -1,0 +1,59 @@
+#include "staged_frame.h"
+
+#include "argument_batch.h"
+
+#include <catch2/catch.hpp>
+
+#include <random>
+#include <utility>
+
+using namespace bench;
+
+namespace {
+
+std::vector<size_t> s_choices;  // how many tasks there were to choose from, whenever one was run
+
+// Runs what has been added, in any order.
+struct AnyOrder : PlainSystem {
+    class Group {
+    public:
+        explicit Group(Context = nullptr) {}
+        void AddAll(const Batch &batch) {
+            for (void *arg : batch.args) m_added.push_back({batch.function, arg});
+        }
+        void Wait() {
+            static std::mt19937 random(1);
+            while (!m_added.empty()) {
+                s_choices.push_back(m_added.size());
+                std::swap(m_added[random() % m_added.size()], m_added.back());
+                const auto [function, arg] = m_added.back();
+                m_added.pop_back();
+                function(nullptr, arg);
+            }
+        }
+
+    private:
+        std::vector<std::pair<PlainFunction, void *>> m_added;
+    };
+};
+
+frame::Stage StageOf(size_t tasks, std::vector<uint32_t> after) {
+    frame::Stage stage;
+    stage.after = std::move(after);
+    stage.nanoseconds.assign(tasks, 100);
+    return stage;
+}
+
+}  // namespace
+
+TEST_CASE("staged frame: a stage is submitted when all those that it is after have ended, and not before", "[frame]") {
+    const std::vector<frame::Stage> diamond = {StageOf(2, {}), StageOf(2, {0}), StageOf(3, {0}), StageOf(4, {1, 2})};
+    StagedFrame<AnyOrder> staged(diamond);
+    for (int repeat = 0; repeat < 20; ++repeat) {
+        s_choices.clear();
+        staged.Prepare(diamond);
+        staged.Run();
+        staged.Verify();
+        CHECK(s_choices == std::vector<size_t>{2, 1, 5, 4, 3, 2, 1, 4, 3, 2, 1});
+    }
+}
