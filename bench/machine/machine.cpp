@@ -4,6 +4,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include <algorithm>
 #include <bitset>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +33,7 @@ struct Core {
     uint32_t joiner = kNobody;
     bool runnable = false;
     bool done = false;
+    bool joined = false;  // done, and another thread may have it
 };
 
 struct Line {
@@ -44,7 +46,8 @@ struct State {
     std::vector<Core> cores{kCores};
     uint32_t count = 0;
     uint32_t current = 0;
-    double nextClock = kNever;  // the earliest of the others that are runnable
+    std::vector<uint32_t> others;  // that are runnable, as a heap, the earliest at its front
+    double nextClock = kNever;     // of that one
     fcontext::fcontext_t host = nullptr;
     const std::function<void()> *body = nullptr;
     std::unordered_map<uintptr_t, Line> lines;
@@ -54,27 +57,29 @@ struct State {
 
 State s_state;
 
-uint32_t EarliestOther() {
-    uint32_t best = kNobody;
-    for (uint32_t i = 0; i < s_state.count; ++i) {
-        const Core &core = s_state.cores[i];
-        if (i == s_state.current || !core.runnable) continue;
-        if (best == kNobody || core.clock < s_state.cores[best].clock) best = i;
-    }
-    return best;
+// Of two with equal clocks the one with the smaller index is earlier.
+bool IsLater(uint32_t a, uint32_t b) {
+    const double clockA = s_state.cores[a].clock, clockB = s_state.cores[b].clock;
+    return clockA != clockB ? clockA > clockB : a > b;
 }
 
-void Plan() {
-    const uint32_t next = EarliestOther();
-    s_state.nextClock = next == kNobody ? kNever : s_state.cores[next].clock;
+void MakeRunnable(uint32_t other) {
+    s_state.cores[other].runnable = true;
+    s_state.others.push_back(other);
+    std::push_heap(s_state.others.begin(), s_state.others.end(), IsLater);
+    s_state.nextClock = s_state.cores[s_state.others.front()].clock;
 }
 
-void SwitchToCore(uint32_t next) {
+void SwitchToEarliest() {
     State &state = s_state;
-    Core &from = state.cores[state.current];
-    state.current = next;
-    Plan();
-    fcontext::transfer_t landed = fcontext::jump_fcontext(state.cores[next].context, &from.context);
+    const uint32_t self = state.current;
+    std::pop_heap(state.others.begin(), state.others.end(), IsLater);
+    state.current = state.others.back();
+    state.others.pop_back();
+    state.nextClock = state.others.empty() ? kNever : state.cores[state.others.front()].clock;
+    if (state.cores[self].runnable) MakeRunnable(self);
+    fcontext::transfer_t landed =
+        fcontext::jump_fcontext(state.cores[state.current].context, &state.cores[self].context);
     *static_cast<fcontext::fcontext_t *>(landed.data) = landed.fctx;
 }
 
@@ -83,12 +88,11 @@ void Yield() {
     const State &state = s_state;
     const Core &own = state.cores[state.current];
     while (!own.runnable || state.nextClock < own.clock) {
-        const uint32_t next = EarliestOther();
-        if (next == kNobody) {
+        if (state.others.empty()) {
             std::fprintf(stderr, "machine: every core sleeps\n");
             std::abort();
         }
-        SwitchToCore(next);
+        SwitchToEarliest();
     }
 }
 
@@ -107,7 +111,7 @@ void Entry(fcontext::transfer_t landed) {
     if (core.joiner != kNobody) {
         Core &joiner = state.cores[core.joiner];
         joiner.clock = std::max(joiner.clock, core.clock);
-        joiner.runnable = true;
+        MakeRunnable(core.joiner);
     }
     for (uint32_t i = 0; i < state.count; ++i) {
         if (!state.cores[i].done) Yield();  // never comes back: it is done
@@ -118,11 +122,13 @@ void Entry(fcontext::transfer_t landed) {
 
 uint32_t AddCore(void (*entry)(void *), void *arg, double clock) {
     State &state = s_state;
-    if (state.count == kCores) {
+    uint32_t index = 0;
+    while (index < state.count && !state.cores[index].joined) ++index;
+    if (index == kCores) {
         std::fprintf(stderr, "machine: too many threads\n");
         std::abort();
     }
-    Core &core = state.cores[state.count];
+    Core &core = state.cores[index];
     if (core.stack == nullptr) core.stack = std::make_unique<char[]>(kStackBytes);
     core.context = fcontext::make_fcontext(core.stack.get() + kStackBytes, kStackBytes, Entry);
     core.entry = entry;
@@ -130,9 +136,9 @@ uint32_t AddCore(void (*entry)(void *), void *arg, double clock) {
     core.slot = nullptr;
     core.clock = clock;
     core.joiner = kNobody;
-    core.runnable = true;
-    core.done = false;
-    return state.count++;
+    core.done = core.joined = false;
+    state.count = std::max(state.count, index + 1);
+    return index;
 }
 
 // Those who want to write a line get it one after another, each for long enough to do what it wants it for.
@@ -170,8 +176,9 @@ void Run(const Costs &costs, const std::function<void()> &body) {
     state.count = 0;
     state.current = 0;
     state.body = &body;
-    AddCore(nullptr, nullptr, 0);
-    Plan();
+    state.others.clear();
+    state.nextClock = kNever;
+    state.cores[AddCore(nullptr, nullptr, 0)].runnable = true;
     fcontext::jump_fcontext(state.cores[0].context, &state.host);
     state.count = 0;
 }
@@ -179,6 +186,11 @@ void Run(const Costs &costs, const std::function<void()> &body) {
 void Work(double nanoseconds) { s_state.cores[s_state.current].clock += nanoseconds; }
 double Now() { return s_state.cores[s_state.current].clock; }
 Counts Total() { return s_state.total; }
+
+void Forget(const void *memory, size_t bytes) {
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(memory) / 64;
+    for (uintptr_t line = begin; line < begin + (bytes + 63) / 64; ++line) s_state.lines.erase(line);
+}
 
 }  // namespace machine
 
@@ -224,28 +236,30 @@ void Parker::Park() noexcept {
 
 void Parker::Unpark() noexcept {
     Yield();
+    if (m_notified) return;
     m_notified = true;
     if (m_sleeper == ~0u) return;
     Work(s_state.costs.wake);
     ++s_state.total.wakes;
     Core &sleeper = s_state.cores[m_sleeper];
     sleeper.clock = std::max(sleeper.clock, Now() + s_state.costs.wakeUp);
-    sleeper.runnable = true;
-    Plan();
+    MakeRunnable(m_sleeper);
 }
 
 bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
     m_thread = AddCore(entry, arg, Now());
-    Plan();
+    MakeRunnable(m_thread);
     return true;
 }
 
 void Thread::Join() noexcept {
     Core &core = s_state.cores[m_thread];
-    if (core.done) return;
-    core.joiner = s_state.current;
-    s_state.cores[s_state.current].runnable = false;
-    Yield();
+    if (!core.done) {
+        core.joiner = s_state.current;
+        s_state.cores[s_state.current].runnable = false;
+        Yield();
+    }
+    core.joined = true;
 }
 
 uint32_t UsableCpus() noexcept { return kCores; }

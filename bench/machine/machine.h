@@ -35,8 +35,8 @@ struct Counts {
     }
 };
 
-/// Runs `body` on core 0 until it and all threads that it starts have ended; the threads' cores are 1, 2, ... in the order
-/// of their starts. Aborts if all sleep.
+/// Runs `body` on core 0 until it and all threads that it starts have ended; each thread has the first core that has none,
+/// or whose thread was joined. Aborts if all sleep.
 void Run(const Costs &costs, const std::function<void()> &body);
 
 // From the body and what it calls only.
@@ -48,5 +48,8 @@ void Work(double nanoseconds);
 double Now();
 
 Counts Total();
+
+/// Nobody holds lines of this memory any more.
+void Forget(const void *memory, size_t bytes);
 
 }  // namespace machine
