@@ -153,8 +153,9 @@ if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame
     if os.isfile("/usr/include/boost/fiber/all.hpp") then links { "boost_fiber" } end
 end
 
--- The library's own sources on a machine in virtual time.
-if not _OPTIONS.shared and program("machine", { "bench/machine/**.cpp" }) then
+-- The library's own sources on a machine in virtual time, which runs described frames as well.
+if not _OPTIONS.shared and program("machine", { "bench/machine/**.cpp", "bench/frame/*.cpp", "bench/rounds.cpp" }) then
+    removefiles { "bench/frame/main.cpp", "bench/frame/plot.cpp", "bench/frame/clock.cpp" }
     simulated()
     includedirs { "bench", "tests", "source" }
 end

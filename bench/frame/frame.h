@@ -46,6 +46,7 @@ struct RunOptions {
     uint32_t workers = weft::kAnyWorker;  ///< 1 to 1024, or one for each usable CPU
     uint32_t frames = 300;                ///< at least 1
     uint32_t warmUp = 20;                 ///< frames before those that count
+    bool hooks = true;                    ///< false: only frames and ideals, if the tasks' durations are known
 };
 
 /// Where a worker's time in frames went. The three are parts of 1.
@@ -71,7 +72,7 @@ struct Report {
 };
 
 /// Runs the frames on a scheduler of their own, with default options but for the workers; then up to 100 of them once more
-/// with trace hooks, for the shares. Not from a task.
+/// with trace hooks, for the shares, and for the ideals if only measuring can tell. Not from a task.
 Report RunFrames(Frame &frame, const RunOptions &options);
 
 /// The sample that `percent` (1 to 100) of them do not exceed. `samples` is not empty.

@@ -1,7 +1,8 @@
 #include "frame/recorder.h"
 
+#include "frame/clock.h"
+
 #include <algorithm>
-#include <chrono>
 
 namespace frame {
 
@@ -23,8 +24,7 @@ void Recorder::AttachTo(weft::TraceHooks &hooks) {
 }
 
 void Recorder::Add(Event::Kind kind, uint32_t worker, uint32_t fiber, const char *task) {
-    const int64_t ns = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
-    m_lists[worker].events.push_back({ns, kind, worker, fiber, task});
+    m_lists[worker].events.push_back({NowNs(), kind, worker, fiber, task});
 }
 
 std::vector<Event> Recorder::Events() const {

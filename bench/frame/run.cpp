@@ -1,9 +1,9 @@
 // A stage is started by a task of its own, which waits for the stages that it is after. Such tasks are submitted in the
 // order of the stages: whoever waits for a stage finds its counter raised.
+#include "frame/clock.h"
 #include "frame/shares.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace frame {
 
@@ -11,9 +11,7 @@ namespace {
 
 constexpr uint32_t kTracedFrames = 100, kTracedWarmUp = 20, kTracedTasks = 500000;  // in all: two events each
 
-using Clock = std::chrono::steady_clock;
-
-struct Starter {
+struct alignas(64) Starter {  // so that no two counters share a cache line
     const Stage *stage = nullptr;
     Recorder *recorder = nullptr;
     std::vector<weft::Counter *> after;
@@ -67,13 +65,13 @@ private:
             if (m_frame.prepare) m_frame.prepare(m_frame, i);
             const bool counts = i >= m_options.warmUp;
             Recorder *recorder = counts ? m_recorder : nullptr;
-            const Clock::time_point begin = Clock::now();
+            const int64_t begin = NowNs();
             Record(recorder, Event::Kind::FrameBegin, *scheduler);
             RunOne(scheduler);
             Record(recorder, Event::Kind::FrameEnd, *scheduler);
-            const std::chrono::duration<double, std::nano> elapsed = Clock::now() - begin;
+            const double elapsed = static_cast<double>(NowNs() - begin);
             if (!counts) continue;
-            frames.push_back(elapsed.count());
+            frames.push_back(elapsed);
             const Work work = KnownWork(m_frame.stages);
             knownNs += work.all;
             if (!work.longest.empty()) ideals.push_back(IdealNs(m_frame.stages, work, scheduler->WorkerCount()));
@@ -99,6 +97,30 @@ uint32_t WorkersOf(const RunOptions &options) {
     return weft::TaskScheduler(ask).WorkerCount();
 }
 
+// With hooks: fills what only they tell.
+Problem RunTraced(Frame &frame, const RunOptions &options, Report *report) {
+    RunOptions shorter = options;
+    shorter.frames = std::min({options.frames, kTracedFrames, kTracedTasks / report->tasks + 1});
+    shorter.warmUp = std::min(options.warmUp, kTracedWarmUp);
+    const size_t frames = shorter.frames + shorter.warmUp;
+    Recorder recorder(report->workers, frames * (2 * report->tasks + 8 * report->stages));
+    Runner runner(frame, shorter, &recorder);
+    const Problem problem = runner.Run();
+    if (!problem.empty()) return problem;
+    const Account account = TakeAccount(recorder.Events(), frame.stages, report->workers);
+
+    report->tracedFrames = account.frameNs;
+    report->shares = account.workers;
+    report->stolen = account.stolen;
+    double measuredNs = 0;
+    for (const Work &work : account.work) measuredNs += work.all;
+    if (runner.knownNs > 0) report->stretch = measuredNs / runner.knownNs;
+    if (report->isIdealMeasured) {
+        for (const Work &work : account.work) report->ideals.push_back(IdealNs(frame.stages, work, report->workers));
+    }
+    return {};
+}
+
 }  // namespace
 
 Report RunFrames(Frame &frame, const RunOptions &options) {
@@ -116,28 +138,11 @@ Report RunFrames(Frame &frame, const RunOptions &options) {
     Runner plain(frame, options, nullptr);
     report.problem = plain.Run();
     if (!report.problem.empty()) return report;
-    RunOptions shorter = options;
-    shorter.frames = std::min({options.frames, kTracedFrames, kTracedTasks / report.tasks + 1});
-    shorter.warmUp = std::min(options.warmUp, kTracedWarmUp);
-    const size_t tracedFrames = shorter.frames + shorter.warmUp;
-    Recorder recorder(report.workers, tracedFrames * (2 * report.tasks + 8 * report.stages));
-    Runner traced(frame, shorter, &recorder);
-    report.problem = traced.Run();
-    if (!report.problem.empty()) return report;
-    const Account account = TakeAccount(recorder.Events(), frame.stages, report.workers);
-
     report.frames = plain.frames;
     report.ideals = plain.ideals;
-    report.tracedFrames = account.frameNs;
-    report.shares = account.workers;
-    report.stolen = account.stolen;
-    double measuredNs = 0;
-    for (const Work &work : account.work) measuredNs += work.all;
-    if (traced.knownNs > 0) report.stretch = measuredNs / traced.knownNs;
     report.isIdealMeasured = report.ideals.empty();
-    if (report.isIdealMeasured) {
-        for (const Work &work : account.work) report.ideals.push_back(IdealNs(frame.stages, work, report.workers));
-    }
+    if (options.hooks || report.isIdealMeasured) report.problem = RunTraced(frame, options, &report);
+    if (!report.problem.empty()) return report;
     const std::vector<double> &compared = report.isIdealMeasured ? report.tracedFrames : report.frames;
     for (size_t i = 0; i < compared.size(); ++i) report.ratios.push_back(compared[i] / report.ideals[i]);
     return report;

@@ -11,22 +11,21 @@ using namespace weft;
 
 namespace {
 
-struct Shape {
-    const char *name;
-    uint32_t tasksPerWorker;  ///< 0: `tasks` in all
-    uint32_t tasks;
-    double nanoseconds;
-};
-
-void Compute(TaskScheduler *, void *nanoseconds) { Work(*static_cast<double *>(nanoseconds)); }
-
 struct Point {
-    double efficiency;  ///< work over workers times elapsed time, of the third repeat
+    double efficiency;  ///< ideal time / time
     double operations;  ///< each task
     double transfers;
 };
 
-Point MeasurePoint(const Costs &costs, uint32_t workers, uint32_t count, double nanoseconds) {
+struct Shape {
+    std::string name;
+    std::function<Point(const Costs &, uint32_t workers)> measure;
+};
+
+void Compute(TaskScheduler *, void *nanoseconds) { Work(*static_cast<double *>(nanoseconds)); }
+
+// One batch of equal tasks, when it runs for the third time.
+Point MeasureBatch(const Costs &costs, uint32_t workers, uint32_t count, double nanoseconds) {
     std::vector<Task> tasks(count, Task{Compute, &nanoseconds});
     double elapsed = 0;
     Counts counts;
@@ -46,13 +45,33 @@ Point MeasurePoint(const Costs &costs, uint32_t workers, uint32_t count, double 
             static_cast<double>(counts.transfers) / count};
 }
 
+Shape PerWorker(const char *name, double nanoseconds) {
+    return {name, [=](const Costs &costs, uint32_t workers) {
+                return MeasureBatch(costs, workers, 128 * workers, nanoseconds);
+            }};
+}
+
+Shape InAll(const char *name, uint32_t count, double nanoseconds) {
+    return {name,
+            [=](const Costs &costs, uint32_t workers) { return MeasureBatch(costs, workers, count, nanoseconds); }};
+}
+
+// The median of its frames.
+Shape OfFrame(const char *file) {
+    return {"frame", [=](const Costs &costs, uint32_t workers) {
+                const FrameResult result = MeasureFrames(costs, workers, false, file);
+                return Point{1 / frame::Percentile(result.report.ratios, 50), result.operations, result.transfers};
+            }};
+}
+
 }  // namespace
 
-void PrintCurves(bool quick, uint32_t only) {
-    const Shape shapes[] = {
-        {"0.5us", 128, 0, 500},        {"2us", 128, 0, 2000},     {"10us", 128, 0, 10000},
-        {"64_of_200us", 0, 64, 200e3}, {"16_of_1ms", 0, 16, 1e6},
+void PrintCurves(bool quick, uint32_t only, const char *frameFile) {
+    std::vector<Shape> shapes = {
+        PerWorker("0.5us", 500),         PerWorker("2us", 2000),      PerWorker("10us", 10000),
+        InAll("64_of_200us", 64, 200e3), InAll("16_of_1ms", 16, 1e6),
     };
+    if (frameFile != nullptr) shapes.push_back(OfFrame(frameFile));
     std::printf("workload,transfer,workers,efficiency,operations_per_task,transfers_per_task\n");
     for (const Shape &shape : shapes) {
         for (double transfer : {40.0, 80.0, 160.0}) {
@@ -61,9 +80,8 @@ void PrintCurves(bool quick, uint32_t only) {
                 if ((quick && workers > 16) || (only != 0 && workers != only)) continue;
                 Costs costs;
                 costs.transfer = transfer;
-                const uint32_t count = shape.tasksPerWorker != 0 ? shape.tasksPerWorker * workers : shape.tasks;
-                const Point point = MeasurePoint(costs, workers, count, shape.nanoseconds);
-                std::printf("%s,%.0f,%u,%.3f,%.1f,%.1f\n", shape.name, transfer, workers, point.efficiency,
+                const Point point = shape.measure(costs, workers);
+                std::printf("%s,%.0f,%u,%.3f,%.1f,%.1f\n", shape.name.c_str(), transfer, workers, point.efficiency,
                             point.operations, point.transfers);
                 std::fflush(stdout);
             }

@@ -1,6 +1,7 @@
 // What is run on the machine in virtual time.
 #pragma once
 
+#include "frame/frame.h"
 #include "machine/machine.h"
 
 #include <string>
@@ -33,10 +34,21 @@ Result Measure(const Costs &costs, uint32_t workers, const Workload &workload);
 
 std::vector<Workload> Workloads();
 
+/// Runs a described frame, as frame_bench does; `hooks`: for all that it says. Ends the program if the file is no good.
+struct FrameResult {
+    frame::Report report;
+    double operations;  ///< each task
+    double transfers;
+};
+FrameResult MeasureFrames(const Costs &costs, uint32_t workers, bool hooks, const char *file);
+
 /// False if `file` is given and its content is another.
 bool PrintCounts(const char *file);
 /// `quick`: up to 16 workers; `only`: for so many; both for a transfer of 80 ns alone.
-void PrintCurves(bool quick, uint32_t only);
+/// `frameFile`: a described frame, or null.
+void PrintCurves(bool quick, uint32_t only, const char *frameFile);
+/// What frame_bench prints, on so many workers.
+void PrintFrames(const char *file, uint32_t workers, double transfer);
 /// False if the file cannot be read.
 bool Calibrate(const char *resultsFile);
 
