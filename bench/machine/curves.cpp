@@ -56,11 +56,17 @@ Shape InAll(const char *name, uint32_t count, double nanoseconds) {
             [=](const Costs &costs, uint32_t workers) { return MeasureBatch(costs, workers, count, nanoseconds); }};
 }
 
-// The median of its frames.
+// The median of its frames; and the same if scheduling costs nothing.
 Shape OfFrame(const char *file) {
     return {"frame", [=](const Costs &costs, uint32_t workers) {
                 const FrameResult result = MeasureFrames(costs, workers, false, file);
                 return Point{1 / frame::Percentile(result.report.ratios, 50), result.operations, result.transfers};
+            }};
+}
+
+Shape OfGreedy(const char *file) {
+    return {"frame_greedy", [=](const Costs &, uint32_t workers) {
+                return Point{1 / GreedyRatio(workers, file), 0, 0};
             }};
 }
 
@@ -71,7 +77,10 @@ void PrintCurves(bool quick, uint32_t only, const char *frameFile) {
         PerWorker("0.5us", 500),         PerWorker("2us", 2000),      PerWorker("10us", 10000),
         InAll("64_of_200us", 64, 200e3), InAll("16_of_1ms", 16, 1e6),
     };
-    if (frameFile != nullptr) shapes.push_back(OfFrame(frameFile));
+    if (frameFile != nullptr) {
+        shapes.push_back(OfFrame(frameFile));
+        shapes.push_back(OfGreedy(frameFile));
+    }
     std::printf("workload,transfer,workers,efficiency,operations_per_task,transfers_per_task\n");
     for (const Shape &shape : shapes) {
         for (double transfer : {40.0, 80.0, 160.0}) {

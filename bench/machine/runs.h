@@ -42,6 +42,9 @@ struct FrameResult {
 };
 FrameResult MeasureFrames(const Costs &costs, uint32_t workers, bool hooks, const char *file);
 
+/// The median of frame / ideal of the same frames, each as long as GreedyNs says.
+double GreedyRatio(uint32_t workers, const char *file);
+
 /// False if `file` is given and its content is another.
 bool PrintCounts(const char *file);
 /// `quick`: up to 16 workers; `only`: for so many; both for a transfer of 80 ns alone.
