@@ -165,7 +165,7 @@ if program("frame_bench", { "bench/frame/*.cpp", "bench/bodies.cpp", "bench/roun
     includedirs { "bench" }
     weft.use()
 end
-if program("frame_example", { "bench/frame/*.cpp", "bench/frame/example/*.cpp", "bench/rounds.cpp" }) then
+if program("frame_example", { "bench/frame/*.cpp", "bench/frame/example/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }) then
     removefiles { "bench/frame/main.cpp", "bench/frame/description.cpp" }
     includedirs { "bench" }
     weft.use()
