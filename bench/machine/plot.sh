@@ -26,7 +26,7 @@ titles = "'128 tasks of 0.5 µs a worker' '128 of 2 µs a worker' '128 of 10 µs
 colours = '#cc3311 #ee9900 #009e73 #56b4e9 #0055aa'
 do for [i = 1:5] { set linetype i lw 2 pt 7 ps 0.5 lc rgb word(colours, i) }
 set linetype 6 lw 2.5 dt 2 pt 7 ps 0.5 lc rgb 'black'
-set linetype 7 lw 1.5 dt 3 pt 0 lc rgb '#777777'
+set linetype 7 lw 2 dt 3 pt 0 lc rgb '#555555'
 do for [transfer in '40 80 160'] {
     set title 'a cache line in '.transfer.' ns'
     set ylabel (transfer eq '40' ? 'ideal time / time' : '')
