@@ -126,12 +126,13 @@ Found FromVictims(Worker *worker, Attempt attempt) noexcept {
     return {};
 }
 
+// The highest lane first, whoever has something in it.
 Found StealTask(Worker *worker) noexcept {
-    return FromVictims(worker, [=](Worker *victim) {
-        Found found = OldestTask(worker, victim, kHigh);
-        if (!found) found = OldestTask(worker, victim, kNormal);
-        return found ? found : OldestTask(worker, victim, kLow);
-    });
+    Found found;
+    for (uint32_t lane = 0; lane < kLanes && !found; ++lane) {
+        found = FromVictims(worker, [=](Worker *victim) { return OldestTask(worker, victim, lane); });
+    }
+    return found;
 }
 
 Found AnyTaskOf(Worker *worker, uint32_t first, uint32_t second, uint32_t third) noexcept {
@@ -274,13 +275,9 @@ bool FindSingle(Worker *worker, TaskEntry &entry) noexcept {
 }
 
 Found FindElsewhere(Worker *worker, Ability ability) noexcept {
-    return FromVictims(worker, [=](Worker *victim) {
-        Found found = ReadyFiber(worker, victim);
-        for (uint32_t lane = 0; lane < kLanes && !found && ability == Ability::Tasks; ++lane) {
-            found = OldestTask(worker, victim, lane);
-        }
-        return found;
-    });
+    Found found = FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim); });
+    if (!found && ability == Ability::Tasks) found = StealTask(worker);
+    return found;
 }
 
 bool MaySteal(Worker *worker, uint64_t now) noexcept {
