@@ -32,10 +32,12 @@ public:
     void Release() noexcept {
         for (env::Atomic<Segment *> &slot : m_segments) {
             Segment *segment = slot.load(kRelaxed);  // nobody else is left
-            if (segment == nullptr) return;          // they are added in their order
+            if (segment == nullptr) break;           // they are added in their order
             m_memory.DeleteArray(segment, 1);
             slot.store(nullptr, kRelaxed);
         }
+        m_segmentCount.store(0, kRelaxed);
+        m_lastTaken.store(0, kRelaxed);
     }
 
     /// acquire: pairs with AddSegment.
@@ -43,22 +45,18 @@ public:
 
     /// The index of an object that nobody uses; kNone when there is no memory, or when kMaxItems are out.
     uint32_t Take() noexcept {
-        for (uint32_t i = 0; i < kMaxSegments; ++i) {
-            Segment *segment = m_segments[i].load(kAcquire);  // pairs with AddSegment
-            if (segment == nullptr) {
-                if (!AddSegment(i)) return kNone;
-                segment = m_segments[i].load(kAcquire);
+        for (;;) {
+            const uint32_t segments = m_segmentCount.load(kAcquire);  // pairs with AddSegment
+            const uint32_t from = m_lastTaken.load(kRelaxed);         // a hint: full ones lie before it, mostly
+            for (uint32_t i = 0; i < segments; ++i) {
+                const uint32_t position = from + i < segments ? from + i : from + i - segments;
+                const uint32_t index = TakeFrom(position);
+                if (index == kNone) continue;
+                if (position != from) m_lastTaken.store(position, kRelaxed);
+                return index;
             }
-            // acquire: pairs with GiveBack, so that what the last user read is not written over too early.
-            uint64_t free = segment->free.load(kRelaxed);
-            while (free != 0) {
-                const uint64_t mask = free & (~free + 1);
-                if (segment->free.compare_exchange_strong(free, free & ~mask, kAcquire, kRelaxed)) {
-                    return i * 64 + LowestBit(mask);
-                }
-            }
+            if (segments == kMaxSegments || !AddSegment(segments)) return kNone;
         }
-        return kNone;
     }
 
     /// release: our reads of the object come before its next user's writes.
@@ -73,6 +71,19 @@ private:
         T items[64];
     };
 
+    uint32_t TakeFrom(uint32_t position) noexcept {
+        Segment *segment = m_segments[position].load(kAcquire);  // pairs with AddSegment
+        // acquire: pairs with GiveBack, so that what the last user read is not written over too early.
+        uint64_t free = segment->free.load(kRelaxed);
+        while (free != 0) {
+            const uint64_t mask = free & (~free + 1);
+            if (segment->free.compare_exchange_strong(free, free & ~mask, kAcquire, kRelaxed)) {
+                return position * 64 + LowestBit(mask);
+            }
+        }
+        return kNone;
+    }
+
     bool AddSegment(uint32_t position) noexcept {
         Segment *fresh = m_memory.NewArray<Segment>(1);
         if (fresh == nullptr) return false;
@@ -81,10 +92,14 @@ private:
         if (!m_segments[position].compare_exchange_strong(expected, fresh, kRelease, kRelaxed)) {
             m_memory.DeleteArray(fresh, 1);
         }
+        // By whoever comes first. release: who reads the count finds the segment.
+        m_segmentCount.compare_exchange_strong(position, position + 1, kRelease, kRelaxed);
         return true;
     }
 
     env::Atomic<Segment *> m_segments[kMaxSegments]{};
+    env::Atomic<uint32_t> m_segmentCount{0};
+    env::Atomic<uint32_t> m_lastTaken{0};  // in which segment
     Memory m_memory;
 };
 

@@ -27,7 +27,7 @@ void TakeInjected(Worker *worker) noexcept {
         if (letter->kind == Letter::Kind::Tasks) {
             TaskBlock *block = static_cast<TaskBlock *>(letter);
             tasks += block->count;
-            Enqueue(worker, block->count, block->tasks, block->counter, block->options);
+            Enqueue(worker, block->count, block->Tasks(), block->counter, block->options);
             FreeBlock(scheduler, block);
         } else if (worker->ready.Push(static_cast<Fiber *>(letter)->index)) {
             ++fibers;

@@ -15,18 +15,25 @@ struct Letter {
     Kind kind;
 };
 
-/// Tasks of one submission by a thread that is no worker, or of one that is pinned to a worker.
+/// Tasks of one submission by a thread that is no worker, or of one that is pinned to a worker. They lie right behind it.
 struct TaskBlock : Letter {
-    static constexpr uint32_t kTasks = 30;
-
     TaskBlock() noexcept : Letter(Kind::Tasks) {}
-    uint32_t place = 0;  // in the pool, or SegmentPool::kNone
+    Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
+
+    uint32_t place = 0;  // in its pool, or kNone there
     uint32_t count = 0;
     uint32_t taken = 0;
     Counter *counter = nullptr;
     TaskOptions options;
-    Task tasks[kTasks];
 };
+
+/// A block and room for its tasks. Most submissions are of one task: it makes one cache line with its block.
+template <uint32_t kTasks>
+struct alignas(64) TaskBlockOf : TaskBlock {
+    static_assert(alignof(Task) <= alignof(TaskBlock), "the tasks follow at once");
+    Task room[kTasks];
+};
+inline constexpr uint32_t kTasksPerBlock = 30;
 
 /// One worker's letters in their order. Owner only.
 struct LetterQueue {

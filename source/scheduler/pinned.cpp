@@ -56,7 +56,7 @@ Found PinnedTask(Worker *worker, bool anyStack) noexcept {
             if (!scheduler.pool.AnyFree(StackClass::Large)) continue;
         }
         if (large) SetWantsLarge(worker, false);
-        ClaimPinned(worker, block->tasks[block->taken++], block->counter, block->options);
+        ClaimPinned(worker, block->Tasks()[block->taken++], block->counter, block->options);
         if (block->taken == block->count) {
             worker->pinnedTasks.Remove(link);
             FreeBlock(scheduler, block);

@@ -12,23 +12,34 @@ namespace weft::internal {
 
 namespace {
 
-TaskBlock *NewBlock(Scheduler &scheduler) noexcept {
-    const uint32_t place = scheduler.blocks.Take();
-    TaskBlock *block =
-        place != SegmentPool<TaskBlock>::kNone ? &scheduler.blocks.At(place) : scheduler.memory.NewArray<TaskBlock>(1);
-    if (block == nullptr) OutOfMemory(scheduler, TaskBlock::kTasks);
+constexpr uint32_t kNoPlace = SegmentPool<TaskBlock>::kNone;
+
+template <uint32_t kTasks>
+TaskBlock *TakeBlock(Scheduler &scheduler, SegmentPool<TaskBlockOf<kTasks>> &pool) noexcept {
+    const uint32_t place = pool.Take();
+    TaskBlock *block = place != kNoPlace ? &pool.At(place) : scheduler.memory.NewArray<TaskBlockOf<kTasks>>(1);
+    if (block == nullptr) OutOfMemory(scheduler, kTasks);
     block->place = place;
     return block;
 }
 
+template <uint32_t kTasks>
+void GiveBackBlock(Scheduler &scheduler, SegmentPool<TaskBlockOf<kTasks>> &pool, TaskBlock *block) noexcept {
+    if (block->place == kNoPlace) {
+        scheduler.memory.DeleteArray(static_cast<TaskBlockOf<kTasks> *>(block), 1);
+    } else {
+        pool.GiveBack(block->place);
+    }
+}
+
 TaskBlock *Fill(Scheduler &scheduler, uint32_t count, const Task *tasks, Counter *counter,
                 const TaskOptions &options) noexcept {
-    TaskBlock *block = NewBlock(scheduler);
+    TaskBlock *block = count == 1 ? TakeBlock(scheduler, scheduler.singles) : TakeBlock(scheduler, scheduler.blocks);
     block->count = count;
     block->taken = 0;
     block->counter = counter;
     block->options = options;
-    std::memcpy(block->tasks, tasks, count * sizeof(Task));
+    std::memcpy(block->Tasks(), tasks, count * sizeof(Task));
     return block;
 }
 
@@ -44,10 +55,10 @@ void CountSubmitted(Scheduler &scheduler, Worker *worker, uint32_t count) noexce
 }  // namespace
 
 void FreeBlock(Scheduler &scheduler, TaskBlock *block) noexcept {
-    if (block->place == SegmentPool<TaskBlock>::kNone) {
-        scheduler.memory.DeleteArray(block, 1);
+    if (block->count == 1) {
+        GiveBackBlock(scheduler, scheduler.singles, block);
     } else {
-        scheduler.blocks.GiveBack(block->place);
+        GiveBackBlock(scheduler, scheduler.blocks, block);
     }
 }
 
@@ -79,8 +90,8 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     }
     CountSubmitted(scheduler, worker, count);
     PushList<Letter> &list = target != nullptr ? target->mailbox : scheduler.injector;
-    for (uint32_t begin = 0; begin < count; begin += TaskBlock::kTasks) {
-        list.Push(Fill(scheduler, std::min(TaskBlock::kTasks, count - begin), tasks + begin, counter, options));
+    for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
+        list.Push(Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options));
     }
     if (target == nullptr) {
         WakeForAny(scheduler, worker);  // a starved one too: it cannot run them, but can say so

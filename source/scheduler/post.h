@@ -7,7 +7,7 @@ namespace weft::internal {
 
 /// Raises `counter` and hands copies of the tasks to whichever worker looks first, or, if options.worker is given, to
 /// that one. `worker`: the caller's, or null. The arguments have been checked. False if it was refused (reported).
-/// Lock-free; allocates when more than 64 blocks of 30 tasks are under way.
+/// Lock-free; allocates when more than 64 blocks of 30 tasks, or 64 single ones, are under way.
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept;
 

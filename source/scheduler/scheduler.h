@@ -74,7 +74,8 @@ struct Scheduler {
     SchedulerTag tag;
     CounterWaiting counters;
     PushList<Letter> injector;  // from threads that are no workers
-    SegmentPool<TaskBlock> blocks;
+    SegmentPool<TaskBlockOf<1>> singles;
+    SegmentPool<TaskBlockOf<kTasksPerBlock>> blocks;
     SegmentPool<ThreadWaiter> threadWaiters;
     SegmentPool<AnyWait> anyWaits;
     AtomicBitSet freeSlots;  // for AttachThread

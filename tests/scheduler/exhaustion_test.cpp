@@ -252,23 +252,25 @@ TEST_CASE("posted tasks: any number at once, each runs once, and the memory come
 }
 
 TEST_CASE("report OutOfMemory: posting without memory is fatal, and says so", "[exhaustion]") {
-    for (bool pinned : {false, true}) {
-        const test::ChildResult child = test::RunInChild([=] {
-            test::Batch batch(64 * 30 + 1, [](TaskScheduler &, uint32_t) {});
-            TaskOptions options;
-            if (pinned) options.worker = 0;
-            TaskScheduler scheduler(test::Options(1));
-            if (scheduler.Start() != Status::Ok) _exit(1);
-            Busy busy;
-            if (!busy.Begin(scheduler)) _exit(2);
-            const test::FailingAllocation failing(0);
-            scheduler.AddTasks(batch.Count(), batch.Tasks(), nullptr,
-                               options);  // one block more than the first segment has
-            _exit(3);
-        });
-        INFO(child.output);
-        CHECK(child.signal == SIGABRT);
-        CHECK(test::Names(child.output, "weft: fatal: no memory to queue 30 tasks"));
-        CHECK(test::Names(child.output, "Give the process more memory"));
-    }
+    const bool pinned = GENERATE(false, true);
+    const bool single = GENERATE(false, true);
+    const test::ChildResult child = test::RunInChild([=] {
+        test::Batch batch(64 * 30 + 2, [](TaskScheduler &, uint32_t) {});
+        TaskOptions options;
+        if (pinned) options.worker = 0;
+        TaskScheduler scheduler(test::Options(1));
+        if (scheduler.Start() != Status::Ok) _exit(1);
+        Busy busy;
+        if (!busy.Begin(scheduler)) _exit(2);
+        const test::FailingAllocation failing(0);
+        // One block more than the first segment has.
+        if (!single) scheduler.AddTasks(batch.Count(), batch.Tasks(), nullptr, options);
+        for (uint32_t i = 0; i < 65; ++i) scheduler.AddTask(batch[i], nullptr, options);
+        _exit(3);
+    });
+    INFO(child.output);
+    CHECK(child.signal == SIGABRT);
+    CHECK(test::Names(child.output,
+                      single ? "weft: fatal: no memory to queue 1 tasks" : "weft: fatal: no memory to queue 30 tasks"));
+    CHECK(test::Names(child.output, "Give the process more memory"));
 }
