@@ -119,7 +119,13 @@ inline void PublishWith(Worker *worker, uint32_t count, const Counter *counter, 
 }  // namespace
 
 void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    PublishWith(worker, count, counter, options, [=, &options] { Enqueue(worker, count, tasks, counter, options); });
+    PublishWith(worker, count, counter, options, [=, &options] {
+        if (count == 1) {
+            EnqueueOne(worker, *tasks, counter, options);
+        } else {
+            Enqueue(worker, count, tasks, counter, options);
+        }
+    });
 }
 
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
