@@ -15,6 +15,7 @@ local function buildFolder(shared)
     if _OPTIONS.cc == "clang" then table.insert(variant, "clang") end
     if shared then table.insert(variant, "shared") end
     if _OPTIONS["no-exceptions"] then table.insert(variant, "no-exceptions") end
+    if _OPTIONS["race-finder"] then table.insert(variant, "race-finder") end
     return path.join(_MAIN_SCRIPT_DIR, "build", table.concat(variant, "-"))
 end
 local build = buildFolder(_OPTIONS.shared)

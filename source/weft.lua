@@ -9,6 +9,7 @@
 
 newoption { trigger = "shared", description = "Build weft as a shared library" }
 newoption { trigger = "no-exceptions", description = "Build weft without C++ exceptions and RTTI" }
+newoption { trigger = "race-finder", description = "Build weft so that configuration Tsan finds races between tasks" }
 newoption { trigger = "boost", value = "DIR", description = "Boost's install prefix, if not the system's" }
 
 weft = { source = os.getcwd(), version = "0.1.0" }
@@ -43,6 +44,7 @@ end
 function weft.defineOptions()
     if _OPTIONS.shared then defines { "WEFT_SHARED=1" } end
     if _OPTIONS["no-exceptions"] then defines { "WEFT_NO_EXCEPTIONS=1" } end
+    if _OPTIONS["race-finder"] then defines { "WEFT_RACE_FINDER=1" } end
 end
 
 -- Makes the current project a user of weft.
@@ -67,6 +69,11 @@ project "weft"
         defines { "WEFT_BUILDING=1" }
         visibility "Hidden"
         inlinesvisibility "Hidden"
+    end
+    if _OPTIONS["race-finder"] then -- its own synchronisation is to order nothing: platform/race_finder.h
+        filter "configurations:Tsan"
+            removebuildoptions { "-fsanitize=thread" }
+        filter {}
     end
     weft.removeOtherPlatforms()
     weft.useLibraries()

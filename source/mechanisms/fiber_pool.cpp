@@ -1,5 +1,7 @@
 #include "mechanisms/fiber_pool.h"
 
+#include "platform/race_finder.h"
+
 #include <algorithm>
 
 namespace weft::internal {
@@ -10,7 +12,7 @@ bool FiberPool::Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32
     m_large = large;
     m_workers = workers;
     // Small pools have no caches: what a worker kept for itself would be missed elsewhere.
-    m_cacheSlots = small < 32 || workers == 0 ? 0 : std::min(kCacheSlots, small / (4 * workers));
+    m_cacheSlots = small < 32 || workers == 0 || race::kFinder ? 0 : std::min(kCacheSlots, small / (4 * workers));
     if (workers != 0) m_caches = memory.NewArray<Cache>(workers);
     if ((workers != 0 && m_caches == nullptr) || !m_freeSmall.Acquire(small, memory) ||
         !m_freeLarge.Acquire(large, memory) || !m_starved.Acquire(slots, memory)) {
@@ -34,7 +36,7 @@ uint32_t FiberPool::AcquireFiber(StackClass stack, uint32_t worker) noexcept {
         const uint32_t fiber = m_freeLarge.ClearAny(worker * 64);
         return fiber == AtomicBitSet::kNone ? kNone : m_small + fiber;
     }
-    uint32_t fiber = TakeFromCache(worker);
+    uint32_t fiber = race::kFinder ? TakeInTurn() : TakeFromCache(worker);
     if (fiber == kNone) fiber = m_freeSmall.ClearAny(worker * 64);
     if (fiber == kNone) fiber = RobCaches(worker);
     return fiber;
@@ -52,6 +54,15 @@ void FiberPool::ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept {
     } else {
         m_freeSmall.Set(fiber);
     }
+}
+
+// For a race finder: tasks that follow each other on one fiber never race for ThreadSanitizer.
+uint32_t FiberPool::TakeInTurn() noexcept {
+    for (uint32_t i = 0; i < m_small; ++i) {
+        const uint32_t fiber = m_turn.fetch_add(1, kRelaxed) % m_small;
+        if (m_freeSmall.Clear(fiber)) return fiber;
+    }
+    return kNone;
 }
 
 uint32_t FiberPool::TakeFromCache(uint32_t worker) noexcept {

@@ -55,6 +55,7 @@ private:
         env::Atomic<uint32_t> slots[kCacheSlots]{};  // fiber plus one, 0: empty
         uint32_t used = 0;                           // owner only: slots from here on are empty
     };
+    uint32_t TakeInTurn() noexcept;
     uint32_t TakeFromCache(uint32_t worker) noexcept;
     uint32_t RobCaches(uint32_t worker) noexcept;
 
@@ -66,6 +67,7 @@ private:
     uint32_t m_large = 0;
     uint32_t m_workers = 0;
     uint32_t m_cacheSlots = 0;  // in use, of each cache
+    env::Atomic<uint32_t> m_turn{0};
     Memory m_memory;
 };
 

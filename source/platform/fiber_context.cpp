@@ -3,6 +3,7 @@
 #include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/floating_point.h"
+#include "platform/race_finder.h"
 #include "platform/sanitizers.h"
 
 #include <boost/context/detail/fcontext.hpp>
@@ -125,7 +126,7 @@ WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept 
     __sanitizer_start_switch_fiber(from.m_ending ? nullptr : &from.m_asanFakeStack, to.m_stackBottom, to.m_stackBytes);
 #endif
 #if defined(WEFT_TSAN)
-    __tsan_switch_to_fiber(to.m_tsanFiber, 0);
+    __tsan_switch_to_fiber(to.m_tsanFiber, race::kFinder ? __tsan_switch_to_fiber_no_sync : 0);
 #endif
 #if defined(__aarch64__)
     const uint64_t floatingPoint = FloatingPointControl();  // fcontext saves it on x86-64 only

@@ -1,5 +1,7 @@
 #include "platform/memory.h"
 
+#include "platform/race_finder.h"
+
 #include <cstring>
 
 namespace weft::internal {
@@ -7,12 +9,14 @@ namespace weft::internal {
 void *Memory::AllocateZeroed(size_t bytes, size_t alignment) const noexcept {
     void *memory = m_hooks != nullptr ? m_hooks->allocate(bytes, alignment, m_hooks->user)
                                       : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+    const race::Unwatched unwatched;
     if (memory != nullptr) std::memset(memory, 0, bytes);
     return memory;
 }
 
 void Memory::Free(void *memory, size_t bytes, size_t alignment) const noexcept {
     if (memory == nullptr) return;
+    const race::Unwatched unwatched;
     if (m_hooks != nullptr) {
         m_hooks->release(memory, bytes, alignment, m_hooks->user);
     } else {

@@ -16,6 +16,10 @@
 #define WEFT_ASAN 1
 #endif
 
+#if defined(WEFT_RACE_FINDER)
+#define WEFT_TSAN 1  // told of fibers, though nothing of the library is instrumented
+#endif
+
 #if defined(WEFT_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

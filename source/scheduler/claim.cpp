@@ -1,6 +1,7 @@
 #include "scheduler/claim.h"
 
 #include "platform/compiler.h"
+#include "platform/race_finder.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
@@ -16,6 +17,7 @@ namespace {
 
 // How many of `count` tasks of the batch may be claimed at once.
 uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept {
+    if (race::kFinder) return 1;
     const TaskTime &time = worker.taskTime;
     if (time.batch != batch || worker.scheduler->workerCount == 0) return 1;
     const uint64_t fit = worker.scheduler->times.claimBudget * time.tasks / std::max<uint64_t>(time.ticks, 1);
@@ -176,7 +178,10 @@ WEFT_NOINLINE SpecialClaim BeginSpecial(Fiber *self) noexcept {
     const Claim &claim = self->worker->claim;
     const SpecialClaim special{claim.pinned, claim.low, self->pinnedTo};
     if (special.low) self->holdsLow = true;
-    if (special.pinned) self->pinnedTo = self->worker->index;
+    if (special.pinned) {
+        self->pinnedTo = self->worker->index;
+        race::ComesToThread(self->worker);
+    }
     return special;
 }
 
@@ -184,6 +189,7 @@ WEFT_NOINLINE void EndSpecial(Fiber *self, const SpecialClaim &special) noexcept
     Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
     if (special.pinned) {
+        race::LeavesThread(worker);
         self->pinnedTo = special.outerPin;
         if (scheduler.IsAttachedSlot(worker->index)) Unbind(scheduler, worker, *worker);
     }

@@ -6,6 +6,7 @@
 // the remainder back as soon as the budget is spent.
 #pragma once
 
+#include "platform/race_finder.h"
 #include "scheduler/worker.h"
 
 #include <cstdint>
@@ -38,6 +39,7 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept;
 /// `count` tasks have finished here and are counted off. release: who sums up these counts and finds that all has finished
 /// sees what the tasks did and submitted.
 inline void CountFinished(Worker *worker, uint32_t count) noexcept {
+    race::Finishes(worker->scheduler);
     worker->finished.store(worker->finished.load(kRelaxed) + count, kRelease);  // only the owner writes it
 }
 

@@ -1,6 +1,7 @@
 #include "scheduler/fiber_switch.h"
 
 #include "platform/compiler.h"
+#include "platform/race_finder.h"
 #include "scheduler/find_work.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/ready.h"
@@ -52,7 +53,10 @@ void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept {
     worker->handoff = {self, destination};
     worker->current = next;
     next->worker = worker;
+    const bool pinned = race::kFinder && self->pinnedTo != kAnyWorker;
+    if (pinned) race::LeavesThread(worker);
     SwitchContext(self->context, next->context);
+    if (pinned) race::ComesToThread(worker);
     Arrive(self);
 }
 

@@ -63,6 +63,7 @@ void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uin
     BecomeGuest(scheduler);
     Block(
         scheduler, counter, value, [&] { visit.GoOut(); }, [&] { visit.ComeBack(); });
+    race::SawCount(counter);
     CeaseGuest(scheduler);
 }
 
@@ -78,6 +79,7 @@ void WaitIdleForeign(Gate::Visit &visit, Scheduler &scheduler) noexcept {
     scheduler.idleRequests.Push(&request);
     WakeForAny(scheduler, nullptr);
     WaitForeign(visit, scheduler, request.counter, 0);
+    race::SawAll(&scheduler);
 }
 
 void WaitIdleHere(Worker *worker) noexcept {
@@ -88,6 +90,7 @@ void WaitIdleHere(Worker *worker) noexcept {
     if (request.isTask) scheduler.idleTasks.fetch_add(1, kAcqRel);
     scheduler.idleRequests.Push(&request);
     Wait(worker, request.counter, 0, Resume::AnyWorker);
+    race::SawAll(&scheduler);
 }
 
 bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {

@@ -38,6 +38,7 @@ bool AreLanesEmpty(const Worker &worker) noexcept {
 void Help(Fiber *self, Counter &counter) noexcept {
     if (AreLanesEmpty(*self->worker)) return;
     const Scheduler &scheduler = *self->worker->scheduler;
+    if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return;
     StackClass most = StackClass::Large;
     if (!MayHelp(self, scheduler, most)) {
         most = StackClass::Small;

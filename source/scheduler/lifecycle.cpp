@@ -306,6 +306,7 @@ Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &
         status = Status::ThreadFailed;
     }
     env::SetThreadSlot(outer);
+    race::SawAll(scheduler);
     Release(*scheduler);
     return status;
 }
@@ -332,6 +333,7 @@ void StopScheduler(TaskScheduler &facade) noexcept {
         WakeForAny(scheduler, nullptr);
     }
     JoinThreads(scheduler, 0);
+    race::SawAll(&scheduler);
     Release(scheduler);
 }
 

@@ -39,6 +39,7 @@ TaskBlock *Fill(Scheduler &scheduler, uint32_t count, const Task *tasks, Counter
     block->taken = 0;
     block->counter = counter;
     block->options = options;
+    const race::Unwatched unwatched;
     std::memcpy(block->Tasks(), tasks, count * sizeof(Task));
     return block;
 }
@@ -89,6 +90,7 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
         return false;
     }
     CountSubmitted(scheduler, worker, count);
+    race::Submitted(count, tasks);
     PushList<Letter> &list = target != nullptr ? target->mailbox : scheduler.injector;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
         list.Push(Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options));

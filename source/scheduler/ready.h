@@ -2,6 +2,7 @@
 #pragma once
 
 #include "platform/compiler.h"
+#include "platform/race_finder.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -16,6 +17,7 @@ void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept;
 /// Lowers a counter and makes ready whom that satisfies. False if the decrement was refused and reported.
 bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
 inline bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
+    race::CountsOff(counter);
     if (WEFT_LIKELY(scheduler.counters.TryDecrement(CounterAccess::Word(counter), n))) return true;
     return LowerAndWake(scheduler, worker, counter, n);
 }

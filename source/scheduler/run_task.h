@@ -3,6 +3,7 @@
 
 #include "platform/compiler.h"
 #include "platform/floating_point.h"
+#include "platform/race_finder.h"
 #include "scheduler/claim.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
@@ -31,6 +32,7 @@ template <bool kTraced>
 inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexcept {
     const auto name = [self](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
     if (kTraced) Trace(self->worker, &TraceHooks::taskBegin, name);
+    race::Starts(task);
 #if defined(WEFT_DEBUG)
     const uint64_t floatingPoint = FloatingPointControl();
 #endif

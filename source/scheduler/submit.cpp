@@ -1,6 +1,7 @@
 #include "scheduler/submit.h"
 
 #include "platform/compiler.h"
+#include "platform/race_finder.h"
 #include "scheduler/claim.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
@@ -44,6 +45,7 @@ void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t co
         const uint32_t size = std::min(sliceSize, count - begin);
         Task *copy = worker->slab.Take(size);
         if (WEFT_UNLIKELY(copy == nullptr)) OutOfMemory(*worker->scheduler, count);
+        const race::Unwatched unwatched;
         std::memcpy(copy, tasks + begin, size * sizeof(Task));
         lane.Stage(entries++, TaskEntry::Slice(copy, size, batch, counter, options.name, options.stack));
     }
@@ -107,10 +109,11 @@ inline void EnqueueOne(Worker *worker, const Task &task, Counter *counter, const
 
 // Counts them, and tells whom it concerns: what comes before the tasks are in the lane, and after.
 template <class Queue>
-inline void PublishWith(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options,
-                        Queue queue) noexcept {
+inline void PublishWith(Worker *worker, uint32_t count, const Task *tasks, const Counter *counter,
+                        const TaskOptions &options, Queue queue) noexcept {
     // relaxed: published together with the tasks.
     worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
+    race::Submitted(count, tasks);
     queue();
     WakeForTasks(*worker->scheduler, worker, count);
     if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr)) TraceSubmit(worker, count, counter, options);
@@ -119,7 +122,7 @@ inline void PublishWith(Worker *worker, uint32_t count, const Counter *counter, 
 }  // namespace
 
 void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    PublishWith(worker, count, counter, options, [=, &options] {
+    PublishWith(worker, count, tasks, counter, options, [=, &options] {
         if (count == 1) {
             EnqueueOne(worker, *tasks, counter, options);
         } else {
@@ -140,7 +143,7 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
 void SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
     FlushPending(worker);
     if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, 1))) return;
-    PublishWith(worker, 1, counter, options, [&] { EnqueueOne(worker, task, counter, options); });
+    PublishWith(worker, 1, &task, counter, options, [&] { EnqueueOne(worker, task, counter, options); });
 }
 
 }  // namespace weft::internal

@@ -28,6 +28,7 @@ void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     };
     Trace(self->worker, &TraceHooks::wait, what);
     SuspendTo(self, Destination::ToWaiting);
+    race::SawCount(counter);
     self->waitsFor.store(nullptr, kRelaxed);  // for reports
     Trace(self->worker, &TraceHooks::resume, what);
 }
@@ -40,6 +41,7 @@ void WaitOnThisWorker(Fiber *self, Counter &counter, uint32_t value) noexcept {
     const bool bind = scheduler.IsAttachedSlot(worker->index);
     if (bind) RaiseCounter(scheduler, worker->bound, 1);
     self->pinnedTo = worker->index;
+    race::ComesToThread(worker);
     HelpOrSuspend(self, counter, value);
     self->pinnedTo = kAnyWorker;
     if (bind) Unbind(scheduler, worker, *worker);
@@ -77,6 +79,7 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options);
     RunTask(self, tasks[0], options.name);
     if (published == 0) return;
+    if (race::kFinder) return Wait(self->worker, counter, 0, Resume::AnyWorker);
     const uint32_t ran = TakeBack(self, counter, published, options.priority);
     if (ran == published) {
         CountFinished(self->worker, ran);  // nobody else ever saw the counter

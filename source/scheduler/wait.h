@@ -1,13 +1,16 @@
 // Waiting, from the task's side.
 #pragma once
 
+#include "platform/race_finder.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
 
 /// Whether it is at or below `value`. acquire: who goes on sees all that was counted.
 inline bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
-    return CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
+    const bool satisfied = CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
+    if (satisfied) race::SawCount(counter);
+    return satisfied;
 }
 
 /// Returns once the counter was at or below `value`. The caller is a task on `worker`.

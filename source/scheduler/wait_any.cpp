@@ -67,6 +67,7 @@ uint32_t EndAnyWait(Scheduler &scheduler, Worker *worker, uint32_t place, uint32
     }
     const uint32_t first = scheduler.anyWaits.At(place).first.load(kAcquire);
     LetGo(scheduler, place);
+    if (first < count) race::SawCount(*counters[first]);
     return first;
 }
 

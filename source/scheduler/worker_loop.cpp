@@ -1,5 +1,6 @@
 #include "scheduler/worker_loop.h"
 
+#include "platform/race_finder.h"
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/idle.h"
@@ -50,6 +51,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         if (!worker->claim.HasMore()) {
             if (TaskEntry entry; stack == StackClass::Small && FindSingle(worker, entry)) {
                 RunEntry(self, entry, AndThen::LookForWork);
+                if (race::kFinder) ContinueOn(self, stack);
                 continue;
             }
             if (scheduler.stopping.load(kRelaxed)) {  // told by WakeAll, or by our own Stop
@@ -83,6 +85,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         }
         if (worker->claim.stack == stack) {
             RunClaim(self, AndThen::LookForWork);
+            if (race::kFinder) ContinueOn(self, stack);
         } else if (stack == StackClass::Small) {
             ContinueOnLarge(self);
         } else if (!ContinueOn(self, StackClass::Small)) {

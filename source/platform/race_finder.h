@@ -1,0 +1,87 @@
+// A build of weft that finds races between its users' tasks (premake5 --race-finder, configuration Tsan).
+//
+// ThreadSanitizer takes two accesses for ordered when any synchronisation lies between them, and weft's own always does:
+// tasks that ran one after the other on one worker never race for it, though on another day they run side by side. In
+// this build the library is not instrumented, a switch between fibers orders nothing (VERIFICATION: the no-sync flag),
+// every task begins on another fiber than the one before, nobody helps, and ThreadSanitizer is told only what weft
+// promises: a submission comes before the start of its task, and what was counted off before the return from a wait.
+#pragma once
+
+#include "weft/counter.h"
+#include "weft/task.h"
+
+#if defined(WEFT_RACE_FINDER)
+#include <sanitizer/tsan_interface.h>
+
+extern "C" {
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+}
+#endif
+
+#include <cstdint>
+
+namespace weft::internal::race {
+
+#if defined(WEFT_RACE_FINDER)
+
+inline constexpr bool kFinder = true;
+
+// Tasks have no address of their own. Two that share a place here are ordered more than they are: a race may be missed.
+inline char *PlaceOf(const Task &task) noexcept {
+    static char places[1 << 16];
+    const uint64_t both =
+        reinterpret_cast<uint64_t>(task.function) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<uint64_t>(task.arg);
+    return &places[both * 0x9e3779b97f4a7c15u >> 48];
+}
+
+inline void Submitted(uint32_t count, const Task *tasks) noexcept {
+    for (uint32_t i = 0; i < count; ++i) __tsan_release(PlaceOf(tasks[i]));
+}
+inline void Starts(const Task &task) noexcept { __tsan_acquire(PlaceOf(task)); }
+inline void CountsOff(const Counter &counter) noexcept { __tsan_release(const_cast<Counter *>(&counter)); }
+inline void SawCount(const Counter &counter) noexcept { __tsan_acquire(const_cast<Counter *>(&counter)); }
+
+// `all` stands for everything that a scheduler runs.
+inline void Finishes(void *all) noexcept { __tsan_release(all); }
+inline void SawAll(void *all) noexcept { __tsan_acquire(all); }
+
+// What is pinned to one thread is ordered by it.
+inline void LeavesThread(void *thread) noexcept { __tsan_release(thread); }
+inline void ComesToThread(void *thread) noexcept { __tsan_acquire(thread); }
+
+// The library copies with memcpy, which ThreadSanitizer watches wherever it is called.
+class Unwatched {
+public:
+    Unwatched() noexcept {
+        AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+        AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+    }
+    ~Unwatched() {
+        AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+        AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+    }
+    Unwatched(const Unwatched &) = delete;
+    Unwatched &operator=(const Unwatched &) = delete;
+};
+
+#else
+
+inline constexpr bool kFinder = false;
+inline void Submitted(uint32_t, const Task *) noexcept {}
+inline void Starts(const Task &) noexcept {}
+inline void CountsOff(const Counter &) noexcept {}
+inline void SawCount(const Counter &) noexcept {}
+inline void Finishes(void *) noexcept {}
+inline void SawAll(void *) noexcept {}
+inline void LeavesThread(void *) noexcept {}
+inline void ComesToThread(void *) noexcept {}
+struct Unwatched {
+    Unwatched() noexcept {}
+};
+
+#endif
+
+}  // namespace weft::internal::race
