@@ -1,0 +1,430 @@
+/* Running out of fibers: source/mechanisms/fiber_pool.{h,cpp}, source/scheduler/worker_loop.cpp (RunLoop, ThreadLoop,
+ * LoopFiber, WithoutFiber), fiber_switch.cpp (SuspendTo, FreeFiber), idle.cpp (Sleep, PassOn), ready.cpp (WakeForAny,
+ * WakeStarved), idle_set.h with both of its sets, pinned.cpp (SortMail).
+ *
+ * Modelled    WORKERS workers share FIBERS small fibers. Each task may wait; then its worker goes on on another fiber, or on
+ *             the thread's own stack if none is free, where it can only resume. TASKS tasks, the last POSTED of which come
+ *             from a thread that is no worker while the others run, and PINNED tasks for worker 0 alone, likewise; another thread makes waiting fibers ready at any time. A worker
+ *             that finds nothing frees its fiber and sleeps. CACHES=1: each worker has a cache of one slot. Names as in the
+ *             source.
+ * Bounds      as above; tasks and ready fibers lie in one place; each task waits at most once.
+ * Asserted    invariant 3: who acquires a fiber is the only one to hold it. When all is quiet every task has run, all
+ *             fibers are free, nobody is starved, and the idle state is right. A park token is never overwritten.
+ * Liveness    all_run: every task is run although fibers run out.
+ * Left out    memory orders, Large fibers and their backlog, inactive workers, priorities, the reports. A worker
+ *             searches by announcing and looking once more, nothing else (sleep.pml has more of that).
+ */
+#ifndef WORKERS
+#define WORKERS 2
+#endif
+#ifndef FIBERS
+#define FIBERS 1
+#endif
+#ifndef TASKS
+#define TASKS 1
+#endif
+#ifndef POSTED
+#define POSTED 0
+#endif
+#ifndef PINNED
+#define PINNED 1
+#endif
+#ifndef CACHES
+#define CACHES 0
+#endif
+#define TOTAL (TASKS + PINNED)
+#define NONE 255
+#define BIT(i) (1 << (i))
+
+byte free = (1 << FIBERS) - 1;  /* m_freeSmall; sets of bits */
+bool held[FIBERS];              /* somebody runs on it, or a task waits on it */
+bool waiting[FIBERS], ready[FIBERS];
+byte readyCount;                /* of `ready`: what a look at their place shows */
+byte starved;                   /* m_starved */
+byte lane = TASKS - POSTED;     /* tasks */
+byte mail;                      /* pinned tasks in worker 0's mailbox */
+byte searchers, sleepers, others;   /* m_state */
+byte asleep, starvedAsleep;     /* m_asleep, m_starvedAsleep */
+bool token[WORKERS];            /* the parkers */
+byte ended;
+#if CACHES
+byte cache[WORKERS];            /* fiber plus one */
+#endif
+
+inline Unpark(who) { assert(!token[who]); token[who] = true }
+
+inline ClearAny(set, home, found) {
+    d_step {
+        found = 0;
+        do
+        :: found < WORKERS && !(set & BIT((found + home) % WORKERS)) -> found++
+        :: else -> break
+        od;
+        if
+        :: found < WORKERS -> found = (found + home) % WORKERS; set = set & ~BIT(found)
+        :: else -> found = NONE
+        fi
+    }
+}
+
+/* WakeForAny: one that can run tasks, or else a starved one. */
+inline Wake(home) {
+    if
+    :: atomic { !(searchers == 0 && sleepers + others > 0) -> skip }
+    :: atomic { searchers == 0 && sleepers + others > 0 -> skip };
+        ClearAny(asleep, home, who);
+        if
+        :: who != NONE -> atomic { sleepers--; searchers++ }
+        :: who == NONE ->
+            ClearAny(starvedAsleep, home, who);
+            if
+            :: who != NONE -> others--
+            :: who == NONE -> skip
+            fi
+        fi;
+        if
+        :: who != NONE -> atomic { Unpark(who); who = 0 }
+        :: who == NONE -> who = 0
+        fi
+    fi
+}
+
+inline WakeStarved(home) {
+#ifndef BUG_FREE_WAKES_NOBODY
+    if
+    :: atomic { starved == 0 -> skip }
+    :: atomic { starved != 0 -> skip };
+        ClearAny(starvedAsleep, home, who);
+        if
+        :: who != NONE -> others--; atomic { Unpark(who); who = 0 }
+        :: who == NONE -> who = 0
+        fi
+    fi
+#else
+    skip
+#endif
+}
+
+/* The same for `free`; m_freeSmall has one word here. */
+inline TakeFree(found) {
+    d_step {
+        found = 0;
+        do
+        :: found < FIBERS && !(free & BIT(found)) -> found++
+        :: else -> break
+        od;
+        if
+        :: found < FIBERS -> free = free & ~BIT(found); assert(!held[found]); held[found] = true
+        :: else -> found = NONE
+        fi
+    }
+}
+
+#if CACHES
+inline Hold(fiber) {
+    if
+    :: fiber != NONE -> assert(!held[fiber]); held[fiber] = true
+    :: else -> skip
+    fi
+}
+
+/* Owner and robber alike take the slot by exchange. */
+inline TakeSlot(slot, into) {
+#ifdef BUG_SLOT_TAKEN_WITHOUT_EXCHANGE
+    into = cache[slot];
+    d_step { cache[slot] = 0; into = (into == 0 -> NONE : into - 1); Hold(into) }
+#else
+    d_step { into = (cache[slot] == 0 -> NONE : cache[slot] - 1); cache[slot] = 0; Hold(into) }
+#endif
+}
+#endif
+
+inline AcquireFiber(into) {
+#if CACHES
+    into = NONE;
+    if
+    :: used -> used = false; TakeSlot(self, into)
+    :: else -> skip
+    fi;
+    if
+    :: into == NONE -> TakeFree(into)
+    :: else -> skip
+    fi;
+    i = 1;
+    do
+    :: into == NONE && i <= WORKERS ->
+        if
+        :: atomic { cache[(self + i) % WORKERS] == 0 -> skip }
+        :: atomic { cache[(self + i) % WORKERS] != 0 -> skip }; TakeSlot((self + i) % WORKERS, into)
+        fi;
+        i++
+    :: else -> break
+    od;
+    i = 0
+#else
+    TakeFree(into)
+#endif
+}
+
+/* FreeFiber, in Arrive: the fiber has been left. */
+inline FreeFiber(fiber) {
+#if CACHES
+    if
+    :: atomic { !used && starved == 0 -> used = true }; atomic { held[fiber] = false; cache[self] = fiber + 1; fiber = NONE }
+    :: atomic { used || starved != 0 -> skip }; atomic { held[fiber] = false; free = free | BIT(fiber); fiber = NONE }
+    fi;
+#else
+    atomic { held[fiber] = false; free = free | BIT(fiber); fiber = NONE };
+#endif
+    WakeStarved(self)
+}
+
+inline StopSearching() {
+    if
+    :: searching ->
+        searching = false;
+        atomic { assert(searchers > 0); searchers--; wakes = searchers == 0 && sleepers + others > 0 };
+        if
+        :: wakes -> wakes = false; Wake(self)
+        :: else -> skip
+        fi
+    :: else -> skip
+    fi
+}
+
+/* ReadyFiber: any of them, as they come. */
+inline TakeReady(into) {
+    d_step {
+        into = 0;
+        do
+        :: into < FIBERS && !ready[into] -> into++
+        :: else -> break
+        od;
+        if
+        :: into < FIBERS -> ready[into] = false; readyCount--
+        :: else -> into = NONE
+        fi
+    }
+}
+
+inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
+    result = free != 0;
+#if CACHES
+    i = 0;
+    do
+    :: i < WORKERS && !result -> result = cache[i] != 0; i++
+    :: else -> break
+    od;
+    i = 0
+#endif
+}
+
+proctype Worker(byte self) {
+    byte fiber = NONE, next = NONE, who, mine;
+    bool searching, wakes, found, resumes, lacks;
+#if CACHES
+    byte i;
+    bool used;
+#endif
+
+thread:                                                         /* ThreadLoop */
+    if
+    :: searching ->                                             /* Sleep(Tasks) */
+        asleep = asleep | BIT(self);
+        atomic { searchers--; sleepers++ };
+        if :: self == 0 -> found = mail > 0 :: else -> skip fi;  /* AnyWork */
+        if :: !found -> found = readyCount > 0 :: else -> skip fi;
+        if :: !found -> found = lane > 0 :: else -> skip fi;
+        if
+        :: found ->                                             /* GetUp */
+            found = false;
+            if
+            :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self) }; atomic { sleepers--; searchers++ }
+            :: atomic { !(asleep & BIT(self)) -> skip }; atomic { token[self] -> token[self] = false }
+            fi
+        :: else ->
+end_parked: atomic { token[self] -> token[self] = false }
+        fi
+    :: else -> skip
+    fi;
+    AcquireFiber(fiber);                                        /* LoopFiber */
+    if
+    :: fiber == NONE ->
+#ifndef BUG_STARVED_COUNTS_AS_SEARCHER
+        StopSearching();
+#endif
+        atomic { starved = starved | BIT(self); lacks = true };
+#ifndef BUG_NO_LOOK_AFTER_STARVED
+        AcquireFiber(fiber)
+#endif
+    :: else -> skip
+    fi;
+    if
+    :: fiber != NONE && !lacks -> skip
+    :: fiber != NONE && lacks -> atomic { starved = starved & ~BIT(self); lacks = false }
+    :: fiber == NONE ->                                         /* WithoutFiber */
+        if
+        :: self == 0 -> atomic { mine = mine + mail; mail = 0 } /* FindOwn: SortMail */
+        :: else -> skip
+        fi;
+        TakeReady(next);                                        /* or SearchForFibers */
+        if
+        :: next != NONE ->
+            if
+            :: skip                                             /* FindOwn found it */
+            :: Wake(self);                                      /* the search did: PassOn */
+                SetAny(found);
+                if
+                :: found -> found = false; WakeStarved(self)
+                :: else -> skip
+                fi
+            fi
+        :: next == NONE ->                                      /* Sleep(ReadyFibersOnly) */
+            starvedAsleep = starvedAsleep | BIT(self);
+            others++;
+            if :: self == 0 -> found = mail > 0 :: else -> skip fi;  /* AnyWork */
+            if :: !found -> found = readyCount > 0 :: else -> skip fi;
+#ifndef BUG_NO_LOOK_AFTER_STARVED
+            if :: !found -> SetAny(found) :: else -> skip fi;
+#endif
+            if
+            :: found ->
+                found = false;
+                if
+                :: atomic { starvedAsleep & BIT(self) -> starvedAsleep = starvedAsleep & ~BIT(self) }; others--
+                :: atomic { !(starvedAsleep & BIT(self)) -> skip }; atomic { token[self] -> token[self] = false }
+                fi
+            :: else ->
+end_starved:        atomic { token[self] -> token[self] = false }
+            fi;
+            goto thread
+        fi;
+        atomic { starved = starved & ~BIT(self); lacks = false; fiber = next; next = NONE; resumes = true }
+    fi;
+
+    do                                                          /* RunLoop, on `fiber` */
+    :: resumes ->                                               /* a task goes on, and ends */
+        resumes = false;
+        ended++
+    :: !resumes ->
+        if
+        :: self == 0 -> atomic { mine = mine + mail; mail = 0 }
+        :: else -> skip
+        fi;
+        TakeReady(next);
+        if
+        :: next != NONE ->
+            StopSearching();
+            atomic { who = fiber; fiber = next; next = who; who = 0 };
+            FreeFiber(next);
+            resumes = true
+        :: next == NONE ->
+            if
+            :: mine > 0 -> mine--; found = true
+            :: mine == 0 ->
+                if
+                :: atomic { lane > 0 -> lane--; found = true }
+                :: atomic { lane == 0 -> skip }
+                fi
+            fi;
+            if
+            :: found ->
+                found = false;
+                StopSearching();
+                if
+                :: ended++                                      /* the task ends without a wait */
+                :: skip ->                                      /* SuspendTo(ToWaiting) */
+                    TakeReady(next);                            /* FindReady */
+                    if
+                    :: next != NONE -> resumes = true
+                    :: next == NONE -> AcquireFiber(next)
+                    fi;
+                    waiting[fiber] = true;                      /* RegisterWaiter, in Arrive */
+                    atomic { fiber = next; next = NONE };
+                    if
+                    :: fiber == NONE -> goto thread
+                    :: else -> skip
+                    fi
+                fi
+            :: else ->                                          /* SearchForTasks, in vain */
+                if
+                :: !searching -> atomic { searching = true; searchers++ }
+                :: else -> skip
+                fi;
+                FreeFiber(fiber);
+                goto thread
+            fi
+        fi
+    od
+}
+
+proctype Poster() {
+    byte i, who;
+
+    do
+    :: i < POSTED -> lane++; Wake(0); i++
+    :: else -> break
+    od
+}
+
+proctype PinnedPoster() {
+    byte i;
+
+    do
+    :: i < PINNED ->
+        mail++;
+        if                                                      /* TakeSleeperAt(0) */
+        :: atomic { asleep & BIT(0) -> asleep = asleep & ~BIT(0) };
+            atomic { sleepers--; searchers++ };
+            atomic { Unpark(0) }
+        :: atomic { !(asleep & BIT(0)) -> skip };
+            if
+            :: atomic { starvedAsleep & BIT(0) -> starvedAsleep = starvedAsleep & ~BIT(0) };
+                others--;
+                atomic { Unpark(0) }
+            :: atomic { !(starvedAsleep & BIT(0)) -> skip }
+            fi
+        fi;
+        i++
+    :: else -> break
+    od
+}
+
+/* Lowers what a fiber waits for. */
+proctype Resumer(byte fiber) {
+    byte who;
+
+end:
+    do
+    :: atomic { waiting[fiber] -> waiting[fiber] = false; ready[fiber] = true; readyCount++ };
+        Wake(0)
+    od
+}
+
+proctype Monitor() {
+    byte i;
+
+end:
+    timeout ->
+        assert(ended == TOTAL);
+        assert(searchers == 0 && sleepers + others == WORKERS && starved == 0);
+        d_step {
+            do
+            :: i < FIBERS -> assert(!held[i]); i++
+            :: else -> break
+            od
+        }
+}
+
+init {
+    byte p;
+    atomic {
+        run Monitor();
+        for (p : 0 .. WORKERS - 1) { run Worker(p) };
+        for (p : 0 .. FIBERS - 1) { run Resumer(p) };
+        if :: POSTED > 0 -> run Poster() :: else -> skip fi;
+        if :: PINNED > 0 -> run PinnedPoster() :: else -> skip fi
+    }
+}
+
+ltl all_run { <> (ended == TOTAL) }
