@@ -9,7 +9,8 @@
 # is left behind (invalid end state). Other claims are the model's ltl formulas, checked under weak fairness. A row fails if
 # the search was not exhaustive: a limit of depth or memory, states that were hashed away, no state at all. It fails too if a
 # formula is never put to the test, and a model fails if no row reaches some line of it. A seeded bug (-DBUG_...) has to be
-# caught. The last line but one is the sum of states, and the last how many rows passed.
+# caught. Claim `follow`: what happened to the counter in runs of the real code (tests/spin/trace.cpp) can happen in the model.
+# The last line but one is the sum of states, and the last how many rows passed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -123,7 +124,38 @@ covered() {
     fi
 }
 
-third_party/setup.sh spin gcc > /dev/null || { echo "third_party/setup.sh failed"; echo "0 passed, 1 failed"; exit 1; }
+# Conformance: each of the runs of the real code in build/.../traces.h is a run of the model (the names are in wait.pml).
+# With a mutant (tests/mutants/NAME.patch) at least one must not be.
+follow() { # runs, mutant
+    local runs=$1 mutant=${2:-} source work i accepted=0 rejected=0
+    model=wait claim=follow stored='' depth=''
+    selected || return
+    bounds="$runs runs of counter_waiting.cpp${mutant:+, mutant $mutant}"
+    start=$SECONDS work=$PWD/$cache/follow${mutant:+-$mutant} log=$PWD/$cache/follow.log
+    rm -rf "$work"
+    mkdir -p "$work"
+    cp -r source include tests "$work"
+    source=tests/spin/wait.pml
+    (cd "$work" && { [ -z "$mutant" ] || patch -s -F0 -p1 < "tests/mutants/$mutant.patch"; } &&
+        g++ -std=c++17 -O1 -DNDEBUG -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h -Iinclude -Isource -Itests \
+            -o trace tests/spin/trace.cpp tests/simulator/virtual_threads.cpp source/mechanisms/counter_waiting.cpp \
+            source/platform/memory.cpp -lboost_context &&
+        timeout 60 ./trace "$runs" > traces.h && spin -a -DTRACES=1 "$source" &&
+        gcc -O1 -w -DSAFETY -I. -o pan pan.c) > "$log" 2>&1 || { fail "does not build, or a run failed" "$log"; return; }
+    for ((i = 0; i < runs; i++)); do
+        (cd "$work" && TRACE=$i ./pan -m100000) > "$log" 2>&1
+        if grep -q '^pan:1: end state in claim reached' "$log"; then accepted=$((accepted + 1))
+        elif grep -q 'errors: 0' "$log" && ! grep -q 'max search depth too small' "$log"; then rejected=$((rejected + 1))
+        else fail "run $i ends otherwise" "$log"; return
+        fi
+    done
+    if [ -z "$mutant" ] && [ "$rejected" != 0 ]; then fail "$rejected runs of the code are none of the model"; return; fi
+    if [ -n "$mutant" ] && [ "$rejected" = 0 ]; then fail "ESCAPED"; return; fi
+    passed=$((passed + 1))
+    row "$model" "$claim" "$bounds" - - "${mutant:+caught: }$accepted accepted, $rejected rejected" "$((SECONDS - start))"
+}
+
+third_party/setup.sh spin gcc patch > /dev/null || { echo "third_party/setup.sh failed"; echo "0 passed, 1 failed"; exit 1; }
 reached=$(mktemp -d)
 trap 'rm -rf "$reached"' EXIT
 mkdir -p "$cache"
@@ -139,6 +171,9 @@ bug wait safety ZERO_WHILE_SORTING
 bug wait safety FINISHER_LOOKS_AGAIN
 bug wait goes_on SORTER_FORGETS_NEW
 bug wait safety ADD_WITHOUT_NOTE -DHOLDER=1
+follow 100
+follow 40 counter_without_notes
+follow 40 sorter_forgets_new_waiters
 
 check reuse safety -DROUNDS=3 -DTASKS=3 -DWORKERS=2
 check reuse ends -DROUNDS=3 -DTASKS=2 -DWORKERS=2

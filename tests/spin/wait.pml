@@ -51,6 +51,29 @@ byte finished;                                /* tasks that will not touch the w
 
 inline Touch() { assert(!dead) }
 
+/* With TRACES: is there a run in which the word has just the values that it had in a run of the real code (trace.cpp)? */
+#ifdef TRACES
+c_decl {
+\#include "traces.h"
+};
+bool off;                                     /* from the trace: not followed any further */
+byte at = 1, which;
+inline Follow() {
+    if
+    :: c_expr { now.at < lengths[now.which] && traces[now.which][now.at] == now.word } -> at++
+    :: else -> off = true
+    fi
+}
+never {
+    do
+    :: !off && c_expr { now.at < lengths[now.which] }
+    :: !off && c_expr { now.at == lengths[now.which] } -> break  /* accepted: reported as a violation */
+    od
+}
+#else
+#define Follow() skip
+#endif
+
 /* After each change of the count; within the step that changes it. */
 inline Watch() {
     i = 0;
@@ -103,6 +126,7 @@ proctype Waiter(byte self) {
                     next[self] = HEAD(w);
                     value[self] = target[self];
                     word = WORD(COUNT(w), self + 1, SORTING(w), EAGER(w) || target[self] != 0);
+                    Follow();
                     registered[self] = true;
                     reached[self] = COUNT(w) <= target[self];  /* zero, while somebody sorts */
                     past[self] = true;
@@ -171,6 +195,7 @@ inline Decrement() {
                     fi
                 :: else -> word = w - WORD(1, 0, 0, 0)
                 fi;
+                Follow();
                 Watch()
             :: else -> w = word
             fi
@@ -205,6 +230,7 @@ inline Sort() {
 #else
             :: word == w && HEAD(w) != 0 ->               /* more came: detach them too */
                 word = WORD(COUNT(w), 0, 1, 0);
+                Follow();
                 lowest = COUNT(w);
                 sortedAt = lowest;
                 earlier = kept;
@@ -228,6 +254,7 @@ inline Sort() {
                 :: else -> skip
                 fi;
                 word = WORD(COUNT(w), kept, 0, keptEager);
+                Follow();
                 kept = 0;
                 done = true
             :: else -> w = word
@@ -254,6 +281,7 @@ inline Add() {
 #endif
                 :: else -> word = w + WORD(1, 0, 0, 0)
                 fi;
+                Follow();
                 done = true
             :: else -> w = word
             fi
@@ -307,6 +335,9 @@ proctype Holder() {
 init {
     byte p;
     atomic {
+#ifdef TRACES
+        c_code { now.which = atoi(getenv("TRACE")); };
+#endif
         for (p : 0 .. FIBERS - 1) { running[p] = true; run Waiter(p) };
         for (p : 1 .. DECREMENTS) { run Task(false, 0) };
         for (p : 1 .. ADDERS) { run Task(true, FIBERS + p - 1) };
@@ -318,4 +349,6 @@ init {
 }
 
 #define ALL_BUT_LAST (FIBERS - 1)
+#ifndef TRACES
 ltl goes_on { [] (reached[ALL_BUT_LAST] -> <> returned[ALL_BUT_LAST]) && [] (reached[0] -> <> returned[0]) }
+#endif
