@@ -422,8 +422,12 @@ init {
         run Monitor();
         for (p : 0 .. WORKERS - 1) { run Worker(p) };
         for (p : 0 .. FIBERS - 1) { run Resumer(p) };
-        if :: POSTED > 0 -> run Poster() :: else -> skip fi;
-        if :: PINNED > 0 -> run PinnedPoster() :: else -> skip fi
+#if POSTED
+        run Poster();
+#endif
+#if PINNED
+        run PinnedPoster()
+#endif
     }
 }
 
