@@ -4,7 +4,7 @@
 
 local layers = {
     ["include/weft/"]      = { "weft/" },
-    ["source/platform/"]   = { "weft/", "platform/", "simulator/env_simulator.h" },
+    ["source/platform/"]   = { "weft/", "platform/", "simulator/env_simulator.h", "relacy/env_relacy.h" },
     ["source/containers/"] = { "weft/task.h", "platform/compiler.h", "platform/env.h", "platform/memory.h", "containers/" },
     ["source/mechanisms/"] = { "weft/", "platform/", "containers/", "mechanisms/" },
     ["source/scheduler/"]  = { "weft/", "platform/", "containers/", "mechanisms/", "scheduler/" },

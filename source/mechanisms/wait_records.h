@@ -5,6 +5,7 @@
 #pragma once
 
 #include "containers/segment_pool.h"
+#include "platform/env.h"
 #include "platform/memory.h"
 
 #include <cstdint>
@@ -16,10 +17,10 @@ struct WaitRecord {
         Waiter,  ///< `owner` waits until the count is at or below `value`
         Note     ///< the count stood at `value` right before somebody added to it while the waiters were being sorted
     };
-    uint32_t next;  ///< index plus one of the record below it in the list; 0 ends the list
-    uint32_t value;
-    uint32_t owner;  ///< a fiber's index, or what RegisterOther was given
-    Kind kind;
+    env::Plain<uint32_t> next;  ///< index plus one of the record below it in the list; 0 ends the list
+    env::Plain<uint32_t> value;
+    env::Plain<uint32_t> owner;  ///< a fiber's index, or what RegisterOther was given
+    env::Plain<Kind> kind;
 };
 
 class WaitRecords {

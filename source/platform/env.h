@@ -2,6 +2,7 @@
 // The core uses only weft::env; which environment that is, is chosen here, at build time. An environment provides:
 //
 //   Atomic<T>                 load, store, exchange, compare_exchange_strong, fetch_add, fetch_sub, fetch_and, fetch_or
+//   Plain<T>                  a T that atomics publish; where memory orders are checked, each use of it is
 //   Pause()                   one turn of a spin loop
 //   PrefetchForWrite(address) a hint
 //   Ticks(), TicksPerMicrosecond()
@@ -21,6 +22,8 @@
 
 #if defined(WEFT_SIMULATOR)
 #include "simulator/env_simulator.h"
+#elif defined(WEFT_RELACY)
+#include "relacy/env_relacy.h"
 #else
 #include "platform/env_production.h"
 #endif

@@ -26,6 +26,9 @@ namespace weft::env {
 template <class T>
 using Atomic = std::atomic<T>;
 
+template <class T>
+using Plain = T;
+
 inline void Pause() noexcept {
 #if defined(__x86_64__) || defined(_M_X64)
     _mm_pause();

@@ -72,6 +72,9 @@ private:
     T m_value;
 };
 
+template <class T>
+using Plain = T;
+
 /// A hint that the line is written next.
 void PrefetchForWrite(const void *address) noexcept;
 
