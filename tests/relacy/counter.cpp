@@ -1,0 +1,292 @@
+// Waiting for a count. Who goes on sees what the counted tasks wrote (invariant 5), and after a wait for zero nobody touches
+// the counter any more (invariant 4): it is freed at once.
+#include "relacy/suite.h"
+
+#include "mechanisms/counter_waiting.h"
+
+#include "mechanisms/counter_waiting.cpp"
+
+namespace relacy {
+
+namespace {
+
+using Registration = CounterWaiting::Registration;
+
+template <class Test, int kThreads>
+struct CounterTest : Suite<Test, kThreads> {
+    static constexpr uint32_t kFibers = 3;
+    static constexpr uint32_t kOther = 100;  // an owner that is no fiber
+    CounterWaiting waiting;
+    Counter *counter = nullptr;
+    uint32_t begin = 0;     // the count at first
+    Data result[kThreads];  // of each thread's task
+    env::Atomic<uint32_t> done[kThreads];
+    Data context[kFibers];  // what a fiber left on its stack
+    Data contextOfOther;
+    uint32_t target[kFibers] = {};
+    int resumed[kFibers] = {};
+    int otherResumed = 0;
+
+    CounterStorage &Word() { return CounterAccess::Word(*counter); }
+    void Acquire(uint32_t count) {
+        Check(waiting.Acquire(kFibers, 1), "no memory");
+        counter = Memory().NewArray<Counter>(1);
+        begin = count;
+        if (count != 0) Add(count);
+    }
+    void Add(uint32_t n) {
+        Check(waiting.TryAdd(Word(), n) || waiting.Add(Word(), n) == CounterResult::Ok, "an addition was refused");
+    }
+
+    // ---- the waiter ----
+    void Wait(uint32_t fiber, uint32_t until) {
+        target[fiber] = until;
+        context[fiber].Write(1);
+        if (waiting.Register(Word(), fiber, until) == Registration::Satisfied) Resume(fiber);
+    }
+    void Resume(uint32_t fiber) {
+        Check(context[fiber].Read() == 1, "another stack");
+        context[fiber].Write(2);
+        Check(++resumed[fiber] == 1, "resumed twice");
+        static_cast<Test *>(this)->Resumed(fiber);
+    }
+    void ResumeOther() {
+        contextOfOther.Write(2);
+        Check(++otherResumed == 1, "resumed twice, or taken off and resumed");
+    }
+    /// All of the first `count` threads' tasks have finished.
+    void SeesAll(uint32_t count = kThreads) {
+        for (uint32_t i = 0; i < count; ++i) Check(result[i].Read() == 1, "the result of a counted task is missing");
+    }
+    /// At least so many have.
+    void SeesSome(uint32_t count) {
+        for (const env::Atomic<uint32_t> &flag : done) count -= std::min(count, flag.load(kRelaxed));
+        Check(count == 0, "resumed too early, or not all that was counted is visible");
+    }
+    void Free() {
+        Memory().DeleteArray(counter, 1);
+        counter = nullptr;
+    }
+
+    // ---- the tasks ----
+    void Finish(uint32_t thread) {
+        result[thread].Write(1);
+        done[thread].store(1, kRelaxed);
+        Lower(Word());
+    }
+    void Lower(CounterStorage &word) {
+        if (waiting.TryDecrement(word, 1)) return;
+        uint32_t woken = 0;
+        Check(waiting.Decrement(word, 1, woken) == CounterResult::Ok, "a decrement was refused");
+        Wake(woken);
+    }
+    void Wake(uint32_t woken) {
+        while (woken != 0) {
+            const uint32_t owner = waiting.NextOwner(woken);
+            if (owner == kOther)
+                ResumeOther();
+            else
+                Resume(owner);
+        }
+    }
+    void ReleaseAll() {
+        if (counter != nullptr) {
+            const CounterWord left{Word().load(kRelaxed)};
+            Check(left.Count() == 0 && left.Head() == 0 && !left.IsSorting(), "the counter is left in use");
+            Free();
+        }
+        waiting.Release();
+    }
+};
+
+// Two tasks, a waiter for zero, which frees the counter.
+struct Zero : CounterTest<Zero, 3> {
+    void before() { Acquire(2); }
+    void thread(unsigned index) {
+        if (index < 2)
+            Finish(index);
+        else
+            Wait(0, 0);
+    }
+    void Resumed(uint32_t) {
+        SeesAll(2);
+        Free();
+    }
+    void after() {
+        Check(resumed[0] == 1, "lost wake-up in wait");
+        ReleaseAll();
+    }
+};
+
+// The same for who only looks.
+struct Polled : CounterTest<Polled, 3> {
+    void before() {
+        Acquire(2);
+        Wait(0, 1);  // so that a decrement may be sorting when the count is zero
+    }
+    void thread(unsigned index) {
+        if (index < 2) return Finish(index);
+        while (!counter->IsZero()) env::Pause();
+        SeesAll(2);
+        Free();
+    }
+    void Resumed(uint32_t) { SeesSome(1); }
+    void after() {
+        Check(resumed[0] == 1, "lost wake-up in wait");
+        ReleaseAll();
+    }
+};
+
+// Waiters for 2, 1 and 0, and three tasks: lists are sorted, put back, and sorted again by others.
+struct Targets : CounterTest<Targets, 3> {
+    void before() {
+        Acquire(3);
+        for (uint32_t fiber = 0; fiber < 3; ++fiber) Wait(fiber, 2 - fiber);
+    }
+    void thread(unsigned index) { Finish(index); }
+    void Resumed(uint32_t fiber) {
+        SeesSome(begin - target[fiber]);
+        if (target[fiber] == 0) SeesAll();
+    }
+    void after() {
+        for (int times : resumed) Check(times == 1, "lost wake-up: a passed value was missed");
+        ReleaseAll();
+    }
+};
+
+// Waiters come while others sort.
+struct Coming : CounterTest<Coming, 3> {
+    void before() {
+        Acquire(2);
+        Wait(0, 1);
+    }
+    void thread(unsigned index) {
+        if (index < 2) return Finish(index);
+        Wait(1, 1);
+        Wait(2, 0);
+    }
+    void Resumed(uint32_t fiber) {
+        SeesSome(begin - target[fiber]);
+        if (target[fiber] == 0) SeesAll(2);
+    }
+    void after() {
+        for (int times : resumed) Check(times == 1, "lost wake-up in wait");
+        ReleaseAll();
+    }
+};
+
+// One counts on while others sort, and leaves notes.
+struct Notes : CounterTest<Notes, 3> {
+    void before() {
+        Acquire(2);
+        Wait(0, 1);
+        Wait(1, 0);
+    }
+    void thread(unsigned index) {
+        if (index < 2) return Finish(index);
+        Add(1);
+        Lower(Word());
+    }
+    void Resumed(uint32_t fiber) {
+        SeesSome(target[fiber] == 0 ? 2 : 1);
+        if (target[fiber] == 0) SeesAll(2);
+    }
+    void after() {
+        Check(resumed[0] == 1 && resumed[1] == 1, "lost wake-up: a passed value was missed");
+        ReleaseAll();
+    }
+};
+
+// A tasks adds tasks: who sees zero sees what they wrote, through the additions.
+struct Additions : CounterTest<Additions, 3> {
+    void before() {
+        Acquire(2);
+        Wait(0, 0);
+    }
+    void thread(unsigned index) {
+        if (index == 0) {
+            Finish(0);
+        } else if (index == 1) {
+            Add(1);
+            Finish(1);
+            Lower(Word());
+        } else {
+            Wait(1, 0);
+        }
+    }
+    void Resumed(uint32_t) { SeesAll(2); }
+    void after() {
+        Check(resumed[0] == 1 && resumed[1] == 1, "lost wake-up in wait");
+        ReleaseAll();
+    }
+};
+
+// A record is taken off a list beside a waiter that stays, while the tasks finish.
+struct Removal : CounterTest<Removal, 3> {
+    void before() {
+        Acquire(2);
+        Wait(0, 0);
+    }
+    void thread(unsigned index) {
+        if (index < 2) return Finish(index);
+        contextOfOther.Write(1);
+        const Registration registration = waiting.RegisterOther(Word(), kOther, 0);
+        if (registration == Registration::Satisfied) return ResumeOther();
+        uint32_t woken = 0;
+        const bool removed = waiting.Remove(Word(), kOther, woken);
+        Wake(woken);
+        if (removed) ResumeOther();
+    }
+    void Resumed(uint32_t) { SeesAll(2); }
+    void after() {
+        Check(resumed[0] == 1, "lost wake-up in wait");
+        Check(otherResumed == 1, "a record was lost");
+        ReleaseAll();
+    }
+};
+
+// The same, and the record is used again for a waiter of another target.
+struct RemovalOfTarget : CounterTest<RemovalOfTarget, 3> {
+    void before() {
+        Acquire(2);
+        Wait(0, 1);
+        contextOfOther.Write(1);
+        Check(waiting.RegisterOther(Word(), kOther, 0) == Registration::Waiting, "satisfied too early");
+    }
+    void thread(unsigned index) {
+        if (index < 2) return Finish(index);
+        uint32_t woken = 0;
+        const bool removed = waiting.Remove(Word(), kOther, woken);
+        Wake(woken);
+        if (!removed) return;
+        ResumeOther();
+        Wait(1, 0);
+    }
+    void Resumed(uint32_t fiber) {
+        SeesSome(begin - target[fiber]);
+        if (target[fiber] == 0) SeesAll(2);
+    }
+    void after() {
+        Check(resumed[0] == 1, "lost wake-up in wait");
+        Check(otherResumed == 1, "a record was lost");
+        ReleaseAll();
+    }
+};
+
+}  // namespace
+
+}  // namespace relacy
+
+int main(int argc, char **argv) {
+    using namespace relacy;
+    Runner runner(argc, argv);
+    runner.Run<Zero>("zero", 50000);
+    runner.Run<Polled>("polled", 50000);
+    runner.Run<Targets>("targets", 50000);
+    runner.Run<Coming>("coming", 50000);
+    runner.Run<Notes>("notes", 50000);
+    runner.Run<Additions>("additions", 50000);
+    runner.Run<Removal>("removal", 50000);
+    runner.Run<RemovalOfTarget>("removal_of_target", 50000);
+    return runner.Report();
+}

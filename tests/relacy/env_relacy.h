@@ -1,0 +1,428 @@
+// The environment in which memory orders are checked, by Relacy (D. Vyukov): an atomic remembers what was written to it, a
+// load may give an older value wherever its order allows that, and memory that threads use without having synchronised is
+// a data race. One iteration is one schedule, and one choice of a value for each load; its number is its seed.
+//
+// An atomic is as large as the machine's, so that structures and their assertions are those that ship. What Relacy knows
+// of it stands in a table beside it (Cell). Zeroed memory that is used as atomics without having been constructed (the
+// deque's rings) gets its cells when it is first touched.
+//
+// Three mistakes are found that Relacy alone does not see:
+// - a block from weft::internal::Memory that is used by a thread which does not know of its allocation, or freed by one
+//   which does not know of every use (Block);
+// - a load whose value was relied upon, and a store of another thread's that is not ordered behind it: a processor may
+//   carry out that store first. Relacy has no loads of values that are written later (RelyOnLastLoad);
+// - plain members that atomics publish (Plain).
+#pragma once
+
+// Every standard header that the suites use comes before Relacy, whose macros would change it.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <relacy/relacy.hpp>
+
+// The macros by which Relacy takes over programs as they stand.
+#undef new
+#undef delete
+#undef malloc
+#undef calloc
+#undef realloc
+#undef free
+#undef assert
+#undef errno
+#undef memory_order_relaxed
+#undef memory_order_consume
+#undef memory_order_acquire
+#undef memory_order_release
+#undef memory_order_acq_rel
+#undef memory_order_seq_cst
+#undef VAR
+#undef VAR_T
+#undef TLS_T
+#undef Sleep
+
+#define WEFT_ATOMIC weft::env::Atomic
+
+namespace weft::env {
+
+/// Where in the sources under test an operation stands: Relacy's histories show it.
+struct Where : rl::debug_info {
+    Where(const char *file = __builtin_FILE(), unsigned line = static_cast<unsigned>(__builtin_LINE()),
+          const char *function = __builtin_FUNCTION()) noexcept
+        : rl::debug_info(function, file, line) {}
+};
+
+[[noreturn]] inline void FailAs(rl::test_result_e result, const char *what, const rl::debug_info &where) noexcept {
+    rl::ctx().fail_test(what, result, where);  // leaves the thread for good
+    std::abort();
+}
+
+constexpr uint32_t kMaxThreads = 4;
+
+/// Memory from weft::internal::Memory. Its variable is written when it is allocated and when it is freed, and read at each
+/// use of an atomic in it. It is kept to the end of the iteration, so that late uses are seen.
+struct Block {
+    char *begin;
+    size_t bytes;
+    rl::var<int> *life;
+    bool freed;
+};
+
+/// What is known of the atomic at `address`.
+struct Cell {
+    const void *address;
+    void *atomic;  // rl::atomic<T>
+    void (*destroy)(void *atomic);
+    Block *block;  // null: not in one
+    bool isRaw;    // zeroed memory that was never constructed
+    size_t reliedOn[kMaxThreads];
+    Cell *next;
+};
+
+/// All that is known, of one iteration.
+class World {
+public:
+    static World &Get() noexcept {
+        static World world;
+        return world;
+    }
+
+    void Begin() noexcept {
+        std::memset(m_buckets, 0, sizeof m_buckets);  // a failed iteration leaves everything as it was
+        m_cellsUsed = m_blocksUsed = 0;
+        m_unused = nullptr;
+        std::memset(m_lastLoad, 0, sizeof m_lastLoad);
+    }
+    void End() noexcept {
+        for (uint32_t i = 0; i < m_blocksUsed; ++i) {
+            m_blocks[i].life->~var();
+            std::free(m_blocks[i].life);
+            std::free(m_blocks[i].begin);
+        }
+        m_blocksUsed = 0;
+    }
+
+    void *Allocate(size_t bytes, size_t alignment, Where where = {}) noexcept {
+        if (m_blocksUsed == kBlocks) FailAs(rl::test_result_inconsistent_test_suite, "too many blocks", where);
+        Block &block = m_blocks[m_blocksUsed++];
+        block.begin = static_cast<char *>(std::aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1)));
+        block.bytes = bytes;
+        block.freed = false;
+        block.life = new (std::malloc(sizeof(rl::var<int>))) rl::var<int>(1);
+        std::memset(block.begin, 0, bytes);
+        return block.begin;
+    }
+    void Free(void *memory, Where where = {}) noexcept {
+        if (memory == nullptr) return;
+        Block *block = BlockOf(memory);
+        if (block == nullptr || block->freed) FailAs(rl::test_result_double_free, "freed twice", where);
+        (*block->life)(where) = 0;
+        block->freed = true;
+        for (Cell *&bucket : m_buckets) {
+            for (Cell **cell = &bucket; *cell != nullptr;) {
+                if ((*cell)->block == block)
+                    Drop(cell);
+                else
+                    cell = &(*cell)->next;
+            }
+        }
+    }
+
+    Cell *Find(const void *address) noexcept {
+        for (Cell *cell = Bucket(address); cell != nullptr; cell = cell->next) {
+            if (cell->address == address) return cell;
+        }
+        return nullptr;
+    }
+    Cell &Add(const void *address, void *atomic, void (*destroy)(void *)) noexcept {
+        Cell *cell = m_unused;
+        if (cell != nullptr) {
+            m_unused = cell->next;
+        } else {
+            if (m_cellsUsed == kCells) FailAs(rl::test_result_inconsistent_test_suite, "too many atomics", Where());
+            cell = &m_cells[m_cellsUsed++];
+        }
+        *cell = {address, atomic, destroy, BlockOf(address), false, {}, Bucket(address)};
+        Bucket(address) = cell;
+        return *cell;
+    }
+    void Remove(const void *address) noexcept {
+        for (Cell **cell = &Bucket(address); *cell != nullptr; cell = &(*cell)->next) {
+            if ((*cell)->address == address) return Drop(cell);
+        }
+    }
+    Block *BlockOf(const void *address) noexcept {
+        for (uint32_t i = 0; i < m_blocksUsed; ++i) {
+            Block &block = m_blocks[i];
+            if (address >= block.begin && address < block.begin + block.bytes) return &block;
+        }
+        return nullptr;
+    }
+
+    void NoteLoad(Cell &cell) noexcept {
+        m_lastLoad[rl::thread_index()] = {&cell, rl::ctx().threadx_->own_acq_rel_order_};
+    }
+    void RelyOnLastLoad() noexcept {
+        const Load &load = m_lastLoad[rl::thread_index()];
+        load.cell->reliedOn[rl::thread_index()] = load.clock;
+    }
+    /// A store to `cell` by this thread must be ordered behind every load that somebody relies on.
+    void CheckStore(const Cell &cell, const rl::debug_info &where) noexcept {
+        const auto threads = static_cast<uint32_t>(rl::ctx().get_thread_count());
+        for (uint32_t i = 0; i < threads; ++i) {
+            if (rl::ctx().threadx_->acq_rel_order_[i] < cell.reliedOn[i])
+                FailAs(rl::test_result_data_race, "written while another thread may still read", where);
+        }
+    }
+
+private:
+    static constexpr uint32_t kCells = 2048, kBuckets = 1024, kBlocks = 64;
+    struct Load {
+        Cell *cell;
+        size_t clock;
+    };
+    Cell *&Bucket(const void *address) noexcept {
+        const auto key = reinterpret_cast<uintptr_t>(address);
+        return m_buckets[(key >> 2 ^ key >> 9) % kBuckets];
+    }
+    void Drop(Cell **link) noexcept {
+        Cell *cell = *link;
+        *link = cell->next;
+        cell->destroy(cell->atomic);
+        cell->next = m_unused;
+        m_unused = cell;
+    }
+
+    Cell *m_buckets[kBuckets] = {};
+    Cell m_cells[kCells];
+    Cell *m_unused = nullptr;
+    uint32_t m_cellsUsed = 0;
+    Block m_blocks[kBlocks];
+    uint32_t m_blocksUsed = 0;
+    Load m_lastLoad[kMaxThreads] = {};
+};
+
+/// The caller goes by what its last load from zeroed memory gave: the deque's CAS has shown that it was not too late.
+inline void RelyOnLastLoad() noexcept { World::Get().RelyOnLastLoad(); }
+
+inline rl::memory_order Relacys(std::memory_order order) noexcept {
+    switch (order) {
+        case std::memory_order_relaxed:
+            return rl::mo_relaxed;
+        case std::memory_order_consume:
+        case std::memory_order_acquire:
+            return rl::mo_acquire;
+        case std::memory_order_release:
+            return rl::mo_release;
+        case std::memory_order_acq_rel:
+            return rl::mo_acq_rel;
+        case std::memory_order_seq_cst:
+            break;
+    }
+    return rl::mo_seq_cst;
+}
+
+template <class T>
+class Atomic {
+public:
+    constexpr Atomic(T value = T()) noexcept : m_initial(value) { Construct(); }
+    ~Atomic() { World::Get().Remove(this); }
+    Atomic(const Atomic &) = delete;
+    Atomic &operator=(const Atomic &) = delete;
+
+    T load(std::memory_order order, Where where = {}) const noexcept {
+        Cell &cell = At(where);
+        const T value = Back(Of(cell).load(Relacys(order), where));
+        if (cell.isRaw) World::Get().NoteLoad(cell);
+        return value;
+    }
+    void store(T value, std::memory_order order, Where where = {}) noexcept {
+        Cell &cell = At(where);
+        Of(cell).store(Known(value), Relacys(order), where);
+        if (cell.isRaw) World::Get().CheckStore(cell, where);
+    }
+    T exchange(T value, std::memory_order order, Where where = {}) noexcept {
+        return Back(Of(At(where)).exchange(Known(value), Relacys(order), where));
+    }
+    bool compare_exchange_strong(T &expected, T desired, std::memory_order success, std::memory_order failure,
+                                 Where where = {}) noexcept {
+        rl::atomic<Stored> &atomic = Of(At(where));
+        const rl::memory_order order = Relacys(success);
+        Stored seen = Known(expected);
+        if (atomic.compare_exchange(rl::bool_t<false>(), seen, Known(desired), order, rl::mo_relaxed, where))
+            return true;
+        expected = Back(seen);
+        if (failure == std::memory_order_relaxed) return false;
+        // Relacy has the rules of C++11, where a failure may not be ordered more strongly than a success. Having seen the
+        // newest value, this thread loads that one again.
+        const rl::preemption_disabler atOnce(rl::ctx());
+        expected = Back(atomic.load(Relacys(failure), where));
+        return false;
+    }
+    T fetch_add(T value, std::memory_order order, Where where = {}) noexcept {
+        return Of(At(where)).fetch_add(value, Relacys(order), where);
+    }
+    T fetch_sub(T value, std::memory_order order, Where where = {}) noexcept {
+        return Of(At(where)).fetch_sub(value, Relacys(order), where);
+    }
+    T fetch_and(T value, std::memory_order order, Where where = {}) noexcept {
+        return Of(At(where)).fetch_and(value, Relacys(order), where);
+    }
+    T fetch_or(T value, std::memory_order order, Where where = {}) noexcept {
+        return Of(At(where)).fetch_or(value, Relacys(order), where);
+    }
+
+private:
+    // Relacy does not know pointers to constants.
+    using Stored = std::conditional_t<std::is_pointer_v<T>, uintptr_t, T>;
+    static Stored Known(T value) noexcept {
+        if constexpr (std::is_pointer_v<T>)
+            return reinterpret_cast<uintptr_t>(value);
+        else
+            return value;
+    }
+    static T Back(Stored value) noexcept {
+        if constexpr (std::is_pointer_v<T>)
+            return reinterpret_cast<T>(value);
+        else
+            return value;
+    }
+    static rl::atomic<Stored> &Of(Cell &cell) noexcept { return *static_cast<rl::atomic<Stored> *>(cell.atomic); }
+    static void Destroy(void *atomic) noexcept {
+        static_cast<rl::atomic<Stored> *>(atomic)->~atomic();
+        std::free(atomic);
+    }
+    void Construct() noexcept {
+        void *memory = std::malloc(sizeof(rl::atomic<Stored>));
+        World::Get().Add(this, new (memory) rl::atomic<Stored>(Known(m_initial)), Destroy);
+    }
+    // Its first value is one that everybody knows of: who may touch the memory at all knows of its allocation (At).
+    Cell &ConstructRaw(const rl::debug_info &where) const noexcept {
+        auto *atomic = new (std::malloc(sizeof(rl::atomic<Stored>))) rl::atomic<Stored>();
+        const rl::preemption_disabler atOnce(rl::ctx());
+        rl::timestamp_t &clock = rl::ctx().threadx_->own_acq_rel_order_;
+        const rl::timestamp_t now = clock;
+        clock = ~rl::timestamp_t{0};  // the store happens at 0
+        atomic->store(Known(m_initial), rl::mo_relaxed, where);
+        clock = now;
+        Cell &cell = World::Get().Add(this, atomic, Destroy);
+        cell.isRaw = true;
+        return cell;
+    }
+    Cell &At(const rl::debug_info &where) const noexcept {
+        World &world = World::Get();
+        Cell *cell = world.Find(this);
+        Block *block = cell != nullptr ? cell->block : world.BlockOf(this);
+        if (block != nullptr && !block->freed) {
+            static_cast<void>(static_cast<int>((*block->life)(where)));
+            return cell != nullptr ? *cell : ConstructRaw(where);
+        }
+        if (cell == nullptr) FailAs(rl::test_result_access_to_freed_memory, "an atomic that is gone", where);
+        return *cell;
+    }
+    T m_initial;
+};
+
+/// Reads and writes that atomics must order.
+template <class T>
+class Plain {
+public:
+    Plain() noexcept = default;
+    Plain(T value) noexcept : m_value(value) {}
+    Plain(const Plain &other) noexcept : m_value(other) {}
+    ~Plain() {
+        if (m_guard == nullptr) return;
+        m_guard->~var();
+        std::free(m_guard);
+    }
+    Plain &operator=(const Plain &other) noexcept {
+        const T value = other;
+        if (m_guard == nullptr)
+            m_guard = new (std::malloc(sizeof(rl::var<int>))) rl::var<int>(1);  // written by this thread
+        else
+            (*m_guard)(Where()) = 1;
+        m_value = value;
+        return *this;
+    }
+    operator T() const noexcept {
+        if (m_guard != nullptr) static_cast<void>(static_cast<int>((*m_guard)(Where())));
+        return m_value;
+    }
+
+private:
+    T m_value{};
+    rl::var<int> *m_guard = nullptr;
+};
+
+inline void PrefetchForWrite(const void *) noexcept {}
+inline uint64_t Ticks() noexcept { return 0; }
+inline double TicksPerMicrosecond() noexcept { return 1; }
+
+/// Who waits in a loop sees, sooner or later, what it waits for.
+inline void Pause() noexcept { rl::yield(1, Where()); }
+inline void YieldThread() noexcept { Pause(); }
+inline uint32_t ThreadHint() noexcept { return rl::thread_index(); }
+
+/// What was written before an Unpark is visible after the Park that it ends; all who park is a deadlock.
+class Parker {
+public:
+    Parker() noexcept { m_event.init(false, false, Where()); }
+    ~Parker() { m_event.deinit(Where()); }
+    Parker(const Parker &) = delete;
+    Parker &operator=(const Parker &) = delete;
+    void Park() noexcept {
+        do {
+            m_event.wait(false, false, Where());
+        } while (m_told.exchange(0, std::memory_order_acquire) == 0);
+    }
+    void Unpark() noexcept {
+        m_told.exchange(1, std::memory_order_release);
+        m_event.set(Where());
+    }
+
+private:
+    rl::generic_event m_event;
+    Atomic<uint32_t> m_told{0};
+};
+
+// What the scheduler's data is made of, and no suite uses.
+class Thread {
+public:
+    bool Start(void (*)(void *), void *, size_t) noexcept { return false; }
+    void Join() noexcept {}
+};
+class ForkMark {
+public:
+    void Acquire() noexcept {}
+    bool IsForked() const noexcept { return false; }
+};
+struct ExitCall {
+    void (*call)(void *) = nullptr;
+    void *arg = nullptr;
+};
+class SignalStack {
+public:
+    template <class Memory>
+    bool Acquire(Memory) noexcept {
+        return true;
+    }
+    void Set() noexcept {}
+    void Reset() noexcept {}
+};
+inline void *ThreadSlot() noexcept { return nullptr; }
+
+[[noreturn]] inline void Panic(const char *invariant) noexcept {
+    FailAs(rl::test_result_user_assert_failed, invariant, Where());
+}
+
+}  // namespace weft::env

@@ -1,0 +1,195 @@
+// Which fibers are free. Each is held by one at a time, who finds its stack as the last one left it; and who lacks a fiber
+// finds each that is free, or is told.
+#include "relacy/suite.h"
+
+#include "mechanisms/fiber_pool.h"
+#include "mechanisms/idle_set.h"
+
+#include "mechanisms/fiber_pool.cpp"
+
+namespace relacy {
+
+namespace {
+
+// Bits alone.
+struct Bits : Suite<Bits, 3> {
+    AtomicBitSet bits;
+    Data stack[3];
+
+    void before() {
+        Check(bits.Acquire(70), "no memory");
+        bits.Set(1);
+        bits.Set(68);
+    }
+    void Use(uint32_t bit) {
+        Data &data = stack[bit == 1 ? 0 : 1];
+        data.Write(data.Read() + 1);
+    }
+    void thread(unsigned index) {
+        for (int round = 0; round < 2; ++round) {
+            const uint32_t bit = bits.ClearAny(index * 64);
+            if (bit == AtomicBitSet::kNone) continue;
+            Use(bit);
+            bits.Set(bit);
+        }
+        if (bits.Clear(1)) {
+            Use(1);
+            bits.Set(1);
+        }
+    }
+    void after() { Check(bits.Test(1) && bits.Test(68), "a bit was lost"); }
+};
+
+// Fibers that are all out but one or two; workers with caches if the pool is large.
+template <class Test, int kThreads, uint32_t kSmall, uint32_t kWorkers>
+struct PoolTest : Suite<Test, kThreads> {
+    FiberPool pool;
+    IdleSet idle;
+    env::Parker parkers[kThreads];
+    Data stack[kSmall + 1];
+    int holders[kSmall + 1] = {};
+
+    void Acquire() {
+        Check(pool.Acquire(kSmall, 1, kWorkers, kThreads) && idle.Acquire(kThreads), "no memory");
+        for (uint32_t i = 0; i < kSmall; ++i) Take(pool.AcquireFiber(StackClass::Small, 0));
+        Take(pool.AcquireFiber(StackClass::Large, 0));
+    }
+    void Take(uint32_t fiber) {
+        Check(fiber <= kSmall, "no fiber");
+        Check(++holders[fiber] == 1, "invariant 3: a fiber has two holders");
+        stack[fiber].Write(stack[fiber].Read() + 1);
+    }
+    void Release(uint32_t fiber, uint32_t worker) {
+        stack[fiber].Write(stack[fiber].Read() + 1);
+        --holders[fiber];
+        pool.ReleaseFiber(fiber, worker);
+    }
+    // As scheduler/fiber_switch.cpp frees a fiber, and scheduler/ready.cpp wakes a starved worker.
+    void Free(uint32_t fiber, uint32_t worker) {
+        Release(fiber, worker);
+        if (!pool.AnyStarved()) return;
+        const uint32_t sleeper = idle.TakeStarvedSleeper(0);
+        if (sleeper != IdleSet::kNone) parkers[sleeper].Unpark();
+    }
+    bool TryTake(uint32_t worker) {
+        const uint32_t fiber = pool.AcquireFiber(StackClass::Small, worker);
+        if (fiber == FiberPool::kNone) return false;
+        Take(fiber);
+        return true;
+    }
+    // As scheduler/worker_loop.cpp: a worker that finds no fiber says so, looks again, and sleeps.
+    void TakeOrSleep(uint32_t worker) {
+        while (!TryTake(worker)) {
+            pool.SetStarved(worker, true);
+            if (TryTake(worker)) break;
+            idle.Announce(worker, Ability::ReadyFibersOnly);
+            if (!pool.AnyFree(StackClass::Small) || !idle.Cancel(worker, Ability::ReadyFibersOnly))
+                parkers[worker].Park();
+        }
+        pool.SetStarved(worker, false);
+    }
+};
+
+// A small pool: no caches.
+struct StarvedAtWords : PoolTest<StarvedAtWords, 2, 2, 1> {
+    void before() { Acquire(); }
+    void thread(unsigned index) { index == 0 ? TakeOrSleep(0) : Free(0, 1); }
+};
+
+struct TwoStarved : PoolTest<TwoStarved, 3, 2, 3> {
+    void before() { Acquire(); }
+    void thread(unsigned index) {
+        if (index != 2) return TakeOrSleep(index);
+        Free(0, 2);
+        Free(1, 2);
+    }
+};
+
+// The free fiber goes to the cache of whoever frees it.
+struct StarvedAtCaches : PoolTest<StarvedAtCaches, 2, 32, 2> {
+    void before() { Acquire(); }
+    void thread(unsigned index) { index == 0 ? TakeOrSleep(0) : Free(0, 1); }
+};
+
+// The starved worker does not look a second time by itself: whoever frees a fiber must see that it is starved, or it must
+// see the fiber when it looks after having said so.
+struct SaysSoOnce : PoolTest<SaysSoOnce, 2, 2, 1> {
+    bool found = false, told = false;
+    void before() { Acquire(); }
+    void thread(unsigned index) {
+        if (index == 0) {
+            pool.SetStarved(0, true);
+            found = TryTake(0);
+        } else {
+            Release(0, 1);
+            told = pool.AnyStarved();
+        }
+    }
+    void after() { Check(found || told, "a free fiber and a starved worker do not know of each other"); }
+};
+struct SaysSoOnceAtCaches : PoolTest<SaysSoOnceAtCaches, 2, 32, 2> {
+    bool found = false, told = false;
+    void before() { Acquire(); }
+    void thread(unsigned index) {
+        if (index == 0) {
+            pool.SetStarved(0, true);
+            found = TryTake(0);
+        } else {
+            Release(0, 1);
+            told = pool.AnyStarved();
+        }
+    }
+    void after() { Check(found || told, "a free fiber and a starved worker do not know of each other"); }
+};
+
+// An owner takes from its cache while others rob it.
+struct Robbers : PoolTest<Robbers, 3, 32, 2> {
+    void before() {
+        Acquire();
+        Release(0, 0);
+    }
+    void thread(unsigned index) {
+        for (int round = 0; round < 2; ++round) {
+            const uint32_t fiber = pool.AcquireFiber(StackClass::Small, index);
+            if (fiber == FiberPool::kNone) continue;
+            Take(fiber);
+            Release(fiber, index);
+        }
+    }
+    void after() { Check(TryTake(0) && !TryTake(0), "a fiber was lost, or is free twice"); }
+};
+
+// A task that needs a Large fiber is put aside, then its worker looks for one again; who frees one looks for such tasks.
+struct Backlog : PoolTest<Backlog, 2, 2, 1> {
+    env::Atomic<uint32_t> backlog{0};  // as Scheduler::largeBacklog
+    bool found = false, told = false;
+    void before() { Acquire(); }
+    void thread(unsigned index) {
+        if (index == 0) {
+            backlog.fetch_add(1, kSeqCst);
+            found = pool.AnyFree(StackClass::Large);
+        } else {
+            Release(2, 1);
+            told = backlog.load(kSeqCst) != 0;
+        }
+    }
+    void after() { Check(found || told, "a free Large fiber and a task for it do not know of each other"); }
+};
+
+}  // namespace
+
+}  // namespace relacy
+
+int main(int argc, char **argv) {
+    using namespace relacy;
+    Runner runner(argc, argv);
+    runner.Run<Bits>("bits", 100000);
+    runner.Run<StarvedAtWords>("starved_at_words", 100000);
+    runner.Run<TwoStarved>("two_starved", 100000);
+    runner.Run<StarvedAtCaches>("starved_at_caches", 100000);
+    runner.Run<SaysSoOnce>("says_so_once", 100000);
+    runner.Run<SaysSoOnceAtCaches>("says_so_once_at_caches", 30000);
+    runner.Run<Robbers>("robbers", 30000);
+    runner.Run<Backlog>("backlog", 100000);
+    return runner.Report();
+}

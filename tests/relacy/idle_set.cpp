@@ -1,0 +1,184 @@
+// Who publishes work and who falls asleep: no wake-up is lost, or everybody sleeps and the work lies there (a deadlock).
+#include "relacy/suite.h"
+
+#include "containers/push_list.h"
+#include "containers/work_stealing_deque.h"
+#include "mechanisms/idle_set.h"
+
+namespace relacy {
+
+namespace {
+
+// One owner of a deque; the others are workers that end with the first item that they get.
+template <class Test, int kThreads>
+struct IdleTest : Suite<Test, kThreads> {
+    static constexpr uint32_t kWorkers = kThreads - 1;
+    IdleSet idle;
+    env::Parker parkers[kThreads];
+    WorkStealingDeque<uint64_t> deque;
+    Data payload[kWorkers + 1];
+
+    void before() { Check(idle.Acquire(kThreads) && deque.Acquire(4), "no memory"); }
+    void after() { deque.Release(); }
+
+    void Push(uint64_t item) {
+        payload[item].Write(1);
+        Check(deque.Push(item), "no memory");
+    }
+    void WakeForAny() {
+        if (!idle.Wanted()) return;
+        uint32_t sleeper = idle.TakeSleeper(0);
+        if (sleeper == IdleSet::kNone) sleeper = idle.TakeStarvedSleeper(0);
+        if (sleeper != IdleSet::kNone) parkers[sleeper].Unpark();
+    }
+    bool Find() {
+        uint64_t item;
+        if (deque.LooksEmpty() || deque.Steal(item) != StealResult::Taken) return false;
+        Check(payload[item].Read() == 1, "another item's payload");
+        return true;
+    }
+    void Work(uint32_t worker, Ability ability) {
+        const bool searches = ability == Ability::Tasks;
+        if (searches) idle.StartSearching();
+        while (!Find()) {
+            idle.Announce(worker, ability);
+            if (deque.Size() != 0) {
+                if (!idle.Cancel(worker, ability)) parkers[worker].Park();
+            } else {
+                parkers[worker].Park();
+            }
+        }
+        if (searches) {
+            if (idle.StopSearching()) WakeForAny();
+        } else {
+            WakeForAny();  // it may have been woken for something else
+        }
+    }
+};
+
+// One worker.
+struct Sleeper : IdleTest<Sleeper, 2> {
+    void thread(unsigned index) {
+        if (index != 0) return Work(index, Ability::Tasks);
+        Push(1);
+        WakeForAny();
+    }
+};
+
+// Two workers and two items, one after the other: who relies on a searcher relies on its waking the next.
+struct TwoSleepers : IdleTest<TwoSleepers, 3> {
+    void thread(unsigned index) {
+        if (index != 0) return Work(index, Ability::Tasks);
+        Push(1);
+        WakeForAny();
+        Push(2);
+        WakeForAny();
+    }
+};
+
+// Two items published at once, and two woken for them.
+struct Batch : IdleTest<Batch, 3> {
+    void thread(unsigned index) {
+        if (index != 0) return Work(index, Ability::Tasks);
+        Check(deque.Reserve(2), "no memory");
+        for (uint64_t item = 1; item <= 2; ++item) {
+            payload[item].Write(1);
+            deque.Stage(item - 1, item);
+        }
+        deque.Publish(2);
+        WakeForAny();
+        WakeForAny();
+    }
+};
+
+// A starved worker takes ready fibers too, but nobody may rely on it as a searcher.
+struct Starved : IdleTest<Starved, 3> {
+    void thread(unsigned index) {
+        if (index != 0) return Work(index, index == 1 ? Ability::ReadyFibersOnly : Ability::Tasks);
+        Push(1);
+        WakeForAny();
+        Push(2);
+        WakeForAny();
+    }
+};
+
+// One worker is woken by name, by two others.
+struct Letter {
+    env::Plain<Letter *> next;
+};
+struct ByName : IdleTest<ByName, 3> {
+    PushList<Letter> mailbox;
+    Letter letters[3];
+
+    void Receive() {
+        for (int received = 0;;) {
+            for (Letter *letter = mailbox.TakeAll(); letter != nullptr; letter = letter->next) ++received;
+            if (received == 2) return;
+            idle.Announce(0, Ability::ReadyFibersOnly);
+            if (mailbox.IsEmpty() || !idle.Cancel(0, Ability::ReadyFibersOnly)) parkers[0].Park();
+        }
+    }
+    void thread(unsigned index) {
+        if (index == 0) return Receive();
+        mailbox.Push(&letters[index]);
+        if (idle.TakeSleeperAt(0)) parkers[0].Unpark();
+    }
+};
+
+// Requests that are answered when all has finished, as by AnswerIdleRequests: one thread puts a request back because
+// something is unfinished, and looks at the sleepers; the other finishes that, announces that it will sleep, and looks at
+// the requests. One of the two answers.
+struct Request {
+    env::Plain<Request *> next;
+};
+struct Requests : Suite<Requests, 2> {
+    IdleSet idle;
+    PushList<Request> requests;
+    Request request;
+    env::Atomic<uint32_t> finished{0};
+    int answered = 0;
+
+    void before() {
+        Check(idle.Acquire(2), "no memory");
+        requests.Push(&request);
+        idle.StartSearching();
+        idle.StartSearching();
+    }
+    void Answer() {
+        while (!requests.IsEmpty()) {
+            Request *taken = requests.TakeAll();
+            const bool all = finished.load(kAcquire) == 1;
+            if (taken != nullptr) {
+                if (all)
+                    Check(++answered == 1, "answered twice");
+                else
+                    requests.Push(taken);
+            }
+            if (all) continue;
+            idle.Snapshot();
+            if (finished.load(kAcquire) != 1) break;
+        }
+    }
+    void thread(unsigned index) {
+        if (index == 0) finished.store(1, kRelease);
+        idle.Announce(index, Ability::Tasks);
+        Answer();
+    }
+    void after() { Check(answered == 1, "nobody answers"); }
+};
+
+}  // namespace
+
+}  // namespace relacy
+
+int main(int argc, char **argv) {
+    using namespace relacy;
+    Runner runner(argc, argv);
+    runner.Run<Sleeper>("sleeper", 100000);
+    runner.Run<TwoSleepers>("two_sleepers", 100000);
+    runner.Run<Batch>("batch", 100000);
+    runner.Run<Starved>("starved", 100000);
+    runner.Run<ByName>("by_name", 100000);
+    runner.Run<Requests>("requests", 100000);
+    return runner.Report();
+}

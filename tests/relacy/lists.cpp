@@ -1,0 +1,134 @@
+// Mailbox and injector: nodes arrive once, with what was written to them, in the order of each producer; and a consumer that
+// sleeps is told.
+#include "relacy/suite.h"
+
+#include "containers/push_list.h"
+#include "mechanisms/idle_set.h"
+
+namespace relacy {
+
+namespace {
+
+struct Node {
+    env::Plain<Node *> next;
+    Data payload;
+    uint32_t producer = 0;
+    int order = 0;
+};
+
+template <class Test, int kThreads>
+struct ListTest : Suite<Test, kThreads> {
+    PushList<Node> list;
+    Node nodes[2][2];
+    int seen[2] = {};
+
+    void Push(uint32_t producer, int order) {
+        Node &node = nodes[producer][order];
+        node.producer = producer;
+        node.order = order;
+        node.payload.Write(order + 1);
+        list.Push(&node);
+    }
+    int Consume() {
+        int count = 0;
+        for (Node *node = list.TakeAll(); node != nullptr; node = node->next) {
+            Check(node->payload.Read() == node->order + 1, "another node's payload");
+            Check(node->order == seen[node->producer]++, "a push was lost or overtaken");
+            ++count;
+        }
+        return count;
+    }
+};
+
+// Two producers, one consumer.
+struct Producers : ListTest<Producers, 3> {
+    void thread(unsigned index) {
+        if (index < 2) {
+            Push(index, 0);
+            Push(index, 1);
+        } else {
+            Consume();
+            Consume();
+        }
+    }
+    void after() {
+        Consume();
+        Check(seen[0] == 2 && seen[1] == 2, "a node was lost");
+    }
+};
+
+// Two consumers take everything in turn: workers at the injector.
+struct Consumers : ListTest<Consumers, 3> {
+    void thread(unsigned index) {
+        if (index == 0) {
+            Push(0, 0);
+            Push(0, 1);
+        } else {
+            for (Node *node = list.TakeAll(); node != nullptr; node = node->next) {
+                Check(node->payload.Read() == node->order + 1, "another node's payload");
+                node->payload.Write(-1);
+                ++seen[0];
+            }
+        }
+    }
+    void after() {
+        for (Node *node = list.TakeAll(); node != nullptr; node = node->next) ++seen[0];
+        Check(seen[0] == 2, "a node was lost, or came twice");
+    }
+};
+
+// The owner of a mailbox announces that it will sleep and looks once more; who pushes looks for it by name.
+struct Mailbox : ListTest<Mailbox, 3> {
+    IdleSet idle;
+    env::Parker parker;
+
+    void before() { Check(idle.Acquire(1), "no memory"); }
+    void Deliver(uint32_t producer) {
+        Push(producer, 0);
+        if (idle.TakeSleeperAt(0)) parker.Unpark();
+    }
+    void thread(unsigned index) {
+        if (index < 2) return Deliver(index);
+        for (int count = Consume(); count < 2; count += Consume()) {
+            idle.Announce(0, Ability::PinnedOnly);
+            if (list.IsEmpty() || !idle.Cancel(0, Ability::PinnedOnly)) parker.Park();
+        }
+    }
+};
+
+// The injector: any worker will do.
+struct Injector : ListTest<Injector, 3> {
+    IdleSet idle;
+    env::Parker parker;
+
+    void before() {
+        Check(idle.Acquire(1), "no memory");
+        idle.StartSearching();
+    }
+    void Post(uint32_t producer) {
+        Push(producer, 0);
+        if (!idle.Wanted()) return;
+        if (idle.TakeSleeper(0) != IdleSet::kNone) parker.Unpark();
+    }
+    void thread(unsigned index) {
+        if (index < 2) return Post(index);
+        for (int count = Consume(); count < 2; count += Consume()) {
+            idle.Announce(0, Ability::Tasks);
+            if (list.IsEmpty() || !idle.Cancel(0, Ability::Tasks)) parker.Park();
+        }
+    }
+};
+
+}  // namespace
+
+}  // namespace relacy
+
+int main(int argc, char **argv) {
+    using namespace relacy;
+    Runner runner(argc, argv);
+    runner.Run<Producers>("producers", 200000);
+    runner.Run<Consumers>("consumers", 200000);
+    runner.Run<Mailbox>("mailbox", 200000);
+    runner.Run<Injector>("injector", 200000);
+    return runner.Report();
+}

@@ -1,0 +1,317 @@
+// The end of a run: the scheduler's own search, sleep, wake-ups, gate and guests, around a loop and tasks of the test's.
+// Nothing that was submitted is forgotten, somebody ends the run, and nobody uses a scheduler that is gone.
+#include "relacy/suite.h"
+
+#include "scheduler/claim.h"
+#include "scheduler/gate.h"
+#include "scheduler/idle.h"
+#include "scheduler/post.h"
+#include "scheduler/reporting.h"
+#include "scheduler/submit.h"
+#include "scheduler/wait.h"
+
+#include "mechanisms/counter_waiting.cpp"
+#include "mechanisms/fiber_pool.cpp"
+#include "scheduler/find_work.cpp"
+#include "scheduler/foreign.cpp"
+#include "scheduler/idle.cpp"
+#include "scheduler/low_limit.cpp"
+#include "scheduler/post.cpp"
+#include "scheduler/ready.cpp"
+
+namespace relacy {
+
+void (*runClaimed)(Worker *worker) = nullptr;  // by the test that runs
+
+}  // namespace relacy
+
+namespace weft {
+
+TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept { internal::Gate::Construct(*this, options); }
+TaskScheduler::~TaskScheduler() { internal::Gate::FacadeOf(*this).~Facade(); }
+
+namespace internal {
+
+// No slices here, nothing pinned, no fiber switches; every report fails.
+void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t, bool) noexcept {
+    worker->claim.single = entry.TheTask();
+    worker->claim.counter = entry.TheCounter();
+}
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &) noexcept {
+    for (uint32_t i = 0; i < count; ++i) {
+        relacy::Check(worker->lanes[1].Push(TaskEntry::Single(tasks[i], counter, nullptr, StackClass::Small)),
+                      "memory");
+    }
+}
+Found Pinned(Worker *) noexcept { return {}; }
+Found PinnedTask(Worker *, bool) noexcept { return {}; }
+Found PinnedFiber(Worker *) noexcept { return {}; }
+bool AnyPinnedTask(const Worker *) noexcept { return false; }
+void FireAnyWait(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false, "nobody waits for any"); }
+// A task that waits keeps its stack, and its worker goes on as a loop on top of it: so only one may wait at a time.
+void Wait(Worker *worker, Counter &counter, uint32_t value, Resume) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    while (!IsSatisfied(counter, value)) {
+        if (SearchForTasks(worker)) {
+            relacy::runClaimed(worker);
+            continue;
+        }
+        worker->searching = false;
+        scheduler.idle.Announce(worker->index, Ability::Tasks);
+        if (!AnyWork(worker, Ability::Tasks)) AnswerIdleRequests(scheduler, worker);
+        if (!scheduler.idle.Cancel(worker->index, Ability::Tasks)) worker->parker.Park();
+        worker->searching = true;
+        env::Pause();
+    }
+}
+bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
+    return scheduler.counters.Add(CounterAccess::Word(counter), n) == CounterResult::Ok;
+}
+void TraceSubmit(Worker *, uint32_t, const Counter *, const TaskOptions &) noexcept {}
+void SchedulerTag::Release() noexcept {}
+void StackMemory::Release() noexcept {}
+void OutOfMemory(const Scheduler &, uint32_t) noexcept { env::Panic("out of memory"); }
+void ReportCounterOfOther(const Scheduler &, const char *, const Counter &) noexcept { env::Panic("a report"); }
+void ReportMistake(const SchedulerOptions &, ReportCode, const char *, const char *, ...) noexcept {
+    env::Panic("a report");
+}
+void ReportOnce(Scheduler &, ReportCode, const char *, const char *, ...) noexcept { env::Panic("a report"); }
+void ReportFatal(const SchedulerOptions &, ReportCode, const char *, const char *, ...) noexcept {
+    env::Panic("a report");
+}
+
+}  // namespace internal
+
+}  // namespace weft
+
+namespace relacy {
+
+namespace {
+
+template <class Test, int kThreads, uint32_t kWorkers>
+struct RunTest : Suite<Test, kThreads> {
+    static constexpr uint32_t kTasks = 4;
+    TaskScheduler facade;
+    Scheduler scheduler;
+    char stack[64];
+    Fiber fiber{0, stack, sizeof stack};  // that every task seems to be on
+    Data memory;                          // written when the scheduler is freed
+    Data written[kTasks];                 // by whoever submits a task, and then by the task
+    int ran[kTasks] = {};
+    uint32_t returned = 0;
+
+    void Acquire() {
+        static RunTest *current;
+        current = this;
+        runClaimed = [](Worker *worker) { current->RunClaimed(worker); };
+        scheduler.facade = &facade;
+        scheduler.options.idle = IdlePolicy::Quiet;
+        scheduler.workerCount = scheduler.slotCount = kWorkers;
+        scheduler.slotsInUse.store(kWorkers, kRelaxed);
+        scheduler.activeWorkers.store(kWorkers, kRelaxed);
+        scheduler.workers = Memory().NewArray<Worker>(kWorkers);
+        bool acquired = scheduler.pool.Acquire(2, 1, kWorkers, kWorkers) && scheduler.idle.Acquire(kWorkers) &&
+                        scheduler.counters.Acquire(3, 1) && scheduler.blocks.Acquire() &&
+                        scheduler.threadWaiters.Acquire();
+        for (uint32_t i = 0; i < kWorkers; ++i) {
+            Worker &worker = scheduler.workers[i];
+            worker.scheduler = &scheduler;
+            worker.facade = &facade;
+            worker.index = i;
+            worker.current = &fiber;
+            acquired = acquired && worker.slab.Acquire();
+            for (auto &lane : worker.lanes) acquired = acquired && lane.Acquire(2);
+            for (auto &backlog : worker.largeBacklog) acquired = acquired && backlog.Acquire(1);
+            acquired = acquired && worker.ready.Acquire(1);
+        }
+        scheduler.fibers = Memory().NewArray<Fiber>(scheduler.AllFibers());
+        Check(acquired && scheduler.fibers != nullptr, "no memory");
+        scheduler.workers[0].submitted.store(1, kRelaxed);  // the main task
+        Gate::Open(facade, &scheduler);
+    }
+    static Task TaskOfNumber(uintptr_t number) {
+        return {[](TaskScheduler *, void *) {}, reinterpret_cast<void *>(number)};
+    }
+    void Submit(Worker *worker, uint32_t number, Counter *counter = nullptr) {
+        written[number].Write(1);
+        worker->submitted.store(worker->submitted.load(kRelaxed) + 1, kRelaxed);
+        const Task task = TaskOfNumber(number);
+        Enqueue(worker, 1, &task, counter, {});
+        WakeForAny(scheduler, worker);
+    }
+    // As MainTask, and the claim around it.
+    template <class Main>
+    void RunMain(Main main) {
+        main(&scheduler.workers[0]);
+        scheduler.endWanted.store(true, kSeqCst);
+        CountFinished(&scheduler.workers[0], 1);
+        Loop(0);
+    }
+    void RunClaimed(Worker *worker) {
+        const auto number = reinterpret_cast<uintptr_t>(worker->claim.single.arg);
+        Counter *counter = worker->claim.counter;
+        Check(written[number].Read() == 1, "a task without what its submitter wrote");
+        written[number].Write(2);
+        Check(++ran[number] == 1, "invariant 1: a task runs twice");
+        static_cast<Test *>(this)->Run(worker, static_cast<uint32_t>(number));
+        // As LowerPending.
+        CountFinished(worker, 1);
+        if (counter != nullptr) LowerCounter(scheduler, worker, *counter, 1);
+    }
+    // As ThreadLoop, and the loop on a fiber.
+    void Loop(uint32_t index) {
+        Worker *worker = &scheduler.workers[index];
+        while (!scheduler.stopping.load(kRelaxed)) {
+            if (!SearchForTasks(worker)) {
+                Sleep(worker, Ability::Tasks);
+                continue;
+            }
+            RunClaimed(worker);
+        }
+        Check(PendingTasks(scheduler) == 0, "the run ends while something is pending");
+        if (++returned == kWorkers && kWorkers == 1) memory.Write(1);
+    }
+    void after() {
+        for (uint32_t i = 0; i < kWorkers; ++i) {
+            Worker &worker = scheduler.workers[i];
+            for (auto &lane : worker.lanes) lane.Release();
+            for (auto &backlog : worker.largeBacklog) backlog.Release();
+            worker.ready.Release();
+        }
+        Memory().DeleteArray(scheduler.workers, kWorkers);
+        Memory().DeleteArray(scheduler.fibers, scheduler.AllFibers());
+        Check(returned == kWorkers, "nobody ends the run");
+        static_cast<Test *>(this)->Ended();
+    }
+};
+
+// A task of the main task's submits another.
+struct Tasks : RunTest<Tasks, 2, 2> {
+    void before() { Acquire(); }
+    void thread(unsigned index) {
+        if (index != 0) return Loop(index);
+        RunMain([&](Worker *worker) { Submit(worker, 1); });
+    }
+    void Run(Worker *worker, uint32_t number) {
+        if (number == 1) Submit(worker, 2);
+    }
+    void Ended() { Check(ran[1] == 1 && ran[2] == 1, "a task was forgotten"); }
+};
+
+// A look at a counter alone, as every wait begins with.
+struct Looks : Suite<Looks, 2> {
+    CounterWaiting waiting;
+    Counter counter{1};
+    Data result;
+    void thread(unsigned index) {
+        if (index == 0) {
+            result.Write(1);
+            Check(waiting.TryDecrement(CounterAccess::Word(counter), 1), "somebody waits");
+        } else {
+            while (!IsSatisfied(counter, 0)) env::Pause();
+            Check(result.Read() == 1, "a result is missing");
+        }
+    }
+};
+
+// A thread that is no worker waits for a task.
+struct Waits : RunTest<Waits, 2, 1> {
+    Counter counter{1};
+    Data result;
+    void before() { Acquire(); }
+    void thread(unsigned index) {
+        if (index == 0) return RunMain([&](Worker *worker) { Submit(worker, 1, &counter); });
+        Gate::Visit visit(facade);
+        if (Scheduler *found = visit.ComeIn(); found != nullptr) {
+            WaitForeign(visit, *found, counter, 0);
+            Check(memory.Read() == 0, "a scheduler that is gone");
+            Check(result.Read() == 1, "a result is missing");
+        }
+        visit.GoOut();
+    }
+    void Run(Worker *, uint32_t) { result.Write(1); }
+    void Ended() { Check(ran[1] == 1, "a task was forgotten"); }
+};
+
+// A thread that is no worker submits: the task runs, or there was no scheduler any more.
+struct Posts : RunTest<Posts, 2, 1> {
+    bool posted = false;
+    void before() { Acquire(); }
+    void thread(unsigned index) {
+        if (index == 0) return RunMain([](Worker *) {});
+        Gate::Visit visit(facade);
+        if (Scheduler *found = visit.ComeIn(); found != nullptr) {
+            written[1].Write(1);
+            const Task task = TaskOfNumber(1);
+            posted = Post(*found, nullptr, 1, &task, nullptr, {});
+            Check(memory.Read() == 0, "a scheduler that is gone");
+        }
+        visit.GoOut();
+    }
+    void Run(Worker *, uint32_t) {}
+    void Ended() { Check(ran[1] == (posted ? 1 : 0), "a task was forgotten"); }
+};
+
+// A thread that is no worker asks to be told when nothing is pending.
+struct Idles : RunTest<Idles, 2, 1> {
+    void before() { Acquire(); }
+    void thread(unsigned index) {
+        if (index == 0) return RunMain([&](Worker *worker) { Submit(worker, 1); });
+        Gate::Visit visit(facade);
+        if (Scheduler *found = visit.ComeIn(); found != nullptr) {
+            WaitIdleForeign(visit, *found);
+            Check(memory.Read() == 0, "a scheduler that is gone");
+        }
+        visit.GoOut();
+    }
+    void Run(Worker *, uint32_t) {}
+    void Ended() { Check(ran[1] == 1, "a task was forgotten"); }
+};
+
+// Stop, by a thread that is no worker: as StopScheduler, after Start, which has no main task.
+struct Stops : RunTest<Stops, 2, 1> {
+    void before() {
+        Acquire();
+        scheduler.workers[0].submitted.store(0, kRelaxed);
+    }
+    void thread(unsigned index) {
+        if (index == 0) return Loop(0);
+        scheduler.endWanted.store(true, kSeqCst);
+        WakeForAny(scheduler, nullptr);
+    }
+    void Run(Worker *, uint32_t) {}
+    void Ended() {}
+};
+
+// A task submits another and asks to be told when nothing else is pending.
+struct TaskIdles : RunTest<TaskIdles, 2, 2> {
+    void before() { Acquire(); }
+    void thread(unsigned index) {
+        if (index != 0) return Loop(index);
+        RunMain([&](Worker *worker) { Submit(worker, 1); });
+    }
+    void Run(Worker *worker, uint32_t number) {
+        if (number != 1) return;
+        Submit(worker, 2);
+        WaitIdleHere(worker);
+        Check(written[2].Read() == 2, "told that nothing is pending too early");
+    }
+    void Ended() { Check(ran[1] == 1 && ran[2] == 1, "a task was forgotten"); }
+};
+
+}  // namespace
+
+}  // namespace relacy
+
+int main(int argc, char **argv) {
+    using namespace relacy;
+    Runner runner(argc, argv);
+    runner.Run<Tasks>("tasks", 5000);
+    runner.Run<Looks>("looks", 5000);
+    runner.Run<Waits>("waits", 5000);
+    runner.Run<Posts>("posts", 5000);
+    runner.Run<Idles>("idles", 5000);
+    runner.Run<Stops>("stops", 5000);
+    runner.Run<TaskIdles>("task_idles", 5000);
+    return runner.Report();
+}
