@@ -3,15 +3,18 @@
 --     "$(third_party/setup.sh)" gmake2 && make -C build/premake config=release -j$(nproc)
 --
 -- Programs land in build/<Configuration>/. A build with another compiler or option (--cc=clang, --shared,
--- --no-exceptions) has a folder of its own with the same inside, such as build/clang/ or build/clang-shared/, so that
--- objects never mix. Written for Premake 5.0.0-alpha15; newer ones are untested.
+-- --no-exceptions, --cross) has a folder of its own with the same inside, such as build/clang/ or build/clang-shared/, so
+-- that objects never mix. Written for Premake 5.0.0-alpha15; newer ones are untested.
 
 local action  = _ACTION or ""
 local isMsvc  = action:startswith("vs")
 local isClang = _OPTIONS.cc == "clang" or action:startswith("xcode")
 
+newoption { trigger = "cross", value = "TRIPLET", description = "Build with that g++, such as aarch64-linux-gnu's" }
+
 local function buildFolder(shared)
     local variant = {}
+    if _OPTIONS.cross then table.insert(variant, _OPTIONS.cross) end
     if _OPTIONS.cc == "clang" then table.insert(variant, "clang") end
     if shared then table.insert(variant, "shared") end
     if _OPTIONS["no-exceptions"] then table.insert(variant, "no-exceptions") end
@@ -33,6 +36,7 @@ workspace "weft"
     exceptionhandling(_OPTIONS["no-exceptions"] and "Off" or "On")
     rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
     startproject "frame_loop"
+    if _OPTIONS.cross then gccprefix(_OPTIONS.cross .. "-") end
 
     filter "configurations:Debug"
         defines { "WEFT_DEBUG=1" }
@@ -47,12 +51,12 @@ if isMsvc then
         architecture "x86_64"
         flags { "MultiProcessorCompile" }
 else
-    local machine = os.outputof("uname -m") or ""
+    local machine = _OPTIONS.cross or os.outputof("uname -m") or ""
     filter {}
         buildoptions { "-Wpedantic", "-Wshadow", "-Wnon-virtual-dtor", "-Wold-style-cast", "-Wcast-align", "-Wundef" }
     filter "system:linux"
         buildoptions { "-fstack-clash-protection" }
-        if machine == "x86_64" then buildoptions { "-fcf-protection" } end
+        if machine:startswith("x86_64") then buildoptions { "-fcf-protection" } end
     filter { "system:linux", "configurations:Release" }
         linkoptions { "-Wl,-z,relro,-z,now" }
     filter "configurations:*san"
@@ -88,6 +92,11 @@ local function program(name, patterns)
         files(sources)
         weft.removeOtherPlatforms()
     return true
+end
+
+local function linkPng()
+    links { "png" }
+    if _OPTIONS.cross then links { "z" } end -- which a static libpng needs
 end
 
 -- Catch2 needs exceptions, whatever the rest is built with.
@@ -127,7 +136,7 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
     removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp" }
     includedirs { "samples", "bench" }
     weft.use()
-    links { "png" }
+    linkPng()
     -- Allocations that fail when a test wants them to (tests/support/failing_allocation.cpp).
     filter "system:linux"
         linkoptions { "-Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
@@ -177,7 +186,7 @@ for _, folder in ipairs(os.matchdirs("samples/*")) do
     if program(name, { folder .. "/**.cpp" }) then
         includedirs { "samples" }
         weft.use()
-        if name == "frame_loop" then links { "png" } end
+        if name == "frame_loop" then linkPng() end
     end
 end
 

@@ -4,9 +4,12 @@
 #
 #     "$(third_party/setup.sh)" gmake2
 #     third_party/setup.sh cmake valgrind        these packages too
+#     third_party/setup.sh --libraries=arm64     instead: Boost.Context, libpng and zlib of another architecture of
+#                                                Debian, static; prints the folder that has them in lib/
 #
 # Packages come by apt (as root, or through sudo). Premake is the one on PATH, or else built from a Debian source
-# package and kept in ${WEFT_CACHE:-~/.cache/weft}; the system's own apt configuration is not touched.
+# package and kept in ${WEFT_CACHE:-~/.cache/weft}, as are libraries of other architectures; the system's own apt
+# configuration is not touched.
 set -euo pipefail
 
 packages=(g++ make clang libclang-rt-dev clang-format catch2 libpng-dev freedoom)
@@ -41,10 +44,10 @@ install_packages() {
         install --no-install-recommends $missing >&2
 }
 
-# Downloads Debian's source package of 0ad with a private apt configuration, and builds the Premake inside it.
-build_premake() {
-    local work apt file
-    install_packages g++ make xz-utils
+# A folder $work that goes away with us, and an apt in it, with the machine's sources and lists of its own.
+private_apt() { # deb or deb-src, options of apt
+    local file type=$1
+    shift
     mkdir -p "$cache"
     work=$(mktemp -d "$cache/build.XXXXXX")
     # shellcheck disable=SC2064
@@ -52,16 +55,22 @@ build_premake() {
 
     mkdir -p "$work"/{sources,lists/partial,archives/partial}
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-        [ ! -f "$file" ] || sed -n 's/^deb\s/deb-src /p' "$file" > "$work/sources/$(basename "$file" .list).list"
+        [ ! -f "$file" ] || sed -n "s/^deb\s/$type /p" "$file" > "$work/sources/$(basename "$file" .list).list"
     done
     for file in /etc/apt/sources.list.d/*.sources; do
-        [ ! -f "$file" ] || sed 's/^Types:.*/Types: deb-src/' "$file" > "$work/sources/$(basename "$file")"
+        [ ! -f "$file" ] || sed "s/^Types:.*/Types: $type/" "$file" > "$work/sources/$(basename "$file")"
     done
     apt=(apt-get -qq -o APT::Sandbox::User=root -o Dir::State::lists="$work/lists" -o Dir::Cache="$work"
-        -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/sources")
-
-    say "getting Premake's sources (Debian source package 0ad, about 80 MB)"
+        -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/sources" "$@")
     "${apt[@]}" update >&2 || say "some source lists could not be read, going on"
+}
+
+# Downloads Debian's source package of 0ad, and builds the Premake inside it.
+build_premake() {
+    local work apt
+    install_packages g++ make xz-utils
+    say "getting Premake's sources (Debian source package 0ad, about 80 MB)"
+    private_apt deb-src
     (cd "$work" && "${apt[@]}" source --download-only --only-source 0ad >&2)
     tar -xf "$work"/0ad_*.orig.tar.* -C "$work" --wildcards --strip-components=1 '*/build/premake/premake5'
 
@@ -72,6 +81,28 @@ build_premake() {
     rm -rf "$work"
 }
 
+# The headers of these libraries are the same everywhere: those of this machine's packages will do.
+foreign_libraries() { # architecture; sets folder
+    local work apt boost package
+    boost=$(installed 'libboost-context1*-dev' | tail -n 1)
+    folder=$cache/$1-${boost%-dev}
+    [ ! -d "$folder" ] || return 0
+    say "getting $boost, libpng-dev and zlib1g-dev for $1"
+    private_apt deb -o APT::Architecture="$1" -o APT::Architectures="$1" -o Dir::State::status=/dev/null
+    (cd "$work" && "${apt[@]}" download "$boost" libpng-dev zlib1g-dev >&2)
+    mkdir -p "$work/done/lib"
+    for package in "$work"/*.deb; do dpkg -x "$package" "$work/root"; done
+    cp -L "$work"/root/usr/lib/*/lib{boost_context,png,z}.a "$work/done/lib/"
+    mv "$work/done" "$folder"
+    rm -rf "$work"
+}
+
+if [[ ${1:-} = --libraries=* ]]; then
+    install_packages libpng-dev
+    foreign_libraries "${1#*=}"
+    echo "$folder"
+    exit
+fi
 install_packages "${packages[@]}" "$@"
 works() { "$1" --version >/dev/null 2>&1; }
 if works premake5; then
