@@ -35,9 +35,17 @@ struct FiberContext::Landing {
         from->m_handle = transfer.fctx;
     }
 
+    static void KeepFloatingPoint(FiberContext &context) noexcept {
+        if (!kFcontextKeepsFloatingPoint) context.m_floatingPoint = FloatingPointControl();
+    }
+    static void GoOnWithFloatingPoint(const FiberContext &context) noexcept {
+        if (!kFcontextKeepsFloatingPoint) SetFloatingPointControl(context.m_floatingPoint);
+    }
+
     [[noreturn]] static void Enter(fcontext::transfer_t transfer) noexcept {
         FiberContext *self = static_cast<FiberContext *>(transfer.data)->m_leftFor;
         Land(transfer);
+        GoOnWithFloatingPoint(*self);
         FiberContext *next = self->m_entry(self->m_arg);
         self->m_ending = true;
         SwitchContext(*self, *next);
@@ -59,6 +67,7 @@ FiberContext &FiberContext::operator=(FiberContext &&other) noexcept {
     m_valgrindStack = std::exchange(other.m_valgrindStack, 0u);
     m_isNew = other.m_isNew;
     m_ending = other.m_ending;
+    m_floatingPoint = other.m_floatingPoint;
     return *this;
 }
 
@@ -84,6 +93,7 @@ void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(voi
 #endif
     // The floating-point control words of the calling thread are those that the new context starts with.
     m_handle = fcontext::make_fcontext(bottom + bytes, bytes, Landing::Enter);
+    Landing::KeepFloatingPoint(*this);
 #if defined(WEFT_TSAN)
     if (m_tsanFiber == nullptr) m_tsanFiber = __tsan_create_fiber(0);
 #endif
@@ -128,17 +138,13 @@ WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept 
 #if defined(WEFT_TSAN)
     __tsan_switch_to_fiber(to.m_tsanFiber, race::kFinder ? __tsan_switch_to_fiber_no_sync : 0);
 #endif
-#if defined(__aarch64__)
-    const uint64_t floatingPoint = FloatingPointControl();  // fcontext saves it on x86-64 only
-#endif
+    FiberContext::Landing::KeepFloatingPoint(from);
     void *const target = std::exchange(to.m_handle, nullptr);  // null while it runs
 #if defined(WEFT_DEBUG) || defined(WEFT_SIMULATOR)
     if (target == nullptr) env::Panic("a fiber is visible to others only after its context is saved");
 #endif
     FiberContext::Landing::Land(FiberContext::Landing::Jump(target, &from, std::exchange(to.m_isNew, false)));
-#if defined(__aarch64__)
-    SetFloatingPointControl(floatingPoint);
-#endif
+    FiberContext::Landing::GoOnWithFloatingPoint(from);
 }
 
 }  // namespace weft::internal

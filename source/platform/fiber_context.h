@@ -5,6 +5,7 @@
 #include "platform/exception_state.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace weft::internal {
@@ -45,6 +46,7 @@ private:
     unsigned m_valgrindStack = 0;
     bool m_isNew = false;  // nothing has switched to it
     bool m_ending = false;
+    uint64_t m_floatingPoint = 0;  // to go on with, where fcontext does not see to it
 };
 
 }  // namespace weft::internal

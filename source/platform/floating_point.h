@@ -32,4 +32,11 @@ inline void SetFloatingPointControl(uint64_t control) noexcept {
 #endif
 }
 
+/// Boost's fcontext saves and sets them with everything else on x86-64; on aarch64 it leaves them to the thread.
+#if defined(__aarch64__)
+inline constexpr bool kFcontextKeepsFloatingPoint = false;
+#else
+inline constexpr bool kFcontextKeepsFloatingPoint = true;
+#endif
+
 }  // namespace weft::internal

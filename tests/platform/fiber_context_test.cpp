@@ -5,6 +5,7 @@
 #include "platform/floating_point.h"
 #include "platform/stack_memory.h"
 #include "support/child_process.h"
+#include "support/control_words.h"
 
 #include <algorithm>
 #include <exception>
@@ -244,12 +245,12 @@ TEST_CASE("fault: stale thread_local. The thread slot is read anew after a migra
     CHECK(after == &second);
 }
 
-#if defined(__x86_64__)
+#if defined(WEFT_TEST_CONTROL_WORDS)
 TEST_CASE("fault: rounding mode. Control words travel with a context, new ones begin with their creator's",
           "[fiber_context]") {
     const uint64_t normal = FloatingPointControl();
-    const uint64_t flush = normal | 0x8040;   // flush to zero, denormals are zero
-    const uint64_t toZero = normal | 0x6000;  // rounding
+    const uint64_t flush = normal | test::kFlush;
+    const uint64_t toZero = normal | test::kToZero;
     FiberContext home;
     home.Adopt();
     FiberContext *fiber = nullptr;
