@@ -14,8 +14,15 @@ namespace {
 constexpr int kMadviseGuardInstall = 102;
 constexpr int kMadviseGuardRemove = 103;
 
+// Who accepts nonsense accepts any advice and follows none: qemu's user emulation, which calls a guard done that is not.
+bool IsAdviceFollowed() noexcept {
+    constexpr int kNonsense = -1;
+    static const bool isFollowed = madvise(nullptr, 0, kNonsense) != 0;
+    return isFollowed;
+}
+
 bool Guard(char *page, size_t pageBytes) noexcept {
-    if (madvise(page, pageBytes, kMadviseGuardInstall) == 0) return true;
+    if (IsAdviceFollowed() && madvise(page, pageBytes, kMadviseGuardInstall) == 0) return true;
     return mprotect(page, pageBytes, PROT_NONE) == 0;
 }
 
@@ -26,7 +33,8 @@ char *Map(size_t bytes) noexcept {
 
 // Also from pages that go back to the host: it may use them again.
 void RemoveGuard(char *page, size_t pageBytes) noexcept {
-    if (madvise(page, pageBytes, kMadviseGuardRemove) != 0) mprotect(page, pageBytes, PROT_READ | PROT_WRITE);
+    if (IsAdviceFollowed() && madvise(page, pageBytes, kMadviseGuardRemove) == 0) return;
+    mprotect(page, pageBytes, PROT_READ | PROT_WRITE);
 }
 
 }  // namespace
