@@ -1,5 +1,6 @@
 #include "platform/stack_memory.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 
@@ -14,6 +15,14 @@ namespace {
 constexpr int kMadviseGuardInstall = 102;
 constexpr int kMadviseGuardRemove = 103;
 
+// No function steps over a guard of that size if it is compiled with -fstack-clash-protection: a frame that is larger is
+// touched in steps. g++ takes 64 KiB for granted on aarch64.
+#if defined(__aarch64__)
+constexpr size_t kMinGuardBytes = 64 << 10;
+#else
+constexpr size_t kMinGuardBytes = 4 << 10;
+#endif
+
 // Who accepts nonsense accepts any advice and follows none: qemu's user emulation, which calls a guard done that is not.
 bool IsAdviceFollowed() noexcept {
     constexpr int kNonsense = -1;
@@ -21,9 +30,9 @@ bool IsAdviceFollowed() noexcept {
     return isFollowed;
 }
 
-bool Guard(char *page, size_t pageBytes) noexcept {
-    if (IsAdviceFollowed() && madvise(page, pageBytes, kMadviseGuardInstall) == 0) return true;
-    return mprotect(page, pageBytes, PROT_NONE) == 0;
+bool Guard(char *pages, size_t bytes) noexcept {
+    if (IsAdviceFollowed() && madvise(pages, bytes, kMadviseGuardInstall) == 0) return true;
+    return mprotect(pages, bytes, PROT_NONE) == 0;
 }
 
 char *Map(size_t bytes) noexcept {
@@ -32,9 +41,9 @@ char *Map(size_t bytes) noexcept {
 }
 
 // Also from pages that go back to the host: it may use them again.
-void RemoveGuard(char *page, size_t pageBytes) noexcept {
-    if (IsAdviceFollowed() && madvise(page, pageBytes, kMadviseGuardRemove) == 0) return;
-    mprotect(page, pageBytes, PROT_READ | PROT_WRITE);
+void RemoveGuard(char *pages, size_t bytes) noexcept {
+    if (IsAdviceFollowed() && madvise(pages, bytes, kMadviseGuardRemove) == 0) return;
+    mprotect(pages, bytes, PROT_READ | PROT_WRITE);
 }
 
 }  // namespace
@@ -42,11 +51,12 @@ void RemoveGuard(char *page, size_t pageBytes) noexcept {
 Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *hooks) noexcept {
     m_hooks = hooks;
     m_pageBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    m_guardBytes = std::max(m_pageBytes, kMinGuardBytes);
     if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;  // nothing below overflows but the product
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
-    const size_t stride = m_stackBytes + m_pageBytes;
-    if (count > (SIZE_MAX - m_pageBytes) / stride) return Status::OutOfMemory;
-    m_bytes = count * stride + m_pageBytes;
+    const size_t stride = m_stackBytes + m_guardBytes;
+    if (count > (SIZE_MAX - m_guardBytes) / stride) return Status::OutOfMemory;
+    m_bytes = count * stride + m_guardBytes;
 
     m_base = hooks != nullptr ? static_cast<char *>(hooks->reserveStacks(m_bytes, hooks->user)) : Map(m_bytes);
     if (m_base == nullptr) return Status::OutOfMemory;
@@ -54,7 +64,7 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     madvise(m_base, m_bytes, MADV_NOHUGEPAGE);
 
     for (size_t i = 0; i <= count; ++i) {
-        if (!Guard(m_base + i * stride, m_pageBytes)) {
+        if (!Guard(m_base + i * stride, m_guardBytes)) {
             const bool mappings = errno == ENOMEM;
             Release();
             return mappings ? Status::OutOfMappings : Status::OutOfMemory;
@@ -68,8 +78,8 @@ void StackMemory::Release() noexcept {
     if (m_hooks == nullptr) {
         munmap(m_base, m_bytes);
     } else {
-        for (size_t guard = 0; guard < m_bytes; guard += m_stackBytes + m_pageBytes)
-            RemoveGuard(m_base + guard, m_pageBytes);
+        for (size_t guard = 0; guard < m_bytes; guard += m_stackBytes + m_guardBytes)
+            RemoveGuard(m_base + guard, m_guardBytes);
         m_hooks->releaseStacks(m_base, m_bytes, m_hooks->user);
     }
     m_base = nullptr;

@@ -18,7 +18,7 @@ TEST_CASE("stacks: each has its whole size, aligned to pages, apart from the oth
     CHECK(stacks.StackBytes() < 20000 + stacks.PageBytes());
     for (size_t i = 0; i < 5; ++i) {
         CHECK(reinterpret_cast<uintptr_t>(stacks.Bottom(i)) % stacks.PageBytes() == 0);
-        if (i != 0) CHECK(stacks.Bottom(i) >= stacks.Bottom(i - 1) + stacks.StackBytes() + stacks.PageBytes());
+        if (i != 0) CHECK(stacks.Bottom(i) >= stacks.Bottom(i - 1) + stacks.StackBytes() + stacks.GuardBytes());
         std::memset(stacks.Bottom(i), static_cast<int>(i), stacks.StackBytes());
     }
     for (size_t i = 0; i < 5; ++i) {
@@ -38,11 +38,11 @@ TEST_CASE("fault: stack overflow. The guard pages at both ends of every stack fa
         char *const bottom = stacks.Bottom(i);
         char *const top = bottom + stacks.StackBytes();
         CHECK(touch(bottom - 1));
-        CHECK(touch(bottom - stacks.PageBytes()));
+        CHECK(touch(bottom - stacks.GuardBytes()));
         CHECK(!touch(bottom));
         CHECK(!touch(top - 1));
         CHECK(touch(top));
-        CHECK(touch(top + stacks.PageBytes() - 1));
+        CHECK(touch(top + stacks.GuardBytes() - 1));
     }
 }
 
