@@ -1,6 +1,8 @@
 #include "scheduler/lifecycle.h"
 
+#include "platform/sanitizers.h"
 #include "platform/thread.h"
+#include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
@@ -11,6 +13,9 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -177,6 +182,29 @@ TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and
     CHECK(failures > 10);
     CHECK(failures < 1000);
 }
+
+#if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)  // which need the address space for themselves
+TEST_CASE("fault: start-up failing half-way. Threads that cannot all be made: the main task does not run",
+          "[lifecycle]") {
+    const test::ChildResult child = test::RunInChild([] {
+        constexpr size_t kStack = size_t{256} << 20;
+        SchedulerOptions options = test::Options(16, 16, 2);
+        options.threadStackBytes = kStack;
+        options.onReport = [](const Report &, void *) { _exit(2); };
+        const rlimit some{VirtualBytes() + 6 * kStack, RLIM_INFINITY};
+        setrlimit(RLIMIT_AS, &some);
+        static std::atomic<bool> ran{false};
+        for (int round = 0; round < 100; ++round) {
+            TaskScheduler scheduler(options);
+            const Status status = scheduler.Run([](TaskScheduler *, void *) { ran.store(true); });
+            if (status != Status::ThreadFailed) _exit(3);
+            if (ran.load()) _exit(4);
+        }
+    });
+    CHECK(child.exited);
+    CHECK(child.code == 0);
+}
+#endif
 
 TEST_CASE("stacks that do not fit give a status and leave nothing behind", "[lifecycle]") {
     const uint32_t mappings = Mappings();
