@@ -40,9 +40,10 @@ char *Map(size_t bytes) noexcept {
     return base == MAP_FAILED ? nullptr : static_cast<char *>(base);
 }
 
-// Also from pages that go back to the host: it may use them again.
+// From pages that go back to the host: it may use them again. Both: the advice is taken also where there is no guard of its
+// kind, as when the page was locked in memory, which the advice to set one refuses.
 void RemoveGuard(char *pages, size_t bytes) noexcept {
-    if (IsAdviceFollowed() && madvise(pages, bytes, kMadviseGuardRemove) == 0) return;
+    madvise(pages, bytes, kMadviseGuardRemove);
     mprotect(pages, bytes, PROT_READ | PROT_WRITE);
 }
 

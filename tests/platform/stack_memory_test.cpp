@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include <sys/mman.h>
+
 #include <catch2/catch.hpp>
 
 using namespace weft;
@@ -44,6 +46,26 @@ TEST_CASE("fault: stack overflow. The guard pages at both ends of every stack fa
         CHECK(touch(top));
         CHECK(touch(top + stacks.GuardBytes() - 1));
     }
+}
+
+TEST_CASE("stacks: the host's pages come back without guards, also when they were locked", "[stack_memory]") {
+    MemoryHooks hooks;
+    hooks.reserveStacks = [](size_t bytes, void *) -> void * {
+        void *pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED) return nullptr;
+        if (mlock(pages, bytes) != 0) WARN("pages cannot be locked here");
+        return pages;
+    };
+    hooks.releaseStacks = [](void *pages, size_t bytes, void *user) {
+        *static_cast<bool *>(user) = !test::RunInChild([=] { std::memset(pages, 1, bytes); }).Died();
+        munmap(pages, bytes);
+    };
+    bool usable = false;
+    hooks.user = &usable;
+    StackMemory stacks;
+    REQUIRE(stacks.Acquire(2, 16 << 10, &hooks) == Status::Ok);
+    stacks.Release();
+    CHECK(usable);
 }
 
 TEST_CASE("stacks: sizes that cannot be had give a status, and nothing is held", "[stack_memory]") {
