@@ -9,7 +9,8 @@ struct ExitCall {
 };
 
 /// When the calling thread ends, exit->call(exit->arg) is called on it; with null, nothing. The last one of a thread
-/// counts. The first use in a process makes one pthread key.
-void AtThreadExit(ExitCall *exit) noexcept;
+/// counts. The first use in a process makes one pthread key. False if the system has no more of them, or no memory: then
+/// nothing has changed.
+bool AtThreadExit(ExitCall *exit) noexcept;
 
 }  // namespace weft::env

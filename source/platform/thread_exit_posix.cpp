@@ -1,26 +1,35 @@
 #include "platform/thread_exit.h"
 
+#include <atomic>
+
 #include <pthread.h>
 
 namespace weft::env {
 
 namespace {
 
-pthread_once_t s_once = PTHREAD_ONCE_INIT;
+pthread_mutex_t s_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_key_t s_key;
-bool s_made = false;
+std::atomic<bool> s_made{false};
 
 void Call(void *exit) {
     const ExitCall called = *static_cast<ExitCall *>(exit);
     called.call(called.arg);
 }
-void MakeKey() { s_made = pthread_key_create(&s_key, Call) == 0; }
+
+// Tried again by the next caller if there is no key now.
+bool HasKey() noexcept {
+    if (s_made.load(std::memory_order_acquire)) return true;  // pairs with the release: the key is written
+    pthread_mutex_lock(&s_mutex);
+    bool made = s_made.load(std::memory_order_relaxed);  // written under the mutex
+    if (!made) made = pthread_key_create(&s_key, Call) == 0;
+    s_made.store(made, std::memory_order_release);
+    pthread_mutex_unlock(&s_mutex);
+    return made;
+}
 
 }  // namespace
 
-void AtThreadExit(ExitCall *exit) noexcept {
-    pthread_once(&s_once, MakeKey);
-    if (s_made) pthread_setspecific(s_key, exit);
-}
+bool AtThreadExit(ExitCall *exit) noexcept { return HasKey() && pthread_setspecific(s_key, exit) == 0; }
 
 }  // namespace weft::env

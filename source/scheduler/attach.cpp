@@ -70,14 +70,17 @@ bool AcquireQueues(Worker &worker) noexcept {
     return false;
 }
 
-Status Attach(Scheduler &scheduler) noexcept {
+Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     const uint32_t slot = scheduler.freeSlots.ClearAny(0);
     if (slot == AtomicBitSet::kNone) return Status::TooManyThreads;
     const uint32_t index = scheduler.workerCount + slot;
     Worker &worker = scheduler.workers[index];
     const bool wantsStack = scheduler.options.reportStackOverflow;
-    if ((!HasQueues(worker) && !AcquireQueues(worker)) ||
-        (wantsStack && !worker.signalStack.Acquire(scheduler.memory))) {
+    worker.exitCall = {LeftAttached, &worker};
+    const bool prepared = (HasQueues(worker) || AcquireQueues(worker)) &&
+                          (!wantsStack || worker.signalStack.Acquire(scheduler.memory)) &&
+                          env::AtThreadExit(&worker.exitCall);
+    if (!prepared && !toStop) {  // Stop must go on: its queues are there from the start, and it does without the rest
         scheduler.freeSlots.Set(slot);
         return Status::OutOfMemory;
     }
@@ -93,8 +96,6 @@ Status Attach(Scheduler &scheduler) noexcept {
     worker.outerSlot = env::ThreadSlot();
     env::SetThreadSlot(&worker);
     if (wantsStack) worker.signalStack.Set();
-    worker.exitCall = {LeftAttached, &worker};
-    env::AtThreadExit(&worker.exitCall);
     worker.accepts.exchange(1, kAcqRel);  // see Bind
     return Status::Ok;
 }

@@ -10,7 +10,8 @@
 namespace weft::internal {
 
 /// Makes the calling thread, which is no worker, a worker. From inside the gate. Ok, TooManyThreads or OutOfMemory.
-Status Attach(Scheduler &scheduler) noexcept;
+/// `toStop`: by Stop, without workers; needs no memory and gives no OutOfMemory.
+Status Attach(Scheduler &scheduler, bool toStop = false) noexcept;
 
 /// Ends that; the calling thread, on its own stack. Runs first what is the thread's to run. The scheduler may be gone
 /// when this returns.

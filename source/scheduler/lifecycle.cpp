@@ -279,7 +279,7 @@ Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
 // are blocked in a call wait for.
 void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
     do {
-        while (Attach(scheduler) != Status::Ok) AwaitDetached(scheduler);
+        while (Attach(scheduler, true) != Status::Ok) AwaitDetached(scheduler);
         Wait(CurrentWorker(), scheduler.guestsLeft, 1, Resume::AnyWorker);  // the one is the caller itself
         WaitIdleHere(CurrentWorker());
         Detach(CurrentWorker());

@@ -1,6 +1,7 @@
 // Start with no workers: the thread that attaches runs everything.
 #include "scheduler/attach.h"
 
+#include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
@@ -178,5 +179,22 @@ TEST_CASE("no workers: Stop runs what is left, also for threads that wait", "[at
             CHECK(late.Wrong() == 0);
             CHECK(runner.log.Count() == (waiter ? 1 : 0));
         }
+    }
+}
+
+TEST_CASE("Stop without workers runs what is left, also when there is no memory any more", "[single]") {
+    for (bool reports : {false, true}) {
+        SchedulerOptions options = test::Options(0);
+        options.reportStackOverflow = reports;
+        test::Runner runner(options);
+        test::Marks marks(20);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        runner.scheduler.AddTasks(20, marks.Tasks());
+        {
+            const test::FailingAllocation failing(0);
+            runner.scheduler.Stop();
+        }
+        CHECK(marks.Wrong() == 0);
+        CHECK(runner.log.Text() == "");
     }
 }

@@ -116,7 +116,7 @@ struct ExitCall {
     void (*call)(void *) = nullptr;
     void *arg = nullptr;
 };
-inline void AtThreadExit(ExitCall *) noexcept {}
+inline bool AtThreadExit(ExitCall *) noexcept { return true; }
 class SignalStack {
 public:
     template <class Memory>
