@@ -56,6 +56,7 @@ bool SignalStack::Acquire(internal::Memory memory) noexcept {
 }
 
 void SignalStack::Set() noexcept {
+    if (m_stack == nullptr) return;
     stack_t current;
     if (sigaltstack(nullptr, &current) != 0 || (current.ss_flags & SS_DISABLE) == 0) return;  // it has one
     stack_t own{};
@@ -87,7 +88,12 @@ bool InstallFaultHandler(void (*describe)(const void *address)) noexcept {
             // Installed twice, the handler would be its own predecessor.
             if (s_inChain[i] && known && current.sa_sigaction != s_before[i].sa_sigaction) continue;
             s_inChain[i] = false;
-            installed = sigaction(kSignals[i], &action, &s_before[i]) == 0 && installed;
+            installed = sigaction(kSignals[i], &action, &s_before[i]) == 0;
+            if (installed) continue;
+            while (--i >= 0) {  // one alone does not stay: nobody would remove it
+                if (!s_inChain[i]) sigaction(kSignals[i], &s_before[i], nullptr);
+            }
+            break;
         }
     }
     if (!installed) --s_installs;

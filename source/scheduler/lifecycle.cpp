@@ -269,6 +269,10 @@ Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
         scheduler->forkMark.Acquire();
         scheduler->tag.Publish(scheduler);
         scheduler->handlesFaults = options.reportStackOverflow && ReportStackOverflows();
+        if (options.reportStackOverflow && !scheduler->handlesFaults) {
+            ReportMistake(options, ReportCode::BadOption, "Let the process handle SIGSEGV and SIGBUS.",
+                          "SchedulerOptions::reportStackOverflow: the system refused a signal handler");
+        }
         return scheduler;
     }
     Release(*scheduler);
