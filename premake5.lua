@@ -149,6 +149,14 @@ if testProgram("allocation_gate", { "allocation" }) then
     weft.use()
 end
 
+-- What weft calls in the C library fails when this program wants it to.
+if os.istarget("linux") and program("faults", { "tests/faults/*.cpp" }) then
+    files { "tests/support/report_log.cpp", "tests/support/scheduler_run.cpp", "tests/support/threads.cpp" }
+    includedirs { "source", "tests" }
+    weft.use()
+    linkoptions { "@" .. path.getabsolute("tests/faults/wrap.options") }
+end
+
 end
 
 if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame/ideal.cpp" }) then
