@@ -5,10 +5,11 @@
 #     tests/mutants.sh [NAME...]        all, or those named (without .patch)
 #
 # The first line of a patch says how it is caught. `tests` are the files built with tests/main.cpp, `case` is what Catch2 is
-# given to select from them; the simulator takes its own arguments there.
+# given to select from them; the simulator and faults take their own arguments there.
 #
 #     # config: Tsan  tests: containers/task_slab_test.cpp  case: [slab]
 #     # config: Release  program: simulator  case: --model pool_empty
+#     # config: Release  program: faults  case: --only pthread_create
 #
 # The simulator has to find a bug within WEFT_SCHEDULES seeds (5,000), or as many as the patch says.
 set -uo pipefail
@@ -31,10 +32,13 @@ ifeq ($(P),simulator)
 FLAGS += -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h
 UNUSED += $(foreach f,env_production parker_% thread_% fork_mark_% signal_stack_%,source/platform/$(f).cpp)
 endif
+ifeq ($(P),faults)
+WRAP_faults := @tests/faults/wrap.options
+endif
 SOURCES := $(filter-out $(UNUSED),$(wildcard source/*/*.cpp)) $(T)
 OBJECTS := $(SOURCES:%.cpp=$(C)-$(P)/%.o)
 $(C)-$(P)/program: $(OBJECTS)
-	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) -lboost_context -pthread -ldl $(if $(filter %failing_allocation.o,$(OBJECTS)),$(WRAP))
+	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) -lboost_context -pthread -ldl $(WRAP_$(P)) $(if $(filter %failing_allocation.o,$(OBJECTS)),$(WRAP))
 $(C)-$(P)/tests/main.o: FLAGS += -O0
 $(C)-$(P)/%.o: %.cpp
 	@mkdir -p $(@D)
@@ -54,7 +58,11 @@ run() {
     local no_aslr=()
     [ "$config" != Tsan ] || no_aslr=(setarch "$(uname -m)" -R)
     # shellcheck disable=SC2086
-    if [ "$program" = simulator ]; then set -- --schedules "${WEFT_SCHEDULES:-5000}" $case; else set -- "$case"; fi
+    case $program in
+        simulator) set -- --schedules "${WEFT_SCHEDULES:-5000}" $case ;;
+        faults) set -- $case ;;
+        *) set -- "$case" ;;
+    esac
     timeout --kill-after=5 60 "${no_aslr[@]}" "$work/$config-$program/program" "$@" < /dev/null > "$work/log" 2>&1
 }
 
@@ -70,6 +78,7 @@ for name in "$@"; do
     program=${program:-unit_tests}
     case $program in
         simulator) files=$(cd "$work" && echo tests/simulator/*.cpp) ;;
+        faults) files="$(cd "$work" && echo tests/faults/*.cpp tests/support/{report_log,scheduler_run,threads}.cpp)" ;;
         allocation_gate) files="tests/main.cpp $(cd "$work" && echo tests/allocation/*.cpp)" ;;
         *) files="tests/main.cpp $(cd "$work" && echo tests/support/*.cpp)"
            for file in $(field tests "$patch"); do files+=" tests/$file"; done ;;
