@@ -18,10 +18,10 @@ namespace weft {
 /// How a call ended, or why Run, Start or AttachThread could not begin.
 enum class Status : uint8_t {
     Ok,
-    BadOption,       ///< an option is out of range; the report names it
-    OutOfMemory,     ///< stacks or queues could not be allocated; AttachThread: or the system has no thread-specific key
-    OutOfMappings,   ///< the system refused more memory mappings (guard pages): fewer fibers, or raise vm.max_map_count
-    ThreadFailed,    ///< a worker thread could not be created
+    BadOption,      ///< an option is out of range; the report names it
+    OutOfMemory,    ///< stacks or queues could not be allocated; AttachThread: or the system has no thread-specific key
+    OutOfMappings,  ///< the system refused more memory mappings (guard pages): fewer fibers, or raise vm.max_map_count
+    ThreadFailed,   ///< a worker thread could not be created
     AlreadyRunning,  ///< this scheduler runs already, or this thread is one of its workers already
     NotRunning,      ///< the scheduler does not run
     TooManyThreads   ///< as many threads as SchedulerOptions::maxAttached are attached
