@@ -27,6 +27,11 @@ namespace {
 
 // seq_cst: an inactive worker announces that it sleeps, and then looks at the number.
 void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
+    if (count < 1 || count > scheduler.workerCount) {
+        ReportMistake(scheduler.options, ReportCode::BadOption, "Give 1 to WorkerCount().",
+                      "SetActiveWorkers: %u of %u workers", count, scheduler.workerCount);
+        return;
+    }
     scheduler.activeWorkers.store(count, kSeqCst);
     WakeEverySleeper(scheduler);
 }
@@ -222,12 +227,6 @@ bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
 }
 
 void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
-    const uint32_t workers = EffectiveWorkers(Gate::OptionsOf(*this));
-    if (count < 1 || count > workers) {
-        ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give 1 to WorkerCount().",
-                      "SetActiveWorkers: %u of %u workers", count, workers);
-        return;
-    }
     Worker *worker = WorkerOf(*this);
     if (worker != nullptr) return SetActive(*worker->scheduler, count);
     const ForeignCall call(*this, "SetActiveWorkers");
@@ -293,9 +292,15 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
     return worker != nullptr ? worker->current->index : kAnyWorker;
 }
 
+// While it runs, those that it has: the CPUs that are usable now may be others than at the start.
 uint32_t TaskScheduler::WorkerCount() const noexcept {
     const Worker *worker = WorkerOf(*this);
-    return worker != nullptr ? worker->scheduler->workerCount : EffectiveWorkers(Gate::OptionsOf(*this));
+    if (worker != nullptr) return worker->scheduler->workerCount;
+    Gate::Visit visit(const_cast<TaskScheduler &>(*this));
+    const Scheduler *running = visit.ComeIn();
+    const uint32_t count = running != nullptr ? running->workerCount : EffectiveWorkers(Gate::OptionsOf(*this));
+    visit.GoOut();
+    return count;
 }
 
 }  // namespace weft
