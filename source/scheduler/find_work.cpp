@@ -142,18 +142,34 @@ Found AnyTaskOf(Worker *worker, uint32_t first, uint32_t second, uint32_t third)
     return found;
 }
 
+Found ReadyFiberOfOthers(Worker *worker) noexcept {
+    return FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim); });
+}
+
 // Deques are last in, first out for their owner; so now and then what has waited longest goes first, Low most often.
+// And what others made ready who do not look after it, because they are inactive, have detached, or are in a long task:
+// whoever polls for it, and yields in between, never searches.
 Found Oldest(Worker *worker) noexcept {
     switch (worker->picks / kOldestEvery % 5) {
         case 0:
             return OldestTask(worker, worker, kHigh);
         case 1:
             return OldestTask(worker, worker, kNormal);
-        case 2:
-            return FetchBacklog(worker);
+        case 2: {
+            const Found found = FetchBacklog(worker);
+            return found ? found : ReadyFiberOfOthers(worker);
+        }
         default:
             return OldestTask(worker, worker, kLow);
     }
+}
+
+// Who polls, and yields in between, is always ready: that must not keep what is pinned here from going on. Nor must pinned
+// fibers that wake each other keep others from it. So they take turns.
+Found FiberInTurn(Worker *worker) noexcept {
+    worker->pinnedInTurn = !worker->pinnedInTurn;
+    const Found found = worker->pinnedInTurn ? PinnedFiber(worker) : Found{};
+    return found ? found : ReadyFiber(worker, worker);
 }
 
 // Somebody yielded, or urgent work had many turns: what else is there, here or elsewhere?
@@ -167,7 +183,7 @@ Found NotUrgent(Worker *worker) noexcept {
     if (!found && MaySteal(worker, env::Ticks())) {
         found = StealTask(worker);
     }
-    return found ? found : ReadyFiber(worker, worker);  // or pinned fibers that wake each other would go first for ever
+    return found ? found : FiberInTurn(worker);
 }
 
 // Pinned fibers, ready fibers and High tasks go first, but not for ever.
@@ -192,14 +208,24 @@ Found ByPriority(Worker *worker) noexcept {
 // Resuming needs no fiber of one's own.
 Found WithoutTasks(Worker *worker) noexcept {
     Found found;
+    if (++worker->picks % kOldestEvery == 0) found = ReadyFiberOfOthers(worker);
+    if (found) return found;
     if (worker->taskBeforeReady || ++worker->urgentStreak >= kUrgentStreak) {  // pinned fibers do not go first for ever
         worker->taskBeforeReady = false;
         worker->urgentStreak = 0;
-        found = ReadyFiber(worker, worker);
+        found = FiberInTurn(worker);
         if (found) return found;
     }
     found = PinnedFiber(worker);
     return found ? found : ReadyFiber(worker, worker);
+}
+
+// A pinned fiber that polls and yields does not keep pinned tasks from beginning.
+Found PinnedInTurn(Worker *worker) noexcept {
+    const bool yielded = worker->taskBeforeReady;
+    worker->taskBeforeReady = false;
+    const Found found = yielded ? PinnedTask(worker, RunsOnLarge(worker)) : Found{};
+    return found ? found : Pinned(worker);
 }
 
 // Tasks that had to wait while urgent work had many turns. (What other workers have is looked at every 61st time.)
@@ -247,7 +273,7 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
             found = WithoutTasks(worker);
             break;
         case Ability::PinnedOnly:
-            found = Pinned(worker);
+            found = PinnedInTurn(worker);
             break;
     }
     if (worker->owesWake) {
@@ -275,7 +301,7 @@ bool FindSingle(Worker *worker, TaskEntry &entry) noexcept {
 }
 
 Found FindElsewhere(Worker *worker, Ability ability) noexcept {
-    Found found = FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim); });
+    Found found = ReadyFiberOfOthers(worker);
     if (!found && ability == Ability::Tasks) found = StealTask(worker);
     return found;
 }

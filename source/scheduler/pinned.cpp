@@ -4,6 +4,7 @@
 #include "scheduler/fiber_switch.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/post.h"
+#include "scheduler/submit.h"
 
 namespace weft::internal {
 
@@ -80,8 +81,10 @@ bool AnyPinnedTask(const Worker *worker) noexcept {
 
 Found FindPumped(Worker *worker) noexcept {
     Pump &pump = *worker->pump;
+    const bool yielded = worker->taskBeforeReady;  // then it is the turn of tasks, or of the one who pumps
+    worker->taskBeforeReady = false;
     if (pump.ran < pump.max) {
-        Found found = PinnedFiber(worker);
+        Found found = yielded ? Found{} : PinnedFiber(worker);
         if (!found && worker->current != &worker->threadFiber) found = PinnedTask(worker, RunsOnLarge(worker));
         if (found) {
             ++pump.ran;
@@ -101,7 +104,12 @@ uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
     SortMail(worker);
     if (worker->pinnedFibers.first == nullptr && worker->pinnedTasks.first == nullptr) return 0;
     const uint32_t outerPin = self->pinnedTo;
+    // Among what is pinned there may be the attached thread itself, which goes on then. It does not detach before this is
+    // over. It has not detached yet, so there is nothing to refuse.
+    const bool bind = outerPin == kAnyWorker && worker->scheduler->IsAttachedSlot(worker->index);
+    if (bind) RaiseCounter(*worker->scheduler, worker->bound, 1);
     self->pinnedTo = worker->index;
+    worker->taskBeforeReady = false;  // who yielded before has had its turn
     uint32_t ran = 0;
     for (bool again = true; again;) {
         Pump pump{self, max - ran, 0, worker->pump};
@@ -116,6 +124,7 @@ uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
         ++ran;
     }
     self->pinnedTo = outerPin;
+    if (bind) Unbind(*worker->scheduler, worker, *worker);
     return ran;
 }
 

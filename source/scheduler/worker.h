@@ -96,6 +96,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t urgentStreak = 0;  // consecutive picks of ready fibers and High tasks
     uint32_t picks = 0;
     bool taskBeforeReady = false;  // somebody yielded: one new task first
+    bool pinnedInTurn = false;     // see FiberInTurn in find_work.cpp
     bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
     bool inReport = false;         // onReport runs
     bool mustNotSubmit = false;    // a hook runs while the worker may be on its way out

@@ -1,8 +1,11 @@
 // TaskScheduler::SetActiveWorkers.
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "support/threads.h"
 
 #include <atomic>
+
+#include <sched.h>
 
 #include <catch2/catch.hpp>
 
@@ -72,4 +75,43 @@ TEST_CASE("SetActiveWorkers names what is out of its range", "[active_workers]")
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
     runner.scheduler.SetActiveWorkers(1);
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
+}
+
+TEST_CASE("inactive workers: who polls for what they made ready, and yields, gets it", "[active_workers]") {
+    test::Runner runner(test::Options(2));
+    bool done = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.SetActiveWorkers(1);
+        Counter gate(1), counter;
+        test::Batch waiter(1, [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
+        test::Batch opener(1, [&](TaskScheduler &inside, uint32_t) { inside.DecrementCounter(&gate); });
+        scheduler.AddTasks(1, waiter.Tasks(), &counter);
+        scheduler.Yield();  // it begins, and waits
+        scheduler.AddTasks(1, opener.Tasks(), nullptr, {Priority::Normal, StackClass::Small, 1, "opener"});
+        done = test::YieldUntil(scheduler, [&] { return scheduler.PollCounter(&counter); });
+        scheduler.SetActiveWorkers(2);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(done);
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("WorkerCount and SetActiveWorkers know the workers that there are, whatever CPUs there are now",
+          "[active_workers]") {
+    cpu_set_t all, one;
+    REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+        if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+    }
+    const uint32_t cpus = static_cast<uint32_t>(CPU_COUNT(&all));
+    test::Runner runner(test::Options(kAnyWorker));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    CHECK(runner.scheduler.WorkerCount() == cpus);
+    runner.scheduler.SetActiveWorkers(cpus);
+    CHECK(runner.log.Text() == "");
+    runner.scheduler.Stop();
+    CHECK(runner.scheduler.WorkerCount() == 1);
+    REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
 }

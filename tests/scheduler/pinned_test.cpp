@@ -351,3 +351,90 @@ TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in 
     CHECK(postedAt == 5);
     CHECK(pinnedAt == 6);
 }
+
+TEST_CASE("RunPinnedTasks: a task that pumps on an attached thread goes on before the thread detaches", "[pinned]") {
+    test::Runner runner(test::Options(0));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    REQUIRE(scheduler.AttachThread() == Status::Ok);
+    bool pumped = false;
+    Counter gate(1);
+    // What it finds to run is the attached thread itself, whose wait it has ended.
+    test::Batch task(1, [&](TaskScheduler &inside, uint32_t) {
+        inside.DecrementCounter(&gate);
+        inside.RunPinnedTasks();
+        pumped = true;
+    });
+    scheduler.AddTasks(1, task.Tasks());
+    scheduler.WaitForCounter(&gate);
+    scheduler.DetachThread();
+    CHECK(pumped);
+    scheduler.Stop();
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("pinned: a task that polls and yields does not keep a pinned one from going on", "[pinned]") {
+    for (uint32_t smallFibers : {2u, 16u}) {
+        INFO(smallFibers << " small fibers");
+        test::Runner runner(test::Options(1, smallFibers));
+        bool done = false;
+        uint32_t turns = 0;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            TaskOptions here;
+            here.worker = 0;
+            Counter gate(1), counter;
+            test::Batch pinned(1, [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
+            scheduler.AddTasks(1, pinned.Tasks(), &counter, here);
+            scheduler.Yield();  // it begins, and waits
+            scheduler.DecrementCounter(&gate);
+            while (!(done = scheduler.PollCounter(&counter)) && ++turns < 100000) scheduler.Yield();
+        }) == Status::Ok);
+        CHECK(done);
+        CHECK(turns < 100);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("pinned: a pinned task that polls and yields does not keep another one from beginning", "[pinned]") {
+    for (bool inactive : {false, true}) {
+        INFO((inactive ? "inactive" : "active"));
+        test::Runner runner(test::Options(2));
+        bool done = false;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            if (inactive) scheduler.SetActiveWorkers(1);
+            TaskOptions there;
+            there.worker = 1;
+            test::Batch other(1, [](TaskScheduler &, uint32_t) {});
+            test::Batch poller(1, [&](TaskScheduler &inside, uint32_t) {
+                Counter counter;
+                inside.AddTasks(1, other.Tasks(), &counter, there);
+                for (uint32_t turns = 0; !(done = inside.PollCounter(&counter)) && turns < 100000; ++turns) {
+                    inside.Yield();
+                }
+                inside.WaitForCounter(&counter);
+            });
+            scheduler.AddTasksAndWait(1, poller.Tasks(), there);
+        }) == Status::Ok);
+        CHECK(done);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("RunPinnedTasks: a pinned task that yields lets the one who pumps go on", "[pinned]") {
+    test::Runner runner(test::Options(1));
+    bool returned = false, seen = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        TaskOptions here;
+        here.worker = 0;
+        test::Batch poller(1, [&](TaskScheduler &inside, uint32_t) {
+            for (uint32_t turns = 0; !(seen = returned) && turns < 100000; ++turns) inside.Yield();
+        });
+        Counter counter;
+        scheduler.AddTasks(1, poller.Tasks(), &counter, here);
+        scheduler.RunPinnedTasks();
+        returned = true;
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(seen);
+    CHECK(test::Faults(runner.log) == "");
+}
