@@ -145,6 +145,12 @@ end
 
 if testProgram("simulator", { "simulator" }) then simulated() end
 
+-- Runs for as long as one likes: tests/soak.sh.
+if program("soak", { "tests/soak/*.cpp" }) then
+    includedirs { "tests" }
+    weft.use()
+end
+
 if testProgram("allocation_gate", { "allocation" }) then
     weft.use()
 end
@@ -157,6 +163,16 @@ if os.istarget("linux") and program("faults", { "tests/faults/*.cpp" }) then
     linkoptions { "@" .. path.getabsolute("tests/faults/wrap.options") }
 end
 
+end
+
+-- Sequences of calls for libFuzzer, against the library's own sources: tests/fuzz.sh.
+if isClang and not _OPTIONS.shared and program("fuzz", { "tests/fuzz/*.cpp" }) then
+    files { "source/**.cpp" }
+    includedirs { "include", "source", "tests" }
+    weft.removeOtherPlatforms()
+    weft.useLibraries()
+    buildoptions { "-fsanitize=fuzzer,undefined", "-fno-sanitize-recover=all" }
+    linkoptions { "-fsanitize=fuzzer,undefined" }
 end
 
 if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame/ideal.cpp" }) then

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# libFuzzer over sequences of calls, valid and abusive, with AddressSanitizer and UndefinedBehaviorSanitizer. Begins with the
+# inputs in tests/fuzz/corpus/; those that it finds are kept in build/fuzz/corpus/, and one that fails in build/fuzz/.
+# The last line has the figures.
+#
+#     tests/fuzz.sh [SECONDS] [ARGUMENTS...]       60 seconds if nothing else is said; arguments go to libFuzzer
+#     tests/fuzz.sh FILE                           plays one input again
+#     tests/fuzz.sh --minimise                     makes tests/fuzz/corpus/ anew from both
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=build/fuzz
+program=build/clang/Asan/fuzz
+# What each input does is over within a second, unless something hangs.
+limits=(-timeout=25 -max_len=256 -rss_limit_mb=4096)
+export ASAN_OPTIONS=detect_leaks=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
+
+mkdir -p build/test-logs "$work/corpus"
+log=build/test-logs/fuzz-build.log
+"$(third_party/setup.sh)" gmake2 --cc=clang > "$log"
+if ! make -C build/clang/premake --no-print-directory -j"$(nproc)" config=asan fuzz > "$log" 2>&1; then
+    tail -n 100 "$log"
+    exit 1
+fi
+
+if [ "${1:-}" = --minimise ]; then
+    rm -rf "$work/merged"
+    mkdir "$work/merged"
+    "$program" -merge=1 "${limits[@]}" "$work/merged" tests/fuzz/corpus "$work/corpus"
+    rm -f tests/fuzz/corpus/*
+    # 60 at most, of every size.
+    find "$work/merged" -type f -printf '%s %p\n' | sort -n | awk '{ files[NR] = $2 } END {
+        step = NR > 60 ? NR / 60 : 1
+        for (i = NR; i >= 1; i -= step) print files[int(i + 0.5)]
+    }' | xargs -I{} cp {} tests/fuzz/corpus/
+    find tests/fuzz/corpus -type f | wc -l
+    exit
+fi
+if [ -f "${1:-}" ]; then exec "$program" "${limits[@]}" "$1"; fi
+
+seconds=60
+if [[ ${1:-} =~ ^[0-9]+$ ]]; then seconds=$1; shift; fi
+log=build/test-logs/fuzz.log status=0
+"$program" "-max_total_time=$seconds" "${limits[@]}" "-artifact_prefix=$work/" -print_final_stats=1 "$@" \
+    "$work/corpus" tests/fuzz/corpus > "$log" 2>&1 || status=$?
+figure() { sed -n "s/^stat::$1: *//p" "$log" | tail -n 1; }
+if [ "$status" != 0 ]; then
+    tail -n 60 "$log"
+    input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
+    echo "FAILED; again: tests/fuzz.sh ${input:-FILE}"
+fi
+echo "$(figure number_of_executed_units) inputs, $(figure average_exec_per_sec) a second," \
+    "$(find "$work/corpus" -type f | wc -l) kept, coverage $(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -c6-)," \
+    "exit code $status"
+exit "$status"

@@ -1,0 +1,29 @@
+// The input, read as small numbers; behind its end there are zeros.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace fuzz {
+
+class Bytes {
+public:
+    Bytes(const uint8_t *data, size_t bytes) : m_next(data), m_end(data + bytes) {}
+    bool IsEmpty() const { return m_next == m_end; }
+    uint8_t Next() { return IsEmpty() ? uint8_t{0} : *m_next++; }
+    /// 0 to bound - 1.
+    uint32_t Below(uint32_t bound) { return Next() % bound; }
+    /// The next `bytes`, or as many as there are.
+    Bytes Split(size_t bytes) {
+        const size_t taken = std::min(bytes, static_cast<size_t>(m_end - m_next));
+        m_next += taken;
+        return {m_next - taken, taken};
+    }
+
+private:
+    const uint8_t *m_next;
+    const uint8_t *m_end;
+};
+
+}  // namespace fuzz

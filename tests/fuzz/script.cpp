@@ -1,0 +1,248 @@
+#include "fuzz/script.h"
+
+#include <cfenv>
+
+namespace fuzz {
+
+using namespace weft;
+
+namespace {
+
+void Yielding(TaskScheduler *scheduler, void *cell) {
+    scheduler->Yield();
+    Leaf(scheduler, cell);
+}
+
+void Throwing(TaskScheduler *, void *cell) {
+    static_cast<Cell *>(cell)->ran.fetch_add(1);
+    static_cast<Cell *>(cell)->world->oracle.willThrow.fetch_add(1);
+    throw 1;
+}
+
+void Bending(TaskScheduler *, void *cell) {
+    static_cast<Cell *>(cell)->ran.fetch_add(1);
+    static_cast<Cell *>(cell)->world->oracle.willBend.fetch_add(1);
+    std::fesetround(FE_UPWARD);
+}
+
+}  // namespace
+
+Script::Script(World &world, TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth, bool mayWait)
+    : m_world(world),
+      m_scheduler(scheduler),
+      m_caller(caller),
+      m_bytes(bytes),
+      m_depth(depth),
+      m_mayWait(mayWait),
+      m_account(world.NewAccount()) {}
+
+void Script::Play() {
+    while (!m_bytes.IsEmpty()) Call();
+    for (uint32_t i = 0; i < Account::kCounters; ++i) {
+        Settle(i);
+        if (!m_mayWait) continue;
+        m_scheduler.WaitForCounter(&m_account.counters[i]);
+        Require(m_account.counters[i].IsZero(), "a counter is not zero after the wait for it");
+    }
+}
+
+void Script::Call() {
+    using Kind = void (Script::*)();
+    static constexpr Kind kKinds[] = {
+        &Script::Submit,
+        &Script::SubmitAndWait,
+        &Script::SubmitScript,
+        &Script::SubmitStrange,
+        &Script::Wait,
+        &Script::WaitForSeveral,
+        &Script::ByHand,
+        &Script::Poll,
+        &Script::GiveWay,
+        &Script::UseOther,
+        &Script::Ask,
+        &Script::StartThread,
+        &Script::SetWorkers,
+        &Script::MistakeInTasks,
+        &Script::MistakeInOptions,
+        &Script::MistakeInCounters,
+        &Script::MistakeWithCounts,
+        &Script::MistakeOfThread,
+        &Script::MistakeWhileIdle,
+        &Script::MistakeWithOther,
+        &Script::MistakeInLife,
+        &Script::MistakeAtStart,
+    };
+    (this->*kKinds[m_bytes.Below(sizeof kKinds / sizeof *kKinds)])();
+}
+
+TaskOptions Script::Options() {
+    const uint32_t byte = m_bytes.Next();
+    TaskOptions options;
+    options.priority = static_cast<Priority>(byte % 3);
+    if ((byte & 16) != 0 && m_world.mayBeLarge) options.stack = StackClass::Large;
+    if ((byte & 32) != 0 && m_world.options.workers != 0) options.worker = (byte >> 6) % m_world.options.workers;
+    if ((byte & 32) != 0 && m_caller == Caller::Attached) options.worker = m_scheduler.CurrentWorker();
+    options.name = "fuzz";
+    return options;
+}
+
+Counter *Script::SomeCounter() {
+    const uint32_t which = m_bytes.Below(Account::kCounters + 1);
+    return which == Account::kCounters ? nullptr : &m_account.counters[which];
+}
+
+void Script::Submit() {
+    const uint32_t count = m_bytes.Below(48);
+    Cell *cells = m_world.NewCells(count);
+    if (cells == nullptr) return;
+    Counter *counter = SomeCounter();
+    const TaskOptions options = Options();
+    Task tasks[48];
+    for (uint32_t i = 0; i < count; ++i) {
+        cells[i].accepted = true;
+        tasks[i] = {i % 16 == 15 ? Yielding : Leaf, &cells[i]};
+    }
+    if (count == 1) {
+        m_scheduler.AddTask(tasks[0], counter, options);
+    } else {
+        m_scheduler.AddTasks(count, tasks, counter, options);
+    }
+}
+
+void Script::SubmitAndWait() {
+    const uint32_t count = m_bytes.Below(40);
+    Cell *cells = m_mayWait ? m_world.NewCells(count) : nullptr;
+    if (cells == nullptr) return;
+    Task tasks[40];
+    for (uint32_t i = 0; i < count; ++i) {
+        cells[i].accepted = true;
+        tasks[i] = {Leaf, &cells[i]};
+    }
+    m_scheduler.AddTasksAndWait(count, tasks, Options());
+    for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "AddTasksAndWait returned too early");
+}
+
+void Script::SubmitScript() {
+    Cell *cell = m_depth < 4 ? m_world.NewCells(1) : nullptr;
+    const Bytes bytes = m_bytes.Split(m_bytes.Below(64));
+    if (cell == nullptr) return;
+    cell->bytes = bytes;
+    cell->depth = m_depth + 1;
+    cell->accepted = true;
+    Counter *counter = SomeCounter();
+    m_scheduler.AddTask({ScriptTask, cell}, counter, Options());
+}
+
+void Script::SubmitStrange() {
+    Cell *cell = m_world.NewCells(1);
+    if (cell == nullptr) return;
+    cell->accepted = true;
+    Counter *counter = SomeCounter();
+    m_scheduler.AddTask({m_bytes.Below(2) == 0 ? Throwing : Bending, cell}, counter, Options());
+}
+
+// Takes back what the counter was raised by hand.
+void Script::Settle(uint32_t counter) {
+    uint32_t &byHand = m_account.byHand[counter];
+    if (byHand != 0) m_scheduler.DecrementCounter(&m_account.counters[counter], byHand);
+    byHand = 0;
+}
+
+void Script::Wait() {
+    if (!m_mayWait) return;
+    const uint32_t which = m_bytes.Below(Account::kCounters), value = m_bytes.Below(4);
+    Counter &counter = m_account.counters[which];
+    if (m_account.byHand[which] > value) Settle(which);
+    const bool same = m_caller != Caller::Foreign && m_bytes.Below(2) != 0;
+    const uint32_t before = m_scheduler.CurrentWorker();
+    m_scheduler.WaitForCounter(&counter, value, same ? Resume::SameWorker : Resume::AnyWorker);
+    Require(counter.Value() <= value, "a counter is above what was waited for");
+    if (same) Require(m_scheduler.CurrentWorker() == before, "Resume::SameWorker went on elsewhere");
+}
+
+void Script::WaitForSeveral() {
+    const uint32_t how = m_bytes.Below(3);
+    if (!m_mayWait || (how == 2 && m_depth != 0)) return;
+    Counter *all[Account::kCounters];
+    for (uint32_t i = 0; i < Account::kCounters; ++i) all[i] = &m_account.counters[i];
+    if (how == 0) {
+        Settle(m_bytes.Below(Account::kCounters));
+        const uint32_t first = m_scheduler.WaitForAny(Account::kCounters, all);
+        Require(first < Account::kCounters && all[first]->IsZero(), "WaitForAny named a counter that is not zero");
+    } else if (how == 1) {
+        for (uint32_t i = 0; i < Account::kCounters; ++i) Settle(i);
+        m_scheduler.WaitForAll(Account::kCounters, all);
+        for (const Counter *counter : all) Require(counter->IsZero(), "WaitForAll returned too early");
+    } else {
+        m_scheduler.WaitIdle();
+    }
+}
+
+void Script::ByHand() {
+    const uint32_t which = m_bytes.Below(Account::kCounters), n = m_bytes.Next();
+    uint32_t &byHand = m_account.byHand[which];
+    if (n < 128) {
+        m_scheduler.AddToCounter(&m_account.counters[which], n);
+        byHand += n;
+    } else if (n - 128 <= byHand) {
+        m_scheduler.DecrementCounter(&m_account.counters[which], n - 128);
+        byHand -= n - 128;
+    }
+    Require(m_account.counters[which].Value() >= byHand, "a counter is below what was added by hand");
+}
+
+void Script::Poll() {
+    const uint32_t which = m_bytes.Below(Account::kCounters), value = m_bytes.Below(3);
+    const bool satisfied = m_scheduler.PollCounter(&m_account.counters[which], value);
+    Require(!satisfied || m_account.byHand[which] <= value, "a poll says that more is done than can be");
+}
+
+void Script::GiveWay() {
+    if (m_caller == Caller::Foreign) return std::this_thread::yield();
+    if (m_bytes.Below(2) == 0) {
+        m_scheduler.Yield();
+    } else {
+        m_scheduler.RunPinnedTasks(m_bytes.Below(4));
+    }
+}
+
+// To the other scheduler this is a thread that blocks.
+void Script::UseOther() {
+    Cell *cells = m_world.other != nullptr ? m_world.NewCells(4) : nullptr;
+    if (cells == nullptr) return;
+    TaskScheduler &other = *m_world.other;
+    Task tasks[4];
+    for (uint32_t i = 0; i < 4; ++i) {
+        cells[i].accepted = true;
+        tasks[i] = {Leaf, &cells[i]};
+    }
+    Counter counter;
+    other.AddTasks(2, tasks, &counter);
+    other.AddTasksAndWait(2, tasks + 2);
+    other.WaitForCounter(&counter);
+    for (uint32_t i = 0; i < 4; ++i) Require(cells[i].ran.load() == 1, "the other one's wait returned too early");
+}
+
+void Script::Ask() {
+    const uint32_t worker = m_scheduler.CurrentWorker();
+    Require((worker == kAnyWorker) == (m_caller == Caller::Foreign), "CurrentWorker");
+    Require((m_scheduler.CurrentFiber() == kAnyWorker) == (m_caller == Caller::Foreign), "CurrentFiber");
+    Require(m_scheduler.WorkerCount() == m_world.options.workers, "WorkerCount");
+    Require(TaskScheduler::Current() == (m_caller == Caller::Foreign ? nullptr : &m_scheduler), "Current");
+    Require(m_world.idle->CurrentWorker() == kAnyWorker, "CurrentWorker of one that does not run");
+    if (m_caller == Caller::Task)
+        Require(m_scheduler.AttachThread() == Status::AlreadyRunning, "AttachThread of a task");
+}
+
+void Script::StartThread() {
+    const uint32_t kind = m_bytes.Below(3);
+    const Bytes bytes = m_bytes.Split(m_bytes.Below(32));
+    m_world.StartThread(m_scheduler, bytes, kind != 0, kind == 2);
+}
+
+void Script::SetWorkers() {
+    const uint32_t workers = m_world.options.workers;
+    if (workers != 0) m_scheduler.SetActiveWorkers(1 + m_bytes.Below(workers));
+}
+
+}  // namespace fuzz

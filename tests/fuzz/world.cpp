@@ -1,0 +1,197 @@
+#include "fuzz/world.h"
+
+#include "fuzz/script.h"
+
+namespace fuzz {
+
+using namespace weft;
+
+World::World(Bytes bytes) : m_bytes(bytes), m_cells(kCells) { Choose(); }
+
+// The first bytes of an input say what it is played on.
+void World::Choose() {
+    static constexpr uint32_t kPools[][2] = {{2, 1}, {3, 2}, {8, 4}};
+    life = static_cast<Life>(m_bytes.Below(4));
+    options.workers = life == Life::WithoutWorkers ? 0 : 1 + m_bytes.Below(3);
+    const uint32_t pool = m_bytes.Below(3);
+    options.smallFibers = kPools[pool][0];
+    options.largeFibers = kPools[pool][1];
+    options.smallStackBytes = options.largeStackBytes = 128 << 10;  // AddressSanitizer's frames
+    options.maxAttached = 5;
+    const uint32_t more = m_bytes.Next();
+    options.idle = static_cast<IdlePolicy>(more % 3);
+    options.maxLowWorkers = more / 3 % 3;
+    if ((more & 64) != 0) ChooseHooks();
+    oracle.AttachTo(options);
+    oracle.mayLackWorkers.store(options.workers == 0);
+    m_mainOptions = {Priority::Normal, (more & 32) != 0 ? StackClass::Small : StackClass::Large,
+                     (more & 16) != 0 ? 0 : kAnyWorker, "main"};
+    const bool mainIsLarge = life == Life::Run && m_mainOptions.stack == StackClass::Large;
+    const bool mainIsSmall = life == Life::Run && !mainIsLarge;
+    mayBeLarge = !mainIsLarge || options.largeFibers > 1;
+    m_permits[0].store(static_cast<int32_t>(options.smallFibers) - 1 - (mainIsSmall ? 1 : 0));
+    m_permits[1].store(static_cast<int32_t>(options.largeFibers) - 1 - (mainIsLarge ? 1 : 0));
+
+    scheduler = std::make_unique<TaskScheduler>(options);
+    idle = std::make_unique<TaskScheduler>(options);
+    if ((more & 128) != 0) {
+        SchedulerOptions otherOptions;
+        otherOptions.workers = 1;
+        otherOptions.smallFibers = 3;
+        otherOptions.largeFibers = 1;
+        otherOptions.smallStackBytes = otherOptions.largeStackBytes = 128 << 10;
+        oracle.AttachTo(otherOptions);
+        other = std::make_unique<TaskScheduler>(otherOptions);
+    }
+}
+
+void World::ChooseHooks() {
+    options.trace.user = this;
+    options.trace.taskBegin = [](const TraceEvent &, void *user) {
+        World &self = *static_cast<World *>(user);
+        if (self.m_hookCalls.fetch_add(1) % 4 == 1) self.AbuseInHook(*TaskScheduler::Current());
+    };
+    options.trace.taskEnd = [](const TraceEvent &, void *user) {
+        World &self = *static_cast<World *>(user);
+        Cell *cell = self.m_hookCalls.fetch_add(1) % 8 == 2 ? self.NewCells(1) : nullptr;
+        if (cell == nullptr) return;
+        cell->accepted = true;
+        TaskScheduler::Current()->AddTask({Leaf, cell});
+    };
+    options.trace.park = [](const TraceEvent &, void *user) {
+        World &self = *static_cast<World *>(user);
+        TaskScheduler &inside = *TaskScheduler::Current();
+        if (self.m_hookCalls.fetch_add(1) % 16 != 3) return;
+        self.oracle.Expect(ReportCode::InHook, [&] { inside.AddTask({Leaf, self.NewCells(1)}); });
+    };
+}
+
+void World::AbuseInHook(TaskScheduler &inside) {
+    const Task task{Leaf, nullptr};
+    Counter counter(1);
+    Counter *list[1] = {&counter};
+    const uint32_t which = m_hookCalls.load() / 4 % 6;
+    oracle.Expect(ReportCode::InHook, [&] {
+        if (which == 0) inside.Yield();
+        if (which == 1) inside.WaitForCounter(&counter);
+        if (which == 2) inside.AddTasksAndWait(1, &task);
+        if (which == 3) inside.WaitIdle();
+        if (which == 4) Require(inside.RunPinnedTasks() == 0, "a hook ran pinned tasks");
+        if (which == 5) Require(inside.WaitForAny(1, list) == 1, "a hook's WaitForAny has an answer");
+    });
+}
+
+void World::Play() {
+    if (other != nullptr) {
+        Require(other->Start() == Status::Ok, "Start of the other one");
+        other->AddToCounter(&held, 1);  // from here on it is its own
+    }
+    const uint32_t lives = 1 + m_bytes.Below(2);
+    for (uint32_t i = 1; i < lives; ++i) Live(m_bytes.Split(m_bytes.Next()));
+    Live(m_bytes);
+    if (other != nullptr) {
+        other->DecrementCounter(&held, 3);
+        other->Stop();
+    }
+    CheckEnd();
+}
+
+void World::Live(Bytes bytes) {
+    m_threadCount.store(0);
+    if (life == Life::Run) {
+        LiveInRun(bytes);
+    } else {
+        Require(scheduler->Start() == Status::Ok, "Start");
+        const bool attaches = life != Life::Start;
+        if (attaches) Require(scheduler->AttachThread() == Status::Ok, "AttachThread");
+        Host(bytes, attaches ? Caller::Attached : Caller::Foreign);
+        if (attaches) scheduler->DetachThread();
+        scheduler->Stop();
+    }
+    for (std::thread &thread : m_threads) thread.join();
+    m_threads.clear();
+}
+
+void World::LiveInRun(Bytes bytes) {
+    struct Arg {
+        World *world;
+        Bytes bytes;
+    } arg{this, bytes};
+    const auto main = [](TaskScheduler *, void *given) {
+        static_cast<Arg *>(given)->world->Host(static_cast<Arg *>(given)->bytes, Caller::Task);
+    };
+    Require(scheduler->Run(main, &arg, m_mainOptions) == Status::Ok, "Run");
+}
+
+void World::Host(Bytes bytes, Caller caller) {
+    Script(*this, *scheduler, caller, bytes, 0, true).Play();
+    scheduler->WaitForCounter(&threads);
+}
+
+void World::CheckEnd() {
+    for (uint32_t i = 0; i < kCells; ++i) {
+        const uint32_t expected = m_cells[i].accepted ? 1 : 0;
+        Require(m_cells[i].ran.load() == expected, "a task did not run exactly once, or one ran that was refused");
+    }
+    for (const auto &account : m_accounts) {
+        for (const Counter &counter : account->counters) Require(counter.Value() == 0, "a counter is not zero");
+    }
+    oracle.CheckCounts();
+}
+
+Cell *World::NewCells(uint32_t count) {
+    const uint32_t first = m_cellCount.fetch_add(count);
+    if (first + count > kCells) return nullptr;
+    for (uint32_t i = first; i < first + count; ++i) m_cells[i].world = this;
+    return m_cells.data() + first;
+}
+
+Account &World::NewAccount() {
+    const std::lock_guard<std::mutex> lock(m_mutex);
+    m_accounts.push_back(std::make_unique<Account>());
+    return *m_accounts.back();
+}
+
+void World::StartThread(TaskScheduler &inside, Bytes bytes, bool attached, bool leaves) {
+    if (m_threadCount.fetch_add(1) >= 3) return;
+    inside.AddToCounter(&threads);
+    const std::lock_guard<std::mutex> lock(m_mutex);
+    m_threads.emplace_back([this, &inside, bytes, attached, leaves] {
+        if (attached && life == Life::WithoutWorkers) {  // the host is the one
+            oracle.Expect(ReportCode::BadOption,
+                          [&] { Require(inside.AttachThread() == Status::BadOption, "a second thread attached"); });
+        } else if (attached) {
+            Require(inside.AttachThread() == Status::Ok, "AttachThread of a thread");
+            Script(*this, inside, Caller::Attached, bytes, 1, true).Play();
+            if (leaves) oracle.willLeave.fetch_add(1);
+            if (!leaves) inside.DetachThread();
+        } else {
+            Script(*this, inside, Caller::Foreign, bytes, 1, true).Play();
+        }
+        inside.DecrementCounter(&threads);
+    });
+}
+
+std::atomic<int32_t> *World::Permit(uint32_t fiber) {
+    std::atomic<int32_t> &permits = m_permits[fiber < options.smallFibers ? 0 : 1];
+    if (permits.fetch_sub(1) > 0) return &permits;
+    permits.fetch_add(1);
+    return nullptr;
+}
+
+void World::GiveBack(std::atomic<int32_t> *permit) {
+    if (permit != nullptr) permit->fetch_add(1);
+}
+
+void Leaf(TaskScheduler *, void *cell) { static_cast<Cell *>(cell)->ran.fetch_add(1); }
+
+void ScriptTask(TaskScheduler *scheduler, void *arg) {
+    Cell &cell = *static_cast<Cell *>(arg);
+    World &world = *cell.world;
+    cell.ran.fetch_add(1);
+    std::atomic<int32_t> *const permit = world.Permit(scheduler->CurrentFiber());
+    Script(world, *scheduler, Caller::Task, cell.bytes, cell.depth, permit != nullptr).Play();
+    world.GiveBack(permit);
+}
+
+}  // namespace fuzz

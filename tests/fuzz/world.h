@@ -1,0 +1,92 @@
+// The schedulers, counters and tasks of one input.
+#pragma once
+
+#include "fuzz/bytes.h"
+#include "fuzz/oracle.h"
+#include "weft/task_scheduler.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace fuzz {
+
+class World;
+
+/// What a task is given, and its account.
+struct Cell {
+    World *world = nullptr;
+    Bytes bytes{nullptr, 0};  // of a task that is a script
+    uint32_t depth = 0;
+    bool accepted = false;  // its submission had no mistake
+    std::atomic<uint32_t> ran{0};
+};
+
+/// Counters of one script, and by how much it has raised each by hand.
+struct Account {
+    static constexpr uint32_t kCounters = 3;
+    weft::Counter counters[kCounters];
+    uint32_t byHand[kCounters]{};
+};
+
+enum class Caller : uint8_t { Task, Attached, Foreign };
+enum class Life : uint8_t { Run, Start, StartAttached, WithoutWorkers };
+
+class World {
+public:
+    explicit World(Bytes bytes);
+    World(const World &) = delete;
+    World &operator=(const World &) = delete;
+
+    /// Plays the input, to the end of every scheduler and thread.
+    void Play();
+
+    // For scripts. Any thread.
+    /// Cells of new tasks, or null if there were too many.
+    Cell *NewCells(uint32_t count);
+    Account &NewAccount();
+    /// A thread of its own that plays `bytes`; at most three in all.
+    void StartThread(weft::TaskScheduler &scheduler, Bytes bytes, bool attached, bool leaves);
+    /// Leave to wait, see Permit in ../soak/graph.cpp; null: no.
+    std::atomic<int32_t> *Permit(uint32_t fiber);
+    void GiveBack(std::atomic<int32_t> *permit);
+
+    Life life;
+    bool mayBeLarge;  ///< tasks
+    weft::SchedulerOptions options;
+    Oracle oracle;
+    std::unique_ptr<weft::TaskScheduler> scheduler;
+    std::unique_ptr<weft::TaskScheduler> other;  ///< runs, unless it is null
+    std::unique_ptr<weft::TaskScheduler> idle;   ///< never runs
+    weft::Counter held{2};                       ///< while `other` runs, its
+    weft::Counter threads;                       ///< that play, and have not finished
+
+private:
+    void Choose();
+    void ChooseHooks();
+    void AbuseInHook(weft::TaskScheduler &inside);
+    void Live(Bytes bytes);
+    void LiveInRun(Bytes bytes);
+    void Host(Bytes bytes, Caller caller);
+    void CheckEnd();
+
+    static constexpr uint32_t kCells = 2048;
+    Bytes m_bytes;
+    weft::TaskOptions m_mainOptions;
+    std::atomic<uint32_t> m_hookCalls{0};
+    std::vector<Cell> m_cells;
+    std::atomic<uint32_t> m_cellCount{0};
+    std::atomic<int32_t> m_permits[2];
+    std::atomic<uint32_t> m_threadCount{0};
+    std::mutex m_mutex;
+    std::vector<std::unique_ptr<Account>> m_accounts;
+    std::vector<std::thread> m_threads;
+};
+
+void Leaf(weft::TaskScheduler *scheduler, void *cell);
+void ScriptTask(weft::TaskScheduler *scheduler, void *cell);
+
+}  // namespace fuzz

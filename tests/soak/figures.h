@@ -1,0 +1,45 @@
+// What a soak has done so far. Lies in memory that the process that soaks and the one that watches it share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace soak {
+
+struct Figures {
+    std::atomic<uint64_t> seed{0};  ///< of the round that runs
+    std::atomic<uint64_t> rounds{0};
+    std::atomic<uint64_t> schedulers{0};
+    std::atomic<uint64_t> runs{0};        ///< of schedulers
+    std::atomic<uint64_t> tasks{0};       ///< submitted, seen to have run once each
+    std::atomic<uint64_t> graphTasks{0};  ///< of these, in graphs whose tasks wait
+    std::atomic<uint64_t> waits{0};       ///< calls that wait, by tasks and threads
+    std::atomic<uint64_t> switches{0};    ///< of fibers; with --hooks
+    std::atomic<uint64_t> signals{0};
+    std::atomic<uint64_t> masks{0};  ///< changes of CPU masks
+    std::atomic<uint32_t> failed{0};
+    char failure[512]{};  ///< the first one
+
+    /// Notes what went wrong; the round goes on as far as it can.
+    void Fail(const char *format, ...) noexcept __attribute__((format(printf, 2, 3)));
+};
+
+/// The same numbers for the same seed (SplitMix64).
+class Random {
+public:
+    explicit Random(uint64_t seed) : m_state(seed) {}
+    uint64_t Next() noexcept {
+        uint64_t z = m_state += 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        return z ^ (z >> 31);
+    }
+    /// 0 to bound - 1.
+    uint32_t Below(uint32_t bound) noexcept { return static_cast<uint32_t>((Next() >> 32) * bound >> 32); }
+    bool OneIn(uint32_t n) noexcept { return Below(n) == 0; }
+
+private:
+    uint64_t m_state;
+};
+
+}  // namespace soak

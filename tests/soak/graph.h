@@ -1,0 +1,114 @@
+// Random graphs of tasks that wait for each other, and the account of each task.
+#pragma once
+
+#include "soak/figures.h"
+#include "weft/task_scheduler.h"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace soak {
+
+class Graph;
+
+/// A task of a graph. What it does follows from its seed.
+struct Node {
+    Graph *graph = nullptr;
+    uint64_t seed = 0;
+    uint32_t depth = 0;                         ///< 0: a leaf
+    uint32_t worker = weft::kAnyWorker;         ///< that it is pinned to
+    std::atomic<uint32_t> *finished = nullptr;  ///< raised last
+    uint32_t ran = 0;                           ///< plain: who reads it must have waited for the task
+    // A node that only waits for an event: see Graph::Targets.
+    weft::Counter *gate = nullptr;
+    uint32_t target = 0;
+    const std::atomic<uint32_t> *lowest = nullptr;
+};
+
+/// Nodes that are submitted together.
+class Nodes {
+public:
+    Nodes(Graph &graph, Random &random, uint32_t count, uint32_t depth);
+    uint32_t Count() const { return static_cast<uint32_t>(m_tasks.size()); }
+    const weft::Task *Tasks() const { return m_tasks.data(); }
+    Node &operator[](uint32_t i) { return m_nodes[i]; }
+    void Pin(uint32_t worker);
+    uint32_t Finished() const { return m_finished.load(); }
+    /// After a wait for all of them: each has run once.
+    void Check();
+
+private:
+    Graph &m_graph;
+    std::atomic<uint32_t> m_finished{0};
+    std::vector<Node> m_nodes;
+    std::vector<weft::Task> m_tasks;
+};
+
+/// One run's graphs. All its functions may be called by any number of threads and tasks at once.
+class Graph {
+public:
+    /// `mainFibers`: large fibers that are waiting all the time (the main task's).
+    Graph(Figures &figures, const weft::SchedulerOptions &options, uint32_t workers, uint32_t mainFibers);
+
+    /// Grows about `tasks` tasks from the caller, waits for them, and checks each. Any thread. If `worker` is given,
+    /// those that the caller itself submits are pinned to it.
+    void Grow(weft::TaskScheduler &scheduler, uint64_t seed, uint32_t tasks, uint32_t worker = weft::kAnyWorker);
+
+    /// From Start to StopLowering some tasks wait for gates; a thread that is no worker lowers them in LowerGates, which
+    /// returns after StopLowering.
+    void StartLowering() { m_lowering.store(true); }
+    void LowerGates(weft::TaskScheduler &scheduler);
+    void StopLowering() { m_lowering.store(false); }
+
+    /// After the run: what was started and forgotten has run, too.
+    void CheckForgotten();
+    uint64_t Ran() const { return m_ran.load(); }
+    uint64_t Submitted() const { return m_submitted.load(); }
+    uint64_t Waits() const { return m_waits.load(); }
+    uint64_t Thrown() const { return m_thrown.load(); }
+    void CountSubmitted(uint32_t count) { m_submitted.fetch_add(count, std::memory_order_relaxed); }
+
+private:
+    friend class Nodes;
+    static void RunNode(weft::TaskScheduler *scheduler, void *arg);
+    using Kind = void (Graph::*)(weft::TaskScheduler &, Node &, Random &);
+    void Act(weft::TaskScheduler &scheduler, Node &node);
+    void Leaf(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Fork(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void ForkAndWait(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Step(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Any(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Poll(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Targets(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void AwaitTarget(weft::TaskScheduler &scheduler, Node &node);
+    void Event(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Marks(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Forget(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Workers(weft::TaskScheduler &scheduler, Node &node, Random &random);
+
+    weft::TaskOptions Options(Random &random) const;
+    uint32_t Children(Random &random);
+    void Submit(weft::TaskScheduler &scheduler, Nodes &nodes, Random &random, weft::Counter *counter);
+    void Await(weft::TaskScheduler &scheduler, weft::Counter &counter, Random &random);
+    void CountWait() { m_waits.fetch_add(1, std::memory_order_relaxed); }
+
+    /// Leave to wait: so few have it at once that one fiber of each class is left for the others' tasks.
+    class Permit;
+
+    Figures &m_figures;
+    const uint32_t m_smallFibers, m_pool, m_workers;
+    const bool m_large;  // tasks may ask for large stacks
+    std::atomic<int32_t> m_permits[2];
+    std::atomic<int64_t> m_budget{0};
+    std::atomic<uint64_t> m_ran{0}, m_submitted{0}, m_waits{0}, m_thrown{0};
+    std::atomic<bool> m_lowering{false};
+    std::mutex m_mutex;
+    std::vector<weft::Counter *> m_gates;
+    static constexpr uint32_t kForgotten = 4096;
+    std::vector<Node> m_forgotten;
+    std::atomic<uint32_t> m_forgottenCount{0};
+};
+
+}  // namespace soak

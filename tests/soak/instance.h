@@ -1,0 +1,64 @@
+// One TaskScheduler with random options, and all that is done with it.
+#pragma once
+
+#include "soak/figures.h"
+#include "soak/graph.h"
+#include "weft/task_scheduler.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace soak {
+
+class Instance {
+public:
+    /// `nested`: it is made by a task of another one.
+    Instance(uint64_t seed, bool hooks, bool nested, Figures &figures);
+    Instance(const Instance &) = delete;
+    Instance &operator=(const Instance &) = delete;
+
+    /// Runs it one to three times, by Run or by Start and Stop, and checks the account of each run.
+    void Live();
+
+private:
+    struct Call {
+        Instance *self;
+        weft::TaskScheduler *scheduler;
+    };
+    weft::SchedulerOptions RandomOptions();
+    void ObserveMemory(weft::SchedulerOptions &options);
+    void ObserveTasks(weft::SchedulerOptions &options);
+    static void Report(const weft::Report &report, void *user);
+
+    void LiveInRun(weft::TaskScheduler &scheduler);
+    void LiveAfterStart(weft::TaskScheduler &scheduler);
+    void Work(weft::TaskScheduler &scheduler, uint32_t mainFibers, uint32_t attached);
+    void StartHelpers(weft::TaskScheduler &scheduler, uint32_t attached);
+    void EndHelpers(weft::TaskScheduler &scheduler);
+    void HelpFromOutside(weft::TaskScheduler &scheduler, uint64_t seed);
+    void HelpAttached(weft::TaskScheduler &scheduler, uint64_t seed);
+    void Batches(weft::TaskScheduler &scheduler, Random &random, uint32_t tasks);
+    void Count(uint64_t tasks) { m_batchTasks.fetch_add(tasks, std::memory_order_relaxed); }
+    void CheckRun();
+
+    Figures &m_figures;
+    Random m_random;
+    const bool m_hooks, m_nested;
+    const weft::SchedulerOptions m_options;
+    std::unique_ptr<Graph> m_graph;
+    std::vector<std::thread> m_helpers;
+    weft::Counter m_helping, m_lowering;
+    std::atomic<uint64_t> m_batchTasks{0};
+
+    std::atomic<int64_t> m_bytes{0};
+    std::atomic<uint64_t> m_begun{0}, m_ended{0}, m_threw{0};
+};
+
+/// Every fiber of the pool at once in a task that waits: so all were free. `mainFibers`: large ones that the caller is on.
+void CheckFibers(weft::TaskScheduler &scheduler, const weft::SchedulerOptions &options, uint32_t mainFibers,
+                 Figures &figures);
+
+}  // namespace soak

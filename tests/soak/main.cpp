@@ -1,0 +1,141 @@
+// Soaks for a while: rounds of random task graphs, each by a seed, beside signals, changing CPUs and a load.
+//
+//     soak [--seconds N] [--seed N] [--hooks]
+//
+// With --seed every round is of that seed: how a failure is found again (the schedule differs each time). The process that
+// is started only watches, and is the load; another one soaks. So whatever ends that one, the seed is known.
+#include "soak/figures.h"
+#include "soak/noise.h"
+#include "soak/round.h"
+
+#include <chrono>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace soak {
+
+void Figures::Fail(const char *format, ...) noexcept {
+    if (failed.fetch_add(1) != 0) return;
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(failure, sizeof failure, format, arguments);
+    va_end(arguments);
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Settings {
+    uint32_t seconds = 60;
+    uint64_t seed = 0;  // of the first round
+    bool same = false;  // of all of them
+    bool hooks = false;
+};
+
+Settings Read(int count, char **arguments) {
+    Settings settings;
+    settings.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() / 1000);
+    for (int i = 1; i < count; ++i) {
+        const bool more = i + 1 < count;
+        if (more && std::strcmp(arguments[i], "--seconds") == 0) {
+            settings.seconds = static_cast<uint32_t>(std::strtoul(arguments[++i], nullptr, 10));
+        } else if (more && std::strcmp(arguments[i], "--seed") == 0) {
+            settings.seed = std::strtoull(arguments[++i], nullptr, 10);
+            settings.same = true;
+        } else if (std::strcmp(arguments[i], "--hooks") == 0) {
+            settings.hooks = true;
+        } else {
+            std::fprintf(stderr, "usage: soak [--seconds N] [--seed N] [--hooks]\n");
+            std::exit(2);
+        }
+    }
+    return settings;
+}
+
+void Soak(const Settings &settings, Figures &figures) {
+    const auto end = Clock::now() + std::chrono::seconds(settings.seconds);
+    const Noise noise(figures);
+    uint64_t seed = settings.seed;
+    do {
+        figures.seed.store(seed);
+        RunRound(seed, settings.hooks, figures);
+        if (!settings.same) ++seed;
+    } while (Clock::now() < end && figures.failed.load() == 0);
+}
+
+// Loads a third of a CPU until the child has ended, or is stuck. Time is counted in turns, so that it may be stopped. What
+// has failed may be why a round does not end.
+int Watch(pid_t child, const Figures &figures, bool &stuck) {
+    constexpr int kTurnMs = 15, kStuckMs = 120000;
+    uint64_t rounds = 0;
+    for (int since = 0;; since += kTurnMs) {
+        int status = 0;
+        if (waitpid(child, &status, WNOHANG) == child) return status;
+        if (figures.rounds.load() != rounds) since = 0;
+        rounds = figures.rounds.load();
+        if (since > (figures.failed.load() != 0 ? kStuckMs / 12 : kStuckMs) && !stuck) {
+            stuck = true;
+            kill(child, SIGABRT);  // a core shows where
+        }
+        const auto until = Clock::now() + std::chrono::milliseconds(kTurnMs / 3);
+        while (Clock::now() < until) {
+        }
+        usleep(kTurnMs * 2 / 3 * 1000);
+    }
+}
+
+uint64_t Get(const std::atomic<uint64_t> &figure) { return figure.load(); }
+
+bool Judge(int status, bool stuck, const Settings &settings, const Figures &figures) {
+    const bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (ended && figures.failed.load() == 0) return true;
+    const char *what = figures.failed.load() != 0 ? figures.failure
+                       : stuck                    ? "no round ended for two minutes"
+                                                  : "the process died";
+    std::printf("FAILED in the round of seed %ju: %s (status %d)\n", Get(figures.seed), what, status);
+    std::printf("again: tests/soak.sh 60 --seed %ju%s\n", Get(figures.seed), settings.hooks ? " --hooks" : "");
+    return false;
+}
+
+void Print(const Figures &figures, const Settings &settings, double seconds) {
+    std::printf("%ju tasks (%ju in graphs with waits), %ju waits, ", Get(figures.tasks), Get(figures.graphTasks),
+                Get(figures.waits));
+    if (settings.hooks) std::printf("%ju fiber switches, ", Get(figures.switches));
+    std::printf("%ju schedulers in %ju runs, %ju signals, %ju changes of CPUs, %.0f s, %.1f million tasks/s\n",
+                Get(figures.schedulers), Get(figures.runs), Get(figures.signals), Get(figures.masks), seconds,
+                static_cast<double>(Get(figures.tasks)) / seconds / 1e6);
+}
+
+int Main(const Settings &settings) {
+    void *shared = mmap(nullptr, sizeof(Figures), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) return 2;
+    Figures &figures = *new (shared) Figures;
+    const auto begin = Clock::now();
+    const pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        Soak(settings, figures);
+        return figures.failed.load() != 0;
+    }
+    bool stuck = false;
+    const int status = Watch(child, figures, stuck);
+    const bool good = Judge(status, stuck, settings, figures);
+    Print(figures, settings, std::chrono::duration<double>(Clock::now() - begin).count());
+    return good ? 0 : 1;
+}
+
+}  // namespace
+
+}  // namespace soak
+
+int main(int count, char **arguments) { return soak::Main(soak::Read(count, arguments)); }
