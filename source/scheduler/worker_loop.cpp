@@ -138,6 +138,9 @@ void ThreadLoop(Worker *worker) noexcept {
             Sleep(worker, Ability::Tasks);
             if (scheduler.stopping.load(kRelaxed)) break;
         } else if (!scheduler.IsActive(worker->index)) {
+            // It may have been woken for a fiber that was freed, which another one needs; nobody else was.
+            scheduler.pool.SetStarved(worker->index, false);
+            if (scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);
             Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         }
