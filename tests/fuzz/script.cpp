@@ -237,7 +237,8 @@ void Script::Ask() {
 void Script::StartThread() {
     const uint32_t kind = m_bytes.Below(3);
     const Bytes bytes = m_bytes.Split(m_bytes.Below(32));
-    m_world.StartThread(m_scheduler, bytes, kind != 0, kind == 2);
+    // The host's only: it waits for its threads before it ends the run, and tasks may be the last that run in it.
+    if (m_depth == 0) m_world.StartThread(m_scheduler, bytes, kind != 0, kind == 2);
 }
 
 void Script::SetWorkers() {
