@@ -74,7 +74,9 @@ Found Pinned(Worker *worker) noexcept {
 
 bool AnyPinnedTask(const Worker *worker) noexcept {
     for (const Letter *letter = worker->pinnedTasks.first; letter != nullptr; letter = letter->next) {
-        if (static_cast<const TaskBlock *>(letter)->options.stack == StackClass::Small) return true;
+        // A Large one too that nobody has looked at yet: mail is also sorted by a worker that lacks a fiber.
+        if (static_cast<const TaskBlock *>(letter)->options.stack == StackClass::Small || !worker->wantsLarge)
+            return true;
     }
     return worker->wantsLarge && worker->scheduler->pool.AnyFree(StackClass::Large);
 }
