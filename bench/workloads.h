@@ -105,6 +105,7 @@ public:
         });
     }
 
+    /// Two children by the call that submits and awaits both, which all systems have.
     static double Tree(uint32_t workers) {
         return PerTask<System>(workers, 1, kTreeNodes, [] {
             Node root{kTreeNodes, 1, 0};
