@@ -91,8 +91,8 @@ foreign_libraries() { # architecture; sets folder
     private_apt deb -o APT::Architecture="$1" -o APT::Architectures="$1" -o Dir::State::status=/dev/null
     (cd "$work" && "${apt[@]}" download "$boost" libpng-dev zlib1g-dev >&2)
     mkdir -p "$work/done/lib"
-    for package in "$work"/*.deb; do dpkg -x "$package" "$work/root"; done
-    cp -L "$work"/root/usr/lib/*/lib{boost_context,png,z}.a "$work/done/lib/"
+    for package in "$work"/*.deb; do dpkg -x "$package" "$work/unpacked"; done
+    cp -L "$work"/unpacked/usr/lib/*/lib{boost_context,png,z}.a "$work/done/lib/"
     mv "$work/done" "$folder"
     rm -rf "$work"
 }

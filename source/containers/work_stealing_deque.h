@@ -99,9 +99,6 @@ public:
     /// announces that before its last look at this deque; one of the two sees the other. As a release it publishes items.
     void Publish(uint64_t count) noexcept { m_bottom.exchange(m_bottom.load(kRelaxed) + count, kSeqCst); }
 
-    /// Publish for a caller that need not wake anybody.
-    void PublishQuietly(uint64_t count) noexcept { m_bottom.store(m_bottom.load(kRelaxed) + count, kRelease); }
-
     /// The newest item, if there is one that no thief takes first.
     bool Pop(Item &item) noexcept {
         return PopIf(item, [](const Item &) { return true; });

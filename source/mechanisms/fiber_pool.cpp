@@ -59,7 +59,7 @@ void FiberPool::ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept {
 // For a race finder: tasks that follow each other on one fiber never race for ThreadSanitizer.
 uint32_t FiberPool::TakeInTurn() noexcept {
     for (uint32_t i = 0; i < m_small; ++i) {
-        const uint32_t fiber = m_turn.fetch_add(1, kRelaxed) % m_small;
+        const uint32_t fiber = m_turn.fetch_add(1, kRelaxed) % m_small;  // relaxed: only spreads; Clear decides
         if (m_freeSmall.Clear(fiber)) return fiber;
     }
     return kNone;

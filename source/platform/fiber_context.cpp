@@ -18,8 +18,8 @@ namespace fcontext = boost::context::detail;
 // in its control block, not on its stack: that may be gone already (AddressSanitizer frees a fake stack that ends).
 struct FiberContext::Landing {
     // Boost's jump goes on behind the call of the context that it continues without returning from it. The processor has
-    // noted the call, and takes each of the next returns for the one before it: five mispredictions in our case, half of
-    // what a wait costs. A function on top of the other context returns there properly. A new one has nowhere to return to.
+    // noted the call, and takes each of the next returns for the one before it (source/README.md: Switches return). A
+    // function on top of the other context returns there properly. A new one has nowhere to return to.
     static fcontext::transfer_t Jump(void *target, FiberContext *from, bool isNew) noexcept {
         if (WEFT_UNLIKELY(isNew)) return fcontext::jump_fcontext(target, from);
         return fcontext::ontop_fcontext(target, from, Return);

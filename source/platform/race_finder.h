@@ -2,7 +2,7 @@
 //
 // ThreadSanitizer takes two accesses for ordered when any synchronisation lies between them, and weft's own always does:
 // tasks that ran one after the other on one worker never race for it, though on another day they run side by side. In
-// this build the library is not instrumented, a switch between fibers orders nothing (VERIFICATION: the no-sync flag),
+// this build the library is not instrumented, a switch between fibers orders nothing (__tsan_switch_to_fiber_no_sync),
 // every task begins on another fiber than the one before, nobody helps, and ThreadSanitizer is told only what weft
 // promises: a submission comes before the start of its task, and what was counted off before the return from a wait.
 #pragma once

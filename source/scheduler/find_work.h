@@ -31,10 +31,4 @@ bool MaySteal(Worker *worker, uint64_t now) noexcept;
 /// `most`. For a task that waits for it.
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;
 
-/// Last look of a worker that has announced that it will sleep: everything that could hold work for it.
-bool AnyWork(const Worker *worker, Ability ability) noexcept;
-
-/// Any task in any lane; the backlog of Large tasks does not count. A hint, for reports.
-bool AnyTask(const Scheduler &scheduler) noexcept;
-
 }  // namespace weft::internal

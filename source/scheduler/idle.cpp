@@ -1,6 +1,7 @@
 #include "scheduler/idle.h"
 
 #include "platform/compiler.h"
+#include "scheduler/any_work.h"
 #include "scheduler/foreign.h"
 #include "scheduler/gate.h"
 #include "scheduler/ready.h"

@@ -6,7 +6,6 @@
 #include "scheduler/call.h"
 #include "scheduler/check_options.h"
 #include "scheduler/claim.h"
-#include "scheduler/find_work.h"
 #include "scheduler/foreign.h"
 #include "scheduler/lifecycle.h"
 #include "scheduler/pinned.h"

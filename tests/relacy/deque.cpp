@@ -112,21 +112,6 @@ struct Growth : DequeTest<Growth, 3> {
     }
 };
 
-// Published without looking for sleepers.
-struct Quiet : DequeTest<Quiet, 2> {
-    void before() { Acquire(2); }
-    void thread(unsigned index) {
-        if (index == 0) {
-            Stage(2);
-            deque.PublishQuietly(2);
-            Pop();
-        } else {
-            Steal();
-            Steal();
-        }
-    }
-};
-
 }  // namespace
 
 }  // namespace relacy
@@ -138,6 +123,5 @@ int main(int argc, char **argv) {
     runner.Run<TwoThieves>("two_thieves", 200000);
     runner.Run<Reuse>("reuse", 200000);
     runner.Run<Growth>("growth", 200000);
-    runner.Run<Quiet>("quiet", 100000);
     return runner.Report();
 }

@@ -113,34 +113,23 @@ struct StarvedAtCaches : PoolTest<StarvedAtCaches, 2, 32, 2> {
 
 // The starved worker does not look a second time by itself: whoever frees a fiber must see that it is starved, or it must
 // see the fiber when it looks after having said so.
-struct SaysSoOnce : PoolTest<SaysSoOnce, 2, 2, 1> {
+template <uint32_t kFibers, uint32_t kWorkers>
+struct SaysSo : PoolTest<SaysSo<kFibers, kWorkers>, 2, kFibers, kWorkers> {
     bool found = false, told = false;
-    void before() { Acquire(); }
+    void before() { this->Acquire(); }
     void thread(unsigned index) {
         if (index == 0) {
-            pool.SetStarved(0, true);
-            found = TryTake(0);
+            this->pool.SetStarved(0, true);
+            found = this->TryTake(0);
         } else {
-            Release(0, 1);
-            told = pool.AnyStarved();
+            this->Release(0, 1);
+            told = this->pool.AnyStarved();
         }
     }
     void after() { Check(found || told, "a free fiber and a starved worker do not know of each other"); }
 };
-struct SaysSoOnceAtCaches : PoolTest<SaysSoOnceAtCaches, 2, 32, 2> {
-    bool found = false, told = false;
-    void before() { Acquire(); }
-    void thread(unsigned index) {
-        if (index == 0) {
-            pool.SetStarved(0, true);
-            found = TryTake(0);
-        } else {
-            Release(0, 1);
-            told = pool.AnyStarved();
-        }
-    }
-    void after() { Check(found || told, "a free fiber and a starved worker do not know of each other"); }
-};
+using SaysSoOnce = SaysSo<2, 1>;
+using SaysSoOnceAtCaches = SaysSo<32, 2>;  // with caches
 
 // An owner takes from its cache while others rob it.
 struct Robbers : PoolTest<Robbers, 3, 32, 2> {

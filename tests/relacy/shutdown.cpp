@@ -12,6 +12,7 @@
 
 #include "mechanisms/counter_waiting.cpp"
 #include "mechanisms/fiber_pool.cpp"
+#include "scheduler/any_work.cpp"
 #include "scheduler/find_work.cpp"
 #include "scheduler/foreign.cpp"
 #include "scheduler/idle.cpp"

@@ -1,5 +1,5 @@
 /* Going to sleep and being woken: source/mechanisms/idle_set.h, source/scheduler/idle.cpp (SearchForTasks, StopSearching,
- * Sleep, GetUp, LookInsteadOfSleeping), ready.cpp (MakeReady, WakeWanted, WakeForAny), find_work.cpp (FindOwn, AnyWork).
+ * Sleep, GetUp, LookInsteadOfSleeping), ready.cpp (MakeReady, WakeWanted, WakeForAny), find_work.cpp (FindOwn), any_work.cpp (AnyWork).
  *
  * Modelled    WORKERS workers that look, search, announce, look once more, and park; POSTERS threads that are no workers,
  *             each of which publishes one task in the injector and then looks for a sleeper (Post); and workers that publish:
