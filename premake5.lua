@@ -143,7 +143,10 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
     filter {}
 end
 
-if testProgram("simulator", { "simulator" }) then simulated() end
+if testProgram("simulator", { "simulator" }) then
+    simulated()
+    removefiles { "source/platform/stack_memory_*.cpp" }
+end
 
 -- Runs for as long as one likes: tests/soak.sh.
 if program("soak", { "tests/soak/*.cpp" }) then

@@ -30,7 +30,7 @@ WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val
 UNUSED := %_windows.cpp %_pthread.cpp
 ifeq ($(P),simulator)
 FLAGS += -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h
-UNUSED += $(foreach f,env_production parker_% thread_% fork_mark_% signal_stack_%,source/platform/$(f).cpp)
+UNUSED += $(foreach f,env_production parker_% thread_% fork_mark_% signal_stack_% stack_memory_%,source/platform/$(f).cpp)
 endif
 ifeq ($(P),faults)
 WRAP_faults := @tests/faults/wrap.options

@@ -55,7 +55,7 @@ struct TraceHooks {
     void *user = nullptr;
     TraceHook taskBegin = nullptr;
     TraceHook taskEnd = nullptr;
-    TraceHook fiberSwitch = nullptr;  ///< before it
+    TraceHook fiberSwitch = nullptr;  ///< before it; must not submit either: the run may be at its end
     TraceHook submit = nullptr;       ///< by a worker; after the tasks were published
     TraceHook wait = nullptr;         ///< the fiber is about to be suspended
     TraceHook resume = nullptr;       ///< it goes on

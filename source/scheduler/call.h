@@ -76,7 +76,7 @@ inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
 inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook, "Submit from another hook, or from a task.",
-                  "%s was called by a thread, park or unpark hook", call);
+                  "%s was called by a thread, fiberSwitch, park or unpark hook", call);
     return false;
 }
 

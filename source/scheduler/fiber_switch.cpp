@@ -49,7 +49,7 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
 
 void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept {
     Worker *worker = self->worker;
-    Trace(worker, &TraceHooks::fiberSwitch, [=](TraceEvent &event) { event.otherFiber = next->index; });
+    TraceBetweenTasks(worker, &TraceHooks::fiberSwitch, [=](TraceEvent &event) { event.otherFiber = next->index; });
     worker->handoff = {self, destination};
     worker->current = next;
     next->worker = worker;

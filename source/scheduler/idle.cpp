@@ -213,11 +213,9 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     if (scheduler.options.idle == IdlePolicy::Eager && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
         GetUp(worker, ability);
     } else {
-        worker->mustNotSubmit = true;  // the run may end at this very moment
-        Trace(worker, &TraceHooks::park, [](TraceEvent &) {});
+        TraceBetweenTasks(worker, &TraceHooks::park, [](TraceEvent &) {});
         worker->parker.Park();
-        Trace(worker, &TraceHooks::unpark, [](TraceEvent &) {});
-        worker->mustNotSubmit = false;
+        TraceBetweenTasks(worker, &TraceHooks::unpark, [](TraceEvent &) {});
     }
 }
 

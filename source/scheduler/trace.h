@@ -24,4 +24,14 @@ void Trace(Worker *worker, TraceHook TraceHooks::*hook, Fill fill) noexcept {
     if (WEFT_UNLIKELY(hooks != nullptr)) CallHook(worker, hooks->*hook, fill);
 }
 
+/// The same where the worker may be between two tasks: what the hook submitted there, the end of the run would not see.
+template <class Fill>
+void TraceBetweenTasks(Worker *worker, TraceHook TraceHooks::*hook, Fill fill) noexcept {
+    const TraceHooks *hooks = worker->scheduler->trace;
+    if (WEFT_LIKELY(hooks == nullptr)) return;
+    worker->mustNotSubmit = true;
+    CallHook(worker, hooks->*hook, fill);
+    worker->mustNotSubmit = false;
+}
+
 }  // namespace weft::internal

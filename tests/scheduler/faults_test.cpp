@@ -222,14 +222,20 @@ TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][
     trace.AttachTo(options);
     test::Runner runner(options);
     Counter open(1);
-    std::atomic<uint32_t> wrong{0}, asked{0};
+    std::atomic<uint32_t> wrong{0}, asked{0}, askedIn{0};  // the last: a bit for each kind
     std::atomic<bool> done[test::kTracedKinds]{};
     trace.also = [&](test::Traced kind, const TraceEvent &) {
         if (done[static_cast<int>(kind)].exchange(true)) return;
         wrong.fetch_add(WaitInEveryWay(runner.scheduler, open));
         asked.fetch_add(1);
+        askedIn.fetch_or(1u << static_cast<int>(kind));
     };
-    test::Marks marks(20);
+    const auto askedInAllBut = [&](std::initializer_list<test::Traced> kinds) {
+        uint32_t wanted = (1u << test::kTracedKinds) - 1;
+        for (test::Traced kind : kinds) wanted &= ~(1u << static_cast<int>(kind));
+        return (askedIn.load() & wanted) == wanted;
+    };
+    test::Marks marks(20), one(1);
     CHECK(test::WhileItRuns(runner, test::Life::Run, [&](TaskScheduler &scheduler) {
               test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) {
                   Counter counter;
@@ -237,8 +243,12 @@ TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][
                   inside.WaitForCounter(&counter);
               });
               scheduler.AddTasksAndWait(1, parent.Tasks());
-              // The main task is not resumed yet.
-              test::SpinUntil([&] { return asked.load() >= test::kTracedKinds - 1; });
+              // The main task is not resumed yet, and perhaps no worker slept when the tasks came.
+              CHECK(test::SpinUntil([&] { return askedInAllBut({test::Traced::Resume, test::Traced::Unpark}); }));
+              CHECK(test::SpinUntil([&] {
+                  scheduler.AddTasksAndWait(1, one.Tasks());
+                  return askedInAllBut({test::Traced::Resume});
+              }));
           }) == Status::Ok);
     CHECK(asked.load() == test::kTracedKinds);
     CHECK(wrong.load() == 0);

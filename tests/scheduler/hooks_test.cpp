@@ -318,7 +318,7 @@ TEST_CASE("trace hooks: those that are null are not called, each of the others a
     }
 }
 
-TEST_CASE("trace hooks: each of them may submit, but for park and unpark", "[hooks]") {
+TEST_CASE("trace hooks: each of them may submit, but for fiberSwitch, park and unpark", "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
         SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Quiet);
@@ -333,15 +333,19 @@ TEST_CASE("trace hooks: each of them may submit, but for park and unpark", "[hoo
             runner.scheduler.AddTask(extra[0]);
         };
         test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) { inside.AddTask(extra[0]); });
+        test::Marks nothing(1);
         CHECK(test::WhileItRuns(runner, test::Life::Run, [&](TaskScheduler &scheduler) {
                   scheduler.AddTasksAndWait(1, parent.Tasks());
-                  test::SpinUntil([&] {
-                      return kinds.load() >= test::kTracedKinds - 2;
-                  });  // neither has the main task been resumed, nor, perhaps, a worker woken
+                  // Before the main task is resumed. Perhaps no worker slept when the parent came.
+                  CHECK(test::SpinUntil([&] { return kinds.load() >= test::kTracedKinds - 2; }));
+                  CHECK(test::SpinUntil([&] {
+                      scheduler.AddTasksAndWait(1, nothing.Tasks());
+                      return done[static_cast<int>(test::Traced::Unpark)].load();
+                  }));
               }) == Status::Ok);
         CHECK(kinds.load() == test::kTracedKinds);
         CHECK(ran.load() + runner.log.CountOf(ReportCode::InHook) == test::kTracedKinds + 1);
-        CHECK(runner.log.CountOf(ReportCode::InHook) == 2);
-        CHECK(runner.log.Count() == 2 + runner.log.CountOf(ReportCode::OnlyWaiters));
+        CHECK(runner.log.CountOf(ReportCode::InHook) == 3);
+        CHECK(runner.log.Count() == 3 + runner.log.CountOf(ReportCode::OnlyWaiters));
     }
 }

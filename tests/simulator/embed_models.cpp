@@ -6,58 +6,6 @@ namespace simulator {
 
 namespace {
 
-// Reports of these kinds are part of the model.
-template <ReportCode... kAllowed>
-void OnlyThese(const Report &report, void *) {
-    if (!((report.code == kAllowed) || ...)) Fail(report.what);
-}
-
-// A thread of the host. Joined by Join, not by the destructor: a schedule may end in between.
-template <class Work>
-class HostThread {
-public:
-    explicit HostThread(Work work) : m_work(work) {}
-    void Start() {
-        m_thread.Start([](void *self) { static_cast<HostThread *>(self)->m_work(); }, this, 0);
-    }
-    void Join() { m_thread.Join(); }
-
-private:
-    Work m_work;
-    weft::env::Thread m_thread;
-};
-
-// The main task returns while another thread submits and waits: what was accepted runs.
-void SubmitAtTheEnd() {
-    uint32_t ran = 0;
-    auto leaf = [&](TaskScheduler *) { ++ran; };
-    const Task tasks[3] = {TaskOf(leaf), TaskOf(leaf), TaskOf(leaf)};
-    SchedulerOptions options = Options(1 + Random(2), 2 + Random(3), 1);
-    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::OnlyWaiters>;
-    TaskScheduler scheduler(options);
-    Counter counter, mine;
-    uint32_t accepted = ~0u;
-    HostThread host([&] {
-        scheduler.AddTasks(2, tasks, &counter);
-        accepted = counter.Value();  // none, if it was refused
-        scheduler.WaitForCounter(&counter);
-        Check(counter.IsZero(), "a thread's wait ended too early");
-        scheduler.AddTask(tasks[2]);
-    });
-    auto main = [&](TaskScheduler *running) {
-        host.Start();
-        if (Random(2) != 0) {
-            running->AddTask(tasks[2], &mine);
-            running->WaitForCounter(&mine);
-        }
-    };
-    Check(scheduler.Run(TaskOf(main).function, &main) == Status::Ok, "Run failed");
-    const uint32_t ranInRun = ran;
-    host.Join();
-    Check(counter.IsZero(), "an accepted task did not run before Run returned");
-    Check(ranInRun == ran, "a task ran after Run");
-}
-
 // Two threads submit and wait between Start and Stop, and while Stop waits.
 void StartStop() {
     uint32_t ran = 0;
@@ -166,30 +114,6 @@ void Pinned() {
     });
     Check(elsewhere == 0, "a pinned task ran elsewhere");
     Check(ran == workers, "a pinned task was lost");
-}
-
-// WaitIdle of tasks and of another thread: all tasks submitted before it have finished.
-void Idle() {
-    uint32_t ran = 0;
-    auto leaf = [&](TaskScheduler *) { ++ran; };
-    auto parent = [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(leaf));
-        scheduler->Yield();
-        ++ran;
-    };
-    auto waiter = [&](TaskScheduler *scheduler) { scheduler->WaitIdle(); };
-    SchedulerOptions options = Options(1 + Random(2), 4, 1);
-    TaskScheduler scheduler(options);
-    Check(scheduler.Start() == Status::Ok, "Start failed");
-    const bool inTask = Random(2) != 0;
-    if (inTask) scheduler.AddTask(TaskOf(waiter));
-    HostThread host([&] { scheduler.WaitIdle(); });
-    host.Start();
-    scheduler.AddTask(TaskOf(parent));
-    scheduler.WaitIdle();
-    Check(ran == 2, "WaitIdle returned while tasks were pending");
-    host.Join();
-    scheduler.Stop();
 }
 
 // No workers: the attached thread runs everything, also what others submit; Stop runs the rest.
@@ -321,11 +245,9 @@ void WaitAny() {
 
 std::vector<Model> EmbedModels() {
     return {
-        {"submit_at_end", "a thread submits and waits while the main task returns", SubmitAtTheEnd},
         {"start_stop", "two threads submit and wait between Start and Stop", StartStop},
         {"attached", "an attached thread, and one that posts to it", Attached},
         {"pinned", "pinned tasks that wait for each other", Pinned},
-        {"idle", "WaitIdle of tasks and threads", Idle},
         {"low_limit", "Low tasks with one permit", LowLimit},
         {"active_workers", "workers become inactive and active again", ActiveWorkers},
         {"wait_any", "waits for the first of two counters", WaitAny},

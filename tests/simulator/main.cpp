@@ -13,6 +13,8 @@
 #include <string>
 #include <unordered_set>
 
+#include <malloc.h>
+
 namespace {
 
 struct Options {
@@ -57,6 +59,9 @@ void ExploreModel(const simulator::Model &model, const Options &options, const c
 }  // namespace
 
 int main(int argc, char **argv) {
+    // What a schedule frees is kept for the next one.
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
     Options options;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (std::strcmp(argv[i], "--model") == 0)
@@ -71,11 +76,11 @@ int main(int argc, char **argv) {
         return 2;
     }
     Totals totals;
-    std::vector<simulator::Model> models = simulator::ContainerModels();
-    for (simulator::Model &model : simulator::SchedulerModels()) models.push_back(std::move(model));
-    for (simulator::Model &model : simulator::EmbedModels()) models.push_back(std::move(model));
-    for (const simulator::Model &model : models) {
-        if (options.model.empty() || options.model == model.name) ExploreModel(model, options, argv[0], totals);
+    for (const auto models :
+         {simulator::ContainerModels, simulator::SchedulerModels, simulator::EmbedModels, simulator::IdleModels}) {
+        for (const simulator::Model &model : models()) {
+            if (options.model.empty() || options.model == model.name) ExploreModel(model, options, argv[0], totals);
+        }
     }
     std::printf("%" PRIu64 " distinct schedules\n", totals.distinct);
     std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", totals.passed, totals.failed);

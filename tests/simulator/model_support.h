@@ -40,6 +40,27 @@ inline SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t
     return options;
 }
 
+// Reports of these kinds are part of the model.
+template <ReportCode... kAllowed>
+void OnlyThese(const Report &report, void *) {
+    if (!((report.code == kAllowed) || ...)) Fail(report.what);
+}
+
+// A thread of the host. Joined by Join, not by the destructor: a schedule may end in between.
+template <class Work>
+class HostThread {
+public:
+    explicit HostThread(Work work) : m_work(work) {}
+    void Start() {
+        m_thread.Start([](void *self) { static_cast<HostThread *>(self)->m_work(); }, this, 0);
+    }
+    void Join() { m_thread.Join(); }
+
+private:
+    Work m_work;
+    weft::env::Thread m_thread;
+};
+
 template <class Main>
 void RunMain(const SchedulerOptions &options, Main main, StackClass stack = StackClass::Large) {
     TaskScheduler scheduler(options);

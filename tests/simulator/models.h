@@ -17,5 +17,6 @@ struct Model {
 std::vector<Model> ContainerModels();  ///< deque, counters, parts on their own
 std::vector<Model> SchedulerModels();  ///< the whole scheduler
 std::vector<Model> EmbedModels();      ///< the same among threads that are not its own
+std::vector<Model> IdleModels();       ///< idleness and the end of a run
 
 }  // namespace simulator

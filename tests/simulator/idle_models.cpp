@@ -1,0 +1,121 @@
+// Idleness and the end of a run, while tasks still come.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+
+namespace simulator {
+
+namespace {
+
+// The main task returns while another thread submits and waits: what was accepted runs.
+void SubmitAtTheEnd() {
+    uint32_t ran = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    const Task tasks[3] = {TaskOf(leaf), TaskOf(leaf), TaskOf(leaf)};
+    SchedulerOptions options = Options(1 + Random(2), 2 + Random(3), 1);
+    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::OnlyWaiters>;
+    TaskScheduler scheduler(options);
+    Counter counter, mine;
+    uint32_t accepted = ~0u;
+    HostThread host([&] {
+        scheduler.AddTasks(2, tasks, &counter);
+        accepted = counter.Value();  // none, if it was refused
+        scheduler.WaitForCounter(&counter);
+        Check(counter.IsZero(), "a thread's wait ended too early");
+        scheduler.AddTask(tasks[2]);
+    });
+    auto main = [&](TaskScheduler *running) {
+        host.Start();
+        if (Random(2) != 0) {
+            running->AddTask(tasks[2], &mine);
+            running->WaitForCounter(&mine);
+        }
+    };
+    Check(scheduler.Run(TaskOf(main).function, &main) == Status::Ok, "Run failed");
+    const uint32_t ranInRun = ran;
+    host.Join();
+    Check(counter.IsZero(), "an accepted task did not run before Run returned");
+    Check(ranInRun == ran, "a task ran after Run");
+}
+
+// A hook that submits at every switch: what the scheduler accepts runs, and what it refuses it reports, also while the run
+// ends.
+void HookSubmits() {
+    struct Shared {
+        TaskScheduler *scheduler;
+        uint32_t submitted, refused, ran;
+    };
+    static Shared s_shared;
+    SchedulerOptions options = Options(2, 4, 1);
+    options.onReport = [](const Report &report, void *) {
+        if (report.code != ReportCode::InHook) Fail(report.what);
+        ++s_shared.refused;
+    };
+    options.trace.fiberSwitch = [](const TraceEvent &, void *) {
+        if (s_shared.submitted == 8) return;
+        ++s_shared.submitted;
+        s_shared.scheduler->AddTask({[](TaskScheduler *, void *) { ++s_shared.ran; }, nullptr});
+    };
+    TaskScheduler scheduler(options);
+    s_shared = {&scheduler, 0, 0, 0};
+    const Task nothing{[](TaskScheduler *, void *) {}, nullptr};
+    Check(scheduler.Run(nothing.function, nullptr) == Status::Ok, "Run failed");
+    Check(s_shared.ran + s_shared.refused == s_shared.submitted, "a task that a hook submitted was lost");
+}
+
+// WaitIdle of tasks and of another thread: all tasks submitted before it have finished.
+void Idle() {
+    uint32_t ran = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    auto parent = [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(leaf));
+        scheduler->Yield();
+        ++ran;
+    };
+    auto waiter = [&](TaskScheduler *scheduler) { scheduler->WaitIdle(); };
+    SchedulerOptions options = Options(1 + Random(2), 4, 1);
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const bool inTask = Random(2) != 0;
+    if (inTask) scheduler.AddTask(TaskOf(waiter));
+    HostThread host([&] { scheduler.WaitIdle(); });
+    host.Start();
+    scheduler.AddTask(TaskOf(parent));
+    scheduler.WaitIdle();
+    Check(ran == 2, "WaitIdle returned while tasks were pending");
+    host.Join();
+    scheduler.Stop();
+}
+
+// Two threads that each submit and wait for idleness again and again: requests come while those before are answered.
+void IdleRounds() {
+    SchedulerOptions options = Options(1, 4, 1);
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    auto rounds = [&scheduler] {
+        uint32_t ran = 0;
+        auto leaf = [&](TaskScheduler *) { ++ran; };
+        for (uint32_t round = 1; round <= 3; ++round) {
+            scheduler.AddTask(TaskOf(leaf));
+            scheduler.WaitIdle();
+            Check(ran == round, "WaitIdle returned while tasks were pending");
+        }
+    };
+    HostThread host(rounds);
+    host.Start();
+    rounds();
+    host.Join();
+    scheduler.Stop();
+}
+
+}  // namespace
+
+std::vector<Model> IdleModels() {
+    return {
+        {"submit_at_end", "a thread submits and waits while the main task returns", SubmitAtTheEnd},
+        {"hook_submits", "a hook that submits, also while the run ends", HookSubmits},
+        {"idle", "WaitIdle of tasks and threads", Idle},
+        {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},
+    };
+}
+
+}  // namespace simulator
