@@ -74,6 +74,10 @@ else
         filter "configurations:*san" -- g++ warns of every fence under TSan, and of its own headers under ASan
             buildoptions { "-Wno-tsan", "-Wno-maybe-uninitialized" }
     end
+    filter { "configurations:*san", "files:tests/**.cpp" } -- the library is optimised, its tests need not be
+        buildoptions { "-O0" }
+    filter { "configurations:not Debug", "files:tests/**.cpp" } -- lines for stack traces, but no variables
+        buildoptions { "-g1" }
     filter "files:tests/main.cpp" -- all of Catch2: optimising it takes up to a minute
         buildoptions { "-O0" }
 end
@@ -135,6 +139,12 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
     files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }
     removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp" }
     includedirs { "samples", "bench" }
+    if not isMsvc then
+        pchheader "support/catch.h"
+        filter "files:tests/main.cpp" -- it is what defines Catch2
+            flags { "NoPCH" }
+        filter {}
+    end
     weft.use()
     linkPng()
     -- Allocations that fail when a test wants them to (tests/support/failing_allocation.cpp).

@@ -25,7 +25,7 @@ FLAGS_Release := -DNDEBUG -O2
 FLAGS_Asan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=address
 FLAGS_Tsan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=thread
 FLAGS_Ubsan := -DWEFT_DEBUG=1 -O1 -fsanitize=undefined -fno-sanitize-recover=all
-FLAGS := -std=c++17 -g -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
+FLAGS := -std=c++17 -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
 WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t
 UNUSED := %_windows.cpp %_pthread.cpp
 ifeq ($(P),simulator)

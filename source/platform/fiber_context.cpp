@@ -95,7 +95,8 @@ void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(voi
     m_handle = fcontext::make_fcontext(bottom + bytes, bytes, Landing::Enter);
     Landing::KeepFloatingPoint(*this);
 #if defined(WEFT_TSAN)
-    if (m_tsanFiber == nullptr) m_tsanFiber = __tsan_create_fiber(0);
+    // It begins with what its creator knows to have happened; the first switch to it would do, were it not for that.
+    if (race::kFinder && m_tsanFiber == nullptr) m_tsanFiber = __tsan_create_fiber(0);
 #endif
 #if defined(WEFT_VALGRIND)
     if (m_valgrindStack == 0) m_valgrindStack = VALGRIND_STACK_REGISTER(bottom, bottom + bytes);
@@ -136,6 +137,7 @@ WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept 
     __sanitizer_start_switch_fiber(from.m_ending ? nullptr : &from.m_asanFakeStack, to.m_stackBottom, to.m_stackBytes);
 #endif
 #if defined(WEFT_TSAN)
+    if (to.m_tsanFiber == nullptr) to.m_tsanFiber = __tsan_create_fiber(0);  // dear, and many are never entered
     __tsan_switch_to_fiber(to.m_tsanFiber, race::kFinder ? __tsan_switch_to_fiber_no_sync : 0);
 #endif
     FiberContext::Landing::KeepFloatingPoint(from);
