@@ -1,7 +1,8 @@
-// simulator [--model NAME] [--schedules N] [--seed S]
+// simulator [--model NAME] [--schedules N] [--seed S] [--steps]
+// simulator --list
 //
 // Explores N schedules of each model (default 35,000), beginning with seed S (default 1). A failing seed is printed with
-// the command that replays it.
+// the command that replays it. --steps prints each step, see tests/simulate.sh.
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
 
@@ -29,7 +30,7 @@ struct Totals {
     uint64_t failed = 0;
 };
 
-void ExploreModel(const simulator::Model &model, const Options &options, const char *program, Totals &totals) {
+void ExploreModel(const simulator::Model &model, const Options &options, Totals &totals) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
     std::unordered_set<uint64_t> hashes;
@@ -40,8 +41,8 @@ void ExploreModel(const simulator::Model &model, const Options &options, const c
         const simulator::Outcome outcome = simulator::Explore(seed, expectedSteps, model.body);
         if (!outcome.failure.empty()) {
             std::printf("%-17s FAILED after %" PRIu64 " schedules: seed %" PRIu64
-                        ": %s\n    replay: %s --model %s --seed %" PRIu64 " --schedules 1\n",
-                        model.name, i + 1, seed, outcome.failure.c_str(), program, model.name, seed);
+                        ": %s\n    replay: tests/simulate.sh --replay %s %" PRIu64 "\n",
+                        model.name, i + 1, seed, outcome.failure.c_str(), model.name, seed);
             ++totals.failed;
             return;
         }
@@ -63,25 +64,28 @@ int main(int argc, char **argv) {
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     Options options;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (std::strcmp(argv[i], "--model") == 0)
-            options.model = argv[i + 1];
-        else if (std::strcmp(argv[i], "--schedules") == 0)
-            options.schedules = std::strtoull(argv[i + 1], nullptr, 10);
-        else if (std::strcmp(argv[i], "--seed") == 0)
-            options.seed = std::strtoull(argv[i + 1], nullptr, 10);
+    bool list = false;
+    for (int i = 1; i < argc; ++i) {
+        const auto is = [&](const char *name) { return i + 1 < argc && std::strcmp(argv[i], name) == 0; };
+        if (is("--model")) options.model = argv[++i];
+        if (is("--schedules")) options.schedules = std::strtoull(argv[++i], nullptr, 10);
+        if (is("--seed")) options.seed = std::strtoull(argv[++i], nullptr, 10);
+        if (std::strcmp(argv[i], "--steps") == 0) simulator::PrintSteps(true);
+        if (std::strcmp(argv[i], "--list") == 0) list = true;
     }
     if (options.schedules == 0 || options.seed == 0) {
         std::fprintf(stderr, "simulator: --schedules and --seed begin at 1\n");
         return 2;
     }
     Totals totals;
-    for (const auto models :
-         {simulator::ContainerModels, simulator::SchedulerModels, simulator::EmbedModels, simulator::IdleModels}) {
+    for (const auto models : {simulator::ContainerModels, simulator::SchedulerModels, simulator::EmbedModels,
+                              simulator::IdleModels, simulator::CrowdModels}) {
         for (const simulator::Model &model : models()) {
-            if (options.model.empty() || options.model == model.name) ExploreModel(model, options, argv[0], totals);
+            if (list) std::puts(model.name);
+            if (!list && (options.model.empty() || options.model == model.name)) ExploreModel(model, options, totals);
         }
     }
+    if (list) return 0;
     std::printf("%" PRIu64 " distinct schedules\n", totals.distinct);
     std::printf("%" PRIu64 " passed, %" PRIu64 " failed\n", totals.passed, totals.failed);
     return totals.failed != 0 || totals.passed == 0 ? 1 : 0;

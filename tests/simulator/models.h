@@ -18,5 +18,6 @@ std::vector<Model> ContainerModels();  ///< deque, counters, parts on their own
 std::vector<Model> SchedulerModels();  ///< the whole scheduler
 std::vector<Model> EmbedModels();      ///< the same among threads that are not its own
 std::vector<Model> IdleModels();       ///< idleness and the end of a run
+std::vector<Model> CrowdModels();      ///< everything at once
 
 }  // namespace simulator

@@ -1,5 +1,6 @@
 #include "simulator/virtual_threads.h"
 
+#include "platform/compiler.h"
 #include "simulator/env_simulator.h"
 
 #include <boost/context/detail/fcontext.hpp>
@@ -57,9 +58,22 @@ struct State {
     const std::function<void()> *body = nullptr;
     std::function<void()> observer;
     double ticksPerMicrosecond = 1;
+    bool printed = false;
 };
 
 State s_state;
+
+extern "C" const char __executable_start;  // the linker's
+
+// One line: the step, the thread, what it does next, and the place in the program, for addr2line.
+void PrintStep(weft::env::Access access, const void *place) {
+    static constexpr const char *kAccesses[] = {"-", "load", "store", "update"};
+    const State &state = s_state;
+    std::printf("%8llu  thread %-2u  %-6s  %#zx\n", static_cast<unsigned long long>(state.steps), state.current,
+                kAccesses[static_cast<int>(access)],
+                reinterpret_cast<uintptr_t>(place) - reinterpret_cast<uintptr_t>(&__executable_start) -
+                    1);  // the call, not where it returns
+}
 
 uint64_t NextRandom() {
     State &state = s_state;  // xorshift64*, S. Vigna 2016
@@ -201,6 +215,8 @@ void MarkDead(const void *address, size_t bytes) {
     s_state.dead.push_back({begin, begin + bytes});
 }
 
+void PrintSteps(bool printed) { s_state.printed = printed; }
+
 void Observe(std::function<void()> observer) { s_state.observer = std::move(observer); }
 
 uint64_t OwnSteps() { return s_state.threads[s_state.current].steps; }
@@ -213,7 +229,7 @@ namespace weft::env {
 
 using namespace simulator;
 
-void SchedulePoint(const void *address, Access) noexcept {
+WEFT_NOINLINE void SchedulePoint(const void *address, Access access) noexcept {
     State &state = s_state;
     if (state.count == 0) return;  // outside of schedules
     const uint64_t step = ++state.steps;
@@ -227,6 +243,7 @@ void SchedulePoint(const void *address, Access) noexcept {
         if (change == step) Lower(state.threads[state.current]);
     }
     ReSchedule();
+    if (state.printed) PrintStep(access, __builtin_return_address(0));
     if (state.observer) state.observer();
     for (const DeadRange &range : state.dead) {
         if (address >= range.begin && address < range.end) Fail("an atomic operation touched dead memory");

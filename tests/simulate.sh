@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Explores schedules of the production sources on virtual threads: each model of tests/simulator/. The last line has the
+# figures; a seed that fails is printed with the command that replays it.
+#
+#     tests/simulate.sh [SCHEDULES [SEED]]      of each model (60,000), from this seed on (1); all models, on all cores
+#     tests/simulate.sh --full                  5,000,000 of each
+#     tests/simulate.sh --replay MODEL SEED     one schedule, step by step: the thread, its access, the place in the source
+#
+# Models that take long explore a share of the schedules. What is called distinct differs within its model.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+mkdir -p build/test-logs
+"$(third_party/setup.sh)" gmake2 > build/test-logs/premake.log
+log=build/test-logs/simulator-build.log
+make -C build/premake --no-print-directory -j"$(nproc)" config=release simulator > "$log" 2>&1 ||
+    { tail -n 100 "$log"; exit 1; }
+simulator=build/Release/simulator
+
+if [ "${1:-}" = --replay ]; then
+    steps=$(mktemp) places=$(mktemp)
+    trap 'rm -f "$steps" "$places"' EXIT
+    "$simulator" --model "$2" --seed "$3" --schedules 1 --steps > "$steps" || true
+    # For each place the innermost function that is not the simulated atomic itself, and the one that it is inlined in.
+    awk '$2 == "thread" {print $5}' "$steps" | sort -u > "$places.raw"
+    addr2line -aifCe "$simulator" < "$places.raw" | awk '
+        function finish() { if (place != "") print place "\t" name (outer != name ? " in " outer : "") "\t" file }
+        /^0x/ { finish(); place = $1; sub(/^0x0*/, "0x", place); name = ""; next }
+        { outer = $0; gsub(/weft::internal::|\(anonymous namespace\)::|\(.*/, "", outer); getline line
+          if (name != "" || line ~ /env_simulator\.h/) next
+          name = outer; sub(/ \(discriminator.*/, "", line); n = split(line, parts, "/"); file = parts[n-1] "/" parts[n] }
+        END { finish() }' > "$places"
+    rm "$places.raw"
+    awk -F'\t' 'NR == FNR { text[$1] = $2 "  (" $3 ")"; next }
+                match($0, /0x[0-9a-f]+$/) { place = substr($0, RSTART); print substr($0, 1, RSTART - 1) text[place]; next } { print }' \
+        "$places" "$steps"
+    exit
+fi
+
+schedules=60000
+[ "${1:-}" != --full ] || schedules=5000000
+[[ ! ${1:-} =~ ^[0-9]+$ ]] || schedules=$1
+begin=$SECONDS status=0
+results=$("$simulator" --list | xargs -P "$(nproc)" -I '{}' \
+    "$simulator" --schedules "$schedules" --seed "${2:-1}" --model '{}' | grep -vE '^[0-9]+ (passed|distinct)') || status=1
+echo "$results"
+echo "$results" | awk -v seconds=$((SECONDS - begin)) '/FAILED/ {failed++} / distinct of / {models++; distinct += $2; all += $5}
+    END {printf "%d models, %d schedules, %d distinct, %d failing, %d s\n", models + failed, all, distinct, failed, seconds
+         exit failed != 0 || models == 0}' || status=1
+exit "$status"

@@ -1,0 +1,112 @@
+// Everything at once among two to eight workers.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace simulator {
+
+namespace {
+
+// What all tasks of a schedule share. Virtual threads take turns, so nothing here is atomic.
+struct Crowd {
+    Counters counters;
+    uint32_t workers = 0;
+    uint32_t left = 16;    // tasks that may still be submitted
+    uint32_t waiters = 0;  // tasks that may still wait: there are fibers for those
+    uint32_t submitted = 0, ran = 0;
+    struct Job;
+    std::vector<std::unique_ptr<Job>> jobs;
+};
+
+struct Crowd::Job {
+    Crowd *crowd;
+    uint32_t pinnedTo;
+    bool mayWait;
+    bool ran;
+};
+
+void RunJob(TaskScheduler *scheduler, void *arg);
+
+TaskOptions AnyOptions(const Crowd &crowd) {
+    TaskOptions options;
+    options.priority = static_cast<Priority>(Random(3));
+    options.stack = Random(4) == 0 ? StackClass::Large : StackClass::Small;
+    if (Random(4) == 0) options.worker = Random(crowd.workers);
+    return options;
+}
+
+// Submits up to three tasks, and waits for them or leaves them to the end of the run.
+void SubmitSome(TaskScheduler *scheduler, Crowd &crowd) {
+    const uint32_t count = std::min(crowd.left, Random(4));
+    if (count == 0) return;
+    crowd.left -= count;
+    crowd.submitted += count;
+    const TaskOptions options = AnyOptions(crowd);
+    Task tasks[3];
+    Crowd::Job *jobs[3];
+    for (uint32_t i = 0; i < count; ++i) {
+        // A Large one does not: there are not enough fibers for those that it could wait for.
+        const bool mayWait = options.stack == StackClass::Small && crowd.waiters != 0;
+        if (mayWait) --crowd.waiters;
+        crowd.jobs.push_back(std::make_unique<Crowd::Job>(Crowd::Job{&crowd, options.worker, mayWait, false}));
+        jobs[i] = crowd.jobs.back().get();
+        tasks[i] = {RunJob, jobs[i]};
+    }
+    switch (Random(3)) {
+        case 0:
+            scheduler->AddTasks(count, tasks, nullptr, options);
+            return;
+        case 1:
+            scheduler->AddTasksAndWait(count, tasks, options);
+            break;
+        default: {
+            Counter *counter = crowd.counters.New();
+            scheduler->AddTasks(count, tasks, counter, options);
+            if (Random(2) != 0) scheduler->Yield();
+            scheduler->WaitForCounter(counter, 0, Random(2) != 0 ? Resume::AnyWorker : Resume::SameWorker);
+            Counters::Kill(counter);
+        }
+    }
+    for (uint32_t i = 0; i < count; ++i) Check(jobs[i]->ran, "a wait returned before its tasks had finished");
+}
+
+void RunJob(TaskScheduler *scheduler, void *arg) {
+    Crowd::Job *job = static_cast<Crowd::Job *>(arg);
+    Check(!job->ran, "a task ran twice");
+    const auto isHome = [&] { return job->pinnedTo == kAnyWorker || scheduler->CurrentWorker() == job->pinnedTo; };
+    Check(isHome(), "a pinned task began elsewhere");
+    if (job->mayWait) SubmitSome(scheduler, *job->crowd);
+    if (Random(4) == 0) scheduler->Yield();
+    Check(isHome(), "a pinned task went on elsewhere");
+    job->ran = true;
+    ++job->crowd->ran;
+}
+
+void CrowdOf(uint32_t smallFibers, uint32_t waiters) {
+    Crowd crowd;
+    crowd.waiters = waiters;
+    crowd.workers = 2 + Random(7);
+    SchedulerOptions options = Options(crowd.workers, smallFibers, 1 + Random(2));
+    if (Random(2) != 0) options.maxLowWorkers = 1;
+    RunMain(
+        options,
+        [&](TaskScheduler *scheduler) {
+            for (uint32_t i = 0; i < 3; ++i) SubmitSome(scheduler, crowd);
+        },
+        StackClass::Small);
+    Check(crowd.ran == crowd.submitted, "a task was lost");
+}
+
+}  // namespace
+
+std::vector<Model> CrowdModels() {
+    return {
+        {"crowd", "two to eight workers: lanes, pins, classes, waits, yields", [] { CrowdOf(24, 16); }, 4},
+        {"crowd_starved", "the same with fewer fibers than workers", [] { CrowdOf(5, 3); }, 4},
+    };
+}
+
+}  // namespace simulator
