@@ -1,10 +1,9 @@
-#include "bodies.h"
+#include "rounds.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 
 namespace bench {
 
@@ -24,43 +23,8 @@ Quantiles QuantilesOf(std::vector<double> samples) {
 
 void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system, uint32_t workers,
                   std::function<Quantiles()> measure, const std::string &unit) {
-    const auto latest = std::make_shared<Quantiles>();
-    rows.push_back({workload + "_p50", system, workers, unit, [=] { return (*latest = measure()).p50; }, {}});
-    rows.push_back({workload + "_p99", system, workers, unit, [=] { return latest->p99; }, {}});  // runs right after it
-}
-
-namespace {
-
-// All systems of one row one after the other: the processor's clock changes within seconds.
-std::vector<std::vector<Row *>> GroupRows(std::vector<Row> &rows) {
-    std::vector<std::vector<Row *>> groups;
-    for (Row &row : rows) {
-        const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<Row *> &other) {
-            return other[0]->workload == row.workload && other[0]->workers == row.workers;
-        });
-        if (group != groups.end()) {
-            group->push_back(&row);
-        } else {
-            groups.push_back({&row});
-        }
-    }
-    return groups;
-}
-
-}  // namespace
-
-void RunRounds(std::vector<Row> &rows, uint32_t rounds) {
-    std::vector<std::vector<Row *>> groups = GroupRows(rows);
-    for (uint32_t round = 0; round <= rounds; ++round) {
-        for (std::vector<Row *> &group : groups) {
-            for (Row *row : group) {
-                Spin(2e6);  // after a row that slept the processor's clock is slow
-                const double sample = row->measure();
-                if (round != 0) row->samples.push_back(sample);
-            }
-            std::reverse(group.begin(), group.end());  // nobody is always the first
-        }
-    }
+    rows.push_back({workload + "_p50", system, workers, unit, [=] { return measure().p50; }, {}});
+    rows.push_back({workload + "_p99", system, workers, unit, [=] { return measure().p99; }, {}});
 }
 
 void PrintTable(const std::vector<Row> &rows) {

@@ -30,11 +30,11 @@ struct Quantiles {
 };
 Quantiles QuantilesOf(std::vector<double> samples);
 
-/// Two rows, `workload`_p50 and `workload`_p99, of one measurement a round.
+/// Two rows, `workload`_p50 and `workload`_p99.
 void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system, uint32_t workers,
                   std::function<Quantiles()> measure, const std::string &unit = "ns");
 
-/// Takes `rounds` samples of every row, after one that does not count.
+/// Takes `rounds` samples of every row, after one that does not count. Each row's are taken in a process of its own.
 void RunRounds(std::vector<Row> &rows, uint32_t rounds);
 
 /// With the ratio of each row to weft's row of the same workload and workers: the median of the ratios within a round.

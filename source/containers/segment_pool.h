@@ -40,6 +40,9 @@ public:
         m_lastTaken.store(0, kRelaxed);
     }
 
+    /// There is such an object, in use or not. acquire: pairs with AddSegment.
+    bool Has(uint32_t index) const noexcept { return index / 64 < m_segmentCount.load(kAcquire); }
+
     /// acquire: pairs with AddSegment.
     T &At(uint32_t index) noexcept { return m_segments[index / 64].load(kAcquire)->items[index % 64]; }
 

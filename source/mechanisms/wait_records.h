@@ -5,6 +5,7 @@
 #pragma once
 
 #include "containers/segment_pool.h"
+#include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/memory.h"
 
@@ -41,7 +42,12 @@ public:
         m_spares.Release();
     }
 
-    WaitRecord &At(uint32_t index) noexcept { return IsSpare(index) ? m_spares.At(index - m_fibers) : m_own[index]; }
+    /// The index may come from a counter, which lies in the user's memory: one that was overwritten ends the process.
+    WaitRecord &At(uint32_t index) noexcept {
+        if (WEFT_LIKELY(!IsSpare(index))) return m_own[index];
+        if (WEFT_UNLIKELY(!m_spares.Has(index - m_fibers))) env::Panic("a counter names only waiters that there are");
+        return m_spares.At(index - m_fibers);
+    }
     bool IsSpare(uint32_t index) const noexcept { return index >= m_fibers; }
 
     /// A spare record, or kNone when there is no memory or 4,096 of them are out. Any thread; lock-free.

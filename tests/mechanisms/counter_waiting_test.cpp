@@ -1,9 +1,11 @@
 #include "mechanisms/counter_waiting.h"
 
+#include "support/child_process.h"
 #include "support/spin.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -141,6 +143,21 @@ TEST_CASE("fault: counter used with two schedulers is refused while it is in use
     Counter mine(1);
     CHECK(f.waiting.Register(CounterAccess::Word(mine), 1, 0) == Registration::Waiting);
     CHECK(other.Decrement(CounterAccess::Word(mine), 1, list) == CounterResult::OtherScheduler);
+}
+
+TEST_CASE("counter: one whose memory was overwritten names no waiter that is not there", "[counter_waiting]") {
+    // 1,000 records of fibers, 64 spare ones, and those that there are not.
+    for (const uint32_t head : {1065u, CounterWord::kMaxRecords}) {
+        const test::ChildResult child = test::RunInChild([head] {
+            Fixture f(1);
+            const uint64_t forged = CounterWord{f.Word().load(std::memory_order_relaxed)}.WithHead(head).bits;
+            std::memcpy(static_cast<void *>(&f.counter), &forged, sizeof forged);
+            f.Decrement(1);
+        });
+        INFO("record " << head - 1);
+        CHECK(child.Died());
+        CHECK(child.output.find("broken invariant: a counter names only waiters that there are") != std::string::npos);
+    }
 }
 
 TEST_CASE("hazard 6: a counter at zero is raised again with a clean word", "[counter_waiting]") {
