@@ -74,10 +74,6 @@ else
         filter "configurations:*san" -- g++ warns of every fence under TSan, and of its own headers under ASan
             buildoptions { "-Wno-tsan", "-Wno-maybe-uninitialized" }
     end
-    filter { "configurations:*san", "files:tests/**.cpp" } -- the library is optimised, its tests need not be
-        buildoptions { "-O0" }
-    filter { "configurations:not Debug", "files:tests/**.cpp" } -- lines for stack traces, but no variables
-        buildoptions { "-g1" }
     filter "files:tests/main.cpp" -- all of Catch2: optimising it takes up to a minute
         buildoptions { "-O0" }
 end
@@ -141,8 +137,14 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
     includedirs { "samples", "bench" }
     if not isMsvc then
         pchheader "support/catch.h"
-        filter "files:tests/main.cpp" -- it is what defines Catch2
+        filter "configurations:*san" -- the library is optimised, and so are the samples; the tests need not be
+            buildoptions { "-O0" }
+        filter "configurations:not Debug" -- lines for stack traces, but no variables
+            buildoptions { "-g1" }
+        filter "files:not tests/**.cpp or tests/main.cpp" -- main.cpp is what defines Catch2
             flags { "NoPCH" }
+        filter { "configurations:*san", "files:not tests/**.cpp" }
+            buildoptions { "-O1" }
         filter {}
     end
     weft.use()

@@ -2,7 +2,13 @@
 # Shows that the tests see seeded bugs: applies each patch in tests/mutants/ to a copy of the tree, builds what its test
 # needs, and expects that test to fail (to crash, or to take longer than a minute, counts too).
 #
-#     tests/mutants.sh [NAME...]        all, or those named (without .patch)
+#     tests/mutants.sh                  a sample across all kinds
+#     tests/mutants.sh --full           all
+#     tests/mutants.sh NAME...          those (without .patch)
+#     tests/mutants.sh --list           the names
+#
+# Besides the patches in tests/mutants/ there are generated ones: a line of source/ that ends with [re-check] is deleted, and
+# one that ends with [order] changes places with the next. (tests/relacy.sh weakens the memory orders.)
 #
 # The first line of a patch says how it is caught. `tests` are the files built with tests/main.cpp, `case` is what Catch2 is
 # given to select from them; the simulator and faults take their own arguments there.
@@ -47,6 +53,31 @@ $(C)-$(P)/%.o: %.cpp
 MAKE
 
 export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1
+# Each tag makes a patch. All models have to let it through before it counts as escaped.
+generate() {
+    local kind tag file line name
+    for kind in recheck order; do
+        case $kind in recheck) tag='\[re-check\]$' ;; order) tag='\[order\]$' ;; esac
+        grep -rn -- "$tag" source | sort -t: -k1,1 -k2,2n | cut -d: -f1,2 > "$work/tags"
+        while IFS=: read -r file line; do
+            name=${kind}_$(basename "${file%.*}")_$(grep -c -- "$tag" <(head -n "$line" "$file"))
+            if [ $kind = recheck ]; then
+                sed "${line}d" "$file" > "$work/mutated"
+            else
+                sed "${line}{h;d};$((line + 1)){G}" "$file" > "$work/mutated"
+            fi
+            {
+                echo "# config: Release  program: simulator  case: --until-failure --schedules 20000"
+                echo "# Generated: $file, line $line."
+                diff -u --label "a/$file" --label "b/$file" "$file" "$work/mutated"
+            } > "$work/patches/$name.patch"
+        done < "$work/tags"
+    done
+}
+mkdir "$work/patches"
+cp tests/mutants/*.patch "$work/patches"
+generate
+
 field() { sed -n "1s/.*$1: *\(.*\)/\1/p" "$2" | sed 's/  *\(config\|program\|tests\|case\): .*//'; }
 
 build() {
@@ -55,7 +86,7 @@ build() {
 }
 
 run() {
-    local no_aslr=()
+    local no_aslr=() limit=60
     [ "$config" != Tsan ] || no_aslr=(setarch "$(uname -m)" -R)
     # shellcheck disable=SC2086
     case $program in
@@ -63,17 +94,25 @@ run() {
         faults) set -- $case ;;
         *) set -- "$case" ;;
     esac
-    timeout --kill-after=5 60 "${no_aslr[@]}" "$work/$config-$program/program" "$@" < /dev/null > "$work/log" 2>&1
+    # The simulator ends by itself: a schedule that does not is one that fails.
+    [ "$program" != simulator ] || limit=600
+    timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program/program" "$@" < /dev/null > "$work/log" 2>&1
 }
 
 passed=0 failed=0
 row() { printf '%-32s | %-74s | %s\n' "$@"; }
 escaped() { failed=$((failed + 1)); row "$name" "$1" "$((SECONDS - start))"; }
 
+list() { (cd "$work/patches" && ls -- *.patch | sed 's/\.patch$//'); }
+if [ "${1:-}" = --list ]; then list; exit; fi
 row mutant "caught by" seconds
-[ $# != 0 ] || set -- $(cd tests/mutants && ls -- *.patch | sed 's/\.patch$//')
+# shellcheck disable=SC2046
+case ${1:-} in
+    --full) set -- $(list) ;;
+    '') set -- $(list | awk 'NR % 12 == 5') ;;
+esac
 for name in "$@"; do
-    patch=tests/mutants/$name.patch start=$SECONDS
+    patch=$work/patches/$name.patch start=$SECONDS
     config=$(field config "$patch") program=$(field program "$patch") case=$(field case "$patch") files=
     program=${program:-unit_tests}
     case $program in

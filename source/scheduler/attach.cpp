@@ -110,7 +110,7 @@ void Detach(Worker *worker) noexcept {
         // can be run here.
         while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small)) YieldFiber(worker);
     } while (!worker->bound.IsZero());
-    if (OwnsTasks(*worker)) WakeForAny(scheduler, worker);
+    if (OwnsTasks(*worker)) WakeForAny(scheduler, worker);  // [re-check]
 
     worker->signalStack.Reset();
     Worker *outer = static_cast<Worker *>(worker->outerSlot);

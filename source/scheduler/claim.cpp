@@ -138,7 +138,8 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stol
     if (rest != 0) {
         PushBack(worker, worker->lanes[lane],
                  TaskEntry::Slice(claim.end, rest, claim.batch, claim.counter, claim.name, claim.stack));
-        WakeForTasks(*worker->scheduler, worker, 1);  // a worker that looked between our pop and our push may sleep now
+        // A worker that looked between our pop and our push may sleep now.
+        WakeForTasks(*worker->scheduler, worker, 1);  // [re-check]
     }
 }
 
@@ -152,8 +153,8 @@ void UnclaimNow(Worker *worker) noexcept {
     GiveBackStarted(worker);
     if (!worker->claim.HasMore()) return worker->claim.Clear();
     const uint32_t lane = worker->claim.lane;
-    PushBack(worker, worker->lanes[lane], TakeRest(worker));
-    WakeForTasks(*worker->scheduler, worker, 1);
+    PushBack(worker, worker->lanes[lane], TakeRest(worker));  // [order]
+    WakeForTasks(*worker->scheduler, worker, 1);              // [re-check]
 }
 
 void MoveClaimToBacklog(Worker *worker) noexcept {

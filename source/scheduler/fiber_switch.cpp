@@ -42,7 +42,7 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
     // Both after the release, see find_work.cpp: FetchBacklog, SetWantsLarge.
     if (scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) != 0)
         WakeForTasks(scheduler, worker, 1);
-    if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);
+    if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);  // [re-check]
 }
 
 }  // namespace

@@ -49,8 +49,9 @@ void BecomeGuest(Scheduler &scheduler) noexcept {
 }
 
 void CeaseGuest(Scheduler &scheduler) noexcept {
-    scheduler.guests.fetch_sub(1, kSeqCst);  // before the look at the sleepers, who look at it before they sleep
-    if (scheduler.endWanted.load(kSeqCst)) WakeForAny(scheduler, nullptr);
+    // Before the look at the sleepers, who look at it before they sleep.
+    scheduler.guests.fetch_sub(1, kSeqCst);                                 // [order]
+    if (scheduler.endWanted.load(kSeqCst)) WakeForAny(scheduler, nullptr);  // [re-check]
     LowerCounter(scheduler, nullptr, scheduler.guestsLeft, 1);
 }
 
@@ -76,8 +77,8 @@ void AwaitDetached(Scheduler &scheduler) noexcept {
 // after it has finished what it ran.
 void WaitIdleForeign(Gate::Visit &visit, Scheduler &scheduler) noexcept {
     IdleRequest request;
-    scheduler.idleRequests.Push(&request);
-    WakeForAny(scheduler, nullptr);
+    scheduler.idleRequests.Push(&request);  // [order]
+    WakeForAny(scheduler, nullptr);         // [re-check]
     WaitForeign(visit, scheduler, request.counter, 0);
     race::SawAll(&scheduler);
 }

@@ -43,7 +43,7 @@ struct Gate {
         /// The scheduler, or null if it does not run; GoOut in either case.
         Scheduler *ComeIn() noexcept {
             for (;;) {
-                m_stripe.inside.fetch_add(1, kSeqCst);
+                m_stripe.inside.fetch_add(1, kSeqCst);  // [order]
                 if (m_facade.closing.load(kSeqCst) == 0) return m_facade.scheduler.load(kSeqCst);
                 GoOut();
                 Await([&] { return m_facade.closing.load(kAcquire) == 0; });

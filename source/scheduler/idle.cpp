@@ -29,7 +29,9 @@ bool RunIsOver(const Scheduler &scheduler) noexcept {
     return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 && NothingPending(scheduler);
 }
 
-void ReportWaiters(Scheduler &scheduler) noexcept {
+// `isStill`: whether everybody still sleeps, asked when the waiters have been read.
+template <class IsStill>
+void ReportWaiters(Scheduler &scheduler, IsStill isStill) noexcept {
     char names[384];
     size_t used = 0;
     uint32_t count = 0;
@@ -45,7 +47,7 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
                                                       name, static_cast<void *>(counter)));
         }
     }
-    if (count == 0) return;
+    if (count == 0 || !isStill()) return;
     ReportOnce(scheduler, ReportCode::OnlyWaiters,
                "Lower those counters (a thread of yours may still do it); otherwise they wait for each other.",
                "all workers sleep and %u %s:%s%s", count, count == 1 ? "fiber waits" : "fibers wait", names,
@@ -78,7 +80,8 @@ void LookForTrouble(Worker *worker) noexcept {
         if (scheduler.idle.Snapshot() != snapshot) return;
         env::YieldThread();
     }
-    if (AnswerIdleRequests(scheduler, worker)) return;  // now that all have counted what they finished
+    // Now that all have counted what they finished.
+    if (AnswerIdleRequests(scheduler, worker)) return;  // [re-check]
     const bool anyReady = scheduler.answering.load(kSeqCst) != 0 || AnyReady(scheduler);
     const bool anyTask = AnyTask(scheduler);
     const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none
@@ -86,8 +89,10 @@ void LookForTrouble(Worker *worker) noexcept {
                                 scheduler.pinnedLarge.load(kSeqCst) !=
                             0;
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
-    if (scheduler.idle.Snapshot() != snapshot || !IdleSet::AllAsleep(snapshot, Awaited(scheduler))) return;
-    if (anyReady) return;
+    const auto allSleep = [&] {
+        return scheduler.idle.Snapshot() == snapshot && IdleSet::AllAsleep(snapshot, Awaited(scheduler));
+    };
+    if (anyReady || !allSleep()) return;
     if (anyTask || (anyBacklog && anyLarge)) {
         if (anySmall) return;
         ReportOnce(scheduler, ReportCode::PoolEmpty,
@@ -98,7 +103,7 @@ void LookForTrouble(Worker *worker) noexcept {
                    "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
                    "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
     } else {
-        ReportWaiters(scheduler);
+        ReportWaiters(scheduler, allSleep);
     }
 }
 
@@ -143,8 +148,8 @@ void GetUp(Worker *worker, Ability ability) noexcept {
 // fiber of others. Nobody else was woken for that.
 void PassOn(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    WakeForAny(scheduler, worker);
-    if (scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);
+    WakeForAny(scheduler, worker);                                                  // [re-check]
+    if (scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);  // [re-check]
 }
 
 }  // namespace

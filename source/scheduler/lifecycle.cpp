@@ -228,7 +228,7 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
         ++next;
     }
     if (next == scheduler.workerCount) return true;
-    scheduler.stopping.store(true, kSeqCst);  // before they are woken
+    scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler);
     while (next > first) scheduler.workers[--next].thread.Join();
     scheduler.workers[0].claim.Clear();  // Run's main task, or the loops that end now on this thread would run it

@@ -48,8 +48,8 @@ bool TakePermitOf(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
         return true;
     }
     if (TakeLowPermit(scheduler)) return true;
-    scheduler.lowAside.Push(fiber);
-    ReviveOne(scheduler, worker);
+    scheduler.lowAside.Push(fiber);  // [order]
+    ReviveOne(scheduler, worker);    // [re-check]
     return false;
 }
 

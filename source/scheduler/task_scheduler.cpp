@@ -31,7 +31,7 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
                       "SetActiveWorkers: %u of %u workers", count, scheduler.workerCount);
         return;
     }
-    scheduler.activeWorkers.store(count, kSeqCst);
+    scheduler.activeWorkers.store(count, kSeqCst);  // [order]
     WakeEverySleeper(scheduler);
 }
 

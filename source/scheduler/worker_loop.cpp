@@ -33,7 +33,7 @@ void ContinueOnLarge(Fiber *self) noexcept {
         return;
     }
     MoveClaimToBacklog(worker);
-    if (worker->scheduler->pool.AnyFree(StackClass::Large)) WakeForTasks(*worker->scheduler, worker, 1);
+    if (worker->scheduler->pool.AnyFree(StackClass::Large)) WakeForTasks(*worker->scheduler, worker, 1);  // [re-check]
 }
 
 // Becomes inactive, or active again. Others may have to do what this worker would have done.
@@ -112,7 +112,7 @@ Fiber *LoopFiber(Worker *worker) noexcept {
     if (fiber == FiberPool::kNone) {
         StopSearching(worker);                           // nobody may rely on us for tasks
         scheduler.pool.SetStarved(worker->index, true);  // from now on releases look for us; look once more
-        fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+        fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);  // [re-check]
     }
     if (fiber == FiberPool::kNone) return nullptr;
     scheduler.pool.SetStarved(worker->index, false);

@@ -1,8 +1,9 @@
-// simulator [--model NAME] [--schedules N] [--seed S] [--steps]
+// simulator [--model NAME] [--schedules N] [--seed S] [--steps] [--until-failure]
 // simulator --list
 //
 // Explores N schedules of each model (default 35,000), beginning with seed S (default 1). A failing seed is printed with
-// the command that replays it. --steps prints each step, see tests/simulate.sh.
+// the command that replays it. --steps prints each step, see tests/simulate.sh. --until-failure: models after the first that fails are
+// left out.
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
 
@@ -34,11 +35,11 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
     std::unordered_set<uint64_t> hashes;
-    uint64_t steps = 0, expectedSteps = 200;
+    uint64_t steps = 0;
     const uint64_t schedules = (options.schedules + model.share - 1) / model.share;
     for (uint64_t i = 0; i < schedules; ++i) {
         const uint64_t seed = options.seed + i;
-        const simulator::Outcome outcome = simulator::Explore(seed, expectedSteps, model.body);
+        const simulator::Outcome outcome = simulator::Explore(seed, model.body);
         if (!outcome.failure.empty()) {
             std::printf("%-17s FAILED after %" PRIu64 " schedules: seed %" PRIu64
                         ": %s\n    replay: tests/simulate.sh --replay %s %" PRIu64 "\n",
@@ -64,7 +65,7 @@ int main(int argc, char **argv) {
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     Options options;
-    bool list = false;
+    bool list = false, untilFailure = false;
     for (int i = 1; i < argc; ++i) {
         const auto is = [&](const char *name) { return i + 1 < argc && std::strcmp(argv[i], name) == 0; };
         if (is("--model")) options.model = argv[++i];
@@ -72,6 +73,7 @@ int main(int argc, char **argv) {
         if (is("--seed")) options.seed = std::strtoull(argv[++i], nullptr, 10);
         if (std::strcmp(argv[i], "--steps") == 0) simulator::PrintSteps(true);
         if (std::strcmp(argv[i], "--list") == 0) list = true;
+        if (std::strcmp(argv[i], "--until-failure") == 0) untilFailure = true;
     }
     if (options.schedules == 0 || options.seed == 0) {
         std::fprintf(stderr, "simulator: --schedules and --seed begin at 1\n");
@@ -79,8 +81,9 @@ int main(int argc, char **argv) {
     }
     Totals totals;
     for (const auto models : {simulator::ContainerModels, simulator::SchedulerModels, simulator::EmbedModels,
-                              simulator::IdleModels, simulator::CrowdModels}) {
+                              simulator::IdleModels, simulator::MeetModels, simulator::CrowdModels}) {
         for (const simulator::Model &model : models()) {
+            if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);
             if (!list && (options.model.empty() || options.model == model.name)) ExploreModel(model, options, totals);
         }

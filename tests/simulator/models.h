@@ -18,6 +18,7 @@ std::vector<Model> ContainerModels();  ///< deque, counters, parts on their own
 std::vector<Model> SchedulerModels();  ///< the whole scheduler
 std::vector<Model> EmbedModels();      ///< the same among threads that are not its own
 std::vector<Model> IdleModels();       ///< idleness and the end of a run
+std::vector<Model> MeetModels();       ///< tasks that hold their workers until another one runs
 std::vector<Model> CrowdModels();      ///< everything at once
 
 }  // namespace simulator

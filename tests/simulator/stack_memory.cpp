@@ -16,7 +16,8 @@ std::map<std::pair<size_t, size_t>, std::vector<char *>> s_free;  // by all byte
 
 }  // namespace
 
-Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *) noexcept {
+Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *hooks) noexcept {
+    m_hooks = hooks;  // not asked
     m_pageBytes = m_guardBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
     const size_t stride = m_stackBytes + m_guardBytes;

@@ -48,6 +48,7 @@ struct State {
     fcontext::fcontext_t host = nullptr;
     uint64_t random = 1;
     uint64_t steps = 0;
+    uint64_t alone = 0;  // the first steps, before there was a second thread
     uint64_t turn = 0;
     uint64_t hash = 0;
     int64_t lowest = 0;
@@ -173,21 +174,22 @@ uint32_t AddThread(void (*entry)(void *), void *arg) {
 
 }  // namespace
 
-Outcome Explore(uint64_t seed, uint64_t expectedSteps, const std::function<void()> &body) {
+Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     State &state = s_state;
     if (state.threads.empty()) state.threads.resize(16);
     state.count = 0;
     state.current = 0;
     state.random = seed * 0x9e3779b97f4a7c15ull | 1;
     for (int i = 0; i < 4; ++i) NextRandom();
-    state.steps = state.turn = 0;
+    state.steps = state.alone = state.turn = 0;
     state.hash = 0xcbf29ce484222325ull;
     state.lowest = 0;
     state.randomWalk = seed % 2 == 0;
     state.ticksPerMicrosecond = seed % 3 == 0 ? 4 : 1;
     state.changes.clear();
     const uint64_t depth = 1 + seed % 7;
-    for (uint64_t i = 0; i < depth; ++i) state.changes.push_back(NextRandom() % (expectedSteps + 1));
+    const uint64_t horizon = 32ull << NextRandom() % 8;  // schedules have 25 to some thousands of steps
+    for (uint64_t i = 0; i < depth; ++i) state.changes.push_back(NextRandom() % horizon);
     state.dead.clear();
     state.failure.clear();
     state.body = &body;
@@ -235,12 +237,13 @@ WEFT_NOINLINE void SchedulePoint(const void *address, Access access) noexcept {
     const uint64_t step = ++state.steps;
     ++state.threads[state.current].steps;
     if (step > kMaxSteps) Fail("no progress: the schedule does not end");
+    if (state.count == 1) state.alone = step;
     if (++state.turn > kFairTurn) {
         state.turn = 0;
         Lower(state.threads[state.current]);
     }
     for (uint64_t change : state.changes) {
-        if (change == step) Lower(state.threads[state.current]);
+        if (state.alone + change == step) Lower(state.threads[state.current]);
     }
     ReSchedule();
     if (state.printed) PrintStep(access, __builtin_return_address(0));

@@ -2,8 +2,8 @@
 //
 // A schedule is a function of its seed alone. Every other seed follows probabilistic concurrency testing (S. Burckhardt
 // et al., "A randomized scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010): every thread has a random
-// priority, the highest runs, and at 1 to 7 random steps the running one becomes the lowest. The others are random walks.
-// A thread that pauses, or that ran for long, also becomes the lowest: spin loops are fair in the end.
+// priority, the highest runs, and at 1 to 7 random steps, within the first 32 to 4,096, the running one becomes the lowest.
+// The others are random walks. A thread that pauses, or that ran for long, also becomes the lowest: spin loops are fair in the end.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,7 @@ struct Outcome {
 };
 
 /// Runs `body` as virtual thread 0 until it and all threads that it starts have ended. `seed` 0 is not allowed.
-/// `expectedSteps`: how long such schedules are, to place the priority changes.
-Outcome Explore(uint64_t seed, uint64_t expectedSteps, const std::function<void()> &body);
+Outcome Explore(uint64_t seed, const std::function<void()> &body);
 
 /// Ends the running schedule with a failure. From a virtual thread.
 [[noreturn]] void Fail(const char *message);

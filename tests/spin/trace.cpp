@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
     std::set<Values> traces;
     for (uint64_t seed = 1; traces.size() < runs && seed < runs * 1000; ++seed) {
         Values values;
-        const simulator::Outcome outcome = simulator::Explore(seed, 60, [&] { Run(values); });
+        const simulator::Outcome outcome = simulator::Explore(seed, [&] { Run(values); });
         if (!outcome.failure.empty()) {
             std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed), outcome.failure.c_str());
             return 1;

@@ -1,0 +1,128 @@
+// Tasks that hold their workers until another task runs: whoever leaves work behind has to tell somebody who sleeps.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+
+namespace simulator {
+
+namespace {
+
+// A task that blocks its worker until `awaited` of them have come.
+struct Meeting {
+    uint32_t awaited;
+    uint32_t come = 0;
+    void Come() {
+        ++come;
+        while (come < awaited) weft::env::Pause();
+    }
+};
+
+SchedulerOptions MeetingOptions(uint32_t workers) {
+    SchedulerOptions options = Options(workers, 12, 1);
+    options.idle = Random(2) != 0 ? IdlePolicy::Quiet : IdlePolicy::Balanced;
+    return options;
+}
+
+// As many as there are workers, in one call or one by one.
+void Meet() {
+    const uint32_t workers = 2 + Random(2);
+    Meeting meeting{workers};
+    auto come = [&](TaskScheduler *) { meeting.Come(); };
+    const Task tasks[3] = {TaskOf(come), TaskOf(come), TaskOf(come)};
+    RunMain(
+        MeetingOptions(workers),
+        [&](TaskScheduler *scheduler) {
+            Counter counter;
+            const uint32_t first = 1 + Random(workers);
+            scheduler->AddTasks(first, tasks, &counter);
+            for (uint32_t i = first; i < workers; ++i) scheduler->AddTask(tasks[i], &counter);
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(meeting.come == workers, "a task was lost");
+}
+
+// A task that was claimed together with another one waits, goes on, and then needs the other one to run elsewhere.
+void MeetClaimed() {
+    Meeting meeting{2};
+    Counter gate(1);
+    struct Shared {
+        Meeting *meeting;
+        Counter *gate;
+        uint32_t next = 0;
+    } shared{&meeting, &gate};
+    auto one = [&](TaskScheduler *scheduler) {
+        const uint32_t index = shared.next++;  // in the order in which they begin
+        if (index < 4) return;                 // short: several are claimed at once from now on
+        if (index == 4) scheduler->WaitForCounter(&gate);
+        if (index < 6) meeting.Come();
+    };
+    auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(&gate); };
+    Task tasks[8];
+    for (Task &task : tasks) task = TaskOf(one);
+    RunMain(
+        MeetingOptions(2),
+        [&](TaskScheduler *scheduler) {
+            Counter counter;
+            scheduler->AddTasks(8, tasks, &counter);
+            scheduler->AddTask(TaskOf(opener), &counter, {Priority::High});
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(shared.next == 8, "a task was lost");
+}
+
+// Workers that were inactive take part again.
+void MeetActive() {
+    Meeting meeting{2};
+    auto come = [&](TaskScheduler *) { meeting.Come(); };
+    auto leaf = [](TaskScheduler *) {};
+    RunMain(
+        MeetingOptions(2),
+        [&](TaskScheduler *scheduler) {
+            scheduler->SetActiveWorkers(1);
+            Counter counter;
+            for (uint32_t i = Random(4); i > 0; --i) {
+                scheduler->AddTask(TaskOf(leaf), &counter);
+                scheduler->WaitForCounter(&counter);
+            }
+            scheduler->SetActiveWorkers(2);
+            scheduler->AddTask(TaskOf(come), &counter);
+            scheduler->AddTask(TaskOf(come), &counter);
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(meeting.come == 2, "a task was lost");
+}
+
+// A Large task that found the large fiber taken, and another task, while the fiber comes free.
+void MeetLarge() {
+    Meeting meeting{2};
+    auto come = [&](TaskScheduler *) { meeting.Come(); };
+    auto leaf = [](TaskScheduler *) {};
+    RunMain(
+        MeetingOptions(2),
+        [&](TaskScheduler *scheduler) {
+            Counter counter;
+            TaskOptions large;
+            large.stack = StackClass::Large;
+            scheduler->AddTask(TaskOf(leaf), &counter, large);
+            scheduler->AddTask(TaskOf(come), &counter, large);
+            scheduler->AddTask(TaskOf(come), &counter);
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(meeting.come == 2, "a task was lost");
+}
+
+}  // namespace
+
+std::vector<Model> MeetModels() {
+    return {
+        {"meet", "as many tasks as workers wait for each other, busily", Meet},
+        {"meet_claimed", "two that were claimed together", MeetClaimed},
+        {"meet_active", "on workers that were inactive", MeetActive},
+        {"meet_large", "one of them on the only large fiber", MeetLarge},
+    };
+}
+
+}  // namespace simulator
