@@ -4,6 +4,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/idle.h"
+#include "scheduler/low_limit.h"
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
@@ -34,6 +35,14 @@ void ContinueOnLarge(Fiber *self) noexcept {
     }
     MoveClaimToBacklog(worker);
     if (worker->scheduler->pool.AnyFree(StackClass::Large)) WakeForTasks(*worker->scheduler, worker, 1);  // [re-check]
+}
+
+// The claim waits where it was found, for whoever has a fiber for it.
+void LeaveClaim(Worker *worker) noexcept {
+    if (worker->claim.pinned) return PostClaimAgain(worker);
+    UnclaimNow(worker);
+    if (worker->claim.low) GiveLowPermit(*worker->scheduler, worker);
+    worker->claim.low = false;
 }
 
 // Becomes inactive, or active again. Others may have to do what this worker would have done.
@@ -89,7 +98,9 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         } else if (stack == StackClass::Small) {
             ContinueOnLarge(self);
         } else if (!ContinueOn(self, StackClass::Small)) {
-            RunClaim(self, AndThen::LookForWork);  // small work fits a large stack
+            // It would fit, but it may wait, and what it waits for may need this very stack.
+            LeaveClaim(worker);
+            SwitchTo(self, &worker->threadFiber, Destination::ToPool);
         }
     }
 }

@@ -22,18 +22,23 @@ SchedulerOptions MeetingOptions(uint32_t workers) {
     return options;
 }
 
-// As many as there are workers, in one call or one by one.
+constexpr uint32_t kSlice = 18;  // so many tasks of one call lie in a deque as one entry
+
+// As many as there are workers, of one slice or one by one.
 void Meet() {
     const uint32_t workers = 2 + Random(2);
     Meeting meeting{workers};
-    auto come = [&](TaskScheduler *) { meeting.Come(); };
-    const Task tasks[3] = {TaskOf(come), TaskOf(come), TaskOf(come)};
+    auto come = [&](TaskScheduler *) {
+        if (meeting.come < workers) meeting.Come();
+    };
+    Task tasks[kSlice];
+    for (Task &task : tasks) task = TaskOf(come);
     RunMain(
         MeetingOptions(workers),
         [&](TaskScheduler *scheduler) {
             Counter counter;
-            const uint32_t first = 1 + Random(workers);
-            scheduler->AddTasks(first, tasks, &counter);
+            const uint32_t first = Random(2) != 0 ? kSlice : Random(workers);
+            if (first != 0) scheduler->AddTasks(first, tasks, &counter);
             for (uint32_t i = first; i < workers; ++i) scheduler->AddTask(tasks[i], &counter);
             scheduler->WaitForCounter(&counter);
         },
@@ -57,18 +62,18 @@ void MeetClaimed() {
         if (index < 6) meeting.Come();
     };
     auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(&gate); };
-    Task tasks[8];
+    Task tasks[kSlice];
     for (Task &task : tasks) task = TaskOf(one);
     RunMain(
         MeetingOptions(2),
         [&](TaskScheduler *scheduler) {
             Counter counter;
-            scheduler->AddTasks(8, tasks, &counter);
+            scheduler->AddTasks(kSlice, tasks, &counter);
             scheduler->AddTask(TaskOf(opener), &counter, {Priority::High});
             scheduler->WaitForCounter(&counter);
         },
         StackClass::Small);
-    Check(shared.next == 8, "a task was lost");
+    Check(shared.next == kSlice, "a task was lost");
 }
 
 // Workers that were inactive take part again.
