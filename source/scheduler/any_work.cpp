@@ -29,6 +29,7 @@ bool AnyTask(const Scheduler &scheduler) noexcept {
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
         const Worker &worker = scheduler.workers[i];
+        if (worker.keepsTasks.load(kRelaxed)) return true;
         for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
             if (lane.Size() != 0) return true;
         }

@@ -117,6 +117,7 @@ void Detach(Worker *worker) noexcept {
     env::AtThreadExit(outer != nullptr && outer->exitCall.call != nullptr ? &outer->exitCall : nullptr);
     env::SetThreadSlot(worker->outerSlot);
     worker->current = nullptr;
+    worker->keepsTasks.store(false, kRelaxed);  // before the slot is free
     TaskScheduler &facade = *scheduler.facade;
     Gate::Visit visit(facade);
     visit.ComeBack();                                                // a guest may

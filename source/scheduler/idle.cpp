@@ -4,6 +4,7 @@
 #include "scheduler/any_work.h"
 #include "scheduler/foreign.h"
 #include "scheduler/gate.h"
+#include "scheduler/pinned.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/trace.h"
@@ -202,6 +203,7 @@ void Sleep(Worker *worker, Ability ability) noexcept {
             "In a child process call exec or _exit, or make a new TaskScheduler.",
             "a task forked, and went on as a worker in the child process, where the other workers do not exist");
     }
+    worker->keepsTasks.store(AnyPinnedTask(worker), kRelaxed);
     scheduler.idle.Announce(worker->index, ability);
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
         GetUp(worker, ability);

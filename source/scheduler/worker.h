@@ -113,6 +113,8 @@ struct alignas(kLineBytes) Worker {
     uint64_t activityChangedAt = 0;
     LetterQueue pinnedFibers;  // both taken from the mailbox, oldest first
     LetterQueue pinnedTasks;
+    // It went to sleep with pinned tasks that it has no fiber for. relaxed: published by the announcement.
+    env::Atomic<bool> keepsTasks{false};
     bool wantsLarge = false;  // counted in Scheduler::pinnedLarge
     TaskSlab slab;
     Fiber threadFiber;  // the stack that the thread came with; an attached thread's reserve stack

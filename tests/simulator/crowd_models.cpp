@@ -16,6 +16,7 @@ struct Crowd {
     uint32_t workers = 0;
     uint32_t left = 16;    // tasks that may still be submitted
     uint32_t waiters = 0;  // tasks that may still wait: there are fibers for those
+    uint32_t pinnedOneIn = 4;
     uint32_t submitted = 0, ran = 0;
     struct Job;
     std::vector<std::unique_ptr<Job>> jobs;
@@ -34,7 +35,7 @@ TaskOptions AnyOptions(const Crowd &crowd) {
     TaskOptions options;
     options.priority = static_cast<Priority>(Random(3));
     options.stack = Random(4) == 0 ? StackClass::Large : StackClass::Small;
-    if (Random(4) == 0) options.worker = Random(crowd.workers);
+    if (Random(crowd.pinnedOneIn) == 0) options.worker = Random(crowd.workers);
     return options;
 }
 
@@ -85,8 +86,9 @@ void RunJob(TaskScheduler *scheduler, void *arg) {
     ++job->crowd->ran;
 }
 
-void CrowdOf(uint32_t smallFibers, uint32_t waiters) {
+void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4) {
     Crowd crowd;
+    crowd.pinnedOneIn = pinnedOneIn;
     crowd.waiters = waiters;
     crowd.workers = 2 + Random(7);
     SchedulerOptions options = Options(crowd.workers, smallFibers, 1 + Random(2));
@@ -106,6 +108,8 @@ std::vector<Model> CrowdModels() {
     return {
         {"crowd", "two to eight workers: lanes, pins, classes, waits, yields", [] { CrowdOf(24, 16); }, 4},
         {"crowd_starved", "the same with fewer fibers than workers", [] { CrowdOf(5, 3); }, 4},
+        {"crowd_pinned", "most tasks pinned, hardly a fiber to spare", [] { CrowdOf(3 + Random(2), 1, 1 + Random(2)); },
+         4},
     };
 }
 

@@ -241,10 +241,20 @@ void WaitAny() {
     Check(returned == 2, "a task was lost");
 }
 
+// The system refuses a thread: those that there are end, and nothing ran.
+void StartFails() {
+    TaskScheduler scheduler(Options(4, 4, 1));
+    LimitThreads(Random(3));
+    auto never = [](TaskScheduler *) { Fail("a task of a run that did not start"); };
+    const Task task = TaskOf(never);
+    Check(scheduler.Run(task.function, task.arg) == Status::ThreadFailed, "Run did not say that a thread failed");
+}
+
 }  // namespace
 
 std::vector<Model> EmbedModels() {
     return {
+        {"start_fails", "the system refuses a thread", StartFails},
         {"start_stop", "two threads submit and wait between Start and Stop", StartStop},
         {"attached", "an attached thread, and one that posts to it", Attached},
         {"pinned", "pinned tasks that wait for each other", Pinned},

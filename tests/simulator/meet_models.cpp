@@ -24,12 +24,15 @@ SchedulerOptions MeetingOptions(uint32_t workers) {
 
 constexpr uint32_t kSlice = 18;  // so many tasks of one call lie in a deque as one entry
 
-// As many as there are workers, of one slice or one by one.
+// As many as there are workers, one by one or the last of many; those before take so long that nobody claims several.
 void Meet() {
     const uint32_t workers = 2 + Random(2);
     Meeting meeting{workers};
+    uint32_t early = 0;
     auto come = [&](TaskScheduler *) {
-        if (meeting.come < workers) meeting.Come();
+        if (early == 0) return meeting.Come();
+        --early;
+        for (int i = 0; i < 16; ++i) weft::env::SchedulePoint(nullptr);
     };
     Task tasks[kSlice];
     for (Task &task : tasks) task = TaskOf(come);
@@ -38,6 +41,7 @@ void Meet() {
         [&](TaskScheduler *scheduler) {
             Counter counter;
             const uint32_t first = Random(2) != 0 ? kSlice : Random(workers);
+            if (first == kSlice) early = kSlice - workers;
             if (first != 0) scheduler->AddTasks(first, tasks, &counter);
             for (uint32_t i = first; i < workers; ++i) scheduler->AddTask(tasks[i], &counter);
             scheduler->WaitForCounter(&counter);

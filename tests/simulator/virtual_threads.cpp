@@ -60,6 +60,7 @@ struct State {
     std::function<void()> observer;
     double ticksPerMicrosecond = 1;
     bool printed = false;
+    uint32_t threadsLeft = 0;
 };
 
 State s_state;
@@ -192,6 +193,7 @@ Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     for (uint64_t i = 0; i < depth; ++i) state.changes.push_back(NextRandom() % horizon);
     state.dead.clear();
     state.failure.clear();
+    state.threadsLeft = ~0u;
     state.body = &body;
     AddThread(nullptr, nullptr);
     // Thread 0 stores the host's context through the pointer that it lands with.
@@ -216,6 +218,8 @@ void MarkDead(const void *address, size_t bytes) {
     if (s_state.dead.size() == 32) s_state.dead.erase(s_state.dead.begin());
     s_state.dead.push_back({begin, begin + bytes});
 }
+
+void LimitThreads(uint32_t count) { s_state.threadsLeft = count; }
 
 void PrintSteps(bool printed) { s_state.printed = printed; }
 
@@ -284,6 +288,8 @@ void Parker::Unpark() noexcept {
 }
 
 bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
+    if (s_state.threadsLeft == 0) return false;
+    --s_state.threadsLeft;
     m_thread = AddThread(entry, arg);
     SchedulePoint(nullptr);
     return true;

@@ -37,6 +37,9 @@ void MarkDead(const void *address, size_t bytes);
 /// Calls `observer` before every atomic operation of the rest of this schedule: it sees every value that there ever is.
 void Observe(std::function<void()> observer);
 
+/// Only so many more threads can be started in this schedule.
+void LimitThreads(uint32_t count);
+
 /// From now on each step is printed when it is about to happen: its number, the thread, the access, the place in the program.
 void PrintSteps(bool printed);
 
