@@ -70,6 +70,10 @@ public:
         return state.Searchers() == 0 && state.AllSleepers() > 0;
     }
 
+    /// Neither sleeps nor wakes anybody, but has a place in the order of those who do. seq_cst: what the caller did is seen by
+    /// whoever announces after this, and what those did who announced before is seen by the caller.
+    void TakePlace() noexcept { m_state.fetch_add(0, kSeqCst); }
+
     /// Equal values mean that, from the first look to the second, nobody fell asleep and nobody woke up.
     uint64_t Snapshot() const noexcept { return m_state.load(kSeqCst); }
     static bool AllAsleep(uint64_t snapshot, uint32_t workers) noexcept {

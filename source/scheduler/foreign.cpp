@@ -1,5 +1,6 @@
 #include "scheduler/foreign.h"
 
+#include "scheduler/claim.h"
 #include "scheduler/idle.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
@@ -122,6 +123,14 @@ bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
         if (PendingTasks(scheduler) != scheduler.idleTasks.load(kAcquire)) break;
     }
     return any;
+}
+
+// A request is pushed before somebody is woken for it, and who is woken and finds nothing announces and asks. Either that
+// comes later in the order of the idle state than our place, and sees what we finished; or we see the request.
+void AnswerBeforeHost(Worker *worker) noexcept {
+    FlushPending(worker);
+    worker->scheduler->idle.TakePlace();
+    AnswerIdleRequests(*worker->scheduler, worker);
 }
 
 }  // namespace weft::internal

@@ -2,6 +2,7 @@
 
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
+#include "scheduler/foreign.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/post.h"
 #include "scheduler/submit.h"
@@ -127,6 +128,7 @@ uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
     }
     self->pinnedTo = outerPin;
     if (bind) Unbind(*worker->scheduler, worker, *worker);
+    if (self->IsThreadStack()) AnswerBeforeHost(worker);
     return ran;
 }
 

@@ -31,6 +31,7 @@ void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     race::SawCount(counter);
     self->waitsFor.store(nullptr, kRelaxed);  // for reports
     Trace(self->worker, &TraceHooks::resume, what);
+    if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(self->worker);
 }
 
 // Pinned meanwhile; so are the waits of tasks that this one helps with.
@@ -93,10 +94,9 @@ void YieldFiber(Worker *worker) noexcept {
     Fiber *self = worker->current;
     FlushPending(worker);
     UnclaimRest(worker);
-    // A thread that polls never sleeps, and sleeping is when idleness is noticed.
-    if (self->IsThreadStack()) AnswerIdleRequests(*worker->scheduler, worker);
     worker->taskBeforeReady = true;
     SuspendTo(self, Destination::ToReady);
+    if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(worker);
 }
 
 }  // namespace weft::internal

@@ -152,6 +152,9 @@ void ThreadLoop(Worker *worker) noexcept {
             // It may have been woken for a fiber that was freed, which another one needs; nobody else was.
             scheduler.pool.SetStarved(worker->index, false);
             if (scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);
+            // What it made ready when it came here, it does not look for.
+            if (worker->owesWake) WakeForAny(scheduler, worker);
+            worker->owesWake = false;
             Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         }

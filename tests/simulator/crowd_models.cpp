@@ -86,7 +86,7 @@ void RunJob(TaskScheduler *scheduler, void *arg) {
     ++job->crowd->ran;
 }
 
-void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4) {
+void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4, bool changesActive = false) {
     Crowd crowd;
     crowd.pinnedOneIn = pinnedOneIn;
     crowd.waiters = waiters;
@@ -96,9 +96,45 @@ void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4) {
     RunMain(
         options,
         [&](TaskScheduler *scheduler) {
-            for (uint32_t i = 0; i < 3; ++i) SubmitSome(scheduler, crowd);
+            for (uint32_t i = 0; i < 3; ++i) {
+                if (changesActive) scheduler->SetActiveWorkers(1 + Random(crowd.workers));
+                SubmitSome(scheduler, crowd);
+            }
         },
         StackClass::Small);
+    Check(crowd.ran == crowd.submitted, "a task was lost");
+}
+
+// The same work from an attached thread and from one that is no worker, while workers may become inactive.
+void CrowdFromOutside() {
+    Crowd crowd;
+    crowd.waiters = 8;
+    crowd.workers = 1 + Random(4);
+    SchedulerOptions options = Options(crowd.workers, 12, 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // a thread may be about to do what they wait for
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    HostThread attached([&] {
+        Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+        SubmitSome(&scheduler, crowd);
+        scheduler.Yield();
+        SubmitSome(&scheduler, crowd);
+        scheduler.DetachThread();
+    });
+    auto submit = [&](TaskScheduler *self) { SubmitSome(self, crowd); };
+    HostThread other([&] {
+        const Task task = TaskOf(submit);
+        scheduler.AddTasksAndWait(1, &task);
+        if (Random(2) != 0) scheduler.WaitIdle();
+        scheduler.AddTask(task);
+    });
+    attached.Start();
+    other.Start();
+    if (Random(2) != 0) scheduler.SetActiveWorkers(1);
+    scheduler.AddTask(TaskOf(submit));
+    attached.Join();
+    other.Join();
+    scheduler.Stop();
     Check(crowd.ran == crowd.submitted, "a task was lost");
 }
 
@@ -110,6 +146,9 @@ std::vector<Model> CrowdModels() {
         {"crowd_starved", "the same with fewer fibers than workers", [] { CrowdOf(5, 3); }, 4},
         {"crowd_pinned", "most tasks pinned, hardly a fiber to spare", [] { CrowdOf(3 + Random(2), 1, 1 + Random(2)); },
          4},
+        {"crowd_inactive", "the same, and some workers are inactive",
+         [] { CrowdOf(3 + Random(2), 1, 1 + Random(2), true); }, 4},
+        {"crowd_outside", "the same from an attached thread and another one", CrowdFromOutside, 4},
     };
 }
 
