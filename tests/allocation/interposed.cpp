@@ -1,19 +1,21 @@
 #include "allocation/interposed.h"
 
 #include <atomic>
+#include <cstdarg>
 #include <cstddef>
 #include <cstring>
 
 #include <dlfcn.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace {
 
 std::atomic<bool> s_counting{false};
-std::atomic<uint64_t> s_calls{0};
+std::atomic<uint64_t> s_calls{0}, s_systemCalls{0};
 
-void Count() {
-    if (s_counting.load(std::memory_order_relaxed)) s_calls.fetch_add(1, std::memory_order_relaxed);
+void Count(std::atomic<uint64_t> &calls = s_calls) {
+    if (s_counting.load(std::memory_order_relaxed)) calls.fetch_add(1, std::memory_order_relaxed);
 }
 
 // dlsym may allocate before we know the real functions.
@@ -122,11 +124,24 @@ int madvise(void *address, size_t bytes, int advice) noexcept {
     return next(address, bytes, advice);
 }
 
+long syscall(long number, ...) noexcept {
+    NEXT(syscall)
+    Count(s_systemCalls);
+    long arguments[6];
+    va_list list;
+    va_start(list, number);
+    for (long &argument : arguments) argument = va_arg(list, long);  // as many as there can be
+    va_end(list);
+    return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+}
+
 }  // extern "C"
 
 namespace test {
 
 uint64_t CountedCalls() { return s_calls.load(); }
+
+uint64_t CountedSystemCalls() { return s_systemCalls.load(); }
 
 void CountCalls(bool on) { s_counting.store(on); }
 

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -25,7 +27,7 @@ struct Game {
     std::atomic<uint32_t> foreignFrame{0};
     std::atomic<bool> quit{false};
     Counter event;
-    uint64_t callsSeen = ~uint64_t{0};
+    uint64_t callsSeen = ~uint64_t{0}, systemCallsSeen = ~uint64_t{0};
 
     static void Small(TaskScheduler *, void *arg) { static_cast<Game *>(arg)->work.fetch_add(1); }
 
@@ -67,16 +69,22 @@ struct Game {
     }
     static constexpr uint64_t kWorkPerFrame = 200 + 12 * 7 + 6 + 6 * 7 + 100 + 1;
 
+    // Each submission wakes two workers at most, and each fiber that goes on wakes one; who is woken sleeps once more. The
+    // single worker sleeps when it waits for the foreign thread.
+    static constexpr uint32_t kSubmissions = 6 + 18 * 2, kGoOn = 5 + 18 * 2 + 6 * 2;
+    static constexpr uint32_t kMostSystemCalls = 2 * (2 * kSubmissions + kGoOn);
+
     static constexpr uint32_t kWarmUp = 300, kFrames = 1000;
 
     static void Main(TaskScheduler *scheduler, void *arg) {
         Game *game = static_cast<Game *>(arg);
         for (uint32_t i = 1; i <= kWarmUp; ++i) game->Frame(scheduler, i);
-        const uint64_t before = test::CountedCalls();
+        const uint64_t before = test::CountedCalls(), systemCallsBefore = test::CountedSystemCalls();
         test::CountCalls(true);
         for (uint32_t i = 1; i <= kFrames; ++i) game->Frame(scheduler, kWarmUp + i);
         test::CountCalls(false);
         game->callsSeen = test::CountedCalls() - before;
+        game->systemCallsSeen = test::CountedSystemCalls() - systemCallsBefore;
     }
 
     void Foreign(TaskScheduler &scheduler) {
@@ -114,9 +122,15 @@ TEST_CASE("the interposed functions count", "[allocation]") {
     CHECK(calls([] { mprotect(memory, 4096, PROT_NONE); }) == 1);
     CHECK(calls([] { madvise(memory, 4096, MADV_NORMAL); }) == 1);
     CHECK(calls([] { munmap(memory, 4096); }) == 1);
+    const uint64_t before = test::CountedSystemCalls();
+    test::CountCalls(true);
+    CHECK(syscall(SYS_getpid) == getpid());
+    test::CountCalls(false);
+    CHECK(test::CountedSystemCalls() - before == 1);
 }
 
-TEST_CASE("invariant 9: 1,000 frames of submitting and waiting allocate nothing", "[allocation]") {
+TEST_CASE("invariant 9: 1,000 frames of submitting and waiting allocate nothing and rarely call the system",
+          "[allocation]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Quiet}) {
             INFO(workers << " workers");
@@ -134,6 +148,8 @@ TEST_CASE("invariant 9: 1,000 frames of submitting and waiting allocate nothing"
             game.quit.store(true);
             foreign.join();
             CHECK(game.callsSeen == 0);
+            INFO(game.systemCallsSeen << " system calls");
+            CHECK(game.systemCallsSeen <= Game::kFrames * (workers == 1 ? 4 : Game::kMostSystemCalls));
             CHECK(game.work.load() == Game::kWorkPerFrame * (Game::kWarmUp + Game::kFrames));
         }
     }
