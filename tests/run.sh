@@ -63,13 +63,13 @@ fi
 
 if [ -n "$all" ]; then
     # Memcheck sees what AddressSanitizer does not: memory that was never written. It runs one thread at a time and does
-    # not know all of the floating-point control words; what is left out waits for minutes, or tests just those.
+    # not know all of the floating-point control words; what is left out waits for minutes, tests just those, or leaves Memcheck
+    # no address space.
     if build Debug unit_tests; then
         under="valgrind --quiet --error-exitcode=99 --fair-sched=yes --child-silent-after-fork=yes"
         under+=" --soname-synonyms=somalloc=nouserintercepts"  # the tests have an operator new of their own
         if [ $# = 0 ]; then
-            arguments=("~[foreign]~[single]~[pinned]~[idle_set]~[frame_loop]~[floating_point]~[overflow]~[signal_stack]~fault: rounding mode*")
-            arguments[0]+="~fault: start-up failing half-way. Threads*"  # takes Memcheck its address space
+            arguments=("~[foreign]~[single]~[pinned]~[idle_set]~[frame_loop]~[floating_point]~[overflow]~[signal_stack]~[address_space]~fault: rounding mode*")
         fi
         run Debug unit_tests "${arguments[@]}"
         under='' arguments=("$@")

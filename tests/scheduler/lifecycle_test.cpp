@@ -185,7 +185,7 @@ TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and
 
 #if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)  // which need the address space for themselves
 TEST_CASE("fault: start-up failing half-way. Threads that cannot all be made: the main task does not run",
-          "[lifecycle]") {
+          "[lifecycle][address_space]") {
     const test::ChildResult child = test::RunInChild([] {
         constexpr size_t kStack = size_t{256} << 20;
         SchedulerOptions options = test::Options(16, 16, 2);
