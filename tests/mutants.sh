@@ -53,6 +53,7 @@ $(C)-$(P)/%.o: %.cpp
 MAKE
 
 export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1
+
 # Each tag makes a patch. All models have to let it through before it counts as escaped.
 generate() {
     local kind tag file line name

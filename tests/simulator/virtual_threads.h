@@ -3,7 +3,8 @@
 // A schedule is a function of its seed alone. Every other seed follows probabilistic concurrency testing (S. Burckhardt
 // et al., "A randomized scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010): every thread has a random
 // priority, the highest runs, and at 1 to 7 random steps, within the first 32 to 4,096, the running one becomes the lowest.
-// The others are random walks. A thread that pauses, or that ran for long, also becomes the lowest: spin loops are fair in the end.
+// The others are random walks. A thread that pauses, or that ran for long, also becomes the lowest: spin loops are fair in
+// the end.
 #pragma once
 
 #include <cstddef>
