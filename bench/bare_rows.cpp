@@ -92,7 +92,7 @@ double LineTransfer() {
     return cost / 2;
 }
 
-// A thread that has slept in the kernel for two milliseconds, from the wake-up to its first instruction.
+// A thread that has slept in the kernel as long as the parked workers, from the wake-up to its first instruction.
 Quantiles FutexWake() {
     std::vector<double> delays;
     std::atomic<uint32_t> word{0};
@@ -108,7 +108,7 @@ Quantiles FutexWake() {
         }
     });
     for (uint32_t i = 0; i < kWakes; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::this_thread::sleep_for(std::chrono::nanoseconds(kParkedNanoseconds));
         woken.store(0);
         const int64_t begin = Clock::now().time_since_epoch().count();
         word.store(i + 1);

@@ -46,6 +46,10 @@ bool WriteCsv(const std::vector<Row> &rows, const std::string &path);
 /// The processor's own name, fit for a file name.
 std::string ProcessorName();
 
+/// How long nobody has anything to do before a parked worker is woken: longer than any system here searches for work
+/// (libgomp does for 8 ms).
+inline constexpr int64_t kParkedNanoseconds = 12000000;
+
 /// Nanoseconds since `begin`.
 inline double Since(Clock::time_point begin) {
     return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();

@@ -369,7 +369,7 @@ void AddWorkloads(std::vector<Row> &rows, uint32_t workers, const char *name = S
     add("idle_cpu", "%", [=] { return All::IdleCpu(workers); });
     if (workers == 2) {
         AddQuantiles(rows, "wake_spinning", name, 2, [] { return All::Wake(10e3); });
-        AddQuantiles(rows, "wake_parked", name, 2, [] { return All::Wake(2e6); });
+        AddQuantiles(rows, "wake_parked", name, 2, [] { return All::Wake(kParkedNanoseconds); });
     }
 }
 

@@ -13,9 +13,12 @@ public:
     void Park() noexcept;
     /// Any thread. What was written before it is visible after the Park that it ends.
     void Unpark() noexcept;
+    /// True if the caller runs on the CPU that the latest Unpark came from. A hint; only the owner calls it.
+    bool IsOnWakersCpu() const noexcept;
 
 private:
     std::atomic<uint32_t> m_state{0};
+    std::atomic<int> m_wakersCpu{-1};
 };
 
 }  // namespace weft::env

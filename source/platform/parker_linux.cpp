@@ -1,6 +1,7 @@
 #include "platform/parker.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -38,11 +39,14 @@ void Parker::Park() noexcept {
 }
 
 void Parker::Unpark() noexcept {
+    m_wakersCpu.store(sched_getcpu(), std::memory_order_relaxed);  // published, as far as it matters, by the exchange
     // release: what the waker wrote is visible to the sleeper. The word may be gone once it says kNotified and the
     // sleeper has seen it; FUTEX_WAKE then wakes nobody, or somebody who tolerates it (every futex user must).
     if (m_state.exchange(kNotified, std::memory_order_release) == kParked) {
         Futex(&m_state, FUTEX_WAKE_PRIVATE, 1);
     }
 }
+
+bool Parker::IsOnWakersCpu() const noexcept { return m_wakersCpu.load(std::memory_order_relaxed) == sched_getcpu(); }
 
 }  // namespace weft::env

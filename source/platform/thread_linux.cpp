@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace weft::env {
@@ -110,6 +111,24 @@ void NameThread(const char *prefix, uint32_t number) noexcept {
 bool AddNice(int nice) noexcept {
     const auto thread = static_cast<id_t>(gettid());  // on Linux a nice value is a thread's
     return setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + nice) == 0;
+}
+
+// sched_attr as sched_setattr(2) describes it; its header cannot be included beside <sched.h>.
+struct SchedulingAttributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;  // nanoseconds; without a deadline, `runtime` is the slice
+    uint32_t leastUtilisation, mostUtilisation;
+};
+
+void SetSlice(uint32_t microseconds) noexcept {
+    SchedulingAttributes attributes{};
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+    if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;  // not shared fairly
+    attributes.runtime = uint64_t{microseconds} * 1000;
+    syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 void YieldThread() noexcept { sched_yield(); }

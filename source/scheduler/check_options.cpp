@@ -65,6 +65,8 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     }
     if (options.threadNice < -20 || options.threadNice > 19)
         return OutOfRange(options, "Give -20 to 19.", "threadNice", options.threadNice);
+    if (options.threadSlice != 0 && (options.threadSlice < 100 || options.threadSlice > 100000))
+        return OutOfRange(options, "Give 0, or 100 to 100,000.", "threadSlice", options.threadSlice);
     if (options.idle > IdlePolicy::Quiet)
         return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
     return Status::Ok;

@@ -111,7 +111,9 @@ void LookForTrouble(Worker *worker) noexcept {
 // Until there is work, or it is time to sleep.
 Found Search(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    const IdlePolicy policy = scheduler.options.idle;
+    IdlePolicy policy = scheduler.options.idle;
+    // The system woke us where the waker runs, and the waker waits for us now: a look, and it goes on.
+    if (policy == IdlePolicy::Balanced && worker->parker.IsOnWakersCpu()) policy = IdlePolicy::Quiet;
     const uint64_t begin = env::Ticks();
     for (uint64_t now = begin;; now = env::Ticks()) {
         Found found = FindOwn(worker, ability);

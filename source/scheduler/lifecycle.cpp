@@ -169,6 +169,7 @@ void SetUpThread(const Worker &worker) noexcept {
                       "SchedulerOptions::threadNice: the system refused %d for worker %u",
                       static_cast<int>(options.threadNice), worker.index);
     }
+    if (options.threadSlice != 0) env::SetSlice(options.threadSlice);
     if (options.affinity.kind == Affinity::Kind::None) return;
     const uint64_t *mask = MaskOf(worker);
     if (mask != nullptr ? !env::BindThread(mask, options.affinity.maskWords) : !env::BindThreadToNth(worker.index)) {

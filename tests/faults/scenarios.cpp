@@ -575,6 +575,7 @@ const Limit kLimits[] = {
      }},
     {"threadName", [](SchedulerOptions &o) { o.threadName = nullptr; }},
     {"threadNice", [](SchedulerOptions &o) { o.threadNice = -20; }},
+    {"threadSlice", [](SchedulerOptions &o) { o.threadSlice = 100; }},
 };
 
 template <IdlePolicy kIdle>

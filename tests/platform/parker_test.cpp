@@ -1,5 +1,7 @@
 #include "platform/parker.h"
 
+#include "platform/thread.h"
+
 #include "support/spin.h"
 
 #include <atomic>
@@ -8,6 +10,7 @@
 #include <catch2/catch.hpp>
 
 using weft::env::Parker;
+namespace env = weft::env;
 
 TEST_CASE("parker: an Unpark that comes first is kept", "[parker]") {
     Parker parker;
@@ -84,4 +87,20 @@ TEST_CASE("parker: two wakers at once", "[parker]") {
     for (std::thread &waker : wakers) waker.join();
     CHECK(wakes >= 1);
     CHECK(wakes <= 2 * kRounds);
+}
+
+TEST_CASE("parker: it knows whether the latest Unpark came from the CPU that its owner runs on", "[parker]") {
+    bool before = true, here = false, elsewhere = true;
+    std::thread([&] {
+        Parker parker;
+        before = parker.IsOnWakersCpu();
+        if (!env::BindThreadToNth(0)) return;
+        parker.Unpark();
+        here = parker.IsOnWakersCpu();
+        env::BindThreadToNth(1);
+        elsewhere = parker.IsOnWakersCpu();
+    }).join();
+    CHECK(!before);
+    CHECK(here);
+    CHECK(elsewhere == (env::UsableCpus() == 1));
 }

@@ -128,6 +128,7 @@ TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle
         {"threadStackBytes", "is 65535,", [](SchedulerOptions &o) { o.threadStackBytes = (64 << 10) - 1; }},
         {"maxAttached", "is 0,", [](SchedulerOptions &o) { o.maxAttached = 0; }},
         {"threadNice", "is -21,", [](SchedulerOptions &o) { o.threadNice = -21; }},
+        {"threadSlice", "is 99,", [](SchedulerOptions &o) { o.threadSlice = 99; }},
         {"idle", "is 3,", [](SchedulerOptions &o) { o.idle = static_cast<IdlePolicy>(3); }},
     };
     for (const Case &spoiled : cases) {

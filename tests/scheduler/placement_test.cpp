@@ -1,4 +1,4 @@
-// Names, CPUs and nice values of the threads that weft makes.
+// Names, CPUs, nice values and slices of the threads that weft makes.
 #include "platform/thread.h"
 
 #include "support/child_process.h"
@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -51,16 +52,30 @@ std::string NameOfThread() {
     return name;
 }
 
+// Nanoseconds; 0 where the system does not tell.
+uint64_t SliceOfThread() {
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        uint32_t niceAndPriority[2];
+        uint64_t runtime, deadline, period, more[4];
+    } attributes{};
+    return syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 ? attributes.runtime : 0;
+}
+
 int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
 
 struct Place {
     std::string name;
     Cpus cpus;
     int nice = 0;
-    bool operator==(const Place &other) const { return name == other.name && cpus == other.cpus && nice == other.nice; }
+    uint64_t slice = 0;
+    bool operator==(const Place &other) const {
+        return name == other.name && cpus == other.cpus && nice == other.nice && slice == other.slice;
+    }
 };
 
-Place PlaceOfThread() { return {NameOfThread(), CpusOfThread(), NiceOfThread()}; }
+Place PlaceOfThread() { return {NameOfThread(), CpusOfThread(), NiceOfThread(), SliceOfThread()}; }
 
 // What each thread of weft finds in onStart.
 class Places {
@@ -245,6 +260,26 @@ TEST_CASE("placement: nice values are added to the caller's, or left alone", "[p
     }
 }
 
+TEST_CASE("placement: slices are the option's, on threads of weft alone, and nice values stay", "[placement]") {
+    const uint64_t own = SliceOfThread();
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (uint32_t microseconds : {0u, 100u, 500u, 100000u}) {
+            Places places;
+            SchedulerOptions options = test::Options(3);
+            CHECK(options.threadSlice == 500);  // the default
+            options.threadSlice = microseconds;
+            options.threadNice = 3;
+            RunOnce(options, places, life);
+            for (const auto &[worker, place] : places.of) {
+                // A system that has no slices (own == 0) takes the call, and nothing comes of it.
+                CHECK(place.slice == (own == 0 || microseconds == 0 ? own : uint64_t{microseconds} * 1000));
+                CHECK(place.nice == NiceOfThread() + 3);
+            }
+            CHECK(SliceOfThread() == own);
+        }
+    }
+}
+
 TEST_CASE("report BadOption: a nice value that this user may not set is reported, and the run goes on", "[placement]") {
     const test::ChildResult child = test::RunInChild([] {
         const rlimit none{0, 0};
@@ -266,21 +301,25 @@ TEST_CASE("report BadOption: a nice value that this user may not set is reported
     CHECK(test::Names(child.output, "ran 20"));
 }
 
-TEST_CASE("report BadOption: affinity and nice values out of range", "[placement]") {
+TEST_CASE("report BadOption: affinity, nice values and slices out of range", "[placement]") {
     const uint64_t mask = 1;
-    std::vector<SchedulerOptions> bad(6, test::Options(1));
+    std::vector<SchedulerOptions> bad(8, test::Options(1));
     bad[0].affinity.kind = static_cast<Affinity::Kind>(3);
     bad[1].affinity = {Affinity::Kind::Explicit, 1, nullptr};
     bad[2].affinity = {Affinity::Kind::Explicit, 0, &mask};
     bad[3].affinity = {Affinity::Kind::Explicit, 1025, &mask};
     bad[4].threadNice = -21;
     bad[5].threadNice = 20;
+    bad[6].threadSlice = 99;
+    bad[7].threadSlice = 100001;
     for (size_t i = 0; i < bad.size(); ++i) {
         test::Runner runner(bad[i]);
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::BadOption);
         CHECK(runner.scheduler.Start() == Status::BadOption);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
         CHECK(test::Names(runner.log.First(ReportCode::BadOption).what,
-                          i < 4 ? "SchedulerOptions::affinity" : "SchedulerOptions::threadNice"));
+                          i < 4   ? "SchedulerOptions::affinity"
+                          : i < 6 ? "SchedulerOptions::threadNice"
+                                  : "SchedulerOptions::threadSlice"));
     }
 }

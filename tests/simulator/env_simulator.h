@@ -92,6 +92,7 @@ class Parker {
 public:
     void Park() noexcept;
     void Unpark() noexcept;
+    bool IsOnWakersCpu() const noexcept { return false; }
 
 private:
     bool m_notified = false;
@@ -131,6 +132,7 @@ inline void RemoveFaultHandler() noexcept {}
 inline void WriteError(const char *) noexcept {}
 inline void NameThread(const char *, uint32_t) noexcept {}
 inline bool AddNice(int) noexcept { return true; }
+inline void SetSlice(uint32_t) noexcept {}
 inline bool BindThread(const uint64_t *, uint32_t) noexcept { return true; }
 inline bool BindThreadToNth(uint32_t) noexcept { return true; }
 uint32_t UsableCpus() noexcept;
