@@ -29,7 +29,7 @@ enum class Status : uint8_t {
 
 /// What a worker does when it finds no work.
 enum class IdlePolicy : uint8_t {
-    Balanced,  ///< search for up to 100 microseconds, then sleep until woken
+    Balanced,  ///< search for up to 100 microseconds (but not on the CPU of who woke it), then sleep until woken
     Eager,     ///< search for ever: lowest latency, a whole core each
     Quiet      ///< sleep at once
 };
@@ -48,11 +48,11 @@ struct SchedulerOptions {
     IdlePolicy idle = IdlePolicy::Balanced;
     Affinity affinity;  ///< of the threads that weft makes
     const char *threadName =
-        "weft";              ///< they are named this and their index; null = unnamed; at most 15 bytes are shown
-    int32_t threadNice = 0;  ///< added to their nice value, -20 (first) to 19 (last); 0 = as the caller
-    uint32_t threadSlice =
-        500;  ///< microseconds of CPU that they take at once if others want it: a woken worker goes before a thread with longer
-              ///< slices. 100 to 100,000; 0 = as the caller. Linux 6.12 or newer; others ignore it
+        "weft";                  ///< they are named this and their index; null = unnamed; at most 15 bytes are shown
+    int32_t threadNice = 0;      ///< added to their nice value, -20 (first) to 19 (last); 0 = as the caller
+    uint32_t threadSlice = 500;  ///< microseconds of CPU that they take at once if others want it: a woken worker goes
+                                 ///< before a thread with longer slices; 100 to 100,000; 0 = as the caller. Linux 6.12
+                                 ///< or newer; others ignore it
     MemoryHooks memory;
     ThreadHooks threads;
     TraceHooks trace;

@@ -1,7 +1,10 @@
 // A pool of small objects that threads of any kind take from and give back to, by index.
 //
-// The objects lie in segments of 64, which are added when all are out and never move. Lock-free: a compare-and-swap on
-// a segment's word of free places fails only because somebody else took or gave back.
+// The objects lie in segments, each as large as all before it, which are added when all are out and never move. Those that
+// nobody uses are a stack, linked by index. Its head is one word: the index on top plus one, and above it a tag that counts
+// the takings. So who replaces a head that it has read replaces it only if nothing was taken since (or 2^32 objects were),
+// and what it read below the top still lies there. Lock-free, as the allocator is: a compare-and-swap fails only because
+// another one succeeded; but one thread at a time adds a segment, and the others wait for it if they have nothing to take.
 #pragma once
 
 #include "platform/compiler.h"
@@ -12,97 +15,149 @@
 
 namespace weft::internal {
 
-template <class T>
+template <class T, uint32_t kSegments = 7, uint32_t kFirstItems = 64 /* a power of two */>
 class SegmentPool {
 public:
     static constexpr uint32_t kNone = ~0u;
-    static constexpr uint32_t kMaxItems = 4096;
+    static constexpr uint32_t kMaxItems = kFirstItems << (kSegments - 1);
 
     SegmentPool() = default;
     SegmentPool(const SegmentPool &) = delete;
     SegmentPool &operator=(const SegmentPool &) = delete;
     ~SegmentPool() { Release(); }
 
-    /// Makes the first segment, so that up to 64 can be out without an allocation. False when there is no memory.
+    /// Makes the first segment, so that up to kFirstItems can be out without an allocation. False when there is no memory.
     bool Acquire(Memory memory = {}) noexcept {
         m_memory = memory;
-        return AddSegment(0);
+        return AddSegment();
     }
 
     void Release() noexcept {
-        for (env::Atomic<Segment *> &slot : m_segments) {
-            Segment *segment = slot.load(kRelaxed);  // nobody else is left
-            if (segment == nullptr) break;           // they are added in their order
-            m_memory.DeleteArray(segment, 1);
-            slot.store(nullptr, kRelaxed);
+        for (uint32_t i = 0; i < kSegments; ++i) {
+            // relaxed, here and below: nobody else is left
+            m_memory.DeleteArray(m_segments[i].items.load(kRelaxed), SizeOf(i));
+            m_memory.DeleteArray(m_segments[i].below.load(kRelaxed), SizeOf(i));
+            m_segments[i].items.store(nullptr, kRelaxed);
+            m_segments[i].below.store(nullptr, kRelaxed);
         }
-        m_segmentCount.store(0, kRelaxed);
-        m_lastTaken.store(0, kRelaxed);
+        m_itemCount.store(0, kRelaxed);
+        m_head.store(0, kRelaxed);
     }
 
-    /// There is such an object, in use or not. acquire: pairs with AddSegment.
-    bool Has(uint32_t index) const noexcept { return index / 64 < m_segmentCount.load(kAcquire); }
+    /// There is such an object, in use or not. acquire: pairs with AddSegment, so that At finds it.
+    bool Has(uint32_t index) const noexcept { return index < m_itemCount.load(kAcquire); }
 
-    /// acquire: pairs with AddSegment.
-    T &At(uint32_t index) noexcept { return m_segments[index / 64].load(kAcquire)->items[index % 64]; }
+    /// For who took the index, has it from somebody who did, or has asked Has. relaxed: each of these came after AddSegment.
+    T &At(uint32_t index) noexcept {
+        const uint32_t segment = SegmentOf(index);
+        return m_segments[segment].items.load(kRelaxed)[index - FirstOf(segment)];
+    }
 
     /// The index of an object that nobody uses; kNone when there is no memory, or when kMaxItems are out.
     uint32_t Take() noexcept {
         for (;;) {
-            const uint32_t segments = m_segmentCount.load(kAcquire);  // pairs with AddSegment
-            const uint32_t from = m_lastTaken.load(kRelaxed);         // a hint: full ones lie before it, mostly
-            for (uint32_t i = 0; i < segments; ++i) {
-                const uint32_t position = from + i < segments ? from + i : from + i - segments;
-                const uint32_t index = TakeFrom(position);
-                if (index == kNone) continue;
-                if (position != from) m_lastTaken.store(position, kRelaxed);
-                return index;
+            // acquire, at each success: what the last user read comes before our writes, and the link below the top is there.
+            // Every change of the head is a read-modify-write, so it pairs with each PushChain before it.
+            uint64_t head = m_head.load(kAcquire);
+            while (TopOf(head) != 0) {
+                const uint32_t index = TopOf(head) - 1;
+                // relaxed: if somebody else has taken it meanwhile, the tag is another and this is not used.
+                const uint64_t next = (head | kTopMask) + 1 + Below(index).load(kRelaxed);
+                if (m_head.compare_exchange_strong(head, next, kAcquire, kAcquire)) return index;
             }
-            if (segments == kMaxSegments || !AddSegment(segments)) return kNone;
+            if (m_growing.exchange(1, kAcquire) != 0) {  // pairs with the store below
+                env::Pause();
+                continue;
+            }
+            const bool isThere = TopOf(m_head.load(kRelaxed)) != 0 || AddSegment();
+            m_growing.store(0, kRelease);
+            if (!isThere) return kNone;
         }
     }
 
-    /// release: our reads of the object come before its next user's writes.
-    void GiveBack(uint32_t index) noexcept {
-        m_segments[index / 64].load(kAcquire)->free.fetch_or(uint64_t{1} << (index % 64), kRelease);
-    }
+    void GiveBack(uint32_t index) noexcept { PushChain(index, index); }
 
-private:
-    static constexpr uint32_t kMaxSegments = kMaxItems / 64;
-    struct Segment {
-        env::Atomic<uint64_t> free{~uint64_t{0}};
-        T items[64];
+    /// Objects that one thread gives back: one read-modify-write for up to 64 of them.
+    class Returns {
+    public:
+        explicit Returns(SegmentPool &pool) noexcept : m_pool(pool) {}
+        ~Returns() { Flush(); }
+        Returns(const Returns &) = delete;
+        Returns &operator=(const Returns &) = delete;
+
+        void Add(uint32_t index) noexcept {
+            // relaxed: published by PushChain.
+            if (m_count == 0) {
+                m_last = index;
+            } else {
+                m_pool.Below(index).store(m_first + 1, kRelaxed);
+            }
+            m_first = index;
+            if (++m_count == 64) Flush();
+        }
+
+    private:
+        void Flush() noexcept {
+            if (m_count != 0) m_pool.PushChain(m_first, m_last);
+            m_count = 0;
+        }
+        SegmentPool &m_pool;
+        uint32_t m_first = 0, m_last = 0, m_count = 0;
     };
 
-    uint32_t TakeFrom(uint32_t position) noexcept {
-        Segment *segment = m_segments[position].load(kAcquire);  // pairs with AddSegment
-        // acquire: pairs with GiveBack, so that what the last user read is not written over too early.
-        uint64_t free = segment->free.load(kRelaxed);
-        while (free != 0) {
-            const uint64_t mask = free & (~free + 1);
-            if (segment->free.compare_exchange_strong(free, free & ~mask, kAcquire, kRelaxed)) {
-                return position * 64 + LowestBit(mask);
-            }
-        }
-        return kNone;
+private:
+    struct Segment {
+        env::Atomic<T *> items{nullptr};
+        env::Atomic<env::Atomic<uint32_t> *> below{nullptr};  // of each that nobody uses: the next one plus one, or 0
+    };
+    static constexpr uint64_t kTopMask = 0xFFFFFFFF;
+
+    static uint32_t TopOf(uint64_t head) noexcept { return static_cast<uint32_t>(head); }
+    static uint32_t SegmentOf(uint32_t index) noexcept {
+        return index < kFirstItems ? 0 : HighestBit(index / kFirstItems) + 1;
+    }
+    static uint32_t FirstOf(uint32_t segment) noexcept { return segment == 0 ? 0 : kFirstItems << (segment - 1); }
+    static uint32_t SizeOf(uint32_t segment) noexcept { return segment == 0 ? kFirstItems : FirstOf(segment); }
+
+    env::Atomic<uint32_t> &Below(uint32_t index) noexcept {
+        const uint32_t segment = SegmentOf(index);
+        return m_segments[segment].below.load(kRelaxed)[index - FirstOf(segment)];  // as in At
     }
 
-    bool AddSegment(uint32_t position) noexcept {
-        Segment *fresh = m_memory.NewArray<Segment>(1);
-        if (fresh == nullptr) return false;
-        Segment *expected = nullptr;
-        // release: the segment is visible to those who load it. If somebody else was faster, theirs serves.
-        if (!m_segments[position].compare_exchange_strong(expected, fresh, kRelease, kRelaxed)) {
-            m_memory.DeleteArray(fresh, 1);
+    // From `first` to `last` they are linked. release: our reads of the objects come before their next users' writes, and
+    // the links are there.
+    void PushChain(uint32_t first, uint32_t last) noexcept {
+        uint64_t head = m_head.load(kRelaxed);
+        do {
+            Below(last).store(TopOf(head), kRelaxed);
+        } while (!m_head.compare_exchange_strong(head, (head & ~kTopMask) | (first + 1), kRelease, kRelaxed));
+    }
+
+    // One thread at a time.
+    bool AddSegment() noexcept {
+        const uint32_t first = m_itemCount.load(kRelaxed);
+        if (first == kMaxItems) return false;
+        const uint32_t segment = SegmentOf(first);
+        const uint32_t size = SizeOf(segment);
+        T *items = m_memory.NewArray<T>(size);
+        auto *below = m_memory.NewArray<env::Atomic<uint32_t>>(size);
+        if (items == nullptr || below == nullptr) {
+            m_memory.DeleteArray(items, size);
+            m_memory.DeleteArray(below, size);
+            return false;
         }
-        // By whoever comes first. release: who reads the count finds the segment.
-        m_segmentCount.compare_exchange_strong(position, position + 1, kRelease, kRelaxed);
+        for (uint32_t i = 0; i + 1 < size; ++i) below[i].store(first + i + 2, kRelaxed);  // published by PushChain
+        m_segments[segment].items.store(items, kRelaxed);  // published by the next, and by PushChain
+        m_segments[segment].below.store(below, kRelaxed);
+        m_itemCount.store(first + size, kRelease);  // pairs with Has
+        PushChain(first, first + size - 1);
         return true;
     }
 
-    env::Atomic<Segment *> m_segments[kMaxSegments]{};
-    env::Atomic<uint32_t> m_segmentCount{0};
-    env::Atomic<uint32_t> m_lastTaken{0};  // in which segment
+    alignas(kLineBytes) env::Atomic<uint64_t> m_head{0};
+    env::Atomic<uint32_t> m_growing{0};
+    alignas(kLineBytes) Segment m_segments[kSegments];
+    env::Atomic<uint32_t> m_itemCount{0};
     Memory m_memory;
 };
 

@@ -32,4 +32,15 @@ inline uint32_t LowestBit(uint64_t value) noexcept {
 #endif
 }
 
+/// Index of the highest.
+inline uint32_t HighestBit(uint64_t value) noexcept {
+#if defined(_MSC_VER) && !defined(__clang__)
+    unsigned long index;
+    _BitScanReverse64(&index, value);
+    return index;
+#else
+    return 63u - static_cast<uint32_t>(__builtin_clzll(value));
+#endif
+}
+
 }  // namespace weft::internal

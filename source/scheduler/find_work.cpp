@@ -22,13 +22,14 @@ constexpr uint32_t kHigh = 0, kNormal = 1, kLow = kLowLane;
 void TakeInjected(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     uint32_t fibers = 0, tasks = 0;
+    ReadBlocks blocks(scheduler);
     for (Letter *letter = scheduler.injector.TakeAll(); letter != nullptr;) {
         Letter *next = letter->next;
         if (letter->kind == Letter::Kind::Tasks) {
             TaskBlock *block = static_cast<TaskBlock *>(letter);
             tasks += block->count;
             Enqueue(worker, block->count, block->Tasks(), block->counter, block->options);
-            FreeBlock(scheduler, block);
+            blocks.Add(block);
         } else if (worker->ready.Push(static_cast<Fiber *>(letter)->index)) {
             ++fibers;
         } else {

@@ -20,7 +20,7 @@ struct TaskBlock : Letter {
     TaskBlock() noexcept : Letter(Kind::Tasks) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
 
-    uint32_t place = 0;  // in its pool, or kNone there
+    uint32_t place = 0;  // in its pool
     uint32_t count = 0;
     uint32_t taken = 0;
     Counter *counter = nullptr;

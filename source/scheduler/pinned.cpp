@@ -61,7 +61,7 @@ Found PinnedTask(Worker *worker, bool anyStack) noexcept {
         ClaimPinned(worker, block->Tasks()[block->taken++], block->counter, block->options);
         if (block->taken == block->count) {
             worker->pinnedTasks.Remove(link);
-            FreeBlock(scheduler, block);
+            ReadBlocks(scheduler).Add(block);
         }
         return {nullptr, true};
     }

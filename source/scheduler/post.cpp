@@ -12,24 +12,13 @@ namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kNoPlace = SegmentPool<TaskBlock>::kNone;
-
 template <uint32_t kTasks>
-TaskBlock *TakeBlock(Scheduler &scheduler, SegmentPool<TaskBlockOf<kTasks>> &pool) noexcept {
+TaskBlock *TakeBlock(Scheduler &scheduler, BlockPool<kTasks> &pool) noexcept {
     const uint32_t place = pool.Take();
-    TaskBlock *block = place != kNoPlace ? &pool.At(place) : scheduler.memory.NewArray<TaskBlockOf<kTasks>>(1);
-    if (block == nullptr) OutOfMemory(scheduler, kTasks);
+    if (WEFT_UNLIKELY(place == pool.kNone)) OutOfMemory(scheduler, kTasks);
+    TaskBlock *block = &pool.At(place);
     block->place = place;
     return block;
-}
-
-template <uint32_t kTasks>
-void GiveBackBlock(Scheduler &scheduler, SegmentPool<TaskBlockOf<kTasks>> &pool, TaskBlock *block) noexcept {
-    if (block->place == kNoPlace) {
-        scheduler.memory.DeleteArray(static_cast<TaskBlockOf<kTasks> *>(block), 1);
-    } else {
-        pool.GiveBack(block->place);
-    }
 }
 
 TaskBlock *Fill(Scheduler &scheduler, uint32_t count, const Task *tasks, Counter *counter,
@@ -54,14 +43,6 @@ void CountSubmitted(Scheduler &scheduler, Worker *worker, uint32_t count) noexce
 }
 
 }  // namespace
-
-void FreeBlock(Scheduler &scheduler, TaskBlock *block) noexcept {
-    if (block->count == 1) {
-        GiveBackBlock(scheduler, scheduler.singles, block);
-    } else {
-        GiveBackBlock(scheduler, scheduler.blocks, block);
-    }
-}
 
 bool Bind(Scheduler &scheduler, Worker &target, uint32_t count) noexcept {
     RaiseCounter(scheduler, target.bound, count);

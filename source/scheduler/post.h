@@ -7,14 +7,26 @@ namespace weft::internal {
 
 /// Raises `counter` and hands copies of the tasks to whichever worker looks first, or, if options.worker is given, to
 /// that one. `worker`: the caller's, or null. The arguments have been checked. False if it was refused (reported).
-/// Lock-free; allocates when more than 64 blocks of 30 tasks, or 64 single ones, are under way.
+/// Lock-free, but where more blocks of 30 tasks, or single ones, are under way than ever before (64 to begin with): then
+/// one thread allocates more, and the others wait for it.
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept;
 
 /// Takes back the claim of a pinned task that cannot run now.
 void PostClaimAgain(Worker *worker) noexcept;
 
-void FreeBlock(Scheduler &scheduler, TaskBlock *block) noexcept;
+/// Blocks whose tasks have been read: they go back to their pools together.
+class ReadBlocks {
+public:
+    explicit ReadBlocks(Scheduler &scheduler) noexcept : m_singles(scheduler.singles), m_blocks(scheduler.blocks) {}
+    void Add(const TaskBlock *block) noexcept {
+        block->count == 1 ? m_singles.Add(block->place) : m_blocks.Add(block->place);
+    }
+
+private:
+    BlockPool<1>::Returns m_singles;
+    BlockPool<kTasksPerBlock>::Returns m_blocks;
+};
 
 /// `count` pinned tasks, or waits that must end on that worker, begin; or one is over. An attached thread detaches only
 /// when there is none. Bind is false if the thread is not attached, or is detaching.

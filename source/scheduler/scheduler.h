@@ -53,6 +53,10 @@ struct IdleRequest {
     bool isTask = false;
 };
 
+/// As many as there is memory for, practically: 33 million.
+template <uint32_t kTasks>
+using BlockPool = SegmentPool<TaskBlockOf<kTasks>, 20>;
+
 struct Scheduler {
     TaskScheduler *facade = nullptr;
     SchedulerOptions options;
@@ -74,8 +78,8 @@ struct Scheduler {
     SchedulerTag tag;
     CounterWaiting counters;
     PushList<Letter> injector;  // from threads that are no workers
-    SegmentPool<TaskBlockOf<1>> singles;
-    SegmentPool<TaskBlockOf<kTasksPerBlock>> blocks;
+    BlockPool<1> singles;
+    BlockPool<kTasksPerBlock> blocks;
     SegmentPool<ThreadWaiter> threadWaiters;
     SegmentPool<AnyWait> anyWaits;
     AtomicBitSet freeSlots;  // for AttachThread

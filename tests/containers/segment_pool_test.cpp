@@ -30,7 +30,7 @@ TEST_CASE("segment pool: items are distinct, never move, and come back", "[segme
         std::vector<Item *> addresses;
         for (uint32_t i = 0; i < 300; ++i) {
             const uint32_t index = pool.Take();
-            REQUIRE(index == i);  // the lowest that is free
+            REQUIRE(index == i);  // new ones in their order
             CHECK(taken.insert(index).second);
             CHECK(pool.At(index).value == 7);
             pool.At(index).value = i;
@@ -41,11 +41,13 @@ TEST_CASE("segment pool: items are distinct, never move, and come back", "[segme
             CHECK(&pool.At(i) == addresses[i]);
         }
         for (uint32_t index : taken) pool.GiveBack(index);
+        CHECK(pool.Take() == 299);  // the latest that came back
+        pool.GiveBack(299);
         const test::FailingAllocation failing(0);
         std::set<uint32_t> again;
-        for (uint32_t i = 0; i < 320; ++i) again.insert(pool.Take());  // five segments
-        CHECK(again.size() == 320);
-        CHECK(*again.rbegin() == 319);
+        for (uint32_t i = 0; i < 512; ++i) again.insert(pool.Take());  // 64, 64, 128 and 256
+        CHECK(again.size() == 512);
+        CHECK(*again.rbegin() == 511);
         CHECK(!failing.HasFailed());
     }
     CHECK(test::OutstandingAllocations() == before);
@@ -73,9 +75,53 @@ TEST_CASE("segment pool: 64 without an allocation, none without memory, none pas
 }
 
 TEST_CASE("segment pool: Acquire without memory", "[segment_pool]") {
-    Pool pool;
-    const test::FailingAllocation failing(0);
-    CHECK(!pool.Acquire());
+    const int64_t before = test::OutstandingAllocations();
+    for (int allocations : {0, 1}) {  // of the two that a segment takes
+        Pool pool;
+        const test::FailingAllocation failing(allocations);
+        CHECK(!pool.Acquire());
+        CHECK(!pool.Has(0));
+    }
+    CHECK(test::OutstandingAllocations() == before);
+}
+
+TEST_CASE("segment pool: there is what was added, and no more", "[segment_pool]") {
+    SegmentPool<Item, 3> pool;
+    CHECK(pool.kMaxItems == 256);
+    REQUIRE(pool.Acquire());
+    for (uint32_t i = 0; i < 256; ++i) {
+        CHECK(pool.Has(i) == (i < 64 || (i < 128 && i != 64)));
+        if (i <= 64) REQUIRE(pool.Take() == i);
+        if (i == 64) CHECK(pool.Has(127));
+    }
+    while (pool.Take() != pool.kNone) {
+    }
+    CHECK(pool.Has(255));
+    CHECK(!pool.Has(256));
+}
+
+TEST_CASE("segment pool: what comes back together is there again, any number", "[segment_pool]") {
+    for (uint32_t count : {0u, 1u, 2u, 63u, 64u, 65u, 200u}) {
+        Pool pool;
+        REQUIRE(pool.Acquire());
+        std::set<uint32_t> out;
+        for (uint32_t i = 0; i < 256; ++i) out.insert(pool.Take());
+        REQUIRE(out.size() == 256);
+        {
+            Pool::Returns returns(pool);
+            for (uint32_t i = 0; i < count; ++i) {
+                returns.Add(3 * i % 256);
+                out.erase(3 * i % 256);
+            }
+        }
+        const test::FailingAllocation failing(0);
+        for (uint32_t i = 0; i < count; ++i) {
+            CHECK(out.insert(pool.Take()).second);
+        }
+        CHECK(out.size() == 256);
+        CHECK(*out.rbegin() == 255);
+        CHECK(pool.Take() == Pool::kNone);  // nothing came back twice
+    }
 }
 
 TEST_CASE("segment pool: no item has two owners, also while it grows", "[segment_pool]") {
@@ -100,7 +146,10 @@ TEST_CASE("segment pool: no item has two owners, also while it grows", "[segment
                     for (uint32_t index : mine) {
                         if (pool.At(index).value != thread) wrong.fetch_add(1);
                         owners[index].fetch_sub(1);
-                        pool.GiveBack(index);
+                    }
+                    Pool::Returns returns(pool);
+                    for (uint32_t i = 0; i < 100; ++i) {
+                        i % 3 == 0 ? pool.GiveBack(mine[i]) : returns.Add(mine[i]);
                     }
                 }
             });

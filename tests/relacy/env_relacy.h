@@ -389,6 +389,7 @@ public:
         m_told.exchange(1, std::memory_order_release);
         m_event.set(Where());
     }
+    bool IsOnWakersCpu() const noexcept { return false; }
 
 private:
     rl::generic_event m_event;

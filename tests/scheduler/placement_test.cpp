@@ -317,9 +317,8 @@ TEST_CASE("report BadOption: affinity, nice values and slices out of range", "[p
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::BadOption);
         CHECK(runner.scheduler.Start() == Status::BadOption);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
-        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what,
-                          i < 4   ? "SchedulerOptions::affinity"
-                          : i < 6 ? "SchedulerOptions::threadNice"
-                                  : "SchedulerOptions::threadSlice"));
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, i < 4   ? "SchedulerOptions::affinity"
+                                                                        : i < 6 ? "SchedulerOptions::threadNice"
+                                                                                : "SchedulerOptions::threadSlice"));
     }
 }
