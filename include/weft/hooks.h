@@ -63,7 +63,8 @@ struct TraceHooks {
     TraceHook unpark = nullptr;       ///< it has been woken; must not submit either
 };
 
-/// Which CPUs the threads that weft makes may use. Never more than the process may.
+/// Which CPUs the threads that weft makes may use. Never more than the process may; and for a moment fewer, when a worker
+/// leaves a CPU that another one is on.
 struct Affinity {
     enum class Kind : uint8_t {
         None,     ///< the system decides

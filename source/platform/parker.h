@@ -13,12 +13,12 @@ public:
     void Park() noexcept;
     /// Any thread. What was written before it is visible after the Park that it ends.
     void Unpark() noexcept;
-    /// True if the caller runs on the CPU that the latest Unpark came from. A hint; only the owner calls it.
-    bool IsOnWakersCpu() const noexcept;
+    /// The CPU that the latest Unpark came from, or -1. A hint; only the owner calls it.
+    int32_t WakersCpu() const noexcept { return m_wakersCpu.load(std::memory_order_relaxed); }
 
 private:
     std::atomic<uint32_t> m_state{0};
-    std::atomic<int> m_wakersCpu{-1};
+    std::atomic<int32_t> m_wakersCpu{-1};
 };
 
 }  // namespace weft::env

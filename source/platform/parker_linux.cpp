@@ -47,6 +47,4 @@ void Parker::Unpark() noexcept {
     }
 }
 
-bool Parker::IsOnWakersCpu() const noexcept { return m_wakersCpu.load(std::memory_order_relaxed) == sched_getcpu(); }
-
 }  // namespace weft::env

@@ -37,6 +37,14 @@ void SetSlice(uint32_t microseconds) noexcept;
 bool BindThread(const uint64_t *mask, uint32_t words) noexcept;
 bool BindThreadToNth(uint32_t n) noexcept;
 
+/// The calling thread's CPU, or -1 if the system does not tell.
+int32_t CurrentCpu() noexcept;
+
+/// Moves the calling thread to one of the CPUs that it may run on and that are not set in `taken`, if there is one; it may
+/// come back later. Nothing on machines with more than kMaxCpus.
+inline constexpr int32_t kMaxCpus = 1024;
+void LeaveCpus(const uint64_t (&taken)[kMaxCpus / 64]) noexcept;
+
 /// Gives the rest of this thread's time slice away.
 void YieldThread() noexcept;
 

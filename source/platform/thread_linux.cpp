@@ -131,6 +131,19 @@ void SetSlice(uint32_t microseconds) noexcept {
     syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+int32_t CurrentCpu() noexcept { return sched_getcpu(); }
+
+void LeaveCpus(const uint64_t (&taken)[kMaxCpus / 64]) noexcept {
+    cpu_set_t all;  // a set of any size would have to be allocated
+    if (sched_getaffinity(0, sizeof all, &all) != 0) return;
+    cpu_set_t others = all;
+    for (size_t cpu = 0; cpu < kMaxCpus; ++cpu) {
+        if ((taken[cpu / 64] >> (cpu % 64) & 1) != 0) CPU_CLR(cpu, &others);
+    }
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+    sched_setaffinity(0, sizeof all, &all);
+}
+
 void YieldThread() noexcept { sched_yield(); }
 
 }  // namespace weft::env

@@ -7,6 +7,7 @@
 #include "scheduler/pinned.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
+#include "scheduler/shared_cpu.h"
 #include "scheduler/trace.h"
 
 #include <algorithm>
@@ -111,10 +112,9 @@ void LookForTrouble(Worker *worker) noexcept {
 // Until there is work, or it is time to sleep.
 Found Search(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    IdlePolicy policy = scheduler.options.idle;
-    // The system woke us where the waker runs, and the waker waits for us now: a look, and it goes on.
-    if (policy == IdlePolicy::Balanced && worker->parker.IsOnWakersCpu()) policy = IdlePolicy::Quiet;
     const uint64_t begin = env::Ticks();
+    IdlePolicy policy = scheduler.options.idle;
+    if (policy == IdlePolicy::Balanced && !MaySearch(worker, begin)) policy = IdlePolicy::Quiet;
     for (uint64_t now = begin;; now = env::Ticks()) {
         Found found = FindOwn(worker, ability);
         if (!found && (MaySteal(worker, now) || policy == IdlePolicy::Quiet)) {
@@ -223,7 +223,9 @@ void Sleep(Worker *worker, Ability ability) noexcept {
         GetUp(worker, ability);
     } else {
         TraceBetweenTasks(worker, &TraceHooks::park, [](TraceEvent &) {});
+        BeforeSleep(worker);
         worker->parker.Park();
+        AfterSleep(worker);
         TraceBetweenTasks(worker, &TraceHooks::unpark, [](TraceEvent &) {});
     }
 }

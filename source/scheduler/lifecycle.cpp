@@ -36,6 +36,9 @@ Times MeasureTimes() noexcept {
     times.maxStealPenalty = microseconds(20);
     times.firstLookInterval = std::max<uint64_t>(microseconds(0.1), 1);
     times.quiet = microseconds(2);
+    times.maxSharing = microseconds(100);
+    times.wakeOnSharedCpu = microseconds(25);
+    times.forgetSharing = microseconds(1000);
     return times;
 }
 
@@ -194,6 +197,7 @@ void WorkerThread(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
     const ThreadHooks &hooks = worker->scheduler->options.threads;
     SetUpThread(*worker);
+    worker->sharing.mayLeave = worker->scheduler->workerCount <= env::UsableCpus();
     worker->signalStack.Set();
     CallThreadHook(worker, hooks.onStart);
     ThreadMain(worker, nullptr);
@@ -305,6 +309,9 @@ Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &
         Gate::Open(facade, scheduler);
         const bool signals = options.reportStackOverflow;
         if (signals) scheduler->workers[0].signalStack.Set();
+        // A new thread may be waiting for this processor; it leaves it when it has begun.
+        scheduler->workers[0].cpu.store(env::CurrentCpu(), kRelaxed);
+        if (scheduler->workerCount > 1) env::YieldThread();
         ThreadMain(&scheduler->workers[0], first);
         if (signals) scheduler->workers[0].signalStack.Reset();
         JoinThreads(*scheduler, 1);

@@ -27,7 +27,10 @@ struct Times {
     uint64_t firstPenalty;
     uint64_t maxStealPenalty;
     uint64_t firstLookInterval;
-    uint64_t quiet;  // who has not submitted or finished anything for so long does not mind a look
+    uint64_t maxSharing;       // of the waker's processor, before a worker leaves it; between two looks
+    uint64_t wakeOnSharedCpu;  // what being woken there costs the waker
+    uint64_t forgetSharing;    // a sleep so long ends what has been counted; between two leaves
+    uint64_t quiet;            // who has not submitted or finished anything for so long does not mind a look
 };
 
 /// Where a thread that is no worker sleeps while it waits. Its wait record's owner is kThreadOwner + its place in the pool.

@@ -77,6 +77,17 @@ struct TaskTime {
     uint64_t finishedThen = ~0ull;  // and how many tasks had finished on this worker then
 };
 
+/// See shared_cpu.h. In ticks.
+struct CpuSharing {
+    bool mayLeave = false;   // the thread is ours, and there are enough processors
+    bool look = false;       // between two pieces of work
+    int32_t wakersCpu = -1;  // the waker's processor, while this worker is on it
+    uint64_t since = 0;      // it was woken, or fell asleep
+    uint64_t cost = 0;       // that the waker had before
+    uint64_t lookedAt = 0;
+    uint64_t leftAt = 0;
+};
+
 inline constexpr uint32_t kLanes = 3;  // one per Priority
 inline constexpr uint32_t kLowLane = 2;
 
@@ -111,6 +122,7 @@ struct alignas(kLineBytes) Worker {
     uint64_t lookInterval = 1;     // ticks
     uint64_t activitySeen = 0;     // of the others, at the last look
     uint64_t activityChangedAt = 0;
+    CpuSharing sharing;
     LetterQueue pinnedFibers;  // both taken from the mailbox, oldest first
     LetterQueue pinnedTasks;
     // It went to sleep with pinned tasks that it has no fiber for. relaxed: published by the announcement.
@@ -126,6 +138,7 @@ struct alignas(kLineBytes) Worker {
     // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether anything is pending.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> finished{0};
+    env::Atomic<int32_t> cpu{-1};  // where it was lately, or -1 while it sleeps
 
     // Shared.
     WorkStealingDeque<TaskEntry> lanes[kLanes];

@@ -9,6 +9,7 @@
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/run_task.h"
+#include "scheduler/shared_cpu.h"
 
 namespace weft::internal {
 
@@ -57,6 +58,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
     for (;;) {
         Worker *worker = self->worker;
         Scheduler &scheduler = *worker->scheduler;
+        if (WEFT_UNLIKELY(worker->sharing.look)) LookForSharedCpu(worker);
         if (!worker->claim.HasMore()) {
             if (TaskEntry entry; stack == StackClass::Small && FindSingle(worker, entry)) {
                 RunEntry(self, entry, AndThen::LookForWork);
@@ -176,6 +178,7 @@ void ThreadMain(Worker *worker, Fiber *first) noexcept {
     self->context.Adopt();
     worker->current = self;
     env::SetThreadSlot(worker);
+    worker->cpu.store(env::CurrentCpu(), kRelaxed);  // a hint, see shared_cpu.h
     if (first != nullptr) SwitchTo(self, first, Destination::None);
     ThreadLoop(worker);
     env::SetThreadSlot(nullptr);

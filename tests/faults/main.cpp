@@ -66,7 +66,7 @@ std::vector<Failure> Failures() {
         {"pthread_key_create", BitOf(Function::KeyCreate), {EAGAIN, ENOMEM}, key},
         {"pthread_setspecific", BitOf(Function::SetSpecific), {ENOMEM}, key},
         {"sched_getaffinity", BitOf(Function::GetAffinity), {EINVAL, EPERM}, place},
-        {"sched_setaffinity", BitOf(Function::SetAffinity), {EINVAL, EPERM}, refused},
+        {"sched_setaffinity", BitOf(Function::SetAffinity), {EINVAL, EPERM}, place},  // or a worker stays where it is
         {"CPU_ALLOC", BitOf(Function::CpuAlloc), {ENOMEM}, place},
         {"setpriority", BitOf(Function::SetPriority), {EACCES, EPERM}, refused},
         {"sigaltstack", BitOf(Function::SigAltStack), {ENOMEM, EPERM}, none},

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include <sched.h>
+
 #include <catch2/catch.hpp>
 
 using namespace weft;
@@ -41,4 +43,36 @@ TEST_CASE("thread: a stack size that cannot be had makes Start fail", "[thread]"
 TEST_CASE("thread: at least one CPU may be used", "[thread]") {
     CHECK(env::UsableCpus() >= 1);
     CHECK(env::UsableCpus() <= std::max(1u, std::thread::hardware_concurrency()));
+}
+
+TEST_CASE("thread: it leaves the CPUs that are taken, and keeps its set", "[thread]") {
+    const auto set = [] {
+        cpu_set_t cpus;
+        CPU_ZERO(&cpus);
+        CHECK(sched_getaffinity(0, sizeof cpus, &cpus) == 0);
+        return cpus;
+    };
+    std::thread([&] {
+        const cpu_set_t before = set();
+        for (int i = 0; i < 20; ++i) {
+            const int32_t cpu = env::CurrentCpu();
+            REQUIRE(cpu >= 0);
+            uint64_t taken[env::kMaxCpus / 64] = {};
+            taken[cpu / 64] = uint64_t{1} << (cpu % 64);
+            env::LeaveCpus(taken);
+            const cpu_set_t after = set();
+            CHECK(CPU_EQUAL(&before, &after));
+        }
+    }).join();
+    std::thread([&] {
+        REQUIRE(env::BindThreadToNth(0));
+        const cpu_set_t before = set();
+        const int32_t cpu = env::CurrentCpu();
+        uint64_t taken[env::kMaxCpus / 64] = {};
+        taken[cpu / 64] = uint64_t{1} << (cpu % 64);
+        env::LeaveCpus(taken);  // there is no other
+        CHECK(env::CurrentCpu() == cpu);
+        const cpu_set_t after = set();
+        CHECK(CPU_EQUAL(&before, &after));
+    }).join();
 }

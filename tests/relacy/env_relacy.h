@@ -389,7 +389,7 @@ public:
         m_told.exchange(1, std::memory_order_release);
         m_event.set(Where());
     }
-    bool IsOnWakersCpu() const noexcept { return false; }
+    int32_t WakersCpu() const noexcept { return -1; }
 
 private:
     rl::generic_event m_event;

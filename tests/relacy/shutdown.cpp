@@ -49,6 +49,9 @@ Found PinnedTask(Worker *, bool) noexcept { return {}; }
 Found PinnedFiber(Worker *) noexcept { return {}; }
 bool AnyPinnedTask(const Worker *) noexcept { return false; }
 void FireAnyWait(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false, "nobody waits for any"); }
+void BeforeSleep(Worker *) noexcept {}
+void AfterSleep(Worker *) noexcept {}
+bool MaySearch(Worker *, uint64_t) noexcept { return true; }
 void LowerPending(Worker *) noexcept { relacy::Check(false, "no decrement is delayed here"); }
 // A task that waits keeps its stack, and its worker goes on as a loop on top of it: so only one may wait at a time.
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume) noexcept {

@@ -92,7 +92,7 @@ class Parker {
 public:
     void Park() noexcept;
     void Unpark() noexcept;
-    bool IsOnWakersCpu() const noexcept { return false; }
+    int32_t WakersCpu() const noexcept { return -1; }
 
 private:
     bool m_notified = false;
@@ -133,6 +133,9 @@ inline void WriteError(const char *) noexcept {}
 inline void NameThread(const char *, uint32_t) noexcept {}
 inline bool AddNice(int) noexcept { return true; }
 inline void SetSlice(uint32_t) noexcept {}
+inline constexpr int32_t kMaxCpus = 1024;
+inline int32_t CurrentCpu() noexcept { return -1; }
+inline void LeaveCpus(const uint64_t (&)[kMaxCpus / 64]) noexcept {}
 inline bool BindThread(const uint64_t *, uint32_t) noexcept { return true; }
 inline bool BindThreadToNth(uint32_t) noexcept { return true; }
 uint32_t UsableCpus() noexcept;
