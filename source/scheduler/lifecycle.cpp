@@ -197,7 +197,6 @@ void WorkerThread(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
     const ThreadHooks &hooks = worker->scheduler->options.threads;
     SetUpThread(*worker);
-    worker->sharing.mayLeave = worker->scheduler->workerCount <= env::UsableCpus();
     worker->signalStack.Set();
     CallThreadHook(worker, hooks.onStart);
     ThreadMain(worker, nullptr);
@@ -226,9 +225,11 @@ Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
 
 // The workers from `first` on are threads of ours. All, or none.
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    const bool enoughCpus = scheduler.workerCount <= env::UsableCpus();
     uint32_t next = first;
     while (next < scheduler.workerCount) {
         Worker &worker = scheduler.workers[next];
+        worker.sharing.mayLeave = enoughCpus;
         if (!worker.thread.Start(WorkerThread, &worker, scheduler.options.threadStackBytes)) break;
         ++next;
     }

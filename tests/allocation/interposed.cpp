@@ -6,12 +6,14 @@
 #include <cstring>
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 namespace {
 
-std::atomic<bool> s_counting{false};
+std::atomic<bool> s_counting{false}, s_holding{false};
 std::atomic<uint64_t> s_calls{0}, s_systemCalls{0};
 
 void Count(std::atomic<uint64_t> &calls = s_calls) {
@@ -51,6 +53,12 @@ struct Resolving {
     auto next = reinterpret_cast<decltype(&name)>(s_next.load());
 
 extern "C" {
+
+int pthread_setname_np(pthread_t thread, const char *name) noexcept {
+    NEXT(pthread_setname_np)
+    while (s_holding.load()) sched_yield();
+    return next(thread, name);
+}
 
 void *malloc(size_t bytes) noexcept {
     if (t_resolving) return Early(bytes);
@@ -142,6 +150,8 @@ namespace test {
 uint64_t CountedCalls() { return s_calls.load(); }
 
 uint64_t CountedSystemCalls() { return s_systemCalls.load(); }
+
+void HoldNewThreads(bool on) { s_holding.store(on); }
 
 void CountCalls(bool on) { s_counting.store(on); }
 

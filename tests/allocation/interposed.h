@@ -15,4 +15,7 @@ uint64_t CountedSystemCalls();
 
 void CountCalls(bool on);
 
+/// While it is on, threads wait in pthread_setname_np, which is the first thing that a thread of weft calls.
+void HoldNewThreads(bool on);
+
 }  // namespace test

@@ -154,3 +154,21 @@ TEST_CASE("invariant 9: 1,000 frames of submitting and waiting allocate nothing 
         }
     }
 }
+
+TEST_CASE("invariant 9: a thread that begins when frames run already allocates nothing", "[allocation]") {
+    SchedulerOptions options;
+    options.workers = 3;
+    std::atomic<uint32_t> begun{0};
+    options.threads.user = &begun;
+    options.threads.onStart = [](uint32_t, void *user) { static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1); };
+    TaskScheduler scheduler(options);
+    test::HoldNewThreads(true);
+    CHECK(scheduler.Start() == Status::Ok);
+    const uint64_t before = test::CountedCalls();
+    test::CountCalls(true);
+    test::HoldNewThreads(false);
+    while (begun.load() != 3) std::this_thread::yield();
+    test::CountCalls(false);
+    CHECK(test::CountedCalls() == before);
+    scheduler.Stop();
+}
