@@ -58,8 +58,8 @@ void AfterSleep(Worker *worker) noexcept {
     const uint64_t now = env::Ticks();
     const int32_t cpu = env::CurrentCpu();
     sharing.wakersCpu = worker->parker.WakersCpu() == cpu ? cpu : -1;
-    sharing.look = sharing.wakersCpu >= 0;
-    if (!sharing.look || now - sharing.since > worker->scheduler->times.forgetSharing) sharing.cost = 0;
+    sharing.look = sharing.mayLeave && sharing.wakersCpu >= 0;
+    if (sharing.wakersCpu < 0 || now - sharing.since > worker->scheduler->times.forgetSharing) sharing.cost = 0;
     sharing.since = now;
     SayWhere(worker, cpu);
 }
@@ -75,7 +75,7 @@ bool MaySearch(Worker *worker, uint64_t now) noexcept {
 
 void LookForSharedCpu(Worker *worker) noexcept {
     LeaveIfShared(worker, env::Ticks());
-    worker->sharing.look = worker->sharing.wakersCpu >= 0;
+    worker->sharing.look = worker->sharing.mayLeave && worker->sharing.wakersCpu >= 0;
 }
 
 }  // namespace weft::internal
