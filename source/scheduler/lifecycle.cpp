@@ -25,23 +25,6 @@ namespace weft::internal {
 
 namespace {
 
-Times MeasureTimes() noexcept {
-    const double ticks = env::TicksPerMicrosecond();
-    const auto microseconds = [ticks](double us) { return static_cast<uint64_t>(us * ticks); };
-    Times times{};
-    times.claimBudget = microseconds(3);
-    times.idleSearch = microseconds(100);
-    times.profitableSteal = microseconds(1);
-    times.firstPenalty = std::max<uint64_t>(microseconds(0.2), 1);  // it is doubled
-    times.maxStealPenalty = microseconds(20);
-    times.firstLookInterval = std::max<uint64_t>(microseconds(0.1), 1);
-    times.quiet = microseconds(2);
-    times.maxSharing = microseconds(100);
-    times.wakeOnSharedCpu = microseconds(25);
-    times.forgetSharing = microseconds(1000);
-    return times;
-}
-
 constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
 
 Status AcquireStacks(Scheduler &scheduler) noexcept {

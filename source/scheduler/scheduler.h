@@ -11,6 +11,7 @@
 #include "platform/memory.h"
 #include "platform/stack_memory.h"
 #include "scheduler/fiber.h"
+#include "scheduler/times.h"
 #include "scheduler/worker.h"
 #include "weft/options.h"
 #include "weft/task_scheduler.h"
@@ -18,20 +19,6 @@
 #include <cstdint>
 
 namespace weft::internal {
-
-/// Durations in ticks of env::Ticks().
-struct Times {
-    uint64_t claimBudget;      // expected work that one claim may cover
-    uint64_t idleSearch;       // before a Balanced worker sleeps
-    uint64_t profitableSteal;  // a steal that brings less than this is not worth its disturbance
-    uint64_t firstPenalty;
-    uint64_t maxStealPenalty;
-    uint64_t firstLookInterval;
-    uint64_t maxSharing;       // of the waker's processor, before a worker leaves it; between two looks
-    uint64_t wakeOnSharedCpu;  // what being woken there costs the waker
-    uint64_t forgetSharing;    // a sleep so long ends what has been counted; between two leaves
-    uint64_t quiet;            // who has not submitted or finished anything for so long does not mind a look
-};
 
 /// Where a thread that is no worker sleeps while it waits. Its wait record's owner is kThreadOwner + its place in the pool.
 struct ThreadWaiter {

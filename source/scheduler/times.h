@@ -1,0 +1,42 @@
+// How long things may take, and what they are worth.
+#pragma once
+
+#include "platform/env.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace weft::internal {
+
+/// Durations in ticks of env::Ticks().
+struct Times {
+    uint64_t claimBudget;      // expected work that one claim may cover
+    uint64_t idleSearch;       // before a Balanced worker sleeps
+    uint64_t profitableSteal;  // a steal that brings less than this is not worth its disturbance
+    uint64_t firstPenalty;
+    uint64_t maxStealPenalty;
+    uint64_t firstLookInterval;
+    uint64_t maxSharing;       // of the waker's processor, before a worker leaves it; between two looks
+    uint64_t wakeOnSharedCpu;  // what being woken there costs the waker
+    uint64_t forgetSharing;    // a sleep so long ends what has been counted; between two leaves
+    uint64_t quiet;            // who has not submitted or finished anything for so long does not mind a look
+};
+
+inline Times MeasureTimes() noexcept {
+    const double ticks = env::TicksPerMicrosecond();
+    const auto microseconds = [ticks](double us) { return static_cast<uint64_t>(us * ticks); };
+    Times times{};
+    times.claimBudget = microseconds(3);
+    times.idleSearch = microseconds(100);
+    times.profitableSteal = microseconds(1);
+    times.firstPenalty = std::max<uint64_t>(microseconds(0.2), 1);  // it is doubled
+    times.maxStealPenalty = microseconds(20);
+    times.firstLookInterval = std::max<uint64_t>(microseconds(0.1), 1);
+    times.quiet = microseconds(2);
+    times.maxSharing = microseconds(100);
+    times.wakeOnSharedCpu = microseconds(25);
+    times.forgetSharing = microseconds(1000);
+    return times;
+}
+
+}  // namespace weft::internal
