@@ -147,14 +147,6 @@ void GetUp(Worker *worker, Ability ability) noexcept {
     if (!worker->scheduler->idle.Cancel(worker->index, ability)) worker->parker.Park();
 }
 
-// A starved worker may have been woken for another reason than the one that it goes away with: a freed fiber, a ready
-// fiber of others. Nobody else was woken for that.
-void PassOn(Worker *worker) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    WakeForAny(scheduler, worker);                                                  // [re-check]
-    if (scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);  // [re-check]
-}
-
 }  // namespace
 
 uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
@@ -165,6 +157,12 @@ uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < slots; ++i) finished += scheduler.workers[i].finished.load(kAcquire);
     for (uint32_t i = 0; i < slots; ++i) submitted += scheduler.workers[i].submitted.load(kAcquire);
     return submitted + scheduler.foreignSubmitted.load(kAcquire) - finished;
+}
+
+void StartSearching(Worker *worker) noexcept {
+    if (worker->searching) return;
+    worker->searching = true;
+    worker->scheduler->idle.StartSearching();
 }
 
 void StopSearching(Worker *worker) noexcept {
@@ -180,9 +178,8 @@ bool EndRun(Scheduler &scheduler) noexcept {
 }
 
 Found SearchForTasks(Worker *worker) noexcept {
-    if (!worker->searching) worker->scheduler->idle.StartSearching();
+    StartSearching(worker);
     worker->slab.FlushOthers();
-    worker->searching = true;
     const Found found = Search(worker, Ability::Tasks);
     if (found) {
         StopSearching(worker);
@@ -191,11 +188,7 @@ Found SearchForTasks(Worker *worker) noexcept {
     return found;
 }
 
-Found SearchForFibers(Worker *worker) noexcept {
-    const Found found = Search(worker, Ability::ReadyFibersOnly);
-    if (found) PassOn(worker);
-    return found;
-}
+Found SearchForFibers(Worker *worker) noexcept { return Search(worker, Ability::ReadyFibersOnly); }
 
 void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;

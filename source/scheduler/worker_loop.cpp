@@ -118,54 +118,65 @@ FiberContext *FiberMain(void *arg) noexcept {
 
 namespace {
 
-// A small fiber for the worker's loop; null, and the worker is starved from now on, if there is none.
+// A small fiber for the worker's loop; null, and the worker is starved from now on, if there is none. One that was freed
+// meanwhile it sees before it sleeps.
 Fiber *LoopFiber(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
-    if (fiber == FiberPool::kNone) {
-        StopSearching(worker);                           // nobody may rely on us for tasks
-        scheduler.pool.SetStarved(worker->index, true);  // from now on releases look for us; look once more
-        fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);  // [re-check]
-    }
-    if (fiber == FiberPool::kNone) return nullptr;
-    scheduler.pool.SetStarved(worker->index, false);
-    return &scheduler.fibers[fiber];
+    const uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+    if (fiber == FiberPool::kNone) StopSearching(worker);  // nobody may rely on us for tasks
+    scheduler.pool.SetStarved(worker->index, fiber == FiberPool::kNone);
+    return fiber != FiberPool::kNone ? &scheduler.fibers[fiber] : nullptr;
 }
 
-// What a starved worker goes on with: a fiber that somebody else left. Null after it has slept.
+// What a starved worker goes on with: a fiber that somebody else left. Null if there is none.
 Fiber *WithoutFiber(Worker *worker) noexcept {
     if (worker->pump != nullptr) return FindPumped(worker).fiber;
-    Found found = FindOwn(worker, Ability::ReadyFibersOnly);
-    if (!found) found = SearchForFibers(worker);
-    if (!found) Sleep(worker, Ability::ReadyFibersOnly);
-    return found.fiber;
+    const Found found = FindOwn(worker, Ability::ReadyFibersOnly);
+    return found ? found.fiber : SearchForFibers(worker).fiber;
+}
+
+// The loop begins with a search. Who finds something as the last searcher wakes another one.
+void BecomeSearcher(Worker *worker) noexcept {
+    worker->inactive = false;  // so the loop notices if it is to be
+    StartSearching(worker);
 }
 
 // What a worker does on its thread stack, or reserve stack.
 void ThreadLoop(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     Fiber *self = &worker->threadFiber;
+    // It slept while it was starved, and may have been woken for something else than it goes on with: a fiber that others made
+    // ready, or one that was freed. Nobody else was woken for that. Nor is anybody now before it goes on with something, or
+    // they would wake each other for ever.
+    bool woken = false;
     while (!scheduler.stopping.load(kRelaxed)) {
         // A loop came here as a searcher that found nothing, or because its worker is without a fiber.
         if (worker->searching) {
             Sleep(worker, Ability::Tasks);
             if (scheduler.stopping.load(kRelaxed)) break;
-        } else if (!scheduler.IsActive(worker->index)) {
-            // It may have been woken for a fiber that was freed, which another one needs; nobody else was.
+        } else if (worker->pump == nullptr && !scheduler.IsActive(worker->index)) {  // who pumps goes on at once
             scheduler.pool.SetStarved(worker->index, false);
-            if (scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);
-            // What it made ready when it came here, it does not look for.
-            if (worker->owesWake) WakeForAny(scheduler, worker);
-            worker->owesWake = false;
+            // What it was woken for, or made ready when it came here, it does not look for.
+            if (woken && scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);  // [re-check]
+            if (woken || worker->owesWake) WakeForAny(scheduler, worker);  // [re-check]
+            woken = worker->owesWake = false;
             Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         }
         Fiber *next = LoopFiber(worker);
-        if (next == nullptr) {
+        if (next != nullptr) {
+            if (woken) BecomeSearcher(worker);
+        } else {
             next = WithoutFiber(worker);
-            if (next == nullptr) continue;
+            if (next == nullptr) {
+                Sleep(worker, Ability::ReadyFibersOnly);
+                woken = true;
+                continue;
+            }
             scheduler.pool.SetStarved(worker->index, false);
+            if (woken) WakeForAny(scheduler, worker);  // [re-check]
         }
+        woken = false;
         SwitchTo(self, next, Destination::None);
     }
 }

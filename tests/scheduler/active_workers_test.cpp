@@ -96,6 +96,31 @@ TEST_CASE("inactive workers: who polls for what they made ready, and yields, get
     CHECK(test::Faults(runner.log) == "");
 }
 
+TEST_CASE("inactive workers: a task that pumps goes on when no fiber is free", "[active_workers]") {
+    test::Runner runner(test::Options(2, 1, 1));
+    bool done = false;
+    uint32_t ran = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.SetActiveWorkers(1);
+        const TaskOptions there{Priority::Normal, StackClass::Small, 1, "there"};
+        std::atomic<bool> pumped{false};
+        Counter counter;
+        test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
+        test::Batch pump(1, [&](TaskScheduler &inside, uint32_t) {  // on the only small fiber
+            inside.AddTasks(1, leaf.Tasks(), &counter, there);
+            ran = inside.RunPinnedTasks();
+            pumped.store(true);
+        });
+        scheduler.AddTasks(1, pump.Tasks(), &counter, there);
+        done = test::SpinUntil([&] { return pumped.load(); });
+        scheduler.SetActiveWorkers(2);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(done);
+    CHECK(ran == 1);
+    CHECK(test::Faults(runner.log) == "");
+}
+
 TEST_CASE("WorkerCount and SetActiveWorkers know the workers that there are, whatever CPUs there are now",
           "[active_workers]") {
     cpu_set_t all, one;

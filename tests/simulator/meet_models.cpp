@@ -123,6 +123,69 @@ void MeetLarge() {
     Check(meeting.come == 2, "a task was lost");
 }
 
+// A starved worker that is woken for a freed fiber, but has become inactive, while another starved one has a task.
+void MeetInactive() {
+    SchedulerOptions options = MeetingOptions(3);
+    options.smallFibers = 2;
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Counter began(1), gate(1), pinned, counter;
+    auto waiter = [&](TaskScheduler *self) {
+        self->DecrementCounter(&began);
+        self->WaitForCounter(&gate);
+    };
+    auto leaf = [](TaskScheduler *) {
+        for (uint32_t i = Random(32); i != 0; --i) weft::env::SchedulePoint(nullptr);
+    };
+    scheduler.AddTask(TaskOf(waiter), &counter);
+    scheduler.WaitForCounter(&began);
+    for (uint32_t i = 1 + Random(2); i != 0; --i) scheduler.AddTask(TaskOf(leaf), &counter);
+    scheduler.AddTask(TaskOf(leaf), &pinned, {Priority::Normal, StackClass::Small, 0});
+    scheduler.SetActiveWorkers(2);
+    scheduler.WaitForCounter(&pinned);
+    scheduler.DecrementCounter(&gate);
+    scheduler.WaitForCounter(&counter);
+    scheduler.Stop();
+}
+
+// A starved worker that is woken for a fiber that others made ready, but goes away with one of its own.
+void MeetReady() {
+    SchedulerOptions options = MeetingOptions(3);
+    options.smallFibers = 3;
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    bool ran = false;
+    Counter began(2), ready(1), pinned(1), counter;
+    const auto wait = [&](TaskScheduler *self, Counter &gate) {
+        self->DecrementCounter(&began);
+        self->WaitForCounter(&gate);
+    };
+    const auto awaitOther = [&] {
+        while (!ran) weft::env::Pause();
+    };
+    auto other = [&](TaskScheduler *self) {
+        wait(self, ready);
+        ran = true;
+    };
+    auto home = [&](TaskScheduler *self) {
+        wait(self, pinned);
+        awaitOther();
+    };
+    auto opener = [&](TaskScheduler *self) {
+        self->DecrementCounter(&ready);
+        self->DecrementCounter(&pinned);
+        awaitOther();
+    };
+    scheduler.AddTask(TaskOf(other), &counter);
+    scheduler.AddTask(TaskOf(home), &counter, {Priority::Normal, StackClass::Small, 0});
+    scheduler.WaitForCounter(&began);
+    scheduler.AddTask(TaskOf(opener), &counter);
+    scheduler.WaitForCounter(&counter);
+    scheduler.Stop();
+}
+
 }  // namespace
 
 std::vector<Model> MeetModels() {
@@ -131,6 +194,8 @@ std::vector<Model> MeetModels() {
         {"meet_claimed", "two that were claimed together", MeetClaimed},
         {"meet_active", "on workers that were inactive", MeetActive},
         {"meet_large", "one of them on the only large fiber", MeetLarge},
+        {"meet_inactive", "a freed fiber for two workers that have none, one of which becomes inactive", MeetInactive},
+        {"meet_ready", "a ready fiber and a pinned one for workers that have none", MeetReady},
     };
 }
 

@@ -1,5 +1,5 @@
 /* Running out of fibers: source/mechanisms/fiber_pool.{h,cpp}, source/scheduler/worker_loop.cpp (RunLoop, ThreadLoop,
- * LoopFiber, WithoutFiber), fiber_switch.cpp (SuspendTo, FreeFiber), idle.cpp (Sleep, PassOn), ready.cpp (WakeForAny,
+ * LoopFiber, WithoutFiber), fiber_switch.cpp (SuspendTo, FreeFiber), idle.cpp (Sleep), ready.cpp (WakeForAny,
  * WakeStarved), idle_set.h with both of its sets, pinned.cpp (SortMail).
  *
  * Modelled    WORKERS workers share FIBERS small fibers. Each task may wait; then its worker goes on on another fiber, or on
@@ -221,7 +221,7 @@ inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
 
 proctype Worker(byte self) {
     byte fiber = NONE, next = NONE, who, mine;
-    bool searching, wakes, found, resumes, lacks;
+    bool searching, wakes, found, resumes, lacks, woken;
 #if CACHES
     byte i;
     bool used;
@@ -253,10 +253,7 @@ end_parked: atomic { token[self] -> token[self] = false }
 #ifndef BUG_STARVED_COUNTS_AS_SEARCHER
         StopSearching();
 #endif
-        atomic { starved = starved | BIT(self); lacks = true };
-#ifndef BUG_NO_LOOK_AFTER_STARVED
-        AcquireFiber(fiber)
-#endif
+        atomic { starved = starved | BIT(self); lacks = true }
     :: else -> skip
     fi;
     if
@@ -269,16 +266,7 @@ end_parked: atomic { token[self] -> token[self] = false }
         fi;
         TakeReady(next);                                        /* or SearchForFibers */
         if
-        :: next != NONE ->
-            if
-            :: skip                                             /* FindOwn found it */
-            :: Wake(self);                                      /* the search did: PassOn */
-                SetAny(found);
-                if
-                :: found -> found = false; WakeStarved(self)
-                :: else -> skip
-                fi
-            fi
+        :: next != NONE -> skip
         :: next == NONE ->                                      /* Sleep(ReadyFibersOnly) */
             starvedAsleep = starvedAsleep | BIT(self);
             others++;
@@ -297,9 +285,15 @@ end_parked: atomic { token[self] -> token[self] = false }
             :: else ->
 end_starved:        atomic { token[self] -> token[self] = false }
             fi;
+            woken = true;
             goto thread
         fi;
         atomic { starved = starved & ~BIT(self); lacks = false; fiber = next; next = NONE; resumes = true }
+    fi;
+    if
+    :: woken && resumes -> woken = false; Wake(self)
+    :: woken && !resumes && !searching -> atomic { woken = false; searching = true; searchers++ }
+    :: else -> woken = false
     fi;
 
     do                                                          /* RunLoop, on `fiber` */
