@@ -159,12 +159,6 @@ uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
     return submitted + scheduler.foreignSubmitted.load(kAcquire) - finished;
 }
 
-void StartSearching(Worker *worker) noexcept {
-    if (worker->searching) return;
-    worker->searching = true;
-    worker->scheduler->idle.StartSearching();
-}
-
 void StopSearching(Worker *worker) noexcept {
     if (!worker->searching) return;
     worker->searching = false;
@@ -178,8 +172,9 @@ bool EndRun(Scheduler &scheduler) noexcept {
 }
 
 Found SearchForTasks(Worker *worker) noexcept {
-    StartSearching(worker);
+    if (!worker->searching) worker->scheduler->idle.StartSearching();
     worker->slab.FlushOthers();
+    worker->searching = true;
     const Found found = Search(worker, Ability::Tasks);
     if (found) {
         StopSearching(worker);

@@ -11,9 +11,6 @@ namespace weft::internal {
 /// Work of any kind. Without any, the worker remains a searcher, which others rely on: it sleeps next, or searches again.
 Found SearchForTasks(Worker *worker) noexcept;
 
-/// The worker is a searcher from now on, which others rely on.
-void StartSearching(Worker *worker) noexcept;
-
 /// The worker is a searcher no more; if it was, somebody else is woken in its place where that is needed.
 void StopSearching(Worker *worker) noexcept;
 

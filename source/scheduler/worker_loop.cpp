@@ -135,19 +135,13 @@ Fiber *WithoutFiber(Worker *worker) noexcept {
     return found ? found.fiber : SearchForFibers(worker).fiber;
 }
 
-// The loop begins with a search. Who finds something as the last searcher wakes another one.
-void BecomeSearcher(Worker *worker) noexcept {
-    worker->inactive = false;  // so the loop notices if it is to be
-    StartSearching(worker);
-}
-
 // What a worker does on its thread stack, or reserve stack.
 void ThreadLoop(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     Fiber *self = &worker->threadFiber;
     // It slept while it was starved, and may have been woken for something else than it goes on with: a fiber that others made
-    // ready, or one that was freed. Nobody else was woken for that. Nor is anybody now before it goes on with something, or
-    // they would wake each other for ever.
+    // ready, or one that was freed. Each of them wakes one sleeper. So if it is woken for the one and takes the other, whoever
+    // was woken for that other one finds what it leaves; but with a fiber of its own it takes neither.
     bool woken = false;
     while (!scheduler.stopping.load(kRelaxed)) {
         // A loop came here as a searcher that found nothing, or because its worker is without a fiber.
@@ -158,15 +152,13 @@ void ThreadLoop(Worker *worker) noexcept {
             scheduler.pool.SetStarved(worker->index, false);
             // What it was woken for, or made ready when it came here, it does not look for.
             if (woken && scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);  // [re-check]
-            if (woken || worker->owesWake) WakeForAny(scheduler, worker);  // [re-check]
+            if (woken || worker->owesWake) WakeForAny(scheduler, worker);                            // [re-check]
             woken = worker->owesWake = false;
             Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         }
         Fiber *next = LoopFiber(worker);
-        if (next != nullptr) {
-            if (woken) BecomeSearcher(worker);
-        } else {
+        if (next == nullptr) {
             next = WithoutFiber(worker);
             if (next == nullptr) {
                 Sleep(worker, Ability::ReadyFibersOnly);

@@ -152,7 +152,7 @@ void MeetInactive() {
 // A starved worker that is woken for a fiber that others made ready, but goes away with one of its own.
 void MeetReady() {
     SchedulerOptions options = MeetingOptions(3);
-    options.smallFibers = 3;
+    options.smallFibers = 3 + Random(2);
     options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -178,9 +178,11 @@ void MeetReady() {
         self->DecrementCounter(&pinned);
         awaitOther();
     };
+    auto leaf = [](TaskScheduler *) {};
     scheduler.AddTask(TaskOf(other), &counter);
     scheduler.AddTask(TaskOf(home), &counter, {Priority::Normal, StackClass::Small, 0});
     scheduler.WaitForCounter(&began);
+    for (uint32_t i = Random(3); i != 0; --i) scheduler.AddTask(TaskOf(leaf), &counter);
     scheduler.AddTask(TaskOf(opener), &counter);
     scheduler.WaitForCounter(&counter);
     scheduler.Stop();

@@ -292,7 +292,6 @@ end_starved:        atomic { token[self] -> token[self] = false }
     fi;
     if
     :: woken && resumes -> woken = false; Wake(self)
-    :: woken && !resumes && !searching -> atomic { woken = false; searching = true; searchers++ }
     :: else -> woken = false
     fi;
 
