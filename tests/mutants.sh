@@ -2,7 +2,7 @@
 # Shows that the tests see seeded bugs: applies each patch in tests/mutants/ to a copy of the tree, builds what its test
 # needs, and expects that test to fail (to crash, or to take longer than a minute, counts too).
 #
-#     tests/mutants.sh                  a sample across all kinds
+#     tests/mutants.sh                  a sample: one of each kind
 #     tests/mutants.sh --full           all
 #     tests/mutants.sh NAME...          those (without .patch)
 #     tests/mutants.sh --list           the names
@@ -21,9 +21,15 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cp -r include source tests "$work"
+# A copy of the tree, which is kept with what was built of it: only files that differ are copied, so that they are newer.
+work=$PWD/build/mutants
+mkdir -p "$work"
+rm -rf "$work"/patches "$work"/ok-*
+find include source tests -type f | LC_ALL=C sort > "$work/files"
+(cd "$work" && find include source tests -type f 2> /dev/null | LC_ALL=C sort | comm -23 - files | xargs -r rm)
+while IFS= read -r file; do
+    cmp -s "$file" "$work/$file" || { mkdir -p "$work/${file%/*}" && cp "$file" "$work/$file"; }
+done < "$work/files"
 
 cat > "$work/Makefile" <<'MAKE'
 FLAGS_Debug := -DWEFT_DEBUG=1
@@ -105,12 +111,22 @@ row() { printf '%-32s | %-74s | %s\n' "$@"; }
 escaped() { failed=$((failed + 1)); row "$name" "$1" "$((SECONDS - start))"; }
 
 list() { (cd "$work/patches" && ls -- *.patch | sed 's/\.patch$//'); }
+# The second of each kind: configuration and program, or how it was generated.
+sample() {
+    for name in $(list); do
+        case $name in
+            recheck_*) echo "$name generated recheck" ;;
+            order_*) echo "$name generated order" ;;
+            *) echo "$name $(field config "$work/patches/$name.patch") $(field program "$work/patches/$name.patch")" ;;
+        esac
+    done | awk '{ kind = $2 " " $3; if (++count[kind] <= 2) names[kind] = $1 } END { for (kind in names) print names[kind] }' | sort
+}
 if [ "${1:-}" = --list ]; then list; exit; fi
 row mutant "caught by" seconds
 # shellcheck disable=SC2046
 case ${1:-} in
     --full) set -- $(list) ;;
-    '') set -- $(list | awk 'NR % 12 == 5') ;;
+    '') set -- $(sample) ;;
 esac
 for name in "$@"; do
     patch=$work/patches/$name.patch start=$SECONDS

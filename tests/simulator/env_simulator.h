@@ -1,14 +1,20 @@
 // The environment in which schedules are explored: threads are virtual, all on one OS thread, and every atomic operation
-// is a point where another one may go on. Memory is sequentially consistent here. See virtual_threads.h.
+// is a point where another one may go on. Memory is sequentially consistent, or follows weak_memory.h. See virtual_threads.h.
 #pragma once
+
+#include "simulator/weak_memory.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #define WEFT_ATOMIC weft::env::Atomic
 
 namespace weft::env {
+
+namespace weak = simulator::weak;
 
 enum class Access : uint8_t { None, Load, Store, Update /* a read-modify-write */ };
 
@@ -18,30 +24,32 @@ void SchedulePoint(const void *address, Access access = Access::None) noexcept;
 template <class T>
 class Atomic {
 public:
-    constexpr Atomic(T value = T()) noexcept : m_value(value) {}
+    constexpr Atomic(T value = T()) noexcept : m_value(value) {
+        if (!__builtin_is_constant_evaluated() && weak::g_on) weak::Forget(this);
+    }
     Atomic(const Atomic &) = delete;
     Atomic &operator=(const Atomic &) = delete;
 
-    T load(std::memory_order) const noexcept {
+    T load(std::memory_order order) const noexcept {
         SchedulePoint(this, Access::Load);
-        return m_value;
+        return weak::g_on ? FromBits(weak::Load(this, ToBits(m_value), order)) : m_value;
     }
-    void store(T value, std::memory_order) noexcept {
+    void store(T value, std::memory_order order) noexcept {
         SchedulePoint(this, Access::Store);
+        if (weak::g_on) weak::Store(this, ToBits(m_value), ToBits(value), order);
         m_value = value;
     }
-    T exchange(T value, std::memory_order) noexcept {
-        SchedulePoint(this, Access::Update);
-        const T before = m_value;
-        m_value = value;
-        return before;
+    T exchange(T value, std::memory_order order) noexcept {
+        return UpdateBy(value, order, [](T, T b) { return b; });
     }
-    bool compare_exchange_strong(T &expected, T desired, std::memory_order, std::memory_order) noexcept {
+    bool compare_exchange_strong(T &expected, T desired, std::memory_order order, std::memory_order failure) noexcept {
         SchedulePoint(this, Access::Update);
         if (m_value == expected) {
+            if (weak::g_on) weak::Update(this, ToBits(m_value), ToBits(desired), order);
             m_value = desired;
             return true;
         }
+        if (weak::g_on) weak::LoadNewest(this, failure);
         expected = m_value;
         return false;
     }
@@ -62,11 +70,23 @@ public:
     }
 
 private:
+    static uint64_t ToBits(T value) noexcept {
+        static_assert(sizeof(T) <= sizeof(uint64_t) && std::is_trivially_copyable_v<T>);
+        uint64_t bits = 0;
+        std::memcpy(&bits, &value, sizeof value);
+        return bits;
+    }
+    static T FromBits(uint64_t bits) noexcept {
+        T value;
+        std::memcpy(&value, &bits, sizeof value);
+        return value;
+    }
     template <class Operation>
-    T UpdateBy(T value, std::memory_order, Operation operation) noexcept {
+    T UpdateBy(T value, std::memory_order order, Operation operation) noexcept {
         SchedulePoint(this, Access::Update);
         const T before = m_value;
         m_value = static_cast<T>(operation(before, value));
+        if (weak::g_on) weak::Update(this, ToBits(before), ToBits(m_value), order);
         return before;
     }
     T m_value;
@@ -97,6 +117,7 @@ public:
 private:
     bool m_notified = false;
     uint32_t m_sleeper = ~0u;
+    weak::View m_view;
 };
 
 class Thread {

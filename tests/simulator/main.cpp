@@ -1,11 +1,12 @@
-// simulator [--model NAME] [--schedules N] [--seed S] [--steps] [--until-failure]
+// simulator [--model NAME] [--schedules N] [--seed S] [--weak] [--steps] [--until-failure]
 // simulator --list
 //
 // Explores N schedules of each model (default 35,000), beginning with seed S (default 1). A failing seed is printed with
-// the command that replays it. --steps prints each step, see tests/simulate.sh. --until-failure: models after the first that fails are
+// the command that replays it. --weak: loads may give older values, see weak_memory.h. --steps prints each step, see tests/simulate.sh. --until-failure: models after the first that fails are
 // left out.
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
+#include "simulator/weak_memory.h"
 
 #include <chrono>
 #include <cinttypes>
@@ -72,6 +73,7 @@ int main(int argc, char **argv) {
         if (is("--schedules")) options.schedules = std::strtoull(argv[++i], nullptr, 10);
         if (is("--seed")) options.seed = std::strtoull(argv[++i], nullptr, 10);
         if (std::strcmp(argv[i], "--steps") == 0) simulator::PrintSteps(true);
+        if (std::strcmp(argv[i], "--weak") == 0) simulator::weak::g_on = true;
         if (std::strcmp(argv[i], "--list") == 0) list = true;
         if (std::strcmp(argv[i], "--until-failure") == 0) untilFailure = true;
     }

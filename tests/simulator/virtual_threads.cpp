@@ -195,6 +195,7 @@ Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     state.failure.clear();
     state.threadsLeft = ~0u;
     state.body = &body;
+    if (weak::g_on) weak::Reset();
     AddThread(nullptr, nullptr);
     // Thread 0 stores the host's context through the pointer that it lands with.
     fcontext::jump_fcontext(state.threads[0].context, &state.host);
@@ -226,6 +227,16 @@ void PrintSteps(bool printed) { s_state.printed = printed; }
 void Observe(std::function<void()> observer) { s_state.observer = std::move(observer); }
 
 uint64_t OwnSteps() { return s_state.threads[s_state.current].steps; }
+
+uint32_t CurrentThread() { return s_state.current; }
+
+bool IsAlone() { return s_state.count <= 1; }
+
+void NoteChoice(uint32_t choice) {
+    State &state = s_state;
+    state.hash = (state.hash ^ (state.steps * 64 + 32 + choice)) * 0x100000001b3ull;
+    if (state.printed) std::printf("          which gives the value before the last %u stores\n", choice);
+}
 
 uint32_t Random(uint32_t below) { return static_cast<uint32_t>(NextRandom() % below); }
 
@@ -279,11 +290,13 @@ void Parker::Park() noexcept {
     }
     m_sleeper = kNobody;
     m_notified = false;
+    if (weak::g_on) weak::TakeOver(m_view);
 }
 
 void Parker::Unpark() noexcept {
     SchedulePoint(this);
     m_notified = true;
+    if (weak::g_on) weak::Publish(m_view);
     if (m_sleeper != kNobody) s_state.threads[m_sleeper].runnable = true;
 }
 
@@ -291,6 +304,7 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
     if (s_state.threadsLeft == 0) return false;
     --s_state.threadsLeft;
     m_thread = AddThread(entry, arg);
+    if (weak::g_on) weak::Started(m_thread);
     SchedulePoint(nullptr);
     return true;
 }
@@ -298,10 +312,12 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
 void Thread::Join() noexcept {
     SchedulePoint(nullptr);
     VirtualThread &thread = s_state.threads[m_thread];
-    if (thread.done) return;
-    thread.joiner = s_state.current;
-    s_state.threads[s_state.current].runnable = false;
-    ReSchedule();
+    if (!thread.done) {
+        thread.joiner = s_state.current;
+        s_state.threads[s_state.current].runnable = false;
+        ReSchedule();
+    }
+    if (weak::g_on) weak::Joined(m_thread);
 }
 
 uint32_t UsableCpus() noexcept { return 2; }

@@ -47,6 +47,13 @@ void PrintSteps(bool printed);
 /// Atomic operations that the calling virtual thread has made so far.
 uint64_t OwnSteps();
 
+/// The running virtual thread, and whether it is the only one so far.
+uint32_t CurrentThread();
+bool IsAlone();
+
+/// A choice that was not one of threads makes the schedule another one.
+void NoteChoice(uint32_t choice);
+
 /// Random numbers of the schedule's seed.
 uint32_t Random(uint32_t below);
 

@@ -1,0 +1,154 @@
+#include "simulator/weak_memory.h"
+
+#include "simulator/virtual_threads.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace simulator::weak {
+
+bool g_on = false;
+
+namespace {
+
+constexpr uint32_t kKept = 8;  // of the latest stores to a location
+constexpr uint32_t kThreads = 16;
+
+struct Record {
+    uint64_t value;
+    View released;  // what a load with acquire takes over
+};
+
+// The stores to a location are numbered from 0, its value before the first one that was noted.
+struct Location {
+    Record records[kKept];  // of store n in place n % kKept
+    uint32_t newest;
+    uint32_t newestSeqCst;
+};
+
+// One schedule at a time. Locations are used again by the next one, with the memory of their views.
+std::unordered_map<const void *, uint32_t> s_numbers;
+std::vector<Location> s_locations;
+uint32_t s_count = 0;
+View s_views[kThreads];
+
+bool IsAcquire(std::memory_order order) {
+    return order == std::memory_order_acquire || order == std::memory_order_acq_rel ||
+           order == std::memory_order_seq_cst;
+}
+
+bool IsRelease(std::memory_order order) {
+    return order == std::memory_order_release || order == std::memory_order_acq_rel ||
+           order == std::memory_order_seq_cst;
+}
+
+uint32_t &At(View &view, uint32_t location) {
+    if (view.size() <= location) view.resize(location + 1, 0);
+    return view[location];
+}
+
+void Join(View &into, const View &from) {
+    if (into.size() < from.size()) into.resize(from.size(), 0);
+    for (size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
+}
+
+View &Mine() { return s_views[CurrentThread()]; }
+
+// Null while all stores to it were made by one thread that was alone.
+Location *Find(const void *address, uint32_t &number) {
+    const auto found = s_numbers.find(address);
+    if (found == s_numbers.end()) return nullptr;
+    number = found->second;
+    return &s_locations[number];
+}
+
+Location &FindOrMake(const void *address, uint64_t before, uint32_t &number) {
+    if (Location *found = Find(address, number)) return *found;
+    number = s_count++;
+    s_numbers[address] = number;
+    if (s_locations.size() < s_count) s_locations.resize(s_count);
+    Location &location = s_locations[number];
+    location.newest = location.newestSeqCst = 0;
+    location.records[0].value = before;
+    location.records[0].released.clear();
+    return location;
+}
+
+// The next store. `inherited`: what it carries in any case.
+void Append(Location &location, uint32_t number, uint64_t value, std::memory_order order, const View *inherited) {
+    View &mine = Mine();
+    const uint32_t index = ++location.newest;
+    Record &record = location.records[index % kKept];
+    record.value = value;
+    if (inherited != nullptr) {
+        if (inherited != &record.released) record.released = *inherited;
+    } else {
+        record.released.clear();
+    }
+    At(mine, number) = index;
+    if (IsRelease(order)) Join(record.released, mine);
+    At(record.released, number) = index;
+    if (order == std::memory_order_seq_cst) location.newestSeqCst = index;
+}
+
+}  // namespace
+
+void Reset() noexcept {
+    s_numbers.clear();
+    s_count = 0;
+    for (View &view : s_views) view.clear();
+}
+
+uint64_t Load(const void *address, uint64_t newest, std::memory_order order) noexcept {
+    uint32_t number = 0;
+    Location *location = Find(address, number);
+    if (location == nullptr) return newest;
+    uint32_t &known = At(Mine(), number);
+    uint32_t oldest = known;
+    if (order == std::memory_order_seq_cst) oldest = std::max(oldest, location->newestSeqCst);
+    if (location->newest >= kKept) oldest = std::max(oldest, location->newest - kKept + 1);
+    uint32_t index = location->newest;
+    // Now and then, so that loops end, and so that what follows from one old value has room.
+    if (oldest < index && Random(3) == 0) index = oldest + Random(index - oldest);
+    if (index != location->newest) NoteChoice(location->newest - index);
+    known = index;
+    const Record &record = location->records[index % kKept];
+    if (IsAcquire(order)) Join(Mine(), record.released);
+    return record.value;
+}
+
+void Store(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept {
+    uint32_t number = 0;
+    if (IsAlone() && Find(address, number) == nullptr) return;
+    Location &location = FindOrMake(address, before, number);
+    Append(location, number, value, order, nullptr);
+}
+
+void Update(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept {
+    uint32_t number = 0;
+    if (IsAlone() && Find(address, number) == nullptr) return;
+    Location &location = FindOrMake(address, before, number);
+    const View inherited = location.records[location.newest % kKept].released;
+    if (IsAcquire(order)) Join(Mine(), inherited);
+    Append(location, number, value, order, &inherited);
+}
+
+void LoadNewest(const void *address, std::memory_order order) noexcept {
+    uint32_t number = 0;
+    Location *location = Find(address, number);
+    if (location == nullptr) return;
+    At(Mine(), number) = location->newest;
+    if (IsAcquire(order)) Join(Mine(), location->records[location->newest % kKept].released);
+}
+
+void Forget(const void *address) noexcept { s_numbers.erase(address); }
+
+void Publish(View &view) noexcept { Join(view, Mine()); }
+
+void TakeOver(const View &view) noexcept { Join(Mine(), view); }
+
+void Started(uint32_t started) noexcept { s_views[started] = Mine(); }
+
+void Joined(uint32_t joined) noexcept { Join(Mine(), s_views[joined]); }
+
+}  // namespace simulator::weak
