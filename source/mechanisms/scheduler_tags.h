@@ -41,9 +41,9 @@ public:
 
 private:
     struct Place {
-        std::atomic<uint8_t> taken{0};
-        std::atomic<uint32_t> readers{0};
-        std::atomic<void *> scheduler{nullptr};
+        env::Atomic<uint8_t> taken{0};
+        env::Atomic<uint32_t> readers{0};
+        env::Atomic<void *> scheduler{nullptr};
     };
     static Place s_places[127];
     uint32_t m_tag = 0;

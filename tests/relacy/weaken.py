@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Weakens each memory order by one step in turn, and expects a suite of tests/relacy/ to fail.
+"""Weakens each memory order by one step in turn, and expects a suite of tests/relacy/ to fail, or a model of the simulator.
 
-    weaken.py --work DIR [--sample] [--jobs N] [--percent N] [--list] [PATTERN...]
+    weaken.py --work DIR [--sample] [--jobs N] [--percent N] [--schedules N] [--list] [PATTERN...]
 
 tests/relacy.sh calls this. --sample: only those named in SAMPLE. --list: only says which there are. PATTERN: only those whose
-line in the table contains it. --percent: of the suites' iterations. DIR gets a copy of the tree for each job, and what is built.
+line in the table contains it. --percent: of the suites' iterations. --schedules: of each model. DIR gets a copy of the tree for each job, and what is built.
 
-A weakening that no suite sees must stand in tests/relacy/survivors.md, with the reason; one that stands there and is seen
+The mechanisms, and what decides of the end of a run, are put to the suites; the rest of the scheduler to the simulator with
+memory orders (simulator --weak).
+
+A weakening that nothing sees must stand in tests/relacy/survivors.md, with the reason; one that stands there and is seen
 must not. They are named by file, function and text, not by line.
 """
 
@@ -23,7 +26,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SURVIVORS = "tests/relacy/survivors.md"
 
-# What is weakened: everything that the suites compile and that atomics are used in.
+# Everything that atomics are used in. What the suites exercise:
 SOURCES = [
     "source/containers/work_stealing_deque.h",
     "source/containers/push_list.h",
@@ -39,6 +42,26 @@ SOURCES = [
     "source/scheduler/claim.h",
     "source/scheduler/wait.h",
     "include/weft/counter.h",
+]
+
+# What the simulator's models exercise:
+SIMULATED = [
+    "source/mechanisms/scheduler_tags.h",
+    "source/mechanisms/scheduler_tags.cpp",
+    "source/scheduler/any_work.cpp",
+    "source/scheduler/attach.cpp",
+    "source/scheduler/claim.cpp",
+    "source/scheduler/fiber_switch.cpp",
+    "source/scheduler/find_work.cpp",
+    "source/scheduler/foreign.cpp",
+    "source/scheduler/lifecycle.cpp",
+    "source/scheduler/low_limit.h",
+    "source/scheduler/low_limit.cpp",
+    "source/scheduler/pinned.cpp",
+    "source/scheduler/post.cpp",
+    "source/scheduler/scheduler.h",
+    "source/scheduler/task_scheduler.cpp",
+    "source/scheduler/wait_any.cpp",
 ]
 
 # Shows in every run that the suites can fail: file, function, and part of the operation.
@@ -193,7 +216,38 @@ def survivors():
     return rows
 
 
-def find(work, slot, weakening, percent):
+SIMULATOR = """
+FLAGS := -std=c++17 -w -DNDEBUG -O1 -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h -Iinclude -Isource -Itests
+UNUSED := %_windows.cpp %_pthread.cpp $(foreach f,env_production parker_% thread_% fork_mark_% signal_stack_% stack_memory_%,source/platform/$(f).cpp)
+OBJECTS := $(patsubst %.cpp,objects/%.o,$(filter-out $(UNUSED),$(wildcard source/*/*.cpp tests/simulator/*.cpp)))
+objects/simulator: $(OBJECTS)
+	@g++ -o $@ $(OBJECTS) -lboost_context -pthread -ldl
+objects/%.o: %.cpp
+	@mkdir -p $(@D)
+	@g++ $(FLAGS) -MMD -c $< -o $@
+-include $(OBJECTS:.o=.d)
+"""
+
+
+def simulate(tree, schedules):
+    """Builds and runs the simulator; what saw the weakening, or None, and the schedules that saw nothing."""
+    with open(os.path.join(tree, "simulator.make"), "w") as makefile:
+        makefile.write(SIMULATOR)
+    subprocess.run(["make", "-s", "-C", tree, "-f", "simulator.make"], check=True)
+    try:
+        run = subprocess.run([os.path.join(tree, "objects/simulator"), "--weak", "--until-failure", "--schedules", str(schedules)],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200, universal_newlines=True)
+    except subprocess.TimeoutExpired:
+        return "simulator: hang", 0
+    failed = re.search(r"^(\S+) +FAILED after (\d+) schedules: seed \d+: (.*)$", run.stdout, re.M)
+    if failed:
+        return "simulator %s after %s: %s" % failed.groups(), 0
+    if run.returncode != 0:
+        return "simulator: exit %d" % run.returncode, 0
+    return None, sum(int(n) for n in re.findall(r" distinct of +(\d+) schedules", run.stdout))
+
+
+def find(work, slot, weakening, percent, schedules):
     """Builds and runs; what saw it, or None, and the iterations that saw nothing. `slot`: which copy of the tree."""
     tree = os.path.join(work, "tree%d" % slot)
     if not os.path.isdir(tree):
@@ -210,6 +264,8 @@ def find(work, slot, weakening, percent):
         source.write(text[:weakening.begin] + weakening.replacement + text[weakening.end:])
     iterations = 0
     try:
+        if weakening.file in SIMULATED:
+            return simulate(tree, schedules)
         for suite in suites_with(weakening.file):
             program = os.path.join(tree, suite + ".program")
             subprocess.run(compiler(tree) + [os.path.join(tree, "tests/relacy", suite + ".cpp"), "-o", program], check=True)
@@ -226,7 +282,7 @@ def find(work, slot, weakening, percent):
             iterations += int(re.search(r"(\d+) iterations$", run.stdout.strip()).group(1))
         return None, iterations
     finally:
-        shutil.copy2(original, changed)
+        shutil.copy(original, changed)  # newer than what was built of it
 
 
 def main():
@@ -236,11 +292,12 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--percent", type=int, default=25)
+    parser.add_argument("--schedules", type=int, default=20000)
     parser.add_argument("patterns", nargs="*")
     arguments = parser.parse_args()
     begin = time.time()
 
-    every = [weakening for file in SOURCES for weakening in weakenings(file)]
+    every = [weakening for file in SOURCES + SIMULATED for weakening in weakenings(file)]
     known = survivors()
     title = lambda weakening: "%s:%d %s: %s, %s" % (weakening.file, weakening.line, weakening.function, weakening.text,
                                                    weakening.change)
@@ -269,7 +326,7 @@ def main():
     def one(weakening):
         slot = slots.pop()
         try:
-            return find(arguments.work, slot, weakening, arguments.percent)
+            return find(arguments.work, slot, weakening, arguments.percent, arguments.schedules)
         finally:
             slots.append(slot)
 

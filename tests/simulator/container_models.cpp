@@ -3,6 +3,7 @@
 #include "containers/push_list.h"
 #include "containers/work_stealing_deque.h"
 #include "mechanisms/counter_waiting.h"
+#include "mechanisms/scheduler_tags.h"
 #include "platform/env.h"
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
@@ -236,6 +237,44 @@ void CounterLifetime() {
     Check(dead, "lost wake-up in wait");
 }
 
+// Two schedulers come and go, and others look at what they find.
+void Tags() {
+    struct Object {
+        weft::env::Atomic<uint32_t> visits{0};
+        uint32_t expected = 0;
+    };
+    Object objects[4];
+    const auto live = [&](uint32_t first) {
+        for (Object *object : {&objects[first], &objects[first + 1]}) {
+            SchedulerTag tag;
+            Check(tag.Acquire() != 0, "no tag is left");
+            tag.Publish(object);
+            if (Random(2) != 0) weft::env::Pause();
+            tag.Release();
+            Check(object->visits.load(kRelaxed) == object->expected, "a visit is not over when the tag is released");
+            MarkDead(object, sizeof *object);
+        }
+    };
+    const auto look = [&] {
+        for (uint32_t tag = 1; tag <= 2; ++tag) {
+            SchedulerTag::Find(
+                [](void *found) {
+                    Object *object = static_cast<Object *>(found);
+                    ++object->expected;
+                    object->visits.fetch_add(1, kRelaxed);
+                    return Random(2) != 0;
+                },
+                tag);
+        }
+    };
+    Crew crew;
+    crew.Start([&] { live(0); });
+    crew.Start([&] { live(2); });
+    crew.Start(look);
+    crew.Start(look);
+    crew.RunAll();
+}
+
 }  // namespace
 
 std::vector<Model> ContainerModels() {
@@ -246,6 +285,7 @@ std::vector<Model> ContainerModels() {
         {"push_list", "two producers, one consumer", List},
         {"counter", "waiters with targets, decrements, additions", Counters},
         {"counter_lifetime", "a counter that dies at zero", CounterLifetime},
+        {"tags", "who looks at a scheduler that ends", Tags},
     };
 }
 
