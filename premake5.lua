@@ -180,14 +180,22 @@ end
 
 end
 
--- Sequences of calls for libFuzzer, against the library's own sources: tests/fuzz.sh.
-if isClang and not _OPTIONS.shared and program("fuzz", { "tests/fuzz/*.cpp" }) then
+-- For libFuzzer, with the library's own sources: tests/fuzz.sh.
+local function fuzzer(name, sources)
+    if not isClang or _OPTIONS.shared or not program(name, sources) then return end
     files { "source/**.cpp" }
-    includedirs { "include", "source", "tests" }
+    includedirs { "include", "source", "tests", "samples" }
     weft.removeOtherPlatforms()
     weft.useLibraries()
     buildoptions { "-fsanitize=fuzzer,undefined", "-fno-sanitize-recover=all" }
     linkoptions { "-fsanitize=fuzzer,undefined" }
+end
+
+fuzzer("fuzz", { "tests/fuzz/*.cpp" })
+fuzzer("fuzz_wad", { "tests/fuzz/wad/*.cpp", "samples/frame_loop/*.cpp" })
+if isClang and not _OPTIONS.shared then
+    removefiles { "samples/frame_loop/main.cpp" }
+    linkPng()
 end
 
 if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame/ideal.cpp" }) then

@@ -6,28 +6,31 @@
 #     tests/fuzz.sh [SECONDS] [ARGUMENTS...]       60 seconds if nothing else is said; arguments go to libFuzzer
 #     tests/fuzz.sh FILE                           plays one input again
 #     tests/fuzz.sh --minimise                     makes tests/fuzz/corpus/ anew from both
+#     tests/fuzz.sh wad ...                        the same with the sample's reader of WADs: damaged levels
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-work=build/fuzz
-program=build/clang/Asan/fuzz
+target=fuzz work=build/fuzz corpus=tests/fuzz/corpus
+if [ "${1:-}" = wad ]; then shift; target=fuzz_wad work=build/fuzz-wad corpus=; fi  # there is nothing small to begin with
+program=build/clang/Asan/$target
 # What each input does is over within a second, unless something hangs.
 limits=(-timeout=25 -max_len=256 -rss_limit_mb=4096)
+[ "$target" = fuzz ] || limits+=(-len_control=0)
 export ASAN_OPTIONS=detect_leaks=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
 
 mkdir -p build/test-logs "$work/corpus"
 log=build/test-logs/fuzz-build.log
 "$(third_party/setup.sh)" gmake2 --cc=clang > "$log"
-if ! make -C build/clang/premake --no-print-directory -j"$(nproc)" config=asan fuzz > "$log" 2>&1; then
+if ! make -C build/clang/premake --no-print-directory -j"$(nproc)" config=asan "$target" > "$log" 2>&1; then
     tail -n 100 "$log"
     exit 1
 fi
 
-if [ "${1:-}" = --minimise ]; then
+if [ "${1:-}" = --minimise ] && [ -n "$corpus" ]; then
     rm -rf "$work/merged"
     mkdir "$work/merged"
-    "$program" -merge=1 "${limits[@]}" "$work/merged" tests/fuzz/corpus "$work/corpus"
+    "$program" -merge=1 "${limits[@]}" "$work/merged" $corpus "$work/corpus"
     rm -f tests/fuzz/corpus/*
     # 60 at most, of every size.
     find "$work/merged" -type f -printf '%s %p\n' | sort -n | awk '{ files[NR] = $2 } END {
@@ -43,12 +46,12 @@ seconds=60
 if [[ ${1:-} =~ ^[0-9]+$ ]]; then seconds=$1; shift; fi
 log=build/test-logs/fuzz.log status=0
 "$program" "-max_total_time=$seconds" "${limits[@]}" "-artifact_prefix=$work/" -print_final_stats=1 "$@" \
-    "$work/corpus" tests/fuzz/corpus > "$log" 2>&1 || status=$?
+    "$work/corpus" $corpus > "$log" 2>&1 || status=$?
 figure() { sed -n "s/^stat::$1: *//p" "$log" | tail -n 1; }
 if [ "$status" != 0 ]; then
     tail -n 60 "$log"
     input=$(sed -n 's/.*Test unit written to //p' "$log" | tail -n 1)
-    echo "FAILED; again: tests/fuzz.sh ${input:-FILE}"
+    echo "FAILED; again: tests/fuzz.sh $([ $target = fuzz ] || echo "wad ")${input:-FILE}"
 fi
 echo "$(figure number_of_executed_units) inputs, $(figure average_exec_per_sec) a second," \
     "$(find "$work/corpus" -type f | wc -l) kept, coverage $(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -c6-)," \
