@@ -149,6 +149,9 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
     end
     weft.use()
     linkPng()
+    if _OPTIONS["race-finder"] and isClang then
+        buildoptions { "-fsanitize-ignorelist=" .. path.getabsolute("tests/race.ignore") }
+    end
     -- Allocations that fail when a test wants them to (tests/support/failing_allocation.cpp).
     filter "system:linux"
         linkoptions { "-Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }

@@ -4,7 +4,10 @@
 #
 #     tests/simulate.sh [SCHEDULES [SEED]]      of each model (60,000), from this seed on (1); all models, on all cores
 #     tests/simulate.sh --full                  5,000,000 of each
-#     tests/simulate.sh --replay MODEL SEED     one schedule, step by step: the thread, its access, the place in the source
+#     tests/simulate.sh --weak ...              where a load may give an older value, see simulator/weak_memory.h
+#                                               (15,000; --full: 1,000,000)
+#     tests/simulate.sh [--weak] --replay MODEL SEED
+#                                               one schedule, step by step: the thread, its access, the place in the source
 #
 # Models that take long explore a share of the schedules. What is called distinct differs within its model.
 set -euo pipefail
@@ -17,10 +20,13 @@ make -C build/premake --no-print-directory -j"$(nproc)" config=release simulator
     { tail -n 100 "$log"; exit 1; }
 simulator=build/Release/simulator
 
+weak= schedules=60000 full=5000000
+if [ "${1:-}" = --weak ]; then shift; weak=--weak schedules=15000 full=1000000; fi
+
 if [ "${1:-}" = --replay ]; then
     steps=$(mktemp) places=$(mktemp)
     trap 'rm -f "$steps" "$places"' EXIT
-    "$simulator" --model "$2" --seed "$3" --schedules 1 --steps > "$steps" || true
+    "$simulator" $weak --model "$2" --seed "$3" --schedules 1 --steps > "$steps" || true
     # For each place the innermost function that is not the simulated atomic itself, and the one that it is inlined in.
     awk '$2 == "thread" {print $5}' "$steps" | sort -u > "$places.raw"
     addr2line -aifCe "$simulator" < "$places.raw" | awk '
@@ -37,12 +43,11 @@ if [ "${1:-}" = --replay ]; then
     exit
 fi
 
-schedules=60000
-[ "${1:-}" != --full ] || schedules=5000000
+[ "${1:-}" != --full ] || schedules=$full
 [[ ! ${1:-} =~ ^[0-9]+$ ]] || schedules=$1
 begin=$SECONDS status=0
 results=$("$simulator" --list | xargs -P "$(nproc)" -I '{}' \
-    "$simulator" --schedules "$schedules" --seed "${2:-1}" --model '{}' | grep -vE '^[0-9]+ (passed|distinct)') || status=1
+    "$simulator" $weak --schedules "$schedules" --seed "${2:-1}" --model '{}' | grep -vE '^[0-9]+ (passed|distinct)') || status=1
 echo "$results"
 echo "$results" | awk -v seconds=$((SECONDS - begin)) '/FAILED/ {failed++} / distinct of / {models++; distinct += $2; all += $5}
     END {printf "%d models, %d schedules, %d distinct, %d failing, %d s\n", models + failed, all, distinct, failed, seconds

@@ -43,8 +43,9 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
         const simulator::Outcome outcome = simulator::Explore(seed, model.body);
         if (!outcome.failure.empty()) {
             std::printf("%-17s FAILED after %" PRIu64 " schedules: seed %" PRIu64
-                        ": %s\n    replay: tests/simulate.sh --replay %s %" PRIu64 "\n",
-                        model.name, i + 1, seed, outcome.failure.c_str(), model.name, seed);
+                        ": %s\n    replay: tests/simulate.sh %s--replay %s %" PRIu64 "\n",
+                        model.name, i + 1, seed, outcome.failure.c_str(), simulator::weak::g_on ? "--weak " : "",
+                        model.name, seed);
             ++totals.failed;
             return;
         }
