@@ -103,23 +103,42 @@ void MeetActive() {
     Check(meeting.come == 2, "a task was lost");
 }
 
-// A Large task that found the large fiber taken, and another task, while the fiber comes free.
+// A Large task that found the large fiber taken, while the fiber comes free; and as many others as there are other workers.
 void MeetLarge() {
-    Meeting meeting{2};
+    const uint32_t workers = 2 + Random(3);
+    Meeting meeting{workers};
     auto come = [&](TaskScheduler *) { meeting.Come(); };
     auto leaf = [](TaskScheduler *) {};
     RunMain(
-        MeetingOptions(2),
+        MeetingOptions(workers),
         [&](TaskScheduler *scheduler) {
             Counter counter;
             TaskOptions large;
             large.stack = StackClass::Large;
             scheduler->AddTask(TaskOf(leaf), &counter, large);
             scheduler->AddTask(TaskOf(come), &counter, large);
-            scheduler->AddTask(TaskOf(come), &counter);
+            for (uint32_t i = 1; i < workers; ++i) scheduler->AddTask(TaskOf(come), &counter);
             scheduler->WaitForCounter(&counter);
         },
         StackClass::Small);
+    Check(meeting.come == workers, "a task was lost");
+}
+
+// An attached thread holds itself until a worker has run what it submitted: its queue is one that the others did not know.
+void MeetAttached() {
+    TaskScheduler scheduler(MeetingOptions(1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Meeting meeting{2};
+    auto come = [&](TaskScheduler *) { meeting.Come(); };
+    Counter counter;
+    auto leaf = [](TaskScheduler *) {};
+    if (Random(2) != 0) scheduler.AddTask(TaskOf(leaf), &counter);
+    Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+    scheduler.AddTask(TaskOf(come), &counter);
+    meeting.Come();
+    scheduler.WaitForCounter(&counter);
+    scheduler.DetachThread();
+    scheduler.Stop();
     Check(meeting.come == 2, "a task was lost");
 }
 
@@ -196,6 +215,7 @@ std::vector<Model> MeetModels() {
         {"meet_claimed", "two that were claimed together", MeetClaimed},
         {"meet_active", "on workers that were inactive", MeetActive},
         {"meet_large", "one of them on the only large fiber", MeetLarge},
+        {"meet_attached", "one of them is an attached thread", MeetAttached},
         {"meet_inactive", "a freed fiber for two workers that have none, one of which becomes inactive", MeetInactive},
         {"meet_ready", "a ready fiber and a pinned one for workers that have none", MeetReady},
     };
