@@ -100,10 +100,8 @@ private:
     static constexpr uint32_t kTasksPerBlock = (kBlockBytes - sizeof(Block)) / sizeof(Task);
 
     Block *NewBlock() noexcept {
-        void *memory = m_memory.AllocateZeroed(kBlockBytes, kBlockBytes);
-        if (memory == nullptr) return nullptr;
-        Block *block = new (memory) Block();
-        block->owner = this;
+        Block *block = m_memory.NewWithin<Block>(kBlockBytes, kBlockBytes);
+        if (block != nullptr) block->owner = this;
         return block;
     }
 

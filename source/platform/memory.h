@@ -1,6 +1,7 @@
 // Where the library's own memory comes from. Nothing is allocated in the steady state.
 #pragma once
 
+#include "platform/race_finder.h"
 #include "weft/hooks.h"
 
 #include <cstddef>
@@ -20,11 +21,19 @@ public:
     /// With the same figures.
     void Free(void *memory, size_t bytes, size_t alignment) const noexcept;
 
+    /// A default-constructed object at the beginning of so much memory; null when there is none.
+    template <class T>
+    T *NewWithin(size_t bytes, size_t alignment) const noexcept {
+        void *memory = AllocateZeroed(bytes, alignment);
+        const race::Unwatched unwatched;  // compilers make a memset of a constructor
+        return memory != nullptr ? new (memory) T() : nullptr;
+    }
     /// `count` default-constructed objects in one allocation; null when there is no memory.
     template <class T>
     T *NewArray(size_t count) const noexcept {
         void *memory = AllocateZeroed(sizeof(T) * count, AlignmentOf<T>());
         if (memory == nullptr) return nullptr;
+        const race::Unwatched unwatched;
         T *first = static_cast<T *>(memory);
         for (size_t i = 0; i < count; ++i) new (first + i) T();
         return first;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "platform/compiler.h"
+#include "platform/race_finder.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -16,6 +17,7 @@ WEFT_NOINLINE void CallHook(Worker *worker, TraceHook hook, Fill fill) noexcept 
     worker->inHook = true;  // calls that wait are refused
     hook(event, worker->scheduler->options.trace.user);
     worker->inHook = outer;
+    race::Finishes(worker->scheduler);
 }
 
 template <class Fill>

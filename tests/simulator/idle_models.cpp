@@ -6,6 +6,26 @@ namespace simulator {
 
 namespace {
 
+// A thread that waits, and goes on about when the main task returns: the last guest lets the run end.
+void GuestAtTheEnd() {
+    SchedulerOptions options = Options(1, 2, 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::NotRunning>;
+    TaskScheduler scheduler(options);
+    Counter came(1), counter(1);
+    HostThread guest([&] {
+        scheduler.DecrementCounter(&came);
+        scheduler.WaitForCounter(&counter);
+    });
+    auto main = [&](TaskScheduler *running) {
+        guest.Start();
+        running->WaitForCounter(&came);
+        if (Random(2) != 0) running->Yield();
+        running->DecrementCounter(&counter);
+    };
+    Check(scheduler.Run(TaskOf(main).function, &main) == Status::Ok, "Run failed");
+    guest.Join();
+}
+
 // The main task returns while another thread submits and waits: what was accepted runs.
 void SubmitAtTheEnd() {
     uint32_t ran = 0;
@@ -112,6 +132,7 @@ void IdleRounds() {
 std::vector<Model> IdleModels() {
     return {
         {"submit_at_end", "a thread submits and waits while the main task returns", SubmitAtTheEnd},
+        {"guest_at_end", "the last thread that waits goes on while the main task returns", GuestAtTheEnd},
         {"hook_submits", "a hook that submits, also while the run ends", HookSubmits},
         {"idle", "WaitIdle of tasks and threads", Idle},
         {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},

@@ -124,6 +124,23 @@ void MeetLarge() {
     Check(meeting.come == workers, "a task was lost");
 }
 
+// A Large task that only a sleeping worker may run, while the only large fiber comes free.
+void PinnedLarge() {
+    uint32_t ran = 0;
+    auto count = [&](TaskScheduler *) { ++ran; };
+    RunMain(
+        MeetingOptions(2),
+        [&](TaskScheduler *scheduler) {
+            Counter counter;
+            for (uint32_t i = 0; i < 2; ++i) {
+                scheduler->AddTask(TaskOf(count), &counter, {Priority::Normal, StackClass::Large, i});
+            }
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(ran == 2, "a task was lost");
+}
+
 // An attached thread holds itself until a worker has run what it submitted: its queue is one that the others did not know.
 void MeetAttached() {
     TaskScheduler scheduler(MeetingOptions(1));
@@ -215,6 +232,7 @@ std::vector<Model> MeetModels() {
         {"meet_claimed", "two that were claimed together", MeetClaimed},
         {"meet_active", "on workers that were inactive", MeetActive},
         {"meet_large", "one of them on the only large fiber", MeetLarge},
+        {"pinned_large", "two pinned tasks and one large fiber", PinnedLarge},
         {"meet_attached", "one of them is an attached thread", MeetAttached},
         {"meet_inactive", "a freed fiber for two workers that have none, one of which becomes inactive", MeetInactive},
         {"meet_ready", "a ready fiber and a pinned one for workers that have none", MeetReady},
