@@ -59,6 +59,8 @@ else
         if machine:startswith("x86_64") then buildoptions { "-fcf-protection" } end
     filter { "system:linux", "configurations:Release" }
         linkoptions { "-Wl,-z,relro,-z,now" }
+    filter { "system:windows", "kind:ConsoleApp" } -- mingw's own libraries are nobody else's
+        linkoptions { "-static" }
     filter "configurations:*san"
         buildoptions { "-O1", "-fno-omit-frame-pointer" }
     for name, flags in pairs {

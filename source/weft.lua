@@ -35,8 +35,10 @@ function weft.useLibraries()
     end
     filter "system:not windows"
         links { "boost_context", "pthread" }
-    filter "system:windows"
-        links { "libboost_context" }
+    filter { "system:windows", "action:vs*" }
+        links { "libboost_context", "synchronization" }
+    filter { "system:windows", "action:not vs*" }
+        links { "boost_context", "synchronization" }
     filter {}
 end
 

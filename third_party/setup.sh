@@ -6,6 +6,8 @@
 #     third_party/setup.sh cmake valgrind        these packages too
 #     third_party/setup.sh --libraries=arm64     instead: Boost.Context, libpng and zlib of another architecture of
 #                                                Debian, static; prints the folder that has them in lib/
+#     third_party/setup.sh --libraries=windows   the same for 64-bit Windows, built by mingw-w64 from Debian's source
+#                                                packages; headers, those of Catch2 too, in include/
 #
 # Packages come by apt (as root, or through sudo). Premake is the one on PATH, or else built from a Debian source
 # package and kept in ${WEFT_CACHE:-~/.cache/weft}, as are libraries of other architectures; the system's own apt
@@ -97,6 +99,47 @@ foreign_libraries() { # architecture; sets folder
     rm -rf "$work"
 }
 
+# Boost's assembly for this ABI, and libpng, which has no package for Windows; zlib has one.
+windows_libraries() { # sets folder
+    local work apt boost mingw=x86_64-w64-mingw32 file name
+    install_packages libpng-dev catch2 xz-utils g++-mingw-w64-x86-64-posix libz-mingw-w64-dev
+    boost=$(installed 'libboost-context1*-dev' | tail -n 1)
+    boost=${boost%-dev}
+    folder=$cache/windows-$boost
+    [ ! -d "$folder" ] || return 0
+    say "getting Debian's source packages of $boost and libpng (about 75 MB)"
+    private_apt deb-src
+    (cd "$work" && "${apt[@]}" source --tar-only --only-source "boost${boost#libboost-context}" libpng1.6 >&2)
+    mkdir -p "$work"/{boost,png,objects,done/lib,done/include}
+    tar -xf "$work"/boost1*.orig.tar.* -C "$work/boost" --wildcards --strip-components=5 \
+        '*/libs/context/src/asm/*_x86_64_ms_pe_gas.asm'
+    tar -xf "$work"/libpng1.6_*.orig.tar.* -C "$work/png" --strip-components=1
+
+    say "building Boost.Context and libpng for Windows"
+    for file in "$work"/boost/*.asm; do
+        name=$(basename "$file" _x86_64_ms_pe_gas.asm)
+        $mingw-gcc-posix -x assembler-with-cpp -c "$file" -o "$work/objects/$name.o"
+    done
+    $mingw-ar rcs "$work/done/lib/libboost_context.a" "$work"/objects/{make,jump,ontop}.o
+    rm "$work"/objects/*.o
+    cp "$work/png/scripts/pnglibconf.h.prebuilt" "$work/png/pnglibconf.h"
+    for file in "$work"/png/png*.c; do
+        name=$(basename "$file" .c)
+        [ "$name" = pngtest ] || $mingw-gcc-posix -O2 -c "$file" -o "$work/objects/$name.o"
+    done
+    $mingw-ar rcs "$work/done/lib/libpng.a" "$work"/objects/*.o
+    cp "$work"/png/{png,pngconf,pnglibconf}.h "$work/done/include/"
+    # The rest is the same everywhere.
+    ln -s /usr/include/boost /usr/include/catch2 "$work/done/include/"
+    mv "$work/done" "$folder"
+    rm -rf "$work"
+}
+
+if [ "${1:-}" = --libraries=windows ]; then
+    windows_libraries
+    echo "$folder"
+    exit
+fi
 if [[ ${1:-} = --libraries=* ]]; then
     install_packages libpng-dev
     foreign_libraries "${1#*=}"

@@ -8,7 +8,9 @@ namespace weft::env {
 
 namespace {
 
+#if !defined(_WIN32)                  // thread_slot_windows.cpp
 thread_local void *t_slot = nullptr;  // the only thread_local of the library
+#endif
 
 double MeasureTicksPerMicrosecond() noexcept {
     using Clock = std::chrono::steady_clock;
@@ -29,6 +31,8 @@ double TicksPerMicrosecond() noexcept {
     return rate;
 }
 
+#if !defined(_WIN32)
+
 // Not inlined, and opaque to the optimiser: a caller that kept the address of t_slot across a switch would read the
 // slot of the thread that it has left.
 WEFT_NOINLINE void *ThreadSlot() noexcept {
@@ -45,6 +49,8 @@ WEFT_NOINLINE void SetThreadSlot(void *value) noexcept {
 #endif
     t_slot = value;
 }
+
+#endif
 
 void Panic(const char *invariant) noexcept {
     std::fprintf(stderr, "weft: fatal: broken invariant: %s\n", invariant);

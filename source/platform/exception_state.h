@@ -2,7 +2,7 @@
 // block must find its own chain again, on whatever thread it continues; so the chain travels with the fiber.
 #pragma once
 
-#if defined(__GNUC__) && !defined(_WIN32)
+#if defined(__GNUC__) && (!defined(_WIN32) || defined(__MINGW32__))
 #define WEFT_EXCEPTION_STATE 1
 #include <cxxabi.h>
 #endif

@@ -5,6 +5,7 @@
 #include "platform/floating_point.h"
 #include "platform/race_finder.h"
 #include "platform/sanitizers.h"
+#include "platform/stack_end.h"
 
 #include <boost/context/detail/fcontext.hpp>
 
@@ -45,6 +46,7 @@ struct FiberContext::Landing {
     [[noreturn]] static void Enter(fcontext::transfer_t transfer) noexcept {
         FiberContext *self = static_cast<FiberContext *>(transfer.data)->m_leftFor;
         Land(transfer);
+        AnnounceStackEnd(static_cast<const char *>(self->m_stackBottom));
         GoOnWithFloatingPoint(*self);
         FiberContext *next = self->m_entry(self->m_arg);
         self->m_ending = true;

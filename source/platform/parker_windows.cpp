@@ -1,0 +1,44 @@
+#include "platform/parker.h"
+
+#include "platform/windows_api.h"
+
+namespace weft::env {
+
+namespace {
+
+constexpr uint32_t kEmpty = 0;
+constexpr uint32_t kParked = 1;
+constexpr uint32_t kNotified = 2;
+
+}  // namespace
+
+void Parker::Park() noexcept {
+    static_assert(sizeof m_state == sizeof(uint32_t), "WaitOnAddress compares a plain word");
+    // acquire: pairs with the exchange in Unpark. A notification that came first is used up here.
+    uint32_t state = kEmpty;
+    if (!m_state.compare_exchange_strong(state, kParked, std::memory_order_acquire, std::memory_order_acquire)) {
+        // It was kNotified. acquire again: a second Unpark may have come since, and is used up too.
+        m_state.exchange(kEmpty, std::memory_order_acquire);
+        return;
+    }
+    for (;;) {
+        // Returns at once when the word is no longer kParked, and may return for no reason at all.
+        uint32_t parked = kParked;
+        WaitOnAddress(&m_state, &parked, sizeof parked, INFINITE);
+        state = kNotified;
+        // acquire: pairs with the exchange in Unpark. relaxed: nothing is read after a failure but the word again.
+        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_acquire, std::memory_order_relaxed)) {
+            return;
+        }
+    }
+}
+
+void Parker::Unpark() noexcept {
+    // relaxed: published, as far as it matters, by the exchange.
+    m_wakersCpu.store(static_cast<int32_t>(GetCurrentProcessorNumber()), std::memory_order_relaxed);
+    // release: what the waker wrote is visible to the sleeper. The word may be gone once it says kNotified and the
+    // sleeper has seen it; the address is a mere key then, which wakes nobody, or somebody who looks again.
+    if (m_state.exchange(kNotified, std::memory_order_release) == kParked) WakeByAddressSingle(&m_state);
+}
+
+}  // namespace weft::env

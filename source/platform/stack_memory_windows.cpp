@@ -1,0 +1,64 @@
+#include "platform/stack_memory.h"
+
+#include "platform/stack_end.h"
+#include "platform/windows_api.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+namespace {
+
+bool Protect(char *pages, size_t bytes, DWORD protection) noexcept {
+    DWORD before;
+    return VirtualProtect(pages, bytes, protection, &before) != 0;
+}
+
+// stack_end.h says what for. No frame steps over it: compilers for Windows touch each page of a large frame in its turn.
+bool Guard(char *end) noexcept {
+    return Protect(end, kPageBytes, PAGE_NOACCESS) &&
+           Protect(end + kStackEndBytes - kPageBytes, kPageBytes, PAGE_READWRITE | PAGE_GUARD);
+}
+
+// Committed as a whole: only the system's own stacks grow. What is not touched takes no memory, but counts against what
+// the system may promise.
+char *Map(size_t bytes) noexcept {
+    return static_cast<char *>(VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE));
+}
+
+}  // namespace
+
+Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *hooks) noexcept {
+    m_hooks = hooks;
+    m_pageBytes = kPageBytes;
+    m_guardBytes = kStackEndBytes;
+    if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;  // nothing below overflows but the product
+    m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
+    const size_t stride = m_stackBytes + m_guardBytes;
+    if (count > (SIZE_MAX - m_guardBytes) / stride) return Status::OutOfMemory;
+    m_bytes = count * stride + m_guardBytes;
+
+    m_base = hooks != nullptr ? static_cast<char *>(hooks->reserveStacks(m_bytes, hooks->user)) : Map(m_bytes);
+    if (m_base == nullptr) return Status::OutOfMemory;
+    for (size_t i = 0; i <= count; ++i) {
+        if (!Guard(m_base + i * stride)) {
+            Release();
+            return Status::OutOfMemory;
+        }
+    }
+    return Status::Ok;
+}
+
+void StackMemory::Release() noexcept {
+    if (m_base == nullptr) return;
+    if (m_hooks == nullptr) {
+        VirtualFree(m_base, 0, MEM_RELEASE);
+    } else {
+        for (size_t guard = 0; guard < m_bytes; guard += m_stackBytes + m_guardBytes)
+            Protect(m_base + guard, m_guardBytes, PAGE_READWRITE);  // the host may use them again
+        m_hooks->releaseStacks(m_base, m_bytes, m_hooks->user);
+    }
+    m_base = nullptr;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,23 @@
+#include "platform/env.h"
+
+#include "platform/windows_api.h"
+
+namespace weft::env {
+
+namespace {
+
+// Not a thread_local: mingw's allocates memory at its first use in a thread, and has forgotten its value when a thread that
+// leaves attached is noticed (thread_exit_windows.cpp). The system's slots keep theirs until the thread is gone.
+DWORD Slot() noexcept {
+    static const DWORD slot = TlsAlloc();
+    if (WEFT_UNLIKELY(slot == TLS_OUT_OF_INDEXES)) Panic("there is a thread slot");
+    return slot;
+}
+
+}  // namespace
+
+WEFT_NOINLINE void *ThreadSlot() noexcept { return TlsGetValue(Slot()); }
+
+WEFT_NOINLINE void SetThreadSlot(void *value) noexcept { TlsSetValue(Slot(), value); }
+
+}  // namespace weft::env

@@ -1,0 +1,116 @@
+#include "platform/thread.h"
+
+#include "platform/windows_api.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+
+#include <process.h>
+
+namespace weft::env {
+
+void *Thread::Main(void *self) noexcept {
+    Thread *thread = static_cast<Thread *>(self);
+    thread->m_entry(thread->m_arg);
+    return nullptr;
+}
+
+bool Thread::Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept {
+    // The system takes any size and makes of it what it likes; too small a one is a mistake here as elsewhere.
+    constexpr size_t kMinStackBytes = 16 << 10;
+    if (stackBytes < kMinStackBytes || stackBytes > UINT_MAX) return false;
+    m_entry = entry;
+    m_arg = arg;
+    const auto main = [](void *self) -> unsigned {
+        Main(self);
+        return 0;
+    };
+    m_handle = _beginthreadex(nullptr, static_cast<unsigned>(stackBytes), main, this, STACK_SIZE_PARAM_IS_A_RESERVATION,
+                              nullptr);
+    return m_handle != 0;
+}
+
+void Thread::Join() noexcept {
+    const HANDLE handle = reinterpret_cast<HANDLE>(m_handle);
+    WaitForSingleObject(handle, INFINITE);
+    CloseHandle(handle);
+}
+
+namespace {
+
+constexpr unsigned kGroupCpus = 64;
+
+// A thread runs in one group of up to 64 processors, so the others do not count. The n-th word of a mask is group n.
+GROUP_AFFINITY Usable() noexcept {
+    GROUP_AFFINITY usable{};
+    if (GetThreadGroupAffinity(GetCurrentThread(), &usable) == 0) usable.Mask = 1;
+    DWORD_PTR process = 0, system = 0;
+    if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) != 0 && process != 0) {
+        usable.Mask = process;
+    } else if (const DWORD all = GetActiveProcessorCount(usable.Group); all != 0) {  // a process of several groups
+        usable.Mask = ~KAFFINITY{0} >> (kGroupCpus - std::min<DWORD>(all, kGroupCpus));
+    }
+    return usable;
+}
+
+bool Bind(KAFFINITY cpus) noexcept { return cpus != 0 && SetThreadAffinityMask(GetCurrentThread(), cpus) != 0; }
+
+}  // namespace
+
+uint32_t UsableCpus() noexcept {
+    uint32_t count = 0;
+    for (KAFFINITY cpus = Usable().Mask; cpus != 0; cpus &= cpus - 1) ++count;
+    return std::max(count, 1u);
+}
+
+bool BindThread(const uint64_t *mask, uint32_t words) noexcept {
+    const GROUP_AFFINITY usable = Usable();
+    return usable.Group < words && Bind(usable.Mask & mask[usable.Group]);
+}
+
+bool BindThreadToNth(uint32_t n) noexcept {
+    KAFFINITY cpus = Usable().Mask;
+    for (uint32_t left = n % UsableCpus(); left > 0; --left) cpus &= cpus - 1;
+    return Bind(cpus & ~(cpus - 1));
+}
+
+void NameThread(const char *prefix, uint32_t number) noexcept {
+    // Looked up: mingw's headers do not have it yet.
+    using SetDescription = HRESULT(WINAPI *)(HANDLE, const wchar_t *);
+    const HMODULE kernel = GetModuleHandleW(L"kernel32.dll");
+    const auto found = reinterpret_cast<void (*)()>(GetProcAddress(kernel, "SetThreadDescription"));
+    char name[64];
+    wchar_t wide[64];
+    std::snprintf(name, sizeof name, "%.50s %u", prefix, number);
+    if (found == nullptr || MultiByteToWideChar(CP_UTF8, 0, name, -1, wide, 64) == 0) return;
+    reinterpret_cast<SetDescription>(found)(GetCurrentThread(), wide);
+}
+
+// A priority of Windows has few levels: ten of the nice value are one.
+bool AddNice(int nice) noexcept {
+    const int now = GetThreadPriority(GetCurrentThread());
+    if (now == THREAD_PRIORITY_ERROR_RETURN) return false;
+    const int levels = nice > 0 ? -((nice + 9) / 10) : (9 - nice) / 10;
+    return SetThreadPriority(GetCurrentThread(),
+                             std::clamp(now + levels, THREAD_PRIORITY_LOWEST, THREAD_PRIORITY_HIGHEST)) != 0;
+}
+
+// A woken thread's priority is raised for a while, slices are the same for all.
+void SetSlice(uint32_t) noexcept {}
+
+int32_t CurrentCpu() noexcept {
+    PROCESSOR_NUMBER cpu;
+    GetCurrentProcessorNumberEx(&cpu);
+    return static_cast<int32_t>(cpu.Group * kGroupCpus + cpu.Number);
+}
+
+void LeaveCpus(const uint64_t (&taken)[kMaxCpus / 64]) noexcept {
+    GROUP_AFFINITY all{};
+    if (GetThreadGroupAffinity(GetCurrentThread(), &all) == 0 || all.Group >= kMaxCpus / kGroupCpus) return;
+    if (Bind(all.Mask & ~taken[all.Group])) Bind(all.Mask);
+}
+
+void YieldThread() noexcept { SwitchToThread(); }
+
+}  // namespace weft::env
