@@ -157,10 +157,15 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
     -- Allocations that fail when a test wants them to (tests/support/failing_allocation.cpp).
     filter "system:linux"
         linkoptions { "-Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
+    filter "system:windows"
+        linkoptions { "-Wl,--wrap=_ZnwySt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
+        removefiles { "tests/platform/fork_mark_test.cpp", "tests/platform/signal_stack_test.cpp",
+                      "tests/scheduler/placement_test.cpp" } -- fork, signals, nice values and CPU masks of Linux
     filter {}
 end
 
 if testProgram("simulator", { "simulator" }) then
+    files { "tests/support/pages_*.cpp" }
     simulated()
     removefiles { "source/platform/stack_memory_*.cpp" }
 end

@@ -5,7 +5,7 @@
 #include "platform/floating_point.h"
 #include "platform/race_finder.h"
 #include "platform/sanitizers.h"
-#include "platform/stack_end.h"
+#include "platform/thread_block.h"
 
 #include <boost/context/detail/fcontext.hpp>
 
@@ -46,7 +46,7 @@ struct FiberContext::Landing {
     [[noreturn]] static void Enter(fcontext::transfer_t transfer) noexcept {
         FiberContext *self = static_cast<FiberContext *>(transfer.data)->m_leftFor;
         Land(transfer);
-        AnnounceStackEnd(static_cast<const char *>(self->m_stackBottom));
+        BeginStack(self->m_stackBottom);
         GoOnWithFloatingPoint(*self);
         FiberContext *next = self->m_entry(self->m_arg);
         self->m_ending = true;
@@ -147,7 +147,9 @@ WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept 
 #if defined(WEFT_DEBUG) || defined(WEFT_SIMULATOR)
     if (target == nullptr) env::Panic("a fiber is visible to others only after its context is saved");
 #endif
+    const unsigned long long handlers = StackHandlers();
     FiberContext::Landing::Land(FiberContext::Landing::Jump(target, &from, std::exchange(to.m_isNew, false)));
+    SetStackHandlers(handlers);
     FiberContext::Landing::GoOnWithFloatingPoint(from);
 }
 

@@ -1,11 +1,10 @@
 #include "platform/stack_memory.h"
 
 #include "support/child_process.h"
+#include "support/pages.h"
 
 #include <cstdint>
 #include <cstring>
-
-#include <sys/mman.h>
 
 #include <catch2/catch.hpp>
 
@@ -51,14 +50,14 @@ TEST_CASE("fault: stack overflow. The guard pages at both ends of every stack fa
 TEST_CASE("stacks: the host's pages come back without guards, also when they were locked", "[stack_memory]") {
     MemoryHooks hooks;
     hooks.reserveStacks = [](size_t bytes, void *) -> void * {
-        void *pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (pages == MAP_FAILED) return nullptr;
-        if (mlock(pages, bytes) != 0) WARN("pages cannot be locked here");
+        void *pages = test::MapPages(bytes);
+        if (pages == nullptr) return nullptr;
+        if (!test::LockPages(pages, bytes)) WARN("pages cannot be locked here");
         return pages;
     };
     hooks.releaseStacks = [](void *pages, size_t bytes, void *user) {
         *static_cast<bool *>(user) = !test::RunInChild([=] { std::memset(pages, 1, bytes); }).Died();
-        munmap(pages, bytes);
+        test::UnmapPages(pages, bytes);
     };
     bool usable = false;
     hooks.user = &usable;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <thread>
 
+#if !defined(_WIN32)
 #include <sched.h>
+#endif
 
 #include <catch2/catch.hpp>
 
@@ -45,6 +47,7 @@ TEST_CASE("thread: at least one CPU may be used", "[thread]") {
     CHECK(env::UsableCpus() <= std::max(1u, std::thread::hardware_concurrency()));
 }
 
+#if !defined(_WIN32)
 TEST_CASE("thread: it leaves the CPUs that are taken, and keeps its set", "[thread]") {
     const auto set = [] {
         cpu_set_t cpus;
@@ -76,3 +79,4 @@ TEST_CASE("thread: it leaves the CPUs that are taken, and keeps its set", "[thre
         CHECK(CPU_EQUAL(&before, &after));
     }).join();
 }
+#endif

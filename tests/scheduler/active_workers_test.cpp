@@ -5,7 +5,9 @@
 
 #include <atomic>
 
+#if !defined(_WIN32)
 #include <sched.h>
+#endif
 
 #include <catch2/catch.hpp>
 
@@ -121,6 +123,7 @@ TEST_CASE("inactive workers: a task that pumps goes on when no fiber is free", "
     CHECK(test::Faults(runner.log) == "");
 }
 
+#if !defined(_WIN32)
 TEST_CASE("WorkerCount and SetActiveWorkers know the workers that there are, whatever CPUs there are now",
           "[active_workers]") {
     cpu_set_t all, one;
@@ -140,3 +143,4 @@ TEST_CASE("WorkerCount and SetActiveWorkers know the workers that there are, wha
     CHECK(runner.scheduler.WorkerCount() == 1);
     REQUIRE(sched_setaffinity(0, sizeof all, &all) == 0);
 }
+#endif

@@ -4,6 +4,7 @@
 #include "platform/thread.h"
 #include "support/child_process.h"
 #include "support/failing_allocation.h"
+#include "support/pages.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 
@@ -14,35 +15,14 @@
 #include <string>
 #include <thread>
 
+#if !defined(_WIN32)
 #include <sys/resource.h>
 #include <unistd.h>
+#endif
 
 #include <catch2/catch.hpp>
 
 using namespace weft;
-
-namespace {
-
-uint32_t Mappings() {
-    uint32_t lines = 0;
-    if (std::FILE *file = std::fopen("/proc/self/maps", "r")) {
-        for (int c; (c = std::fgetc(file)) != EOF;) lines += c == '\n';
-        std::fclose(file);
-    }
-    return lines;
-}
-
-// Address space of this process.
-size_t VirtualBytes() {
-    unsigned long pages = 0;
-    if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {
-        if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
-        std::fclose(file);
-    }
-    return size_t{pages} * 4096;
-}
-
-}  // namespace
 
 TEST_CASE("Run runs the main task and returns on the calling thread", "[lifecycle][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
@@ -79,16 +59,16 @@ TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
     };
     const int64_t allocations = test::OutstandingAllocations();
     for (int i = 0; i < 5; ++i) run();
-    const uint32_t mappings = Mappings();
-    const size_t bytes = VirtualBytes();
+    const uint32_t mappings = test::Mappings();
+    const size_t bytes = test::VirtualBytes();
     for (int i = 0; i < 40; ++i) run();
     CHECK(failed == 0);
     CHECK(ran.load() == 45 * 20);
-    CHECK(Mappings() <= mappings + 20);
+    CHECK(test::Mappings() <= mappings + 20);
     const SchedulerOptions options = test::Options(3, 40, 3);
     const size_t bytesOfARun = 40 * options.smallStackBytes + 3 * options.largeStackBytes;
     REQUIRE(bytes != 0);
-    CHECK(VirtualBytes() < bytes + 10 * bytesOfARun);
+    CHECK(test::VirtualBytes() < bytes + 10 * bytesOfARun);
     CHECK(test::OutstandingAllocations() == allocations);
     CHECK(runner.log.Text() == "");
 }
@@ -184,7 +164,8 @@ TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and
     CHECK(failures < 1000);
 }
 
-#if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)  // which need the address space for themselves
+// Sanitizers need the address space for themselves; Windows sets no limit to it.
+#if !defined(WEFT_ASAN) && !defined(WEFT_TSAN) && !defined(_WIN32)
 TEST_CASE("fault: start-up failing half-way. Threads that cannot all be made: the main task does not run",
           "[lifecycle][address_space]") {
     const test::ChildResult child = test::RunInChild([] {
@@ -192,7 +173,7 @@ TEST_CASE("fault: start-up failing half-way. Threads that cannot all be made: th
         SchedulerOptions options = test::Options(16, 16, 2);
         options.threadStackBytes = kStack;
         options.onReport = [](const Report &, void *) { _exit(2); };
-        const rlimit some{VirtualBytes() + 6 * kStack, RLIM_INFINITY};
+        const rlimit some{test::VirtualBytes() + 6 * kStack, RLIM_INFINITY};
         setrlimit(RLIMIT_AS, &some);
         static std::atomic<bool> ran{false};
         for (int round = 0; round < 100; ++round) {
@@ -208,7 +189,7 @@ TEST_CASE("fault: start-up failing half-way. Threads that cannot all be made: th
 #endif
 
 TEST_CASE("stacks that do not fit give a status and leave nothing behind", "[lifecycle]") {
-    const uint32_t mappings = Mappings();
+    const uint32_t mappings = test::Mappings();
     SECTION("more than the address space") {
         SchedulerOptions options = test::Options(2);
         options.largeStackBytes = size_t{1} << 60;
@@ -227,7 +208,7 @@ TEST_CASE("stacks that do not fit give a status and leave nothing behind", "[lif
         test::Runner runner(options);
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::ThreadFailed);
     }
-    CHECK(Mappings() <= mappings + 4);
+    CHECK(test::Mappings() <= mappings + 4);
 }
 
 TEST_CASE("WorkerCount answers the default as one per usable CPU", "[lifecycle]") {

@@ -273,6 +273,8 @@ TEST_CASE("fault: nested Run. A task runs another scheduler", "[task_scheduler][
     }
 }
 
+#if !defined(_WIN32)
+
 namespace {
 
 std::atomic<uint32_t> s_signals{0};
@@ -306,6 +308,8 @@ TEST_CASE("fault: signals on fiber stacks", "[task_scheduler]") {
     CHECK(s_signals.load() == 200);
     CHECK(runner.log.Text() == "");
 }
+
+#endif
 
 TEST_CASE("fault: two schedulers live at once in two threads", "[task_scheduler]") {
     std::atomic<uint32_t> ran[2]{}, wrong{0}, good{0};

@@ -63,9 +63,11 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
 }  // namespace
 
 int main(int argc, char **argv) {
+#if defined(M_TRIM_THRESHOLD)
     // What a schedule frees is kept for the next one.
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
+#endif
     Options options;
     bool list = false, untilFailure = false;
     for (int i = 1; i < argc; ++i) {

@@ -1,12 +1,11 @@
 // Stacks that are kept for the next schedule: the system's calls took two thirds of an exploration's time.
 #include "platform/stack_memory.h"
 
+#include "support/pages.h"
+
 #include <map>
 #include <utility>
 #include <vector>
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace weft::internal {
 
@@ -18,7 +17,7 @@ std::map<std::pair<size_t, size_t>, std::vector<char *>> s_free;  // by all byte
 
 Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *hooks) noexcept {
     m_hooks = hooks;  // not asked
-    m_pageBytes = m_guardBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    m_pageBytes = m_guardBytes = test::PageBytes();
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
     const size_t stride = m_stackBytes + m_guardBytes;
     m_bytes = count * stride + m_guardBytes;
@@ -28,11 +27,10 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
         free.pop_back();
         return Status::Ok;
     }
-    void *base = mmap(nullptr, m_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) return Status::OutOfMemory;
-    m_base = static_cast<char *>(base);
+    m_base = static_cast<char *>(test::MapPages(m_bytes));
+    if (m_base == nullptr) return Status::OutOfMemory;
     for (size_t i = 0; i <= count; ++i) {
-        if (mprotect(m_base + i * stride, m_guardBytes, PROT_NONE) != 0) return Status::OutOfMappings;
+        if (!test::ForbidPages(m_base + i * stride, m_guardBytes)) return Status::OutOfMappings;
     }
     return Status::Ok;
 }

@@ -65,7 +65,13 @@ struct State {
 
 State s_state;
 
-extern "C" const char __executable_start;  // the linker's
+#if defined(_WIN32)
+extern "C" const char __image_base__;  // the linker's
+const char &kImage = __image_base__;
+#else
+extern "C" const char __executable_start;
+const char &kImage = __executable_start;
+#endif
 
 // One line: the step, the thread, what it does next, and the place in the program, for addr2line.
 void PrintStep(weft::env::Access access, const void *place) {
@@ -73,7 +79,7 @@ void PrintStep(weft::env::Access access, const void *place) {
     const State &state = s_state;
     std::printf("%8llu  thread %-2u  %-6s  %#zx\n", static_cast<unsigned long long>(state.steps), state.current,
                 kAccesses[static_cast<int>(access)],
-                reinterpret_cast<uintptr_t>(place) - reinterpret_cast<uintptr_t>(&__executable_start) -
+                reinterpret_cast<uintptr_t>(place) - reinterpret_cast<uintptr_t>(&kImage) -
                     1);  // the call, not where it returns
 }
 

@@ -15,6 +15,11 @@ std::atomic<bool> s_failed{false};
 
 // The linker sends the calls of weft and of the tests here (--wrap); to replace the operators would collide with the
 // sanitizers' own.
+#if defined(_WIN64)  // where size_t is unsigned long long
+#define __real__ZnwmSt11align_val_tRKSt9nothrow_t __real__ZnwySt11align_val_tRKSt9nothrow_t
+#define __wrap__ZnwmSt11align_val_tRKSt9nothrow_t __wrap__ZnwySt11align_val_tRKSt9nothrow_t
+#endif
+
 extern "C" {
 
 void *__real__ZnwmSt11align_val_tRKSt9nothrow_t(std::size_t, std::align_val_t, const std::nothrow_t &) noexcept;

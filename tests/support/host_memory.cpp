@@ -1,18 +1,10 @@
 #include "support/host_memory.h"
 
-#include <cstdlib>
+#include "support/pages.h"
+
 #include <cstring>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 namespace test {
-
-namespace {
-
-size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
-
-}  // namespace
 
 void HostMemory::AttachTo(weft::MemoryHooks &hooks, bool memory, bool stacks) {
     hooks.user = this;
@@ -31,7 +23,7 @@ void HostMemory::FailFrom(int64_t nth, int64_t count) {
 }
 
 HostMemory::~HostMemory() {
-    for (const auto &[pages, bytes] : m_kept) munmap(pages, bytes);
+    for (const auto &[pages, bytes] : m_kept) UnmapPages(pages, bytes);
 }
 
 bool HostMemory::MustFail() {
@@ -74,8 +66,8 @@ void *HostMemory::Allocate(size_t bytes, size_t alignment, void *user) {
     ++self.m_allocations;
     if (self.MustFail()) return nullptr;
     if (bytes == 0 || alignment < 16 || (alignment & (alignment - 1)) != 0) ++self.m_wrong;
-    void *memory = nullptr;
-    if (posix_memalign(&memory, alignment, bytes) != 0) return nullptr;
+    void *memory = AllocateAligned(bytes, alignment);
+    if (memory == nullptr) return nullptr;
     std::memset(memory, 0xa5, bytes);  // nobody may rely on zeros
     return self.Note(memory, {bytes, alignment});
 }
@@ -83,7 +75,7 @@ void *HostMemory::Allocate(size_t bytes, size_t alignment, void *user) {
 void HostMemory::Release(void *memory, size_t bytes, size_t alignment, void *user) {
     HostMemory &self = *static_cast<HostMemory *>(user);
     const std::lock_guard<std::mutex> lock(self.m_mutex);
-    if (self.Forget(memory, {bytes, alignment})) std::free(memory);
+    if (self.Forget(memory, {bytes, alignment})) FreeAligned(memory);
 }
 
 void *HostMemory::ReserveStacks(size_t bytes, void *user) {
@@ -99,8 +91,8 @@ void *HostMemory::ReserveStacks(size_t bytes, void *user) {
         ++self.m_reused;
         return self.Note(again, {bytes, 0});
     }
-    void *pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return pages == MAP_FAILED ? nullptr : self.Note(pages, {bytes, 0});
+    void *pages = MapPages(bytes);
+    return pages == nullptr ? nullptr : self.Note(pages, {bytes, 0});
 }
 
 void HostMemory::ReleaseStacks(void *memory, size_t bytes, void *user) {
@@ -108,7 +100,7 @@ void HostMemory::ReleaseStacks(void *memory, size_t bytes, void *user) {
     const std::lock_guard<std::mutex> lock(self.m_mutex);
     if (!self.Forget(memory, {bytes, 0})) return;
     if (!self.reusesStacks) {
-        munmap(memory, bytes);
+        UnmapPages(memory, bytes);
         return;
     }
     // Every page can be written again, former guard pages too.

@@ -38,4 +38,6 @@ ChildResult RunInChild(const std::function<void()> &body) {
     return result;
 }
 
+void EndAfter(unsigned seconds) { alarm(seconds); }
+
 }  // namespace test
