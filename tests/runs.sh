@@ -58,6 +58,7 @@ run() { # configuration, program, arguments
     wait "$child" 2>/dev/null
     status=$?
     child=
+    [ -z "$under" ] || sed -i 's/\r$//' "$log"  # lines of a program for Windows
 
     counts=$(grep -xE '[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
     counts=${counts//[!0-9 ]/}

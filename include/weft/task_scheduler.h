@@ -20,6 +20,8 @@
 #include "weft/options.h"
 #include "weft/task.h"
 
+#undef Yield  // a macro of <windows.h> that means nothing; include that before this
+
 namespace weft {
 
 namespace internal {
