@@ -33,6 +33,7 @@ void LeftAttached(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
     ReportMistake(worker->scheduler->options, ReportCode::LeftAttached, "Call DetachThread before the thread ends.",
                   "a thread ended while it was attached as %u; it is detached now", worker->index);
+    worker->current->context.Adopt();  // by now mingw's runtime has freed what was known of the thread
     Detach(worker);
 }
 

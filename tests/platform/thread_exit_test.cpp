@@ -150,6 +150,35 @@ TEST_CASE("report LeftAttached: a thread attached to two schedulers leaves both;
     }
 }
 
+TEST_CASE("report LeftAttached: tasks that wait in catch blocks while their thread ends keep their exceptions",
+          "[thread_exit]") {
+    test::Runner runner(test::Options(0, 8, 2));
+    std::atomic<uint32_t> caught{0};
+    test::Batch batch(3, [&](TaskScheduler &scheduler, uint32_t i) {
+        try {
+            try {
+                throw i + 1;
+            } catch (uint32_t) {
+                for (int round = 0; round < 3; ++round) scheduler.Yield();
+                throw;
+            }
+        } catch (uint32_t value) {
+            if (value == i + 1) caught.fetch_add(1u << i);
+        }
+    });
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    std::thread([&] {
+        runner.scheduler.AttachThread();
+        TaskOptions here;
+        here.worker = runner.scheduler.CurrentWorker();
+        runner.scheduler.AddTasks(3, batch.Tasks(), nullptr, here);
+    }).join();
+    runner.scheduler.Stop();
+    CHECK(caught.load() == 7);
+    CHECK(runner.log.CountOf(ReportCode::LeftAttached) == 1);
+    CHECK(runner.log.Count() == 1);
+}
+
 TEST_CASE("report LeftAttached: Stop waits for a thread that ends while attached", "[thread_exit]") {
     for (int round = 0; round < 20; ++round) {
         test::Runner runner(test::Options(1 + round % 2, 8, 2));
