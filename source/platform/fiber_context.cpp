@@ -126,6 +126,7 @@ void FiberContext::Destroy() noexcept {
 
 // Not inlined: what the compiler knows of the thread (addresses of thread_locals, errno) must not live across the jump.
 WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept {
+    const unsigned long long handlers = StackHandlers();
 #if defined(WEFT_SIMULATOR)
     env::SchedulePoint(&from);  // others may run between the last atomic operation and here
 #endif
@@ -147,7 +148,6 @@ WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept 
 #if defined(WEFT_DEBUG) || defined(WEFT_SIMULATOR)
     if (target == nullptr) env::Panic("a fiber is visible to others only after its context is saved");
 #endif
-    const unsigned long long handlers = StackHandlers();
     FiberContext::Landing::Land(FiberContext::Landing::Jump(target, &from, std::exchange(to.m_isNew, false)));
     SetStackHandlers(handlers);
     FiberContext::Landing::GoOnWithFloatingPoint(from);
