@@ -159,8 +159,7 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
         linkoptions { "-Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
     filter "system:windows"
         linkoptions { "-Wl,--wrap=_ZnwySt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
-        removefiles { "tests/platform/fork_mark_test.cpp", "tests/platform/signal_stack_test.cpp",
-                      "tests/scheduler/placement_test.cpp" } -- fork, signals, nice values and CPU masks of Linux
+        removefiles { "tests/platform/fork_mark_test.cpp" }
     filter {}
 end
 

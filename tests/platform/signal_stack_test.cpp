@@ -3,6 +3,7 @@
 #include "platform/env.h"
 #include "support/child_process.h"
 #include "support/failing_allocation.h"
+#include "support/pages.h"
 #include "support/scheduler_run.h"
 #include "weft/describe_fault.h"
 
@@ -13,13 +14,17 @@
 #include <thread>
 #include <vector>
 
+#if !defined(_WIN32)
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include <catch2/catch.hpp>
 
 using namespace weft;
+
+#if !defined(_WIN32)  // where there are no signals: scheduler/faults_test_windows.cpp
 
 namespace {
 
@@ -191,6 +196,8 @@ TEST_CASE("fault handler: a handler that came later and calls the one before it 
     CHECK(test::Names(child.output, "later\n"));
 }
 
+#endif
+
 namespace {
 
 std::string Describe(const void *address) {
@@ -201,8 +208,7 @@ std::string Describe(const void *address) {
 
 // Below all frames of the calling task: from its stack downwards, the first address in the guard page.
 const char *GuardBelow(const char *stack) {
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    for (size_t i = 0; i < 1024; ++i, stack -= page) {
+    for (size_t i = 0; i < 1024; ++i, stack -= test::PageBytes()) {
         if (test::Names(Describe(stack), "overflow")) return stack;
     }
     return nullptr;

@@ -13,15 +13,19 @@
 #include <string>
 #include <vector>
 
+#if !defined(_WIN32)
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
 
 #include <catch2/catch.hpp>
 
 using namespace weft;
+
+#if !defined(_WIN32)  // platform/thread_test_windows.cpp has what there is
 
 namespace {
 
@@ -300,6 +304,8 @@ TEST_CASE("report BadOption: a nice value that this user may not set is reported
     CHECK(test::Names(child.output, "for worker 1"));
     CHECK(test::Names(child.output, "ran 20"));
 }
+
+#endif
 
 TEST_CASE("report BadOption: affinity, nice values and slices out of range", "[placement]") {
     const uint64_t mask = 1;
