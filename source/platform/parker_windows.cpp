@@ -1,5 +1,6 @@
 #include "platform/parker.h"
 
+#include "platform/thread.h"
 #include "platform/windows_api.h"
 
 namespace weft::env {
@@ -35,7 +36,7 @@ void Parker::Park() noexcept {
 
 void Parker::Unpark() noexcept {
     // relaxed: published, as far as it matters, by the exchange.
-    m_wakersCpu.store(static_cast<int32_t>(GetCurrentProcessorNumber()), std::memory_order_relaxed);
+    m_wakersCpu.store(CurrentCpu(), std::memory_order_relaxed);
     // release: what the waker wrote is visible to the sleeper. The word may be gone once it says kNotified and the
     // sleeper has seen it; the address is a mere key then, which wakes nobody, or somebody who looks again.
     if (m_state.exchange(kNotified, std::memory_order_release) == kParked) WakeByAddressSingle(&m_state);
