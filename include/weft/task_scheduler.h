@@ -20,7 +20,9 @@
 #include "weft/options.h"
 #include "weft/task.h"
 
+#if defined(_WIN32)
 #undef Yield  // a macro of <windows.h> that means nothing; include that before this
+#endif
 
 namespace weft {
 
