@@ -293,7 +293,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--percent", type=int, default=25)
-    parser.add_argument("--schedules", type=int, default=20000)
+    parser.add_argument("--schedules", type=int, default=5000)
     parser.add_argument("patterns", nargs="*")
     arguments = parser.parse_args()
     begin = time.time()

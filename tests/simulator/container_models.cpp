@@ -161,7 +161,7 @@ void Counters() {
         if (waiting.Register(word, waiter, target[waiter]) == CounterWaiting::Registration::Satisfied) {
             registered[waiter] = false;
             ++woken[waiter];
-            if (weak::g_on) lowest[waiter] = ~0u;  // it may have gone by a count from before
+            if (weak::g_orders != nullptr) lowest[waiter] = ~0u;  // it may have gone by a count from before
         }
     };
     const auto lower = [&](uint32_t n) {

@@ -25,18 +25,18 @@ template <class T>
 class Atomic {
 public:
     constexpr Atomic(T value = T()) noexcept : m_value(value) {
-        if (!__builtin_is_constant_evaluated() && weak::g_on) weak::Forget(this);
+        if (!__builtin_is_constant_evaluated() && weak::g_orders != nullptr) weak::g_orders->Forget(this);
     }
     Atomic(const Atomic &) = delete;
     Atomic &operator=(const Atomic &) = delete;
 
     T load(std::memory_order order) const noexcept {
         SchedulePoint(this, Access::Load);
-        return weak::g_on ? FromBits(weak::Load(this, ToBits(m_value), order)) : m_value;
+        return weak::g_orders != nullptr ? FromBits(weak::g_orders->Load(this, ToBits(m_value), order)) : m_value;
     }
     void store(T value, std::memory_order order) noexcept {
         SchedulePoint(this, Access::Store);
-        if (weak::g_on) weak::Store(this, ToBits(m_value), ToBits(value), order);
+        if (weak::g_orders != nullptr) weak::g_orders->Store(this, ToBits(m_value), ToBits(value), order);
         m_value = value;
     }
     T exchange(T value, std::memory_order order) noexcept {
@@ -45,11 +45,11 @@ public:
     bool compare_exchange_strong(T &expected, T desired, std::memory_order order, std::memory_order failure) noexcept {
         SchedulePoint(this, Access::Update);
         if (m_value == expected) {
-            if (weak::g_on) weak::Update(this, ToBits(m_value), ToBits(desired), order);
+            if (weak::g_orders != nullptr) weak::g_orders->Update(this, ToBits(m_value), ToBits(desired), order);
             m_value = desired;
             return true;
         }
-        if (weak::g_on) weak::LoadNewest(this, failure);
+        if (weak::g_orders != nullptr) weak::g_orders->LoadNewest(this, failure);
         expected = m_value;
         return false;
     }
@@ -86,7 +86,7 @@ private:
         SchedulePoint(this, Access::Update);
         const T before = m_value;
         m_value = static_cast<T>(operation(before, value));
-        if (weak::g_on) weak::Update(this, ToBits(before), ToBits(m_value), order);
+        if (weak::g_orders != nullptr) weak::g_orders->Update(this, ToBits(before), ToBits(m_value), order);
         return before;
     }
     T m_value;

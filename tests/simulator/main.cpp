@@ -44,8 +44,8 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
         if (!outcome.failure.empty()) {
             std::printf("%-17s FAILED after %" PRIu64 " schedules: seed %" PRIu64
                         ": %s\n    replay: tests/simulate.sh %s--replay %s %" PRIu64 "\n",
-                        model.name, i + 1, seed, outcome.failure.c_str(), simulator::weak::g_on ? "--weak " : "",
-                        model.name, seed);
+                        model.name, i + 1, seed, outcome.failure.c_str(),
+                        simulator::weak::g_orders != nullptr ? "--weak " : "", model.name, seed);
             ++totals.failed;
             return;
         }
@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
         if (is("--schedules")) options.schedules = std::strtoull(argv[++i], nullptr, 10);
         if (is("--seed")) options.seed = std::strtoull(argv[++i], nullptr, 10);
         if (std::strcmp(argv[i], "--steps") == 0) simulator::PrintSteps(true);
-        if (std::strcmp(argv[i], "--weak") == 0) simulator::weak::g_on = true;
+        if (std::strcmp(argv[i], "--weak") == 0) simulator::weak::TurnOn();
         if (std::strcmp(argv[i], "--list") == 0) list = true;
         if (std::strcmp(argv[i], "--until-failure") == 0) untilFailure = true;
     }

@@ -201,7 +201,7 @@ Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     state.failure.clear();
     state.threadsLeft = ~0u;
     state.body = &body;
-    if (weak::g_on) weak::Reset();
+    if (weak::g_orders != nullptr) weak::g_orders->Reset();
     AddThread(nullptr, nullptr);
     // Thread 0 stores the host's context through the pointer that it lands with.
     fcontext::jump_fcontext(state.threads[0].context, &state.host);
@@ -296,13 +296,13 @@ void Parker::Park() noexcept {
     }
     m_sleeper = kNobody;
     m_notified = false;
-    if (weak::g_on) weak::TakeOver(m_view);
+    if (weak::g_orders != nullptr) weak::g_orders->TakeOver(m_view);
 }
 
 void Parker::Unpark() noexcept {
     SchedulePoint(this);
     m_notified = true;
-    if (weak::g_on) weak::Publish(m_view);
+    if (weak::g_orders != nullptr) weak::g_orders->Publish(m_view);
     if (m_sleeper != kNobody) s_state.threads[m_sleeper].runnable = true;
 }
 
@@ -310,7 +310,7 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
     if (s_state.threadsLeft == 0) return false;
     --s_state.threadsLeft;
     m_thread = AddThread(entry, arg);
-    if (weak::g_on) weak::Started(m_thread);
+    if (weak::g_orders != nullptr) weak::g_orders->Started(m_thread);
     SchedulePoint(nullptr);
     return true;
 }
@@ -323,7 +323,7 @@ void Thread::Join() noexcept {
         s_state.threads[s_state.current].runnable = false;
         ReSchedule();
     }
-    if (weak::g_on) weak::Joined(m_thread);
+    if (weak::g_orders != nullptr) weak::g_orders->Joined(m_thread);
 }
 
 uint32_t UsableCpus() noexcept { return 2; }

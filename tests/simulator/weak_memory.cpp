@@ -7,8 +7,6 @@
 
 namespace simulator::weak {
 
-bool g_on = false;
-
 namespace {
 
 constexpr uint32_t kKept = 8;  // of the latest stores to a location
@@ -91,64 +89,71 @@ void Append(Location &location, uint32_t number, uint64_t value, std::memory_ord
     if (order == std::memory_order_seq_cst) location.newestSeqCst = index;
 }
 
+class ViewOrders final : public Orders {
+public:
+    void Reset() noexcept override {
+        s_numbers.clear();
+        s_count = 0;
+        for (View &view : s_views) view.clear();
+    }
+
+    uint64_t Load(const void *address, uint64_t newest, std::memory_order order) noexcept override {
+        uint32_t number = 0;
+        Location *location = Find(address, number);
+        if (location == nullptr) return newest;
+        uint32_t &known = At(Mine(), number);
+        uint32_t oldest = known;
+        if (order == std::memory_order_seq_cst) oldest = std::max(oldest, location->newestSeqCst);
+        if (location->newest >= kKept) oldest = std::max(oldest, location->newest - kKept + 1);
+        uint32_t index = location->newest;
+        // Now and then, so that loops end, and so that what follows from one old value has room.
+        if (oldest < index && Random(3) == 0) index = oldest + Random(index - oldest);
+        if (index != location->newest) NoteChoice(location->newest - index);
+        known = index;
+        const Record &record = location->records[index % kKept];
+        if (IsAcquire(order)) Join(Mine(), record.released);
+        return record.value;
+    }
+
+    void Store(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept override {
+        uint32_t number = 0;
+        if (IsAlone() && Find(address, number) == nullptr) return;
+        Location &location = FindOrMake(address, before, number);
+        Append(location, number, value, order, nullptr);
+    }
+
+    void Update(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept override {
+        uint32_t number = 0;
+        if (IsAlone() && Find(address, number) == nullptr) return;
+        Location &location = FindOrMake(address, before, number);
+        const View inherited = location.records[location.newest % kKept].released;
+        if (IsAcquire(order)) Join(Mine(), inherited);
+        Append(location, number, value, order, &inherited);
+    }
+
+    void LoadNewest(const void *address, std::memory_order order) noexcept override {
+        uint32_t number = 0;
+        Location *location = Find(address, number);
+        if (location == nullptr) return;
+        At(Mine(), number) = location->newest;
+        if (IsAcquire(order)) Join(Mine(), location->records[location->newest % kKept].released);
+    }
+
+    void Forget(const void *address) noexcept override { s_numbers.erase(address); }
+
+    void Publish(View &view) noexcept override { Join(view, Mine()); }
+
+    void TakeOver(const View &view) noexcept override { Join(Mine(), view); }
+
+    void Started(uint32_t started) noexcept override { s_views[started] = Mine(); }
+
+    void Joined(uint32_t joined) noexcept override { Join(Mine(), s_views[joined]); }
+};
+
+ViewOrders s_orders;
+
 }  // namespace
 
-void Reset() noexcept {
-    s_numbers.clear();
-    s_count = 0;
-    for (View &view : s_views) view.clear();
-}
-
-uint64_t Load(const void *address, uint64_t newest, std::memory_order order) noexcept {
-    uint32_t number = 0;
-    Location *location = Find(address, number);
-    if (location == nullptr) return newest;
-    uint32_t &known = At(Mine(), number);
-    uint32_t oldest = known;
-    if (order == std::memory_order_seq_cst) oldest = std::max(oldest, location->newestSeqCst);
-    if (location->newest >= kKept) oldest = std::max(oldest, location->newest - kKept + 1);
-    uint32_t index = location->newest;
-    // Now and then, so that loops end, and so that what follows from one old value has room.
-    if (oldest < index && Random(3) == 0) index = oldest + Random(index - oldest);
-    if (index != location->newest) NoteChoice(location->newest - index);
-    known = index;
-    const Record &record = location->records[index % kKept];
-    if (IsAcquire(order)) Join(Mine(), record.released);
-    return record.value;
-}
-
-void Store(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept {
-    uint32_t number = 0;
-    if (IsAlone() && Find(address, number) == nullptr) return;
-    Location &location = FindOrMake(address, before, number);
-    Append(location, number, value, order, nullptr);
-}
-
-void Update(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept {
-    uint32_t number = 0;
-    if (IsAlone() && Find(address, number) == nullptr) return;
-    Location &location = FindOrMake(address, before, number);
-    const View inherited = location.records[location.newest % kKept].released;
-    if (IsAcquire(order)) Join(Mine(), inherited);
-    Append(location, number, value, order, &inherited);
-}
-
-void LoadNewest(const void *address, std::memory_order order) noexcept {
-    uint32_t number = 0;
-    Location *location = Find(address, number);
-    if (location == nullptr) return;
-    At(Mine(), number) = location->newest;
-    if (IsAcquire(order)) Join(Mine(), location->records[location->newest % kKept].released);
-}
-
-void Forget(const void *address) noexcept { s_numbers.erase(address); }
-
-void Publish(View &view) noexcept { Join(view, Mine()); }
-
-void TakeOver(const View &view) noexcept { Join(Mine(), view); }
-
-void Started(uint32_t started) noexcept { s_views[started] = Mine(); }
-
-void Joined(uint32_t joined) noexcept { Join(Mine(), s_views[joined]); }
+void TurnOn() noexcept { g_orders = &s_orders; }
 
 }  // namespace simulator::weak

@@ -19,27 +19,36 @@ namespace simulator::weak {
 /// How old a value may be read, by location: the number of a store.
 using View = std::vector<uint32_t>;
 
-extern bool g_on;
+class Orders {
+public:
+    /// A new schedule begins.
+    virtual void Reset() noexcept = 0;
 
-/// A new schedule begins.
-void Reset() noexcept;
+    /// What a load of `address` gives, whose newest value is `newest`.
+    virtual uint64_t Load(const void *address, uint64_t newest, std::memory_order order) noexcept = 0;
+    virtual void Store(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept = 0;
+    /// Of a read-modify-write that has read `before`.
+    virtual void Update(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept = 0;
+    /// Of a CAS that has failed: it has read the newest value.
+    virtual void LoadNewest(const void *address, std::memory_order order) noexcept = 0;
+    /// Another object begins to live there.
+    virtual void Forget(const void *address) noexcept = 0;
 
-/// What a load of `address` gives, whose newest value is `newest`.
-uint64_t Load(const void *address, uint64_t newest, std::memory_order order) noexcept;
-void Store(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept;
-/// Of a read-modify-write that has read `before`.
-void Update(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept;
-/// Of a CAS that has failed: it has read the newest value.
-void LoadNewest(const void *address, std::memory_order order) noexcept;
-/// Another object begins to live there.
-void Forget(const void *address) noexcept;
+    /// What the current thread knows is added to `view`; and the other way round.
+    virtual void Publish(View &view) noexcept = 0;
+    virtual void TakeOver(const View &view) noexcept = 0;
 
-/// What the current thread knows is added to `view`; and the other way round.
-void Publish(View &view) noexcept;
-void TakeOver(const View &view) noexcept;
+    /// Thread `started` begins with what the current one knows; and the other way round, when it was joined.
+    virtual void Started(uint32_t started) noexcept = 0;
+    virtual void Joined(uint32_t joined) noexcept = 0;
 
-/// Thread `started` begins with what the current one knows; and the other way round, when it was joined.
-void Started(uint32_t started) noexcept;
-void Joined(uint32_t joined) noexcept;
+protected:
+    ~Orders() = default;
+};
+
+/// Null: every load gives the newest value. A pointer, because programs without orders are linked without them.
+inline Orders *g_orders = nullptr;
+
+void TurnOn() noexcept;
 
 }  // namespace simulator::weak
