@@ -9,7 +9,7 @@
 # is left behind (invalid end state). Other claims are the model's ltl formulas, checked under weak fairness. A row fails if
 # the search was not exhaustive: a limit of depth or memory, states that were hashed away, no state at all. It fails too if a
 # formula is never put to the test, and a model fails if no row reaches some line of a process. A seeded bug (-DBUG_...) has to be
-# caught. Claim `follow`: what happened to the counter in runs of the real code (tests/spin/trace.cpp) can happen in the model.
+# caught. Claim `follow`: what was observed in runs of the real code (tests/spin/*_trace.cpp) can happen in the model.
 # The last line but one is the sum of states, and the last how many rows passed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -30,14 +30,19 @@ fail() { # what; the row's model, claim and bounds are in variables
 
 # Makes $pan, the verifier of a model with these definitions. It is kept under the checksum of what it is made of.
 build() { # definitions
-    local source=tests/spin/$model.pml work options=(-O2 -w -DMEMLIM=12000)
+    local source=tests/spin/$model.pml work traces=/dev/null options=(-O2 -w -DMEMLIM=12000)
     [ "${bounds#BUG_}" = "$bounds" ] || options=(-O0 -w -DMEMLIM=12000)  # it is found quickly
-    if [ "$claim" = safety ]; then options+=(-DSAFETY -DNOCLAIM); else options+=(-DNFAIR=3); fi
+    case $claim in
+        safety) options+=(-DSAFETY -DNOCLAIM) ;;
+        follow) options+=(-DSAFETY) traces=$cache/traces.h ;;
+        *) options+=(-DNFAIR=3) ;;
+    esac
     [ "${bounds#full: }" = "$bounds" ] || options+=(-DCOLLAPSE)  # exact, and needs less memory
-    work=$cache/$( (cat "$source"; spin -V; echo "$* ${options[*]}") | md5sum | cut -c1-32)
+    work=$cache/$( (cat "$source" tests/spin/follow.pml "$traces"; spin -V; echo "$* ${options[*]}") | md5sum | cut -c1-32)
     pan=$work/pan
     [ ! -x "$pan" ] || return 0
     mkdir -p "$work"
+    cp "$traces" "$work/traces.h"
     (cd "$work" && spin -a "$@" "../../../$source" && gcc "${options[@]}" -o pan.new pan.c && mv pan.new pan && rm -f pan.?) \
         > "$work/log" 2>&1 || { cat "$work/log"; return 1; }
 }
@@ -45,7 +50,7 @@ build() { # definitions
 # Runs $pan. Sets errors, stored, depth, and problem if the search was not exhaustive.
 explore() {
     local arguments=(-m100000)
-    [ "$claim" = safety ] || arguments+=(-a -f -N "$claim")
+    [ "$claim" = safety ] || [ "$claim" = follow ] || arguments+=(-a -f -N "$claim")
     log=$(dirname "$pan")/out
     (cd "$(dirname "$pan")" && ./pan "${arguments[@]}") > "$log" 2>&1 < /dev/null
     errors=$(sed -n 's/.*State-vector .* errors: \([0-9]*\).*/\1/p' "$log")
@@ -128,35 +133,51 @@ covered() {
     fi
 }
 
-# Conformance: each of the runs of the real code in build/.../traces.h is a run of the model (the names are in wait.pml).
-# With a mutant (tests/mutants/NAME.patch) at least one must not be.
-follow() { # runs, mutant
-    local runs=$1 mutant=${2:-} source work i accepted=0 rejected=0
-    model=wait claim=follow stored='' depth=''
-    selected || return
-    bounds="$runs runs${mutant:+ of mutant $mutant}"
-    start=$SECONDS work=$PWD/$cache/follow${mutant:+-$mutant} log=$PWD/$cache/follow.log
-    rm -rf "$work"
-    mkdir -p "$work"
-    cp -r source include tests "$work"
-    source=tests/spin/wait.pml
-    (cd "$work" && { [ -z "$mutant" ] || patch -s -F0 -p1 < "tests/mutants/$mutant.patch"; } &&
-        g++ -std=c++17 -O1 -DNDEBUG -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h -Iinclude -Isource -Itests \
-            -o trace tests/spin/trace.cpp tests/simulator/virtual_threads.cpp source/mechanisms/counter_waiting.cpp \
-            source/platform/memory.cpp -lboost_context &&
-        timeout 60 ./trace "$runs" > traces.h && spin -a -DTRACES=1 "$source" &&
-        gcc -O1 -w -DSAFETY -I. -o pan pan.c) > "$log" 2>&1 || { fail "does not build, or a run failed" "$log"; return; }
-    for ((i = 0; i < runs; i++)); do
-        (cd "$work" && TRACE=$i ./pan -m100000) > "$log" 2>&1
-        if grep -q '^pan:1: end state in claim reached' "$log"; then accepted=$((accepted + 1))
-        elif grep -q 'errors: 0' "$log" && ! grep -q 'max search depth too small' "$log"; then rejected=$((rejected + 1))
-        else fail "run $i ends otherwise" "$log"; return
-        fi
+# Makes $program, that prints the traces of a model, from production sources (with a mutant's patch). An object is kept under the
+# checksum of what it is made of.
+trace_program() { # mutant
+    local mutant=$1 tree=$cache/tree${1:+-$1} headers object objects=() missing=() sources file
+    local options=(-std=c++17 -O1 -DNDEBUG -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h -Iinclude -Isource -Itests)
+    rm -rf "$tree"
+    mkdir -p "$tree" "$cache/objects"
+    cp -r source include tests "$tree"
+    [ -z "$mutant" ] || patch -s -F0 -p1 -d "$tree" < "tests/mutants/$mutant.patch" || return 1
+    sources=$(cd "$tree" && ls tests/spin/traces.cpp "tests/spin/${model}_trace.cpp" tests/simulator/{virtual_threads,stack_memory}.cpp \
+        source/*/*.cpp | grep -vE 'platform/(env_production|(parker|thread|fork_mark|signal_stack|stack_memory)_[a-z_]*)\.cpp|_windows\.cpp')
+    headers=$(cd "$tree" && find source include tests/simulator tests/spin -name '*.h' | sort | xargs cat | md5sum; g++ --version)
+    for file in $sources; do
+        object=$PWD/$cache/objects/$( (cat "$tree/$file"; echo "$file $headers ${options[*]}") | md5sum | cut -c1-32).o
+        objects+=("$object")
+        [ -e "$object" ] || missing+=("$file" "$object")
     done
-    if [ -z "$mutant" ] && [ "$rejected" != 0 ]; then fail "$rejected runs of the code are none of the model"; return; fi
-    if [ -n "$mutant" ] && [ "$rejected" = 0 ]; then fail "ESCAPED"; return; fi
+    [ "${#missing[@]}" = 0 ] || (cd "$tree" && printf '%s\n' "${missing[@]}" | xargs -P2 -n2 \
+        sh -c 'g++ '"${options[*]}"' -c "$0" -o "$1.new" && mv "$1.new" "$1"') || return 1
+    program=$PWD/$tree/trace
+    g++ -o "$program" "${objects[@]}" -lboost_context
+}
+
+# Conformance: each of so many runs of the real code is a run of the model (follow.pml). With a mutant
+# (tests/mutants/NAME.patch) at least one must not be.
+follow() { # model runs mutant definitions...
+    model=$1 claim=follow
+    local runs=$2 mutant=$3 log=$PWD/$cache/follow.log accepted refused
+    shift 3
+    selected || return
+    bounds="$runs runs${mutant:+ of mutant $mutant}${*:+ ${*//-D/}}"
+    errors='' stored='' depth=''
+    start=$SECONDS
+    { trace_program "$mutant" && timeout 60 "$program" "$runs" ${mutant:+mutant} > "$cache/traces.h"; } > "$log" 2>&1 ||
+        { fail "does not build, or a run failed" "$log"; return; }
+    runs=$(sed -n 's/^#define TRACE_COUNT //p' "$cache/traces.h")
+    build "-DTRACES=$runs" "$@" || { fail "does not build"; return; }
+    explore
+    if [ -n "$problem" ] || [ "$errors" != 0 ]; then fail "${problem:-$(sed -n 's/^pan:1: //p' "$log")}" "$log"; return; fi
+    read -r accepted refused < <(sed -n 's/^traces: \([0-9]*\) accepted, \([0-9]*\) refused$/\1 \2/p' "$log")
+    if [ $((${accepted:-0} + ${refused:-0})) != "$runs" ]; then fail "not all runs were followed" "$log"; return; fi
+    if [ -z "$mutant" ] && [ "$refused" != 0 ]; then fail "$refused runs of the code are none of the model"; return; fi
+    if [ -n "$mutant" ] && [ "$refused" = 0 ]; then fail "ESCAPED"; return; fi
     passed=$((passed + 1))
-    row "$model" "$claim" "$bounds" - - "${mutant:+caught: }$accepted accepted, $rejected rejected" "$((SECONDS - start))"
+    row "$model" "$claim" "$bounds" "$stored" "$depth" "${mutant:+caught: }$accepted accepted, $refused refused" "$((SECONDS - start))"
 }
 
 third_party/setup.sh spin gcc patch > /dev/null || { echo "third_party/setup.sh failed"; echo "0 passed, 1 failed"; exit 1; }
@@ -175,9 +196,9 @@ bug wait safety ZERO_WHILE_SORTING
 bug wait safety FINISHER_LOOKS_AGAIN
 bug wait goes_on SORTER_FORGETS_NEW
 bug wait safety ADD_WITHOUT_NOTE -DHOLDER=1
-follow 100
-follow 40 counter_without_notes
-follow 40 sorter_forgets_new_waiters
+follow wait 100 ''
+follow wait 300 counter_without_notes
+follow wait 300 sorter_forgets_new_waiters
 
 check reuse safety -DROUNDS=3 -DTASKS=3 -DWORKERS=2
 check reuse ends -DROUNDS=3 -DTASKS=2 -DWORKERS=2

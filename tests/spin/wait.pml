@@ -51,28 +51,9 @@ byte finished;                                /* tasks that will not touch the w
 
 inline Touch() { assert(!dead) }
 
-/* With TRACES: is there a run in which the word has just the values that it had in a run of the real code (trace.cpp)? */
-#ifdef TRACES
-c_decl {
-\#include "traces.h"
-};
-bool off;                                     /* from the trace: not followed any further */
-byte at = 1, which;
-inline Follow() {
-    if
-    :: c_expr { now.at < lengths[now.which] && traces[now.which][now.at] == now.word } -> at++
-    :: else -> off = true
-    fi
-}
-never {
-    do
-    :: !off && c_expr { now.at < lengths[now.which] }
-    :: !off && c_expr { now.at == lengths[now.which] } -> break  /* accepted: reported as a violation */
-    od
-}
-#else
-#define Follow() skip
-#endif
+#define OBSERVED now.word                     /* of real runs, in which nobody goes on (wait_trace.cpp) */
+#define OVER     (finished == DECREMENTS + ADDERS)
+#include "follow.pml"
 
 /* After each change of the count; within the step that changes it. */
 inline Watch() {
@@ -335,9 +316,7 @@ proctype Holder() {
 init {
     byte p;
     atomic {
-#ifdef TRACES
-        c_code { now.which = atoi(getenv("TRACE")); };
-#endif
+        ChooseTrace();
         for (p : 0 .. FIBERS - 1) { running[p] = true; run Waiter(p) };
         for (p : 1 .. DECREMENTS) { run Task(false, 0) };
         for (p : 1 .. ADDERS) { run Task(true, FIBERS + p - 1) };

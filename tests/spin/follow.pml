@@ -1,0 +1,47 @@
+/* Conformance, with -DTRACES=n (tests/spin.sh, rows `follow`): for each of n traces of the real code, is there a run of the
+ * model in which the same is observed? A model says what that is (OBSERVED, a C expression over its state), calls Follow()
+ * within each step that changes it, and says when it has come to what was the end of the real run (OVER). The verifier
+ * searches for such a run of each trace, and prints which have none. Without TRACES nothing of this is there.
+ */
+#ifdef TRACES
+c_decl {
+\#include <stdio.h>
+\#include <stdlib.h>
+\#include "traces.h"
+static char accepted[TRACE_COUNT];
+static void Report(void) {
+    int i, count = 0;
+    for (i = 0; i < TRACE_COUNT; i++) count += accepted[i];
+    printf("traces: %d accepted, %d refused\n", count, TRACE_COUNT - count);
+    for (i = 0; i < TRACE_COUNT; i++)
+        if (!accepted[i]) printf("refused: %d\n", i);
+}
+};
+short at, which;  /* so many values of this trace have been observed; -1: another one than in the trace */
+inline Follow() {
+    c_code {
+        if (now.at > 0 && traces[now.which][now.at - 1] == (OBSERVED)) {
+        } else if (now.at >= 0 && now.at < lengths[now.which] && traces[now.which][now.at] == (OBSERVED)) {
+            now.at++;
+        } else {
+            now.at = -1;
+        }
+    }
+}
+inline ChooseTrace() {
+    select (which : 0 .. TRACES - 1);
+    c_code { if (TRACES != TRACE_COUNT) abort(); atexit(Report); };
+    Follow()
+}
+#define IN_TRACE c_expr { (now.at > -1 && !accepted[now.which]) }
+#define AT_END   c_expr { (now.at == lengths[now.which]) }
+never {
+    do
+    :: IN_TRACE && !(AT_END && (OVER))
+    :: IN_TRACE && AT_END && (OVER) -> c_code { accepted[now.which] = 1; }  /* and no further */
+    od
+}
+#else
+#define Follow() skip
+#define ChooseTrace() skip
+#endif

@@ -1,0 +1,212 @@
+#!/usr/bin/env bash
+# Explores models of the protocols (tests/spin/*.pml) exhaustively with Spin, and shows that each finds seeded bugs.
+#
+#     tests/spin.sh                  all models within small bounds, and all seeded bugs
+#     tests/spin.sh --full           larger bounds too
+#     tests/spin.sh [--full] wait    one model
+#
+# The rows say model, claim, bounds, states, depth, result and seconds. Claim `safety`: no assertion is violated and nobody
+# is left behind (invalid end state). Other claims are the model's ltl formulas, checked under weak fairness. A row fails if
+# the search was not exhaustive: a limit of depth or memory, states that were hashed away, no state at all. It fails too if a
+# formula is never put to the test, and a model fails if no row reaches some line of a process. A seeded bug (-DBUG_...) has to be
+# caught. Claim `follow`: what was observed in runs of the real code (tests/spin/*_trace.cpp) can happen in the model.
+# The last line but one is the sum of states, and the last how many rows passed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+full=
+if [ "${1:-}" = --full ]; then full=yes; shift; fi
+only="$*"
+cache=build/spin
+passed=0 failed=0 states=0
+
+row() { printf '%-8s | %-8s | %-52s | %9s | %5s | %-66s | %s\n' "$@"; }
+
+fail() { # what; the row's model, claim and bounds are in variables
+    failed=$((failed + 1))
+    row "$model" "$claim" "$bounds" "${stored:--}" "${depth:--}" "FAILED: $1" "$((SECONDS - start))"
+    [ ! -s "${2:-}" ] || tail -n 20 "$2"
+}
+
+# Makes $pan, the verifier of a model with these definitions. It is kept under the checksum of what it is made of.
+build() { # definitions
+    local source=tests/spin/$model.pml work traces=/dev/null options=(-O2 -w -DMEMLIM=12000)
+    [ "${bounds#BUG_}" = "$bounds" ] || options=(-O0 -w -DMEMLIM=12000)  # it is found quickly
+    case $claim in
+        safety) options+=(-DSAFETY -DNOCLAIM) ;;
+        follow) options+=(-DSAFETY) traces=$cache/traces.h ;;
+        *) options+=(-DNFAIR=3) ;;
+    esac
+    [ "${bounds#full: }" = "$bounds" ] || options+=(-DCOLLAPSE)  # exact, and needs less memory
+    work=$cache/$( (cat "$source" tests/spin/follow.pml "$traces"; spin -V; echo "$* ${options[*]}") | md5sum | cut -c1-32)
+    pan=$work/pan
+    [ ! -x "$pan" ] || return 0
+    mkdir -p "$work"
+    cp "$traces" "$work/traces.h"
+    (cd "$work" && spin -a "$@" "../../../$source" && gcc "${options[@]}" -o pan.new pan.c && mv pan.new pan && rm -f pan.?) \
+        > "$work/log" 2>&1 || { cat "$work/log"; return 1; }
+}
+
+# Runs $pan. Sets errors, stored, depth, and problem if the search was not exhaustive.
+explore() {
+    local arguments=(-m100000)
+    [ "$claim" = safety ] || [ "$claim" = follow ] || arguments+=(-a -f -N "$claim")
+    log=$(dirname "$pan")/out
+    (cd "$(dirname "$pan")" && ./pan "${arguments[@]}") > "$log" 2>&1 < /dev/null
+    errors=$(sed -n 's/.*State-vector .* errors: \([0-9]*\).*/\1/p' "$log")
+    depth=$(sed -n 's/.*depth reached \([0-9]*\),.*/\1/p' "$log")
+    stored=$(awk '/ states, stored/ { printf "%.0f", $1 }' "$log")
+    problem=
+    if [ -z "$errors" ]; then problem="the verifier did not finish"
+    elif ! grep -q '^Full statespace search for:' "$log"; then problem="not every state was stored"
+    elif grep -qiE 'max search depth too small|out of memory|memlim|hash.?compact|bit statespace' "$log"; then
+        problem="the search was truncated"
+    elif [ "${stored:-0}" = 0 ]; then problem="no state"
+    fi
+}
+
+# What the log says was not reached in processes or claims, as "name line"; without the lines of an inline, which may stand
+# in several places, some of which need larger bounds.
+unreached() { # proctype|claim
+    local inlined
+    inlined=$(awk '/^inline /, /^}/ { printf " %d ", NR }' "tests/spin/$model.pml")
+    awk -v kind="$1" -v inlined="$inlined" '/^unreached in/ { name = ($3 == kind || (kind == "proctype" && $3 == "init")) ? $NF : "" }
+        name != "" && / state / && !/"-end-"/ && match($0, /:[0-9]+, state/) {
+            line = substr($0, RSTART + 1, RLENGTH - 8)
+            if (kind == "claim" || !index(inlined, " " line " ")) print name, line }' "$log" | sort -u
+}
+
+selected() { [ -z "$only" ] || [[ " $only " = *" $model "* ]]; }
+
+    model=$1 claim=$2
+    shift 2
+    selected || return
+    bounds=${*//-D/}
+    [ -z "$larger" ] || bounds="full: $bounds"
+    errors='' stored='' depth=''
+    start=$SECONDS
+    build "$@" || { fail "does not build"; return; }
+    explore
+    if [ -n "$problem" ]; then fail "$problem" "$log"; return; fi
+    if [ "$errors" != 0 ]; then fail "$(sed -n 's/^pan:1: //p' "$log")" "$log"; return; fi
+    if [ "$claim" = safety ]; then
+        unreached proctype > "$reached/$model-$((passed + failed))"
+    elif [ -n "$(unreached claim)" ]; then
+        fail "the formula was never put to the test" "$log"
+        return
+    fi
+    passed=$((passed + 1)) states=$((states + stored))
+    row "$model" "$claim" "$bounds" "$stored" "$depth" ok "$((SECONDS - start))"
+}
+
+    model=$1 claim=$2
+    local name=$3
+    shift 3
+    selected || return
+    bounds="BUG_$name${*:+ ${*//-D/}}"
+    errors='' stored='' depth=''
+    start=$SECONDS
+    grep -q "BUG_$name\b" "tests/spin/$model.pml" || { fail "no such bug"; return; }
+    build "-DBUG_$name" "$@" || { fail "does not build"; return; }
+    explore
+    found=$(sed -n 's/^pan:1: \(.*\) (at depth.*/\1/p' "$log")
+    if [ -z "$found" ]; then fail "ESCAPED" "$log"; return; fi
+    passed=$((passed + 1))
+    row "$model" "$claim" "$bounds" "$stored" "$depth" "caught: ${found:0:58}" "$((SECONDS - start))"
+}
+
+# Every line of a model was reached in one row at least.
+covered() {
+    local rows
+    model=$1 claim=safety bounds="all lines" stored='' depth='' start=$SECONDS
+    selected || return
+    rows=("$reached/$model-"*)
+    [ -e "${rows[0]}" ] || { fail "no row"; return; }
+    sort "${rows[@]}" | uniq -c | awk -v rows="${#rows[@]}" '$1 == rows { print $2, $3 }' > "$reached/never"
+    if [ -s "$reached/never" ]; then
+        fail "never reached: $(tr '\n' ',' < "$reached/never")"
+    else
+        passed=$((passed + 1))
+        row "$model" "$claim" "$bounds" - - "ok: each reached in some row" 0
+    fi
+}
+
+# Makes $program, that prints the traces of a model, from production sources (with a mutant's patch). An object is kept under the
+# checksum of what it is made of.
+trace_program() { # mutant
+    local mutant=$1 tree=$cache/tree${1:+-$1} headers object objects=() missing=() sources file
+    local options=(-std=c++17 -O1 -DNDEBUG -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h -Iinclude -Isource -Itests)
+    rm -rf "$tree"
+    mkdir -p "$tree" "$cache/objects"
+    cp -r source include tests "$tree"
+    [ -z "$mutant" ] || patch -s -F0 -p1 -d "$tree" < "tests/mutants/$mutant.patch" || return 1
+    sources=$(cd "$tree" && ls tests/spin/traces.cpp "tests/spin/${model}_trace.cpp" tests/simulator/{virtual_threads,stack_memory}.cpp \
+        source/*/*.cpp | grep -vE 'platform/(env_production|(parker|thread|fork_mark|signal_stack|stack_memory)_[a-z]*)\.cpp|_windows\.cpp')
+    headers=$(cd "$tree" && find source include tests/simulator tests/spin -name '*.h' | sort | xargs cat | md5sum; g++ --version)
+    for file in $sources; do
+        object=$PWD/$cache/objects/$( (cat "$tree/$file"; echo "$file $headers ${options[*]}") | md5sum | cut -c1-32).o
+        objects+=("$object")
+        [ -e "$object" ] || missing+=("$file" "$object")
+    done
+    [ "${#missing[@]}" = 0 ] || (cd "$tree" && printf '%s\n' "${missing[@]}" | xargs -P2 -n2 \
+        sh -c 'g++ '"${options[*]}"' -c "$0" -o "$1.new" && mv "$1.new" "$1"') || return 1
+    program=$PWD/$tree/trace
+    g++ -o "$program" "${objects[@]}" -lboost_context
+}
+
+# Conformance: each of so many runs of the real code is a run of the model (follow.pml). With a mutant
+# (tests/mutants/NAME.patch) at least one must not be.
+follow() { # model runs mutant definitions...
+    model=$1 claim=follow
+    local runs=$2 mutant=$3 log=$PWD/$cache/follow.log accepted refused
+    shift 3
+    selected || return
+    bounds="$runs runs${mutant:+ of mutant $mutant}${*:+ ${*//-D/}}"
+    errors='' stored='' depth=''
+    start=$SECONDS
+    { trace_program "$mutant" && timeout 60 "$program" "$runs" ${mutant:+mutant} > "$cache/traces.h"; } > "$log" 2>&1 ||
+        { fail "does not build, or a run failed" "$log"; return; }
+    runs=$(sed -n 's/^#define TRACE_COUNT //p' "$cache/traces.h")
+    build "-DTRACES=$runs" "$@" || { fail "does not build"; return; }
+    explore
+    if [ -n "$problem" ] || [ "$errors" != 0 ]; then fail "${problem:-$(sed -n 's/^pan:1: //p' "$log")}" "$log"; return; fi
+    read -r accepted refused < <(sed -n 's/^traces: \([0-9]*\) accepted, \([0-9]*\) refused$/\1 \2/p' "$log")
+    if [ $((${accepted:-0} + ${refused:-0})) != "$runs" ]; then fail "not all runs were followed" "$log"; return; fi
+    if [ -z "$mutant" ] && [ "$refused" != 0 ]; then fail "$refused runs of the code are none of the model"; return; fi
+    if [ -n "$mutant" ] && [ "$refused" = 0 ]; then fail "ESCAPED"; return; fi
+    passed=$((passed + 1))
+    row "$model" "$claim" "$bounds" "$stored" "$depth" "${mutant:+caught: }$accepted accepted, $refused refused" "$((SECONDS - start))"
+}
+
+third_party/setup.sh spin gcc patch > /dev/null || { echo "third_party/setup.sh failed"; echo "0 passed, 1 failed"; exit 1; }
+reached=$(mktemp -d)
+trap 'rm -rf "$reached"' EXIT
+mkdir -p "$cache"
+
+row model claim bounds states depth result seconds
+
+larger=
+follow wait 100 ''
+follow wait 300 counter_without_notes
+follow wait 300 sorter_forgets_new_waiters
+
+
+
+
+
+
+if [ -n "$full" ]; then
+    larger=yes
+    check wait safety -DFIBERS=3 -DDECREMENTS=1 -DADDERS=1
+    check wait goes_on -DFIBERS=2 -DDECREMENTS=2 -DADDERS=1
+    check reuse safety -DROUNDS=4 -DTASKS=3 -DWORKERS=3
+    check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=1
+    check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=3 -DMAIN=1
+    check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
+fi
+
+for model in wait reuse deque sleep pool shutdown; do covered "$model"; done
+[ $((passed + failed)) != 0 ] || { echo "no model is called $only"; failed=1; }
+echo "$states states without a finding, in $SECONDS s"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
