@@ -142,11 +142,17 @@ trace_program() { # mutant
     mkdir -p "$tree" "$cache/objects"
     cp -r source include tests "$tree"
     [ -z "$mutant" ] || patch -s -F0 -p1 -d "$tree" < "tests/mutants/$mutant.patch" || return 1
-    sources=$(cd "$tree" && ls tests/spin/traces.cpp "tests/spin/${model}_trace.cpp" tests/simulator/{virtual_threads,stack_memory}.cpp \
-        source/*/*.cpp | grep -vE 'platform/(env_production|(parker|thread|fork_mark|signal_stack|stack_memory)_[a-z_]*)\.cpp|_windows\.cpp')
-    headers=$(cd "$tree" && find source include tests/simulator tests/spin -name '*.h' | sort | xargs cat | md5sum; g++ --version)
+    case $model in  # by itself, or the whole scheduler
+        wait) sources='source/mechanisms/counter_waiting.cpp source/platform/memory.cpp' ;;
+        deque) sources='source/platform/memory.cpp' ;;
+        *) sources=$(cd "$tree" && ls tests/simulator/stack_memory.cpp source/*/*.cpp | grep -vE \
+            '/platform/(env_production|(parker|thread|fork_mark|signal_stack|stack_memory)_[a-z_]*)\.cpp|_windows\.cpp') ;;
+    esac
+    sources+=" tests/spin/traces.cpp tests/spin/${model}_trace.cpp tests/simulator/virtual_threads.cpp"
+    headers=$(cd "$tree" && find source include tests/simulator -name '*.h' | sort | xargs cat | md5sum; g++ --version)
     for file in $sources; do
-        object=$PWD/$cache/objects/$( (cat "$tree/$file"; echo "$file $headers ${options[*]}") | md5sum | cut -c1-32).o
+        object=$PWD/$cache/objects/$( (cd "$tree" && { cat "$file"; [ "${file#tests/spin}" = "$file" ] || cat tests/spin/*.h; }
+            echo "$file $headers ${options[*]}") | md5sum | cut -c1-32).o
         objects+=("$object")
         [ -e "$object" ] || missing+=("$file" "$object")
     done
@@ -213,6 +219,9 @@ bug deque safety POP_READS_TOP_FIRST
 bug deque safety STEAL_READS_BOTTOM_FIRST
 bug deque safety RESERVE_ONE_SHORT
 bug deque safety GROW_LOSES_ONE
+follow deque 300 ''
+follow deque 1000 deque_pop_without_cas
+follow deque 100 deque_grow_loses_one
 
 check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
 check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DRENDEZVOUS=1

@@ -9,6 +9,8 @@
  *             end. Invariant 7: pop and steal have no loop here, as they have none there.
  * Left out    memory orders (each step is sequentially consistent), failing allocation. Reads of what only the owner
  *             writes are merged with the step that follows them.
+ * Followed    each change of m_top, m_bottom and m_ring's capacity, and which thread each item came out to, in runs of
+ *             the source (deque_trace.cpp); what lies in the slots shows only in what comes out.
  */
 #ifndef ITEMS
 #define ITEMS 4
@@ -34,18 +36,29 @@ byte ring = 0;
 byte low[14];   /* the slots of all rings; an item's first word */
 byte high[14];  /* and its second */
 byte taken = 0; /* items that came out, one bit each */
+#ifdef TRACES
+short takers;   /* who has them: two bits each */
+#endif
 
-inline Take(first, second) {
+inline Take(first, second, who) {
     assert(first == second);                 /* not torn */
     assert(first != 0 && first <= ITEMS);
     assert(!(taken & (1 << (first - 1))));   /* not twice */
-    taken = taken | (1 << (first - 1))
+    taken = taken | (1 << (first - 1));
+#ifdef TRACES
+    takers = takers | (who << (2 * (first - 1)))
+#endif
 }
+
+#define OBSERVED (now.takers << 10 | now.ring << 8 | now.bottom << 4 | now.top)
+#define OVER     (taken == (1 << ITEMS) - 1)
+#include "follow.pml"
 
 proctype Owner() {
     byte next = 1;
     byte seen = FIRST;  /* m_topSeen */
     byte count, begin, at, i, item;
+    bool won;
 
     do
     :: next <= ITEMS ->
@@ -82,7 +95,7 @@ reserve:
                     od;
                     i = 0
                 };
-                ring = ring + 1;
+                d_step { ring = ring + 1; Follow() };
                 goto reserve
             fi
         fi;
@@ -93,7 +106,7 @@ reserve:
             d_step { high[SLOT(ring, bottom + i)] = next + i; i++ }
         :: else -> break
         od;
-        atomic { bottom = (bottom + count) & 15; next = next + count; i = 0; count = 0 }  /* Publish: an exchange */
+        atomic { bottom = (bottom + count) & 15; next = next + count; i = 0; count = 0; Follow() }  /* Publish: an exchange */
 
     :: true ->                                                  /* PopIf */
         begin = (bottom + 15) & 15;
@@ -105,26 +118,32 @@ reserve:
         :: else -> item = low[SLOT(ring, begin)];               /* the owner's own */
             if
             :: skip                                             /* the predicate refuses */
-            :: bottom = begin;                                  /* exchange */
+            :: d_step { bottom = begin; Follow() };             /* exchange */
 #ifndef BUG_POP_READS_TOP_FIRST
                 at = top;
 #endif
                 if
-                :: NEGATIVE(DISTANCE(at, begin)) -> bottom = (begin + 1) & 15
-                :: !NEGATIVE(DISTANCE(at, begin)) && at != begin -> d_step { Take(item, high[SLOT(ring, begin)]) }
+                :: NEGATIVE(DISTANCE(at, begin)) -> d_step { bottom = (begin + 1) & 15; Follow() }
+                :: !NEGATIVE(DISTANCE(at, begin)) && at != begin -> d_step { Take(item, high[SLOT(ring, begin)], 1); Follow() }
                 :: at == begin ->
-                    d_step {
 #ifdef BUG_POP_WITHOUT_CAS
-                        Take(item, high[SLOT(ring, begin)]);
-                        top = (at + 1) & 15
+                    d_step { top = (at + 1) & 15; won = true };
 #else
+                    d_step {
                         if
-                        :: top == at -> top = (at + 1) & 15; Take(item, high[SLOT(ring, begin)])
+                        :: top == at -> top = (at + 1) & 15; won = true; Follow()
                         :: else -> skip
                         fi
-#endif
                     };
-                    bottom = (begin + 1) & 15
+#endif
+                    d_step {
+                        bottom = (begin + 1) & 15;
+                        if
+                        :: won -> won = false; Take(item, high[SLOT(ring, begin)], 1)
+                        :: else -> skip
+                        fi;
+                        Follow()
+                    }
                 fi
             fi;
             d_step { item = 0; at = 0 }
@@ -133,7 +152,7 @@ reserve:
     od
 }
 
-proctype Thief() {
+proctype Thief(byte self) {
     byte at, end, from, first, second;
 
     do
@@ -154,7 +173,7 @@ proctype Thief() {
             second = high[SLOT(from, at)];
             d_step {
                 if
-                :: top == at -> top = (at + 1) & 15; Take(first, second)
+                :: top == at -> top = (at + 1) & 15; Take(first, second, self); Follow()
                 :: else -> skip
                 fi
             }
@@ -166,8 +185,9 @@ proctype Thief() {
 init {
     byte thief;
     atomic {
+        ChooseTrace();
         run Owner();
-        for (thief : 1 .. THIEVES) { run Thief() }
+        for (thief : 1 .. THIEVES) { run Thief(1 + thief) }
     };
     (_nr_pr == 1) -> assert(taken == (1 << ITEMS) - 1)
 }

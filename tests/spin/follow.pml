@@ -17,14 +17,14 @@ static void Report(void) {
         if (!accepted[i]) printf("refused: %d\n", i);
 }
 };
-short at, which;  /* so many values of this trace have been observed; -1: another one than in the trace */
+short observed, which;  /* so many values of this trace have been observed; -1: another one than in the trace */
 inline Follow() {
     c_code {
-        if (now.at > 0 && traces[now.which][now.at - 1] == (OBSERVED)) {
-        } else if (now.at >= 0 && now.at < lengths[now.which] && traces[now.which][now.at] == (OBSERVED)) {
-            now.at++;
+        if (now.observed > 0 && traces[now.which][now.observed - 1] == (OBSERVED)) {
+        } else if (now.observed >= 0 && now.observed < lengths[now.which] && traces[now.which][now.observed] == (OBSERVED)) {
+            now.observed++;
         } else {
-            now.at = -1;
+            now.observed = -1;
         }
     }
 }
@@ -33,8 +33,8 @@ inline ChooseTrace() {
     c_code { if (TRACES != TRACE_COUNT) abort(); atexit(Report); };
     Follow()
 }
-#define IN_TRACE c_expr { (now.at > -1 && !accepted[now.which]) }
-#define AT_END   c_expr { (now.at == lengths[now.which]) }
+#define IN_TRACE c_expr { (now.observed > -1 && !accepted[now.which]) }
+#define AT_END   c_expr { (now.observed == lengths[now.which]) }
 never {
     do
     :: IN_TRACE && !(AT_END && (OVER))
