@@ -234,6 +234,9 @@ bug sleep safety NO_LAST_LOOK
 bug sleep all_run NO_LAST_LOOK
 bug sleep safety WAKE_BEFORE_PUBLISH
 bug sleep safety LAST_SEARCHER_SILENT -DRENDEZVOUS=1 -DCHILDREN=0
+follow sleep 100 ''
+follow sleep 100 no_look_before_sleep
+follow sleep 100 sleeper_still_searches
 
 check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1
 check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0

@@ -191,3 +191,5 @@ init {
     };
     (_nr_pr == 1) -> assert(taken == (1 << ITEMS) - 1)
 }
+
+TheClaim

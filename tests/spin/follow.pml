@@ -1,6 +1,6 @@
 /* Conformance, with -DTRACES=n (tests/spin.sh, rows `follow`): for each of n traces of the real code, is there a run of the
  * model in which the same is observed? A model says what that is (OBSERVED, a C expression over its state), calls Follow()
- * within each step that changes it, and says when it has come to what was the end of the real run (OVER). The verifier
+ * within each step that changes it, says when it has come to what was the end of the real run (OVER), and ends with TheClaim. The verifier
  * searches for such a run of each trace, and prints which have none. Without TRACES nothing of this is there.
  */
 #ifdef TRACES
@@ -35,13 +35,14 @@ inline ChooseTrace() {
 }
 #define IN_TRACE c_expr { (now.observed > -1 && !accepted[now.which]) }
 #define AT_END   c_expr { (now.observed == lengths[now.which]) }
-never {
-    do
-    :: IN_TRACE && !(AT_END && (OVER))
-    :: IN_TRACE && AT_END && (OVER) -> c_code { accepted[now.which] = 1; }  /* and no further */
-    od
+#define TheClaim never { \
+    do \
+    :: IN_TRACE && !(AT_END && (OVER)) \
+    :: IN_TRACE && AT_END && (OVER) -> c_code { accepted[now.which] = 1; }  /* and no further */ \
+    od \
 }
 #else
 #define Follow() skip
 #define ChooseTrace() skip
+#define TheClaim
 #endif

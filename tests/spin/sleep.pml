@@ -2,13 +2,13 @@
  * Sleep, GetUp, LookInsteadOfSleeping), ready.cpp (MakeReady, WakeWanted, WakeForAny), find_work.cpp (FindOwn), any_work.cpp (AnyWork).
  *
  * Modelled    WORKERS workers that look, search, announce, look once more, and park; POSTERS threads that are no workers,
- *             each of which publishes one task in the injector and then looks for a sleeper (Post); and workers that publish:
- *             they move all that is in the injector to their own place, tasks or fibers (TakeInjected); the first CHILDREN
- *             tasks to run submit one task each (Publish), or make a fiber ready whose wake-up is owed until the next pick
- *             (looksNext, owesWake). Each look at a place, each change of the idle state, of a
- *             sleeper's bit, and of a parker is one step. Names as in the source.
- * Bounds      WORKERS, POSTERS, CHILDREN; one place for each worker, and the injector. Balanced and Quiet: a search may end after
- *             any look. EAGER=1: a worker that has announced looks on instead of parking.
+ *             each of which publishes one task (FIBERS=1: ready fiber) in the injector and then looks for a sleeper (Post); and workers that publish:
+ *             they move what is in the injector to their own lane, or among their ready fibers (TakeInjected); the first
+ *             CHILDREN tasks to run submit one task each (Publish), or make a fiber ready whose wake-up is owed until the
+ *             next pick (looksNext, owesWake), by yielding or by their end. Each look at a deque, each change of one, of the
+ *             idle state, of a sleeper's bit, and of a parker is one step. Names as in the source.
+ * Bounds      WORKERS, POSTERS, CHILDREN; one lane. Balanced and Quiet: a search may end after any look. EAGER=1: a worker
+ *             that has announced looks on instead of parking.
  * Asserted    a worker has an unpark to consume if its bit was taken, and no other; a park token is never overwritten; when
  *             all is quiet, nobody searches, every published task has run, and the state counts as many sleepers as there
  *             are. RENDEZVOUS=1: no task ends before all have begun, so each needs a worker of its own: a task that is left
@@ -16,6 +16,9 @@
  * Liveness    all_run: every published task is run.
  * Left out    memory orders; priorities, pinned work, starved and inactive workers (pool.pml); claims; the clock that
  *             decides how often a searcher looks. The epoch, which only reports need.
+ * Followed    each change of the idle state, of the sleepers' bits, of how much is in the injector, in each lane and among each
+ *             worker's ready fibers, and of how many tasks have begun, in runs of the whole scheduler up to its coming to
+ *             rest (sleep_trace.cpp). Parkers only then: all are parked.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -32,86 +35,168 @@
 #ifndef RENDEZVOUS
 #define RENDEZVOUS 0
 #endif
-#define INJECTOR WORKERS
-#define PLACES (WORKERS + 1)
+#ifndef FIBERS
+#define FIBERS 0
+#endif
 #define TOTAL (POSTERS + CHILDREN)
 #define NONE 255
+#define BIT(i) (1 << (i))
 
-byte place[PLACES];         /* tasks and ready fibers: each worker's deques, and the injector */
+byte injector;              /* how many tasks and ready fibers */
+byte lane[WORKERS], ready[WORKERS];
 byte searchers, sleepers;   /* m_state, one word: read and changed in one step */
-bool asleep[WORKERS];       /* m_asleep */
+byte asleep;                /* m_asleep */
 bool token[WORKERS];        /* the parkers */
-byte spawned, begun, ended;
+byte begun, ended;
+
+#if defined(TRACES) && WORKERS == 2
+byte posted;
+#define OBSERVED (now.searchers | now.sleepers << 2 | now.asleep << 4 | now.begun << 6 | now.injector << 8 | \
+                  now.lane[0] << 10 | now.lane[1] << 12 | now.ready[0] << 14 | now.ready[1] << 16)
+#define OVER     (posted == POSTERS && Worker[1]@end_parked && Worker[2]@end_parked && !token[0] && !token[1])
+#endif
+#include "follow.pml"
 
 inline Unpark(who) { assert(!token[who]); token[who] = true }
 
-/* TakeSleeper: ClearAny, and then the state. */
-inline TakeSleeper(home, who) {
-    d_step {
-        who = 0;
+/* ClearAny, within one word, then the state, then the parker. */
+inline TakeSleeper() {
+    atomic { seen = asleep; who = NONE };
+    do
+    :: seen != 0 ->
+        d_step {
+            do
+            :: !(seen & BIT(lowest)) -> lowest++
+            :: else -> break
+            od;
+            if
+            :: asleep & BIT(lowest) -> asleep = asleep & ~BIT(lowest); who = lowest; seen = 0; Follow()
+            :: else -> seen = asleep & ~(BIT(lowest + 1) - 1)   /* somebody was faster */
+            fi;
+            lowest = 0
+        }
+    :: else -> break
+    od;
+    if
+    :: who != NONE ->
+        atomic { sleepers--; searchers++; Follow() };
+        atomic { Unpark(who) }
+    :: else -> skip
+    fi
+}
+
+/* WakeForTasks: up to two. With one, WakeForAny, too. */
+inline Wake(count) {
+    if
+    :: atomic { !(searchers == 0 && sleepers > 0) -> skip }     /* Wanted */
+    :: atomic { searchers == 0 && sleepers > 0 -> skip };
+        TakeSleeper();
+        if
+        :: count > 1 && who != NONE -> TakeSleeper()
+        :: else -> skip
+        fi
+    fi;
+    who = NONE
+}
+
+inline TakeInjected() {
+    atomic { i = injector; injector = 0; Follow() };
+    if
+    :: i == 0 -> skip
+#if !FIBERS
+    :: i > 0 -> moved = i;
         do
-        :: who < WORKERS && !asleep[(who + home) % WORKERS] -> who++
+        :: i > 0 -> atomic { lane[self]++; i--; Follow() }
         :: else -> break
         od;
+        Wake(moved);
+        moved = 0
+#else
+    :: i > 0 -> owes = true;                                    /* one of them may be picked next */
+        do
+        :: i > 1 -> atomic { ready[self]++; i--; moved++; Follow() }
+        :: else -> break
+        od;
+        atomic { ready[self]++; i = 0; Follow() };
+        do
+        :: moved > 0 -> Wake(1); moved--
+        :: else -> break
+        od
+#endif
+    fi
+}
+
+/* What the owner misses in one of its own stays missing: nobody else adds. So its looks at both are one step. */
+inline LookAtOwn() {
+    atomic {
         if
-        :: who < WORKERS -> who = (who + home) % WORKERS; asleep[who] = false
-        :: else -> who = NONE
+        :: ready[self] > 0 -> ready[self]--; found = true; isFiber = true; Follow()
+        :: ready[self] == 0 && lane[self] > 0 -> lane[self]--; found = true; Follow()
+        :: ready[self] == 0 && lane[self] == 0 -> skip
         fi
     }
 }
 
-/* WakeForAny; WakeForTasks of one. */
-inline Wake(home) {
+#define OTHER ((self + i) % WORKERS)
+inline LookAtOthers(place, fibersAreThere) {
+    i = 1;
+    do
+    :: i < WORKERS && !found -> atomic {
+            if
+            :: place > 0 ->
+                place--;
+                found = true;
+                isFiber = fibersAreThere;
+                i = WORKERS;
+                Follow()
+            :: place == 0 -> i++
+            fi
+        }
+    :: else -> break
+    od;
+    i = 0
+}
+
+inline FindOwn() {
+    TakeInjected();
     if
-    :: atomic { !(searchers == 0 && sleepers > 0) -> skip }     /* Wanted */
-    :: atomic { searchers == 0 && sleepers > 0 -> skip };
-        TakeSleeper(home, who);
+    :: yielded -> atomic {                                      /* NotUrgent */
+            yielded = false;
+            if
+            :: lane[self] > 0 -> lane[self]--; found = true; Follow()
+            :: lane[self] == 0 -> skip
+            fi
+        };
         if
-        :: who != NONE ->
-            atomic { sleepers--; searchers++ };
-            atomic { Unpark(who); who = 0 }
-        :: who == NONE -> who = 0
+        :: !found -> LookAtOthers(lane[OTHER], false)
+        :: skip                                                 /* MaySteal */
         fi
+    :: else -> skip
+    fi;
+    if
+    :: !found -> LookAtOwn()                                    /* ByPriority */
+    :: else -> skip
+    fi;
+    if
+    :: owes ->
+        owes = false;
+        if
+        :: atomic { found && isFiber && ready[self] == 0 -> skip }  /* IsHandOver */
+        :: atomic { !(found && isFiber && ready[self] == 0) -> skip }; Wake(1)
+        fi
+    :: else -> skip
     fi
 }
 
 proctype Worker(byte self) {
-    byte i, who;
-    bool found, owes, searching;
+    byte i, who = NONE, seen, lowest, moved;
+    bool found, isFiber, owes, searching, yielded;
 
 end:
     do
-    :: atomic { i = place[INJECTOR]; place[INJECTOR] = 0 };     /* FindOwn: TakeInjected */
+    :: FindOwn();
         if
-        :: i == 0 -> skip
-        :: i > 0 ->
-            place[self] = place[self] + i;
-            if
-            :: Wake(self)                                       /* tasks */
-            :: owes = true                                      /* fibers: one of them may be picked next */
-            fi;
-            if
-            :: i > 1 -> Wake(self)                              /* a second one, if still nobody searches */
-            :: else -> skip
-            fi
-        fi;
-        i = 0;
-        do                                                      /* ByPriority; as a searcher, FindElsewhere */
-        :: !found && (i == 0 || (searching && i < WORKERS)) ->
-            if
-            :: atomic { place[(i + self) % WORKERS] > 0 -> place[(i + self) % WORKERS]--; found = true }
-            :: atomic { place[(i + self) % WORKERS] == 0 -> i++ }
-            fi
-        :: else -> break
-        od;
-        i = 0;
-        if
-        :: owes ->
-            owes = false;
-            if
-            :: found && place[self] == 0 -> skip                /* IsHandOver */
-            :: else -> Wake(self)
-            fi
+        :: searching && !found -> LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)  /* FindElsewhere */
         :: else -> skip
         fi;
         if
@@ -119,49 +204,59 @@ end:
             if
             :: searching ->                                     /* StopSearching */
                 searching = false;
-                atomic { assert(searchers > 0); searchers--; found = searchers == 0 && sleepers > 0 };
+                atomic { assert(searchers > 0); searchers--; found = searchers == 0 && sleepers > 0; Follow() };
 #ifdef BUG_LAST_SEARCHER_SILENT
                 found = false;
 #endif
                 if
-                :: found -> Wake(self)
+                :: found -> Wake(1)
                 :: else -> skip
                 fi
             :: else -> skip
             fi;
-            found = false;
+            atomic { found = false; isFiber = false };
             if                                                  /* the task runs */
-            :: atomic { spawned < CHILDREN -> spawned++ };
-                begun++;
+            :: atomic { begun < CHILDREN -> begun++; Follow() };
                 if
-                :: place[self]++; Wake(self)                    /* Publish */
-                :: atomic { place[self] == 0 -> place[self]++; owes = true }  /* it ends, and MakeReady hands over */
-                fi
-            :: atomic { spawned >= CHILDREN -> begun++ }
-            fi;
+                :: atomic { lane[self]++; Follow() }; Wake(1)   /* Publish */
+                :: if                                           /* it yields or ends, and MakeReady hands over */
+                   :: yielded = true
+                   :: skip
+                   fi;
+                   if
+                   :: atomic { ready[self] == 0 -> ready[self]++; Follow() }; owes = true
+                   :: atomic { ready[self] > 0 -> ready[self]++; Follow() }; Wake(1)
+                   fi
+                fi;
 #if RENDEZVOUS
-            if
-            :: begun == TOTAL -> skip
-            :: owes -> skip
-            fi;
+                if
+                :: begun == TOTAL -> skip
+                :: owes -> skip
+                fi;
 #endif
-            ended++
-        :: !found && !searching -> atomic { searchers++; searching = true }     /* StartSearching */
+                ended++
+            :: atomic { begun >= CHILDREN -> begun++; Follow() };
+#if RENDEZVOUS
+                begun == TOTAL;
+#endif
+                ended++
+            fi
+        :: !found && !searching -> atomic { searchers++; searching = true; Follow() }  /* StartSearching */
         :: !found && searching ->
             if
             :: skip                                             /* it looks again */
-            :: asleep[self] = true;                             /* Announce: the bit, and then the state */
-                atomic { searchers--; sleepers++ };
+            :: atomic { asleep = asleep | BIT(self); Follow() };  /* Announce: the bit, and then the state */
+                atomic { searchers--; sleepers++; Follow() };
 #ifndef BUG_NO_LAST_LOOK
-                do                                              /* AnyWork */
-                :: i < PLACES && !found ->
-                    if
-                    :: atomic { place[i] > 0 -> found = true }
-                    :: atomic { place[i] == 0 -> i++ }
-                    fi
+                do                                              /* AnyWork; its own are empty */
+                :: !found && i == 0 -> atomic { found = injector > 0; i = 1 }
+                :: !found && 0 < i && i < 2 * WORKERS - 1 -> atomic {
+                        found = ((i & 1) -> ready[(self + (i + 1) / 2) % WORKERS] : lane[(self + i / 2) % WORKERS]) > 0;
+                        i++
+                    }
 #if EAGER
-                :: i == PLACES && !found && asleep[self] -> i = 0  /* LookInsteadOfSleeping */
-                :: found || (i == PLACES && !asleep[self]) -> break
+                :: !found && i == 2 * WORKERS - 1 && (asleep & BIT(self)) -> i = 0  /* LookInsteadOfSleeping */
+                :: found || (i == 2 * WORKERS - 1 && !(asleep & BIT(self))) -> break
 #else
                 :: else -> break
 #endif
@@ -172,9 +267,9 @@ end:
                 :: found ->                                     /* GetUp: Cancel, or consume the unpark */
                     found = false;
                     if
-                    :: atomic { asleep[self] -> asleep[self] = false };
-                        atomic { sleepers--; searchers++ }
-                    :: atomic { !asleep[self] -> skip };
+                    :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self); Follow() };
+                        atomic { sleepers--; searchers++; Follow() }
+                    :: atomic { !(asleep & BIT(self)) -> skip };
                         atomic { token[self] -> token[self] = false }
                     fi
                 :: else ->
@@ -186,28 +281,31 @@ end_parked:         atomic { token[self] -> token[self] = false }
 }
 
 proctype Poster() {
-    byte who;
+    byte who = NONE, seen, lowest;
 
 #ifdef BUG_WAKE_BEFORE_PUBLISH
-    Wake(0);
-    place[INJECTOR]++
+    Wake(1);
+    injector++
 #else
-    place[INJECTOR]++;
-    Wake(0)
+    atomic { injector++; Follow() };
+    Wake(1)
+#endif
+#ifdef TRACES
+    ; posted++
 #endif
 }
 
-#if !EAGER  /* otherwise it is never quiet */
+#if !EAGER && !defined(TRACES)  /* otherwise it is never quiet */
 proctype Monitor() {
-    byte i, count;
+    byte i;
 
 end:
     timeout ->
         assert(ended == TOTAL);
-        assert(searchers == 0 && sleepers == WORKERS);
+        assert(searchers == 0 && sleepers == WORKERS && asleep == BIT(WORKERS) - 1);
         d_step {
             do
-            :: i < WORKERS -> assert(asleep[i] && !token[i]); i++
+            :: i < WORKERS -> assert(!token[i]); i++
             :: else -> break
             od
         }
@@ -217,7 +315,8 @@ end:
 init {
     byte p;
     atomic {
-#if !EAGER
+        ChooseTrace();
+#if !EAGER && !defined(TRACES)
         run Monitor();
 #endif
         for (p : 0 .. WORKERS - 1) { run Worker(p) };
@@ -225,4 +324,8 @@ init {
     }
 }
 
+TheClaim
+
+#ifndef TRACES
 ltl all_run { <> (ended == TOTAL) }
+#endif

@@ -328,6 +328,8 @@ init {
 }
 
 #define ALL_BUT_LAST (FIBERS - 1)
+TheClaim
+
 #ifndef TRACES
 ltl goes_on { [] (reached[ALL_BUT_LAST] -> <> returned[ALL_BUT_LAST]) && [] (reached[0] -> <> returned[0]) }
 #endif
