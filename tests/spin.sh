@@ -174,7 +174,7 @@ follow() { # model runs mutant definitions...
     start=$SECONDS
     { trace_program "$mutant" && timeout 60 "$program" "$runs" ${mutant:+mutant} > "$cache/traces.h"; } > "$log" 2>&1 ||
         { fail "does not build, or a run failed" "$log"; return; }
-    runs=$(sed -n 's/^#define TRACE_COUNT //p' "$cache/traces.h")
+    [ "$(sed -n 's/^#define TRACE_COUNT //p' "$cache/traces.h")" = "$runs" ] || { fail "not so many different runs"; return; }
     build "-DTRACES=$runs" "$@" || { fail "does not build"; return; }
     explore
     if [ -n "$problem" ] || [ "$errors" != 0 ]; then fail "${problem:-$(sed -n 's/^pan:1: //p' "$log")}" "$log"; return; fi
@@ -224,18 +224,19 @@ follow deque 1000 deque_pop_without_cas
 follow deque 100 deque_grow_loses_one
 
 check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
+check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DFIBERS=1
 check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DRENDEZVOUS=1
 check sleep safety -DWORKERS=2 -DPOSTERS=1 -DCHILDREN=1 -DRENDEZVOUS=1
-check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1 -DEAGER=1
-check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
+check sleep safety -DWORKERS=2 -DPOSTERS=1 -DCHILDREN=1 -DEAGER=1
+check sleep all_run -DWORKERS=2 -DPOSTERS=1 -DCHILDREN=1
 check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DRENDEZVOUS=1
-check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DEAGER=1
+check sleep all_run -DWORKERS=2 -DPOSTERS=1 -DCHILDREN=1 -DEAGER=1
 bug sleep safety NO_LAST_LOOK
 bug sleep all_run NO_LAST_LOOK
 bug sleep safety WAKE_BEFORE_PUBLISH
 bug sleep safety LAST_SEARCHER_SILENT -DRENDEZVOUS=1 -DCHILDREN=0
-follow sleep 100 ''
-follow sleep 100 no_look_before_sleep
+follow sleep 300 ''
+follow sleep 1000 no_look_before_sleep
 follow sleep 100 sleeper_still_searches
 
 check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1
@@ -264,6 +265,9 @@ if [ -n "$full" ]; then
     check wait safety -DFIBERS=3 -DDECREMENTS=1 -DADDERS=1
     check wait goes_on -DFIBERS=2 -DDECREMENTS=2 -DADDERS=1
     check reuse safety -DROUNDS=4 -DTASKS=3 -DWORKERS=3
+    check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1 -DEAGER=1
+    check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
+    check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DEAGER=1
     check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=1
     check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=3 -DMAIN=1
     check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0

@@ -38,10 +38,11 @@
 
 byte free = (1 << FIBERS) - 1;  /* m_freeSmall; sets of bits */
 bool held[FIBERS];              /* somebody runs on it, or a task waits on it */
-bool waiting[FIBERS], ready[FIBERS];
-byte readyCount;                /* of `ready`: what a look at their place shows */
+bool waiting[FIBERS];
+byte injectedFibers, injected;  /* the injector: ready fibers, a set of bits, and tasks */
+byte ready;                     /* a set of bits: the workers' ready fibers; tasks in their lanes */
+byte lane = TASKS - POSTED;
 byte starved;                   /* m_starved */
-byte lane = TASKS - POSTED;     /* tasks */
 byte mail;                      /* pinned tasks in worker 0's mailbox */
 byte searchers, sleepers, others;   /* m_state */
 byte asleep, starvedAsleep;     /* m_asleep, m_starvedAsleep */
@@ -50,6 +51,16 @@ byte ended;
 #if CACHES
 byte cache[WORKERS];            /* fiber plus one */
 #endif
+
+#if defined(TRACES) && FIBERS == 1 && WORKERS == 2
+byte posted;
+#define OBSERVED (now.free | now.starved << 1 | now.searchers << 3 | now.sleepers << 5 | now.others << 7 | \
+                  now.asleep << 9 | now.starvedAsleep << 11 | now.ended << 13 | now.mail << 15 | \
+                  (now.injected + now.injectedFibers) << 17 | now.lane << 19 | now.ready << 21)
+#define RESTS(w) (Worker[w]@end_parked || Worker[w]@end_starved)
+#define OVER     (posted == POSTED + PINNED && RESTS(1) && RESTS(2) && !token[0] && !token[1] && !waiting[0] && Resumer[3]@end)
+#endif
+#include "follow.pml"
 
 inline Unpark(who) { assert(!token[who]); token[who] = true }
 
@@ -61,7 +72,7 @@ inline ClearAny(set, home, found) {
         :: else -> break
         od;
         if
-        :: found < WORKERS -> found = (found + home) % WORKERS; set = set & ~BIT(found)
+        :: found < WORKERS -> found = (found + home) % WORKERS; set = set & ~BIT(found); Follow()
         :: else -> found = NONE
         fi
     }
@@ -74,16 +85,29 @@ inline Wake(home) {
     :: atomic { searchers == 0 && sleepers + others > 0 -> skip };
         ClearAny(asleep, home, who);
         if
-        :: who != NONE -> atomic { sleepers--; searchers++ }
+        :: who != NONE -> atomic { sleepers--; searchers++; Follow() }
         :: who == NONE ->
             ClearAny(starvedAsleep, home, who);
             if
-            :: who != NONE -> others--
+            :: who != NONE -> atomic { others--; Follow() }
             :: who == NONE -> skip
             fi
         fi;
         if
         :: who != NONE -> atomic { Unpark(who); who = 0 }
+        :: who == NONE -> who = 0
+        fi
+    fi
+}
+
+/* WakeForTasks, of one: only who can run it. */
+inline WakeForTask(home) {
+    if
+    :: atomic { !(searchers == 0 && sleepers + others > 0) -> skip }
+    :: atomic { searchers == 0 && sleepers + others > 0 -> skip };
+        ClearAny(asleep, home, who);
+        if
+        :: who != NONE -> atomic { sleepers--; searchers++; Follow() }; atomic { Unpark(who); who = 0 }
         :: who == NONE -> who = 0
         fi
     fi
@@ -96,7 +120,7 @@ inline WakeStarved(home) {
     :: atomic { starved != 0 -> skip };
         ClearAny(starvedAsleep, home, who);
         if
-        :: who != NONE -> others--; atomic { Unpark(who); who = 0 }
+        :: who != NONE -> atomic { others--; Follow() }; atomic { Unpark(who); who = 0 }
         :: who == NONE -> who = 0
         fi
     fi
@@ -114,7 +138,7 @@ inline TakeFree(found) {
         :: else -> break
         od;
         if
-        :: found < FIBERS -> free = free & ~BIT(found); assert(!held[found]); held[found] = true
+        :: found < FIBERS -> free = free & ~BIT(found); assert(!held[found]); held[found] = true; Follow()
         :: else -> found = NONE
         fi
     }
@@ -174,7 +198,7 @@ inline FreeFiber(fiber) {
     :: atomic { used || starved != 0 -> skip }; atomic { held[fiber] = false; free = free | BIT(fiber); fiber = NONE }
     fi;
 #else
-    atomic { held[fiber] = false; free = free | BIT(fiber); fiber = NONE };
+    atomic { held[fiber] = false; free = free | BIT(fiber); fiber = NONE; Follow() };
 #endif
     WakeStarved(self)
 }
@@ -183,7 +207,7 @@ inline StopSearching() {
     if
     :: searching ->
         searching = false;
-        atomic { assert(searchers > 0); searchers--; wakes = searchers == 0 && sleepers + others > 0 };
+        atomic { assert(searchers > 0); searchers--; wakes = searchers == 0 && sleepers + others > 0; Follow() };
         if
         :: wakes -> wakes = false; Wake(self)
         :: else -> skip
@@ -197,14 +221,50 @@ inline TakeReady(into) {
     d_step {
         into = 0;
         do
-        :: into < FIBERS && !ready[into] -> into++
+        :: into < FIBERS && !(ready & BIT(into)) -> into++
         :: else -> break
         od;
         if
-        :: into < FIBERS -> ready[into] = false; readyCount--
+        :: into < FIBERS -> ready = ready & ~BIT(into); Follow()
         :: else -> into = NONE
         fi
     }
+}
+
+/* What others published goes to the worker's own deques; a task at a time. */
+inline TakeInjected() {
+    atomic { moved = injected; fibers = injectedFibers; injected = 0; injectedFibers = 0; Follow() };
+    if
+    :: fibers != 0 -> atomic { ready = ready | fibers; owes = true; Follow() };
+        if
+        :: fibers & (fibers - 1) -> Wake(self)                  /* two of them */
+        :: else -> skip
+        fi;
+        fibers = 0
+    :: else -> skip
+    fi;
+    if
+    :: moved > 0 ->
+        do
+        :: moved > 0 -> atomic { lane++; moved--; Follow() }
+        :: else -> break
+        od;
+        WakeForTask(self)
+    :: else -> skip
+    fi
+}
+
+/* One is owed if the pick was something else than the only ready fiber; those of others lie in `ready` too. */
+inline PayWake(picked) {
+    if
+    :: owes ->
+        owes = false;
+        if
+        :: atomic { picked != NONE -> skip }
+        :: atomic { picked == NONE || ready != 0 -> skip }; Wake(self)
+        fi
+    :: else -> skip
+    fi
 }
 
 inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
@@ -221,7 +281,8 @@ inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
 
 proctype Worker(byte self) {
     byte fiber = NONE, next = NONE, who, mine;
-    bool searching, wakes, found, resumes, lacks, woken;
+    byte moved, fibers;
+    bool searching, wakes, found, resumes, lacks, woken, owes;
 #if CACHES
     byte i;
     bool used;
@@ -230,16 +291,17 @@ proctype Worker(byte self) {
 thread:                                                         /* ThreadLoop */
     if
     :: searching ->                                             /* Sleep(Tasks) */
-        asleep = asleep | BIT(self);
-        atomic { searchers--; sleepers++ };
+        atomic { asleep = asleep | BIT(self); Follow() };
+        atomic { searchers--; sleepers++; Follow() };
         if :: self == 0 -> found = mail > 0 :: else -> skip fi;  /* AnyWork */
-        if :: !found -> found = readyCount > 0 :: else -> skip fi;
+        if :: !found -> found = injected + injectedFibers > 0 :: else -> skip fi;
+        if :: !found -> found = ready > 0 :: else -> skip fi;
         if :: !found -> found = lane > 0 :: else -> skip fi;
         if
         :: found ->                                             /* GetUp */
             found = false;
             if
-            :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self) }; atomic { sleepers--; searchers++ }
+            :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self); Follow() }; atomic { sleepers--; searchers++; Follow() }
             :: atomic { !(asleep & BIT(self)) -> skip }; atomic { token[self] -> token[self] = false }
             fi
         :: else ->
@@ -253,25 +315,28 @@ end_parked: atomic { token[self] -> token[self] = false }
 #ifndef BUG_STARVED_COUNTS_AS_SEARCHER
         StopSearching();
 #endif
-        atomic { starved = starved | BIT(self); lacks = true }
+        atomic { starved = starved | BIT(self); lacks = true; Follow() }
     :: else -> skip
     fi;
     if
     :: fiber != NONE && !lacks -> skip
-    :: fiber != NONE && lacks -> atomic { starved = starved & ~BIT(self); lacks = false }
+    :: fiber != NONE && lacks -> atomic { starved = starved & ~BIT(self); lacks = false; Follow() }
     :: fiber == NONE ->                                         /* WithoutFiber */
+        TakeInjected();                                         /* FindOwn, with SortMail */
         if
-        :: self == 0 -> atomic { mine = mine + mail; mail = 0 } /* FindOwn: SortMail */
+        :: self == 0 -> atomic { mine = mine + mail; mail = 0; Follow() }
         :: else -> skip
         fi;
         TakeReady(next);                                        /* or SearchForFibers */
+        PayWake(next);
         if
         :: next != NONE -> skip
         :: next == NONE ->                                      /* Sleep(ReadyFibersOnly) */
-            starvedAsleep = starvedAsleep | BIT(self);
-            others++;
+            atomic { starvedAsleep = starvedAsleep | BIT(self); Follow() };
+            atomic { others++; Follow() };
             if :: self == 0 -> found = mail > 0 :: else -> skip fi;  /* AnyWork */
-            if :: !found -> found = readyCount > 0 :: else -> skip fi;
+            if :: !found -> found = injected + injectedFibers > 0 :: else -> skip fi;
+            if :: !found -> found = ready > 0 :: else -> skip fi;
 #ifndef BUG_NO_LOOK_AFTER_STARVED
             if :: !found -> SetAny(found) :: else -> skip fi;
 #endif
@@ -279,7 +344,7 @@ end_parked: atomic { token[self] -> token[self] = false }
             :: found ->
                 found = false;
                 if
-                :: atomic { starvedAsleep & BIT(self) -> starvedAsleep = starvedAsleep & ~BIT(self) }; others--
+                :: atomic { starvedAsleep & BIT(self) -> starvedAsleep = starvedAsleep & ~BIT(self); Follow() }; atomic { others--; Follow() }
                 :: atomic { !(starvedAsleep & BIT(self)) -> skip }; atomic { token[self] -> token[self] = false }
                 fi
             :: else ->
@@ -288,7 +353,7 @@ end_starved:        atomic { token[self] -> token[self] = false }
             woken = true;
             goto thread
         fi;
-        atomic { starved = starved & ~BIT(self); lacks = false; fiber = next; next = NONE; resumes = true }
+        atomic { starved = starved & ~BIT(self); lacks = false; fiber = next; next = NONE; resumes = true; Follow() }
     fi;
     if
     :: woken && resumes -> woken = false; Wake(self)
@@ -297,14 +362,15 @@ end_starved:        atomic { token[self] -> token[self] = false }
 
     do                                                          /* RunLoop, on `fiber` */
     :: resumes ->                                               /* a task goes on, and ends */
-        resumes = false;
-        ended++
+        atomic { resumes = false; ended++; Follow() }
     :: !resumes ->
+        TakeInjected();
         if
-        :: self == 0 -> atomic { mine = mine + mail; mail = 0 }
+        :: self == 0 -> atomic { mine = mine + mail; mail = 0; Follow() }
         :: else -> skip
         fi;
         TakeReady(next);
+        PayWake(next);
         if
         :: next != NONE ->
             StopSearching();
@@ -316,8 +382,8 @@ end_starved:        atomic { token[self] -> token[self] = false }
             :: mine > 0 -> mine--; found = true
             :: mine == 0 ->
                 if
-                :: atomic { lane > 0 -> lane--; found = true }
-                :: atomic { lane == 0 -> skip }
+                :: atomic { lane > 0 -> lane--; found = true; Follow() }
+                :: atomic { lane == 0 || !searching -> skip }   /* it is another worker's */
                 fi
             fi;
             if
@@ -325,7 +391,7 @@ end_starved:        atomic { token[self] -> token[self] = false }
                 found = false;
                 StopSearching();
                 if
-                :: ended++                                      /* the task ends without a wait */
+                :: atomic { ended++; Follow() }                 /* the task ends without a wait */
                 :: skip ->                                      /* SuspendTo(ToWaiting) */
                     TakeReady(next);                            /* FindReady */
                     if
@@ -341,11 +407,9 @@ end_starved:        atomic { token[self] -> token[self] = false }
                 fi
             :: else ->                                          /* SearchForTasks, in vain */
                 if
-                :: !searching -> atomic { searching = true; searchers++ }
-                :: else -> skip
-                fi;
-                FreeFiber(fiber);
-                goto thread
+                :: !searching -> atomic { searching = true; searchers++; Follow() }
+                :: searching -> FreeFiber(fiber); goto thread
+                fi
             fi
         fi
     od
@@ -355,7 +419,11 @@ proctype Poster() {
     byte i, who;
 
     do
-    :: i < POSTED -> lane++; Wake(0); i++
+    :: i < POSTED -> atomic { injected++; Follow() }; Wake(0); atomic { i++;
+#ifdef TRACES
+            posted++
+#endif
+        }
     :: else -> break
     od
 }
@@ -365,20 +433,25 @@ proctype PinnedPoster() {
 
     do
     :: i < PINNED ->
-        mail++;
+        atomic { mail++; Follow() };
         if                                                      /* TakeSleeperAt(0) */
-        :: atomic { asleep & BIT(0) -> asleep = asleep & ~BIT(0) };
-            atomic { sleepers--; searchers++ };
+        :: atomic { asleep & BIT(0) -> asleep = asleep & ~BIT(0); Follow() };
+            atomic { sleepers--; searchers++; Follow() };
             atomic { Unpark(0) }
         :: atomic { !(asleep & BIT(0)) -> skip };
             if
-            :: atomic { starvedAsleep & BIT(0) -> starvedAsleep = starvedAsleep & ~BIT(0) };
-                others--;
+            :: atomic { starvedAsleep & BIT(0) -> starvedAsleep = starvedAsleep & ~BIT(0); Follow() };
+                atomic { others--; Follow() };
                 atomic { Unpark(0) }
             :: atomic { !(starvedAsleep & BIT(0)) -> skip }
             fi
         fi;
-        i++
+        atomic {
+            i++;
+#ifdef TRACES
+            posted++
+#endif
+        }
     :: else -> break
     od
 }
@@ -389,11 +462,12 @@ proctype Resumer(byte fiber) {
 
 end:
     do
-    :: atomic { waiting[fiber] -> waiting[fiber] = false; ready[fiber] = true; readyCount++ };
+    :: atomic { waiting[fiber] -> waiting[fiber] = false; injectedFibers = injectedFibers | BIT(fiber); Follow() };
         Wake(0)
     od
 }
 
+#ifndef TRACES
 proctype Monitor() {
     byte i;
 
@@ -409,10 +483,15 @@ end:
         }
 }
 
+#endif
+
 init {
     byte p;
     atomic {
+        ChooseTrace();
+#ifndef TRACES
         run Monitor();
+#endif
         for (p : 0 .. WORKERS - 1) { run Worker(p) };
         for (p : 0 .. FIBERS - 1) { run Resumer(p) };
 #if POSTED
@@ -424,4 +503,8 @@ init {
     }
 }
 
+TheClaim
+
+#ifndef TRACES
 ltl all_run { <> (ended == TOTAL) }
+#endif
