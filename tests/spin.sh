@@ -251,6 +251,10 @@ bug pool safety NO_LOOK_AFTER_STARVED
 bug pool safety STARVED_COUNTS_AS_SEARCHER
 bug pool safety SLOT_TAKEN_WITHOUT_EXCHANGE -DFIBERS=2 -DTASKS=2 -DPINNED=0 -DCACHES=1
 
+follow pool 100 '' -DPOSTED=1
+follow pool 300 starved_never_woken -DPOSTED=1
+follow pool 300 no_look_before_sleep -DPOSTED=1
+
 check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
 check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1
 check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1

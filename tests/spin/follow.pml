@@ -9,12 +9,13 @@ c_decl {
 \#include <stdlib.h>
 \#include "traces.h"
 static char accepted[TRACE_COUNT];
+static int furthest[TRACE_COUNT];
 static void Report(void) {
     int i, count = 0;
     for (i = 0; i < TRACE_COUNT; i++) count += accepted[i];
     printf("traces: %d accepted, %d refused\n", count, TRACE_COUNT - count);
     for (i = 0; i < TRACE_COUNT; i++)
-        if (!accepted[i]) printf("refused: %d\n", i);
+        if (!accepted[i]) printf("refused: %d, after %d of %d values\n", i, furthest[i], lengths[i]);
 }
 };
 short observed, which;  /* so many values of this trace have been observed; -1: another one than in the trace */
@@ -23,14 +24,15 @@ inline Follow() {
         if (now.observed > 0 && traces[now.which][now.observed - 1] == (OBSERVED)) {
         } else if (now.observed >= 0 && now.observed < lengths[now.which] && traces[now.which][now.observed] == (OBSERVED)) {
             now.observed++;
+            if (furthest[now.which] < now.observed) furthest[now.which] = now.observed;
         } else {
             now.observed = -1;
         }
     }
 }
 inline ChooseTrace() {
-    select (which : 0 .. TRACES - 1);
     c_code { if (TRACES != TRACE_COUNT) abort(); atexit(Report); };
+    select (which : 0 .. TRACES - 1);
     Follow()
 }
 #define IN_TRACE c_expr { (now.observed > -1 && !accepted[now.which]) }

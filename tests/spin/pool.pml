@@ -43,7 +43,8 @@ byte injectedFibers, injected;  /* the injector: ready fibers, a set of bits, an
 byte ready;                     /* a set of bits: the workers' ready fibers; tasks in their lanes */
 byte lane = TASKS - POSTED;
 byte starved;                   /* m_starved */
-byte mail;                      /* pinned tasks in worker 0's mailbox */
+byte mail, mailFibers;          /* worker 0's mailbox: pinned tasks; a set of bits: fibers of such tasks that are ready */
+byte pinned;                    /* likewise: fibers on which such a task waits */
 byte searchers, sleepers, others;   /* m_state */
 byte asleep, starvedAsleep;     /* m_asleep, m_starvedAsleep */
 bool token[WORKERS];            /* the parkers */
@@ -55,7 +56,7 @@ byte cache[WORKERS];            /* fiber plus one */
 #if defined(TRACES) && FIBERS == 1 && WORKERS == 2
 byte posted;
 #define OBSERVED (now.free | now.starved << 1 | now.searchers << 3 | now.sleepers << 5 | now.others << 7 | \
-                  now.asleep << 9 | now.starvedAsleep << 11 | now.ended << 13 | now.mail << 15 | \
+                  now.asleep << 9 | now.starvedAsleep << 11 | now.ended << 13 | (now.mail + now.mailFibers) << 15 | \
                   (now.injected + now.injectedFibers) << 17 | now.lane << 19 | now.ready << 21)
 #define RESTS(w) (Worker[w]@end_parked || Worker[w]@end_starved)
 #define OVER     (posted == POSTED + PINNED && RESTS(1) && RESTS(2) && !token[0] && !token[1] && !waiting[0] && Resumer[3]@end)
@@ -231,6 +232,20 @@ inline TakeReady(into) {
     }
 }
 
+inline TakePinnedFiber(into) {
+    d_step {
+        into = 0;
+        do
+        :: into < FIBERS && !(myFibers & BIT(into)) -> into++
+        :: else -> break
+        od;
+        if
+        :: into < FIBERS -> myFibers = myFibers & ~BIT(into)
+        :: else -> into = NONE
+        fi
+    }
+}
+
 /* What others published goes to the worker's own deques; a task at a time. */
 inline TakeInjected() {
     atomic { moved = injected; fibers = injectedFibers; injected = 0; injectedFibers = 0; Follow() };
@@ -281,8 +296,8 @@ inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
 
 proctype Worker(byte self) {
     byte fiber = NONE, next = NONE, who, mine;
-    byte moved, fibers;
-    bool searching, wakes, found, resumes, lacks, woken, owes;
+    byte moved, fibers, myFibers;
+    bool searching, wakes, found, resumes, lacks, woken, owes, isPinned;
 #if CACHES
     byte i;
     bool used;
@@ -293,7 +308,7 @@ thread:                                                         /* ThreadLoop */
     :: searching ->                                             /* Sleep(Tasks) */
         atomic { asleep = asleep | BIT(self); Follow() };
         atomic { searchers--; sleepers++; Follow() };
-        if :: self == 0 -> found = mail > 0 :: else -> skip fi;  /* AnyWork */
+        if :: self == 0 -> found = mail + mailFibers > 0 :: else -> skip fi;  /* AnyWork */
         if :: !found -> found = injected + injectedFibers > 0 :: else -> skip fi;
         if :: !found -> found = ready > 0 :: else -> skip fi;
         if :: !found -> found = lane > 0 :: else -> skip fi;
@@ -324,17 +339,21 @@ end_parked: atomic { token[self] -> token[self] = false }
     :: fiber == NONE ->                                         /* WithoutFiber */
         TakeInjected();                                         /* FindOwn, with SortMail */
         if
-        :: self == 0 -> atomic { mine = mine + mail; mail = 0; Follow() }
+        :: self == 0 -> atomic { mine = mine + mail; myFibers = myFibers | mailFibers; mail = 0; mailFibers = 0; Follow() }
         :: else -> skip
         fi;
-        TakeReady(next);                                        /* or SearchForFibers */
+        TakePinnedFiber(next);
+        if
+        :: next == NONE -> TakeReady(next)                      /* or SearchForFibers */
+        :: else -> skip
+        fi;
         PayWake(next);
         if
         :: next != NONE -> skip
         :: next == NONE ->                                      /* Sleep(ReadyFibersOnly) */
             atomic { starvedAsleep = starvedAsleep | BIT(self); Follow() };
             atomic { others++; Follow() };
-            if :: self == 0 -> found = mail > 0 :: else -> skip fi;  /* AnyWork */
+            if :: self == 0 -> found = mail + mailFibers > 0 :: else -> skip fi;  /* AnyWork */
             if :: !found -> found = injected + injectedFibers > 0 :: else -> skip fi;
             if :: !found -> found = ready > 0 :: else -> skip fi;
 #ifndef BUG_NO_LOOK_AFTER_STARVED
@@ -366,10 +385,14 @@ end_starved:        atomic { token[self] -> token[self] = false }
     :: !resumes ->
         TakeInjected();
         if
-        :: self == 0 -> atomic { mine = mine + mail; mail = 0; Follow() }
+        :: self == 0 -> atomic { mine = mine + mail; myFibers = myFibers | mailFibers; mail = 0; mailFibers = 0; Follow() }
         :: else -> skip
         fi;
-        TakeReady(next);
+        TakePinnedFiber(next);
+        if
+        :: next == NONE && mine == 0 -> TakeReady(next)
+        :: else -> skip
+        fi;
         PayWake(next);
         if
         :: next != NONE ->
@@ -379,7 +402,7 @@ end_starved:        atomic { token[self] -> token[self] = false }
             resumes = true
         :: next == NONE ->
             if
-            :: mine > 0 -> mine--; found = true
+            :: mine > 0 -> mine--; found = true; isPinned = true
             :: mine == 0 ->
                 if
                 :: atomic { lane > 0 -> lane--; found = true; Follow() }
@@ -393,18 +416,26 @@ end_starved:        atomic { token[self] -> token[self] = false }
                 if
                 :: atomic { ended++; Follow() }                 /* the task ends without a wait */
                 :: skip ->                                      /* SuspendTo(ToWaiting) */
-                    TakeReady(next);                            /* FindReady */
+                    if
+                    :: TakeReady(next)                          /* FindReady, if they are its own */
+                    :: skip
+                    fi;
                     if
                     :: next != NONE -> resumes = true
                     :: next == NONE -> AcquireFiber(next)
                     fi;
-                    waiting[fiber] = true;                      /* RegisterWaiter, in Arrive */
+                    atomic {                                    /* RegisterWaiter, in Arrive */
+                        waiting[fiber] = true;
+                        pinned = pinned | (isPinned -> BIT(fiber) : 0)
+                    };
                     atomic { fiber = next; next = NONE };
+                    isPinned = false;
                     if
                     :: fiber == NONE -> goto thread
                     :: else -> skip
                     fi
-                fi
+                fi;
+                isPinned = false
             :: else ->                                          /* SearchForTasks, in vain */
                 if
                 :: !searching -> atomic { searching = true; searchers++; Follow() }
@@ -413,6 +444,22 @@ end_starved:        atomic { token[self] -> token[self] = false }
             fi
         fi
     od
+}
+
+/* TakeSleeperAt(0), and the parker. */
+inline TakeSleeperAt0() {
+    if
+    :: atomic { asleep & BIT(0) -> asleep = asleep & ~BIT(0); Follow() };
+        atomic { sleepers--; searchers++; Follow() };
+        atomic { Unpark(0) }
+    :: atomic { !(asleep & BIT(0)) -> skip };
+        if
+        :: atomic { starvedAsleep & BIT(0) -> starvedAsleep = starvedAsleep & ~BIT(0); Follow() };
+            atomic { others--; Follow() };
+            atomic { Unpark(0) }
+        :: atomic { !(starvedAsleep & BIT(0)) -> skip }
+        fi
+    fi
 }
 
 proctype Poster() {
@@ -434,18 +481,7 @@ proctype PinnedPoster() {
     do
     :: i < PINNED ->
         atomic { mail++; Follow() };
-        if                                                      /* TakeSleeperAt(0) */
-        :: atomic { asleep & BIT(0) -> asleep = asleep & ~BIT(0); Follow() };
-            atomic { sleepers--; searchers++; Follow() };
-            atomic { Unpark(0) }
-        :: atomic { !(asleep & BIT(0)) -> skip };
-            if
-            :: atomic { starvedAsleep & BIT(0) -> starvedAsleep = starvedAsleep & ~BIT(0); Follow() };
-                atomic { others--; Follow() };
-                atomic { Unpark(0) }
-            :: atomic { !(starvedAsleep & BIT(0)) -> skip }
-            fi
-        fi;
+        TakeSleeperAt0();
         atomic {
             i++;
 #ifdef TRACES
@@ -462,8 +498,21 @@ proctype Resumer(byte fiber) {
 
 end:
     do
-    :: atomic { waiting[fiber] -> waiting[fiber] = false; injectedFibers = injectedFibers | BIT(fiber); Follow() };
+    :: atomic { waiting[fiber] && !(pinned & BIT(fiber)) ->
+            waiting[fiber] = false;
+            injectedFibers = injectedFibers | BIT(fiber);
+            Follow()
+        };
         Wake(0)
+#if PINNED
+    :: atomic { waiting[fiber] && (pinned & BIT(fiber)) ->
+            waiting[fiber] = false;
+            pinned = pinned & ~BIT(fiber);
+            mailFibers = mailFibers | BIT(fiber);
+            Follow()
+        };
+        TakeSleeperAt0()
+#endif
     od
 }
 

@@ -12,6 +12,7 @@
 namespace spin {
 
 using weft::internal::AtomicBitSet;
+using weft::internal::FiberPool;
 using weft::internal::IdleSet;
 using weft::internal::Letter;
 using weft::internal::PushList;
@@ -47,6 +48,12 @@ struct LaneTop {
 struct LaneBottom {
     friend constexpr auto Member(LaneBottom);
 };
+struct FreeSmallOf {
+    friend constexpr auto Member(FreeSmallOf);
+};
+struct StarvedOf {
+    friend constexpr auto Member(StarvedOf);
+};
 struct Notified {
     friend constexpr auto Member(Notified);
 };
@@ -62,6 +69,8 @@ template struct Reveal<ReadyTop, &WorkStealingDeque<uint64_t>::m_top>;
 template struct Reveal<ReadyBottom, &WorkStealingDeque<uint64_t>::m_bottom>;
 template struct Reveal<LaneTop, &WorkStealingDeque<TaskEntry>::m_top>;
 template struct Reveal<LaneBottom, &WorkStealingDeque<TaskEntry>::m_bottom>;
+template struct Reveal<FreeSmallOf, &FiberPool::m_freeSmall>;
+template struct Reveal<StarvedOf, &FiberPool::m_starved>;
 template struct Reveal<Notified, &weft::env::Parker::m_notified>;
 template struct Reveal<Sleeper, &weft::env::Parker::m_sleeper>;
 
@@ -73,6 +82,7 @@ inline weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers) {
     options.workers = workers;
     options.smallFibers = smallFibers;
     options.largeFibers = 1;
+    options.onReport = [](const weft::Report &, void *) {};  // of what is meant to be
     options.smallStackBytes = options.largeStackBytes = 32 << 10;
     options.threads.onStart = [](uint32_t, void *) { s_scheduler = weft::internal::CurrentWorker()->scheduler; };
     return options;
@@ -81,6 +91,9 @@ inline weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers) {
 inline uint32_t FirstBits(const AtomicBitSet &set) {
     return static_cast<uint32_t>((set.*Member(WordsOf()))[0].bits.Peek());
 }
+
+inline uint32_t FreeSmall(const FiberPool &pool) { return FirstBits(pool.*Member(FreeSmallOf())); }
+inline uint32_t Starved(const FiberPool &pool) { return FirstBits(pool.*Member(StarvedOf())); }
 
 /// As in IdleSet::State.
 struct IdleState {

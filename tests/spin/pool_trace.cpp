@@ -1,0 +1,96 @@
+// pool_trace RUNS: free fibers, starved workers, the idle state with both sets of sleepers, where work lies, and how many tasks
+// have ended, for pool.pml, in runs of the whole scheduler up to its coming to rest. Two workers share one small fiber; a
+// thread submits a task, another one a task that is pinned to worker 0; either may wait, for a counter that a third thread
+// lowers once it waits.
+#include "mechanisms/counter_word.h"
+#include "scheduler/gate.h"
+#include "spin/scheduler_trace.h"
+
+namespace {
+
+using namespace weft;
+
+constexpr uint32_t kWorkers = 2, kFibers = 1, kTasks = 2;
+
+// As pool.pml packs it. Lanes and ready fibers of both workers are one place there.
+uint32_t Observe(const internal::Scheduler &scheduler, uint32_t ended) {
+    const spin::IdleState state(scheduler.idle);
+    uint32_t tasks = 0, ready = 0;
+    for (uint32_t i = 0; i < kWorkers; ++i) {
+        tasks += spin::TasksOf(scheduler.workers[i]);
+        ready += spin::ReadyOf(scheduler.workers[i]);
+    }
+    return spin::FreeSmall(scheduler.pool) | spin::Starved(scheduler.pool) << 1 | state.searchers << 3 |
+           state.sleepers << 5 | state.others << 7 | state.asleep << 9 | state.starvedAsleep << 11 | ended << 13 |
+           spin::Length(scheduler.workers[0].mailbox) << 15 | spin::Length(scheduler.injector) << 17 | tasks << 19 |
+           ready << 21;
+}
+
+// Lowers what tasks wait for, each counter once.
+class Resumer {
+public:
+    explicit Resumer(TaskScheduler &scheduler) : m_scheduler(scheduler) {}
+
+    void Run() {
+        while (!m_over) {
+            for (uint32_t i = 0; i < kTasks; ++i) {
+                if (!HasWaiter(i)) continue;
+                m_busy = true;
+                m_scheduler.DecrementCounter(&m_counters[i]);
+                m_busy = false;
+            }
+            env::Pause();
+        }
+    }
+    void End() { m_over = true; }
+    bool HasNothingToDo() { return !m_busy && !HasWaiter(0) && !HasWaiter(1); }
+    Counter &CounterOf(uint32_t task) { return m_counters[task]; }
+
+private:
+    bool HasWaiter(uint32_t i) {
+        return internal::CounterWord{internal::CounterAccess::Word(m_counters[i]).Peek()}.Head() != 0;
+    }
+    TaskScheduler &m_scheduler;
+    Counter m_counters[kTasks]{Counter(1), Counter(1)};
+    bool m_busy = false, m_over = false;
+};
+
+void Run(traces::Trace &trace) {
+    SchedulerOptions options = spin::Options(kWorkers, kFibers);
+    options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Quiet;
+    TaskScheduler scheduler(options);
+    Resumer resumer(scheduler);
+    uint32_t ended = 0, posted = 0;
+    const auto run = [&](uint32_t number, bool waits) {
+        if (waits) scheduler.WaitForCounter(&resumer.CounterOf(number));
+        env::SchedulePoint(nullptr);  // what came before is seen by itself
+        ++ended;
+    };
+    const bool firstWaits = simulator::Random(2) != 0, secondWaits = simulator::Random(2) != 0;
+    auto first = [&](TaskScheduler *) { run(0, firstWaits); };
+    auto second = [&](TaskScheduler *) { run(1, secondWaits); };
+    TaskOptions pinned;
+    pinned.worker = 0;
+
+    spin::s_scheduler = nullptr;
+    trace.Begin([&] {
+        return spin::s_scheduler != nullptr ? Observe(*spin::s_scheduler, ended) : (1u << kFibers) - 1;
+    });
+    simulator::Check(scheduler.Start() == Status::Ok, "Start failed");
+    spin::s_scheduler = internal::Gate::FacadeOf(scheduler).started;
+    std::vector<std::function<void()>> works;
+    works.push_back([&] { scheduler.AddTask(TaskOf(first)), ++posted; });
+    works.push_back([&] { scheduler.AddTask(TaskOf(second), nullptr, pinned), ++posted; });
+    works.push_back([&] { resumer.Run(); });
+    works.push_back([&] {
+        while (posted != kTasks || !resumer.HasNothingToDo() || !spin::AllParked(*spin::s_scheduler)) env::Pause();
+        resumer.End();
+    });
+    traces::RunAll(works);
+    trace.End();
+    scheduler.Stop();
+}
+
+}  // namespace
+
+int main(int argc, char **argv) { return traces::Print(argc, argv, Run); }
