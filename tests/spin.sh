@@ -221,7 +221,7 @@ bug deque safety RESERVE_ONE_SHORT
 bug deque safety GROW_LOSES_ONE
 follow deque 300 ''
 follow deque 1000 deque_pop_without_cas
-follow deque 100 deque_grow_loses_one
+follow deque 30 deque_grow_loses_one
 
 check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
 check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DFIBERS=1
@@ -237,23 +237,23 @@ bug sleep safety WAKE_BEFORE_PUBLISH
 bug sleep safety LAST_SEARCHER_SILENT -DRENDEZVOUS=1 -DCHILDREN=0
 follow sleep 300 ''
 follow sleep 1000 no_look_before_sleep
-follow sleep 100 sleeper_still_searches
+follow sleep 30 sleeper_still_searches
 
 check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1
 check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0
-check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=3 -DPINNED=0
-check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=0 -DCACHES=1
+check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=0
+check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=1 -DPINNED=1
+check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=1 -DPINNED=0 -DCACHES=1
 check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1
-check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0
 bug pool safety FREE_WAKES_NOBODY
 bug pool all_run FREE_WAKES_NOBODY
 bug pool safety NO_LOOK_AFTER_STARVED
 bug pool safety STARVED_COUNTS_AS_SEARCHER
 bug pool safety SLOT_TAKEN_WITHOUT_EXCHANGE -DFIBERS=2 -DTASKS=2 -DPINNED=0 -DCACHES=1
 
-follow pool 100 '' -DPOSTED=1
-follow pool 300 starved_never_woken -DPOSTED=1
-follow pool 300 no_look_before_sleep -DPOSTED=1
+follow pool 300 '' -DPOSTED=1
+follow pool 30 starved_never_woken -DPOSTED=1
+follow pool 30 starved_counts_as_searcher -DPOSTED=1
 
 check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
 check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1
@@ -272,7 +272,10 @@ if [ -n "$full" ]; then
     check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1 -DEAGER=1
     check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
     check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DEAGER=1
+    check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=3 -DPINNED=0
+    check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=0 -DCACHES=1
     check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=1
+    check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0
     check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=3 -DMAIN=1
     check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
 fi

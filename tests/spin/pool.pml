@@ -55,7 +55,7 @@ byte cache[WORKERS];            /* fiber plus one */
 
 #if defined(TRACES) && FIBERS == 1 && WORKERS == 2
 byte posted;
-#define OBSERVED (now.free | now.starved << 1 | now.searchers << 3 | now.sleepers << 5 | now.others << 7 | \
+#define OBSERVED (now.free | now.starved << 1 | now.searchers << 3 | (now.sleepers & 3) << 5 | (now.others & 3) << 7 | \
                   now.asleep << 9 | now.starvedAsleep << 11 | now.ended << 13 | (now.mail + now.mailFibers) << 15 | \
                   (now.injected + now.injectedFibers) << 17 | now.lane << 19 | now.ready << 21)
 #define RESTS(w) (Worker[w]@end_parked || Worker[w]@end_starved)
@@ -337,6 +337,7 @@ end_parked: atomic { token[self] -> token[self] = false }
     :: fiber != NONE && !lacks -> skip
     :: fiber != NONE && lacks -> atomic { starved = starved & ~BIT(self); lacks = false; Follow() }
     :: fiber == NONE ->                                         /* WithoutFiber */
+look:
         TakeInjected();                                         /* FindOwn, with SortMail */
         if
         :: self == 0 -> atomic { mine = mine + mail; myFibers = myFibers | mailFibers; mail = 0; mailFibers = 0; Follow() }
@@ -350,7 +351,12 @@ end_parked: atomic { token[self] -> token[self] = false }
         PayWake(next);
         if
         :: next != NONE -> skip
-        :: next == NONE ->                                      /* Sleep(ReadyFibersOnly) */
+        :: next == NONE ->
+            SetAny(found);
+            if                                                  /* SearchForFibers goes on, if none is free */
+            :: !found -> goto look
+            :: found = false
+            fi;
             atomic { starvedAsleep = starvedAsleep | BIT(self); Follow() };
             atomic { others++; Follow() };
             if :: self == 0 -> found = mail + mailFibers > 0 :: else -> skip fi;  /* AnyWork */
@@ -439,6 +445,7 @@ end_starved:        atomic { token[self] -> token[self] = false }
             :: else ->                                          /* SearchForTasks, in vain */
                 if
                 :: !searching -> atomic { searching = true; searchers++; Follow() }
+                :: searching -> skip                            /* it looks again */
                 :: searching -> FreeFiber(fiber); goto thread
                 fi
             fi

@@ -95,14 +95,19 @@ inline uint32_t FirstBits(const AtomicBitSet &set) {
 inline uint32_t FreeSmall(const FiberPool &pool) { return FirstBits(pool.*Member(FreeSmallOf())); }
 inline uint32_t Starved(const FiberPool &pool) { return FirstBits(pool.*Member(StarvedOf())); }
 
-/// As in IdleSet::State.
+/// As in IdleSet::State; two bits of each number. Whoever takes a sleeper between its bit and its count makes one of them -1.
 struct IdleState {
     explicit IdleState(const IdleSet &idle)
         : asleep(FirstBits(idle.*Member(Asleep()))), starvedAsleep(FirstBits(idle.*Member(StarvedAsleep()))) {
-        const uint64_t bits = (idle.*Member(StateOf())).Peek();
-        searchers = bits & 0xffff;
-        sleepers = bits >> 16 & 0xffff;
-        others = bits >> 32 & 0xffff;
+        uint64_t bits = (idle.*Member(StateOf())).Peek();
+        const auto next = [&bits] {
+            const int16_t number = static_cast<int16_t>(bits);
+            bits = (bits - static_cast<uint64_t>(int64_t{number})) >> 16;
+            return static_cast<uint32_t>(number & 3);
+        };
+        searchers = next();
+        sleepers = next();
+        others = next();
     }
     uint32_t searchers, sleepers, others;
     uint32_t asleep, starvedAsleep;

@@ -51,7 +51,7 @@ byte begun, ended;
 
 #if defined(TRACES) && WORKERS == 2
 byte posted;
-#define OBSERVED (now.searchers | now.sleepers << 2 | now.asleep << 4 | now.begun << 6 | now.injector << 8 | \
+#define OBSERVED (now.searchers | (now.sleepers & 3) << 2 | now.asleep << 4 | now.begun << 6 | now.injector << 8 | \
                   now.lane[0] << 10 | now.lane[1] << 12 | now.ready[0] << 14 | now.ready[1] << 16)
 #define OVER     (posted == POSTERS && Worker[1]@end_parked && Worker[2]@end_parked && !token[0] && !token[1])
 #endif
