@@ -242,11 +242,10 @@ follow sleep 30 sleeper_still_searches
 check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1
 check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0
 check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=0
-check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=1 -DPINNED=1
 check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=1 -DPINNED=0 -DCACHES=1
-check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1
+check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1 -DONE_LOOK=1
 bug pool safety FREE_WAKES_NOBODY
-bug pool all_run FREE_WAKES_NOBODY
+bug pool all_run FREE_WAKES_NOBODY -DONE_LOOK=1
 bug pool safety NO_LOOK_AFTER_STARVED
 bug pool safety STARVED_COUNTS_AS_SEARCHER
 bug pool safety SLOT_TAKEN_WITHOUT_EXCHANGE -DFIBERS=2 -DTASKS=2 -DPINNED=0 -DCACHES=1
@@ -274,8 +273,8 @@ if [ -n "$full" ]; then
     check sleep all_run -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DEAGER=1
     check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=3 -DPINNED=0
     check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=0 -DCACHES=1
-    check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=1
-    check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0
+    check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=1 -DPINNED=1
+    check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0 -DONE_LOOK=1
     check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=3 -DMAIN=1
     check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
 fi

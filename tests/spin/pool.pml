@@ -32,6 +32,9 @@
 #ifndef CACHES
 #define CACHES 0
 #endif
+#ifndef ONE_LOOK
+#define ONE_LOOK 0
+#endif
 #define TOTAL (TASKS + PINNED)
 #define NONE 255
 #define BIT(i) (1 << (i))
@@ -353,8 +356,10 @@ look:
         :: next != NONE -> skip
         :: next == NONE ->
             SetAny(found);
-            if                                                  /* SearchForFibers goes on, if none is free */
-            :: !found -> goto look
+            if
+#if !ONE_LOOK
+            :: !found -> goto look                              /* SearchForFibers goes on, if none is free */
+#endif
             :: found = false
             fi;
             atomic { starvedAsleep = starvedAsleep | BIT(self); Follow() };
@@ -445,7 +450,9 @@ end_starved:        atomic { token[self] -> token[self] = false }
             :: else ->                                          /* SearchForTasks, in vain */
                 if
                 :: !searching -> atomic { searching = true; searchers++; Follow() }
+#if !ONE_LOOK
                 :: searching -> skip                            /* it looks again */
+#endif
                 :: searching -> FreeFiber(fiber); goto thread
                 fi
             fi
