@@ -38,7 +38,7 @@ build() { # definitions
         *) options+=(-DNFAIR=3) ;;
     esac
     [ "${bounds#full: }" = "$bounds" ] || options+=(-DCOLLAPSE)  # exact, and needs less memory
-    work=$cache/$( (cat "$source" tests/spin/follow.pml "$traces"; spin -V; echo "$* ${options[*]}") | md5sum | cut -c1-32)
+    work=$cache/$( (cat "$source" tests/spin/{follow,*_steps}.pml "$traces"; spin -V; echo "$* ${options[*]}") | md5sum | cut -c1-32)
     pan=$work/pan
     [ ! -x "$pan" ] || return 0
     mkdir -p "$work"
@@ -65,15 +65,16 @@ explore() {
     fi
 }
 
-# What the log says was not reached in processes or claims, as "name line"; without the lines of an inline, which may stand
-# in several places, some of which need larger bounds.
+# What the log says was not reached in processes or claims, as "name line"; of processes only what stands in them in the model's
+# file: the steps of an inline may stand in several places, some of which need larger bounds.
 unreached() { # proctype|claim
-    local inlined
-    inlined=$(awk '/^inline /, /^}/ { printf " %d ", NR }' "tests/spin/$model.pml")
-    awk -v kind="$1" -v inlined="$inlined" '/^unreached in/ { name = ($3 == kind || (kind == "proctype" && $3 == "init")) ? $NF : "" }
+    local inside
+    inside=$(awk '/^(proctype|init) /, /^}/ { printf " %d ", NR }' "tests/spin/$model.pml")
+    awk -v kind="$1" -v file="/$model.pml:" -v inside="$inside" '
+        /^unreached in/ { name = ($3 == kind || (kind == "proctype" && $3 == "init")) ? $NF : "" }
         name != "" && / state / && !/"-end-"/ && match($0, /:[0-9]+, state/) {
             line = substr($0, RSTART + 1, RLENGTH - 8)
-            if (kind == "claim" || !index(inlined, " " line " ")) print name, line }' "$log" | sort -u
+            if (kind == "claim" || (index($0, file) && index(inside, " " line " "))) print name, line }' "$log" | sort -u
 }
 
 selected() { [ -z "$only" ] || [[ " $only " = *" $model "* ]]; }
@@ -108,7 +109,7 @@ bug() { # model claim name definitions...
     bounds="BUG_$name${*:+ ${*//-D/}}"
     errors='' stored='' depth=''
     start=$SECONDS
-    grep -q "BUG_$name\b" "tests/spin/$model.pml" || { fail "no such bug"; return; }
+    cat "tests/spin/$model"*.pml | grep -q "BUG_$name\b" || { fail "no such bug"; return; }
     build "-DBUG_$name" "$@" || { fail "does not build"; return; }
     explore
     found=$(sed -n 's/^pan:1: \(.*\) (at depth.*/\1/p' "$log")

@@ -1,7 +1,8 @@
 /* Conformance, with -DTRACES=n (tests/spin.sh, rows `follow`): for each of n traces of the real code, is there a run of the
  * model in which the same is observed? A model says what that is (OBSERVED, a C expression over its state), calls Follow()
- * within each step that changes it, says when it has come to what was the end of the real run (OVER), and ends with TheClaim. The verifier
- * searches for such a run of each trace, and prints which have none. Without TRACES nothing of this is there.
+ * within each step that changes it, says when it has come to what was the end of the real run (OVER), and ends with
+ * TheClaim. The verifier searches for such a run of each trace, and prints which have none, and how many values of them
+ * have one. Without TRACES nothing of this is there.
  */
 #ifdef TRACES
 c_decl {

@@ -1,18 +1,23 @@
 /* Running out of fibers: source/mechanisms/fiber_pool.{h,cpp}, source/scheduler/worker_loop.cpp (RunLoop, ThreadLoop,
- * LoopFiber, WithoutFiber), fiber_switch.cpp (SuspendTo, FreeFiber), idle.cpp (Sleep), ready.cpp (WakeForAny,
- * WakeStarved), idle_set.h with both of its sets, pinned.cpp (SortMail).
+ * LoopFiber, WithoutFiber), fiber_switch.cpp (SuspendTo, FreeFiber), idle.cpp (Sleep), ready.cpp (MakeReady, WakeForAny,
+ * WakeStarved), find_work.cpp (TakeInjected), idle_set.h with both of its sets, pinned.cpp (SortMail).
  *
  * Modelled    WORKERS workers share FIBERS small fibers. Each task may wait; then its worker goes on on another fiber, or on
  *             the thread's own stack if none is free, where it can only resume. TASKS tasks, the last POSTED of which come
- *             from a thread that is no worker while the others run, and PINNED tasks for worker 0 alone, likewise; another thread makes waiting fibers ready at any time. A worker
- *             that finds nothing frees its fiber and sleeps. CACHES=1: each worker has a cache of one slot. Names as in the
- *             source.
- * Bounds      as above; tasks and ready fibers lie in one place; each task waits at most once.
+ *             from a thread that is no worker while the others run, and PINNED tasks for worker 0 alone, likewise; their
+ *             fibers come back to it by mail. Another thread makes waiting fibers ready at any time. A worker that finds
+ *             nothing frees its fiber and sleeps. CACHES=1: each worker has a cache of one slot. Names as in the source.
+ * Bounds      as above; the workers' tasks lie in one place and their ready fibers in another, so a look that is no search
+ *             may miss tasks that are there; each task waits at most once. ONE_LOOK=1: each search looks once.
  * Asserted    invariant 3: who acquires a fiber is the only one to hold it. When all is quiet every task has run, all
  *             fibers are free, nobody is starved, and the idle state is right. A park token is never overwritten.
- * Liveness    all_run: every task is run although fibers run out.
- * Left out    memory orders, Large fibers and their backlog, inactive workers, priorities, the reports. A worker
- *             searches by announcing and looking once more, nothing else (sleep.pml has more of that).
+ * Liveness    all_run: every task is run although fibers run out. With ONE_LOOK=1: in the source the clock ends a search.
+ * Left out    memory orders, Large fibers and their backlog, inactive workers, priorities, the reports (sleep.pml has
+ *             more of searching).
+ * Followed    each change of the free fibers, of the starved workers, of the idle state and its two sets of sleepers, of how
+ *             much is in the injector, in worker 0's mailbox, in the lanes and among the ready fibers, and of how many tasks
+ *             have ended, in runs of the whole scheduler up to its coming to rest (pool_trace.cpp), with one fiber and
+ *             without caches. Parkers only then: all are parked.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -65,237 +70,7 @@ byte posted;
 #define OVER     (posted == POSTED + PINNED && RESTS(1) && RESTS(2) && !token[0] && !token[1] && !waiting[0] && Resumer[3]@end)
 #endif
 #include "follow.pml"
-
-inline Unpark(who) { assert(!token[who]); token[who] = true }
-
-inline ClearAny(set, home, found) {
-    d_step {
-        found = 0;
-        do
-        :: found < WORKERS && !(set & BIT((found + home) % WORKERS)) -> found++
-        :: else -> break
-        od;
-        if
-        :: found < WORKERS -> found = (found + home) % WORKERS; set = set & ~BIT(found); Follow()
-        :: else -> found = NONE
-        fi
-    }
-}
-
-/* WakeForAny: one that can run tasks, or else a starved one. */
-inline Wake(home) {
-    if
-    :: atomic { !(searchers == 0 && sleepers + others > 0) -> skip }
-    :: atomic { searchers == 0 && sleepers + others > 0 -> skip };
-        ClearAny(asleep, home, who);
-        if
-        :: who != NONE -> atomic { sleepers--; searchers++; Follow() }
-        :: who == NONE ->
-            ClearAny(starvedAsleep, home, who);
-            if
-            :: who != NONE -> atomic { others--; Follow() }
-            :: who == NONE -> skip
-            fi
-        fi;
-        if
-        :: who != NONE -> atomic { Unpark(who); who = 0 }
-        :: who == NONE -> who = 0
-        fi
-    fi
-}
-
-/* WakeForTasks, of one: only who can run it. */
-inline WakeForTask(home) {
-    if
-    :: atomic { !(searchers == 0 && sleepers + others > 0) -> skip }
-    :: atomic { searchers == 0 && sleepers + others > 0 -> skip };
-        ClearAny(asleep, home, who);
-        if
-        :: who != NONE -> atomic { sleepers--; searchers++; Follow() }; atomic { Unpark(who); who = 0 }
-        :: who == NONE -> who = 0
-        fi
-    fi
-}
-
-inline WakeStarved(home) {
-#ifndef BUG_FREE_WAKES_NOBODY
-    if
-    :: atomic { starved == 0 -> skip }
-    :: atomic { starved != 0 -> skip };
-        ClearAny(starvedAsleep, home, who);
-        if
-        :: who != NONE -> atomic { others--; Follow() }; atomic { Unpark(who); who = 0 }
-        :: who == NONE -> who = 0
-        fi
-    fi
-#else
-    skip
-#endif
-}
-
-/* The same for `free`; m_freeSmall has one word here. */
-inline TakeFree(found) {
-    d_step {
-        found = 0;
-        do
-        :: found < FIBERS && !(free & BIT(found)) -> found++
-        :: else -> break
-        od;
-        if
-        :: found < FIBERS -> free = free & ~BIT(found); assert(!held[found]); held[found] = true; Follow()
-        :: else -> found = NONE
-        fi
-    }
-}
-
-#if CACHES
-inline Hold(fiber) {
-    if
-    :: fiber != NONE -> assert(!held[fiber]); held[fiber] = true
-    :: else -> skip
-    fi
-}
-
-/* Owner and robber alike take the slot by exchange. */
-inline TakeSlot(slot, into) {
-#ifdef BUG_SLOT_TAKEN_WITHOUT_EXCHANGE
-    into = cache[slot];
-    d_step { cache[slot] = 0; into = (into == 0 -> NONE : into - 1); Hold(into) }
-#else
-    d_step { into = (cache[slot] == 0 -> NONE : cache[slot] - 1); cache[slot] = 0; Hold(into) }
-#endif
-}
-#endif
-
-inline AcquireFiber(into) {
-#if CACHES
-    into = NONE;
-    if
-    :: used -> used = false; TakeSlot(self, into)
-    :: else -> skip
-    fi;
-    if
-    :: into == NONE -> TakeFree(into)
-    :: else -> skip
-    fi;
-    i = 1;
-    do
-    :: into == NONE && i <= WORKERS ->
-        if
-        :: atomic { cache[(self + i) % WORKERS] == 0 -> skip }
-        :: atomic { cache[(self + i) % WORKERS] != 0 -> skip }; TakeSlot((self + i) % WORKERS, into)
-        fi;
-        i++
-    :: else -> break
-    od;
-    i = 0
-#else
-    TakeFree(into)
-#endif
-}
-
-/* FreeFiber, in Arrive: the fiber has been left. */
-inline FreeFiber(fiber) {
-#if CACHES
-    if
-    :: atomic { !used && starved == 0 -> used = true }; atomic { held[fiber] = false; cache[self] = fiber + 1; fiber = NONE }
-    :: atomic { used || starved != 0 -> skip }; atomic { held[fiber] = false; free = free | BIT(fiber); fiber = NONE }
-    fi;
-#else
-    atomic { held[fiber] = false; free = free | BIT(fiber); fiber = NONE; Follow() };
-#endif
-    WakeStarved(self)
-}
-
-inline StopSearching() {
-    if
-    :: searching ->
-        searching = false;
-        atomic { assert(searchers > 0); searchers--; wakes = searchers == 0 && sleepers + others > 0; Follow() };
-        if
-        :: wakes -> wakes = false; Wake(self)
-        :: else -> skip
-        fi
-    :: else -> skip
-    fi
-}
-
-/* ReadyFiber: any of them, as they come. */
-inline TakeReady(into) {
-    d_step {
-        into = 0;
-        do
-        :: into < FIBERS && !(ready & BIT(into)) -> into++
-        :: else -> break
-        od;
-        if
-        :: into < FIBERS -> ready = ready & ~BIT(into); Follow()
-        :: else -> into = NONE
-        fi
-    }
-}
-
-inline TakePinnedFiber(into) {
-    d_step {
-        into = 0;
-        do
-        :: into < FIBERS && !(myFibers & BIT(into)) -> into++
-        :: else -> break
-        od;
-        if
-        :: into < FIBERS -> myFibers = myFibers & ~BIT(into)
-        :: else -> into = NONE
-        fi
-    }
-}
-
-/* What others published goes to the worker's own deques; a task at a time. */
-inline TakeInjected() {
-    atomic { moved = injected; fibers = injectedFibers; injected = 0; injectedFibers = 0; Follow() };
-    if
-    :: fibers != 0 -> atomic { ready = ready | fibers; owes = true; Follow() };
-        if
-        :: fibers & (fibers - 1) -> Wake(self)                  /* two of them */
-        :: else -> skip
-        fi;
-        fibers = 0
-    :: else -> skip
-    fi;
-    if
-    :: moved > 0 ->
-        do
-        :: moved > 0 -> atomic { lane++; moved--; Follow() }
-        :: else -> break
-        od;
-        WakeForTask(self)
-    :: else -> skip
-    fi
-}
-
-/* One is owed if the pick was something else than the only ready fiber; those of others lie in `ready` too. */
-inline PayWake(picked) {
-    if
-    :: owes ->
-        owes = false;
-        if
-        :: atomic { picked != NONE -> skip }
-        :: atomic { picked == NONE || ready != 0 -> skip }; Wake(self)
-        fi
-    :: else -> skip
-    fi
-}
-
-inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
-    result = free != 0;
-#if CACHES
-    i = 0;
-    do
-    :: i < WORKERS && !result -> result = cache[i] != 0; i++
-    :: else -> break
-    od;
-    i = 0
-#endif
-}
+#include "pool_steps.pml"
 
 proctype Worker(byte self) {
     byte fiber = NONE, next = NONE, who, mine;
@@ -319,7 +94,8 @@ thread:                                                         /* ThreadLoop */
         :: found ->                                             /* GetUp */
             found = false;
             if
-            :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self); Follow() }; atomic { sleepers--; searchers++; Follow() }
+            :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self); Follow() };
+                atomic { sleepers--; searchers++; Follow() }
             :: atomic { !(asleep & BIT(self)) -> skip }; atomic { token[self] -> token[self] = false }
             fi
         :: else ->
@@ -342,10 +118,7 @@ end_parked: atomic { token[self] -> token[self] = false }
     :: fiber == NONE ->                                         /* WithoutFiber */
 look:
         TakeInjected();                                         /* FindOwn, with SortMail */
-        if
-        :: self == 0 -> atomic { mine = mine + mail; myFibers = myFibers | mailFibers; mail = 0; mailFibers = 0; Follow() }
-        :: else -> skip
-        fi;
+        SortMail();
         TakePinnedFiber(next);
         if
         :: next == NONE -> TakeReady(next)                      /* or SearchForFibers */
@@ -374,7 +147,8 @@ look:
             :: found ->
                 found = false;
                 if
-                :: atomic { starvedAsleep & BIT(self) -> starvedAsleep = starvedAsleep & ~BIT(self); Follow() }; atomic { others--; Follow() }
+                :: atomic { starvedAsleep & BIT(self) -> starvedAsleep = starvedAsleep & ~BIT(self); Follow() };
+                    atomic { others--; Follow() }
                 :: atomic { !(starvedAsleep & BIT(self)) -> skip }; atomic { token[self] -> token[self] = false }
                 fi
             :: else ->
@@ -395,10 +169,7 @@ end_starved:        atomic { token[self] -> token[self] = false }
         atomic { resumes = false; ended++; Follow() }
     :: !resumes ->
         TakeInjected();
-        if
-        :: self == 0 -> atomic { mine = mine + mail; myFibers = myFibers | mailFibers; mail = 0; mailFibers = 0; Follow() }
-        :: else -> skip
-        fi;
+        SortMail();
         TakePinnedFiber(next);
         if
         :: next == NONE && mine == 0 -> TakeReady(next)
@@ -458,22 +229,6 @@ end_starved:        atomic { token[self] -> token[self] = false }
             fi
         fi
     od
-}
-
-/* TakeSleeperAt(0), and the parker. */
-inline TakeSleeperAt0() {
-    if
-    :: atomic { asleep & BIT(0) -> asleep = asleep & ~BIT(0); Follow() };
-        atomic { sleepers--; searchers++; Follow() };
-        atomic { Unpark(0) }
-    :: atomic { !(asleep & BIT(0)) -> skip };
-        if
-        :: atomic { starvedAsleep & BIT(0) -> starvedAsleep = starvedAsleep & ~BIT(0); Follow() };
-            atomic { others--; Follow() };
-            atomic { Unpark(0) }
-        :: atomic { !(starvedAsleep & BIT(0)) -> skip }
-        fi
-    fi
 }
 
 proctype Poster() {

@@ -73,9 +73,8 @@ void Run(traces::Trace &trace) {
     pinned.worker = 0;
 
     spin::s_scheduler = nullptr;
-    trace.Begin([&] {
-        return spin::s_scheduler != nullptr ? Observe(*spin::s_scheduler, ended) : (1u << kFibers) - 1;
-    });
+    trace.Begin(
+        [&] { return spin::s_scheduler != nullptr ? Observe(*spin::s_scheduler, ended) : (1u << kFibers) - 1; });
     simulator::Check(scheduler.Start() == Status::Ok, "Start failed");
     spin::s_scheduler = internal::Gate::FacadeOf(scheduler).started;
     std::vector<std::function<void()>> works;

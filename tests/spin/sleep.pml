@@ -1,9 +1,10 @@
 /* Going to sleep and being woken: source/mechanisms/idle_set.h, source/scheduler/idle.cpp (SearchForTasks, StopSearching,
- * Sleep, GetUp, LookInsteadOfSleeping), ready.cpp (MakeReady, WakeWanted, WakeForAny), find_work.cpp (FindOwn), any_work.cpp (AnyWork).
+ * Sleep, GetUp, LookInsteadOfSleeping), ready.cpp (MakeReady, WakeWanted, WakeForAny), find_work.cpp (FindOwn), any_work.cpp
+ * (AnyWork).
  *
  * Modelled    WORKERS workers that look, search, announce, look once more, and park; POSTERS threads that are no workers,
- *             each of which publishes one task (FIBERS=1: ready fiber) in the injector and then looks for a sleeper (Post); and workers that publish:
- *             they move what is in the injector to their own lane, or among their ready fibers (TakeInjected); the first
+ *             each of which publishes one task (FIBERS=1: ready fiber) in the injector and then looks for a sleeper (Post);
+ *             and workers that publish: they move what is in the injector to their own lane, or among their ready fibers (TakeInjected); the first
  *             CHILDREN tasks to run submit one task each (Publish), or make a fiber ready whose wake-up is owed until the
  *             next pick (looksNext, owesWake), by yielding or by their end. Each look at a deque, each change of one, of the
  *             idle state, of a sleeper's bit, and of a parker is one step. Names as in the source.

@@ -1,0 +1,263 @@
+/* Running out of fibers: the steps of pool.pml, named as in the source. `self`, and what they leave results in, are the
+ * caller's.
+ */
+
+inline Unpark(who) { assert(!token[who]); token[who] = true }
+
+inline ClearAny(set, home, found) {
+    d_step {
+        found = 0;
+        do
+        :: found < WORKERS && !(set & BIT((found + home) % WORKERS)) -> found++
+        :: else -> break
+        od;
+        if
+        :: found < WORKERS -> found = (found + home) % WORKERS; set = set & ~BIT(found); Follow()
+        :: else -> found = NONE
+        fi
+    }
+}
+
+/* WakeForAny: one that can run tasks, or else a starved one. */
+inline Wake(home) {
+    if
+    :: atomic { !(searchers == 0 && sleepers + others > 0) -> skip }
+    :: atomic { searchers == 0 && sleepers + others > 0 -> skip };
+        ClearAny(asleep, home, who);
+        if
+        :: who != NONE -> atomic { sleepers--; searchers++; Follow() }
+        :: who == NONE ->
+            ClearAny(starvedAsleep, home, who);
+            if
+            :: who != NONE -> atomic { others--; Follow() }
+            :: who == NONE -> skip
+            fi
+        fi;
+        if
+        :: who != NONE -> atomic { Unpark(who); who = 0 }
+        :: who == NONE -> who = 0
+        fi
+    fi
+}
+
+/* WakeForTasks, of one: only who can run it. */
+inline WakeForTask(home) {
+    if
+    :: atomic { !(searchers == 0 && sleepers + others > 0) -> skip }
+    :: atomic { searchers == 0 && sleepers + others > 0 -> skip };
+        ClearAny(asleep, home, who);
+        if
+        :: who != NONE -> atomic { sleepers--; searchers++; Follow() }; atomic { Unpark(who); who = 0 }
+        :: who == NONE -> who = 0
+        fi
+    fi
+}
+
+inline WakeStarved(home) {
+#ifndef BUG_FREE_WAKES_NOBODY
+    if
+    :: atomic { starved == 0 -> skip }
+    :: atomic { starved != 0 -> skip };
+        ClearAny(starvedAsleep, home, who);
+        if
+        :: who != NONE -> atomic { others--; Follow() }; atomic { Unpark(who); who = 0 }
+        :: who == NONE -> who = 0
+        fi
+    fi
+#else
+    skip
+#endif
+}
+
+/* The same for `free`; m_freeSmall has one word here. */
+inline TakeFree(found) {
+    d_step {
+        found = 0;
+        do
+        :: found < FIBERS && !(free & BIT(found)) -> found++
+        :: else -> break
+        od;
+        if
+        :: found < FIBERS -> free = free & ~BIT(found); assert(!held[found]); held[found] = true; Follow()
+        :: else -> found = NONE
+        fi
+    }
+}
+
+#if CACHES
+inline Hold(fiber) {
+    if
+    :: fiber != NONE -> assert(!held[fiber]); held[fiber] = true
+    :: else -> skip
+    fi
+}
+
+/* Owner and robber alike take the slot by exchange. */
+inline TakeSlot(slot, into) {
+#ifdef BUG_SLOT_TAKEN_WITHOUT_EXCHANGE
+    into = cache[slot];
+    d_step { cache[slot] = 0; into = (into == 0 -> NONE : into - 1); Hold(into) }
+#else
+    d_step { into = (cache[slot] == 0 -> NONE : cache[slot] - 1); cache[slot] = 0; Hold(into) }
+#endif
+}
+#endif
+
+inline AcquireFiber(into) {
+#if CACHES
+    into = NONE;
+    if
+    :: used -> used = false; TakeSlot(self, into)
+    :: else -> skip
+    fi;
+    if
+    :: into == NONE -> TakeFree(into)
+    :: else -> skip
+    fi;
+    i = 1;
+    do
+    :: into == NONE && i <= WORKERS ->
+        if
+        :: atomic { cache[(self + i) % WORKERS] == 0 -> skip }
+        :: atomic { cache[(self + i) % WORKERS] != 0 -> skip }; TakeSlot((self + i) % WORKERS, into)
+        fi;
+        i++
+    :: else -> break
+    od;
+    i = 0
+#else
+    TakeFree(into)
+#endif
+}
+
+/* FreeFiber, in Arrive: the fiber has been left. */
+inline FreeFiber(fiber) {
+#if CACHES
+    if
+    :: atomic { !used && starved == 0 -> used = true }; atomic { held[fiber] = false; cache[self] = fiber + 1; fiber = NONE }
+    :: atomic { used || starved != 0 -> skip }; atomic { held[fiber] = false; free = free | BIT(fiber); fiber = NONE }
+    fi;
+#else
+    atomic { held[fiber] = false; free = free | BIT(fiber); fiber = NONE; Follow() };
+#endif
+    WakeStarved(self)
+}
+
+inline StopSearching() {
+    if
+    :: searching ->
+        searching = false;
+        atomic { assert(searchers > 0); searchers--; wakes = searchers == 0 && sleepers + others > 0; Follow() };
+        if
+        :: wakes -> wakes = false; Wake(self)
+        :: else -> skip
+        fi
+    :: else -> skip
+    fi
+}
+
+/* ReadyFiber: any of them, as they come. */
+inline TakeReady(into) {
+    d_step {
+        into = 0;
+        do
+        :: into < FIBERS && !(ready & BIT(into)) -> into++
+        :: else -> break
+        od;
+        if
+        :: into < FIBERS -> ready = ready & ~BIT(into); Follow()
+        :: else -> into = NONE
+        fi
+    }
+}
+
+inline SortMail() {
+    if
+    :: self == 0 -> atomic {
+            mine = mine + mail;
+            myFibers = myFibers | mailFibers;
+            mail = 0;
+            mailFibers = 0;
+            Follow()
+        }
+    :: else -> skip
+    fi
+}
+
+inline TakePinnedFiber(into) {
+    d_step {
+        into = 0;
+        do
+        :: into < FIBERS && !(myFibers & BIT(into)) -> into++
+        :: else -> break
+        od;
+        if
+        :: into < FIBERS -> myFibers = myFibers & ~BIT(into)
+        :: else -> into = NONE
+        fi
+    }
+}
+
+/* What others published goes to the worker's own deques; a task at a time. */
+inline TakeInjected() {
+    atomic { moved = injected; fibers = injectedFibers; injected = 0; injectedFibers = 0; Follow() };
+    if
+    :: fibers != 0 -> atomic { ready = ready | fibers; owes = true; Follow() };
+        if
+        :: fibers & (fibers - 1) -> Wake(self)                  /* two of them */
+        :: else -> skip
+        fi;
+        fibers = 0
+    :: else -> skip
+    fi;
+    if
+    :: moved > 0 ->
+        do
+        :: moved > 0 -> atomic { lane++; moved--; Follow() }
+        :: else -> break
+        od;
+        WakeForTask(self)
+    :: else -> skip
+    fi
+}
+
+/* One is owed if the pick was something else than the only ready fiber; those of others lie in `ready` too. */
+inline PayWake(picked) {
+    if
+    :: owes ->
+        owes = false;
+        if
+        :: atomic { picked != NONE -> skip }
+        :: atomic { picked == NONE || ready != 0 -> skip }; Wake(self)
+        fi
+    :: else -> skip
+    fi
+}
+
+inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
+    result = free != 0;
+#if CACHES
+    i = 0;
+    do
+    :: i < WORKERS && !result -> result = cache[i] != 0; i++
+    :: else -> break
+    od;
+    i = 0
+#endif
+}
+
+/* TakeSleeperAt(0), and the parker. */
+inline TakeSleeperAt0() {
+    if
+    :: atomic { asleep & BIT(0) -> asleep = asleep & ~BIT(0); Follow() };
+        atomic { sleepers--; searchers++; Follow() };
+        atomic { Unpark(0) }
+    :: atomic { !(asleep & BIT(0)) -> skip };
+        if
+        :: atomic { starvedAsleep & BIT(0) -> starvedAsleep = starvedAsleep & ~BIT(0); Follow() };
+            atomic { others--; Follow() };
+            atomic { Unpark(0) }
+        :: atomic { !(starvedAsleep & BIT(0)) -> skip }
+        fi
+    fi
+}
