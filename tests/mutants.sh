@@ -48,7 +48,7 @@ endif
 ifeq ($(P),faults)
 WRAP_faults := @tests/faults/wrap.options
 endif
-SOURCES := $(filter-out $(UNUSED),$(wildcard source/*/*.cpp)) $(T)
+SOURCES := $(filter-out $(UNUSED),$(wildcard source/*/*.cpp) $(T))
 OBJECTS := $(SOURCES:%.cpp=$(C)-$(P)/%.o)
 $(C)-$(P)/program: $(OBJECTS)
 	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) -lboost_context -pthread -ldl $(WRAP_$(P)) $(if $(filter %failing_allocation.o,$(OBJECTS)),$(WRAP))
@@ -135,7 +135,7 @@ for name in "$@"; do
     program=${program:-unit_tests} kind=chosen
     ! sed -n 2p "$patch" | grep -q '^# Generated' || kind=generated
     case $program in
-        simulator) files=$(cd "$work" && echo tests/simulator/*.cpp) ;;
+        simulator) files="$(cd "$work" && echo tests/simulator/*.cpp) tests/support/pages_posix.cpp" ;;
         faults) files="$(cd "$work" && echo tests/faults/*.cpp tests/support/{report_log,scheduler_run,threads}.cpp)" ;;
         allocation_gate) files="tests/main.cpp $(cd "$work" && echo tests/allocation/*.cpp)" ;;
         *) files="tests/main.cpp $(cd "$work" && echo tests/support/*.cpp)"

@@ -146,7 +146,7 @@ trace_program() { # mutant
     case $model in  # by itself, or the whole scheduler
         wait) sources='source/mechanisms/counter_waiting.cpp source/platform/memory.cpp' ;;
         deque) sources='source/platform/memory.cpp' ;;
-        *) sources=$(cd "$tree" && ls tests/simulator/stack_memory.cpp source/*/*.cpp | grep -vE \
+        *) sources=$(cd "$tree" && ls tests/simulator/stack_memory.cpp tests/support/pages_posix.cpp source/*/*.cpp | grep -vE \
             '/platform/(env_production|(parker|thread|fork_mark|signal_stack|stack_memory)_[a-z_]*)\.cpp|_windows\.cpp') ;;
     esac
     sources+=" tests/spin/traces.cpp tests/spin/${model}_trace.cpp tests/simulator/virtual_threads.cpp"
