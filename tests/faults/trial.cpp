@@ -119,8 +119,8 @@ void Trial::Run(const Plan *plan, const Expected &expected) {
     // What is made once in a process can fail only the first time.
     const uint32_t once = BitOf(Function::KeyCreate) | BitOf(Function::SetSpecific);
     const bool cold = plan != nullptr && (plan->functions & once) != 0;
+    const uint32_t threads = Threads();  // not after a round: a thread that was joined is listed for a while
     if (!cold) Round();
-    const uint32_t threads = Threads();
     const State before;
 
     m_round = "with failures";
