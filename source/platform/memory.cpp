@@ -7,9 +7,9 @@
 namespace weft::internal {
 
 void *Memory::AllocateZeroed(size_t bytes, size_t alignment) const noexcept {
+    const race::Unwatched unwatched;  // ThreadSanitizer takes an allocation for a write
     void *memory = m_hooks != nullptr ? m_hooks->allocate(bytes, alignment, m_hooks->user)
                                       : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
-    const race::Unwatched unwatched;
     if (memory != nullptr) std::memset(memory, 0, bytes);
     return memory;
 }
