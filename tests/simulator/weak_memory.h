@@ -19,6 +19,7 @@ namespace simulator::weak {
 /// How old a value may be read, by location: the number of a store.
 using View = std::vector<uint32_t>;
 
+/// What the simulated atomics ask and tell.
 class Orders {
 public:
     /// A new schedule begins.
@@ -49,6 +50,7 @@ protected:
 /// Null: every load gives the newest value. A pointer, because programs without orders are linked without them.
 inline Orders *g_orders = nullptr;
 
+/// From now on loads may give older values. Before the first schedule.
 void TurnOn() noexcept;
 
 }  // namespace simulator::weak
