@@ -17,43 +17,19 @@ cd "$(dirname "$0")/.." || exit
 full=
 if [ "${1:-}" = --full ]; then full=yes; shift; fi
 . tests/runs.sh
+. tests/cross.sh
 
 # What does not work under qemu: it accepts MADV_WIPEONFORK and does not do it, so children do not know that they are, and
 # it aborts ("cpu == current_cpu") in a child that was forked beside other threads and makes new ones; it accepts RLIMIT_AS and
 # does not set it; and it lets a seq_cst load go before a seq_cst store to another place (tests/README.md).
 excluded="~[fork_mark]~[address_space]"
 store_then_load="~scheduler tags: Release waits*"
-# Left out without --full: what takes most of the time.
-slow="~[foreign]~[pinned]~[low_limit]~[frame_loop]~[start]~[active_workers]~[wait_idle]~[attach]"
 
 triplet=aarch64-linux-gnu
 [ "$(uname -m)" = x86_64 ] || { fail "this is for x86-64; on aarch64 there is tests/run.sh"; finish; }
 premake=$(third_party/setup.sh g++-$triplet qemu-user) || { fail "third_party/setup.sh"; finish; }
 libraries=$(third_party/setup.sh --libraries=arm64) || { fail "third_party/setup.sh --libraries=arm64"; finish; }
 emulated="qemu-aarch64 -L /usr/$triplet"
-
-# The hash of the sample's pictures, in $hash.
-draw() { # configuration, arguments
-    local log=$logs/${variant:+$variant-}$1-frame_loop.log launcher
-    read -ra launcher <<< "$under"
-    hash=
-    timeout --kill-after=10 "$seconds" "${launcher[@]}" "build/$variant/$1/frame_loop" --out "$logs/pictures" "${@:2}" \
-        < /dev/null > "$log" 2>&1 && hash=$(sed -n 's/^hash //p' "$log")
-    [ -n "$hash" ] || { show "$log"; fail "$variant $1 frame_loop"; return 1; }
-}
-
-compare_pictures() { # arguments of frame_loop
-    local start=$SECONDS there
-    build Release frame_loop && draw Release "$@" && there=$hash || return
-    variant='' under=''
-    configure "" && build Release frame_loop && draw Release "$@" || return
-    if [ "$hash" = "$there" ]; then
-        passed=$((passed + 1))
-        echo "[$SECONDS s] $triplet Release frame_loop: 1 passed in $((SECONDS - start)) s: hash $hash, on x86-64 too"
-    else
-        fail "$triplet Release frame_loop: hash $there, on x86-64 $hash"
-    fi
-}
 
 configure $triplet --cross=$triplet --boost="$libraries" || finish
 under=$emulated
@@ -64,11 +40,5 @@ for configuration in ${WEFT_CONFIGS:-Release}; do
     else run "$configuration" unit_tests "$excluded$slow$store_then_load"
     fi
 done
-if [ $# = 0 ]; then
-    if [ -n "$full" ]; then schedules=3000 pictures=(--frames 200 --size 320x200 --workers 3)
-    else schedules=300 pictures=(--frames 60 --size 320x200 --workers 2)
-    fi
-    build Release simulator && run Release simulator --schedules $schedules
-    compare_pictures "${pictures[@]}"
-fi
+[ $# != 0 ] || run_models_and_sample ""
 finish

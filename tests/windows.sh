@@ -18,9 +18,7 @@ cd "$(dirname "$0")/.." || exit
 full=
 if [ "${1:-}" = --full ]; then full=yes; shift; fi
 . tests/runs.sh
-
-# Left out without --full: what takes most of the time.
-slow="~[foreign]~[pinned]~[low_limit]~[frame_loop]~[start]~[active_workers]~[wait_idle]~[attach]"
+. tests/cross.sh
 
 triplet=x86_64-w64-mingw32
 [ "$(uname -m)" = x86_64 ] || { fail "this is for x86-64"; finish; }
@@ -37,30 +35,6 @@ if [ ! -d "$WINEPREFIX" ]; then
         { show "$logs/wineboot.log"; fail "wineboot"; finish; }
 fi
 
-# The hash of the sample's pictures, in $hash.
-draw() { # configuration, program, arguments
-    local log=$logs/${variant:+$variant-}$1-frame_loop.log launcher
-    read -ra launcher <<< "$under"
-    hash=
-    timeout --kill-after=10 "$seconds" "${launcher[@]}" "build/$variant/$1/$2" --out "$logs/pictures" "${@:3}" \
-        < /dev/null > "$log" 2>&1 && hash=$(sed -n 's/^hash \([0-9a-f]*\).*/\1/p' "$log")
-    [ -n "$hash" ] || { show "$log"; fail "$variant $1 $2"; return 1; }
-}
-
-compare_pictures() { # arguments of frame_loop
-    local start=$SECONDS there
-    build Release frame_loop && draw Release frame_loop.exe "$@" && there=$hash || return
-    variant='' under=''
-    unset CC CXX
-    configure "" && build Release frame_loop && draw Release frame_loop "$@" || return
-    if [ "$hash" = "$there" ]; then
-        passed=$((passed + 1))
-        echo "[$SECONDS s] $triplet Release frame_loop: 1 passed in $((SECONDS - start)) s: hash $hash, on Linux too"
-    else
-        fail "$triplet Release frame_loop: hash $there, on Linux $hash"
-    fi
-}
-
 export CC=$triplet-gcc-posix CXX=$triplet-g++-posix  # std::thread and std::mutex are those of winpthreads
 configure $triplet --os=windows --cross=$triplet --boost="$libraries" || finish
 under=wine64
@@ -71,11 +45,5 @@ for configuration in ${WEFT_CONFIGS:-Release}; do
     else run "$configuration" unit_tests.exe "$slow"
     fi
 done
-if [ $# = 0 ]; then
-    if [ -n "$full" ]; then schedules=3000 pictures=(--frames 200 --size 320x200 --workers 3)
-    else schedules=300 pictures=(--frames 60 --size 320x200 --workers 2)
-    fi
-    build Release simulator && run Release simulator.exe --schedules $schedules
-    compare_pictures "${pictures[@]}"
-fi
+[ $# != 0 ] || run_models_and_sample .exe
 finish

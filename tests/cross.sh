@@ -1,0 +1,39 @@
+# shellcheck shell=bash
+# What the scripts for other platforms share (aarch64.sh, windows.sh): they have `triplet`, `full`, and all of runs.sh.
+
+# Left out without --full: what takes most of the time.
+# shellcheck disable=SC2034
+slow="~[foreign]~[pinned]~[low_limit]~[frame_loop]~[start]~[active_workers]~[wait_idle]~[attach]"
+
+# The hash of the sample's pictures, in $hash.
+draw() { # program, arguments
+    local log=$logs/${variant:+$variant-}Release-frame_loop.log launcher
+    read -ra launcher <<< "$under"
+    hash=
+    timeout --kill-after=10 "$seconds" "${launcher[@]}" "build/$variant/Release/$1" --out "$logs/pictures" "${@:2}" \
+        < /dev/null > "$log" 2>&1 && hash=$(sed -n 's/^hash \([0-9a-f]*\).*/\1/p' "$log")
+    [ -n "$hash" ] || { show "$log"; fail "$variant Release $1"; return 1; }
+}
+
+compare_pictures() { # how programs end there, arguments of frame_loop
+    local start=$SECONDS suffix=$1 there
+    shift
+    build Release frame_loop && draw "frame_loop$suffix" "$@" && there=$hash || return
+    variant='' under=''
+    unset CC CXX
+    configure "" && build Release frame_loop && draw frame_loop "$@" || return
+    if [ "$hash" = "$there" ]; then
+        passed=$((passed + 1))
+        echo "[$SECONDS s] $triplet Release frame_loop: 1 passed in $((SECONDS - start)) s: hash $hash, here too"
+    else
+        fail "$triplet Release frame_loop: hash $there, here $hash"
+    fi
+}
+
+run_models_and_sample() { # how programs end there
+    local schedules=300 pictures=(--frames 60 --size 320x200 --workers 2)
+    # shellcheck disable=SC2154
+    if [ -n "$full" ]; then schedules=3000 pictures=(--frames 200 --size 320x200 --workers 3); fi
+    build Release simulator && run Release "simulator$1" --schedules $schedules
+    compare_pictures "$1" "${pictures[@]}"
+}
