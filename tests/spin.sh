@@ -109,7 +109,7 @@ bug() { # model claim name definitions...
     bounds="BUG_$name${*:+ ${*//-D/}}"
     errors='' stored='' depth=''
     start=$SECONDS
-    cat "tests/spin/$model"*.pml | grep -q "BUG_$name\b" || { fail "no such bug"; return; }
+    grep -q "BUG_$name\b" "tests/spin/$model"*.pml || { fail "no such bug"; return; }
     build "-DBUG_$name" "$@" || { fail "does not build"; return; }
     explore
     found=$(sed -n 's/^pan:1: \(.*\) (at depth.*/\1/p' "$log")
@@ -164,7 +164,7 @@ trace_program() { # mutant
 }
 
 # Conformance: each of so many runs of the real code is a run of the model (follow.pml). With a mutant
-# (tests/mutants/NAME.patch) at least one must not be.
+# (tests/mutants/NAME.patch) at least one must not be. The program gets the model's definitions as arguments.
 follow() { # model runs mutant definitions...
     model=$1 claim=follow
     local runs=$2 mutant=$3 log=$PWD/$cache/follow.log accepted refused
@@ -173,7 +173,7 @@ follow() { # model runs mutant definitions...
     bounds="$runs runs${mutant:+ of mutant $mutant}${*:+ ${*//-D/}}"
     errors='' stored='' depth=''
     start=$SECONDS
-    { trace_program "$mutant" && timeout 60 "$program" "$runs" ${mutant:+mutant} > "$cache/traces.h"; } > "$log" 2>&1 ||
+    { trace_program "$mutant" && timeout 60 "$program" "$runs" "$mutant" "$@" > "$cache/traces.h"; } > "$log" 2>&1 ||
         { fail "does not build, or a run failed" "$log"; return; }
     [ "$(sed -n 's/^#define TRACE_COUNT //p' "$cache/traces.h")" = "$runs" ] || { fail "not so many different runs"; return; }
     build "-DTRACES=$runs" "$@" || { fail "does not build"; return; }
@@ -213,6 +213,10 @@ bug reuse safety NEXT_AFTER_READY
 bug reuse safety ZERO_WHILE_SORTING
 bug reuse safety FINISHER_LOOKS_AGAIN
 bug reuse safety LIST_TAKEN_LATER
+follow reuse 300 '' -DTASKS=3 -DWORKERS=3
+follow reuse 300 counter_free_while_sorting -DTASKS=3 -DWORKERS=3
+follow reuse 1000 finisher_touches_counter -DTASKS=3 -DWORKERS=3
+follow reuse 30 counter_keeps_sorting -DTASKS=3 -DWORKERS=3
 
 check deque safety -DITEMS=4 -DBURST=2 -DTHIEVES=2
 bug deque safety POP_WITHOUT_CAS
@@ -257,12 +261,17 @@ follow pool 30 starved_counts_as_searcher -DPOSTED=1
 
 check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
 check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1
-check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1
-bug shutdown safety CLOSE_WITHOUT_SECOND_LOOK
+check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1 -DONE_LOOK=1
+bug shutdown safety CLOSE_WITHOUT_SECOND_LOOK -DMAIN=1
 bug shutdown safety GUESTS_IGNORED
 bug shutdown safety GUEST_LEAVES_SILENTLY
-bug shutdown all_home WAKES_ONLY_ITSELF
+bug shutdown all_home WAKES_ONLY_ITSELF -DONE_LOOK=1
 bug shutdown safety SUBMITTED_SUMMED_FIRST -DCHILDREN=3 -DMAIN=1
+follow shutdown 200 '' -DVISITORS=2 -DCHILDREN=1
+follow shutdown 200 '' -DVISITORS=2 -DCHILDREN=1 -DMAIN=1
+follow shutdown 1000 guests_ignored -DVISITORS=2 -DCHILDREN=1
+follow shutdown 300 close_without_second_look -DVISITORS=2 -DCHILDREN=1
+follow shutdown 300 stops_with_main -DVISITORS=2 -DCHILDREN=1 -DMAIN=1
 
 if [ -n "$full" ]; then
     larger=yes
@@ -277,7 +286,7 @@ if [ -n "$full" ]; then
     check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=1 -DPINNED=1
     check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0 -DONE_LOOK=1
     check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=3 -DMAIN=1
-    check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
+    check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0 -DONE_LOOK=1
 fi
 
 for model in wait reuse deque sleep pool shutdown; do covered "$model"; done

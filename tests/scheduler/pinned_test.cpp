@@ -334,7 +334,7 @@ TEST_CASE("pinned: every priority runs, with a counter and without", "[pinned]")
     }
 }
 
-TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in line", "[pinned]") {
+TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in line", "[pinned][one_worker]") {
     test::Runner runner(test::Options(1));
     constexpr uint32_t kCount = 30;
     uint32_t order = 0, pinnedAt = 0, postedAt = 0;
@@ -352,7 +352,8 @@ TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in 
     CHECK(pinnedAt == 6);
 }
 
-TEST_CASE("RunPinnedTasks: a task that pumps on an attached thread goes on before the thread detaches", "[pinned]") {
+TEST_CASE("RunPinnedTasks: a task that pumps on an attached thread goes on before the thread detaches",
+          "[pinned][one_worker]") {
     test::Runner runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -420,7 +421,7 @@ TEST_CASE("pinned: a pinned task that polls and yields does not keep another one
     }
 }
 
-TEST_CASE("RunPinnedTasks: a pinned task that yields lets the one who pumps go on", "[pinned]") {
+TEST_CASE("RunPinnedTasks: a pinned task that yields lets the one who pumps go on", "[pinned][one_worker]") {
     test::Runner runner(test::Options(1));
     bool returned = false, seen = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

@@ -68,7 +68,7 @@ TEST_CASE("no workers: a second thread is refused while one is attached", "[atta
     runner.scheduler.Stop();
 }
 
-TEST_CASE("no workers: the order is the same in every run", "[attach][single]") {
+TEST_CASE("no workers: the order is the same in every run", "[attach][single][one_worker]") {
     for (uint32_t fibers : {2u, 3u, 128u}) {
         std::vector<std::vector<uint32_t>> orders;
         for (int run = 0; run < 10; ++run) {

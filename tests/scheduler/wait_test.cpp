@@ -76,7 +76,7 @@ TEST_CASE("fork-join recursion", "[wait][grid]") {
     }
 }
 
-TEST_CASE("hazard 2: inline waits nest only while there is stack; deeper ones take another fiber", "[wait]") {
+TEST_CASE("hazard 2: inline waits nest only while there is stack; deeper ones take another fiber", "[wait][helps]") {
     for (uint32_t workers : {1u, 2u}) {
         for (bool fused : {false, true}) {
             INFO(workers << " workers" << (fused ? ", fused" : ""));
@@ -100,7 +100,7 @@ TEST_CASE("hazard 2: decrements of finished tasks do not pile up behind other co
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("hazard 2: what finished is counted off before a fused wait runs its first task", "[wait]") {
+TEST_CASE("hazard 2: what finished is counted off before a fused wait runs its first task", "[wait][one_worker]") {
     test::Runner runner(test::Options(1));
     constexpr uint32_t kCount = 400;
     Counter counter;

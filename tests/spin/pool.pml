@@ -131,7 +131,7 @@ look:
             SetAny(found);
             if
 #if !ONE_LOOK
-            :: !found -> goto look                              /* SearchForFibers goes on, if none is free */
+            :: found = false; goto look                         /* SearchForFibers, which looks first and then for a fiber */
 #endif
             :: found = false
             fi;

@@ -3,14 +3,18 @@
  *
  * Modelled    fiber 0 goes ROUNDS times through: make a counter, or keep the last one; submit TASKS tasks; wait for zero;
  *             destroy it, perhaps, and go on at once at the same address. Fiber 1 waits for zero or one in each round.
- *             WORKERS workers take tasks and count them off (load, then CAS; with fiber 1's target also Sort), and walk
- *             through the list that they get, a record at a time, while the fibers that they made ready already run, and
- *             register their own records again. Names as in the source.
+ *             WORKERS workers take tasks, one or several, and count them off at once (load, then CAS; with fiber 1's target
+ *             also Sort), and walk through the list that they get, a record at a time, while the fibers that they made ready
+ *             already run, and register their own records again. Names as in the source.
  * Bounds      ROUNDS, TASKS, WORKERS; two fibers. Rounds are counted, so that an ABA shows: the same bits in another round.
  * Asserted    nobody but the tasks of a round, and those who wait in it, touches the word in that round, and nobody while
  *             it is destroyed; fiber 0 goes on when all tasks of the round have ended, not before; each wait ends once.
  * Liveness    ends: fiber 0 comes to the end of the last round.
  * Left out    memory orders, tags, notes (nobody adds while somebody sorts), the switch to another fiber (wait.pml).
+ * Followed    each change of the word, of the round, of how many of its tasks have ended, and of how many waits of each fiber,
+ *             in runs of the whole scheduler up to its coming to rest (reuse_trace.cpp); and that nobody touches the word
+ *             while it is destroyed, not even to read it. In these runs each task is counted off by itself: several are only
+ *             where a round has more than 16 tasks (submit.cpp: slices), or in AddTasksAndWait with its own counter.
  */
 #ifndef ROUNDS
 #define ROUNDS 3
@@ -44,7 +48,14 @@ byte next[2], value[2];
 bool ready[2];
 byte submitted;   /* the last round whose tasks were submitted */
 byte past;        /* the last round in which fiber 1 is registered, or need not be */
+byte went[2];     /* how many of its waits have ended */
 bool over;
+
+#ifdef TRACES
+#define OBSERVED (now.round | now.ended << 2 | now.went[0] << 4 | now.went[1] << 6 | now.word << 8)
+#define OVER     (over && went[1] == ROUNDS && tasks == 0 && Worker[1]@end && Worker[2]@end && Worker[WORKERS]@end)
+#endif
+#include "follow.pml"
 
 inline Touch(mine) { assert(alive && round == mine) }
 
@@ -64,7 +75,8 @@ inline Wait(self, mine) {
                 word = WORD(COUNT(w), self + 1, SORTING(w), EAGER(w) || target != 0);
                 past = (self == 1 -> mine : past);
                 waits = true;
-                done = true
+                done = true;
+                Follow()
             :: else -> w = word
             fi
         }
@@ -74,7 +86,7 @@ inline Wait(self, mine) {
     :: waits -> atomic { ready[self] -> ready[self] = false; waits = false }
     :: else -> skip
     fi;
-    atomic { done = false; w = 0 }
+    atomic { done = false; w = 0; went[self]++; Follow() }
 }
 
 proctype Owner() {
@@ -85,15 +97,15 @@ proctype Owner() {
     :: mine < ROUNDS ->
         mine++;
         if
-        :: !alive -> atomic { alive = true; word = 0; round = mine; ended = 0 }
-        :: alive -> atomic { round = mine; ended = 0 }          /* the same counter goes on */
+        :: !alive -> atomic { alive = true; word = 0; round = mine; ended = 0; Follow() }
+        :: alive -> atomic { round = mine; ended = 0; Follow() } /* the same counter goes on */
         fi;
         atomic { Touch(mine); w = word };                       /* Submit: Add, and then publish */
         do
         :: !done -> d_step {
                 Touch(mine);
                 if
-                :: word == w -> assert(!SORTING(w)); word = w + WORD(TASKS, 0, 0, 0); done = true
+                :: word == w -> assert(!SORTING(w)); word = w + WORD(TASKS, 0, 0, 0); done = true; Follow()
                 :: else -> w = word
                 fi
             }
@@ -104,7 +116,7 @@ proctype Owner() {
         assert(ended == TASKS);
         past == mine;                                           /* the user knows that fiber 1 waits, or has waited */
         if
-        :: atomic { alive = false; word = JUNK }
+        :: atomic { alive = false; word = JUNK; Follow() }
         :: skip
         fi
     :: else -> break
@@ -145,38 +157,43 @@ inline SortList(start) {
 }
 
 proctype Worker() {
-    byte w, mine, woken, kept, earlier, lowest, sortedAt, list, i;
+    byte w, mine, ran, woken, kept, earlier, lowest, sortedAt, list, i;
     bool keptEager, sorts, done;
 
 end:
     do
     :: atomic { tasks > 0 -> tasks--; mine = round };
-        ended++;                                                /* the task itself */
+        atomic { ended++; ran = 1; Follow() };                  /* the task itself */
+        do                                                      /* and others, that it claimed with it */
+        :: atomic { tasks > 0 -> tasks-- }; atomic { ended++; ran++; Follow() }
+        :: break
+        od;
         atomic { Touch(mine); w = word };                       /* Decrement */
         do
         :: !done -> d_step {
                 Touch(mine);
                 if
                 :: word == w ->
-                    assert(COUNT(w) >= 1);
+                    assert(COUNT(w) >= ran);
                     done = true;
                     if
-                    :: !SORTING(w) && (COUNT(w) == 1 || EAGER(w)) ->
+                    :: !SORTING(w) && (COUNT(w) == ran || EAGER(w)) ->
 #ifdef BUG_LIST_TAKEN_LATER
-                        word = w - WORD(1, 0, 0, 0);
+                        word = w - WORD(ran, 0, 0, 0);
                         if
-                        :: COUNT(w) == 1 -> list = 1
+                        :: COUNT(w) == ran -> list = 1
                         :: else -> skip
                         fi
 #else
-                        word = WORD(COUNT(w) - 1, 0, COUNT(w) != 1, 0);
+                        word = WORD(COUNT(w) - ran, 0, COUNT(w) != ran, 0);
                         if
-                        :: COUNT(w) == 1 -> woken = HEAD(w)
-                        :: else -> sorts = true; lowest = COUNT(w) - 1; sortedAt = lowest; SortList(HEAD(w))
+                        :: COUNT(w) == ran -> woken = HEAD(w)
+                        :: else -> sorts = true; lowest = COUNT(w) - ran; sortedAt = lowest; SortList(HEAD(w))
                         fi
 #endif
-                    :: else -> word = w - WORD(1, 0, 0, 0)
-                    fi
+                    :: else -> word = w - WORD(ran, 0, 0, 0)
+                    fi;
+                    Follow()
                 :: else -> w = word
                 fi
             }
@@ -199,6 +216,7 @@ end:
                     if
                     :: word == w && HEAD(w) != 0 ->
                         word = WORD(COUNT(w), 0, 1, 0);
+                        Follow();
                         lowest = COUNT(w);
                         sortedAt = lowest;
                         earlier = kept;
@@ -221,6 +239,7 @@ end:
                         :: else -> skip
                         fi;
                         word = WORD(COUNT(w), kept, 0, keptEager);
+                        Follow();
                         kept = 0;
                         done = true
                     :: else -> w = word
@@ -233,7 +252,7 @@ end:
 #ifdef BUG_FINISHER_LOOKS_AGAIN
         Touch(mine);
 #endif
-        atomic { w = 0; mine = 0 };
+        atomic { w = 0; mine = 0; ran = 0 };
         do                                                      /* WakeOwners: NextOwner, MakeReady */
         :: woken != 0 ->
 #ifdef BUG_NEXT_AFTER_READY
@@ -251,6 +270,7 @@ end:
 init {
     byte p;
     atomic {
+        ChooseTrace();
         for (p : 1 .. WORKERS) { run Worker() };
         run Owner();
         run Companion()
@@ -258,4 +278,8 @@ init {
     (_nr_pr == 1 + WORKERS && over) -> assert(tasks == 0)
 }
 
+TheClaim
+
+#ifndef TRACES
 ltl ends { <> over }
+#endif

@@ -82,7 +82,9 @@ inline weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers) {
     options.workers = workers;
     options.smallFibers = smallFibers;
     options.largeFibers = 1;
-    options.onReport = [](const weft::Report &, void *) {};  // of what is meant to be
+    options.onReport = [](const weft::Report &report, void *) {  // of what is meant to be, or of a mutant
+        if (report.fatal) simulator::Fail(report.what);
+    };
     options.smallStackBytes = options.largeStackBytes = 32 << 10;
     options.threads.onStart = [](uint32_t, void *) { s_scheduler = weft::internal::CurrentWorker()->scheduler; };
     return options;

@@ -1,18 +1,25 @@
-/* The end of a run: source/scheduler/gate.h, idle.cpp (Sleep, PendingTasks, RunIsOver, EndRun), foreign.cpp (BecomeGuest,
- * CeaseGuest, WaitForeign), lifecycle.cpp (MainTask, StopScheduler, JoinThreads, Release), post.cpp, ready.cpp (WakeForAny,
- * WakeAll).
+/* The end of a run: source/scheduler/gate.h, idle.cpp (SearchForTasks, Sleep, PendingTasks, RunIsOver, EndRun), foreign.cpp
+ * (BecomeGuest, CeaseGuest, WaitForeign), lifecycle.cpp (MainTask, StopScheduler, JoinThreads, Release), post.cpp, ready.cpp
+ * (WakeForAny, WakeAll), find_work.cpp (TakeInjected), claim.h (CountFinished). The steps stand in shutdown_steps.pml.
  *
- * Modelled    WORKERS workers that run tasks, announce, look once more, ask whether the run is over, close the gate and ask
- *             again, and park; VISITORS threads that are no workers, each of which comes in, submits a task, perhaps waits
- *             for it as a guest, and goes out, at any time, also too late. The first CHILDREN tasks submit one more. The end
- *             is wanted by a thread that calls Stop, or with MAIN=1 by the main task, which worker 0 begins with. Each
- *             load, store and read-modify-write of closing, scheduler, inside, guests, endWanted, stopping, the counts of
- *             tasks, the idle state and the parkers is one step. Names as in the source.
- * Bounds      as above; each visitor has a stripe of its own.
- * Asserted    nobody touches the scheduler after its release; at the release
- *             nothing is pending, what visitors submitted included, and nobody is a guest; nobody stays behind (invalid end state).
- * Liveness    all_home: every worker goes home, and the caller of Stop or Run with them.
- * Left out    memory orders, attached threads, WaitIdle, scheduling without workers, a second run, the end of the fibers.
+ * Modelled    WORKERS workers that run tasks, search, announce, look once more, ask whether the run is over, close the gate
+ *             and ask again, and park; VISITORS threads that are no workers, each of which comes in, submits a task, perhaps
+ *             waits for it as a guest, and goes out, at any time, also too early and too late. The first CHILDREN tasks
+ *             submit one more. The end is wanted by a thread that calls Stop, or with MAIN=1 by the main task, which worker 0
+ *             begins with. Each load, store and read-modify-write of closing, scheduler, inside, guests, endWanted, stopping,
+ *             the counts of tasks, the injector, the lanes, the idle state, the sleepers' bits and the parkers is one step.
+ *             Names as in the source.
+ * Bounds      as above; each visitor has a stripe of its own; tasks of one lane come out in any order. ONE_LOOK=1: each
+ *             search looks once; in the source the clock ends a search.
+ * Asserted    nobody touches the scheduler after its release; at the release nothing is pending, what visitors submitted
+ *             included, and nobody is a guest; nobody stays behind (invalid end state).
+ * Liveness    all_home: every worker goes home, and the caller of Stop or Run with them. With ONE_LOOK=1.
+ * Left out    memory orders, attached threads, WaitIdle, scheduling without workers, a second run, the end of the fibers,
+ *             the look for trouble before parking.
+ * Followed    each change of closing, scheduler, inside, guests, endWanted, stopping, the counts of tasks, how much is in the
+ *             injector and in each lane, the idle state and the sleepers' bits, in whole runs from Start or Run up to the
+ *             visitors' end (shutdown_trace.cpp), with two visitors and one child. After the release only of what the façade
+ *             holds. Parkers, and what a guest waits for, by what follows from them.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -26,238 +33,120 @@
 #ifndef MAIN
 #define MAIN 0
 #endif
+#ifndef ONE_LOOK
+#define ONE_LOOK 0
+#endif
+#define TASKS (VISITORS + CHILDREN)
 #define BIT(i) (1 << (i))
 #define NONE 255
-#define CHILD 254
-#define MAIN_TASK 253
+#define MAIN_TASK 254
 
 /* The facade. */
-bool closing, running = true;           /* `scheduler` is not null */
+bool closing, running;                  /* `scheduler` is not null */
 byte inside[VISITORS];
 
-/* The scheduler. */
+/* The scheduler. Tasks are numbers: the visitors' come first, each with a counter, then the children. */
 bool released;
 bool endWanted, stopping;
 byte guests, foreignSubmitted;
 byte submitted[WORKERS], finished[WORKERS];
-byte injector;                          /* visitors' tasks, one bit each */
-byte place[WORKERS];                    /* children */
-byte searchers, sleepers, asleep;
-bool token[WORKERS], answered[VISITORS];
+byte injector, lane[WORKERS];           /* sets of bits */
+bool popping[WORKERS];
+byte searchers, sleepers;               /* m_state */
+byte asleep;                            /* m_asleep */
+bool token[WORKERS];                    /* the parkers */
+bool answered[VISITORS];                /* the visitor's counter is at zero */
 byte spawned, home;
 
-inline Touch() { assert(!released) }
-
-inline Wake() {                         /* WakeForAny */
-    if
-    :: atomic { !(searchers == 0 && sleepers > 0) -> Touch() }
-    :: atomic { searchers == 0 && sleepers > 0 -> Touch() };
-        d_step {
-            Touch();
-            who = 0;
-            do
-            :: who < WORKERS && !(asleep & BIT(who)) -> who++
-            :: else -> break
-            od;
-            if
-            :: who < WORKERS -> asleep = asleep & ~BIT(who)
-            :: else -> who = NONE
-            fi
-        };
-        if
-        :: who != NONE ->
-            atomic { Touch(); sleepers--; searchers++ };
-            atomic { Touch(); token[who] = true; who = 0 }
-        :: who == NONE -> who = 0
-        fi
-    fi
-}
-
-/* RunIsOver, with PendingTasks: finished first, then submitted. */
-inline RunIsOver() {
-    over = endWanted;
-    if
-#ifndef BUG_GUESTS_IGNORED
-    :: over -> over = guests == 0
+#if defined(TRACES) && WORKERS == 2 && VISITORS == 2
+byte gone;
+#define COUNT(set) __builtin_popcount(set)
+#define SCHEDULER (now.endWanted | now.stopping << 1 | now.guests << 2 | now.foreignSubmitted << 4 | now.submitted[0] << 6 | \
+                   now.submitted[1] << 8 | now.finished[0] << 9 | now.finished[1] << 12 | COUNT(now.injector) << 15 | \
+                   COUNT(now.lane[0]) << 17 | COUNT(now.lane[1]) << 19 | now.searchers << 21 | (now.sleepers & 3) << 23 | \
+                   now.asleep << 25)
+#define OBSERVED (now.closing | now.running << 1 | now.inside[0] << 2 | now.inside[1] << 3 | \
+                  (now.released ? 0 : SCHEDULER) << 4)
+#define OVER     (released && gone == VISITORS)
 #endif
-    :: else -> skip
-    fi;
-    if
-    :: over ->
-#ifdef BUG_SUBMITTED_SUMMED_FIRST
-        pending = foreignSubmitted;
-        do
-        :: i < WORKERS -> pending = pending + submitted[i]; i++
-        :: else -> break
-        od;
-        i = 0;
-        do
-        :: i < WORKERS -> pending = pending - finished[i]; i++
-        :: else -> break
-        od;
-#else
-        do
-        :: i < WORKERS -> pending = pending - finished[i]; i++
-        :: else -> break
-        od;
-        i = 0;
-        do
-        :: i < WORKERS -> pending = pending + submitted[i]; i++
-        :: else -> break
-        od;
-        pending = pending + foreignSubmitted;
-#endif
-        atomic { over = pending == 0; pending = 0; i = 0 }
-    :: else -> skip
-    fi
-}
-
-inline NobodyInside(result) {
-    result = true;
-    do
-    :: i < VISITORS && result -> result = inside[i] == 0; i++
-    :: else -> break
-    od;
-    i = 0
-}
+#include "follow.pml"
+#include "shutdown_steps.pml"
 
 proctype Worker(byte self) {
-    byte i, who, task = NONE;
+    byte i, who = NONE, seen, lowest, moved, task = NONE;
     short pending;
-    bool searching, found, over, nobody;
+    bool searching, found, over, nobody, large;                 /* large: on a Large fiber, as the main task is */
 
 #if MAIN
     if
-    :: self == 0 -> task = MAIN_TASK
+    :: self == 0 -> atomic { running = true; Follow() };        /* the caller of Run: Gate::Open */
+        large = true;
+        task = MAIN_TASK
     :: else -> skip
     fi;
 #endif
     do
-    :: atomic { task == NONE && stopping -> break }             /* RunLoop, ThreadLoop: go home */
+    :: atomic { task == NONE && stopping -> break }             /* RunLoop, Search, ThreadLoop: go home */
     :: task != NONE ->                                          /* it runs */
         if
-        :: atomic { spawned < CHILDREN -> spawned++ };          /* Publish */
-            submitted[self]++;
-            place[self]++;
-            Wake()
+        :: atomic { spawned < CHILDREN -> moved = VISITORS + spawned; spawned++ };  /* Publish */
+            atomic { submitted[self]++; Follow() };
+            atomic { lane[self] = lane[self] | BIT(moved); moved = 0; Follow() };
+            Wake(1)
         :: atomic { spawned >= CHILDREN -> skip }
         fi;
         if
 #if MAIN
-        :: task == MAIN_TASK -> endWanted = true
+        :: task == MAIN_TASK -> atomic { endWanted = true; Follow() }
 #endif
-        :: task < VISITORS -> answered[task] = true  /* LowerCounter, Unpark */
-        :: task == CHILD -> skip
+        :: task < VISITORS -> answered[task] = true             /* LowerCounter, with Unpark */
+        :: task >= VISITORS && task < TASKS -> skip
         fi;
-        atomic { finished[self]++; task = NONE }                /* CountFinished */
+        atomic { finished[self]++; task = NONE; Follow() }      /* CountFinished */
     :: atomic { task == NONE && !stopping -> skip };
-        do                                                      /* the injector, and everybody's place */
-        :: task == NONE && i <= WORKERS ->
-            if
-            :: i == WORKERS ->
-                d_step {
-                    do
-                    :: who < VISITORS && !(injector & BIT(who)) -> who++
-                    :: else -> break
-                    od;
-                    if
-                    :: who < VISITORS -> injector = injector & ~BIT(who); task = who
-                    :: else -> skip
-                    fi;
-                    who = 0
-                };
-                i++
-            :: i < WORKERS ->
-                d_step {
-                    if
-                    :: place[i] > 0 -> place[i]--; task = CHILD
-                    :: else -> skip
-                    fi
-                };
-                i++
-            fi
-        :: else -> break
-        od;
-        i = 0;
+        TakeInjected();                                         /* FindOwn */
+        TakeOwn();
+        if
+        :: searching -> LookAtOthers()                          /* FindElsewhere */
+        :: else -> skip
+        fi;
         if
         :: task != NONE && searching ->                         /* StopSearching */
             searching = false;
-            atomic { searchers--; found = searchers == 0 && sleepers > 0 };
+            atomic { assert(searchers > 0); searchers--; found = searchers == 0 && sleepers > 0; Follow() };
             if
-            :: found -> found = false; Wake()
+            :: found -> found = false; Wake(1)
             :: else -> skip
             fi
-        :: task != NONE && !searching -> skip
-        :: task == NONE ->
-            if
-            :: !searching -> atomic { searching = true; searchers++ }
-            :: else -> skip
-            fi;
-            asleep = asleep | BIT(self);                        /* Sleep: Announce */
-            atomic { searchers--; sleepers++ };
-            found = injector != 0;                              /* AnyWork */
-            do
-            :: i < WORKERS && !found -> found = place[i] > 0; i++
-            :: else -> break
-            od;
-            i = 0;
+        :: !searching && large -> large = false                 /* ContinueOn a small one, where its loop goes on */
+        :: task != NONE && !searching && !large -> skip
+        :: task == NONE && !searching && !large ->              /* StartSearching */
+            atomic { searching = true; searchers++; Follow() }
+#if !ONE_LOOK
+        :: task == NONE && searching -> skip                    /* it looks again */
+#endif
+        :: task == NONE && searching ->
+            atomic { asleep = asleep | BIT(self); Follow() };   /* Sleep: Announce */
+            atomic { searchers--; sleepers++; Follow() };
+            AnyWork(found);
             if :: !found -> found = stopping :: else -> skip fi;
             if
             :: found ->                                         /* GetUp */
                 found = false;
                 if
-                :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self) }; atomic { sleepers--; searchers++ }
+                :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self); Follow() };
+                    atomic { sleepers--; searchers++; Follow() }
                 :: atomic { !(asleep & BIT(self)) -> skip }; atomic { token[self] -> token[self] = false }
                 fi
             :: else ->
                 RunIsOver();
                 if
-                :: over ->                                      /* EndRun: Gate::Close */
-                    atomic { !closing -> closing = true };
-                    do
-                    :: true ->
-                        do
-                        :: true ->
-                            NobodyInside(nobody);
-                            if :: nobody -> break :: else -> skip fi
-                        od;
-                        RunIsOver();
-#ifdef BUG_CLOSE_WITHOUT_SECOND_LOOK
-                        break
-#else
-                        if
-                        :: over ->
-                            NobodyInside(nobody);
-                            if :: nobody -> break :: else -> skip fi
-                        :: else -> break
-                        fi
-#endif
-                    od;
-                    nobody = false;
-                    if
-                    :: over -> running = false
-                    :: else -> skip
-                    fi;
-                    closing = false;
+                :: over -> Close();                             /* EndRun */
                     if
                     :: over ->
                         over = false;
-                        stopping = true;
-                        do                                      /* WakeAll */
-                        :: i < WORKERS ->
-                            if
-                            :: atomic { asleep & BIT(i) -> asleep = asleep & ~BIT(i) }; atomic { sleepers--; searchers++ }
-                            :: atomic { !(asleep & BIT(i)) -> skip }
-                            fi;
-#ifdef BUG_WAKES_ONLY_ITSELF
-                            if :: i == self -> token[i] = true :: else -> skip fi;
-#else
-                            token[i] = true;
-#endif
-                            i++
-                        :: else -> break
-                        od;
-                        i = 0
+                        atomic { stopping = true; Follow() };
+                        WakeAll()
                     :: else -> skip
                     fi
                 :: else -> skip
@@ -270,50 +159,61 @@ proctype Worker(byte self) {
 }
 
 proctype Visitor(byte self) {
-    byte who;
+    byte who = NONE, seen, lowest;
 
     do
     :: true ->                                                  /* ComeIn */
-        inside[self]++;
+        atomic { inside[self]++; Follow() };
         if
         :: atomic { !closing -> skip }; break
         :: atomic { closing -> skip };
-            inside[self]--;
+            atomic { inside[self]--; Follow() };
             !closing
         fi
     od;
     if
     :: atomic { !running -> skip }                              /* it is told that the scheduler does not run */
     :: atomic { running -> Touch() };
-        atomic { Touch(); foreignSubmitted++ };                 /* Post */
-        atomic { Touch(); injector = injector | BIT(self) };
-        Wake();
+        atomic { Touch(); foreignSubmitted++; Follow() };       /* Post */
+        atomic { Touch(); injector = injector | BIT(self); Follow() };
+        Wake(1);
         if
-        :: skip                                                 /* AddTask */
-        :: atomic { Touch(); guests++ };                        /* WaitForeign: BecomeGuest */
-            inside[self]--;                                     /* GoOut */
-            answered[self];                                     /* Park */
-            inside[self]++;                                     /* ComeBack */
-            atomic { Touch(); guests-- };                       /* CeaseGuest */
+        :: skip                                                 /* AddTask, or the task has run */
+        :: atomic { Touch(); guests++; Follow() };              /* WaitForeign: BecomeGuest */
+            if
+            :: atomic { answered[self] -> Touch() }             /* Satisfied: it stays inside */
+            :: atomic { !answered[self] -> Touch() };           /* registered */
+                atomic { inside[self]--; Follow() };            /* GoOut */
+                answered[self];                                 /* Park */
+                atomic { inside[self]++; Follow() }             /* ComeBack */
+            fi;
+            atomic { Touch(); guests--; Follow() };             /* CeaseGuest */
 #ifndef BUG_GUEST_LEAVES_SILENTLY
             if
-            :: atomic { endWanted -> Touch() }; Wake()
+            :: atomic { endWanted -> Touch() }; Wake(1)
             :: atomic { !endWanted -> Touch() }
             fi;
 #endif
             Touch()                                             /* LowerCounter: guestsLeft */
         fi
     fi;
-    inside[self]--                                              /* GoOut */
+    atomic {                                                    /* GoOut */
+        inside[self]--;
+#ifdef TRACES
+        gone++;
+#endif
+        Follow()
+    }
 }
 
-/* The caller of Stop, or the thread that Run returns on. */
+/* The caller of Start and Stop, or the thread that Run returns on. */
 proctype Caller() {
-    byte i, who, left;
+    byte i, who = NONE, seen, lowest, left;
 
 #if !MAIN
-    endWanted = true;
-    Wake();
+    atomic { running = true; Follow() };                        /* Gate::Open */
+    atomic { endWanted = true; Follow() };
+    Wake(1);
 #endif
     home == WORKERS;                                            /* JoinThreads */
     atomic {
@@ -323,7 +223,8 @@ proctype Caller() {
         od;
         left = left + foreignSubmitted;
         assert(left == 0 && injector == 0 && guests == 0);
-        released = true                                         /* Release */
+        released = true;                                        /* Release */
+        Follow()
     }
 }
 
@@ -333,6 +234,7 @@ init {
 #if MAIN
         submitted[0] = 1;                                       /* PrepareMain */
 #endif
+        ChooseTrace();
         for (p : 0 .. WORKERS - 1) { run Worker(p) };
         run Caller();
         for (p : 0 .. VISITORS - 1) { run Visitor(p) }
@@ -340,4 +242,8 @@ init {
     (_nr_pr == 1) -> assert(released && !running && !closing)
 }
 
+TheClaim
+
+#ifndef TRACES
 ltl all_home { <> released }
+#endif

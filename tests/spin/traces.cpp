@@ -16,8 +16,10 @@ void Trace::Begin(std::function<uint32_t()> observe) {
 }
 
 void Trace::Note() {
+    if (m_ended) return;
     const uint32_t now = m_observe();
     if (m_values.empty() || m_values.back() != now) m_values.push_back(now);
+    m_ended = m_endsHere;
 }
 
 void Trace::End() {
@@ -36,7 +38,7 @@ void RunAll(std::vector<std::function<void()>> &works) {
 
 int Print(int argc, char **argv, const std::function<void(Trace &)> &run) {
     const size_t runs = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 20;
-    const bool isMutant = argc > 2;
+    const bool isMutant = argc > 2 && argv[2][0] != '\0';
     std::set<std::vector<uint32_t>> found;
     uint64_t seed = 0;
     while (found.size() < runs && seed < runs * 1000) {
