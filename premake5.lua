@@ -133,7 +133,8 @@ end
 
 if not _OPTIONS.shared then
 
-if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms", "scheduler", "samples", "bench" }) then
+if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms", "scheduler", "sync", "post", "blocking",
+                              "algorithms", "data", "frame", "samples", "bench" }) then
     files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }
     removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp" }
     includedirs { "samples", "bench" }
@@ -147,6 +148,13 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
             flags { "NoPCH" }
         filter { "configurations:*san", "files:not tests/**.cpp" }
             buildoptions { "-O1" }
+        filter "files:tests/**/coroutine_test.cpp"
+            flags { "NoPCH" }
+            buildoptions { "-std=c++20" }
+        filter {}
+    else
+        filter "files:tests/**/coroutine_test.cpp"
+            buildoptions { "/std:c++20" }
         filter {}
     end
     weft.use()
@@ -165,6 +173,9 @@ end
 
 if testProgram("simulator", { "simulator" }) then
     files { "tests/support/pages_*.cpp" }
+    filter "files:tests/simulator/coroutine_models.cpp"
+        buildoptions { isMsvc and "/std:c++20" or "-std=c++20" }
+    filter {}
     simulated()
     removefiles { "source/platform/stack_memory_*.cpp" }
 end
@@ -243,6 +254,7 @@ for _, folder in ipairs(os.matchdirs("samples/*")) do
         includedirs { "samples" }
         weft.use()
         if name == "frame_loop" then linkPng() end
+        if name == "coroutines" then buildoptions { isMsvc and "/std:c++20" or "-std=c++20" } end
     end
 end
 
@@ -308,7 +320,7 @@ newaction {
             error("nothing to install: no library in " .. buildFolder(_OPTIONS.shared) .. "/Release", 0)
         end
         for _, file in ipairs(table.join(static, shared)) do copy(file, "lib") end
-        for _, file in ipairs(os.matchfiles("include/weft/*.h")) do copy(file, "include/weft") end
+        for _, file in ipairs(os.matchfiles("include/weft/**.h")) do copy(file, path.getdirectory(file)) end
 
         local libraries = "-lboost_context -pthread"
         if _OPTIONS.boost then

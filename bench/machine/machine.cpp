@@ -212,7 +212,8 @@ void PrefetchForWrite(const void *address) noexcept {
     machine::Access(address, Access::Store);
 }
 
-uint64_t Ticks() noexcept { return static_cast<uint64_t>(Now()); }
+uint64_t Now() noexcept { return Ticks(); }
+uint64_t Ticks() noexcept { return static_cast<uint64_t>(machine::Now()); }
 double TicksPerMicrosecond() noexcept { return 1000; }
 
 void Pause() noexcept {
@@ -223,7 +224,12 @@ void Pause() noexcept {
 void *ThreadSlot() noexcept { return s_state.cores[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.cores[s_state.current].slot = value; }
 
-void Parker::Park() noexcept {
+// No workload has deadlines.
+bool Parker::ParkUntil(uint64_t deadline) noexcept {
+    if (deadline != ~uint64_t{0}) {
+        std::fprintf(stderr, "machine: it knows no deadlines\n");
+        std::abort();
+    }
     Yield();
     if (!m_notified) {
         m_sleeper = s_state.current;
@@ -232,6 +238,7 @@ void Parker::Park() noexcept {
     }
     m_sleeper = ~0u;
     m_notified = false;
+    return true;
 }
 
 void Parker::Unpark() noexcept {
@@ -242,12 +249,12 @@ void Parker::Unpark() noexcept {
     Work(s_state.costs.wake);
     ++s_state.total.wakes;
     Core &sleeper = s_state.cores[m_sleeper];
-    sleeper.clock = std::max(sleeper.clock, Now() + s_state.costs.wakeUp);
+    sleeper.clock = std::max(sleeper.clock, machine::Now() + s_state.costs.wakeUp);
     MakeRunnable(m_sleeper);
 }
 
 bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
-    m_thread = AddCore(entry, arg, Now());
+    m_thread = AddCore(entry, arg, machine::Now());
     MakeRunnable(m_thread);
     return true;
 }

@@ -29,6 +29,8 @@ enum class ReportCode : uint16_t {
     LargePoolEmpty,      ///< tasks wait for a large fiber, and every large fiber waits
     OnlyWaiters,         ///< all workers sleep and only waiting fibers are left
     OutOfMemory,         ///< a queue could not grow
+    MemoryInUse,         ///< a tag of a TaggedHeap is freed while somebody has it retained
+    MemoryLeaked,        ///< a TaggedHeap or a BlockPool ends while some of its memory is in use
     BrokenInvariant,     ///< weft itself, or memory that was overwritten
 };
 

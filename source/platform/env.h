@@ -5,11 +5,12 @@
 //   Plain<T>                  a T that atomics publish; where memory orders are checked, each use of it is
 //   Pause()                   one turn of a spin loop
 //   PrefetchForWrite(address) a hint
-//   Ticks(), TicksPerMicrosecond()
+//   Ticks(), TicksPerMicrosecond(), Now()
 //   ThreadSlot()              one pointer per OS thread; the only thread_local of the library
-//   Parker                    Park() sleeps until Unpark() was called once; a call may come first and is not lost
+//   Parker                    Park() sleeps until Unpark() was called once; a call may come first and is not lost; ParkUntil()
+//                             sleeps until Now() at most
 //   Thread                    Start(entry, arg, stackBytes), Join()
-//   NameThread(), AddNice(), BindThread(), BindThreadToNth()
+//   NameThread(), AddNice(), SetSlice(), SetPreciseSleep(), BindThread(), BindThreadToNth()
 //   UsableCpus(), YieldThread(), ThreadHint()
 //   ForkMark, ExitCall and AtThreadExit(), SignalStack, InstallFaultHandler(), RemoveFaultHandler()
 //   Panic(invariant)          does not return

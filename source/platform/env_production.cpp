@@ -31,6 +31,12 @@ double TicksPerMicrosecond() noexcept {
     return rate;
 }
 
+uint64_t Now() noexcept {
+    using std::chrono::nanoseconds;
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::duration_cast<nanoseconds>(now).count());
+}
+
 #if !defined(_WIN32)
 
 // Not inlined, and opaque to the optimiser: a caller that kept the address of t_slot across a switch would read the

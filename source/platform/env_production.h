@@ -64,6 +64,9 @@ inline uint64_t Ticks() noexcept {
 /// Measured once per process against the steady clock, about 100 microseconds long.
 double TicksPerMicrosecond() noexcept;
 
+/// Nanoseconds of the steady clock.
+uint64_t Now() noexcept;
+
 /// One pointer per OS thread. The compiler may not cache its address: a fiber changes threads where it waits.
 WEFT_NOINLINE void *ThreadSlot() noexcept;
 WEFT_NOINLINE void SetThreadSlot(void *value) noexcept;

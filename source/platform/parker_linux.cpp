@@ -1,8 +1,11 @@
 #include "platform/parker.h"
 
+#include "platform/env_production.h"
+
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace weft::env {
@@ -13,27 +16,41 @@ constexpr uint32_t kEmpty = 0;
 constexpr uint32_t kParked = 1;
 constexpr uint32_t kNotified = 2;
 
-long Futex(std::atomic<uint32_t> *word, int operation, uint32_t value) noexcept {
-    static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "a futex is a plain 32-bit word");
-    return syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
+static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "a futex is a plain 32-bit word");
+
+// Returns at once when the word has another value, and may return for no reason at all (EINTR).
+void SleepWhile(std::atomic<uint32_t> *word, uint32_t value, const uint64_t *deadline) noexcept {
+    timespec time{};
+    if (deadline != nullptr) {  // absolute, of CLOCK_MONOTONIC, which is the steady clock
+        time.tv_sec = static_cast<time_t>(*deadline / 1'000'000'000);
+        time.tv_nsec = static_cast<long>(*deadline % 1'000'000'000);
+    }
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, deadline != nullptr ? &time : nullptr, nullptr,
+            FUTEX_BITSET_MATCH_ANY);
 }
 
 }  // namespace
 
-void Parker::Park() noexcept {
+bool Parker::ParkOrGiveUp(const uint64_t *deadline) noexcept {
     // acquire: pairs with the exchange in Unpark. A notification that came first is used up here.
     uint32_t state = kEmpty;
     if (!m_state.compare_exchange_strong(state, kParked, std::memory_order_acquire, std::memory_order_acquire)) {
         // It was kNotified. acquire again: a second Unpark may have come since, and is used up too.
         m_state.exchange(kEmpty, std::memory_order_acquire);
-        return;
+        return true;
     }
     for (;;) {
-        // Returns at once when the word is no longer kParked, and may return for no reason at all (EINTR).
-        Futex(&m_state, FUTEX_WAIT_PRIVATE, kParked);
+        SleepWhile(&m_state, kParked, deadline);
         state = kNotified;
+        // relaxed: nothing is read after a failure but the word again.
         if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_acquire, std::memory_order_relaxed)) {
-            return;
+            return true;
+        }
+        if (deadline == nullptr || Now() < *deadline) continue;
+        state = kParked;
+        // relaxed: nobody has told anything. If somebody just has, that is used up in the next turn.
+        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_relaxed, std::memory_order_relaxed)) {
+            return false;
         }
     }
 }
@@ -43,7 +60,7 @@ void Parker::Unpark() noexcept {
     // release: what the waker wrote is visible to the sleeper. The word may be gone once it says kNotified and the
     // sleeper has seen it; FUTEX_WAKE then wakes nobody, or somebody who tolerates it (every futex user must).
     if (m_state.exchange(kNotified, std::memory_order_release) == kParked) {
-        Futex(&m_state, FUTEX_WAKE_PRIVATE, 1);
+        syscall(SYS_futex, &m_state, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     }
 }
 

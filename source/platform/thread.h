@@ -32,6 +32,9 @@ bool AddNice(int nice) noexcept;
 /// woken thread with a shorter slice than the running one goes first. Linux 6.12 or newer; others leave it as it is.
 void SetSlice(uint32_t microseconds) noexcept;
 
+/// The calling thread sleeps until its deadlines, not until other deadlines near them.
+void SetPreciseSleep() noexcept;
+
 /// Lets the calling thread run on those CPUs of the mask that the process may use; on the n-th of these, modulo their
 /// number. False if there is none, or the system refuses.
 bool BindThread(const uint64_t *mask, uint32_t words) noexcept;

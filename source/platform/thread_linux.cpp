@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -122,6 +123,8 @@ struct SchedulingAttributes {
     uint64_t runtime, deadline, period;  // nanoseconds; without a deadline, `runtime` is the slice
     uint32_t leastUtilisation, mostUtilisation;
 };
+
+void SetPreciseSleep() noexcept { prctl(PR_SET_TIMERSLACK, 1); }  // nanosecond; the kernel's default is 50,000
 
 void SetSlice(uint32_t microseconds) noexcept {
     SchedulingAttributes attributes{};

@@ -98,6 +98,7 @@ bool AddNice(int nice) noexcept {
 
 // A woken thread's priority is raised for a while, slices are the same for all.
 void SetSlice(uint32_t) noexcept {}
+void SetPreciseSleep() noexcept {}
 
 int32_t CurrentCpu() noexcept {
     PROCESSOR_NUMBER cpu;

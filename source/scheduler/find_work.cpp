@@ -7,6 +7,7 @@
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/submit.h"
+#include "scheduler/timing.h"
 
 #include <algorithm>
 
@@ -242,7 +243,8 @@ bool OnlyOwnLanes(const Worker *worker) noexcept {
     const bool isTurnOfOthers = worker->taskBeforeReady || (worker->picks + 1) % kOldestEvery == 0 ||
                                 (worker->urgentStreak >= kUrgentStreak && AnyNotUrgent(worker));
     return !isTurnOfOthers && !worker->owesWake && !worker->searching && worker->pump == nullptr && !HasMail(worker) &&
-           worker->scheduler->injector.LooksEmpty() && worker->inactive != worker->scheduler->IsActive(worker->index);
+           worker->scheduler->injector.LooksEmpty() && !(worker->anyDeadline && worker->scheduler->timers.MayBeDue()) &&
+           worker->inactive != worker->scheduler->IsActive(worker->index);
 }
 
 // Changes whenever somebody else submits, or has finished a claim. A hint: relaxed.
@@ -264,7 +266,10 @@ bool IsHandOver(const Worker *worker, const Found &found) noexcept {
 }  // namespace
 
 Found FindOwn(Worker *worker, Ability ability) noexcept {
-    if (ability != Ability::PinnedOnly) TakeInjected(worker);
+    if (ability != Ability::PinnedOnly) {
+        TakeInjected(worker);
+        TellDueNow(worker);
+    }
     Found found;
     switch (ability) {
         case Ability::Tasks:

@@ -11,22 +11,44 @@ namespace weft::internal {
 
 namespace {
 
-// Sleeps until the counter was at or below `value`. Between `leave` and `comeBack` the thread is out of the gate.
+// Sleeps until somebody tells it, or until the deadline. False if nobody has told it by then. Between `leave` and `comeBack`
+// the thread is out of the gate.
 template <class Leave, class ComeBack>
-void Block(Scheduler &scheduler, Counter &counter, uint32_t value, Leave leave, ComeBack comeBack) noexcept {
+bool ParkOutside(Scheduler &scheduler, Counter &counter, uint32_t place, uint64_t deadline, Leave leave,
+                 ComeBack comeBack) noexcept {
+    env::Parker &parker = scheduler.threadWaiters.At(place).parker;
+    leave();
+    if (deadline == Timers::kNever) {
+        parker.Park();
+        comeBack();
+        return true;
+    }
+    const bool told = parker.ParkUntil(deadline);
+    comeBack();
+    if (told) return true;
+    uint32_t woken = 0;
+    const bool takenBack = scheduler.counters.Remove(CounterAccess::Word(counter), kThreadOwner | place, woken);
+    WakeOwners(scheduler, nullptr, woken);
+    if (!takenBack) parker.Park();  // its record was taken: it is being told, and the place is used again after that
+    return !takenBack;
+}
+
+// Sleeps until the counter was at or below `value`, or until the deadline: then false.
+template <class Leave, class ComeBack>
+bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t deadline, Leave leave,
+           ComeBack comeBack) noexcept {
     using Registration = CounterWaiting::Registration;
     const uint32_t place = scheduler.threadWaiters.Take();
     Registration result = Registration::NoRecord;
     if (place != SegmentPool<ThreadWaiter>::kNone) {
         result = scheduler.counters.RegisterOther(CounterAccess::Word(counter), kThreadOwner | place, value);
     }
+    bool inTime = true;
     switch (result) {
         case Registration::Satisfied:
             break;
         case Registration::Waiting:
-            leave();
-            scheduler.threadWaiters.At(place).parker.Park();
-            comeBack();
+            inTime = ParkOutside(scheduler, counter, place, deadline, leave, comeBack);
             break;
         case Registration::OtherScheduler:
             ReportCounterOfOther(scheduler, "WaitForCounter", counter);
@@ -35,11 +57,13 @@ void Block(Scheduler &scheduler, Counter &counter, uint32_t value, Leave leave, 
             ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer threads wait at once, or attach them.",
                        "there is no record for another thread that waits (4,096 at most); it polls");
             leave();
-            while (!IsSatisfied(counter, value)) env::YieldThread();
+            while (!(inTime = IsSatisfied(counter, value)) && (deadline == Timers::kNever || env::Now() < deadline))
+                env::YieldThread();
             comeBack();
             break;
     }
     if (place != SegmentPool<ThreadWaiter>::kNone) scheduler.threadWaiters.GiveBack(place);
+    return inTime;
 }
 
 }  // namespace
@@ -56,22 +80,24 @@ void CeaseGuest(Scheduler &scheduler) noexcept {
     LowerCounter(scheduler, nullptr, scheduler.guestsLeft, 1);
 }
 
-void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value) noexcept {
-    if (IsSatisfied(counter, value)) return;
+bool WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
+                 uint64_t deadline) noexcept {
+    if (IsSatisfied(counter, value)) return true;
     if (scheduler.workerCount == 0 && scheduler.attached.IsZero()) {
         ReportOnce(scheduler, ReportCode::NobodyRuns, "Attach a thread that runs the tasks, or give it workers.",
                    "a thread waits, but there are no workers and nobody is attached");
     }
     BecomeGuest(scheduler);
-    Block(
-        scheduler, counter, value, [&] { visit.GoOut(); }, [&] { visit.ComeBack(); });
-    race::SawCount(counter);
+    const bool inTime = Block(
+        scheduler, counter, value, deadline, [&] { visit.GoOut(); }, [&] { visit.ComeBack(); });
+    if (inTime) race::SawCount(counter);
     CeaseGuest(scheduler);
+    return inTime;
 }
 
 void AwaitDetached(Scheduler &scheduler) noexcept {
     Block(
-        scheduler, scheduler.attached, 0, [] {}, [] {});
+        scheduler, scheduler.attached, 0, Timers::kNever, [] {}, [] {});
 }
 
 // A request is pushed before its caller looks for somebody to answer it, and whoever becomes idle looks at the requests

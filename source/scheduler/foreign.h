@@ -10,8 +10,10 @@ namespace weft::internal {
 void BecomeGuest(Scheduler &scheduler) noexcept;
 void CeaseGuest(Scheduler &scheduler) noexcept;
 
-/// Blocks the calling thread until the counter was at or below `value`. From inside the gate; goes out and comes back.
-void WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value) noexcept;
+/// Blocks the calling thread until the counter was at or below `value`, or until the deadline: then false. From inside the gate;
+/// goes out and comes back.
+bool WaitForeign(Gate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
+                 uint64_t deadline = Timers::kNever) noexcept;
 
 /// Blocks until nobody is attached. For Stop, during which the memory stays.
 void AwaitDetached(Scheduler &scheduler) noexcept;

@@ -8,6 +8,7 @@
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/shared_cpu.h"
+#include "scheduler/timing.h"
 #include "scheduler/trace.h"
 
 #include <algorithm>
@@ -49,11 +50,17 @@ void ReportWaiters(Scheduler &scheduler, IsStill isStill) noexcept {
                                                       name, static_cast<void *>(counter)));
         }
     }
-    if (count == 0 || !isStill()) return;
+    const uint32_t deferred = scheduler.deferred.load(kRelaxed);  // for the report
+    if ((count == 0 && deferred == 0) || !isStill()) return;
+    char tasks[64] = "";
+    if (deferred != 0) {
+        std::snprintf(tasks, sizeof tasks, "%s%u submitted to come after a counter",
+                      count != 0 ? "; tasks: " : " tasks: ", deferred);
+    }
     ReportOnce(scheduler, ReportCode::OnlyWaiters,
                "Lower those counters (a thread of yours may still do it); otherwise they wait for each other.",
-               "all workers sleep and %u %s:%s%s", count, count == 1 ? "fiber waits" : "fibers wait", names,
-               count > 4 ? ", ..." : "");
+               "all workers sleep and %u %s%s%s%s%s", count, count == 1 ? "fiber waits" : "fibers wait",
+               count != 0 ? ":" : ";", count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
 }
 
 // How many workers there are that could sleep. A thread counts itself before it sleeps and after it slept, so whoever
@@ -83,7 +90,8 @@ void LookForTrouble(Worker *worker) noexcept {
         env::YieldThread();
     }
     // Now that all have counted what they finished.
-    if (AnswerIdleRequests(scheduler, worker)) return;  // [re-check]
+    if (AnswerIdleRequests(scheduler, worker)) return;      // [re-check]
+    if (scheduler.timers.Next() != Timers::kNever) return;  // then somebody goes on
     const bool anyReady = scheduler.answering.load(kSeqCst) != 0 || AnyReady(scheduler);
     const bool anyTask = AnyTask(scheduler);
     const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none
@@ -136,6 +144,7 @@ Woken LookInsteadOfSleeping(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     while (scheduler.idle.IsAsleep(worker->index, ability)) {
         if (AnyWork(worker, ability) || scheduler.stopping.load(kRelaxed)) return Woken::ByWork;
+        if (ability != Ability::PinnedOnly && scheduler.timers.MayBeDue()) return Woken::ByWork;
         env::Pause();
     }
     return Woken::ByOthers;
@@ -212,9 +221,10 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     } else {
         TraceBetweenTasks(worker, &TraceHooks::park, [](TraceEvent &) {});
         BeforeSleep(worker);
-        worker->parker.Park();
+        const bool woken = ParkInTime(worker, ability);
         AfterSleep(worker);
         TraceBetweenTasks(worker, &TraceHooks::unpark, [](TraceEvent &) {});
+        if (!woken) GetUp(worker, ability);
     }
 }
 

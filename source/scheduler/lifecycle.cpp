@@ -89,7 +89,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
                                                  scheduler.slotCount, memory) &&
                           scheduler.idle.Acquire(scheduler.slotCount, memory) && scheduler.singles.Acquire(memory) &&
                           scheduler.blocks.Acquire(memory) && scheduler.threadWaiters.Acquire(memory) &&
-                          scheduler.anyWaits.Acquire(memory) &&
+                          scheduler.anyWaits.Acquire(memory) && scheduler.timedTasks.Acquire(memory) &&
                           scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory) &&
                           AcquireWorkers(scheduler) && AcquireFibers(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;
@@ -155,6 +155,7 @@ void SetUpThread(const Worker &worker) noexcept {
                       "SchedulerOptions::threadNice: the system refused %d for worker %u",
                       static_cast<int>(options.threadNice), worker.index);
     }
+    env::SetPreciseSleep();
     if (options.threadSlice != 0) env::SetSlice(options.threadSlice);
     if (options.affinity.kind == Affinity::Kind::None) return;
     const uint64_t *mask = MaskOf(worker);

@@ -57,8 +57,11 @@ void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept {
     LowerCounter(scheduler, caller, target.bound, 1);
 }
 
-bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-          const TaskOptions &options) noexcept {
+namespace {
+
+// Everything but making them visible. False if it was refused (reported).
+bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+           const TaskOptions &options) noexcept {
     Worker *target = options.worker != kAnyWorker ? &scheduler.workers[options.worker] : nullptr;
     const bool bind = target != nullptr && scheduler.IsAttachedSlot(options.worker);
     if (bind && !Bind(scheduler, *target, count)) {
@@ -72,18 +75,48 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     }
     CountSubmitted(scheduler, worker, count);
     race::Submitted(count, tasks);
-    PushList<Letter> &list = target != nullptr ? target->mailbox : scheduler.injector;
-    for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
-        list.Push(Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options));
-    }
-    if (target == nullptr) {
+    return true;
+}
+
+PushList<Letter> &ListFor(Scheduler &scheduler, const TaskOptions &options) noexcept {
+    return options.worker != kAnyWorker ? scheduler.workers[options.worker].mailbox : scheduler.injector;
+}
+
+// So many tasks were pushed on that list.
+void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, const TaskOptions &options) noexcept {
+    if (options.worker == kAnyWorker) {
         WakeForAny(scheduler, worker);  // a starved one too: it cannot run them, but can say so
         if (count > 1) WakeForTasks(scheduler, worker, count - 1);
     } else if (scheduler.idle.TakeSleeperAt(options.worker)) {
-        target->parker.Unpark();
+        scheduler.workers[options.worker].parker.Unpark();
     }
+}
+
+}  // namespace
+
+bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+          const TaskOptions &options) noexcept {
+    if (!Admit(scheduler, worker, count, tasks, counter, options)) return false;
+    for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
+        ListFor(scheduler, options)
+            .Push(Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options));
+    }
+    WakeFor(scheduler, worker, count, options);
     if (worker != nullptr) TraceSubmit(worker, count, counter, options);
     return true;
+}
+
+TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Counter *counter,
+                   const TaskOptions &options) noexcept {
+    if (!Admit(scheduler, worker, 1, &task, counter, options)) return nullptr;
+    if (worker != nullptr) TraceSubmit(worker, 1, counter, options);
+    return Fill(scheduler, 1, &task, counter, options);
+}
+
+void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
+    const TaskOptions options = block->options;  // read before it is published
+    ListFor(scheduler, options).Push(block);
+    WakeFor(scheduler, worker, 1, options);
 }
 
 void PostClaimAgain(Worker *worker) noexcept {

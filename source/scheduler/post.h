@@ -12,6 +12,12 @@ namespace weft::internal {
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept;
 
+/// The same for one task that is to be submitted later, in two steps: it counts as submitted after the first, and is visible after
+/// the second. Prepare returns null if it was refused (reported).
+TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Counter *counter,
+                   const TaskOptions &options) noexcept;
+void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;
+
 /// Takes back the claim of a pinned task that cannot run now.
 void PostClaimAgain(Worker *worker) noexcept;
 

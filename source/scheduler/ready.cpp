@@ -1,6 +1,7 @@
 #include "scheduler/ready.h"
 
 #include "platform/compiler.h"
+#include "scheduler/deferred.h"
 #include "scheduler/reporting.h"
 #include "scheduler/wait_any.h"
 
@@ -35,12 +36,14 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
     while (list != 0) {
         const uint32_t owner = scheduler.counters.NextOwner(list);
-        if (WEFT_LIKELY((owner & (kThreadOwner | kAnyOwner)) == 0)) {
+        if (WEFT_LIKELY((owner & (kThreadOwner | kAnyOwner | kTaskOwner)) == 0)) {
             MakeReady(scheduler, worker, &scheduler.fibers[owner]);
         } else if ((owner & kThreadOwner) != 0) {
             scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();  // a guest: its place stays
-        } else {
+        } else if ((owner & kAnyOwner) != 0) {
             FireAnyWait(scheduler, worker, owner);
+        } else {
+            SendDeferred(scheduler, worker, owner);
         }
     }
 }

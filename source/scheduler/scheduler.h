@@ -7,6 +7,7 @@
 #include "mechanisms/fiber_pool.h"
 #include "mechanisms/idle_set.h"
 #include "mechanisms/scheduler_tags.h"
+#include "mechanisms/timers.h"
 #include "platform/env.h"
 #include "platform/memory.h"
 #include "platform/stack_memory.h"
@@ -35,6 +36,22 @@ struct AnyWait {
 };
 inline constexpr uint32_t kAnyOwner = 1u << 30;
 inline constexpr uint32_t kAnyCounters = 1u << 16;  // at most, in one call
+
+/// A task that waits for a counter: its wait record's owner is kTaskOwner + its block's place in Scheduler::singles.
+inline constexpr uint32_t kTaskOwner = 1u << 29;
+
+/// Who tells the owner of a deadline that it is due.
+struct Teller {
+    Scheduler &scheduler;
+    Worker *worker;
+};
+
+/// A task that is submitted at a time, see deferred.h.
+struct TimedTask {
+    Timer timer;
+    TaskBlock *block = nullptr;
+    uint32_t place = 0;  // in its pool
+};
 
 /// A call of WaitIdle.
 struct IdleRequest {
@@ -73,6 +90,10 @@ struct Scheduler {
     SegmentPool<ThreadWaiter> threadWaiters;
     SegmentPool<AnyWait> anyWaits;
     AtomicBitSet freeSlots;  // for AttachThread
+    SegmentPool<TimedTask, 16> timedTasks;
+    env::Atomic<uint32_t> deferred{0};  // tasks that wait for a counter, see deferred.h
+    Timers timers;
+    env::Atomic<uint64_t> armedFor{Timers::kNever};  // the deadline that a worker sleeps until, see timing.h
 
     alignas(kLineBytes) env::Atomic<uint32_t> largeBacklog[2]{};  // entries in the workers' backlogs: not Low, Low
     env::Atomic<uint32_t> lowRunning{0};                          // permits that are out, see low_limit.h

@@ -1,8 +1,11 @@
 #include "scheduler/wait_any.h"
 
+#include "scheduler/claim.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/submit.h"
+#include "scheduler/timing.h"
+#include "scheduler/wait.h"
 
 namespace weft::internal {
 
@@ -26,7 +29,8 @@ void NoteZero(Scheduler &scheduler, Worker *worker, AnyWait &wait, uint32_t coun
 
 }  // namespace
 
-uint32_t BeginAnyWait(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters) noexcept {
+uint32_t BeginAnyWait(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters,
+                      uint32_t value) noexcept {
     const uint32_t place = scheduler.anyWaits.Take();
     bool complete = place != SegmentPool<AnyWait>::kNone;
     if (complete) {
@@ -38,7 +42,7 @@ uint32_t BeginAnyWait(Scheduler &scheduler, Worker *worker, uint32_t count, Coun
             wait.references.fetch_add(1, kRelaxed);  // the record's, before somebody may let go of it
             using Registration = CounterWaiting::Registration;
             const Registration result =
-                scheduler.counters.RegisterOther(CounterAccess::Word(*counters[i]), OwnerOf(place, i), 0);
+                scheduler.counters.RegisterOther(CounterAccess::Word(*counters[i]), OwnerOf(place, i), value);
             if (result == Registration::Waiting) continue;
             wait.references.fetch_sub(1, kRelaxed);  // there is no record
             if (result == Registration::Satisfied) NoteZero(scheduler, worker, wait, i);
@@ -75,6 +79,45 @@ void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept 
     const uint32_t place = (owner & ~kAnyOwner) >> 16;
     NoteZero(scheduler, worker, scheduler.anyWaits.At(place), owner & (kAnyCounters - 1));
     LetGo(scheduler, place);
+}
+
+// The deadline is one more counter, as it were, that becomes zero by itself. So there is one state that says who was first,
+// and a wake-up and a time-out never both let the fiber go on.
+bool WaitUntil(Worker *worker, Counter &counter, uint32_t value, uint64_t deadline) noexcept {
+    FlushPending(worker);
+    if (IsSatisfied(counter, value)) return true;
+    if (env::Now() >= deadline) return false;
+    Scheduler &scheduler = *worker->scheduler;
+    Fiber *self = worker->current;
+    Counter *const counters[] = {&counter};
+    const uint32_t place = BeginAnyWait(scheduler, worker, 1, counters, value);
+    if (place == SegmentPool<AnyWait>::kNone) return false;
+    AnyWait &wait = scheduler.anyWaits.At(place);
+    Timer timer;
+    if (wait.first.load(kRelaxed) == ~0u) {      // relaxed: otherwise the gate is open
+        wait.references.fetch_add(1, kRelaxed);  // the timer's, before somebody may let go of it
+        const auto isDue = [](void *teller, void *owner) {
+            const Teller &by = *static_cast<Teller *>(teller);
+            FireAnyWait(by.scheduler, by.worker, static_cast<uint32_t>(reinterpret_cast<uintptr_t>(owner)));
+        };
+        SetTimer(scheduler, worker, timer, deadline, {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(place, 1)})});
+        Wait(worker, wait.gate, 0, Resume::AnyWorker);
+        if (scheduler.timers.Clear(timer)) LetGo(scheduler, place);
+    }
+    return EndAnyWait(scheduler, self->worker, place, 1, counters) == 0 || IsSatisfied(counter, value);
+}
+
+void SleepUntil(Worker *worker, uint64_t deadline) noexcept {
+    FlushPending(worker);
+    Counter gate(1);
+    Timer timer;
+    const auto isDue = [](void *teller, void *owner) {
+        const Teller &by = *static_cast<Teller *>(teller);
+        LowerCounter(by.scheduler, by.worker, *static_cast<Counter *>(owner), 1);
+    };
+    if (env::Now() >= deadline) return;
+    SetTimer(*worker->scheduler, worker, timer, deadline, {isDue, &gate});
+    Wait(worker, gate, 0, Resume::AnyWorker);
 }
 
 }  // namespace weft::internal

@@ -114,6 +114,7 @@ struct alignas(kLineBytes) Worker {
     bool inHook = false;           // the host's function runs: it must not wait
     bool inactive = false;         // see TaskScheduler::SetActiveWorkers
     bool searching = false;        // counted as a searcher
+    bool anyDeadline = false;      // when it last looked, see timing.h
     bool owesWake = false;         // so it was; a wake is owed if something else is picked
     uint32_t victim = 0;           // the last one that was robbed with success
     uint64_t stealAgainAt = 0;     // ticks: no steal before

@@ -69,22 +69,21 @@ struct Game {
     }
     static constexpr uint64_t kWorkPerFrame = 200 + 12 * 7 + 6 + 6 * 7 + 100 + 1;
 
-    // Each submission wakes two workers at most, and each fiber that goes on wakes one; who is woken sleeps once more. The
-    // single worker sleeps when it waits for the foreign thread.
+    // Each submission wakes two workers at most, and each fiber that goes on wakes one; who is woken sleeps once more. Who is
+    // alone sleeps when it waits for the foreign thread: four calls at most.
     static constexpr uint32_t kSubmissions = 6 + 18 * 2, kGoOn = 5 + 18 * 2 + 6 * 2;
     static constexpr uint32_t kMostSystemCalls = 2 * (2 * kSubmissions + kGoOn);
 
     static constexpr uint32_t kWarmUp = 300, kFrames = 1000;
 
-    static void Main(TaskScheduler *scheduler, void *arg) {
-        Game *game = static_cast<Game *>(arg);
-        for (uint32_t i = 1; i <= kWarmUp; ++i) game->Frame(scheduler, i);
+    void Frames(TaskScheduler *scheduler) {
+        for (uint32_t i = 1; i <= kWarmUp; ++i) Frame(scheduler, i);
         const uint64_t before = test::CountedCalls(), systemCallsBefore = test::CountedSystemCalls();
         test::CountCalls(true);
-        for (uint32_t i = 1; i <= kFrames; ++i) game->Frame(scheduler, kWarmUp + i);
+        for (uint32_t i = 1; i <= kFrames; ++i) Frame(scheduler, kWarmUp + i);
         test::CountCalls(false);
-        game->callsSeen = test::CountedCalls() - before;
-        game->systemCallsSeen = test::CountedSystemCalls() - systemCallsBefore;
+        callsSeen = test::CountedCalls() - before;
+        systemCallsSeen = test::CountedSystemCalls() - systemCallsBefore;
     }
 
     void Foreign(TaskScheduler &scheduler) {
@@ -129,29 +128,55 @@ TEST_CASE("the interposed functions count", "[allocation]") {
     CHECK(test::CountedSystemCalls() - before == 1);
 }
 
+namespace {
+
+// `run` makes a scheduler with these options go through the frames.
+template <class Run>
+void CheckFrames(const SchedulerOptions &given, bool alone, const Run &run) {
+    SchedulerOptions options = given;
+    for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Quiet}) {
+        INFO(options.workers << " workers");
+        options.idle = idle;
+        options.onReport = [](const Report &, void *) {};  // of waiters, while the foreign thread is late
+        TaskScheduler scheduler(options);
+        Game game;
+        std::thread foreign([&] { game.Foreign(scheduler); });
+        run(scheduler, game);
+        game.quit.store(true);
+        foreign.join();
+        CHECK(game.callsSeen == 0);
+        INFO(game.systemCallsSeen << " system calls");
+        CHECK(game.systemCallsSeen <= Game::kFrames * (alone ? 4 : Game::kMostSystemCalls));
+        CHECK(game.work.load() == Game::kWorkPerFrame * (Game::kWarmUp + Game::kFrames));
+    }
+}
+
+}  // namespace
+
 TEST_CASE("invariant 9: 1,000 frames of submitting and waiting allocate nothing and rarely call the system",
           "[allocation]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
-        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Quiet}) {
-            INFO(workers << " workers");
-            SchedulerOptions options;
-            options.workers = workers;
-            options.idle = idle;
-            options.onReport = [](const Report &, void *) {};  // of waiters, while the foreign thread is late
-            TaskScheduler scheduler(options);
-            Game game;
-            std::thread foreign;
-            auto start = [&](TaskScheduler *running) { Game::Main(running, &game); };
-            const Task main = TaskOf(start);
-            foreign = std::thread([&] { game.Foreign(scheduler); });
+        SchedulerOptions options;
+        options.workers = workers;
+        CheckFrames(options, workers == 1, [](TaskScheduler &scheduler, Game &game) {
+            auto frames = [&](TaskScheduler *running) { game.Frames(running); };
+            const Task main = TaskOf(frames);
             CHECK(scheduler.Run(main.function, main.arg) == Status::Ok);
-            game.quit.store(true);
-            foreign.join();
-            CHECK(game.callsSeen == 0);
-            INFO(game.systemCallsSeen << " system calls");
-            CHECK(game.systemCallsSeen <= Game::kFrames * (workers == 1 ? 4 : Game::kMostSystemCalls));
-            CHECK(game.work.load() == Game::kWorkPerFrame * (Game::kWarmUp + Game::kFrames));
-        }
+        });
+    }
+}
+
+TEST_CASE("invariant 9: nor do 1,000 frames of an attached thread", "[allocation]") {
+    for (uint32_t workers : {0u, 1u, 2u}) {
+        SchedulerOptions options;
+        options.workers = workers;
+        CheckFrames(options, workers == 0, [](TaskScheduler &scheduler, Game &game) {
+            REQUIRE(scheduler.Start() == Status::Ok);
+            REQUIRE(scheduler.AttachThread() == Status::Ok);
+            game.Frames(&scheduler);
+            scheduler.DetachThread();
+            scheduler.Stop();
+        });
     }
 }
 

@@ -262,7 +262,8 @@ long __wrap_syscall(long number, ...) noexcept {
     long arguments[6];
     for (long &argument : arguments) argument = va_arg(list, long);
     va_end(list);
-    if (number == SYS_futex && static_cast<int>(arguments[1]) == FUTEX_WAIT_PRIVATE && MustFail(Function::FutexWait)) {
+    if (number == SYS_futex && static_cast<int>(arguments[1]) == FUTEX_WAIT_BITSET_PRIVATE &&
+        MustFail(Function::FutexWait)) {
         return errno == 0 ? 0 : -1;
     }
     return __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);

@@ -367,6 +367,7 @@ private:
 inline void PrefetchForWrite(const void *) noexcept {}
 inline uint64_t Ticks() noexcept { return 0; }
 inline double TicksPerMicrosecond() noexcept { return 1; }
+inline uint64_t Now() noexcept { return 0; }
 
 /// Who waits in a loop sees, sooner or later, what it waits for.
 inline void Pause() noexcept { rl::yield(1, Where()); }
@@ -384,6 +385,10 @@ public:
         do {
             m_event.wait(false, false, Where());
         } while (m_told.exchange(0, std::memory_order_acquire) == 0);
+    }
+    bool ParkUntil(uint64_t) noexcept {  // time stands still
+        Park();
+        return true;
     }
     void Unpark() noexcept {
         m_told.exchange(1, std::memory_order_release);

@@ -19,6 +19,7 @@
 #include "scheduler/low_limit.cpp"
 #include "scheduler/post.cpp"
 #include "scheduler/ready.cpp"
+#include "scheduler/timing.cpp"
 
 namespace relacy {
 
@@ -49,6 +50,7 @@ Found PinnedTask(Worker *, bool) noexcept { return {}; }
 Found PinnedFiber(Worker *) noexcept { return {}; }
 bool AnyPinnedTask(const Worker *) noexcept { return false; }
 void FireAnyWait(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false, "nobody waits for any"); }
+void SendDeferred(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false, "no task is deferred"); }
 void BeforeSleep(Worker *) noexcept {}
 void AfterSleep(Worker *) noexcept {}
 bool MaySearch(Worker *, uint64_t) noexcept { return true; }

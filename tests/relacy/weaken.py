@@ -62,6 +62,13 @@ SIMULATED = [
     "source/scheduler/scheduler.h",
     "source/scheduler/task_scheduler.cpp",
     "source/scheduler/wait_any.cpp",
+    "source/sync/condition_variable.cpp",
+    "source/sync/event.cpp",
+    "source/sync/mutex.cpp",
+    "source/sync/permits.cpp",
+    "source/sync/ticket_queue.cpp",
+    "source/sync/wait_group.cpp",
+    "source/sync/wait_queue.cpp",
 ]
 
 # Shows in every run that the suites can fail: file, function, and part of the operation.

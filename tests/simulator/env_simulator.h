@@ -102,6 +102,9 @@ void PrefetchForWrite(const void *address) noexcept;
 uint64_t Ticks() noexcept;
 double TicksPerMicrosecond() noexcept;
 
+/// The same in nanoseconds. When all threads sleep and one of them until a deadline, it is that deadline.
+uint64_t Now() noexcept;
+
 /// A schedule point at which the caller asks for somebody else.
 void Pause() noexcept;
 
@@ -110,7 +113,8 @@ void SetThreadSlot(void *value) noexcept;
 
 class Parker {
 public:
-    void Park() noexcept;
+    void Park() noexcept { ParkUntil(~uint64_t{0}); }
+    bool ParkUntil(uint64_t deadline) noexcept;
     void Unpark() noexcept;
     int32_t WakersCpu() const noexcept { return -1; }
 
@@ -154,6 +158,7 @@ inline void WriteError(const char *) noexcept {}
 inline void NameThread(const char *, uint32_t) noexcept {}
 inline bool AddNice(int) noexcept { return true; }
 inline void SetSlice(uint32_t) noexcept {}
+inline void SetPreciseSleep() noexcept {}
 inline constexpr int32_t kMaxCpus = 1024;
 inline int32_t CurrentCpu() noexcept { return -1; }
 inline void LeaveCpus(const uint64_t (&)[kMaxCpus / 64]) noexcept {}

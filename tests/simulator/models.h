@@ -19,6 +19,15 @@ std::vector<Model> SchedulerModels();  ///< the whole scheduler
 std::vector<Model> EmbedModels();      ///< the same among threads that are not its own
 std::vector<Model> IdleModels();       ///< idleness and the end of a run
 std::vector<Model> MeetModels();       ///< tasks that hold their workers until another one runs
+std::vector<Model> BlockingModels();   ///< threads that make blocking calls
+std::vector<Model> FrameModels();      ///< stages of frames, and their memory
 std::vector<Model> CrowdModels();      ///< everything at once
+std::vector<Model> TimeModels();       ///< deadlines
+std::vector<Model> CoroutineModels();  ///< weft/coroutine.h
+std::vector<Model> LoopModels();       ///< algorithms/
+std::vector<Model> DataModels();       ///< data/
+std::vector<Model> SyncLockModels();   ///< mutexes and semaphores
+std::vector<Model> SyncModels();       ///< what else weft/sync/ has
+std::vector<Model> PostModels();       ///< weft/post/
 
 }  // namespace simulator

@@ -5,6 +5,7 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -18,6 +19,7 @@ namespace {
 namespace fcontext = boost::context::detail;
 
 constexpr uint32_t kNobody = ~0u;
+constexpr uint64_t kNever = ~uint64_t{0};
 constexpr size_t kStackBytes = 128 << 10;
 constexpr uint64_t kMaxSteps = 400000;
 constexpr uint64_t kFairTurn = 1500;  // steps in a row before others get a chance
@@ -31,6 +33,7 @@ struct VirtualThread {
     int64_t priority = 0;
     uint32_t joiner = kNobody;
     uint64_t steps = 0;
+    uint64_t wakeAt = kNever;  // a deadline, while it sleeps
     bool runnable = false;
     bool done = false;
 };
@@ -48,7 +51,8 @@ struct State {
     fcontext::fcontext_t host = nullptr;
     uint64_t random = 1;
     uint64_t steps = 0;
-    uint64_t alone = 0;  // the first steps, before there was a second thread
+    uint64_t alone = 0;   // the first steps, before there was a second thread
+    uint64_t passed = 0;  // ticks in which all slept
     uint64_t turn = 0;
     uint64_t hash = 0;
     int64_t lowest = 0;
@@ -58,6 +62,7 @@ struct State {
     std::string failure;
     const std::function<void()> *body = nullptr;
     std::function<void()> observer;
+    const void *accessed;
     double ticksPerMicrosecond = 1;
     bool printed = false;
     uint32_t threadsLeft = 0;
@@ -126,7 +131,30 @@ void SwitchToThread(uint32_t next) {
     std::abort();  // the host never comes back to an ended schedule
 }
 
+// Those whose deadline has come are runnable. If nobody else is, time passes until the first deadline.
+void LookAtClock() {
+    State &state = s_state;
+    uint64_t first = kNever;
+    bool anyRunnable = false;
+    for (uint32_t i = 0; i < state.count; ++i) {
+        anyRunnable = anyRunnable || state.threads[i].runnable;
+        first = std::min(first, state.threads[i].wakeAt);
+    }
+    if (first == kNever) return;
+    while (!anyRunnable && weft::env::Now() < first) {
+        state.passed += 1 + static_cast<uint64_t>(static_cast<double>(first - weft::env::Now()) / 1000.0 *
+                                                  state.ticksPerMicrosecond);
+    }
+    for (uint32_t i = 0; i < state.count; ++i) {
+        VirtualThread &thread = state.threads[i];
+        if (thread.wakeAt == kNever || thread.wakeAt > weft::env::Now()) continue;
+        thread.wakeAt = kNever;
+        thread.runnable = true;
+    }
+}
+
 void ReSchedule() {
+    LookAtClock();
     const uint32_t next = PickNext();
     if (next == kNobody) Fail("deadlock or lost wake-up: every thread sleeps");
     SwitchToThread(next);
@@ -147,6 +175,7 @@ void ThreadEntry(fcontext::transfer_t landed) {
     thread.done = true;
     thread.runnable = false;
     if (thread.joiner != kNobody) state.threads[thread.joiner].runnable = true;
+    LookAtClock();
     for (uint32_t i = 0; i < state.count; ++i) {
         if (state.threads[i].runnable) {
             ReSchedule();
@@ -173,6 +202,7 @@ uint32_t AddThread(void (*entry)(void *), void *arg) {
     thread.slot = nullptr;
     thread.joiner = kNobody;
     thread.steps = 0;
+    thread.wakeAt = kNever;
     thread.priority = static_cast<int64_t>(NextRandom() % 1000000) + 1;
     thread.runnable = true;
     thread.done = false;
@@ -188,7 +218,7 @@ Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     state.current = 0;
     state.random = seed * 0x9e3779b97f4a7c15ull | 1;
     for (int i = 0; i < 4; ++i) NextRandom();
-    state.steps = state.alone = state.turn = 0;
+    state.steps = state.alone = state.passed = state.turn = 0;
     state.hash = 0xcbf29ce484222325ull;
     state.lowest = 0;
     state.randomWalk = seed % 2 == 0;
@@ -232,6 +262,8 @@ void PrintSteps(bool printed) { s_state.printed = printed; }
 
 void Observe(std::function<void()> observer) { s_state.observer = std::move(observer); }
 
+const void *Accessed() { return s_state.accessed; }
+
 uint64_t OwnSteps() { return s_state.threads[s_state.current].steps; }
 
 uint32_t CurrentThread() { return s_state.current; }
@@ -268,7 +300,9 @@ WEFT_NOINLINE void SchedulePoint(const void *address, Access access) noexcept {
     }
     ReSchedule();
     if (state.printed) PrintStep(access, __builtin_return_address(0));
+    state.accessed = address;
     if (state.observer) state.observer();
+    state.accessed = nullptr;
     for (const DeadRange &range : state.dead) {
         if (address >= range.begin && address < range.end) Fail("an atomic operation touched dead memory");
     }
@@ -276,8 +310,11 @@ WEFT_NOINLINE void SchedulePoint(const void *address, Access access) noexcept {
 
 void PrefetchForWrite(const void *) noexcept {}
 
-uint64_t Ticks() noexcept { return s_state.steps; }
+uint64_t Ticks() noexcept { return s_state.steps + s_state.passed; }
 double TicksPerMicrosecond() noexcept { return s_state.ticksPerMicrosecond; }
+uint64_t Now() noexcept {
+    return static_cast<uint64_t>(static_cast<double>(Ticks()) * 1000.0 / s_state.ticksPerMicrosecond);
+}
 
 void Pause() noexcept {
     Lower(s_state.threads[s_state.current]);
@@ -287,16 +324,20 @@ void Pause() noexcept {
 void *ThreadSlot() noexcept { return s_state.threads[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.threads[s_state.current].slot = value; }
 
-void Parker::Park() noexcept {
+bool Parker::ParkUntil(uint64_t deadline) noexcept {
     SchedulePoint(this);
     if (!m_notified) {
         m_sleeper = s_state.current;
         s_state.threads[s_state.current].runnable = false;
+        s_state.threads[s_state.current].wakeAt = deadline;
         ReSchedule();
+        s_state.threads[s_state.current].wakeAt = kNever;
     }
     m_sleeper = kNobody;
+    if (!m_notified) return false;
     m_notified = false;
     if (weak::g_orders != nullptr) weak::g_orders->TakeOver(m_view);
+    return true;
 }
 
 void Parker::Unpark() noexcept {

@@ -38,6 +38,9 @@ void MarkDead(const void *address, size_t bytes);
 /// Calls `observer` before every atomic operation of the rest of this schedule: it sees every value that there ever is.
 void Observe(std::function<void()> observer);
 
+/// For observers: what that operation is about to touch; null if there is none.
+const void *Accessed();
+
 /// Only so many more threads can be started in this schedule.
 void LimitThreads(uint32_t count);
 

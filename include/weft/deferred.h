@@ -1,0 +1,27 @@
+// Tasks that begin when a counter gets there, or at a time, and hold no fiber until then.
+//
+//     weft::Counter loaded, shown;
+//     scheduler->AddTasks(count, loads, &loaded);
+//     weft::AddTaskAfter(*scheduler, &loaded, 0, show, &shown);    // when all is loaded
+//     weft::AddTaskAt(*scheduler, weft::Now() + 1s, hide);         // in a second
+#pragma once
+
+#include "weft/export.h"
+#include "weft/task_scheduler.h"
+#include "weft/time.h"
+
+namespace weft {
+
+/// Submits the task once `after` was at or below `value`; it sees all that was counted. It counts as submitted right away: the
+/// run does not end before it, and `counter`, if given, rises by one now and falls when the task has finished. `after` must
+/// outlive that moment, as for a wait, and is not touched any more after it. Never waits, unless 4,096 tasks and threads wait for
+/// counters already (reported). Any thread, while the scheduler runs.
+WEFT_API void AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
+                           Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
+
+/// Submits the task at `time`, or now if that has passed; of equal times the first that was given goes first. The run does not
+/// end before it. How late it is: as for waits with a deadline (weft/time.h). Any thread, while the scheduler runs.
+WEFT_API void AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter = nullptr,
+                        const TaskOptions &options = {}) noexcept;
+
+}  // namespace weft

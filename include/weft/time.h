@@ -1,0 +1,44 @@
+// Waiting with a deadline, and sleeping: the fiber waits, its worker goes on with other tasks.
+//
+//     #include <weft/time.h>
+//
+//     using namespace std::chrono_literals;
+//     weft::Counter answer(1);                                     // lowered by whoever has the answer
+//     if (!weft::WaitForCounterFor(*scheduler, &answer, 5ms)) UseTheOldOne();
+//     weft::SleepUntil(*scheduler, nextTick);
+//
+// Deadlines are looked at by the workers between two pieces of work, and by a sleeping one that wakes up for the earliest;
+// there is no thread of their own. So a deadline is late by as much as the tasks that all workers are in at that moment.
+#pragma once
+
+#include "weft/export.h"
+#include "weft/task_scheduler.h"
+
+#include <chrono>
+
+namespace weft {
+
+/// What deadlines are points of.
+using Clock = std::chrono::steady_clock;
+
+/// Now; in a simulated environment its virtual time. Any thread.
+WEFT_API Clock::time_point Now() noexcept;
+
+/// As TaskScheduler::WaitForCounter, but returns false when `deadline` came before the counter was at or below `value`; then
+/// a last look is taken, so a deadline that has passed already asks just once. Unlike there, the counter must outlive the
+/// call in any case. Any thread; one that is no worker blocks in the operating system.
+WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
+                                  uint32_t value = 0) noexcept;
+
+/// The same, `duration` from now.
+WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
+                                uint32_t value = 0) noexcept;
+
+/// Returns at `deadline` or later. Any thread; one that is no worker sleeps in the operating system, whether the scheduler
+/// runs or not.
+WEFT_API void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept;
+
+/// The same, `duration` from now.
+WEFT_API void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept;
+
+}  // namespace weft

@@ -1,0 +1,85 @@
+// A heap of items that lie elsewhere: the least on top, any of them removed by its address.
+//
+// Pairing heap: M. Fredman, R. Sedgewick, D. Sleator, R. Tarjan, "The pairing heap: a new form of self-adjusting heap",
+// Algorithmica 1986. Push takes constant time, Pop and Remove a logarithm on average. Not thread-safe.
+#pragma once
+
+namespace weft::internal {
+
+/// An item derives from this.
+struct HeapLinks {
+    HeapLinks *child = nullptr;     // the first
+    HeapLinks *next = nullptr;      // sibling
+    HeapLinks *previous = nullptr;  // sibling, or the parent of a first child; null: the top
+};
+
+/// `Less` orders two items. No two are equal.
+template <class Item, class Less>
+class PairingHeap {
+public:
+    bool IsEmpty() const noexcept { return m_top == nullptr; }
+    Item &Top() noexcept { return *static_cast<Item *>(m_top); }
+
+    void Push(Item &item) noexcept {
+        static_cast<HeapLinks &>(item) = {};
+        m_top = m_top == nullptr ? &item : Merge(m_top, &item);
+    }
+
+    /// It must be in the heap.
+    void Remove(Item &item) noexcept {
+        HeapLinks *rest = MergeAll(item.child);
+        if (&item == m_top) {
+            m_top = rest;
+            return;
+        }
+        (item.previous->child == &item ? item.previous->child : item.previous->next) = item.next;
+        if (item.next != nullptr) item.next->previous = item.previous;
+        if (rest != nullptr) m_top = Merge(m_top, rest);
+    }
+
+private:
+    // Both are without siblings, and so is the result.
+    static HeapLinks *Merge(HeapLinks *a, HeapLinks *b) noexcept {
+        if (Less()(*static_cast<Item *>(b), *static_cast<Item *>(a))) {
+            HeapLinks *swapped = a;
+            a = b;
+            b = swapped;
+        }
+        b->next = a->child;
+        b->previous = a;
+        if (b->next != nullptr) b->next->previous = b;
+        a->child = b;
+        return a;
+    }
+
+    static HeapLinks *Single(HeapLinks *links) noexcept {
+        links->next = links->previous = nullptr;
+        return links;
+    }
+
+    // A list of siblings: pairs from the left to the right, then all of them from the right to the left.
+    static HeapLinks *MergeAll(HeapLinks *list) noexcept {
+        HeapLinks *pairs = nullptr;  // linked by `next`, the last first
+        while (list != nullptr) {
+            HeapLinks *first = list;
+            HeapLinks *second = first->next;
+            list = second != nullptr ? second->next : nullptr;
+            HeapLinks *pair = Single(first);
+            if (second != nullptr) pair = Merge(pair, Single(second));
+            pair->next = pairs;
+            pairs = pair;
+        }
+        HeapLinks *all = nullptr;
+        while (pairs != nullptr) {
+            HeapLinks *pair = pairs;
+            pairs = pair->next;
+            pair->next = nullptr;
+            all = all == nullptr ? pair : Merge(all, pair);
+        }
+        return all;
+    }
+
+    HeapLinks *m_top = nullptr;
+};
+
+}  // namespace weft::internal

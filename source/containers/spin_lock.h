@@ -1,0 +1,45 @@
+// For a few instructions at a time, in places that are not on the steady path of tasks.
+#pragma once
+
+#include "platform/env.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+/// Whoever finds it taken turns round a while, and then lets other threads run.
+class SpinLock {
+public:
+    class Held {
+    public:
+        explicit Held(SpinLock &lock) noexcept : m_lock(lock) { m_lock.Lock(); }
+        ~Held() { m_lock.Unlock(); }
+        Held(const Held &) = delete;
+        Held &operator=(const Held &) = delete;
+
+    private:
+        SpinLock &m_lock;
+    };
+
+private:
+    void Lock() noexcept {
+        // acquire: after what the last holder did.
+        while (m_taken.exchange(true, kAcquire)) {
+            for (uint32_t turns = 0; m_taken.load(kRelaxed); ++turns) {  // relaxed: the exchange decides
+                if (turns < kTurns) {
+                    env::Pause();
+                } else {
+                    env::YieldThread();
+                }
+            }
+        }
+    }
+    /// release: before what the next holder does.
+    void Unlock() noexcept { m_taken.store(false, kRelease); }
+
+    static constexpr uint32_t kTurns =
+        64;  // some microseconds: longer than anybody holds it who has not lost the processor
+    env::Atomic<bool> m_taken{false};
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,81 @@
+#include "scheduler/deferred.h"
+
+#include "platform/race_finder.h"
+#include "scheduler/claim.h"
+#include "scheduler/post.h"
+#include "scheduler/reporting.h"
+#include "scheduler/submit.h"
+#include "scheduler/timing.h"
+#include "scheduler/wait.h"
+
+namespace weft::internal {
+
+namespace {
+
+// The condition came before the task's start.
+void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
+    race::Submitted(1, block->Tasks());
+    Send(scheduler, worker, block);
+}
+
+}  // namespace
+
+void SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
+                 Counter *counter, const TaskOptions &options) noexcept {
+    using Registration = CounterWaiting::Registration;
+    if (worker != nullptr) FlushPending(worker);
+    CounterStorage &word = CounterAccess::Word(after);
+    if (!scheduler.counters.IsOurs(CounterWord{word.load(kRelaxed)})) {  // relaxed: for a report
+        return ReportCounterOfOther(scheduler, "AddTaskAfter", after);
+    }
+    TaskBlock *block = Prepare(scheduler, worker, task, counter, options);
+    if (block == nullptr) return;
+    scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
+    switch (scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value)) {
+        case Registration::Waiting:
+            return;  // the block may be gone
+        case Registration::NoRecord:
+            ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
+                       "AddTaskAfter: 4,096 wait records are in use; it waits by itself");
+            if (worker != nullptr) {
+                Fiber *self = worker->current;
+                Wait(worker, after, value, Resume::AnyWorker);
+                worker = self->worker;
+            } else {
+                while (!IsSatisfied(after, value)) env::YieldThread();
+            }
+            break;
+        default:
+            break;
+    }
+    IsSatisfied(after, value);  // for the race finder
+    scheduler.deferred.fetch_sub(1, kRelaxed);
+    SendNow(scheduler, worker, block);
+}
+
+void SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, Counter *counter,
+              const TaskOptions &options) noexcept {
+    if (worker != nullptr) FlushPending(worker);
+    TaskBlock *block = Prepare(scheduler, worker, task, counter, options);
+    if (block == nullptr) return;
+    const uint32_t place = scheduler.timedTasks.Take();
+    if (place == scheduler.timedTasks.kNone) OutOfMemory(scheduler, 1);
+    TimedTask &timed = scheduler.timedTasks.At(place);
+    timed.block = block;
+    timed.place = place;
+    const auto isDue = [](void *teller, void *owner) {
+        const Teller &by = *static_cast<Teller *>(teller);
+        const TimedTask &told = *static_cast<TimedTask *>(owner);
+        TaskBlock *due = told.block;
+        by.scheduler.timedTasks.GiveBack(told.place);
+        Send(by.scheduler, by.worker, due);
+    };
+    SetTimer(scheduler, worker, timed.timer, deadline, {isDue, &timed});
+}
+
+void SendDeferred(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
+    scheduler.deferred.fetch_sub(1, kRelaxed);
+    SendNow(scheduler, worker, &scheduler.singles.At(owner & ~kTaskOwner));
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,23 @@
+// Tasks that are submitted when a counter gets there, or at a time. They hold no fiber until then.
+//
+// Such a task counts as submitted at once, so the run does not end before it. It lies in a block like one that another thread has
+// posted, and whoever satisfies its condition posts the block.
+#pragma once
+
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+/// Submits the task once `after` was at or below `value`. `worker`: the caller's, or null. Returns at once, unless all wait records
+/// are in use (reported). The arguments have been checked.
+void SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
+                 Counter *counter, const TaskOptions &options) noexcept;
+
+/// Submits the task at `deadline`.
+void SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, Counter *counter,
+              const TaskOptions &options) noexcept;
+
+/// The owner of a record was woken: its counter is there.
+void SendDeferred(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,97 @@
+// The public calls with deadlines and conditions: checks (call.h), then the verbs.
+#include "weft/time.h"
+#include "weft/deferred.h"
+
+#include "scheduler/call.h"
+#include "scheduler/deferred.h"
+#include "scheduler/foreign.h"
+#include "scheduler/wait_any.h"
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+// What is before the clock's beginning has passed.
+uint64_t Nanoseconds(Clock::time_point time) noexcept {
+    using std::chrono::nanoseconds;
+    const auto count = std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count();
+    return count > 0 ? static_cast<uint64_t>(count) : 0;
+}
+
+// Durations that lead beyond the clock's end do not.
+Clock::time_point After(Clock::duration duration) noexcept {
+    const Clock::time_point now = Now();
+    if (duration <= Clock::duration::zero()) return now;
+    return duration < Clock::time_point::max() - now ? now + duration : Clock::time_point::max();
+}
+
+}  // namespace
+
+Clock::time_point Now() noexcept {
+    return Clock::time_point(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(env::Now())));
+}
+
+bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
+                         uint32_t value) noexcept {
+    if (!IsCounter(scheduler, counter, "WaitForCounterUntil")) return false;
+    Worker *worker = WorkerOf(scheduler);
+    if (worker != nullptr) {
+        return MayWait(worker, "WaitForCounterUntil") && WaitUntil(worker, *counter, value, Nanoseconds(deadline));
+    }
+    ForeignCall call(scheduler, "WaitForCounterUntil");
+    return call.running != nullptr && WaitForeign(call.visit, *call.running, *counter, value, Nanoseconds(deadline));
+}
+
+bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration, uint32_t value) noexcept {
+    return WaitForCounterUntil(scheduler, counter, After(duration), value);
+}
+
+void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
+    Worker *worker = WorkerOf(scheduler);
+    if (worker == nullptr) {
+        env::Parker nobody;
+        nobody.ParkUntil(Nanoseconds(deadline));
+    } else if (MayWait(worker, "SleepUntil")) {
+        internal::SleepUntil(worker, Nanoseconds(deadline));
+    }
+}
+
+void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept { SleepUntil(scheduler, After(duration)); }
+
+namespace {
+
+// `submit(scheduler, worker)` if the task may be submitted.
+template <class Submit>
+void Defer(TaskScheduler &facade, const Task &task, const TaskOptions &options, const char *call,
+           Submit submit) noexcept {
+    Worker *worker = WorkerOf(facade);
+    if (worker != nullptr) {
+        Scheduler &scheduler = *worker->scheduler;
+        if (MaySubmit(worker, call) && AreTasks(scheduler, 1, &task, options, call)) submit(scheduler, worker);
+        return;
+    }
+    const ForeignCall foreign(facade, call);
+    if (foreign.running != nullptr && AreTasks(*foreign.running, 1, &task, options, call))
+        submit(*foreign.running, nullptr);
+}
+
+}  // namespace
+
+void AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
+                  const TaskOptions &options) noexcept {
+    if (!IsCounter(scheduler, after, "AddTaskAfter")) return;
+    Defer(scheduler, task, options, "AddTaskAfter", [&](Scheduler &running, Worker *worker) {
+        SubmitAfter(running, worker, *after, value, task, counter, options);
+    });
+}
+
+void AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
+               const TaskOptions &options) noexcept {
+    Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
+        SubmitAt(running, worker, Nanoseconds(time), task, counter, options);
+    });
+}
+
+}  // namespace weft

@@ -1,0 +1,55 @@
+#include "scheduler/timing.h"
+
+#include "scheduler/ready.h"
+
+namespace weft::internal {
+
+namespace {
+
+// seq_cst, all of armedFor: it is read after the announcement, and written before a searcher relies on it.
+bool Arm(Scheduler &scheduler, uint64_t deadline) noexcept {
+    uint64_t armed = scheduler.armedFor.load(kSeqCst);
+    while (deadline < armed) {
+        if (scheduler.armedFor.compare_exchange_strong(armed, deadline, kSeqCst, kSeqCst)) return true;
+    }
+    return false;
+}
+
+// Not if somebody else has armed himself for an earlier one since.
+void Disarm(Scheduler &scheduler, uint64_t deadline) noexcept {
+    scheduler.armedFor.compare_exchange_strong(deadline, Timers::kNever, kSeqCst, kSeqCst);
+}
+
+// Somebody else becomes armed: a searcher before it sleeps, or a sleeper that is woken.
+void WakeForDeadlines(Scheduler &scheduler, Worker *worker) noexcept {
+    if (scheduler.timers.Next() != Timers::kNever) WakeForAny(scheduler, worker);
+}
+
+}  // namespace
+
+void TellDue(Scheduler &scheduler, Worker *worker) noexcept {
+    Expiry expiry;
+    Teller teller{scheduler, worker};
+    while (scheduler.timers.TakeDue(env::Now(), expiry)) expiry.call(&teller, expiry.owner);
+}
+
+void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadline, Expiry expiry) noexcept {
+    if (worker != nullptr) worker->anyDeadline = true;
+    if (scheduler.timers.Set(timer, deadline, expiry)) WakeForAny(scheduler, worker);
+}
+
+bool ParkInTime(Worker *worker, Ability ability) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    // An inactive worker does not look after them.
+    const uint64_t deadline = ability != Ability::PinnedOnly ? scheduler.timers.Next() : Timers::kNever;
+    if (WEFT_LIKELY(deadline == Timers::kNever) || !Arm(scheduler, deadline)) {
+        worker->parker.Park();
+        return true;
+    }
+    const bool woken = worker->parker.ParkUntil(deadline);
+    Disarm(scheduler, deadline);                                         // [order]
+    if (ability != Ability::Tasks) WakeForDeadlines(scheduler, worker);  // [re-check]
+    return woken;
+}
+
+}  // namespace weft::internal

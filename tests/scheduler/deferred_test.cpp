@@ -1,0 +1,216 @@
+#include "weft/deferred.h"
+
+#include "support/scheduler_run.h"
+#include "support/threads.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+TEST_CASE("AddTaskAfter: a task follows a counter, and sees what was counted", "[deferred][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> wrong{0}, ran{0};
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t round = 0; round < 20; ++round) {
+                uint32_t sums[10] = {}, total = 0;
+                Counter first, second;
+                test::Batch batch(10, [&](TaskScheduler &running, uint32_t i) {
+                    if (i % 4 == 0) running.Yield();
+                    sums[i] = round + i;
+                });
+                test::Batch sum(1, [&](TaskScheduler &, uint32_t) {
+                    for (uint32_t each : sums) total += each;
+                    ran.fetch_add(1);
+                });
+                scheduler.AddTasks(10, batch.Tasks(), &first);
+                AddTaskAfter(scheduler, &first, 0, sum[0], &second);
+                if (second.IsZero() && total == 0) wrong.fetch_add(1);  // it counts at once
+                scheduler.WaitForCounter(&second);
+                if (total != 45 + 10 * round) wrong.fetch_add(1);
+            }
+        }) == Status::Ok);
+        CHECK(ran.load() == 20);
+        CHECK(wrong.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("AddTaskAfter: targets other than zero; counters that are there already", "[deferred]") {
+    for (uint32_t workers : {1u, 2u}) {
+        std::vector<uint32_t> values;
+        test::Runner runner(test::Options(workers));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter(3), done;
+            test::Batch note(4, [&](TaskScheduler &, uint32_t) { values.push_back(counter.Value()); });
+            for (uint32_t value : {3u, 2u, 0u}) AddTaskAfter(scheduler, &counter, value, note[value], &done);
+            while (counter.Value() != 0) {
+                scheduler.WaitForCounter(&done, counter.Value() == 3 ? 2 : 1);
+                scheduler.DecrementCounter(&counter, counter.Value() == 3 ? 1 : 2);
+            }
+            scheduler.WaitForCounter(&done);
+        }) == Status::Ok);
+        CHECK(values == std::vector<uint32_t>{3, 2, 0});
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("AddTaskAfter: chains of tasks, none of which holds a fiber", "[deferred]") {
+    for (uint32_t workers : {1u, 2u, 3u}) {
+        INFO(workers << " workers");
+        constexpr uint32_t kLength = 1000;
+        test::Runner runner(test::Options(workers, 2, 1));
+        std::vector<Counter> links(kLength + 1);
+        std::atomic<uint32_t> next{0}, wrong{0};
+        test::Batch step(kLength, [&](TaskScheduler &, uint32_t i) { wrong.fetch_add(next.exchange(i + 1) != i); });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddToCounter(&links[0]);
+            for (uint32_t i = 0; i < kLength; ++i) AddTaskAfter(scheduler, &links[i], 0, step[i], &links[i + 1]);
+            scheduler.DecrementCounter(&links[0]);
+            scheduler.WaitForCounter(&links[kLength]);
+        }) == Status::Ok);
+        CHECK(next.load() == kLength);
+        CHECK(wrong.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("deferred tasks: the run does not end before them", "[deferred]") {
+    for (uint32_t workers : {1u, 2u}) {
+        std::atomic<uint32_t> ran{0};
+        Counter counter(1);
+        test::Batch batch(2, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        test::Batch lower(1, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
+        test::Runner runner(test::Options(workers));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            AddTaskAfter(scheduler, &counter, 0, batch[0]);
+            AddTaskAt(scheduler, Now() + microseconds(300), batch[1]);
+            AddTaskAt(scheduler, Now() + milliseconds(1), lower[0]);
+        }) == Status::Ok);
+        CHECK(ran.load() == 2);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("AddTaskAt: not before its time, and in the order of the times", "[deferred][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> early{0}, ran{0};
+        Clock::time_point due[8];
+        test::Batch batch(8, [&](TaskScheduler &, uint32_t i) {
+            if (Now() < due[i]) early.fetch_add(1);
+            ran.fetch_add(1);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            for (uint32_t i = 0; i < 8; ++i) {
+                due[i] = Now() + microseconds(i * 70 % 300) - microseconds(50);
+                AddTaskAt(scheduler, due[i], batch[i], &counter, {static_cast<Priority>(i % 3)});
+            }
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(ran.load() == 8);
+        CHECK(early.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("deferred tasks: from other threads, and pinned", "[deferred]") {
+    test::Runner runner(test::Options(2));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    Counter counter(1), done;
+    std::atomic<uint32_t> elsewhere{0}, ran{0};
+    test::Batch batch(20, [&](TaskScheduler &running, uint32_t i) {
+        if (i % 2 != 0 && running.CurrentWorker() != 1) elsewhere.fetch_add(1);
+        ran.fetch_add(1);
+    });
+    for (uint32_t i = 0; i < 20; ++i) {
+        TaskOptions options;
+        if (i % 2 != 0) options.worker = 1;
+        if (i % 4 < 2) {
+            AddTaskAfter(scheduler, &counter, 0, batch[i], &done, options);
+        } else {
+            AddTaskAt(scheduler, Now() + microseconds(i * 10), batch[i], &done, options);
+        }
+    }
+    scheduler.WaitForCounter(&done, 10);
+    scheduler.DecrementCounter(&counter);
+    scheduler.WaitForCounter(&done);
+    scheduler.Stop();
+    CHECK(ran.load() == 20);
+    CHECK(elsewhere.load() == 0);
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("deferred tasks: more of them than there are wait records", "[deferred]") {
+    test::Runner runner(test::Options(2));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    Counter counter(1), done;
+    std::atomic<uint32_t> ran{0};
+    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    std::thread late([&] {
+        while (runner.log.Text() == "") std::this_thread::yield();
+        scheduler.DecrementCounter(&counter);
+    });
+    for (uint32_t i = 0; i < 4200; ++i) AddTaskAfter(scheduler, &counter, 0, leaf[0], &done);
+    late.join();
+    scheduler.WaitForCounter(&done);
+    scheduler.Stop();
+    CHECK(ran.load() == 4200);
+    CHECK(runner.log.Text().find("AddTaskAfter: 4,096 wait records are in use") != std::string::npos);
+}
+
+TEST_CASE("report OnlyWaiters: tasks that follow a counter that nobody lowers", "[deferred]") {
+    test::Runner runner(test::Options(1));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    Counter counter(1), done;
+    std::atomic<uint32_t> ran{0};
+    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    AddTaskAfter(scheduler, &counter, 0, leaf[0], &done);
+    while (runner.log.Text() == "") std::this_thread::yield();
+    CHECK(runner.log.Text().find("1 submitted to come after a counter") != std::string::npos);
+    scheduler.DecrementCounter(&counter);
+    scheduler.Stop();
+    CHECK(ran.load() == 1);
+}
+
+TEST_CASE("reports of deferred tasks", "[deferred]") {
+    test::Runner runner(test::Options(1));
+    test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
+    Counter counter(1), other(1);
+    const auto said = [&](const char *text) { return runner.log.Text().find(text) != std::string::npos; };
+    AddTaskAfter(runner.scheduler, &counter, 0, leaf[0]);
+    CHECK(said("AddTaskAfter was called while the scheduler does not run"));
+    AddTaskAfter(runner.scheduler, nullptr, 0, leaf[0]);
+    CHECK(said("AddTaskAfter: null counter"));
+    AddTaskAt(runner.scheduler, Now(), leaf[0]);
+    CHECK(said("AddTaskAt was called while the scheduler does not run"));
+    test::Runner second(test::Options(1));
+    REQUIRE(second.scheduler.Start() == Status::Ok);
+    second.scheduler.AddToCounter(&other);
+    bool untouched = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter done;
+        AddTaskAfter(scheduler, &other, 0, leaf[0], &done);
+        AddTaskAfter(scheduler, &counter, 0, {nullptr, nullptr}, &done);
+        AddTaskAt(scheduler, Now(), leaf[0], &done, {static_cast<Priority>(7)});
+        untouched = done.IsZero();
+    }) == Status::Ok);
+    CHECK(untouched);
+    CHECK(said("AddTaskAfter: task 0 has a null function"));
+    CHECK(said("AddTaskAt: TaskOptions::priority is out of range"));
+    second.scheduler.DecrementCounter(&other, 2);
+    second.scheduler.Stop();
+}

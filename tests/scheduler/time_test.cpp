@@ -1,0 +1,282 @@
+#include "weft/time.h"
+
+#include "support/scheduler_run.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+TEST_CASE("SleepFor: not shorter than it should be; others run meanwhile", "[time][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> early{0}, slept{0}, ran{0};
+        test::Batch sleepers(6, [&](TaskScheduler &scheduler, uint32_t i) {
+            const Clock::time_point end = Now() + microseconds(i * 200);
+            if (i % 2 == 0) {
+                SleepUntil(scheduler, end);
+            } else {
+                SleepFor(scheduler, microseconds(i * 200));
+            }
+            if (Now() < end) early.fetch_add(1);
+            slept.fetch_add(1);
+        });
+        test::Batch others(50, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            scheduler.AddTasks(6, sleepers.Tasks(), &counter);
+            scheduler.AddTasks(50, others.Tasks(), &counter);
+            SleepFor(scheduler, microseconds(300));
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(slept.load() == 6);
+        CHECK(ran.load() == 50);
+        CHECK(early.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("SleepUntil: a time that has passed, and durations below zero, return at once", "[time]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        SleepUntil(scheduler, Clock::time_point::min());
+        SleepUntil(scheduler, Now() - hours(1));
+        SleepFor(scheduler, Clock::duration::min());
+        SleepFor(scheduler, Clock::duration::zero());
+    }) == Status::Ok);
+    SleepFor(runner.scheduler, Clock::duration::min());  // no scheduler is needed
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("WaitForCounterFor: the deadline comes first", "[time][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        uint32_t wrong = 0;
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter(2);
+            for (int round = 0; round < 10; ++round) {
+                const Clock::time_point begin = Now();
+                if (WaitForCounterFor(scheduler, &counter, microseconds(100), round % 2)) ++wrong;
+                if (Now() - begin < microseconds(100)) ++wrong;
+            }
+            if (counter.Value() != 2) ++wrong;
+            if (!WaitForCounterFor(scheduler, &counter, hours(1), 2)) ++wrong;
+            scheduler.DecrementCounter(&counter, 2);
+            scheduler.WaitForCounter(&counter);  // no record was left on it
+        }) == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("WaitForCounterUntil: the counter comes first, and all that was counted is visible", "[time][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        uint32_t wrong = 0;
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t round = 0; round < 30; ++round) {
+                Counter counter;
+                uint32_t sums[8] = {};
+                test::Batch batch(8, [&](TaskScheduler &running, uint32_t i) {
+                    if (i % 3 == 0) running.Yield();
+                    sums[i] = i + round;
+                });
+                scheduler.AddTasks(8, batch.Tasks(), &counter);
+                if (!WaitForCounterUntil(scheduler, &counter, Clock::time_point::max())) ++wrong;
+                for (uint32_t i = 0; i < 8; ++i) wrong += sums[i] != i + round;
+            }
+        }) == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("WaitForCounterFor gives its records back", "[time]") {
+    test::Runner runner(test::Options(1));
+    uint32_t wrong = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter(1);
+        for (uint32_t round = 0; round < 5000; ++round) {  // there are 4,096 records
+            if (WaitForCounterFor(scheduler, &counter, microseconds(20))) ++wrong;
+        }
+        scheduler.DecrementCounter(&counter);
+    }) == Status::Ok);
+    CHECK(wrong == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("WaitForCounterUntil: a deadline that has passed asks just once", "[time]") {
+    test::Runner runner(test::Options(1));
+    bool zero = false, one = true;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter(1);
+        one = WaitForCounterUntil(scheduler, &counter, Clock::time_point::min());
+        scheduler.DecrementCounter(&counter);
+        zero = WaitForCounterFor(scheduler, &counter, Clock::duration::min());
+    }) == Status::Ok);
+    CHECK(zero);
+    CHECK_FALSE(one);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("WaitForCounterFor: waits and decrements that meet, over and over", "[time]") {
+    for (uint32_t workers : {1u, 2u, 3u}) {
+        INFO(workers << " workers");
+        test::Runner runner(test::Options(workers));
+        std::atomic<uint32_t> ended{0}, inTime{0};
+        constexpr uint32_t kRounds = 300, kWaiters = 6;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t round = 0; round < kRounds; ++round) {
+                Counter counter(2), done;
+                test::Batch waiters(kWaiters, [&](TaskScheduler &running, uint32_t i) {
+                    const bool satisfied =
+                        WaitForCounterFor(running, &counter, microseconds(5 + (round + i) % 40), i % 2);
+                    inTime.fetch_add(satisfied);
+                    ended.fetch_add(1);
+                });
+                test::Batch lowers(2, [&](TaskScheduler &running, uint32_t i) {
+                    SleepFor(running, microseconds((round * 7 + i) % 50));
+                    running.DecrementCounter(&counter);
+                });
+                scheduler.AddTasks(kWaiters, waiters.Tasks(), &done);
+                scheduler.AddTasks(2, lowers.Tasks(), &done);
+                scheduler.WaitForCounter(&done);
+            }
+        }) == Status::Ok);
+        CHECK(ended.load() == kRounds * kWaiters);
+        CHECK(inTime.load() <= ended.load());
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("deadlines do not wait for a worker that is busy while another one sleeps", "[time]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<bool> awake{false}, begun{false};
+    test::Batch busy(1, [&](TaskScheduler &, uint32_t) {
+        begun.store(true);
+        while (!awake.load()) std::this_thread::yield();  // for ever, if the other worker does not look at the clock
+    });
+    test::Batch sleeper(1, [&](TaskScheduler &scheduler, uint32_t) {
+        SleepFor(scheduler, milliseconds(1));
+        awake.store(true);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        scheduler.AddTasks(1, sleeper.Tasks(), &counter);
+        scheduler.AddTasks(1, busy.Tasks(), &counter);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(awake.load());
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("deadlines do not wait for a task that polls and yields", "[time][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<bool> awake{false};
+        test::Batch sleeper(1, [&](TaskScheduler &scheduler, uint32_t) {
+            SleepFor(scheduler, microseconds(500));
+            awake.store(true);
+        });
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasks(1, sleeper.Tasks());
+            while (!awake.load()) scheduler.Yield();
+        }) == Status::Ok);
+        CHECK(awake.load());
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("a thread that is no worker waits with a deadline", "[time]") {
+    test::Runner runner(test::Options(2));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    Counter counter(1);
+    Clock::time_point begin = Now();
+    CHECK_FALSE(WaitForCounterFor(scheduler, &counter, milliseconds(2)));
+    CHECK(Now() - begin >= milliseconds(2));
+    begin = Now();
+    SleepFor(scheduler, milliseconds(2));
+    CHECK(Now() - begin >= milliseconds(2));
+    test::Batch lower(1, [&](TaskScheduler &running, uint32_t) {
+        SleepFor(running, microseconds(200));
+        running.DecrementCounter(&counter);
+    });
+    scheduler.AddTasks(1, lower.Tasks());
+    CHECK(WaitForCounterFor(scheduler, &counter, hours(1)));
+    CHECK(counter.IsZero());
+    std::vector<std::thread> threads;
+    std::atomic<uint32_t> ended{0};
+    Counter shared(1);
+    for (uint32_t i = 0; i < 4; ++i) {
+        threads.emplace_back([&, i] {
+            for (uint32_t round = 0; round < 50; ++round) {
+                WaitForCounterFor(scheduler, &shared, microseconds((round + i) % 30), i % 2);
+                ended.fetch_add(1);
+            }
+        });
+    }
+    for (uint32_t round = 0; round < 200; ++round) {
+        scheduler.DecrementCounter(&shared);
+        scheduler.AddToCounter(&shared);
+    }
+    for (std::thread &thread : threads) thread.join();
+    CHECK(ended.load() == 200);
+    scheduler.DecrementCounter(&shared);
+    scheduler.WaitForCounter(&shared);
+    scheduler.Stop();
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("no workers: an attached thread keeps time", "[time][single]") {
+    test::Runner runner(test::Options(0));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    REQUIRE(scheduler.AttachThread() == Status::Ok);
+    std::vector<uint32_t> order;
+    test::Batch sleepers(3, [&](TaskScheduler &running, uint32_t i) {
+        SleepFor(running, milliseconds(3 - i));
+        order.push_back(i);
+    });
+    Counter counter;
+    scheduler.AddTasks(3, sleepers.Tasks(), &counter);
+    CHECK_FALSE(WaitForCounterFor(scheduler, &counter, microseconds(10)));
+    scheduler.WaitForCounter(&counter);
+    CHECK(order.size() == 3);
+    SleepFor(scheduler, microseconds(100));
+    scheduler.DetachThread();
+    scheduler.Stop();
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("waits with deadlines are not reported as waits that nobody ends", "[time]") {
+    test::Runner runner(test::Options(2));
+    Counter never(1);
+    bool inTime = true;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        SleepFor(scheduler, milliseconds(2));
+        inTime = WaitForCounterFor(scheduler, &never, milliseconds(1));
+    }) == Status::Ok);
+    CHECK_FALSE(inTime);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("reports of waits with deadlines", "[time]") {
+    test::Runner runner(test::Options(1));
+    Counter counter(1);
+    CHECK_FALSE(WaitForCounterFor(runner.scheduler, nullptr, microseconds(1)));
+    CHECK(runner.log.Text().find("WaitForCounterUntil: null counter") != std::string::npos);
+    CHECK_FALSE(WaitForCounterFor(runner.scheduler, &counter, microseconds(1)));
+    CHECK(runner.log.Text().find("WaitForCounterUntil was called while the scheduler does not run") !=
+          std::string::npos);
+}
