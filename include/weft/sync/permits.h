@@ -1,0 +1,34 @@
+// A number of permits, and those who wait for some, in order: what Mutex, SharedMutex and Semaphore are. Not for use by
+// itself; source/sync/permits.cpp says how it works.
+#pragma once
+
+#include "weft/sync/wait_queue.h"
+
+namespace weft::internal {
+
+class WEFT_API Permits {
+public:
+    static constexpr uint32_t kMost = (1u << 28) - 1;
+    static constexpr uint32_t kMostOvertakings = 16;
+
+    Permits(TaskScheduler &scheduler, uint32_t free) noexcept;
+
+    /// Takes `n` permits, 1 to kMost. Waits until there are as many; false: the deadline has passed first (null: none).
+    bool Acquire(uint32_t n, const Clock::time_point *deadline = nullptr) noexcept;
+    /// False: there are not as many, or it is those who wait whose turn it is.
+    bool TryAcquire(uint32_t n) noexcept;
+    /// Gives `n` back; there must not be more than `most` then. False if there would be: nothing has happened.
+    bool Release(uint32_t n, uint32_t most) noexcept;
+
+    TaskScheduler &Scheduler() const noexcept { return m_queue.Scheduler(); }
+    WaitQueue &Queue() noexcept { return m_queue; }
+
+private:
+    bool AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexcept;
+    bool AcquireByLooking(uint32_t n, const Clock::time_point *deadline) noexcept;
+    void UnlockAndCall(uint64_t word) noexcept;
+
+    WaitQueue m_queue;
+};
+
+}  // namespace weft::internal

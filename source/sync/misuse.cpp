@@ -1,0 +1,18 @@
+#include "sync/misuse.h"
+
+#include "scheduler/gate.h"
+#include "scheduler/reporting.h"
+
+namespace weft::internal {
+
+void ReportMisuse(const TaskScheduler &scheduler, ReportCode code, const char *cure, const char *what) noexcept {
+    ReportMistake(Gate::OptionsOf(scheduler), code, cure, "%s", what);
+}
+
+void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept {
+    ReportFatal(Gate::OptionsOf(scheduler), ReportCode::OutOfMemory, "Give it more memory.", "%s", what);
+}
+
+Memory MemoryOf(const TaskScheduler &scheduler) noexcept { return Memory(Gate::OptionsOf(scheduler).memory); }
+
+}  // namespace weft::internal

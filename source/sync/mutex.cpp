@@ -1,0 +1,37 @@
+// One permit.
+#include "weft/sync/mutex.h"
+
+#include "platform/compiler.h"
+#include "platform/env.h"
+#include "platform/race_finder.h"
+#include "sync/misuse.h"
+#include "sync/permit_word.h"
+
+namespace weft {
+
+using namespace internal;
+
+Mutex::Mutex(TaskScheduler &scheduler) noexcept : m_permit(scheduler, 1) {}
+
+void Mutex::lock() noexcept {
+    // acquire: what was done before it was unlocked.
+    if (WEFT_LIKELY(ChangeFree(m_permit, 1, 0, kAcquire))) {
+        race::SawAll(&m_permit.Queue());
+    } else {
+        m_permit.Acquire(1);
+    }
+}
+
+bool Mutex::try_lock() noexcept { return m_permit.TryAcquire(1); }
+
+bool Mutex::LockUntil(Clock::time_point deadline) noexcept { return m_permit.Acquire(1, &deadline); }
+
+void Mutex::unlock() noexcept {
+    race::Finishes(&m_permit.Queue());
+    // release: what was done while it was locked. The last access: whoever locks it next may destroy it.
+    if (WEFT_LIKELY(ChangeFree(m_permit, 0, 1, kRelease)) || m_permit.Release(1, 1)) return;
+    ReportMisuse(m_permit.Scheduler(), ReportCode::WrongThread, "Unlock once after each lock.",
+                 "Mutex::unlock was called, and nobody has locked it");
+}
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+// What is in the word of Permits.
+//
+//     | promised : 28 | free : 28 | overtakings : 6 | waiters : 1 | locked : 1 |
+//
+// free         permits that nobody has
+// promised     how many of them the waiters want that were called and have not come yet; newcomers may come before them
+// overtakings  how often a newcomer has taken permits since the first in line is that
+// waiters      somebody is in line, called or not; locked: the line's lock
+#pragma once
+
+#include "weft/sync/permits.h"
+
+namespace weft::internal {
+
+struct PermitWord {
+    uint64_t bits;
+
+    static constexpr PermitWord Of(uint32_t free) noexcept { return {static_cast<uint64_t>(free) << kFreeShift}; }
+
+    constexpr bool IsLocked() const noexcept { return (bits & WaitQueue::kLocked) != 0; }
+    constexpr bool AnyWaits() const noexcept { return (bits & WaitQueue::kWaiters) != 0; }
+    constexpr uint32_t Overtakings() const noexcept { return static_cast<uint32_t>(bits >> kOvertakingShift) & 63; }
+    constexpr uint32_t Free() const noexcept { return static_cast<uint32_t>(bits >> kFreeShift) & Permits::kMost; }
+    constexpr uint32_t Promised() const noexcept { return static_cast<uint32_t>(bits >> kPromisedShift); }
+
+    /// A newcomer may have `n`: there are as many, and who waits has not been overtaken too often.
+    constexpr bool MayTake(uint32_t n) const noexcept {
+        return Free() >= n && (!AnyWaits() || Overtakings() < Permits::kMostOvertakings);
+    }
+    /// A waiter that wants `n` can be called: there are as many beside those that are promised.
+    constexpr bool CanCall(uint32_t n) const noexcept { return Free() >= Promised() + n; }
+    /// Whoever waits and was not called wants more than is left beside the promised ones, whatever it wants.
+    constexpr bool CanCallNobody() const noexcept { return !AnyWaits() || Free() <= Promised(); }
+
+    constexpr PermitWord TakenByNewcomer(uint32_t n) const noexcept {
+        const PermitWord taken = Taken(n);
+        return AnyWaits() ? taken.WithOvertakings(taken.Overtakings() + 1) : taken;
+    }
+    constexpr PermitWord Taken(uint32_t n) const noexcept { return {bits - (static_cast<uint64_t>(n) << kFreeShift)}; }
+    constexpr PermitWord Given(uint32_t n) const noexcept { return {bits + (static_cast<uint64_t>(n) << kFreeShift)}; }
+    constexpr PermitWord WithPromise(uint32_t n) const noexcept {
+        return {bits + (static_cast<uint64_t>(n) << kPromisedShift)};
+    }
+    constexpr PermitWord WithoutPromise(uint32_t n) const noexcept {
+        return {bits - (static_cast<uint64_t>(n) << kPromisedShift)};
+    }
+    constexpr PermitWord WithOvertakings(uint32_t count) const noexcept {
+        return {(bits & ~(uint64_t{63} << kOvertakingShift)) | static_cast<uint64_t>(count) << kOvertakingShift};
+    }
+
+private:
+    static constexpr uint32_t kOvertakingShift = WaitQueue::kOwnBits, kFreeShift = 8, kPromisedShift = 36;
+    static_assert(Permits::kMostOvertakings < 64, "overtakings have six bits");
+};
+
+/// The usual case, in one CAS from a word that need not be read: nobody waits, and `from` permits are free, then `to`.
+inline bool ChangeFree(Permits &permits, uint32_t from, uint32_t to, std::memory_order order) noexcept {
+    uint64_t word = PermitWord::Of(from).bits;
+    return permits.Queue().Change(word, PermitWord::Of(to).bits, order);
+}
+
+}  // namespace weft::internal

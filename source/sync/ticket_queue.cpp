@@ -1,0 +1,100 @@
+// The word holds the number whose turn it is, in its upper half. The line is sorted by number, so that Done looks at its
+// beginning only; several may wait with copies of one ticket.
+#include "weft/sync/ticket_queue.h"
+
+#include "platform/env.h"
+#include "platform/race_finder.h"
+#include "sync/called.h"
+#include "sync/misuse.h"
+#include "sync/spin.h"
+#include "sync/turns.h"
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+constexpr uint32_t NumberOf(uint64_t word) noexcept { return static_cast<uint32_t>(word >> 32); }
+constexpr uint64_t WithNumber(uint64_t word, uint32_t number) noexcept {
+    return (word & 0xffffffffu) | static_cast<uint64_t>(number) << 32;
+}
+
+// Numbers begin again at 0: those up to 2^31 further on are later.
+constexpr bool IsBefore(uint32_t a, uint32_t b) noexcept { return a - b >= uint32_t{1} << 31; }
+
+}  // namespace
+
+void Ticket::Wait() const noexcept {
+    if (m_queue != nullptr) m_queue->Wait(m_number);
+}
+
+bool Ticket::IsTurn() const noexcept { return m_queue == nullptr || m_queue->IsTurn(m_number); }
+
+void Ticket::Done() const noexcept {
+    if (m_queue != nullptr) m_queue->Done(m_number);
+}
+
+TicketQueue::TicketQueue(TaskScheduler &scheduler) noexcept : m_queue(scheduler, 0) {}
+
+// relaxed: nothing but the order of this word's own changes.
+Ticket TicketQueue::Take() noexcept { return Ticket(this, m_taken.fetch_add(1, kRelaxed)); }
+
+// A ticket that is done has had its turn. acquire: what was done before the turns before.
+bool TicketQueue::IsTurn(uint32_t number) const noexcept {
+    if (IsBefore(NumberOf(m_queue.Word(kAcquire)), number)) return false;
+    race::SawAll(const_cast<WaitQueue *>(&m_queue));
+    return true;
+}
+
+void TicketQueue::Wait(uint32_t number) noexcept {
+    if (IsTurn(number)) return;
+    const bool passed = SpinBriefly(m_queue, [&] {
+        if (IsTurn(number)) return Look::Done;
+        // Not the next one: others have to do their work first.
+        return NumberOf(m_queue.Word(kRelaxed)) + 1 == number ? Look::Again : Look::Pointless;
+    });
+    if (passed) return;
+    if (m_queue.CanWait()) return WaitInLine(number);
+    for (Turns turns; !IsTurn(number); turns.Next()) {
+    }
+}
+
+void TicketQueue::WaitInLine(uint32_t number) noexcept {
+    Waiter self(number);
+    const uint64_t word = m_queue.Lock();
+    const bool passes = !IsBefore(NumberOf(word), number);
+    if (!passes) {
+        Waiter *previous = m_queue.Last();
+        while (previous != nullptr && IsBefore(number, static_cast<uint32_t>(previous->wanted))) {
+            previous = previous->previous;
+        }
+        m_queue.InsertAfter(previous, self);
+    }
+    m_queue.Unlock(word);
+    if (!passes) m_queue.WaitInLine(self, nullptr);
+    race::SawAll(&m_queue);
+}
+
+void TicketQueue::Done(uint32_t number) noexcept {
+    Wait(number);
+    race::Finishes(&m_queue);
+    const uint64_t word = m_queue.Lock();
+    TaskScheduler &scheduler = m_queue.Scheduler();
+    if (NumberOf(word) != number) {
+        m_queue.Unlock(word);
+        ReportMisuse(scheduler, ReportCode::WrongThread, "Call Done once for each ticket.",
+                     "Ticket::Done was called for a ticket that is done already");
+        return;
+    }
+    Called called;
+    for (Waiter *first = m_queue.First(); first != nullptr && first->wanted == number + 1; first = m_queue.First()) {
+        m_queue.Remove(*first);
+        called.Add(*first);
+    }
+    m_queue.Unlock(WithNumber(word, number + 1));
+    // From here on the queue may be gone.
+    called.Wake(scheduler);
+}
+
+}  // namespace weft

@@ -1,0 +1,166 @@
+// The mutexes and the semaphore of weft/sync/: tasks and a thread of the host that wait for each other by them. What they must
+// order is in relaxed atomics, so that with --weak a value that is too old shows.
+#include "simulator/sync_support.h"
+#include "weft/sync/mutex.h"
+#include "weft/sync/semaphore.h"
+#include "weft/sync/shared_mutex.h"
+
+#include <mutex>
+#include <shared_mutex>
+
+namespace simulator {
+
+namespace {
+
+// Some give up; whoever has it is alone, and sees what the last one wrote.
+void SyncMutex() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Mutex mutex(scheduler);
+        Cell sum, inside;
+        uint32_t entered = 0;
+        AllAtOnce(scheduler, 2 + Random(2), [&](TaskScheduler &self, uint32_t) {
+            for (uint32_t i = 1 + Random(2); i != 0; --i) {
+                std::unique_lock<Mutex> lock(mutex, std::defer_lock);
+                if (Random(3) != 0) {
+                    lock.lock();
+                } else if (!lock.try_lock_for(Soon())) {
+                    continue;
+                }
+                Check(inside.Get() == 0, "two have locked a mutex");
+                inside.Set(1);
+                sum.Add(1);
+                ++entered;
+                if (Random(3) == 0 && self.CurrentWorker() != kAnyWorker) self.Yield();
+                inside.Set(0);
+            }
+        });
+        Check(mutex.try_lock(), "somebody has the mutex still");
+        Check(sum.Get() == entered, "what was written under the mutex was lost");
+        mutex.unlock();
+    });
+}
+
+// Whoever comes last destroys it after unlocking. (It comes last in line, or finds it free.)
+void SyncMutexLifetime() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        const std::unique_ptr<Mutex> mutex = std::make_unique<Mutex>(scheduler);
+        mutex->lock();
+        const uint32_t others = Random(2);
+        uint32_t left = others;  // by the mutex
+        bool isLast = false;
+        auto other = [&](TaskScheduler *) {
+            const std::lock_guard<Mutex> lock(*mutex);
+            --left;
+        };
+        auto last = [&](TaskScheduler *self) {
+            for (;;) {
+                mutex->lock();
+                isLast = left == 0;
+                mutex->unlock();
+                if (isLast) break;
+                self->Yield();
+            }
+            MarkDead(mutex.get(), sizeof(Mutex));
+        };
+        Counter counter;
+        for (uint32_t i = 0; i < others; ++i) scheduler.AddTask(TaskOf(other), &counter);
+        scheduler.AddTask(TaskOf(last), &counter);
+        for (uint32_t i = Random(64); i != 0; --i) weft::env::SchedulePoint(nullptr);
+        mutex->unlock();
+        scheduler.WaitForCounter(&counter);
+    });
+}
+
+// Nobody gets less: a waiter comes to its turn though newcomers never stop before.
+void SyncFair() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Mutex mutex(scheduler);
+        bool got = false;
+        AllAtOnce(scheduler, 1, [&](TaskScheduler &, uint32_t index) {
+            if (index == 0) {
+                const std::lock_guard<Mutex> lock(mutex);
+                got = true;
+                return;
+            }
+            while (!got) {
+                const std::lock_guard<Mutex> lock(mutex);
+                weft::env::SchedulePoint(nullptr);
+            }
+        });
+    });
+}
+
+void SyncShared() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        SharedMutex mutex(scheduler);
+        Cell one, two;
+        uint32_t writes = 0, readers = 0;
+        AllAtOnce(scheduler, 2 + Random(2), [&](TaskScheduler &self, uint32_t) {
+            const auto mayWait = [&] {
+                if (Random(3) == 0 && self.CurrentWorker() != kAnyWorker) self.Yield();
+            };
+            for (uint32_t i = 1 + Random(2); i != 0; --i) {
+                if (Random(2) != 0) {
+                    std::unique_lock<SharedMutex> lock(mutex, std::defer_lock);
+                    if (Random(2) != 0 ? (lock.lock(), true) : lock.try_lock_for(Soon())) {
+                        one.Add(1);
+                        mayWait();
+                        Check(readers == 0, "a reader beside a writer");
+                        two.Add(1);
+                        ++writes;
+                    }
+                } else {
+                    std::shared_lock<SharedMutex> lock(mutex, std::defer_lock);
+                    if (Random(2) != 0 ? (lock.lock(), true) : lock.try_lock_for(Soon())) {
+                        ++readers;
+                        mayWait();
+                        Check(one.Get() == two.Get(), "half a write was read");
+                        --readers;
+                    }
+                }
+            }
+        });
+        Check(mutex.try_lock(), "somebody has the mutex still");
+        Check(one.Get() == writes, "a write was lost");
+        mutex.unlock();
+    });
+}
+
+// What is released and not acquired is still there, whoever gave up.
+void SyncSemaphore() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Semaphore semaphore(scheduler, 1);
+        Cell written[3];
+        uint32_t acquired = 0;
+        const uint32_t tasks = 2;
+        AllAtOnce(scheduler, tasks, [&](TaskScheduler &, uint32_t index) {
+            if (index == Random(3)) {
+                if (semaphore.try_acquire_for(Soon())) ++acquired;
+            }
+            written[index].Set(1);
+            semaphore.release(1 + (index == 0));
+            if (index == 1) {
+                semaphore.acquire();
+                ++acquired;
+            }
+        });
+        uint32_t left = 0;
+        while (semaphore.try_acquire()) ++left;
+        Check(acquired + left == 1 + 4, "a permit was lost or made");
+        for (uint32_t i = 0; i <= tasks; ++i) Check(written[i].Get() == 1, "an old value after acquire");
+    });
+}
+
+}  // namespace
+
+std::vector<Model> SyncLockModels() {
+    return {
+        {"sync_mutex", "a mutex, some of whose waiters give up", SyncMutex},
+        {"sync_mutex_dies", "whoever has locked a mutex last destroys it", SyncMutexLifetime},
+        {"sync_fair", "newcomers that never stop before a waiter has its turn", SyncFair, 4},
+        {"sync_shared", "readers and writers, some of whom give up", SyncShared},
+        {"sync_semaphore", "permits that are released, acquired and given up", SyncSemaphore},
+    };
+}
+
+}  // namespace simulator

@@ -1,0 +1,198 @@
+// What else there is in weft/sync/: tasks and a thread of the host that tell each other by it. What it must order is in relaxed
+// atomics, so that with --weak a value that is too old shows.
+#include "simulator/sync_support.h"
+#include "weft/sync/condition_variable.h"
+#include "weft/sync/event.h"
+#include "weft/sync/latch.h"
+#include "weft/sync/mutex.h"
+#include "weft/sync/ticket_queue.h"
+#include "weft/sync/wait_group.h"
+
+#include <mutex>
+
+namespace simulator {
+
+namespace {
+
+// One waits and then destroys the event; another one sets it.
+void SyncEventLifetime() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        const auto event = std::make_unique<Event>(scheduler, Random(2) != 0 ? EventReset::Manual : EventReset::Auto);
+        Cell data;
+        const uint32_t waiter = Random(2);
+        AllAtOnce(scheduler, 1, [&](TaskScheduler &, uint32_t index) {
+            if (index == waiter) {
+                if (Random(2) == 0) {
+                    event->Wait();
+                } else {
+                    while (!event->WaitFor(Soon())) {
+                    }
+                }
+                Check(data.Get() == 1, "an old value after Wait");
+                MarkDead(event.get(), sizeof(Event));
+            } else {
+                data.Set(1);
+                event->Set();
+            }
+        });
+    });
+}
+
+// Two post work and set the event; one resets it, looks for work, and waits if there is none.
+void SyncEventReset() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Event event(scheduler);
+        Cell posted[2];
+        AllAtOnce(scheduler, 2, [&](TaskScheduler &, uint32_t index) {
+            if (index < 2) {
+                posted[index].Set(1);
+                event.Set();
+                return;
+            }
+            for (;;) {
+                event.Reset();
+                if (posted[0].Get() + posted[1].Get() == 2) break;
+                event.Wait();
+            }
+        });
+    });
+}
+
+// Auto: what is set once is passed once at a time; who passes without need sets it again.
+void SyncEventAuto() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Event event(scheduler, EventReset::Auto);
+        Cell data;
+        const uint32_t setter = Random(3), waiter = (setter + 1) % 3;
+        AllAtOnce(scheduler, 2, [&](TaskScheduler &, uint32_t index) {
+            if (index == setter) {
+                data.Set(1);
+                event.Set();
+            } else if (index == waiter) {
+                event.Wait();
+                Check(data.Get() == 1, "an old value after Wait");
+            } else if (event.WaitFor(Soon())) {
+                Check(data.Get() == 1, "an old value after WaitFor");
+                event.Set();
+            }
+        });
+        Check(!event.IsSet(), "one Set let two pass");
+    });
+}
+
+// A place for one item, producers and consumers of both kinds, some of whom give up; who was notified last destroys it.
+void SyncCondition() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Mutex mutex(scheduler);
+        const auto changed = std::make_unique<ConditionVariable>(scheduler);
+        Cell items;
+        uint32_t taken = 0, put = 0;
+        const bool timed = Random(2) != 0;
+        AllAtOnce(scheduler, 3, [&](TaskScheduler &, uint32_t index) {
+            std::unique_lock<Mutex> lock(mutex);
+            if (index % 2 == 0) {
+                items.Add(1);
+                ++put;
+                if (Random(2) != 0) lock.unlock();
+                changed->notify_one();
+                return;
+            }
+            if (timed && index == 1 && !changed->wait_for(lock, Soon(), [&] { return items.Get() != 0; })) return;
+            changed->wait(lock, [&] { return items.Get() != 0; });
+            items.Set(items.Get() - 1);
+            ++taken;
+        });
+        Check(items.Get() == put - taken && (timed || taken == 2), "an item was lost");
+    });
+}
+
+void SyncConditionLifetime() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Mutex mutex(scheduler);
+        const auto changed = std::make_unique<ConditionVariable>(scheduler);
+        uint32_t waiting = 0;
+        AllAtOnce(scheduler, 3, [&](TaskScheduler &self, uint32_t index) {
+            std::unique_lock<Mutex> lock(mutex);
+            if (index < 2) {
+                ++waiting;
+                changed->wait(lock);
+                return;
+            }
+            if (self.CurrentWorker() != kAnyWorker) return;
+            while (waiting < 2) {
+                lock.unlock();
+                weft::env::Pause();
+                lock.lock();
+            }
+            lock.unlock();
+            changed->notify_all();
+            MarkDead(changed.get(), sizeof(ConditionVariable));
+        });
+    });
+}
+
+void SyncTickets() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        const auto queue = std::make_unique<TicketQueue>(scheduler);
+        constexpr uint32_t kAll = 4;
+        Ticket tickets[kAll];
+        for (Ticket &ticket : tickets) ticket = queue->Take();
+        Cell turn;
+        const uint32_t shift = Random(kAll);
+        AllAtOnce(scheduler, kAll - 1, [&](TaskScheduler &self, uint32_t index) {
+            const uint32_t mine = (index + shift) % kAll;
+            if (Random(3) != 0) {
+                tickets[mine].Wait();
+                Check(turn.Get() == mine, "a turn out of order, or an old value");
+                turn.Set(mine + 1);
+            } else {
+                while (!tickets[mine].IsTurn()) {
+                    self.CurrentWorker() != kAnyWorker ? self.Yield() : weft::env::Pause();
+                }
+                turn.Set(mine + 1);
+            }
+            tickets[mine].Done();
+            if (mine + 1 == kAll) MarkDead(queue.get(), sizeof(TicketQueue));
+        });
+    });
+}
+
+// Who waits for the latch destroys it; the group lives as long as its last handle.
+void SyncLatch() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        const auto latch = std::make_unique<Latch>(scheduler, 2);
+        auto group = std::make_unique<WaitGroup>(scheduler, 2);
+        Cell written[2];
+        const WaitGroup handles[2] = {*group, *group};
+        AllAtOnce(scheduler, 2, [&](TaskScheduler &, uint32_t index) {
+            if (index < 2) {
+                const WaitGroup own = handles[index];
+                written[index].Set(1);
+                latch->count_down();
+                own.Done();
+                return;
+            }
+            latch->wait();
+            Check(written[0].Get() + written[1].Get() == 2, "an old value after wait");
+            MarkDead(latch.get(), sizeof(Latch));
+            group->Wait();
+            group.reset();
+        });
+    });
+}
+
+}  // namespace
+
+std::vector<Model> SyncModels() {
+    return {
+        {"sync_event_dies", "whoever has waited for an event destroys it", SyncEventLifetime},
+        {"sync_event_reset", "an event that is reset before a look at what it is about", SyncEventReset},
+        {"sync_event_auto", "an event that lets one pass", SyncEventAuto},
+        {"sync_condition", "items behind a condition variable", SyncCondition},
+        {"sync_condition_dies", "whoever has notified all destroys a condition variable", SyncConditionLifetime},
+        {"sync_tickets", "turns in the order of tickets", SyncTickets},
+        {"sync_latch", "a latch and a group that are gone at once", SyncLatch},
+    };
+}
+
+}  // namespace simulator

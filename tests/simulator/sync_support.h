@@ -1,0 +1,54 @@
+// What models of weft/sync/ share.
+#pragma once
+
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+#include "weft/time.h"
+
+#include <memory>
+
+namespace simulator {
+
+// Ordered by what is explored, or read too old.
+class Cell {
+public:
+    uint32_t Get() const { return m_value.load(std::memory_order_relaxed); }
+    void Set(uint32_t value) { m_value.store(value, std::memory_order_relaxed); }
+    void Add(uint32_t n) { Set(Get() + n); }
+
+private:
+    weft::env::Atomic<uint32_t> m_value{0};
+};
+
+// Called by `tasks` tasks and one thread of the host, with indices from 0 on, the thread last.
+template <class Body>
+void AllAtOnce(TaskScheduler &scheduler, uint32_t tasks, Body body) {
+    struct Call {
+        Body *body;
+        uint32_t index;
+        void operator()(TaskScheduler *self) { (*body)(*self, index); }
+    } calls[4];
+    Counter counter;
+    HostThread host([&] { body(scheduler, tasks); });
+    host.Start();
+    for (uint32_t i = 0; i < tasks; ++i) {
+        calls[i] = {&body, i};
+        scheduler.AddTask(TaskOf(calls[i]), &counter);
+    }
+    scheduler.WaitForCounter(&counter);
+    host.Join();
+}
+
+template <class Body>
+void WithScheduler(Body body) {
+    SchedulerOptions options = Options(1 + Random(2), 6, 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    body(scheduler);
+    scheduler.Stop();
+}
+
+inline Clock::duration Soon() { return Clock::duration(Random(400)); }
+
+}  // namespace simulator

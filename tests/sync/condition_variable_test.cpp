@@ -1,0 +1,156 @@
+#include "weft/sync/condition_variable.h"
+
+#include "sync/mix.h"
+#include "weft/sync/mutex.h"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using namespace std::chrono_literals;
+
+TEST_CASE("ConditionVariable: a bounded queue between tasks and threads loses nothing", "[sync][condition][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        struct Queue {
+            explicit Queue(TaskScheduler &scheduler) : mutex(scheduler), notEmpty(scheduler), notFull(scheduler) {}
+            Mutex mutex;
+            ConditionVariable notEmpty, notFull;
+            std::deque<uint32_t> items;
+        };
+        constexpr uint32_t kEach = 60, kProducers = 6;
+        std::unique_ptr<Queue> queue;
+        std::once_flag once;
+        std::atomic<uint64_t> sum{0};
+        CHECK(test::RunMixed(point, kProducers * 2 - 2, 2, [&](TaskScheduler &scheduler, uint32_t index) {
+            std::call_once(once, [&] { queue = std::make_unique<Queue>(scheduler); });
+            for (uint32_t i = 0; i < kEach; ++i) {
+                std::unique_lock<Mutex> lock(queue->mutex);
+                if (index % 2 == 0) {
+                    queue->notFull.wait(lock, [&] { return queue->items.size() < 3; });
+                    queue->items.push_back(i + 1);
+                    lock.unlock();
+                    queue->notEmpty.notify_one();
+                } else {
+                    queue->notEmpty.wait(lock, [&] { return !queue->items.empty(); });
+                    sum.fetch_add(queue->items.front());
+                    queue->items.pop_front();
+                    queue->notFull.notify_one();
+                }
+            }
+        }));
+        CHECK(sum.load() == kProducers * (kEach * (kEach + 1) / 2));
+    }
+}
+
+TEST_CASE("ConditionVariable: notify_one wakes who came first, notify_all those who are left",
+          "[sync][condition][fair]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    Mutex mutex(one.Scheduler());
+    ConditionVariable changed(one.Scheduler());
+    std::string order;
+    const auto wait = [&](char name) {
+        std::unique_lock<Mutex> lock(mutex);
+        changed.wait(lock);
+        order += name;
+    };
+    auto a = [&](TaskScheduler *) { wait('a'); };
+    auto b = [&](TaskScheduler *) { wait('b'); };
+    auto c = [&](TaskScheduler *) { wait('c'); };
+    changed.notify_one();  // nobody
+    one.RunUntilItWaits(a);
+    one.RunUntilItWaits(b);
+    one.RunUntilItWaits(c);
+    one.Settle();
+    CHECK(order == "");
+    changed.notify_one();
+    one.Settle();
+    CHECK(order == "a");
+    changed.notify_all();
+    one.Settle();
+    CHECK(order == "abc");
+    CHECK(mutex.try_lock());
+    mutex.unlock();
+}
+
+TEST_CASE("ConditionVariable: waits with a time-out", "[sync][condition]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    Mutex mutex(one.Scheduler());
+    ConditionVariable changed(one.Scheduler());
+    std::unique_lock<Mutex> lock(mutex);
+    CHECK(changed.wait_for(lock, 1us) == std::cv_status::timeout);
+    CHECK(lock.owns_lock());
+    CHECK(!mutex.try_lock());
+    CHECK(changed.wait_until(lock, std::chrono::system_clock::now()) == std::cv_status::timeout);
+    CHECK(!changed.wait_for(lock, 1us, [] { return false; }));
+    CHECK(changed.wait_for(lock, 0us, [] { return true; }));
+    bool notified = false;
+    auto waiter = [&](TaskScheduler *) {
+        std::unique_lock<Mutex> own(mutex);
+        notified = changed.wait_for(own, 1h) == std::cv_status::no_timeout;
+    };
+    lock.unlock();
+    one.RunUntilItWaits(waiter);
+    changed.notify_one();
+    CHECK(test::YieldUntil(one.Scheduler(), [&] { return notified; }));
+}
+
+TEST_CASE("ConditionVariable: who gives up leaves its place, and no notification goes to it", "[sync][condition]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    Mutex mutex(one.Scheduler());
+    ConditionVariable changed(one.Scheduler());
+    bool gaveUp = false, notified = false;
+    auto first = [&](TaskScheduler *) {
+        std::unique_lock<Mutex> lock(mutex);
+        gaveUp = changed.wait_for(lock, 1us) == std::cv_status::timeout;
+    };
+    auto second = [&](TaskScheduler *) {
+        std::unique_lock<Mutex> lock(mutex);
+        changed.wait(lock);
+        notified = true;
+    };
+    one.RunUntilItWaits(first);
+    one.RunUntilItWaits(second);
+    CHECK(test::YieldUntil(one.Scheduler(), [&] { return gaveUp; }));
+    changed.notify_one();
+    one.Settle();
+    CHECK(notified);
+}
+
+TEST_CASE("ConditionVariable: with a lock of another kind", "[sync][condition]") {
+    test::Runner runner(test::Options(1));
+    bool ready = false;
+    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+              std::mutex mutex;
+              ConditionVariable changed(scheduler);
+              test::Threads other(1, [&](uint32_t) {
+                  std::unique_lock<std::mutex> lock(mutex);
+                  changed.wait(lock, [&] { return ready; });
+              });
+              {
+                  const std::lock_guard<std::mutex> lock(mutex);
+                  ready = true;
+              }
+              changed.notify_all();
+              other.Join();
+          }) == Status::Ok);
+}
+
+TEST_CASE("report NotRunning: a wait without a scheduler returns, and one with a time-out ends", "[sync][condition]") {
+    test::Runner runner(test::Options(1));
+    Mutex mutex(runner.scheduler);
+    ConditionVariable changed(runner.scheduler);
+    std::unique_lock<Mutex> lock(mutex);
+    changed.wait(lock);
+    CHECK(lock.owns_lock());
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
+    CHECK(!changed.wait_for(lock, 1us, [] { return false; }));
+    CHECK(runner.log.Count() >= 2);
+    changed.notify_all();
+}

@@ -1,0 +1,124 @@
+#include "weft/sync/semaphore.h"
+
+#include "sync/mix.h"
+
+#include <memory>
+#include <mutex>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using namespace std::chrono_literals;
+
+TEST_CASE("Semaphore: never more at once than it has permits", "[sync][semaphore][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> inside{0}, tooMany{0}, passed{0};
+        std::unique_ptr<Semaphore> semaphore;
+        std::once_flag once;
+        CHECK(test::RunMixed(point, 20, 2, [&](TaskScheduler &scheduler, uint32_t) {
+            std::call_once(once, [&] { semaphore = std::make_unique<Semaphore>(scheduler, 3); });
+            for (uint32_t i = 0; i < 30; ++i) {
+                semaphore->acquire();
+                if (inside.fetch_add(1) >= 3) tooMany.fetch_add(1);
+                if (scheduler.CurrentWorker() != kAnyWorker) scheduler.Yield();
+                inside.fetch_sub(1);
+                passed.fetch_add(1);
+                semaphore->release();
+            }
+        }));
+        CHECK(tooMany.load() == 0);
+        CHECK(passed.load() == 22 * 30);
+    }
+}
+
+TEST_CASE("Semaphore: a permit carries what was done before it was released", "[sync][semaphore]") {
+    for (int round = 0; round < 50; ++round) {
+        int plain = 0;
+        std::unique_ptr<Semaphore> full, empty;
+        std::once_flag once;
+        CHECK(test::RunMixed({2, 128, 32, IdlePolicy::Balanced}, 1, 1, [&](TaskScheduler &scheduler, uint32_t index) {
+            std::call_once(once, [&] {
+                full = std::make_unique<Semaphore>(scheduler);
+                empty = std::make_unique<Semaphore>(scheduler, 1);
+            });
+            for (int i = 0; i < 50; ++i) {
+                (index == 0 ? *empty : *full).acquire();
+                ++plain;
+                (index == 0 ? *full : *empty).release();
+            }
+        }));
+        CHECK(plain == 100);
+    }
+}
+
+TEST_CASE("Semaphore: several permits wake as many, in order", "[sync][semaphore][fair]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    Semaphore semaphore(one.Scheduler());
+    std::string order;
+    const auto pass = [&](char name) {
+        semaphore.acquire();
+        order += name;
+    };
+    auto a = [&](TaskScheduler *) { pass('a'); };
+    auto b = [&](TaskScheduler *) { pass('b'); };
+    auto c = [&](TaskScheduler *) { pass('c'); };
+    one.RunUntilItWaits(a);
+    one.RunUntilItWaits(b);
+    one.RunUntilItWaits(c);
+    semaphore.release(2);
+    one.Settle();
+    CHECK(order == "ab");
+    semaphore.release(0);
+    one.Settle();
+    CHECK(order == "ab");
+    semaphore.release(3);
+    one.Settle();
+    CHECK(order == "abc");
+    CHECK(semaphore.try_acquire());
+    CHECK(semaphore.try_acquire_for(1ms));
+    CHECK(!semaphore.try_acquire());
+    CHECK(!semaphore.try_acquire_for(1us));
+    CHECK(!semaphore.try_acquire_until(std::chrono::system_clock::now()));
+}
+
+TEST_CASE("Semaphore: who waits is overtaken exactly kMostOvertakings times", "[sync][semaphore][fair]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    Semaphore semaphore(one.Scheduler());
+    bool passed = false;
+    auto waiter = [&](TaskScheduler *) {
+        semaphore.acquire();
+        passed = true;
+    };
+    one.RunUntilItWaits(waiter);
+    uint32_t overtakings = 0;
+    semaphore.release();
+    while (overtakings <= Semaphore::kMostOvertakings && semaphore.try_acquire()) {
+        ++overtakings;
+        semaphore.release();
+    }
+    CHECK(overtakings == Semaphore::kMostOvertakings);
+    CHECK(!passed);
+    one.Settle();
+    CHECK(passed);
+    CHECK(!semaphore.try_acquire());
+}
+
+TEST_CASE("report BadOption: a semaphore with more permits than it can have", "[sync][semaphore]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    Semaphore full(one.Scheduler(), Semaphore::kMost);
+    CHECK(one.Log().Count() == 0);
+    full.release();
+    CHECK(one.Log().CountOf(ReportCode::BadOption) == 1);
+    CHECK(full.try_acquire());
+    full.release(2);
+    CHECK(one.Log().CountOf(ReportCode::BadOption) == 2);
+    full.release(~0u);
+    CHECK(one.Log().CountOf(ReportCode::BadOption) == 3);
+    full.release();
+    Semaphore over(one.Scheduler(), Semaphore::kMost + 1);
+    CHECK(one.Log().CountOf(ReportCode::BadOption) == 4);
+}
