@@ -1,0 +1,284 @@
+// Coroutines as tasks, for users who compile as C++20. One that waits holds no fiber; it goes on as a task on any worker.
+//
+//     weft::Coroutine<int> Load(File &file) {
+//         weft::TaskScheduler &scheduler = co_await weft::OwnScheduler{};
+//         weft::Counter read;
+//         scheduler.AddTask(file.ReadTask(), &read);
+//         co_await read;                                        // until the task has finished
+//         co_return Parse(file);
+//     }
+//
+//     weft::Coroutine<> LoadAll(Game &game) {
+//         co_await game.started;                                // a weft::Event of this scheduler
+//         game.level = co_await Load(game.levelFile);           // another coroutine
+//         co_await 500ms;                                       // or a point in time
+//         game.music = co_await Load(game.musicFile);
+//     }
+//
+//     weft::Counter loaded;
+//     weft::Start(*scheduler, LoadAll(game), &loaded);          // like AddTask
+//     scheduler->WaitForCounter(&loaded);
+#pragma once
+
+#include "weft/deferred.h"
+#include "weft/sync/event.h"
+#include "weft/task_scheduler.h"
+#include "weft/time.h"
+
+#include <chrono>
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace weft {
+
+/// `co_await Until{counter, value}` goes on once the counter was at or below `value`. The counter must outlive that moment.
+struct Until {
+    Counter &counter;
+    uint32_t value = 0;
+};
+
+/// `co_await OwnScheduler{}` is the scheduler that runs the coroutine (TaskScheduler &), without waiting.
+struct OwnScheduler {};
+
+/// A coroutine that has not begun yet, and its result. Begins when another one awaits it, or by Start; is destroyed with this
+/// otherwise. Its frame comes from operator new, as C++ has it; that is all that is allocated.
+template <class Result = void>
+class [[nodiscard]] Coroutine;
+
+namespace internal {
+
+/// What all coroutines of one chain of calls share. It lies in the frame of the one that was started.
+struct CoroutineRoot {
+    /// Of the task that runs them at the moment. Written by their end, which is the last that is known of them.
+    struct Hop {
+        std::exception_ptr error;
+    };
+    TaskScheduler *scheduler = nullptr;
+    Counter *counter = nullptr;
+    TaskOptions options;
+    Hop *hop = nullptr;
+};
+
+/// A task that runs coroutines of one chain until one waits.
+struct CoroutineTask {
+    CoroutineRoot *root = nullptr;
+    std::coroutine_handle<> next;
+
+    Task Get() noexcept { return {Run, this}; }
+
+private:
+    // Where a coroutine waits it has submitted the next such task. That one may have run already, and all be gone.
+    static void Run(TaskScheduler *, void *arg) {
+        CoroutineTask &task = *static_cast<CoroutineTask *>(arg);
+        CoroutineRoot::Hop hop;
+        task.root->hop = &hop;
+        task.next.resume();
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+        if (hop.error != nullptr) std::rethrow_exception(std::move(hop.error));  // as from any task: it is reported
+#endif
+    }
+};
+
+/// Waits: `submit(scheduler, task, counter, options)` has the coroutine go on. A copy of what it needs is made first, since
+/// the coroutine may be gone before it returns.
+template <class Submit>
+void Suspend(CoroutineTask &task, std::coroutine_handle<> self, Submit submit) noexcept {
+    task.next = self;
+    const CoroutineRoot root = *task.root;
+    submit(*root.scheduler, task.Get(), root.counter, root.options);
+}
+
+struct CounterAwaiter : CoroutineTask {
+    Counter *awaited = nullptr;
+    uint32_t value = 0;
+    bool await_ready() noexcept { return root->scheduler->PollCounter(awaited, value); }
+    void await_suspend(std::coroutine_handle<> self) noexcept {
+        Counter *after = awaited;
+        const uint32_t target = value;
+        Suspend(*this, self, [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+            AddTaskAfter(scheduler, after, target, task, counter, options);
+        });
+    }
+    void await_resume() noexcept {}
+};
+
+struct TimeAwaiter : CoroutineTask {
+    Clock::time_point time;
+    bool await_ready() noexcept { return Now() >= time; }
+    void await_suspend(std::coroutine_handle<> self) noexcept {
+        const Clock::time_point until = time;
+        Suspend(*this, self, [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+            AddTaskAt(scheduler, until, task, counter, options);
+        });
+    }
+    void await_resume() noexcept {}
+};
+
+/// The event is of the scheduler that runs the coroutine.
+struct EventAwaiter : CoroutineTask {
+    Event &event;
+    Waiter inLine;
+    EventAwaiter(CoroutineRoot *ownRoot, Event &awaited) noexcept : CoroutineTask{ownRoot, {}}, event(awaited) {}
+    bool await_ready() noexcept { return event.TryWait(); }
+    bool await_suspend(std::coroutine_handle<> self) noexcept {
+        if (event.PassOrLineUp(inLine)) return false;
+        Counter *called = &inLine.counter;
+        Suspend(*this, self, [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+            AddTaskAfter(scheduler, called, 0, task, counter, options);
+        });
+        return true;
+    }
+    void await_resume() noexcept {}
+};
+
+/// What is known without waiting.
+template <class Value>
+struct ReadyAwaiter {
+    Value value;
+    bool await_ready() noexcept { return true; }
+    void await_suspend(std::coroutine_handle<>) noexcept {}
+    Value await_resume() noexcept { return value; }
+};
+
+template <class Result>
+struct CallAwaiter;
+
+struct PromiseBase {
+    CoroutineRoot *root = nullptr;
+    std::coroutine_handle<> caller;  // null: it was started
+    std::exception_ptr error;
+
+    struct AtEnd {
+        bool await_ready() noexcept { return false; }
+        template <class Promise>
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
+            PromiseBase &promise = self.promise();
+            if (promise.caller) return promise.caller;
+            promise.root->hop->error = std::move(promise.error);
+            self.destroy();
+            return std::noop_coroutine();
+        }
+        void await_resume() noexcept {}
+    };
+
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    AtEnd final_suspend() noexcept { return {}; }
+    void unhandled_exception() noexcept { error = std::current_exception(); }
+
+    CounterAwaiter await_transform(Counter &counter) noexcept { return {{root, {}}, &counter, 0}; }
+    CounterAwaiter await_transform(Until until) noexcept { return {{root, {}}, &until.counter, until.value}; }
+    TimeAwaiter await_transform(Clock::time_point time) noexcept { return {{root, {}}, time}; }
+    template <class Rep, class Period>
+    TimeAwaiter await_transform(std::chrono::duration<Rep, Period> duration) noexcept {
+        return {{root, {}}, Now() + std::chrono::ceil<Clock::duration>(duration)};
+    }
+    EventAwaiter await_transform(Event &event) noexcept { return {root, event}; }
+    ReadyAwaiter<TaskScheduler &> await_transform(OwnScheduler) noexcept { return {*root->scheduler}; }
+    template <class Result>
+    CallAwaiter<Result> await_transform(Coroutine<Result> &&callee) noexcept;
+    template <class Result>
+    CallAwaiter<Result> await_transform(Coroutine<Result> &callee) noexcept;
+};
+
+template <class Result>
+struct Promise : PromiseBase {
+    std::optional<Result> result;
+    Coroutine<Result> get_return_object() noexcept;
+    template <class Value>
+    void return_value(Value &&value) noexcept(std::is_nothrow_constructible_v<Result, Value &&>) {
+        result.emplace(std::forward<Value>(value));
+    }
+    Result Take() { return *std::move(result); }
+};
+
+template <>
+struct Promise<void> : PromiseBase {
+    CoroutineRoot ownRoot;  // where it was started
+    CoroutineTask first;
+    Coroutine<void> get_return_object() noexcept;
+    void return_void() noexcept {}
+    void Take() noexcept {}
+};
+
+}  // namespace internal
+
+template <class Result>
+class [[nodiscard]] Coroutine {
+public:
+    using promise_type = internal::Promise<Result>;
+
+    Coroutine(Coroutine &&other) noexcept : m_handle(std::exchange(other.m_handle, {})) {}
+    Coroutine &operator=(Coroutine &&other) noexcept {
+        std::swap(m_handle, other.m_handle);
+        return *this;
+    }
+    ~Coroutine() {
+        if (m_handle) m_handle.destroy();
+    }
+
+private:
+    friend promise_type;
+    friend struct internal::CallAwaiter<Result>;
+    friend void Start(TaskScheduler &, Coroutine<void> &&, Counter *, const TaskOptions &) noexcept;
+    explicit Coroutine(std::coroutine_handle<promise_type> handle) noexcept : m_handle(handle) {}
+    std::coroutine_handle<promise_type> m_handle;
+};
+
+namespace internal {
+
+/// The callee runs at once, on the same task; where it waits, all that await it do.
+template <class Result>
+struct CallAwaiter {
+    Coroutine<Result> &callee;
+    CoroutineRoot *root;
+    bool await_ready() noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) noexcept {
+        callee.m_handle.promise().caller = self;
+        callee.m_handle.promise().root = root;
+        return callee.m_handle;
+    }
+    Result await_resume() {
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+        if (callee.m_handle.promise().error != nullptr)
+            std::rethrow_exception(std::move(callee.m_handle.promise().error));
+#endif
+        return callee.m_handle.promise().Take();
+    }
+};
+
+template <class Result>
+CallAwaiter<Result> PromiseBase::await_transform(Coroutine<Result> &&callee) noexcept {
+    return {callee, root};
+}
+template <class Result>
+CallAwaiter<Result> PromiseBase::await_transform(Coroutine<Result> &callee) noexcept {
+    return {callee, root};
+}
+
+template <class Result>
+Coroutine<Result> Promise<Result>::get_return_object() noexcept {
+    return Coroutine<Result>(std::coroutine_handle<Promise>::from_promise(*this));
+}
+inline Coroutine<void> Promise<void>::get_return_object() noexcept {
+    return Coroutine<void>(std::coroutine_handle<Promise>::from_promise(*this));
+}
+
+}  // namespace internal
+
+/// Submits a coroutine as a task: `counter`, if given, rises by one now and falls by one when the coroutine has ended. Each time
+/// it goes on it is a task with these options. An exception that leaves it is reported (TaskThrew). Any thread, while the
+/// scheduler runs; a coroutine whose start was refused, and reported, is never destroyed.
+inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *counter = nullptr,
+                  const TaskOptions &options = {}) noexcept {
+    const auto handle = std::exchange(coroutine.m_handle, {});
+    auto &promise = handle.promise();
+    promise.ownRoot = {&scheduler, counter, options, nullptr};
+    promise.root = promise.first.root = &promise.ownRoot;
+    promise.first.next = handle;
+    scheduler.AddTask(promise.first.Get(), counter, options);  // it may have ended when this returns
+}
+
+}  // namespace weft

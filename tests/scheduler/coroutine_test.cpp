@@ -1,0 +1,225 @@
+// Compiled as C++20, unlike the rest.
+#include "weft/coroutine.h"
+
+#include "support/scheduler_run.h"
+#include "support/threads.h"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using std::chrono::microseconds;
+
+namespace {
+
+// Counts coroutines' frames that are alive.
+struct Alive {
+    explicit Alive(std::atomic<int> &count) : m_count(count) { m_count.fetch_add(1); }
+    ~Alive() { m_count.fetch_sub(1); }
+    Alive(const Alive &) = delete;
+    Alive &operator=(const Alive &) = delete;
+
+private:
+    std::atomic<int> &m_count;
+};
+
+Coroutine<uint64_t> Sum(uint32_t depth) {
+    if (depth == 0) co_return 1;
+    TaskScheduler &scheduler = co_await OwnScheduler{};
+    uint64_t written = 0;
+    auto write = [&](TaskScheduler *) { written = depth; };
+    Counter counter;
+    scheduler.AddTask(TaskOf(write), &counter);
+    co_await counter;
+    const uint64_t rest = co_await Sum(depth - 1);
+    co_return written + rest;
+}
+
+Coroutine<> Add(std::atomic<int> &alive, std::atomic<uint64_t> &total, uint32_t depth) {
+    const Alive here(alive);
+    total.fetch_add(co_await Sum(depth));
+}
+
+}  // namespace
+
+TEST_CASE("coroutines wait for counters and for each other, on few fibers", "[coroutine][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<int> alive{0};
+        std::atomic<uint64_t> total{0};
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            for (uint32_t i = 0; i < 100; ++i) Start(scheduler, Add(alive, total, i % 8), &counter);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        uint64_t expected = 0;
+        for (uint32_t i = 0; i < 100; ++i) expected += 1 + uint64_t{i % 8} * (i % 8 + 1) / 2;
+        CHECK(total.load() == expected);
+        CHECK(alive.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+namespace {
+
+Coroutine<> SleepInSteps(std::atomic<uint32_t> &early, std::atomic<uint32_t> &ended, uint32_t steps) {
+    for (uint32_t i = 0; i < steps; ++i) {
+        const Clock::time_point end = Now() + microseconds(i * 40);
+        if (i % 2 == 0) {
+            co_await end;
+        } else {
+            co_await microseconds(i * 40);
+        }
+        early.fetch_add(Now() < end);
+    }
+    ended.fetch_add(1);
+}
+
+}  // namespace
+
+TEST_CASE("coroutines sleep", "[coroutine]") {
+    for (uint32_t workers : {1u, 2u}) {
+        std::atomic<uint32_t> early{0}, ended{0};
+        test::Runner runner(test::Options(workers, 2, 1));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t i = 0; i < 50; ++i) Start(scheduler, SleepInSteps(early, ended, i % 6));
+            // The run does not end before them.
+        }) == Status::Ok);
+        CHECK(ended.load() == 50);
+        CHECK(early.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+namespace {
+
+Coroutine<> Follow(Event &event, Counter &counter, uint32_t value, std::atomic<uint32_t> &wrong) {
+    co_await event;
+    co_await Until{counter, value};
+    wrong.fetch_add(counter.Value() > value);
+}
+
+Coroutine<> Pass(Event &turn, uint32_t &passed) {
+    co_await turn;
+    ++passed;
+    turn.Set();
+}
+
+}  // namespace
+
+TEST_CASE("coroutines wait for events and for values", "[coroutine]") {
+    for (uint32_t workers : {1u, 2u, 3u}) {
+        INFO(workers << " workers");
+        std::atomic<uint32_t> wrong{0};
+        uint32_t passed = 0;
+        test::Runner runner(test::Options(workers));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Event event(scheduler), turn(scheduler, EventReset::Auto);
+            Counter counter(3), done;
+            for (uint32_t i = 0; i < 30; ++i) {
+                Start(scheduler, Follow(event, counter, i % 4, wrong), &done);
+                Start(scheduler, Pass(turn, passed), &done);
+            }
+            turn.Set();
+            scheduler.Yield();
+            event.Set();
+            for (int i = 0; i < 3; ++i) {
+                scheduler.Yield();
+                scheduler.DecrementCounter(&counter);
+            }
+            scheduler.WaitForCounter(&done);
+        }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CHECK(passed == 30);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("coroutines: started by threads that are no workers, pinned, with results that only move", "[coroutine]") {
+    test::Runner runner(test::Options(2));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    std::atomic<uint32_t> elsewhere{0}, sum{0};
+    const auto make = [](uint32_t i) -> Coroutine<std::unique_ptr<uint32_t>> {
+        co_await microseconds(i * 10);
+        co_return std::make_unique<uint32_t>(i);
+    };
+    const auto use = [&](uint32_t i) -> Coroutine<> {
+        const auto result = co_await make(i);
+        sum.fetch_add(*result);
+        elsewhere.fetch_add((co_await OwnScheduler{}).CurrentWorker() != 1);
+    };
+    Counter counter;
+    for (uint32_t i = 0; i < 20; ++i) {
+        TaskOptions options;
+        options.worker = 1;
+        Start(scheduler, use(i), &counter, options);
+    }
+    scheduler.WaitForCounter(&counter);
+    scheduler.Stop();
+    CHECK(sum.load() == 190);
+    CHECK(elsewhere.load() == 0);
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("coroutines: one that never began is destroyed", "[coroutine]") {
+    std::atomic<int> alive{0};
+    std::atomic<uint64_t> total{0};
+    {
+        Coroutine<> one = Add(alive, total, 3);
+        Coroutine<> other = std::move(one);
+        one = Add(alive, total, 2);
+    }
+    CHECK(total.load() == 0);
+    CHECK(alive.load() == 0);
+}
+
+#if !defined(WEFT_NO_EXCEPTIONS)
+namespace {
+
+Coroutine<uint32_t> Throws(std::atomic<int> &alive) {
+    const Alive here(alive);
+    co_await microseconds(50);
+    throw std::runtime_error("no path");
+    co_return 1;
+}
+
+Coroutine<> Catches(std::atomic<int> &alive, std::string &caught) {
+    const Alive here(alive);
+    try {
+        co_await Throws(alive);
+    } catch (const std::runtime_error &error) {
+        caught = error.what();
+    }
+    co_await microseconds(10);
+}
+
+Coroutine<> Leaves(std::atomic<int> &alive) {
+    const Alive here(alive);
+    co_await Throws(alive);
+}
+
+}  // namespace
+
+TEST_CASE("coroutines: exceptions go to who awaits, and are reported if nobody does", "[coroutine]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<int> alive{0};
+    std::string caught;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        Start(scheduler, Catches(alive, caught), &counter);
+        Start(scheduler, Leaves(alive), &counter);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(caught == "no path");
+    CHECK(alive.load() == 0);
+    CHECK(runner.log.Text().find("an exception left the task") != std::string::npos);
+}
+#endif

@@ -1,0 +1,79 @@
+// Coroutines. Compiled as C++20; as what the rest is, there are none of these models.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+
+#if defined(__cpp_impl_coroutine)
+
+#include "weft/coroutine.h"
+
+#include <chrono>
+
+namespace simulator {
+
+namespace {
+
+struct Shared {
+    Shared(TaskScheduler &scheduler, Counter *lowered) : counter(lowered), event(scheduler) {}
+    Counter *counter;
+    Event event;
+    uint32_t passed = 0, ended = 0, returned = 0;
+};
+
+Coroutine<uint32_t> AfterEvent(Shared &shared) {
+    co_await shared.event;
+    Check(shared.event.IsSet(), "it went on before its event");
+    co_return ++shared.passed;
+}
+
+Coroutine<> Visit(Shared &shared, uint32_t value) {
+    shared.returned += co_await AfterEvent(shared) != 0;
+    co_await Until{*shared.counter, value};
+    Check(shared.counter->Value() <= value, "it went on before its counter was there");
+    const Clock::time_point end = Now() + std::chrono::microseconds(Random(300));
+    co_await end;
+    Check(Now() >= end, "it went on before its time");
+    ++shared.ended;
+}
+
+// They wait for an event, a counter and a time, which come from a task, a thread that is no worker, and by themselves.
+void Coroutines() {
+    constexpr uint32_t kCount = 3;
+    Counters counters;
+    Counter *counter = counters.New(2);
+    SchedulerOptions options = Options(1 + Random(2), 2 + Random(2), 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // all may wait for the thread
+    TaskScheduler scheduler(options);
+    Shared shared(scheduler, counter);
+    HostThread thread([&] { scheduler.DecrementCounter(counter); });
+    auto set = [&](TaskScheduler *running) {
+        shared.event.Set();
+        running->DecrementCounter(counter);
+    };
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Counter done;
+    for (uint32_t i = 0; i < kCount; ++i) Start(scheduler, Visit(shared, i % 2), &done);
+    thread.Start();
+    scheduler.AddTask(TaskOf(set));
+    thread.Join();
+    if (Random(2) != 0) scheduler.WaitForCounter(&done);
+    scheduler.Stop();
+    Check(done.IsZero() && shared.ended == kCount && shared.passed == kCount && shared.returned == kCount,
+          "a coroutine did not end, or twice");
+    Counters::Kill(counter);
+}
+
+}  // namespace
+
+std::vector<Model> CoroutineModels() {
+    return {{"coroutines", "coroutines that wait for an event, a counter and a time", Coroutines}};
+}
+
+}  // namespace simulator
+
+#else
+
+namespace simulator {
+std::vector<Model> CoroutineModels() { return {}; }
+}  // namespace simulator
+
+#endif
