@@ -1,0 +1,81 @@
+#include "weft/blocking/blocking_calls.h"
+
+#include "blocking/blocking_threads.h"
+
+#include <algorithm>
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+constexpr uint32_t kMostThreads = 1024;
+constexpr size_t kLeastStackBytes = 64 << 10;
+
+// The nearest options that are in their ranges.
+BlockingOptions Admitted(BlockingOptions options, Status &health) noexcept {
+    const uint32_t threads = std::min(std::max(options.maxThreads, 1u), kMostThreads);
+    const size_t stackBytes = std::max(options.threadStackBytes, kLeastStackBytes);
+    const bool memoryInPairs = (options.memory.allocate == nullptr) == (options.memory.release == nullptr);
+    if (threads != options.maxThreads || stackBytes != options.threadStackBytes || !memoryInPairs)
+        health = Status::BadOption;
+    options.maxThreads = threads;
+    options.threadStackBytes = stackBytes;
+    if (!memoryInPairs) options.memory = {};
+    return options;
+}
+
+BlockingThreads *MakeThreads(TaskScheduler &scheduler, const BlockingOptions &given) noexcept {
+    Status health = Status::Ok;
+    const BlockingOptions options = Admitted(given, health);
+    return BlockingThreads::Make(scheduler, options, health);
+}
+
+}  // namespace
+
+BlockingCalls::BlockingCalls(TaskScheduler &scheduler, const BlockingOptions &options) noexcept
+    : m_scheduler(scheduler), m_threads(MakeThreads(scheduler, options)) {}
+
+BlockingCalls::~BlockingCalls() {
+    if (m_threads != nullptr) BlockingThreads::Destroy(m_threads);
+}
+
+Status BlockingCalls::RunBlocking(BlockingFunction function, void *arg) noexcept {
+    if (function == nullptr) return Status::BadOption;
+    // A thread that is no worker holds up nobody but itself, whoever makes the call.
+    if (m_threads == nullptr || m_scheduler.CurrentWorker() == kAnyWorker) {
+        function(arg);
+        return Status::Ok;
+    }
+    Counter done(1);
+    BlockingNode node{function, arg};
+    node.counter = &done;
+    m_threads->Submit(node);
+    BlockingThreads::Await(m_scheduler, done);  // the call's thread last touches the two before it lowers the counter
+    return Status::Ok;
+}
+
+Status BlockingCalls::Submit(BlockingCall &call, Counter *counter) noexcept {
+    BlockingNode &node = call.m_node;
+    if (node.function == nullptr) return Status::BadOption;
+    // acquire: pairs with the store in Call, whose thread has read the node by then. It is exchanged, so that of several
+    // that submit it at once one does.
+    if (node.submitted.exchange(true, kAcquire)) return Status::AlreadyRunning;
+    node.counter = counter;
+    if (counter != nullptr) m_scheduler.AddToCounter(counter);
+    if (m_threads != nullptr) {
+        m_threads->Submit(node);
+    } else {
+        BlockingThreads::Call(m_scheduler, node);
+    }
+    return Status::Ok;
+}
+
+uint32_t BlockingCalls::ThreadCount() const noexcept { return m_threads != nullptr ? m_threads->Count() : 0; }
+
+Status BlockingCalls::Health() const noexcept {
+    return m_threads != nullptr ? m_threads->Health() : Status::OutOfMemory;
+}
+
+}  // namespace weft

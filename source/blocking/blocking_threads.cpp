@@ -1,0 +1,199 @@
+#include "blocking/blocking_threads.h"
+
+#include "platform/memory.h"
+#include "platform/race_finder.h"
+
+#include <new>
+
+namespace weft::internal {
+
+BlockingThreads *BlockingThreads::Make(TaskScheduler &scheduler, const BlockingOptions &options,
+                                       Status health) noexcept {
+    auto *threads =
+        Memory(options.memory).NewWithin<BlockingThreads>(sizeof(BlockingThreads), alignof(BlockingThreads));
+    if (threads == nullptr) return nullptr;
+    threads->m_scheduler = &scheduler;
+    threads->m_options = options;
+    threads->m_health.store(health, kRelaxed);  // nobody else knows of it yet
+    threads->m_idleTicks = static_cast<uint64_t>(options.idleMicroseconds * env::TicksPerMicrosecond());
+    if (threads->Acquire()) return threads;
+    Free(threads);
+    return nullptr;
+}
+
+bool BlockingThreads::Acquire() noexcept {
+    const Memory memory(m_options.memory);
+    m_places = memory.NewArray<Place>(m_options.maxThreads);
+    if (m_places == nullptr || !m_idle.Acquire(m_options.maxThreads, memory) ||
+        !m_vacant.Acquire(m_options.maxThreads, memory)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
+        m_places[i].threads = this;
+        m_places[i].index = i;
+        m_vacant.Set(i);
+    }
+    return true;
+}
+
+void BlockingThreads::Destroy(BlockingThreads *threads) noexcept {
+    threads->EndThreads();
+    Free(threads);
+}
+
+void BlockingThreads::Free(BlockingThreads *threads) noexcept {
+    const MemoryHooks hooks = threads->m_options.memory;
+    Memory(hooks).DeleteArray(threads->m_places, threads->m_options.maxThreads);
+    threads->~BlockingThreads();
+    Memory(hooks).Free(threads, sizeof(BlockingThreads), alignof(BlockingThreads));
+}
+
+// Nobody submits any more. So the number of those that live comes to zero once, by a thread that has seen m_stopping and then
+// tells us; or it is zero when we look. Even then that thread may be about to tell: the counter and the parker stay until
+// it has been joined.
+void BlockingThreads::EndThreads() noexcept {
+    env::Parker parker;
+    Counter counter(1);
+    const bool inTask = m_scheduler->CurrentWorker() != kAnyWorker;
+    m_endCounter = inTask ? &counter : nullptr;
+    m_endParker = inTask ? nullptr : &parker;
+    // seq_cst: who enters the idle set behind the look below sees it. As a release it publishes the two above.
+    m_stopping.store(true, kSeqCst);
+    for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
+        if (m_idle.Clear(i)) m_places[i].parker.Unpark();
+    }
+    if (m_living.load(kSeqCst) != 0) {
+        if (inTask) {
+            Await(*m_scheduler, counter);
+        } else {
+            parker.Park();
+        }
+    }
+    // Nobody starts or ends others any more, and what those did who did is visible: they left m_living behind it. The
+    // threads themselves are about to return.
+    for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
+        if (m_places[i].isStarted.load(kRelaxed)) m_places[i].thread.Join();
+    }
+}
+
+void BlockingThreads::Await(TaskScheduler &scheduler, Counter &counter) noexcept {
+    scheduler.WaitForCounter(&counter);
+    // Where the wait was refused the counter must not die before its use either.
+    while (!counter.IsZero()) env::YieldThread();
+    race::SawCount(counter);
+}
+
+void BlockingThreads::Call(TaskScheduler &scheduler, BlockingNode &node) noexcept {
+    race::ComesToThread(&node);
+    const BlockingFunction function = node.function;
+    void *const arg = node.arg;
+    Counter *const counter = node.counter;
+    // release: who submits it again does so behind the reads above. From here on the node may be gone.
+    node.submitted.store(false, kRelease);
+    function(arg);
+    if (counter != nullptr) scheduler.DecrementCounter(counter);
+}
+
+void BlockingThreads::Submit(BlockingNode &node) noexcept {
+    race::LeavesThread(&node);  // what the caller has written comes before the call
+    m_submitted.Push(&node);    // from here on the node may be gone
+    WakeOne();
+}
+
+void BlockingThreads::WakeOne() noexcept {
+    const uint32_t sleeper = m_idle.ClearAny(0);
+    if (sleeper != AtomicBitSet::kNone) {
+        m_places[sleeper].parker.Unpark();
+        return;
+    }
+    const uint32_t vacant = m_vacant.ClearAny(0);
+    if (vacant != AtomicBitSet::kNone) StartAt(vacant);
+}
+
+void BlockingThreads::StartAt(uint32_t index) noexcept {
+    Place &place = m_places[index];
+    // seq_cst, both uses here: of several that fail at once the last one sees what all of them have pushed, and those who
+    // relied on them because no place was vacant.
+    m_living.fetch_add(1, kSeqCst);
+    const auto serve = [](void *arg) {
+        Place &own = *static_cast<Place *>(arg);
+        own.threads->Serve(own);
+    };
+    if (place.thread.Start(serve, &place, m_options.threadStackBytes)) {
+        place.isStarted.store(true, kRelease);  // publishes the thread's handle to who joins it
+        return;
+    }
+    m_health.store(Status::ThreadFailed, kRelaxed);
+    m_vacant.Set(index);
+    if (m_living.fetch_sub(1, kSeqCst) != 1) return;  // one that lives makes the call
+    while (AnyCall()) {
+        if (BlockingNode *node = Take()) Call(*m_scheduler, *node);
+    }
+}
+
+// The oldest call, or null. A hint where it says that there is none: see AnyCall.
+BlockingNode *BlockingThreads::Take() noexcept {
+    const Lock lock(m_lock);
+    if (m_oldest == nullptr) m_oldest = m_submitted.TakeAll();
+    BlockingNode *node = m_oldest;
+    if (node != nullptr) m_oldest = node->next;
+    return node;
+}
+
+// The look of who has announced something. What others have taken from the list but not begun is seen too: they had the
+// lock before, or have it later and then look behind it.
+bool BlockingThreads::AnyCall() noexcept {
+    const Lock lock(m_lock);
+    return m_oldest != nullptr || !m_submitted.IsEmpty();
+}
+
+// By a thread that goes to sleep: those that have slept for too long need not stay. Those at high places sleep longest,
+// since the lowest is woken.
+void BlockingThreads::EndIdlers() noexcept {
+    if (m_idleTicks == 0) return;
+    const uint64_t now = env::Ticks();
+    for (uint32_t i = m_options.maxThreads; i-- != 0;) {
+        Place &place = m_places[i];
+        if (!m_idle.Test(i) || !place.isStarted.load(kAcquire)) continue;  // acquire: the handle
+        // relaxed: a guess. Other processors' clocks may be a little ahead.
+        if (static_cast<int64_t>(now - place.idleSince.load(kRelaxed)) < static_cast<int64_t>(m_idleTicks)) continue;
+        if (!m_idle.Clear(i)) continue;
+        place.mustEnd = true;
+        place.parker.Unpark();
+        place.thread.Join();  // it returns at once
+        place.mustEnd = false;
+        place.isStarted.store(false, kRelaxed);  // m_vacant publishes it
+        m_living.fetch_sub(1, kSeqCst);          // not the last: we live
+        m_vacant.Set(i);
+        if (AnyCall()) WakeOne();  // [re-check]
+    }
+}
+
+void BlockingThreads::Serve(Place &place) noexcept {
+    if (m_options.threadName != nullptr) env::NameThread(m_options.threadName, place.index);
+    for (;;) {
+        while (BlockingNode *node = Take()) Call(*m_scheduler, *node);
+        // acquire: all that was ever submitted was submitted before it was written, so the second look sees that.
+        if (m_stopping.load(kAcquire)) {
+            if (AnyCall()) continue;
+            return Leave();
+        }
+        EndIdlers();
+        place.idleSince.store(env::Ticks(), kRelaxed);
+        m_idle.Set(place.index);                                                             // [order]
+        if ((AnyCall() || m_stopping.load(kSeqCst)) && m_idle.Clear(place.index)) continue;  // [re-check]
+        place.parker.Park();  // until the one that has taken us out of the idle set unparks us; nobody else does
+        if (place.mustEnd) return;
+    }
+}
+
+// seq_cst: as an acquire and release it hands on what all that lived have done to the one that ends all this.
+void BlockingThreads::Leave() noexcept {
+    Counter *const counter = m_endCounter;
+    env::Parker *const parker = m_endParker;
+    if (m_living.fetch_sub(1, kSeqCst) != 1) return;
+    if (counter != nullptr) m_scheduler->DecrementCounter(counter);
+    if (parker != nullptr) parker->Unpark();
+}
+
+}  // namespace weft::internal

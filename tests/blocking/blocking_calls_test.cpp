@@ -1,0 +1,330 @@
+#include "weft/blocking/blocking_calls.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+bool OnWorker() { return TaskScheduler::Current() != nullptr; }
+
+BlockingOptions AtMost(uint32_t threads) {
+    BlockingOptions options;
+    options.maxThreads = threads;
+    return options;
+}
+
+struct NoDefault {
+    explicit NoDefault(int given) : value(given) {}
+    int value;
+};
+
+}  // namespace
+
+TEST_CASE("blocking: a task gets the answer, and no worker made the call", "[blocking][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        std::atomic<uint32_t> wrong{0}, answered{0};
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            BlockingCalls calls(scheduler, AtMost(3));
+            test::Batch batch(40, [&](TaskScheduler &self, uint32_t i) {
+                bool onWorker = true;
+                const uint32_t answer = calls.Run([&] {
+                    onWorker = OnWorker();
+                    return i * 7;
+                });
+                wrong.fetch_add(onWorker || answer != i * 7 || self.CurrentWorker() == kAnyWorker);
+                answered.fetch_add(1);
+            });
+            scheduler.AddTasksAndWait(40, batch.Tasks());
+            wrong.fetch_add(calls.ThreadCount() < 1 || calls.ThreadCount() > 3 || calls.Health() != Status::Ok);
+        }) == Status::Ok);
+        CHECK(answered.load() == 40);
+        CHECK(wrong.load() == 0);
+        // In small pools every fiber may wait for a call.
+        CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) + runner.log.CountOf(ReportCode::PoolEmpty) ==
+              runner.log.Count());
+    }
+}
+
+TEST_CASE("blocking: results of every kind", "[blocking]") {
+    test::Runner runner(test::Options(2));
+    std::string text;
+    std::unique_ptr<int> moved;
+    int plain = 0, withoutDefault = 0, constant = 0;
+    bool ran = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler);
+        text = calls.Run([] { return std::string(100, 'x'); });
+        moved = calls.Run([] { return std::make_unique<int>(42); });
+        withoutDefault = calls.Run([] { return NoDefault(43); }).value;
+        const auto callable = [] { return 44; };
+        constant = calls.Run(callable);
+        calls.Run([&] { ran = true; });
+        calls.RunBlocking([](void *arg) { *static_cast<int *>(arg) = 45; }, &plain);
+    }) == Status::Ok);
+    CHECK(text == std::string(100, 'x'));
+    REQUIRE(moved != nullptr);
+    CHECK(*moved == 42);
+    CHECK(withoutDefault == 43);
+    CHECK(constant == 44);
+    CHECK(ran);
+    CHECK(plain == 45);
+}
+
+TEST_CASE("blocking: the callable hands on errno", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    int error = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler);
+        error = calls.Run([] { return std::fopen("/no folder/no file", "rb") != nullptr ? 0 : errno; });
+    }) == Status::Ok);
+    CHECK(error == ENOENT);
+}
+
+TEST_CASE("blocking: the only worker runs tasks while calls block", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    std::atomic<uint32_t> computed{0}, met{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler, AtMost(4));
+        test::Batch waiting(4, [&](TaskScheduler &, uint32_t) {
+            met.fetch_add(calls.Run([&] { return test::SpinUntil([&] { return computed.load() == 50; }); }));
+        });
+        test::Batch computing(50, [&](TaskScheduler &, uint32_t) { computed.fetch_add(1); });
+        Counter counter;
+        scheduler.AddTasks(4, waiting.Tasks(), &counter);
+        scheduler.AddTasks(50, computing.Tasks(), &counter, test::kLow);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(met.load() == 4);
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("blocking: an attached thread waits and runs tasks meanwhile, with and without workers", "[blocking]") {
+    for (uint32_t workers : {0u, 1u}) {
+        test::Runner runner(test::Options(workers));
+        TaskScheduler &scheduler = runner.scheduler;
+        REQUIRE(scheduler.Start() == Status::Ok);
+        REQUIRE(scheduler.AttachThread() == Status::Ok);
+        {
+            BlockingCalls calls(scheduler);
+            std::atomic<uint32_t> computed{0}, nested{0};
+            test::Batch computing(10, [&](TaskScheduler &, uint32_t) {
+                nested.fetch_add(calls.Run([] { return OnWorker() ? 0u : 1u; }));
+                computed.fetch_add(1);
+            });
+            Counter counter;
+            scheduler.AddTasks(10, computing.Tasks(), &counter);
+            CHECK(calls.Run([&] { return test::SpinUntil([&] { return computed.load() == 10; }); }));
+            CHECK(nested.load() == 10);
+            CHECK(scheduler.CurrentWorker() != kAnyWorker);
+            scheduler.WaitForCounter(&counter);
+        }
+        scheduler.DetachThread();
+        scheduler.Stop();
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("blocking: a thread that is no worker makes the call itself, also while nothing runs", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    BlockingCalls calls(runner.scheduler);
+    const auto isHere = [&] {
+        return calls.Run([] { return std::this_thread::get_id(); }) == std::this_thread::get_id();
+    };
+    CHECK(isHere());
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    CHECK(isHere());
+    runner.scheduler.Stop();
+    CHECK(isHere());
+    CHECK(calls.ThreadCount() == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("blocking: a task of another scheduler makes the call itself", "[blocking]") {
+    test::Runner runner(test::Options(1)), other(test::Options(1));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    TaskScheduler *seen = nullptr;
+    {
+        BlockingCalls calls(runner.scheduler);
+        CHECK(other.Run([&](TaskScheduler &) { seen = calls.Run([] { return TaskScheduler::Current(); }); }) ==
+              Status::Ok);
+    }
+    CHECK(seen == &other.scheduler);
+    runner.scheduler.Stop();
+}
+
+TEST_CASE("blocking: a call may submit to its scheduler and wait for what it submitted", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    std::atomic<uint32_t> ran{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler);
+        test::Batch batch(20, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        calls.Run([&] { scheduler.AddTasksAndWait(20, batch.Tasks()); });
+        calls.Run([&] { calls.Run([&] { ran.fetch_add(1); }); });
+    }) == Status::Ok);
+    CHECK(ran.load() == 21);
+}
+
+TEST_CASE("blocking: calls that are submitted are counted, and come in order", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    std::vector<uint32_t> order;
+    uint32_t atWait = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler, AtMost(1));
+        struct Noting {
+            std::vector<uint32_t> *order;
+            uint32_t number;
+            std::optional<BlockingCall> call;
+        };
+        std::vector<Noting> notings(100);
+        Counter counter;
+        for (uint32_t i = 0; i < 100; ++i) {
+            notings[i].order = &order;
+            notings[i].number = i;
+            notings[i].call.emplace(
+                [](void *arg) {
+                    const Noting &noting = *static_cast<Noting *>(arg);
+                    noting.order->push_back(noting.number);  // one thread: nothing else touches it
+                },
+                &notings[i]);
+            calls.Submit(*notings[i].call, &counter);
+        }
+        scheduler.WaitForCounter(&counter);
+        atWait = static_cast<uint32_t>(order.size());
+    }) == Status::Ok);
+    CHECK(atWait == 100);
+    for (uint32_t i = 0; i < order.size(); ++i) CHECK(order[i] == i);
+}
+
+TEST_CASE("blocking: a call may be submitted again, or be freed, once it has begun", "[blocking]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<uint32_t> made{0}, again{0}, freed{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler, AtMost(2));
+        Counter counter;
+        auto count = [&] { made.fetch_add(1); };
+        BlockingCall call = BlockingCallOf(count);
+        for (int i = 0; i < 100; ++i) {
+            again.fetch_add(calls.Submit(call, &counter) == Status::Ok);
+            scheduler.WaitForCounter(&counter);
+        }
+        struct Own {
+            BlockingCall call{Free, this};
+            std::atomic<uint32_t> *freed = nullptr;
+            static void Free(void *self) {
+                static_cast<Own *>(self)->freed->fetch_add(1);
+                delete static_cast<Own *>(self);
+            }
+        };
+        for (int i = 0; i < 100; ++i) {
+            Own *own = new Own;
+            own->freed = &freed;
+            calls.Submit(own->call, i % 2 == 0 ? &counter : nullptr);
+        }
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(made.load() == 100);
+    CHECK(again.load() == 100);
+    CHECK(freed.load() == 100);
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("blocking: many threads submit at once, and nothing is lost", "[blocking]") {
+    for (uint32_t threads : {1u, 2u, 16u}) {
+        test::Runner runner(test::Options(2));
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        std::atomic<uint32_t> made{0}, wrong{0};
+        {
+            BlockingCalls calls(runner.scheduler, AtMost(threads));
+            auto count = [&] { made.fetch_add(1); };
+            test::Batch batch(100, [&](TaskScheduler &, uint32_t) { calls.Run(count); });
+            Counter counter;
+            runner.scheduler.AddTasks(100, batch.Tasks(), &counter);
+            test::Threads submitters(4, [&](uint32_t) {
+                Counter own;
+                BlockingCall call = BlockingCallOf(count);
+                for (int i = 0; i < 50; ++i) {
+                    wrong.fetch_add(calls.Submit(call, &own) != Status::Ok);
+                    runner.scheduler.WaitForCounter(&own);
+                }
+            });
+            submitters.Join();
+            runner.scheduler.WaitForCounter(&counter);
+        }
+        runner.scheduler.Stop();
+        CHECK(made.load() == 300);
+        CHECK(wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("blocking: wrong use is answered and has no effect", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    std::atomic<uint32_t> made{0};
+    Status null = Status::Ok, nullCall = Status::Ok, twice = Status::Ok;
+    uint32_t counted = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler, AtMost(1));
+        null = calls.RunBlocking(nullptr, nullptr);
+        Counter counter, first;
+        BlockingCall nothing(nullptr, nullptr);
+        nullCall = calls.Submit(nothing, &counter);
+        counted = counter.Value();
+
+        std::atomic<bool> go{false};
+        auto hold = [&] { test::SpinUntil([&] { return go.load(); }); };
+        auto count = [&] { made.fetch_add(1); };
+        BlockingCall holding = BlockingCallOf(hold), counting = BlockingCallOf(count);
+        calls.Submit(holding, &first);
+        calls.Submit(counting, &first);
+        twice = calls.Submit(counting, &counter);  // it waits behind the other one
+        counted += counter.Value();
+        go.store(true);
+        scheduler.WaitForCounter(&first);
+    }) == Status::Ok);
+    CHECK(null == Status::BadOption);
+    CHECK(nullCall == Status::BadOption);
+    CHECK(twice == Status::AlreadyRunning);
+    CHECK(counted == 0);
+    CHECK(made.load() == 1);
+}
+
+TEST_CASE("blocking: from a hook it is reported, and the call is made all the same", "[blocking]") {
+    struct Shared {
+        BlockingCalls *calls = nullptr;
+        std::atomic<uint32_t> asked{0}, made{0};
+    } shared;
+    SchedulerOptions options = test::Options(1);
+    options.trace.user = &shared;
+    options.trace.submit = [](const TraceEvent &, void *user) {
+        Shared &self = *static_cast<Shared *>(user);
+        self.asked.fetch_add(1);
+        self.made.fetch_add(self.calls->Run([] { return OnWorker() ? 0u : 1u; }));
+    };
+    test::Runner runner(options);
+    test::Marks marks(1);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler);
+        shared.calls = &calls;
+        scheduler.AddTask(marks[0]);
+        scheduler.WaitIdle();
+    }) == Status::Ok);
+    CHECK(shared.asked.load() == 1);
+    CHECK(shared.made.load() == 1);
+    CHECK(runner.log.CountOf(ReportCode::InHook) == 1);
+}

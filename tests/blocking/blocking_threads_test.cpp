@@ -1,0 +1,248 @@
+#include "blocking/blocking_threads.h"
+
+#include "support/failing_allocation.h"
+#include "support/host_memory.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+bool OnWorker() { return TaskScheduler::Current() != nullptr; }
+
+constexpr size_t kNobodyHasThat = SIZE_MAX / 4;  // bytes of stack
+
+BlockingOptions Threads(uint32_t most, uint32_t idleMicroseconds = 0) {
+    BlockingOptions options;
+    options.maxThreads = most;
+    options.idleMicroseconds = idleMicroseconds;
+    return options;
+}
+
+// `count` calls that return only when all of them have begun.
+uint32_t Meet(TaskScheduler &scheduler, BlockingCalls &calls, uint32_t count) {
+    std::atomic<uint32_t> come{0}, met{0};
+    test::Batch batch(count, [&](TaskScheduler &, uint32_t) {
+        met.fetch_add(calls.Run([&] {
+            come.fetch_add(1);
+            return test::SpinUntil([&] { return come.load() == count; });
+        }));
+    });
+    scheduler.AddTasksAndWait(count, batch.Tasks());
+    return met.load();
+}
+
+}  // namespace
+
+TEST_CASE("blocking threads: as many calls as there may be threads are under way, and no more", "[blocking]") {
+    for (uint32_t most : {1u, 2u, 5u, 70u}) {
+        test::Runner runner(test::Options(2));
+        uint32_t met = 0, threads = 0;
+        std::atomic<uint32_t> under{0}, tooMany{0}, made{0};
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            BlockingCalls calls(scheduler, Threads(most));
+            met = Meet(scheduler, calls, most);
+            test::Batch batch(100, [&](TaskScheduler &, uint32_t) {
+                calls.Run([&] {
+                    tooMany.fetch_add(under.fetch_add(1) >= most);
+                    test::Linger(20);
+                    under.fetch_sub(1);
+                    made.fetch_add(1);
+                });
+            });
+            scheduler.AddTasksAndWait(100, batch.Tasks());
+            threads = calls.ThreadCount();
+        }) == Status::Ok);
+        CHECK(met == most);
+        CHECK(threads == most);
+        CHECK(made.load() == 100);
+        CHECK(tooMany.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("blocking threads: they end when they were idle, and are made again", "[blocking]") {
+    test::Runner runner(test::Options(2));
+    bool ended = false;
+    uint32_t met = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler, Threads(6, 1));
+        met = Meet(scheduler, calls, 6);
+        ended = test::YieldUntil(scheduler, [&] {
+            calls.Run([] {});
+            return calls.ThreadCount() <= 2;
+        });
+        for (int round = 0; round < 20; ++round) met += Meet(scheduler, calls, 6);
+    }) == Status::Ok);
+    CHECK(ended);
+    CHECK(met == 21 * 6);
+}
+
+TEST_CASE("blocking threads: with no idle time they stay", "[blocking]") {
+    test::Runner runner(test::Options(2));
+    uint32_t threads = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler, Threads(4));
+        Meet(scheduler, calls, 4);
+        for (int i = 0; i < 200; ++i) calls.Run([] {});
+        threads = calls.ThreadCount();
+    }) == Status::Ok);
+    CHECK(threads == 4);
+}
+
+TEST_CASE("blocking threads: the end waits for what was submitted, on the one worker's fiber too", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    std::atomic<bool> computed{false};
+    std::atomic<uint32_t> made{0};
+    uint32_t atEnd = 0;
+    auto call = [&] { made.fetch_add(test::SpinUntil([&] { return computed.load(); })); };
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        std::deque<BlockingCall> submitted;
+        std::optional<BlockingCalls> calls;
+        calls.emplace(scheduler, Threads(2));
+        for (int i = 0; i < 10; ++i) {
+            submitted.emplace_back([](void *arg) { (*static_cast<decltype(call) *>(arg))(); }, &call);
+            calls->Submit(submitted.back());
+        }
+        test::Batch computing(1, [&](TaskScheduler &, uint32_t) { computed.store(true); });
+        scheduler.AddTask(computing[0], nullptr, test::kLow);
+        calls.reset();
+        atEnd = made.load();
+        scheduler.WaitIdle();
+    }) == Status::Ok);
+    CHECK(atEnd == 10);
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("blocking threads: uncounted calls need no scheduler that runs", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    std::atomic<uint32_t> made{0};
+    auto count = [&] { made.fetch_add(1); };
+    {
+        std::deque<BlockingCall> submitted;
+        BlockingCalls calls(runner.scheduler, Threads(3));
+        for (int i = 0; i < 50; ++i) {
+            submitted.emplace_back([](void *arg) { (*static_cast<decltype(count) *>(arg))(); }, &count);
+            calls.Submit(submitted.back());
+        }
+        CHECK(runner.Run([&](TaskScheduler &) { calls.Run(count); }) == Status::Ok);
+    }
+    CHECK(made.load() == 51);
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("blocking threads: when the system refuses them, callers make the calls, and are told", "[blocking]") {
+    for (uint32_t workers : {1u, 2u}) {
+        test::Runner runner(test::Options(workers));
+        std::atomic<uint32_t> onWorkers{0}, submitted{0};
+        Status health = Status::Ok;
+        uint32_t threads = 1;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            BlockingOptions options = Threads(3);
+            options.threadStackBytes = kNobodyHasThat;
+            BlockingCalls calls(scheduler, options);
+            test::Batch batch(20, [&](TaskScheduler &, uint32_t) {
+                onWorkers.fetch_add(calls.Run([] { return OnWorker() ? 1u : 0u; }));
+            });
+            scheduler.AddTasksAndWait(20, batch.Tasks());
+            Counter counter;
+            auto count = [&] { submitted.fetch_add(1); };
+            BlockingCall call = BlockingCallOf(count);
+            calls.Submit(call, &counter);
+            scheduler.WaitForCounter(&counter);
+            health = calls.Health();
+            threads = calls.ThreadCount();
+        }) == Status::Ok);
+        CHECK(onWorkers.load() == 20);
+        CHECK(submitted.load() == 1);
+        CHECK(health == Status::ThreadFailed);
+        CHECK(threads == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("blocking threads: without memory, callers make the calls; what was allocated is freed", "[blocking]") {
+    const int64_t before = test::OutstandingAllocations();
+    bool failed = true;
+    for (int64_t nth = 0; failed; ++nth) {
+        test::Runner runner(test::Options(1));
+        std::optional<BlockingCalls> calls;
+        {
+            const test::FailingAllocation failing(nth);
+            calls.emplace(runner.scheduler, Threads(2));
+            failed = failing.HasFailed();
+        }
+        CHECK(calls->Health() == (failed ? Status::OutOfMemory : Status::Ok));
+        uint32_t onWorker = 0, submitted = 0;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            onWorker = calls->Run([] { return OnWorker() ? 1u : 0u; });
+            Counter counter;
+            auto count = [&] { ++submitted; };
+            BlockingCall call = BlockingCallOf(count);
+            calls->Submit(call, &counter);
+            scheduler.WaitForCounter(&counter);
+            calls.reset();
+        }) == Status::Ok);
+        CHECK(onWorker == (failed ? 1 : 0));
+        CHECK(submitted == 1);
+        CHECK(nth < 10);
+    }
+    CHECK(test::OutstandingAllocations() == before);
+}
+
+TEST_CASE("blocking threads: nothing is allocated after the constructor", "[blocking]") {
+    test::Runner runner(test::Options(2));
+    bool failed = true;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler, Threads(4, 1));
+        Meet(scheduler, calls, 4);
+        const test::FailingAllocation failing(0);
+        for (int round = 0; round < 10; ++round) Meet(scheduler, calls, 4);
+        failed = failing.HasFailed();
+    }) == Status::Ok);
+    CHECK_FALSE(failed);
+}
+
+TEST_CASE("blocking threads: memory of the host", "[blocking]") {
+    test::HostMemory host;
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingOptions options = Threads(2);
+        host.AttachTo(options.memory, true, false);
+        BlockingCalls calls(scheduler, options);
+        options = {};  // it was copied
+        Meet(scheduler, calls, 2);
+    }) == Status::Ok);
+    CHECK(host.Allocations() > 0);
+    CHECK(host.OutstandingBytes() == 0);
+    CHECK(host.Wrong() == 0);
+}
+
+TEST_CASE("blocking threads: options out of range are told of, and the nearest are used", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    BlockingOptions none, many, little, half;
+    none.maxThreads = 0;
+    many.maxThreads = ~0u;
+    little.threadStackBytes = 1;
+    half.memory.allocate = [](size_t, size_t, void *) -> void * { return nullptr; };
+    for (const BlockingOptions &options : {none, many, little, half}) {
+        uint32_t answer = 0;
+        Status health = Status::Ok;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            BlockingCalls calls(scheduler, options);
+            answer = calls.Run([] { return OnWorker() ? 1u : 2u; });
+            health = calls.Health();
+        }) == Status::Ok);
+        CHECK(answer == 2);
+        CHECK(health == Status::BadOption);
+    }
+}
