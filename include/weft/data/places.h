@@ -1,0 +1,52 @@
+// What WorkerLocal and FiberLocal share: a number of values, each on cache lines of its own.
+#pragma once
+
+#include "weft/hooks.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace weft::internal {
+
+/// `count` values that are made and destroyed together; none if there was no memory.
+template <class T>
+class Places {
+public:
+    template <class... Args>
+    Places(const MemoryHooks &memory, uint32_t count, const Args &...args) noexcept : m_memory(memory) {
+        const size_t bytes = sizeof(Place) * count;
+        m_places =
+            static_cast<Place *>(IsHosted() ? m_memory.allocate(bytes, alignof(Place), m_memory.user)
+                                            : ::operator new (bytes, std::align_val_t{alignof(Place)}, std::nothrow));
+        if (m_places == nullptr) return;
+        for (; m_count < count; ++m_count) new (m_places + m_count) Place{T(args...)};
+    }
+    ~Places() {
+        if (m_places == nullptr) return;
+        for (uint32_t i = 0; i < m_count; ++i) m_places[i].~Place();
+        if (IsHosted()) {
+            m_memory.release(m_places, sizeof(Place) * m_count, alignof(Place), m_memory.user);
+        } else {
+            ::operator delete (m_places, std::align_val_t{alignof(Place)});
+        }
+    }
+    Places(const Places &) = delete;
+    Places &operator=(const Places &) = delete;
+
+    uint32_t Count() const noexcept { return m_count; }
+    /// Null if there is no such place.
+    T *At(uint32_t index) noexcept { return index < m_count ? &m_places[index].value : nullptr; }
+
+private:
+    struct alignas(alignof(T) > 64 ? alignof(T) : 64) Place {
+        T value;
+    };
+    bool IsHosted() const noexcept { return m_memory.allocate != nullptr && m_memory.release != nullptr; }
+
+    const MemoryHooks m_memory;
+    Place *m_places = nullptr;
+    uint32_t m_count = 0;
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,239 @@
+#include "weft/algorithms/parallel_reduce.h"
+
+#include "support/scheduler_run.h"
+#include "support/threads.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// Numbers of very different sizes and both signs: another order of additions gives another sum.
+std::vector<float> Uneven(uint32_t count) {
+    std::vector<float> numbers(count);
+    uint32_t state = 1;
+    for (float &number : numbers) {
+        state = state * 1664525u + 1013904223u;
+        number = std::ldexp(static_cast<float>(state >> 8), static_cast<int>(state >> 29) - 24) * (state & 64 ? 1 : -1);
+    }
+    return numbers;
+}
+
+uint32_t Bits(float value) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+float SumOf(TaskScheduler &scheduler, const std::vector<float> &numbers, uint64_t grain = 0) {
+    LoopOptions options;
+    options.grain = grain;
+    return ParallelReduce(
+        scheduler, 0, numbers.size(), 0.0f, [&](size_t i) { return numbers[i]; }, std::plus<>(), options);
+}
+
+}  // namespace
+
+TEST_CASE("ParallelReduce: a sum of numbers, by index and by range", "[parallel_reduce][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        uint32_t wrong = 0;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint64_t count : {0, 1, 2, 255, 256, 257, 1000, 20000}) {
+                const uint64_t expected = count * (count + 1) / 2;
+                const auto byIndex = [](uint64_t i) { return i; };
+                const auto byRange = [](uint64_t first, uint64_t last) {
+                    uint64_t sum = 0;
+                    for (uint64_t i = first; i < last; ++i) sum += i;
+                    return sum;
+                };
+                wrong += ParallelReduce(scheduler, 1, count + 1, uint64_t{0}, byIndex, std::plus<>()) != expected;
+                wrong += ParallelReduce(scheduler, 1, count + 1, uint64_t{0}, byRange, std::plus<>()) != expected;
+            }
+        }) == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("ParallelReduce: floating-point numbers give the same to the last bit on any workers",
+          "[parallel_reduce][grid]") {
+    const std::vector<float> numbers = Uneven(30011);
+    std::vector<uint32_t> bits, withGrain;
+    for (const test::GridPoint &point : test::Grid()) {
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (int round = 0; round < 5; ++round) {
+                bits.push_back(Bits(SumOf(scheduler, numbers)));
+                withGrain.push_back(Bits(SumOf(scheduler, numbers, 1000)));
+            }
+        }) == Status::Ok);
+    }
+    test::Runner single(test::Options(0));
+    REQUIRE(single.scheduler.Start() == Status::Ok);
+    REQUIRE(single.scheduler.AttachThread() == Status::Ok);
+    bits.push_back(Bits(SumOf(single.scheduler, numbers)));
+    single.scheduler.DetachThread();
+    single.scheduler.Stop();
+    CHECK(std::count(bits.begin(), bits.end(), bits[0]) == static_cast<std::ptrdiff_t>(bits.size()));
+    CHECK(std::count(withGrain.begin(), withGrain.end(), withGrain[0]) ==
+          static_cast<std::ptrdiff_t>(withGrain.size()));
+
+    float inOrder = 0;
+    for (float number : numbers) inOrder += number;
+    CHECK(bits[0] != Bits(inOrder));  // so these numbers do tell one order from another
+    CHECK(bits[0] != withGrain[0]);
+}
+
+TEST_CASE("ParallelReduce: neighbours are joined, left and right", "[parallel_reduce][grid]") {
+    struct Stretch {
+        uint32_t first, last;
+    };
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        std::atomic<uint32_t> wrong{0};
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t count : {1u, 2u, 3u, 300u, 5000u}) {
+                const auto join = [&](Stretch left, Stretch right) {
+                    wrong += left.last != right.first;
+                    return Stretch{left.first, right.last};
+                };
+                const Stretch whole = ParallelReduce(
+                    scheduler, 0, count, Stretch{7, 7},
+                    [](uint32_t i) {
+                        return Stretch{i, i + 1};
+                    },
+                    join);
+                wrong += whole.first != 0 || whole.last != count;
+            }
+        }) == Status::Ok);
+        CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("ParallelReduce: results may be strings, or only movable, or large", "[parallel_reduce]") {
+    struct Large {
+        uint64_t bins[100];
+    };
+    test::Runner runner(test::Options(3));
+    std::string text, expected;
+    std::unique_ptr<uint32_t> most;
+    Large histogram{};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (uint32_t i = 0; i < 3000; ++i) expected += std::to_string(i);
+        text = ParallelReduce(
+            scheduler, 0, 3000u, std::string("none"), [](uint32_t i) { return std::to_string(i); }, std::plus<>());
+        using Pointer = std::unique_ptr<uint32_t>;
+        most = ParallelReduce(
+            scheduler, 0, 3000u, Pointer(), [](uint32_t i) { return std::make_unique<uint32_t>(i * 7 % 3000); },
+            [](Pointer left, Pointer right) { return *left < *right ? std::move(right) : std::move(left); });
+        histogram = ParallelReduce(
+            scheduler, 0, 3000u, Large{},
+            [](uint32_t first, uint32_t last) {
+                Large part{};
+                for (uint32_t i = first; i < last; ++i) ++part.bins[i % 100];
+                return part;
+            },
+            [](Large left, const Large &right) {
+                for (uint32_t i = 0; i < 100; ++i) left.bins[i] += right.bins[i];
+                return left;
+            });
+    }) == Status::Ok);
+    CHECK(text == expected);
+    REQUIRE(most != nullptr);
+    CHECK(*most == 2999);
+    CHECK(std::count(histogram.bins, histogram.bins + 100, 30u) == 100);
+}
+
+TEST_CASE("ParallelReduce: an empty range gives what was given for it", "[parallel_reduce]") {
+    test::Runner runner(test::Options(2));
+    std::string result;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        result = ParallelReduce(
+            scheduler, 3, 3, std::string("empty"), [](int) { return std::string("one"); }, std::plus<>());
+    }) == Status::Ok);
+    CHECK(result == "empty");
+}
+
+TEST_CASE("ParallelReduce: the grain is the shortest block", "[parallel_reduce]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<uint32_t> wrong{0}, blocks{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        LoopOptions options;
+        options.grain = 100;
+        ParallelReduce(
+            scheduler, 0, 950u, 0,
+            [&](uint32_t first, uint32_t last) {
+                ++blocks;
+                wrong += first % 100 != 0 || last != std::min(first + 100, 950u);
+                return 0;
+            },
+            std::plus<>(), options);
+    }) == Status::Ok);
+    CHECK(blocks == 10);
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("ParallelReduce: in loops, from attached threads, and from threads that are no workers",
+          "[parallel_reduce]") {
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        INFO(test::Describe(life));
+        test::Runner runner(test::Options(2));
+        const std::vector<float> numbers = Uneven(1000);
+        std::atomic<uint32_t> others{0};
+        CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                  const uint32_t bits = Bits(SumOf(scheduler, numbers));
+                  ParallelFor(scheduler, 0, 20, [&](int) { others += Bits(SumOf(scheduler, numbers)) != bits; });
+                  others += scheduler.AttachThread() != Status::Ok;
+                  others += Bits(SumOf(scheduler, numbers)) != bits;
+                  scheduler.DetachThread();
+              }) == Status::Ok);
+        CHECK(others == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("ParallelReduce: what goes wrong is reported, and every result is destroyed", "[parallel_reduce][report]") {
+    struct Counted {
+        explicit Counted(std::atomic<int> *count) : alive(count) { ++*alive; }
+        Counted(Counted &&other) noexcept : alive(other.alive) { ++*alive; }
+        Counted &operator=(Counted &&) noexcept { return *this; }
+        ~Counted() { --*alive; }
+        std::atomic<int> *alive;
+    };
+    test::Runner runner(test::Options(2));
+    const auto one = [](uint32_t) { return 1; };
+    CHECK(ParallelReduce(runner.scheduler, 0, 100u, -1, one, std::plus<>()) == -1);
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
+    CHECK(runner.log.Count() == 1);
+
+    std::atomic<int> alive{0};
+    int sum = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        ParallelReduce(
+            scheduler, 0, 1000u, Counted(&alive), [&](uint32_t) { return Counted(&alive); },
+            [](Counted left, Counted &&) { return left; });
+        sum = ParallelReduce(
+            scheduler, 0, 100u, 0,
+            [](uint32_t i) {
+                if (i == 40) throw i;
+                return 1;
+            },
+            std::plus<>());
+    }) == Status::Ok);
+    CHECK(alive == 0);
+    CHECK(sum >= 40);  // 100 blocks of one index each, in order up to there
+    CHECK(sum <= 99);
+    CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 1);
+}

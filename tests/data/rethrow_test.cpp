@@ -1,0 +1,117 @@
+#include "weft/data/rethrow.h"
+
+#include "support/scheduler_run.h"
+#include "support/threads.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+std::string Rethrown(TaskScheduler &scheduler, Counter *counter, const Failures &failures) {
+    try {
+        WaitAndRethrow(scheduler, counter, failures);
+    } catch (const std::exception &error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is waited for", "[rethrow][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        uint32_t wrong = 0;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Failures failures;
+            Counter counter;
+            std::vector<uint32_t> marks(30);
+            const auto work = [&](uint32_t i) {
+                return [&marks, i](TaskScheduler *) {
+                    ++marks[i];
+                    if (i % 3 == 1) throw std::runtime_error(std::to_string(i));
+                };
+            };
+            std::vector<decltype(failures.Catching(work(0)))> catching;
+            for (uint32_t i = 0; i < marks.size(); ++i) catching.push_back(failures.Catching(work(i)));
+            for (auto &each : catching) scheduler.AddTask(TaskOf(each), &counter);
+            const std::string what = Rethrown(scheduler, &counter, failures);
+            wrong += what.empty() || std::stoi(what) % 3 != 1;
+            wrong += failures.Count() != 10;
+            for (uint32_t mark : marks) wrong += mark != 1;
+            wrong += Rethrown(scheduler, &counter, failures) != what;  // until Clear
+            failures.Clear();
+            wrong += Rethrown(scheduler, &counter, failures) != "" || failures.Count() != 0 || failures.First();
+            scheduler.AddTask(TaskOf(catching[4]), &counter);
+            wrong += Rethrown(scheduler, &counter, failures) != "4" || failures.Count() != 1;
+        }) == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker", "[rethrow]") {
+    test::Runner runner(test::Options(1));
+    std::string what;
+    uint32_t count = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Failures failures;
+        auto first = failures.Catching([](TaskScheduler *) { throw std::runtime_error("first"); });
+        auto second = failures.Catching([](TaskScheduler *) { throw std::runtime_error("second"); });
+        Counter counter;
+        scheduler.AddTask(TaskOf(first), &counter);
+        scheduler.WaitForCounter(&counter);
+        scheduler.AddTask(TaskOf(second), &counter);
+        what = Rethrown(scheduler, &counter, failures);
+        count = failures.Count();
+    }) == Status::Ok);
+    CHECK(what == "first");
+    CHECK(count == 2);
+}
+
+TEST_CASE("WaitAndRethrow: a task of a function; one that fails after a wait; one that is rethrown into", "[rethrow]") {
+    for (uint32_t workers : {1u, 3u}) {
+        test::Runner runner(test::Options(workers));
+        std::string what;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            int number = 41;
+            Failures inner, outer;
+            auto fails = inner.Catching(Task{[](TaskScheduler *running, void *arg) {
+                                                 running->Yield();
+                                                 throw std::runtime_error(std::to_string(++*static_cast<int *>(arg)));
+                                             },
+                                             &number});
+            auto waits = outer.Catching([&](TaskScheduler *running) {
+                Counter counter;
+                running->AddTask(TaskOf(fails), &counter);
+                WaitAndRethrow(*running, &counter, inner);
+            });
+            Counter counter;
+            scheduler.AddTask(TaskOf(waits), &counter);
+            what = Rethrown(scheduler, &counter, outer);
+        }) == Status::Ok);
+        CHECK(what == "42");
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("WaitAndRethrow: by a thread that is no worker", "[rethrow]") {
+    test::Runner runner(test::Options(2));
+    std::string what;
+    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+              Failures failures;
+              auto fails = failures.Catching([](TaskScheduler *) { throw std::logic_error("logic"); });
+              Counter counter;
+              scheduler.AddTask(TaskOf(fails), &counter);
+              what = Rethrown(scheduler, &counter, failures);
+          }) == Status::Ok);
+    CHECK(what == "logic");
+    CHECK(runner.log.Text() == "");
+}

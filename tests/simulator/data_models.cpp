@@ -1,0 +1,121 @@
+// Cancellation: whoever waits with a token is woken by its counter or by its source.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+#include "weft/algorithms/parallel_for.h"
+#include "weft/data/cancellation.h"
+
+#include <chrono>
+
+namespace simulator {
+
+namespace {
+
+// Tasks and a thread wait for a counter that a task lowers, while two others cancel them. Then the counter and the source die.
+void CancelWait() {
+    Counters counters;
+    Counter *counter = counters.New(1);
+    SchedulerOptions options = Options(1 + Random(3), 4 + Random(3), 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // all may wait for the thread
+    TaskScheduler scheduler(options);
+    auto *source = new CancelSource(scheduler);
+    uint32_t reason = 0, result = 0, ended = 0;
+    auto wait = [&](TaskScheduler *running) {
+        const bool done = WaitForCounterOrCancel(*running, counter, source->Token());
+        Check(!done || (counter->IsZero() && result == 7), "a wait ended before its counter was there");
+        Check(done || (source->IsCancelled() && reason == 5), "a wait ended before it was cancelled");
+        ++ended;
+    };
+    auto lower = [&](TaskScheduler *running) {
+        result = 7;
+        running->DecrementCounter(counter);
+    };
+    auto cancel = [&](TaskScheduler *) {
+        reason = 5;
+        source->Cancel();
+    };
+    const bool attach = Random(2) != 0;
+    HostThread thread([&] {
+        if (attach) Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+        wait(&scheduler);
+        cancel(&scheduler);
+        if (attach) scheduler.DetachThread();
+    });
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    thread.Start();
+    Counter done;
+    const Task tasks[4] = {TaskOf(wait), TaskOf(wait), TaskOf(cancel), TaskOf(lower)};
+    const uint32_t which = Random(3);  // one of the two, or both
+    scheduler.AddTasks(2, tasks, &done);
+    if (which != 0) scheduler.AddTask(tasks[2], &done);
+    if (which != 1) scheduler.AddTask(tasks[3], &done);
+    scheduler.WaitForCounter(&done);
+    thread.Join();
+    Check(ended == 3 && source->IsCancelled(), "a wait did not end");
+    if (which == 1) scheduler.DecrementCounter(counter);
+    Counters::Kill(counter);
+    scheduler.Stop();
+    delete source;
+}
+
+// Who sleeps is woken when cancelled, or by the deadline.
+void CancelSleep() {
+    RunMain(Options(1 + Random(2), 4, 2), [](TaskScheduler *scheduler) {
+        using std::chrono::microseconds;
+        CancelSource source(*scheduler);
+        const Clock::time_point deadline = Now() + microseconds(Random(300));
+        auto cancel = [&](TaskScheduler *running) {
+            SleepFor(*running, microseconds(Random(300)));
+            source.Cancel();
+        };
+        Counter counter;
+        scheduler->AddTask(TaskOf(cancel), &counter);
+        const bool slept = SleepUntilOrCancel(*scheduler, deadline, source.Token());
+        Check(!slept || Now() >= deadline, "it woke up too early");
+        Check(slept || source.IsCancelled(), "it woke up for nothing");
+        scheduler->WaitForCounter(&counter);
+    });
+}
+
+// A loop that is cancelled from within and from outside: no index is run twice, and all have returned when it does.
+void CancelLoop() {
+    RunMain(
+        Options(1 + Random(3), 12, 1),
+        [](TaskScheduler *scheduler) {
+            CancelSource source(*scheduler);
+            auto cancel = [&](TaskScheduler *) { source.Cancel(); };
+            Counter counter;
+            if (Random(2) != 0) scheduler->AddTask(TaskOf(cancel), &counter);
+            LoopOptions options;
+            options.cancel = source.Token();
+            options.grain = Random(3);
+            uint32_t marks[12] = {}, inside = 0;
+            const uint32_t last = Random(14);
+            ParallelFor(
+                *scheduler, 0, 12u,
+                [&](uint32_t i) {
+                    ++inside;
+                    for (uint32_t pause = Random(4); pause != 0; --pause) weft::env::SchedulePoint(nullptr);
+                    Check(marks[i]++ == 0, "an index was run twice");
+                    if (i == last) source.Cancel();
+                    --inside;
+                },
+                options);
+            Check(inside == 0, "an index runs after the loop");
+            if (!source.IsCancelled())
+                for (uint32_t mark : marks) Check(mark == 1, "an index was not run");
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+}
+
+}  // namespace
+
+std::vector<Model> DataModels() {
+    return {
+        {"cancel_wait", "a counter falls while those who wait for it are cancelled, twice", CancelWait, 2},
+        {"cancel_sleep", "who sleeps is cancelled about when it wakes up", CancelSleep},
+        {"cancel_loop", "a loop that is cancelled from within and from outside", CancelLoop},
+    };
+}
+
+}  // namespace simulator

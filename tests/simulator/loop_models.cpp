@@ -1,0 +1,155 @@
+// ParallelFor and ParallelReduce: their parts lie on stacks that others look at.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+#include "weft/algorithms/parallel_reduce.h"
+
+#include <vector>
+
+namespace simulator {
+
+namespace {
+
+// How often each index was run.
+class Marks {
+public:
+    explicit Marks(uint32_t count) : m_marks(count) {}
+    void operator()(uint32_t index) {
+        Check(index < m_marks.size(), "an index outside of the range");
+        Check(m_marks[index]++ == 0, "an index was run twice");
+        for (uint32_t i = Random(6); i != 0; --i) weft::env::SchedulePoint(nullptr);
+    }
+    void CheckAll() const {
+        for (uint32_t marks : m_marks) Check(marks == 1, "an index was not run");
+    }
+
+private:
+    std::vector<uint32_t> m_marks;
+};
+
+SchedulerOptions LoopSchedulerOptions(uint32_t workers) { return Options(workers, 12, 1); }
+
+LoopOptions AnyLoopOptions() {
+    LoopOptions options;
+    options.grain = Random(4);
+    options.priority = static_cast<Priority>(Random(3));
+    return options;
+}
+
+void RunMarked(TaskScheduler &scheduler, uint32_t count) {
+    Marks marks(count);
+    ParallelFor(scheduler, 0, count, marks, AnyLoopOptions());
+    marks.CheckAll();
+}
+
+void Loop() {
+    RunMain(
+        LoopSchedulerOptions(1 + Random(3)),
+        [](TaskScheduler *scheduler) {
+            for (uint32_t i = 1 + Random(2); i != 0; --i) RunMarked(*scheduler, Random(13));
+        },
+        static_cast<StackClass>(Random(2)));
+}
+
+void LoopNested() {
+    RunMain(
+        LoopSchedulerOptions(1 + Random(3)),
+        [](TaskScheduler *scheduler) {
+            Marks marks(3);
+            ParallelFor(*scheduler, 0, 3u, [&](uint32_t i) {
+                marks(i);
+                RunMarked(*scheduler, Random(5));
+            });
+            marks.CheckAll();
+        },
+        StackClass::Small);
+}
+
+void LoopWaits() {
+    RunMain(
+        LoopSchedulerOptions(1 + Random(2)),
+        [](TaskScheduler *scheduler) {
+            Marks marks(5);
+            ParallelFor(*scheduler, 0, 5u, [&](uint32_t i) {
+                Counter counter;
+                bool ran = false;
+                auto child = [&](TaskScheduler *self) {
+                    if (Random(2) != 0) self->Yield();
+                    ran = true;
+                };
+                scheduler->AddTask(TaskOf(child), &counter);
+                scheduler->WaitForCounter(&counter);
+                Check(ran, "a wait returned early");
+                marks(i);
+            });
+            marks.CheckAll();
+        },
+        StackClass::Small);
+}
+
+// Each index holds its worker until as many have begun as there are workers: each part has to be offered to whoever is idle.
+void LoopMeets() {
+    const uint32_t workers = 2 + Random(2), count = workers + Random(3);
+    SchedulerOptions options = LoopSchedulerOptions(workers);
+    options.idle = Random(2) != 0 ? IdlePolicy::Quiet : IdlePolicy::Balanced;
+    RunMain(
+        options,
+        [&](TaskScheduler *scheduler) {
+            uint32_t begun = 0;
+            ParallelFor(*scheduler, 0, count, [&](uint32_t) {
+                ++begun;
+                while (begun < workers) weft::env::Pause();
+            });
+            Check(begun == count, "an index was not run");
+        },
+        StackClass::Small);
+}
+
+// From an attached thread and one that is no worker, at once; right after, the scheduler is stopped.
+void LoopOutside() {
+    SchedulerOptions options = LoopSchedulerOptions(1 + Random(2));
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    HostThread other([&] { RunMarked(scheduler, 1 + Random(6)); });
+    other.Start();
+    const bool attach = Random(2) != 0;
+    if (attach) Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+    RunMarked(scheduler, 1 + Random(6));
+    if (attach) scheduler.DetachThread();
+    other.Join();
+    scheduler.Stop();
+}
+
+void Reduce() {
+    struct Stretch {
+        uint32_t first, last;
+    };
+    RunMain(LoopSchedulerOptions(1 + Random(3)), [](TaskScheduler *scheduler) {
+        const uint32_t count = 1 + Random(12);
+        const Stretch whole = ParallelReduce(
+            *scheduler, 0, count, Stretch{0, 0},
+            [](uint32_t i) {
+                return Stretch{i, i + 1};
+            },
+            [](Stretch left, Stretch right) {
+                Check(left.last == right.first, "joined with no neighbour");
+                return Stretch{left.first, right.last};
+            },
+            AnyLoopOptions());
+        Check(whole.first == 0 && whole.last == count, "an index is not in the result");
+    });
+}
+
+}  // namespace
+
+std::vector<Model> LoopModels() {
+    return {
+        {"loop", "ranges of up to 12 indices, any grain and priority", Loop},
+        {"loop_nested", "loops in a loop", LoopNested},
+        {"loop_waits", "bodies that wait for tasks of their own", LoopWaits},
+        {"loop_meets", "indices that hold their workers until others have begun", LoopMeets},
+        {"loop_outside", "from an attached thread and one that is no worker, and then Stop", LoopOutside},
+        {"reduce", "neighbours are joined, in order", Reduce},
+    };
+}
+
+}  // namespace simulator
