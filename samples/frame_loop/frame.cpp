@@ -1,5 +1,9 @@
 #include "frame.h"
 
+#include <weft/frame/frame_pipeline.h>
+#include <weft/frame/scratch_arena.h>
+#include <weft/frame/tagged_heap.h>
+
 #include <png.h>
 
 #include <chrono>
@@ -8,7 +12,7 @@
 namespace frame_loop {
 namespace {
 
-constexpr int kInFlight = 2, kWorlds = kInFlight + 1;  // the newest world is made while older ones are drawn
+constexpr uint32_t kInFlight = 2;  // the world of a frame is made while the picture of the one before it is drawn
 constexpr int kFramesPerPicture = 60, kRowsPerTask = 16;
 constexpr size_t kMonstersPerTask = 4;
 
@@ -17,56 +21,50 @@ int64_t NowNs() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
+weft::SchedulerOptions SchedulerOptionsOf(const RunOptions &options) {
+    weft::SchedulerOptions result;
+    result.workers = options.workers;
+    return result;
+}
+
 class Loop {
 public:
     Loop(const Game &game, const RunOptions &options)
         : m_game(game),
           m_options(options),
-          m_frames(kInFlight, Frame(options)),
-          m_toPresent(static_cast<uint32_t>(options.frames)) {
-        m_worlds.fill(game.start);
-        m_result.workers.resize(1);
+          m_schedulerOptions(SchedulerOptionsOf(options)),
+          m_scheduler(m_schedulerOptions),
+          m_frames(kInFlight, Frame(game, options)) {
+        if (m_blocks.BlockCount() == 0 || m_scratch.BlockCount() == 0 || m_heap.TagCount() == 0)
+            Report(&m_result.problem, "there is no memory for the frames");
     }
 
     RunResult RunSerial() {
+        m_result.workers.resize(1);
         m_startNs = NowNs();
-        for (int frame = 0; frame < m_options.frames; ++frame) {
-            MakePicture(frame);
-            if (frame + 1 < m_options.frames) MakeWorld(frame + 1);
+        for (int frame = 0; frame < m_options.frames && m_result.problem.empty(); ++frame) {
+            const weft::FrameParams params{static_cast<uint64_t>(frame), static_cast<uint32_t>(frame) % kInFlight};
+            MakeWorld(params);
+            MakePicture(params);
+            Present(params);
         }
         return Finish();
     }
 
     RunResult RunTasks() {
-        weft::SchedulerOptions options;
-        options.workers = m_options.workers;
-        weft::TaskScheduler scheduler(options);
-        m_scheduler = &scheduler;
-        m_result.workers.resize(scheduler.WorkerCount());
+        m_result.workers.resize(m_scheduler.WorkerCount());
         const auto main = [](weft::TaskScheduler *, void *loop) { static_cast<Loop *>(loop)->MainTask(); };
-        if (scheduler.Run(main, this) != weft::Status::Ok)
+        if (m_result.problem.empty() && m_scheduler.Run(main, this) != weft::Status::Ok)
             Report(&m_result.problem, "the task scheduler could not be started");
         return Finish();
     }
 
 private:
-    struct FrameTask {  // makes a frame's world or its picture
-        Loop *loop;
-        int frame;
-        bool render;
-        void operator()(weft::TaskScheduler *scheduler) const {
-            const RunOptions &options = loop->m_options;
-            const auto hook = render ? options.onRender : options.onThink;
-            if (hook != nullptr) hook(scheduler, frame, options.user);
-            render ? loop->MakePicture(frame) : loop->MakeWorld(frame);
-        }
-    };
     struct Frame {  // the memory of a frame in flight
-        explicit Frame(const RunOptions &options)
-            : scene(options.width, options.height), bands((options.height + kRowsPerTask - 1) / kRowsPerTask) {}
+        Frame(const Game &game, const RunOptions &options) : world(game.start), scene(options.width, options.height) {}
+        World world;
         Scene scene;
-        std::vector<uint64_t> bands;  // their hashes
-        FrameTask render{};
+        uint64_t *bands = nullptr;  // hashes; freed with the frame's tag
     };
     struct Picture {
         Loop *loop;
@@ -78,40 +76,32 @@ private:
         }
     };
 
-    // Two frames are in flight, and each waits only for what it needs: the world for the one before it, the
-    // picture for its world and, to be presented, for the picture before it. m_toPresent counts down over the
-    // whole run, so that "frame n has been presented" is a wait for a value that never comes back.
+    static weft::TaskOptions Named(const char *name) {
+        return {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, name};
+    }
+
     void MainTask() {
+        auto world = [this](weft::TaskScheduler *, const weft::FrameParams &params) { MakeWorld(params); };
+        auto render = [this](weft::TaskScheduler *, const weft::FrameParams &params) { MakePicture(params); };
+        auto show = [this](weft::TaskScheduler *, const weft::FrameParams &params) { Present(params); };
+        const weft::FrameStage stages[] = {weft::StageOf(world, Named("world")), weft::StageOf(render, Named("render")),
+                                           weft::StageOf(show, Named("show"))};
+        weft::FramePipeline pipeline(m_schedulerOptions, 3, stages, kInFlight);
         m_startNs = NowNs();
-        for (int frame = 0; frame < m_options.frames; ++frame) {
-            WaitUntilPresented(frame - kInFlight);  // its memory is free now
-            Slot(frame).render = {this, frame, true};
-            m_scheduler->AddTask(weft::TaskOf(Slot(frame).render), nullptr,
-                                 {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, "render"});
-            if (frame + 1 == m_options.frames) break;
-            weft::Counter made;
-            FrameTask world{this, frame + 1, false};
-            m_scheduler->AddTask(weft::TaskOf(world), &made,
-                                 {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, "world"});
-            m_scheduler->WaitForCounter(&made);
-        }
-        m_scheduler->WaitForCounter(&m_toPresent);
-        m_scheduler->WaitForCounter(&m_toWrite);
+        pipeline.Run(&m_scheduler, static_cast<uint32_t>(m_options.frames));
+        m_scheduler.WaitForCounter(&m_toWrite);
     }
 
-    void WaitUntilPresented(int frame) {
-        if (m_scheduler != nullptr && frame >= 0)
-            m_scheduler->WaitForCounter(&m_toPresent, static_cast<uint32_t>(m_options.frames - frame - 1));
-    }
-
-    void MakeWorld(int frame) {
-        const World &now = WorldOf(frame - 1);
-        World &next = WorldOf(frame);
+    void MakeWorld(const weft::FrameParams &params) {
+        if (params.frame == 0) return;  // it is there
+        Announce(m_options.onThink, params);
+        const World &now = m_frames[(params.slot + kInFlight - 1) % kInFlight].world;
+        World &next = m_frames[params.slot].world;
         const size_t tasks = (now.size() + kMonstersPerTask - 1) / kMonstersPerTask;
         const auto last = [&](size_t first) { return std::min(first + kMonstersPerTask, now.size()); };
         RunStage(kThink, tasks, [&](size_t task) {
             const size_t first = task * kMonstersPerTask;
-            Think(m_game, EyeOf(frame - 1), now, &next, first, last(first));
+            Think(m_game, EyeOf(params.frame - 1), now, &next, first, last(first));
         });
         RunStage(kMove, tasks, [&](size_t task) {
             const size_t first = task * kMonstersPerTask;
@@ -119,74 +109,77 @@ private:
         });
     }
 
-    void MakePicture(int frame) {
-        Scene &scene = Slot(frame).scene;
-        std::vector<uint64_t> &bands = Slot(frame).bands;
-        RunStage(kVisibility, 1, [&](size_t) { FindVisible(m_game, EyeOf(frame), WorldOf(frame), &scene); });
+    void MakePicture(const weft::FrameParams &params) {
+        Announce(m_options.onRender, params);
+        Frame &frame = m_frames[params.slot];
+        Scene &scene = frame.scene;
+        frame.bands = m_heap.NewArray<uint64_t>(params.slot, Bands());
+        RunStage(kVisibility, 1, [&](size_t) { FindVisible(m_game, EyeOf(params.frame), frame.world, &scene); });
         RunStage(kStrips, scene.strips.size(), [&](size_t strip) { DrawStrip(m_game, &scene, strip); });
-        RunStage(kCompose, bands.size(), [&](size_t band) {
+        RunStage(kCompose, Bands(), [&](size_t band) {
             const int first = static_cast<int>(band) * kRowsPerTask;
-            bands[band] = ComposeRows(m_game, &scene, first, std::min(first + kRowsPerTask, scene.height));
+            frame.bands[band] = ComposeRows(m_game, &scene, first, std::min(first + kRowsPerTask, scene.height));
         });
-        WaitUntilPresented(frame - 1);
-        RunStage(kPresent, 1, [&](size_t) { Present(frame); });
-        if (frame % kFramesPerPicture == 0 && !m_options.pictures.empty()) StartPicture(frame);
-        if (m_scheduler != nullptr) m_scheduler->DecrementCounter(&m_toPresent);
     }
 
-    // Runs work(0) to work(count - 1) as tasks and waits for them; without a scheduler one after the other.
+    void Present(const weft::FrameParams &params) {
+        Measure(kPresent, [&] {
+            uint64_t hash = kHashStart;
+            for (size_t i = 0; i < Bands(); ++i) hash = HashStep(hash, m_frames[params.slot].bands[i]);
+            m_result.frameHashes.push_back(hash);
+            m_result.hash = HashStep(m_result.hash, hash);
+            m_result.presentedNs.push_back(NowNs() - m_startNs);
+        });
+        if (params.frame % kFramesPerPicture == 0 && !m_options.pictures.empty()) StartPicture(params);
+        m_heap.Free(params.slot);
+    }
+
+    void Announce(RunOptions::Hook hook, const weft::FrameParams &params) {
+        if (hook != nullptr && weft::TaskScheduler::Current() != nullptr)
+            hook(&m_scheduler, static_cast<int>(params.frame), m_options.user);
+    }
+
+    // Runs work(0) to work(count - 1) as tasks and waits for them; in the plain loop one after the other.
     template <class Work>
     void RunStage(Stage stage, size_t count, const Work &work) {
+        const auto run = [&](size_t index) { Measure(stage, [&] { work(index); }); };
         struct Part {
-            Loop *loop;
-            Stage stage;
-            const Work *work;
+            const decltype(run) *call;
             size_t index;
-            void operator()(weft::TaskScheduler *) const {
-                loop->Measure(stage, [this] { (*work)(index); });
-            }
+            void operator()(weft::TaskScheduler *) const { (*call)(index); }
         };
-        std::vector<Part> parts;
-        std::vector<weft::Task> tasks;
-        for (size_t i = 0; i < count; ++i) parts.push_back({this, stage, &work, i});
-        if (m_scheduler == nullptr) {
-            for (const Part &part : parts) part(nullptr);
-        } else if (count != 0) {
-            for (Part &part : parts) tasks.push_back(weft::TaskOf(part));
-            weft::Counter toDo;
-            m_scheduler->AddTasks(
-                static_cast<uint32_t>(count), tasks.data(), &toDo,
-                {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, kStageNames[stage]});
-            m_scheduler->WaitForCounter(&toDo);
+        weft::ScratchArena arena(m_scratch);
+        Part *parts = arena.NewArray<Part>(count);
+        weft::Task *tasks = arena.NewArray<weft::Task>(count);
+        const bool asTasks = weft::TaskScheduler::Current() != nullptr && parts != nullptr && tasks != nullptr;
+        for (size_t i = 0; i < count; ++i) {
+            if (!asTasks) {
+                run(i);
+            } else {
+                tasks[i] = weft::TaskOf(parts[i] = {&run, i});
+            }
         }
+        if (asTasks) m_scheduler.AddTasksAndWait(static_cast<uint32_t>(count), tasks, Named(kStageNames[stage]));
     }
 
     template <class Work>
     void Measure(Stage stage, const Work &work) {  // for work that does not wait
-        WorkerShare &share = m_result.workers[m_scheduler == nullptr ? 0 : m_scheduler->CurrentWorker()];
+        const bool asTask = weft::TaskScheduler::Current() != nullptr;
+        WorkerShare &share = m_result.workers[asTask ? m_scheduler.CurrentWorker() : 0];
         const int64_t start = NowNs();
         work();
         share.stageNs[stage] += NowNs() - start;
         ++share.tasks;
     }
 
-    void Present(int frame) {
-        const Frame &slot = Slot(frame);
-        uint64_t hash = kHashStart;
-        for (const uint64_t band : slot.bands) hash = HashStep(hash, band);
-        m_result.frameHashes.push_back(hash);
-        m_result.hash = HashStep(m_result.hash, hash);
-        m_result.presentedNs.push_back(NowNs() - m_startNs);
-    }
-
     // Encoding a picture takes longer than a frame: it gets its own copy and a task that no frame waits for.
-    void StartPicture(int frame) {
-        const std::string number = std::to_string(frame), zeros(6 - std::min<size_t>(number.size(), 6), '0');
+    void StartPicture(const weft::FrameParams &params) {
+        const std::string number = std::to_string(params.frame), zeros(6 - std::min<size_t>(number.size(), 6), '0');
         m_pictures.push_back(
-            {this, m_options.pictures + "/frame_" + zeros + number + ".png", Slot(frame).scene.rgb, {}});
-        if (m_scheduler == nullptr) return m_pictures.back()(nullptr);
-        m_scheduler->AddTask(weft::TaskOf(m_pictures.back()), &m_toWrite,
-                             {weft::Priority::Low, weft::StackClass::Large, weft::kAnyWorker, "picture"});
+            {this, m_options.pictures + "/frame_" + zeros + number + ".png", m_frames[params.slot].scene.rgb, {}});
+        if (weft::TaskScheduler::Current() == nullptr) return m_pictures.back()(nullptr);
+        m_scheduler.AddTask(weft::TaskOf(m_pictures.back()), &m_toWrite,
+                            {weft::Priority::Low, weft::StackClass::Large, weft::kAnyWorker, "picture"});
     }
 
     void Write(Picture *picture) {
@@ -206,17 +199,18 @@ private:
         return m_result;
     }
 
-    Frame &Slot(int frame) { return m_frames[frame % kInFlight]; }
-    World &WorldOf(int frame) { return m_worlds[frame % kWorlds]; }
-    const Viewpoint &EyeOf(int frame) const { return m_game.path[frame % m_game.path.size()]; }
+    size_t Bands() const { return static_cast<size_t>((m_options.height + kRowsPerTask - 1) / kRowsPerTask); }
+    const Viewpoint &EyeOf(uint64_t frame) const { return m_game.path[frame % m_game.path.size()]; }
 
     const Game &m_game;
     const RunOptions &m_options;
-    weft::TaskScheduler *m_scheduler = nullptr;  // null in the plain loop
+    weft::SchedulerOptions m_schedulerOptions;
+    weft::TaskScheduler m_scheduler;
+    weft::BlockPool m_blocks{m_schedulerOptions, 2 * kInFlight}, m_scratch{m_schedulerOptions, 64, 64 << 10};
+    weft::TaggedHeap m_heap{m_scheduler, m_schedulerOptions, m_blocks, kInFlight};  // a tag for each frame in flight
     std::vector<Frame> m_frames;
-    std::array<World, kWorlds> m_worlds;
     std::deque<Picture> m_pictures;  // a deque: it grows while tasks write older ones
-    weft::Counter m_toPresent, m_toWrite;
+    weft::Counter m_toWrite;
     int64_t m_startNs = 0;
     RunResult m_result;
 };

@@ -1,0 +1,149 @@
+#include "weft/frame/block_pool.h"
+
+#include "frame/blocks.h"
+#include "platform/compiler.h"
+
+#include <new>
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+constexpr size_t kLeastBlockBytes = 4 << 10, kMostBlockBytes = size_t{1} << 30;
+
+size_t StateBytes(uint32_t words) noexcept { return sizeof(BlockPoolState) + words * sizeof(env::Atomic<uint64_t>); }
+
+// Bits of which each is the lowest of `count` zeros in a row: after the steps bit i is set if i to i + have - 1 were.
+uint64_t StartsOfFree(uint64_t used, uint32_t count) noexcept {
+    uint64_t starts = ~used;
+    for (uint32_t have = 1; have < count;) {
+        const uint32_t step = have < count - have ? have : count - have;
+        starts &= starts >> step;
+        have += step;
+    }
+    return starts;
+}
+
+uint64_t MaskOf(uint32_t count) noexcept { return count == kWordBlocks ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+
+uint32_t BitsIn(uint64_t word) noexcept {
+    uint32_t bits = 0;
+    for (; word != 0; word &= word - 1) ++bits;
+    return bits;
+}
+
+BlockPoolState *NewState(const SchedulerOptions &options, uint32_t blocks, size_t blockBytes) noexcept {
+    const uint32_t words = (blocks + kWordBlocks - 1) / kWordBlocks;
+    void *memory = AllocateFrom(options.memory, StateBytes(words), kLineBytes);
+    if (memory == nullptr) return nullptr;
+    auto *state = new (memory)
+        BlockPoolState{options.memory, options.onReport, options.user, nullptr, blockBytes, blocks, words, nullptr};
+    char *begin = static_cast<char *>(memory) + sizeof(BlockPoolState);
+    for (uint32_t i = 0; i < words; ++i) {
+        const uint32_t here = blocks - i * kWordBlocks;
+        auto *word = new (begin + i * sizeof(env::Atomic<uint64_t>))
+            env::Atomic<uint64_t>(here >= kWordBlocks ? 0 : ~MaskOf(here));
+        if (i == 0) state->words = word;
+    }
+    state->blocks = static_cast<char *>(AllocateFrom(options.memory, blocks * blockBytes, blockBytes));
+    return state;
+}
+
+void DeleteState(BlockPoolState *state) noexcept {
+    const MemoryHooks memory = state->memory;
+    const uint32_t words = state->wordCount;
+    ReleaseTo(memory, state->blocks, state->blockCount * state->blockBytes, state->blockBytes);
+    state->~BlockPoolState();
+    ReleaseTo(memory, state, StateBytes(words), kLineBytes);
+}
+
+}  // namespace
+
+namespace internal {
+
+uint32_t Blocks::Claim(BlockPoolState &state, uint32_t count, uint32_t start) noexcept {
+    for (uint32_t i = 0; i < state.wordCount; ++i) {
+        const uint32_t index = (start + i) % state.wordCount;
+        env::Atomic<uint64_t> &word = state.words[index];
+        uint64_t used = word.load(kRelaxed);  // a guess; the exchange below decides
+        for (uint64_t starts; (starts = StartsOfFree(used, count)) != 0;) {
+            const uint32_t bit = LowestBit(starts);
+            // acquire: pairs with the release by which the blocks came back; what was written into them comes before what
+            // we write. Other blocks' releases stay visible, as an exchange continues what it replaces.
+            if (word.compare_exchange_strong(used, used | MaskOf(count) << bit, kAcquire, kRelaxed)) {
+                race::SawAll(&word);
+                return index * kWordBlocks + bit;
+            }
+        }
+    }
+    return kNoBlock;
+}
+
+void Blocks::Release(BlockPoolState &state, uint32_t first, uint32_t count) noexcept {
+    env::Atomic<uint64_t> &word = state.words[first / kWordBlocks];
+    const uint64_t mask = MaskOf(count) << first % kWordBlocks;
+    race::Finishes(&word);
+    // release: pairs with the acquire of who claims them next.
+    if ((word.fetch_and(~mask, kRelease) & mask) != mask) env::Panic("a block that is given back is in use");
+}
+
+void Blocks::ReportFull(const BlockPool &pool, const char *call, size_t bytes) noexcept {
+    const BlockPoolState &state = *pool.m_state;
+    const uint32_t count = For(state, bytes), inUse = pool.BlocksInUse();
+    if (count > BlockPool::kMostInARow) {
+        ReportFrameMistake(state.onReport, state.user, ReportCode::OutOfMemory,
+                           "Give the pool larger blocks, or allocate it elsewhere.",
+                           "%s: %zu bytes are more than %u blocks of %zu bytes", call, bytes, BlockPool::kMostInARow,
+                           state.blockBytes);
+    } else {
+        ReportFrameMistake(state.onReport, state.user, ReportCode::OutOfMemory,
+                           "Give the pool more blocks, or free earlier.",
+                           "%s: no %u free blocks in a row for %zu bytes; %u of %u blocks of %zu bytes are in use",
+                           call, count, bytes, inUse, state.blockCount, state.blockBytes);
+    }
+}
+
+}  // namespace internal
+
+BlockPool::BlockPool(const SchedulerOptions &options, uint32_t blocks, size_t blockBytes) noexcept : m_state(nullptr) {
+    const bool good = blocks >= 1 && blocks <= kMostBlocks && IsPowerOfTwo(blockBytes) &&
+                      blockBytes >= kLeastBlockBytes && blockBytes <= kMostBlockBytes;
+    if (!good || blocks > SIZE_MAX / blockBytes) {
+        ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption,
+                           "Give 1 to 1,048,576 blocks of a power of two bytes, 4 KiB to 1 GiB.",
+                           "BlockPool: %u blocks of %zu bytes", blocks, blockBytes);
+        return;
+    }
+    m_state = NewState(options, blocks, blockBytes);
+    if (m_state != nullptr && m_state->blocks != nullptr) return;
+    if (m_state != nullptr) DeleteState(m_state);
+    m_state = nullptr;
+    ReportFrameMistake(options.onReport, options.user, ReportCode::OutOfMemory, "Give it fewer or smaller blocks.",
+                       "BlockPool: there is no memory for %u blocks of %zu bytes", blocks, blockBytes);
+}
+
+BlockPool::~BlockPool() {
+    if (m_state == nullptr) return;
+    if (const uint32_t inUse = BlocksInUse(); inUse != 0) {
+        ReportFrameMistake(m_state->onReport, m_state->user, ReportCode::MemoryLeaked,
+                           "End every heap and arena before their pool.",
+                           "BlockPool: it ends while %u of %u blocks are in use", inUse, m_state->blockCount);
+    }
+    DeleteState(m_state);
+}
+
+uint32_t BlockPool::BlockCount() const noexcept { return m_state != nullptr ? m_state->blockCount : 0; }
+size_t BlockPool::BlockBytes() const noexcept { return m_state != nullptr ? m_state->blockBytes : 0; }
+
+uint32_t BlockPool::BlocksInUse() const noexcept {
+    if (m_state == nullptr) return 0;
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < m_state->wordCount; ++i) {
+        used += BitsIn(m_state->words[i].load(kRelaxed));  // a figure; nothing is read by it
+    }
+    return used - (m_state->wordCount * kWordBlocks - m_state->blockCount);
+}
+
+}  // namespace weft

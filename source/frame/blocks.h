@@ -1,0 +1,56 @@
+// Which blocks of a pool are in use: what heaps and arenas take from it and give back.
+#pragma once
+
+#include "frame/host.h"
+#include "platform/env.h"
+#include "platform/race_finder.h"
+#include "weft/frame/block_pool.h"
+
+namespace weft::internal {
+
+inline constexpr uint32_t kNoBlock = ~0u;
+inline constexpr uint32_t kWordBlocks = 64;  // a word of 64 bits says which of so many are in use
+
+struct BlockPoolState {
+    MemoryHooks memory;
+    void (*onReport)(const Report &report, void *user);
+    void *user;
+    char *blocks;  // null: there are none
+    size_t blockBytes;
+    uint32_t blockCount, wordCount;
+    env::Atomic<uint64_t> *words;  // a bit for each block: in use. Those past the last block always are
+};
+
+struct Blocks {
+    static BlockPoolState *StateOf(const BlockPool &pool) noexcept { return pool.m_state; }
+
+    /// The first of `count` (1 to 64) free blocks in a row, which are now the caller's; kNoBlock if no word has so many.
+    /// The search begins at word `start`, modulo their number. What those wrote who had them before is visible.
+    static uint32_t Claim(BlockPoolState &state, uint32_t count, uint32_t start) noexcept;
+    /// Gives back exactly what Claim gave.
+    static void Release(BlockPoolState &state, uint32_t first, uint32_t count) noexcept;
+    /// For the race finder, which knows only of the claimer: the caller, too, comes after those who had `address` before.
+    static void SawOwnersBefore(const BlockPoolState &state, const char *address) noexcept {
+        const size_t block = static_cast<size_t>(address - state.blocks) / state.blockBytes;
+        race::SawAll(&state.words[block / kWordBlocks]);
+    }
+    static char *At(const BlockPoolState &state, uint32_t block) noexcept {
+        return state.blocks + block * state.blockBytes;
+    }
+    /// How many blocks `bytes` take; more than 64: too many.
+    static uint32_t For(const BlockPoolState &state, size_t bytes) noexcept {
+        if (bytes > state.blockBytes * BlockPool::kMostInARow) return BlockPool::kMostInARow + 1;
+        return bytes <= state.blockBytes ? 1 : static_cast<uint32_t>((bytes - 1) / state.blockBytes + 1);
+    }
+    /// Why Claim gave nothing.
+    static void ReportFull(const BlockPool &pool, const char *call, size_t bytes) noexcept;
+};
+
+inline char *AlignUp(char *address, size_t alignment) noexcept {
+    const size_t over = reinterpret_cast<uintptr_t>(address) & (alignment - 1);
+    return over == 0 ? address : address + (alignment - over);
+}
+
+inline bool IsPowerOfTwo(size_t value) noexcept { return value != 0 && (value & (value - 1)) == 0; }
+
+}  // namespace weft::internal

@@ -1,0 +1,64 @@
+#include "weft/frame/frame_params.h"
+
+#include "platform/env.h"
+#include "weft/time.h"
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+int64_t Stamp() noexcept { return Now().time_since_epoch().count(); }
+
+Clock::time_point TimeOf(int64_t stamp) noexcept { return Clock::time_point(Clock::duration(stamp)); }
+
+}  // namespace
+
+void FrameRing::Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept {
+    m_stageCount = stageCount;
+    m_framesInFlight = framesInFlight;
+    for (Entry &entry : m_entries) entry.next.store(0, kRelaxed);  // nobody reads meanwhile who expects a frame
+    m_completed.store(0, kRelaxed);
+}
+
+// A reader of another frame's stamps must notice that. So the entry loses its number first: who sees a stamp that was
+// written after that (release, acquire) then sees that the number has gone.
+void FrameRing::BeginFrame(uint64_t frame) noexcept {
+    Entry &entry = m_entries[frame % kFrames];
+    entry.next.store(0, kRelaxed);
+    for (uint32_t i = 0; i < m_stageCount; ++i) {
+        entry.begin[i].store(0, kRelease);
+        entry.end[i].store(0, kRelease);
+    }
+    entry.next.store(frame + 1, kRelease);  // publishes the zeros
+}
+
+void FrameRing::BeginStage(uint64_t frame, uint32_t stage) noexcept {
+    m_entries[frame % kFrames].begin[stage].store(Stamp(), kRelease);  // as in BeginFrame
+}
+
+void FrameRing::EndStage(uint64_t frame, uint32_t stage) noexcept {
+    m_entries[frame % kFrames].end[stage].store(Stamp(), kRelease);  // as in BeginFrame
+}
+
+void FrameRing::CompleteFrame(uint64_t frame) noexcept {
+    m_completed.store(frame + 1, kRelease);  // pairs with FramesCompleted
+}
+
+bool FrameRing::Read(uint64_t frame, FrameParams *params) const noexcept {
+    const Entry &entry = m_entries[frame % kFrames];
+    if (entry.next.load(kAcquire) != frame + 1) return false;  // acquire: the zeros of BeginFrame, or later stamps
+    params->frame = frame;
+    params->slot = static_cast<uint32_t>(frame % m_framesInFlight);
+    params->stageCount = m_stageCount;
+    for (uint32_t i = 0; i < kMaxFrameStages; ++i) {
+        const bool isStage = i < m_stageCount;
+        // acquire: a later frame's stamp brings along that the entry has lost its number.
+        params->stages[i].begin = TimeOf(isStage ? entry.begin[i].load(kAcquire) : 0);
+        params->stages[i].end = TimeOf(isStage ? entry.end[i].load(kAcquire) : 0);
+    }
+    return entry.next.load(kRelaxed) == frame + 1;  // relaxed: after the acquires above
+}
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+#include "frame/host.h"
+
+#include "platform/race_finder.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <new>
+
+namespace weft::internal {
+
+void ReportFrameMistake(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,
+                        const char *cure, const char *what, ...) noexcept {
+    char text[256];
+    va_list arguments;
+    va_start(arguments, what);
+    std::vsnprintf(text, sizeof text, what, arguments);
+    va_end(arguments);
+    if (onReport != nullptr) {
+        onReport({code, false, text, cure, nullptr}, user);
+    } else {
+        std::fprintf(stderr, "weft: %s. %s\n", text, cure);
+    }
+}
+
+void *AllocateFrom(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept {
+    const race::Unwatched unwatched;  // ThreadSanitizer takes an allocation for a write
+    return hooks.allocate != nullptr ? hooks.allocate(bytes, alignment, hooks.user)
+                                     : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+}
+
+void ReleaseTo(const MemoryHooks &hooks, void *memory, size_t bytes, size_t alignment) noexcept {
+    if (memory == nullptr) return;
+    const race::Unwatched unwatched;
+    if (hooks.allocate != nullptr) {
+        hooks.release(memory, bytes, alignment, hooks.user);
+    } else {
+        ::operator delete(memory, std::align_val_t(alignment));
+    }
+}
+
+}  // namespace weft::internal

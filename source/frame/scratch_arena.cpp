@@ -1,0 +1,86 @@
+#include "weft/frame/scratch_arena.h"
+
+#include "frame/blocks.h"
+#include "platform/compiler.h"
+
+#include <cstring>
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+// At the beginning of each run of blocks.
+struct RunHeader {
+    size_t usedBefore;   // of the run before, when this one was taken
+    uint32_t runBefore;  // kNoBlock: none
+    uint32_t blocks;
+};
+
+RunHeader HeaderOf(const char *run) noexcept {
+    RunHeader header;
+    std::memcpy(&header, run, sizeof header);
+    return header;
+}
+
+}  // namespace
+
+void *ScratchArena::Allocate(size_t bytes, size_t alignment) noexcept {
+    const BlockPoolState *pool = Blocks::StateOf(*m_pool);
+    if (WEFT_UNLIKELY(pool == nullptr)) return nullptr;  // the pool has reported it
+    if (WEFT_UNLIKELY(!IsPowerOfTwo(alignment) || alignment > pool->blockBytes / 2)) {
+        ReportFrameMistake(pool->onReport, pool->user, ReportCode::BadOption,
+                           "Give a power of two, at most half a block.", "ScratchArena: an alignment of %zu bytes",
+                           alignment);
+        return nullptr;
+    }
+    if (bytes == 0) bytes = 1;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        if (m_first != nullptr) {
+            const size_t begin = static_cast<size_t>(AlignUp(m_first + m_used, alignment) - m_first);
+            if (begin <= m_bytes && bytes <= m_bytes - begin) {
+                m_used = begin + bytes;
+                return m_first + begin;
+            }
+        }
+        if (attempt != 0 || !Grow(bytes, alignment)) break;
+    }
+    return nullptr;
+}
+
+// Blocks with room for that many bytes become the newest run.
+bool ScratchArena::Grow(size_t bytes, size_t alignment) noexcept {
+    BlockPoolState &pool = *Blocks::StateOf(*m_pool);
+    const size_t before = (sizeof(RunHeader) + alignment - 1) & ~(alignment - 1);
+    const size_t whole = bytes > SIZE_MAX - before ? SIZE_MAX : bytes + before;
+    const uint32_t count = Blocks::For(pool, whole);
+    // Threads begin at different words, so that they do not all write to one.
+    const uint32_t run = count > BlockPool::kMostInARow ? kNoBlock : Blocks::Claim(pool, count, env::ThreadHint());
+    if (run == kNoBlock) {
+        Blocks::ReportFull(*m_pool, "ScratchArena", whole);
+        return false;
+    }
+    const RunHeader header{m_used, m_run, count};
+    m_run = run;
+    m_first = Blocks::At(pool, run);
+    m_bytes = count * pool.blockBytes;
+    m_used = sizeof header;
+    std::memcpy(m_first, &header, sizeof header);
+    return true;
+}
+
+void ScratchArena::Rewind(Mark mark) noexcept {
+    while (m_run != mark.run && m_run != kNoBlock) {
+        BlockPoolState &pool = *Blocks::StateOf(*m_pool);
+        const RunHeader header = HeaderOf(m_first);
+        Blocks::Release(pool, m_run, header.blocks);
+        m_run = header.runBefore;
+        m_used = header.usedBefore;
+        m_first = m_run != kNoBlock ? Blocks::At(pool, m_run) : nullptr;
+        m_bytes = m_run != kNoBlock ? HeaderOf(m_first).blocks * pool.blockBytes : 0;
+    }
+    if (m_run != kNoBlock) m_used = mark.used;
+}
+
+}  // namespace weft

@@ -1,0 +1,102 @@
+#include "weft/frame/frame_params.h"
+
+#include <atomic>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+
+}  // namespace
+
+TEST_CASE("FrameRing: what was stamped is read, of this frame", "[frame]") {
+    FrameRing ring;
+    ring.Restart(3, 2);
+    FrameParams params;
+    CHECK(!ring.Read(0, &params));
+    const TimePoint before = std::chrono::steady_clock::now();
+    ring.BeginFrame(0);
+    ring.BeginFrame(1);
+    ring.BeginStage(0, 0);
+    ring.EndStage(0, 0);
+    ring.BeginStage(0, 1);
+    const TimePoint after = std::chrono::steady_clock::now();
+    REQUIRE(ring.Read(0, &params));
+    CHECK(params.frame == 0);
+    CHECK(params.slot == 0);
+    CHECK(params.stageCount == 3);
+    CHECK(before <= params.stages[0].begin);
+    CHECK(params.stages[0].begin <= params.stages[0].end);
+    CHECK(params.stages[0].end <= params.stages[1].begin);
+    CHECK(params.stages[1].begin <= after);
+    CHECK(params.stages[1].end == TimePoint{});
+    CHECK(params.stages[2].begin == TimePoint{});
+    REQUIRE(ring.Read(1, &params));
+    CHECK(params.slot == 1);
+    CHECK(params.stages[0].begin == TimePoint{});
+    CHECK(!ring.Read(2, &params));
+}
+
+TEST_CASE("FrameRing: it has the last 16 frames", "[frame]") {
+    FrameRing ring;
+    ring.Restart(1, 3);
+    FrameParams params;
+    for (uint64_t frame = 0; frame < 50; ++frame) {
+        CHECK(!ring.HasFrameCompleted(frame));
+        CHECK(ring.FramesCompleted() == frame);
+        ring.BeginFrame(frame);
+        ring.BeginStage(frame, 0);
+        ring.EndStage(frame, 0);
+        ring.CompleteFrame(frame);
+        CHECK(ring.HasFrameCompleted(frame));
+        CHECK(ring.HasFrameCompleted(0));
+        for (uint64_t other = 0; other < 60; ++other) {
+            CHECK(ring.Read(other, &params) == (other <= frame && other + FrameRing::kFrames > frame));
+        }
+    }
+    REQUIRE(ring.Read(49, &params));
+    CHECK(params.slot == 1);
+    ring.Restart(2, 1);
+    CHECK(!ring.Read(49, &params));
+    CHECK(!ring.HasFrameCompleted(0));
+}
+
+// A frame's own stamps never come before those of the frame before it, nor its end before its begin.
+TEST_CASE("FrameRing: who reads while frames go on sees one frame or none", "[frame]") {
+    FrameRing ring;
+    ring.Restart(1, 1);
+    constexpr uint64_t kFrames = 20000;
+    std::atomic<uint32_t> wrong{0};
+    std::atomic<bool> reading{false};
+    uint64_t seen = 0;
+    std::thread reader([&] {
+        reading = true;
+        FrameParams params;
+        while (!ring.HasFrameCompleted(kFrames - 1)) {
+            const uint64_t frame = ring.FramesCompleted();
+            const TimePoint before = std::chrono::steady_clock::now();
+            for (const uint64_t of : {frame, frame + 1, frame - FrameRing::kFrames + 1}) {
+                if (!ring.Read(of, &params)) continue;
+                ++seen;
+                const StageTimes &times = params.stages[0];
+                if (params.frame != of) ++wrong;
+                if (times.end != TimePoint{} && times.end < times.begin) ++wrong;
+                if (of < frame && (times.end == TimePoint{} || times.end > before)) ++wrong;  // it had completed
+            }
+        }
+    });
+    while (!reading) std::this_thread::yield();
+    for (uint64_t frame = 0; frame < kFrames; ++frame) {
+        ring.BeginFrame(frame);
+        ring.BeginStage(frame, 0);
+        ring.EndStage(frame, 0);
+        ring.CompleteFrame(frame);
+    }
+    reader.join();
+    CHECK(wrong == 0);
+    INFO("reads of frames: " << seen);
+}

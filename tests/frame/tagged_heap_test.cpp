@@ -1,0 +1,342 @@
+#include "weft/frame/tagged_heap.h"
+
+#include "support/failing_allocation.h"
+#include "support/host_memory.h"
+#include "support/scheduler_run.h"
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+constexpr size_t kBlock = 64 << 10;
+
+// A heap that no task uses: its only thread is none of a scheduler.
+struct Alone {
+    explicit Alone(uint32_t blocks = 8, uint32_t tags = 4)
+        : pool(WithLog(), blocks, kBlock), heap(scheduler, WithLog(), pool, tags) {}
+    SchedulerOptions WithLog() {
+        SchedulerOptions options;
+        log.AttachTo(options);
+        return options;
+    }
+    test::ReportLog log;
+    TaskScheduler scheduler;
+    BlockPool pool;
+    TaggedHeap heap;
+};
+
+// The same, used by the main task, so with a block of its own.
+void InTask(uint32_t workers, uint32_t blocks,
+            const std::function<void(TaskScheduler &, TaggedHeap &, BlockPool &, test::ReportLog &)> &body) {
+    test::Runner runner(test::Options(workers));
+    SchedulerOptions options = test::Options(workers);
+    runner.log.AttachTo(options);
+    BlockPool pool(options, blocks, kBlock);
+    TaggedHeap heap(runner.scheduler, options, pool, 4);
+    REQUIRE(runner.Run([&](TaskScheduler &scheduler) { body(scheduler, heap, pool, runner.log); }) == Status::Ok);
+    for (uint32_t tag = 0; tag < 4; ++tag) heap.Free(tag);
+}
+
+bool IsAligned(const void *memory, size_t alignment) { return reinterpret_cast<uintptr_t>(memory) % alignment == 0; }
+
+}  // namespace
+
+TEST_CASE("TaggedHeap: tasks have memory of their own until its tag is freed", "[frame]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        SchedulerOptions options = test::Options(point);
+        runner.log.AttachTo(options);
+        BlockPool pool(options, 64, kBlock);
+        TaggedHeap heap(runner.scheduler, options, pool, 3);
+        struct Piece {
+            uint32_t *values;
+            uint32_t count;
+        };
+        constexpr uint32_t kTasks = 60, kFrames = 12;
+        std::vector<Piece> pieces(3 * kTasks);
+        std::atomic<uint32_t> wrong{0};
+        const auto check = [&](uint32_t tag) {
+            for (uint32_t i = tag * kTasks; i < (tag + 1) * kTasks; ++i) {
+                for (uint32_t k = 0; k < pieces[i].count; ++k) wrong += pieces[i].values[k] != i + 1 ? 1 : 0;
+            }
+        };
+        const Status status = runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t frame = 0; frame < kFrames; ++frame) {
+                const uint32_t tag = frame % 3;
+                test::Batch batch(kTasks, [&](TaskScheduler &self, uint32_t index) {
+                    const uint32_t place = tag * kTasks + index;
+                    Piece &piece = pieces[place];
+                    piece.count = 1 + (place * 37 + frame) % 400;
+                    piece.values = heap.NewArray<uint32_t>(tag, piece.count);
+                    if (piece.values == nullptr) return void(++wrong);
+                    if (index % 5 == 0) self.Yield();  // the current worker may be another one from here on
+                    for (uint32_t k = 0; k < piece.count; ++k) {
+                        wrong += piece.values[k] != 0 ? 1 : 0;
+                        piece.values[k] = place + 1;
+                    }
+                    if (heap.Allocate(tag, 16) == nullptr) ++wrong;
+                });
+                scheduler.AddTasksAndWait(batch.Count(), batch.Tasks());
+                if (frame >= 2) {
+                    const uint32_t oldest = (frame + 1) % 3;
+                    check(oldest);
+                    heap.Free(oldest);
+                    if (heap.StatisticsOf(oldest).blocks != 0) ++wrong;
+                }
+            }
+        });
+        CHECK(status == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(heap.Statistics().tags == 2);
+        for (uint32_t tag = 0; tag < 3; ++tag) heap.Free(tag);
+        CHECK(pool.BlocksInUse() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in its block", "[frame]") {
+    InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &) {
+        char *first = static_cast<char *>(heap.Allocate(0, 24));
+        char *second = static_cast<char *>(heap.Allocate(0, 8));
+        CHECK(second == first + 32);
+        CHECK(static_cast<char *>(heap.Allocate(1, 8)) - first >= static_cast<ptrdiff_t>(kBlock));
+        CHECK(pool.BlocksInUse() == 2);
+        CHECK(heap.Allocate(0, kBlock - 64) != nullptr);
+        CHECK(pool.BlocksInUse() == 2);
+        CHECK(heap.Allocate(0, 64) != nullptr);  // only 24 are left
+        CHECK(pool.BlocksInUse() == 3);
+        heap.Free(0);
+        CHECK(pool.BlocksInUse() == 1);
+        CHECK(heap.Allocate(0, 8) == first);
+    });
+}
+
+TEST_CASE("TaggedHeap: alignments hold, and 0 bytes have a place of their own", "[frame]") {
+    const auto check = [](TaggedHeap &heap) {
+        for (size_t alignment = 1; alignment <= kBlock; alignment *= 2) {
+            heap.Allocate(0, 1, 1);
+            CHECK(IsAligned(heap.Allocate(0, 3, alignment), alignment));
+        }
+        CHECK(heap.Allocate(0, 0) != heap.Allocate(0, 0));
+        heap.Free(0);
+    };
+    Alone alone;
+    check(alone.heap);
+    CHECK(alone.log.Text() == "");
+    InTask(1, 8, [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &) { check(heap); });
+}
+
+TEST_CASE("TaggedHeap: what is larger than a block takes several, and the room behind it is used", "[frame]") {
+    InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &log) {
+        char *small = static_cast<char *>(heap.Allocate(0, kBlock - 16));
+        char *large = static_cast<char *>(heap.Allocate(0, 2 * kBlock + 16));
+        REQUIRE(large != nullptr);
+        CHECK(pool.BlocksInUse() == 4);
+        std::memset(small, 1, kBlock - 16);
+        std::memset(large, 2, 2 * kBlock + 16);
+        CHECK(heap.Allocate(0, 64) == large + 2 * kBlock + 16);
+        CHECK(heap.Allocate(0, 4 * kBlock) != nullptr);
+        CHECK(pool.BlocksInUse() == 8);
+        CHECK(log.Text() == "");
+        heap.Free(0);
+        CHECK(pool.BlocksInUse() == 0);
+    });
+    Alone alone(64, 1);
+    CHECK(alone.heap.Allocate(0, 64 * kBlock) != nullptr);
+    alone.heap.Free(0);
+    CHECK(alone.heap.Allocate(0, 64 * kBlock + 1) == nullptr);
+    CHECK(alone.log.CountOf(ReportCode::OutOfMemory) == 1);
+    CHECK(test::Names(alone.log.Text(), "more than 64 blocks"));
+    CHECK(alone.heap.Allocate(0, SIZE_MAX) == nullptr);
+    CHECK(alone.heap.NewArray<uint64_t>(0, SIZE_MAX / 2) == nullptr);
+    CHECK(alone.log.CountOf(ReportCode::OutOfMemory) == 3);
+}
+
+TEST_CASE("TaggedHeap: when all blocks are in use it says so once, until a tag is freed", "[frame]") {
+    const auto check = [](TaggedHeap &heap, test::ReportLog &log) {
+        for (uint32_t round = 1; round <= 2; ++round) {
+            for (int i = 0; i < 8; ++i) REQUIRE(heap.Allocate(i % 4, kBlock) != nullptr);
+            for (int i = 0; i < 3; ++i) CHECK(heap.Allocate(0, 8) == nullptr);
+            CHECK(log.CountOf(ReportCode::OutOfMemory) == round);
+            CHECK(test::Names(log.Text(), "8 of 8 blocks"));
+            for (uint32_t tag = 0; tag < 4; ++tag) heap.Free(tag);
+        }
+    };
+    Alone alone;
+    check(alone.heap, alone.log);
+    InTask(1, 8, [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &log) { check(heap, log); });
+}
+
+TEST_CASE("TaggedHeap: threads that are no workers share a block of each tag", "[frame]") {
+    Alone alone(64, 2);
+    constexpr uint32_t kEach = 4000;
+    std::atomic<uint32_t> wrong{0};
+    const auto work = [&](uint32_t id) {
+        std::vector<uint32_t *> mine;
+        for (uint32_t i = 0; i < kEach; ++i) {
+            mine.push_back(static_cast<uint32_t *>(alone.heap.Allocate(i % 2, 4 + i % 40, 8)));
+            *mine.back() = id * kEach + i;
+        }
+        for (uint32_t i = 0; i < kEach; ++i) wrong += *mine[i] != id * kEach + i ? 1 : 0;
+    };
+    std::vector<std::thread> threads;
+    for (uint32_t id = 0; id < 3; ++id) threads.emplace_back(work, id);
+    for (std::thread &thread : threads) thread.join();
+    CHECK(wrong == 0);
+    CHECK(alone.heap.StatisticsOf(0).allocations == 3 * kEach / 2);
+    CHECK(alone.heap.StatisticsOf(0).bytes + alone.heap.StatisticsOf(1).bytes == 3 * (kEach * 4 + kEach / 40 * 780));
+    CHECK(alone.pool.BlocksInUse() <
+          12);  // 3 * 4000 allocations of at most 48 bytes, 576 kB, and a lost rest here or there
+    CHECK(alone.heap.Allocate(1, kBlock + 1) != nullptr);
+    alone.heap.Free(0);
+    alone.heap.Free(1);
+    CHECK(alone.pool.BlocksInUse() == 0);
+    CHECK(alone.log.Text() == "");
+}
+
+TEST_CASE("TaggedHeap: an attached thread has blocks of its own", "[frame]") {
+    test::Runner runner(test::Options(2));
+    SchedulerOptions options = test::Options(2);
+    BlockPool pool(options, 8, kBlock);
+    TaggedHeap heap(runner.scheduler, options, pool, 1);
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    char *outside = static_cast<char *>(heap.Allocate(0, 16));
+    REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+    char *inside = static_cast<char *>(heap.Allocate(0, 16));
+    CHECK(inside != outside + 16);
+    CHECK(heap.Allocate(0, 16) == inside + 16);
+    runner.scheduler.DetachThread();
+    CHECK(heap.Allocate(0, 16) == outside + 16);
+    runner.scheduler.Stop();
+    heap.Free(0);
+    CHECK(pool.BlocksInUse() == 0);
+}
+
+TEST_CASE("TaggedHeap: statistics", "[frame]") {
+    InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &) {
+        CHECK(heap.TagCount() == 4);
+        heap.Allocate(1, 100);
+        heap.Allocate(1, 3);
+        heap.Allocate(2, 3 * kBlock);
+        CHECK(heap.StatisticsOf(0).allocations == 0);
+        CHECK(heap.StatisticsOf(1).allocations == 2);
+        CHECK(heap.StatisticsOf(1).bytes == 103);
+        CHECK(heap.StatisticsOf(1).blocks == 1);
+        CHECK(heap.StatisticsOf(2).blocks == 3);
+        CHECK(heap.Statistics().blocks == 4);
+        CHECK(heap.Statistics().tags == 2);
+        heap.Free(2);
+        CHECK(heap.StatisticsOf(2).allocations == 0);
+        CHECK(heap.StatisticsOf(2).bytes == 0);
+        CHECK(heap.Statistics().blocks == 1);
+        CHECK(heap.Statistics().peakBlocks == 4);
+        heap.Free(1);
+        heap.Allocate(1, 7);
+        CHECK(heap.StatisticsOf(1).allocations == 1);
+        CHECK(heap.StatisticsOf(1).bytes == 7);
+    });
+}
+
+TEST_CASE("TaggedHeap: what is retained is not freed", "[frame]") {
+    Alone alone;
+    auto *value = alone.heap.NewArray<uint32_t>(1, 1);
+    *value = 5;
+    alone.heap.Retain(1);
+    alone.heap.Retain(1);
+    alone.heap.Free(1);
+    alone.heap.Release(1);
+    alone.heap.Free(1);
+    CHECK(alone.log.CountOf(ReportCode::MemoryInUse) == 2);
+    CHECK(alone.heap.StatisticsOf(1).allocations == 1);
+    CHECK(*value == 5);
+    alone.heap.Release(1);
+    alone.heap.Free(1);
+    CHECK(alone.log.Count() == 2);
+    CHECK(alone.pool.BlocksInUse() == 0);
+    alone.heap.Release(1);
+    CHECK(alone.log.CountOf(ReportCode::BadOption) == 1);
+}
+
+TEST_CASE("TaggedHeap: tags and alignments that are none are reported", "[frame]") {
+    Alone alone;
+    CHECK(alone.heap.Allocate(4, 8) == nullptr);
+    alone.heap.Free(4);
+    alone.heap.Retain(99);
+    alone.heap.Release(99);
+    CHECK(alone.heap.StatisticsOf(4).blocks == 0);
+    CHECK(alone.log.CountOf(ReportCode::BadOption) == 5);
+    for (const size_t alignment : {size_t{0}, size_t{3}, 2 * kBlock})
+        CHECK(alone.heap.Allocate(0, 8, alignment) == nullptr);
+    CHECK(alone.log.CountOf(ReportCode::BadOption) == 8);
+    CHECK(alone.pool.BlocksInUse() == 0);
+    for (const uint32_t tags : {0u, TaggedHeap::kMostTags + 1}) {
+        TaggedHeap none(alone.scheduler, alone.WithLog(), alone.pool, tags);
+        CHECK(none.Allocate(0, 8) == nullptr);
+        none.Free(0);
+        CHECK(none.TagCount() == 0);
+        CHECK(none.Statistics().blocks == 0);
+    }
+    CHECK(alone.log.CountOf(ReportCode::BadOption) == 10);
+}
+
+TEST_CASE("TaggedHeap: tags that own blocks at its end are reported, each with its figures", "[frame]") {
+    test::ReportLog log;
+    SchedulerOptions options;
+    log.AttachTo(options);
+    const TaskScheduler scheduler;
+    BlockPool pool(options, 8, kBlock);
+    {
+        TaggedHeap heap(scheduler, options, pool, 4);
+        heap.Allocate(1, 100);
+        heap.Allocate(3, 2 * kBlock);
+        heap.Allocate(2, 8);
+        heap.Free(2);
+    }
+    CHECK(log.CountOf(ReportCode::MemoryLeaked) == 2);
+    CHECK(test::Names(log.Text(), "tag 1 has 100 bytes of 1 allocations in 1 blocks"));
+    CHECK(test::Names(log.Text(), "tag 3 has"));
+    CHECK(pool.BlocksInUse() == 0);
+}
+
+TEST_CASE("TaggedHeap: nothing is allocated after its construction, and all goes back", "[frame]") {
+    test::HostMemory memory;
+    SchedulerOptions options;
+    memory.AttachTo(options.memory);
+    {
+        const TaskScheduler scheduler;
+        BlockPool pool(options, 8, kBlock);
+        TaggedHeap heap(scheduler, options, pool, 4);
+        CHECK(memory.Allocations() == 3);
+        for (int i = 0; i < 100; ++i) {
+            heap.Allocate(i % 4, kBlock / 2);
+            heap.Allocate(i % 4, kBlock + 1);
+            heap.Free(i % 4);
+        }
+        CHECK(memory.Calls() == 3);
+    }
+    CHECK(memory.OutstandingBytes() == 0);
+    CHECK(memory.Wrong() == 0);
+}
+
+TEST_CASE("TaggedHeap: without memory for its bookkeeping it reports, and gives none", "[frame]") {
+    test::ReportLog log;
+    SchedulerOptions options;
+    log.AttachTo(options);
+    const TaskScheduler scheduler;
+    BlockPool pool(options, 8, kBlock);
+    const test::FailingAllocation failing(0);
+    TaggedHeap heap(scheduler, options, pool, 4);
+    CHECK(log.CountOf(ReportCode::OutOfMemory) == 1);
+    CHECK(heap.Allocate(0, 8) == nullptr);
+    heap.Free(0);
+    CHECK(log.Count() == 1);
+}

@@ -1,0 +1,246 @@
+// The frame layer: stages of consecutive frames, and the memory that they leave to each other.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+#include "weft/frame/frame_pipeline.h"
+#include "weft/frame/scratch_arena.h"
+#include "weft/frame/tagged_heap.h"
+
+namespace simulator {
+
+namespace {
+
+void Linger() {
+    for (uint32_t i = Random(3); i != 0; --i) weft::env::SchedulePoint(nullptr);
+}
+
+constexpr size_t kBlock = 4 << 10;
+
+// Stages that check whose turn it is. A stage of a frame that is in the ring has the slot that others of its frame have.
+struct Stages {
+    struct Arg {
+        Stages *stages;
+        uint32_t stage;
+    };
+    Stages(uint32_t stageCount, uint32_t framesInFlight) : count(stageCount), inFlight(framesInFlight) {
+        for (uint32_t i = 0; i < count; ++i) args[i] = {this, i}, stages[i] = {Run, &args[i], {}};
+    }
+    static void Run(TaskScheduler *scheduler, const FrameParams &params, void *arg) {
+        const Arg &own = *static_cast<Arg *>(arg);
+        own.stages->Stage(scheduler, own.stage, params);
+    }
+    void Stage(TaskScheduler *scheduler, uint32_t stage, const FrameParams &params) {
+        const uint64_t frame = params.frame;
+        begun.store(1, std::memory_order_release);
+        Check(ended[stage] == frame, "a stage runs out of turn");
+        Check(stage == 0 || ended[stage - 1] > frame, "a stage begins before the one before it has ended");
+        Check(ended[count - 1] + inFlight > frame, "more frames are in flight than may be");
+        if (stage == 0) slots[params.slot] = frame;
+        if (child && Random(2) != 0) {
+            auto linger = [](TaskScheduler *) { Linger(); };
+            const Task task = TaskOf(linger);
+            scheduler->AddTasksAndWait(1, &task);
+        } else {
+            Linger();
+        }
+        Check(slots[params.slot] == frame, "two frames in flight have one slot");
+        if (stage == stopStage && frame == stopFrame) pipeline->Stop();
+        if (onEnd) onEnd(stage, params);
+        ++ended[stage];
+    }
+
+    uint32_t count, inFlight;
+    bool child = false;
+    uint32_t stopStage = ~0u;
+    uint64_t stopFrame = 0;
+    FramePipeline *pipeline = nullptr;
+    std::function<void(uint32_t stage, const FrameParams &params)> onEnd;
+    weft::env::Atomic<uint32_t> begun{0};
+    uint64_t ended[4] = {}, slots[4] = {};
+    Arg args[4];
+    FrameStage stages[4];
+};
+
+// Somebody else waits for one frame, or reads the ring.
+void Frames() {
+    Stages stages(1 + Random(3), 1 + Random(3));
+    const SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    const uint32_t frames = 1 + Random(4), awaited = Random(frames + 1);
+    stages.child = Random(2) != 0;
+    FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        auto wait = [&](TaskScheduler *self) {
+            const bool running =
+                stages.begun.load(std::memory_order_acquire) != 0;  // else there may be nothing to wait for
+            const bool completed = pipeline.WaitForFrame(self, awaited);
+            Check(completed || !running || awaited == frames, "who waits goes on too early");
+            Check(!completed || stages.ended[stages.count - 1] > awaited, "a frame that has not completed");
+            FrameParams params;
+            if (completed && pipeline.Frames().Read(awaited, &params)) {
+                Check(params.stages[0].end != std::chrono::steady_clock::time_point{}, "a stamp is missing");
+            }
+        };
+        Counter counter;
+        scheduler->AddTask(TaskOf(wait), &counter);
+        Check(pipeline.Run(scheduler, frames) == Status::Ok, "Run failed");
+        scheduler->WaitForCounter(&counter);
+    });
+    for (uint32_t i = 0; i < stages.count; ++i) Check(stages.ended[i] == frames, "a stage was lost");
+    Check(pipeline.Frames().FramesCompleted() == frames, "a frame was lost");
+}
+
+// From a thread that is none of the scheduler's, and stopped by a stage or by that thread.
+void FramesStopped() {
+    Stages stages(1 + Random(3), 1 + Random(2));
+    const SchedulerOptions options = Options(1 + Random(2), 12, 2);
+    FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
+    stages.pipeline = &pipeline;
+    stages.stopStage = Random(stages.count);
+    stages.stopFrame = Random(2);
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    bool completed = false;
+    HostThread waiter([&] {
+        if (Random(2) != 0) pipeline.Stop();
+        completed = pipeline.WaitForFrame(&scheduler, 1);
+    });
+    waiter.Start();
+    Check(pipeline.Run(&scheduler) == Status::Ok, "Run failed");
+    waiter.Join();
+    for (uint32_t i = 1; i < stages.count; ++i) Check(stages.ended[i] == stages.ended[0], "a frame is not complete");
+    Check(!completed || stages.ended[0] > 1, "a frame that never was");
+    scheduler.Stop();
+}
+
+// What tasks have of the heap is nobody else's until the tag is freed; then it is.
+struct Owner {
+    struct Piece {
+        uint32_t *first, *last;
+        uint32_t value;
+    };
+    void Take(TaggedHeap &heap, uint32_t tag, size_t bytes, uint32_t value) {
+        auto *first = static_cast<uint32_t *>(heap.Allocate(tag, bytes, sizeof(uint32_t)));
+        if (first == nullptr) return;  // all blocks are in use
+        pieces.push_back({first, first + bytes / sizeof(uint32_t) - 1, value});
+        *first = *pieces.back().last = value;
+    }
+    void Verify() const {
+        for (const Piece &piece : pieces) {
+            Check(*piece.first == piece.value && *piece.last == piece.value, "memory of somebody is given to another");
+        }
+    }
+    std::deque<Piece> pieces;
+};
+
+size_t RandomBytes() { return Random(4) == 0 ? kBlock + 4 : kBlock / 2 - 8 * Random(2); }
+
+// Tasks of two tags allocate, wait and look; one tag is freed while the other is used; a thread of the host, too.
+void TaggedHeaps() {
+    SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    options.onReport = OnlyThese<ReportCode::OutOfMemory>;
+    TaskScheduler scheduler(options);
+    BlockPool pool(options, 5 + Random(62), kBlock);
+    {
+        TaggedHeap heap(scheduler, options, pool, 2);
+        Check(scheduler.Start() == Status::Ok, "Start failed");
+        Owner owners[6], host;
+        uint32_t next[2] = {0, 3};
+        const auto allocate = [&](TaskScheduler *self, uint32_t tag) {
+            const uint32_t index = next[tag]++;
+            for (uint32_t i = 1 + Random(2); i != 0; --i) {
+                owners[index].Take(heap, tag, RandomBytes(), 100 * index + i);
+                if (Random(2) != 0) self->Yield();  // and on another worker, perhaps
+            }
+            owners[index].Verify();
+        };
+        auto first = [&](TaskScheduler *self) { allocate(self, 0); };
+        auto second = [&](TaskScheduler *self) { allocate(self, 1); };
+        HostThread thread([&] {
+            for (uint32_t i = Random(3); i != 0; --i) host.Take(heap, 1, RandomBytes(), 1000 + i);
+            host.Verify();
+        });
+        thread.Start();
+        Counter of[2];
+        for (uint32_t round = 0; round < 2; ++round) {
+            for (uint32_t i = 0; i < 3; ++i) {
+                scheduler.AddTask(TaskOf(first), &of[0]);
+                if (round == 0) scheduler.AddTask(TaskOf(second), &of[1]);
+            }
+            scheduler.WaitForCounter(&of[0]);
+            for (uint32_t i = 0; i < 3; ++i) owners[i].Verify(), owners[i].pieces.clear();
+            heap.Free(0);
+            next[0] = 0;
+        }
+        thread.Join();
+        scheduler.WaitForCounter(&of[1]);
+        for (const Owner &owner : owners) owner.Verify();
+        host.Verify();
+        heap.Free(1);
+        Check(heap.Statistics().blocks == 0 && pool.BlocksInUse() == 0, "a block was lost");
+        scheduler.Stop();
+    }
+}
+
+// A frame's memory is freed by its last stage, while other frames allocate: the tag is used again at once.
+void TaggedFrames() {
+    Stages stages(2, 1 + Random(3));
+    const SchedulerOptions options = Options(1 + Random(2), 12, 2);
+    TaskScheduler scheduler(options);
+    BlockPool pool(options, 2 * stages.inFlight + 2, kBlock);
+    TaggedHeap heap(scheduler, options, pool, stages.inFlight);
+    Owner owners[4];
+    stages.onEnd = [&](uint32_t stage, const FrameParams &params) {
+        const uint32_t tag = params.slot;
+        const auto value = static_cast<uint32_t>(params.frame);
+        owners[tag].Take(heap, tag, kBlock / 2, 10 * value + stage);
+        Check(owners[tag].pieces.size() == stage + 1, "a block of a frame was not given back");
+        owners[tag].Verify();
+        if (stage == 0) return;
+        owners[tag].pieces.clear();
+        heap.Free(tag);
+    };
+    FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
+    auto main = [&](TaskScheduler *self) { pipeline.Run(self, 3); };
+    const Task task = TaskOf(main);
+    Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
+    Check(stages.ended[1] == 3, "a stage was lost");
+    Check(pool.BlocksInUse() == 0, "a block was lost");
+}
+
+// Arenas of tasks that wait, from a pool that has just enough blocks.
+void Arenas() {
+    const SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    BlockPool pool(options, 3 * 2, kBlock);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        uint32_t next = 0;
+        auto use = [&](TaskScheduler *self) {
+            const uint32_t own = ++next;
+            ScratchArena arena(pool);
+            uint32_t *first = arena.NewArray<uint32_t>(4);
+            *first = own;
+            self->Yield();
+            uint32_t *second = arena.NewArray<uint32_t>(kBlock / 8);
+            second[0] = own;
+            if (Random(2) != 0) Check(arena.NewArray<uint32_t>(kBlock / 8) != nullptr, "a block was lost");
+            self->Yield();
+            Check(*first == own && second[0] == own, "memory of somebody is given to another");
+        };
+        Counter counter;
+        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(TaskOf(use), &counter);
+        scheduler->WaitForCounter(&counter);
+    });
+    Check(pool.BlocksInUse() == 0, "a block was lost");
+}
+
+}  // namespace
+
+std::vector<Model> FrameModels() {
+    return {
+        {"frames", "stages of consecutive frames, and who waits for one of them", Frames},
+        {"frames_stopped", "an endless run, by a thread of the host, that is stopped", FramesStopped},
+        {"tagged_heap", "workers and a thread of the host allocate under two tags, one of which is freed", TaggedHeaps},
+        {"tagged_frames", "the last stage of a frame frees what its stages allocated", TaggedFrames},
+        {"arenas", "arenas of tasks that wait", Arenas},
+    };
+}
+
+}  // namespace simulator
