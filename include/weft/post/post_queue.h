@@ -1,0 +1,35 @@
+// The lane that posted jobs begin from, in the order of their posts.
+//
+//     weft::PostQueue queue(*scheduler);
+//     (new Download(queue))->Post();         // weft/post/posted_job.h
+//     ...                                    // the end of `queue` waits for it
+#pragma once
+
+#include "weft/export.h"
+#include "weft/task_scheduler.h"
+
+namespace weft {
+
+/// Jobs are taken in the order in which they became ready: were posted, were called, or came to their time; of those that were
+/// due together, the earlier time first, then the earlier post. Several workers run several jobs at once. While any job
+/// has a deadline the queue holds one small fiber.
+///
+/// A run does not end before the jobs that are ready or have a time, but waits without a deadline do not hold it up.
+class WEFT_API PostQueue {
+public:
+    /// All of its jobs run as tasks with these options. The scheduler must outlive it, and need not run yet.
+    explicit PostQueue(TaskScheduler &scheduler, const TaskOptions &options = {}) noexcept;
+
+    /// Returns when all jobs that are ready or have a time have run, and all that they post meanwhile. The jobs that then
+    /// still wait without a deadline are given back, as if never posted, and reported (CounterDestroyed). Others must not post
+    /// or call jobs any more. Not from a job of this queue. In a task the fiber waits.
+    ~PostQueue();
+    PostQueue(const PostQueue &) = delete;
+    PostQueue &operator=(const PostQueue &) = delete;
+
+private:
+    friend class PostedJob;
+    alignas(64) unsigned char m_storage[256];  // its size never changes, so that libraries can be exchanged
+};
+
+}  // namespace weft

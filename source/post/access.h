@@ -1,0 +1,20 @@
+// What lies in the storage of the public classes.
+#pragma once
+
+#include "post/lane.h"
+
+#include <new>
+
+namespace weft::internal {
+
+template <class T>
+T &Stored(unsigned char *storage) noexcept {
+    return *std::launder(reinterpret_cast<T *>(storage));
+}
+
+template <class T>
+const T &Stored(const unsigned char *storage) noexcept {
+    return *std::launder(reinterpret_cast<const T *>(storage));
+}
+
+}  // namespace weft::internal

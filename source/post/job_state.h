@@ -1,0 +1,59 @@
+// What a queue knows of a job. All of it is under the queue's lock, but for what is said to be the poster's.
+#pragma once
+
+#include "containers/pairing_heap.h"
+#include "weft/post/posted_job.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+class PostLane;
+
+enum class JobPlace : uint8_t { Nowhere, Ready, Timed, Waiting };
+
+struct JobState : HeapLinks {
+    PostLane *lane;
+    PostedJob *job;
+    PostedFunction callback;  // the poster's
+    Clock::time_point due{};
+    uint64_t turn = 0;  // of those that are due at the same time
+    JobPlace place = JobPlace::Nowhere;
+    bool waits = false;      // while it is Timed or Waiting: a call begins it
+    bool isExpired = false;  // written before the callback begins; then the poster's
+    bool isCalled = false;   // since the callback began
+    bool isSignalled = false;
+
+    JobState(PostLane *of, PostedJob *owner, PostedFunction function) noexcept
+        : lane(of), job(owner), callback(function) {}
+};
+
+struct DueEarlier {
+    bool operator()(const JobState &a, const JobState &b) const noexcept {
+        return a.due != b.due ? a.due < b.due : a.turn < b.turn;
+    }
+};
+
+/// Links the jobs that are in no heap.
+class JobList {
+public:
+    JobState *First() const noexcept { return static_cast<JobState *>(m_first); }
+
+    void Append(JobState &job) noexcept {
+        job.next = nullptr;
+        job.previous = m_last;
+        (m_last != nullptr ? m_last->next : m_first) = &job;
+        m_last = &job;
+    }
+
+    void Remove(JobState &job) noexcept {
+        (job.previous != nullptr ? job.previous->next : m_first) = job.next;
+        (job.next != nullptr ? job.next->previous : m_last) = job.previous;
+    }
+
+private:
+    HeapLinks *m_first = nullptr;
+    HeapLinks *m_last = nullptr;
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,102 @@
+// The inside of a PostQueue.
+//
+// One lock is over the queue and all that decides about its jobs: for a job that a deadline, a call and its end want at the same
+// time, whoever has the lock first moves it from where it waits to the ready list, and the others find it there, or nowhere.
+// What costs more than a few instructions is done after the lock is free (Todo): the tasks that are submitted, the
+// dispatcher that is woken.
+//
+// Each job that becomes ready comes with one task, a runner, which takes the oldest ready job: so the order of the list is
+// the order in which jobs begin, whichever runner comes first.
+//
+// Deadlines. While a job is Timed there is one dispatcher: a task that waits for the earliest deadline, makes ready what is due,
+// and ends when nothing is Timed. Who brings an earlier deadline, or takes away the last job, rings its alarm: a counter that
+// lies on the dispatcher's stack. Whether it was rung is decided under the lock. If it was, the dispatcher waits for the
+// decrement that is on its way, so that the counter outlives it.
+//
+// Lifetime of a job. The runner copies what it needs under the lock, and then calls. A call of Wake or Signal has its last
+// access to the job under the lock, and ReceiveSignal takes the same lock: if it finds a signal, who left it is done.
+//
+// Lifetime of the queue. `m_owed` counts in twos the runners, the dispatcher and the jobs that are Timed; each owes its end. A
+// job that becomes ready is counted under the lock, before its runner is submitted; so whoever is between the two may still
+// touch the queue. The end of the queue sets the lowest bit; who then ends as the last lowers `m_ended`, which is its
+// last access (invariant 4 of source/README.md).
+#pragma once
+
+#include "containers/spin_lock.h"
+#include "platform/env.h"
+#include "post/job_state.h"
+#include "weft/task_scheduler.h"
+
+namespace weft::internal {
+
+class PostLane {
+public:
+    PostLane(TaskScheduler &scheduler, const TaskOptions &options) noexcept
+        : m_scheduler(scheduler), m_options(options) {}
+    ~PostLane();
+    PostLane(const PostLane &) = delete;
+    PostLane &operator=(const PostLane &) = delete;
+
+    /// Ready at `due`; if it `waits`, when it is called, too. The least time_point: at once. The greatest: never.
+    void Post(JobState &job, Clock::time_point due, bool waits) noexcept;
+    void Call(JobState &job, bool isSignal) noexcept;
+    bool ReceiveSignal(JobState &job) noexcept;
+    /// A job that dies.
+    void Forget(JobState &job) noexcept;
+
+private:
+    static constexpr uint64_t kEnding = 1, kOne = 2;
+    static constexpr uint32_t kMostDue = 64;  // under one lock
+
+    // To be done when the lock is free.
+    struct Todo {
+        uint32_t runners = 0;
+        bool startsDispatcher = false;
+        Counter *alarm = nullptr;
+    };
+    // Whoever is counted in m_owed.
+    class Debt {
+    public:
+        explicit Debt(PostLane &lane) noexcept : m_lane(lane) {}
+        ~Debt() { m_lane.Release(); }
+        Debt(const Debt &) = delete;
+        Debt &operator=(const Debt &) = delete;
+
+    private:
+        PostLane &m_lane;
+    };
+
+    bool IsRunning() const noexcept;
+    void Do(const Todo &todo) noexcept;
+    void Owe() noexcept;
+    void Release() noexcept;
+
+    // Under the lock.
+    void Put(JobState &job, Clock::time_point due, Clock::time_point now, bool waits, Todo &todo) noexcept;
+    void MakeReady(JobState &job, bool isExpired, Todo &todo) noexcept;
+    void MakeTimed(JobState &job, Todo &todo) noexcept;
+    void TakeOut(JobState &job, Todo &todo) noexcept;
+    void Ring(Todo &todo) noexcept;
+    uint32_t GiveBack(JobList &list) noexcept;
+
+    static void RunOldest(TaskScheduler *scheduler, void *arg);
+    static void Dispatch(TaskScheduler *scheduler, void *arg);
+    bool DispatchOnce() noexcept;
+
+    TaskScheduler &m_scheduler;
+    const TaskOptions m_options;
+    env::Atomic<uint64_t> m_owed{0};
+    Counter m_ended{1};
+
+    SpinLock m_lock;
+    // Under the lock, from here on.
+    JobList m_ready;
+    JobList m_waiting;
+    PairingHeap<JobState, DueEarlier> m_timed;
+    uint64_t m_nextTurn = 0;
+    bool m_hasDispatcher = false;
+    Counter *m_alarm = nullptr;  // the dispatcher waits for it and was not rung
+    Clock::time_point m_wakesAt{};
+};
+
+}  // namespace weft::internal

@@ -1,0 +1,48 @@
+#include "weft/post/posted_job.h"
+
+#include "post/access.h"
+
+#include <new>
+
+namespace weft {
+
+using namespace internal;
+
+PostedJob::PostedJob(PostQueue &queue, PostedFunction callback) noexcept {
+    static_assert(sizeof(JobState) <= sizeof m_storage && alignof(JobState) <= 8, "the public class has room for it");
+    new (m_storage) JobState(&Stored<PostLane>(queue.m_storage), this, callback);
+}
+
+// Without the lock: nobody else may use it now, and its queue may be gone.
+PostedJob::~PostedJob() {
+    JobState &state = Stored<JobState>(m_storage);
+    if (state.place != JobPlace::Nowhere) state.lane->Forget(state);
+}
+
+void PostedJob::SetCallback(PostedFunction callback) noexcept { Stored<JobState>(m_storage).callback = callback; }
+
+void PostedJob::Post() noexcept { PostUntil(Clock::time_point::min(), false); }
+
+void PostedJob::PostUntil(Clock::time_point time, bool waits) noexcept {
+    JobState &state = Stored<JobState>(m_storage);
+    state.lane->Post(state, time, waits);
+}
+
+void PostedJob::Wake() noexcept {
+    JobState &state = Stored<JobState>(m_storage);
+    state.lane->Call(state, false);
+}
+
+void PostedJob::Signal() noexcept {
+    JobState &state = Stored<JobState>(m_storage);
+    state.lane->Call(state, true);
+}
+
+bool PostedJob::ReceiveSignal() noexcept {
+    JobState &state = Stored<JobState>(m_storage);
+    return state.lane->ReceiveSignal(state);
+}
+
+bool PostedJob::IsExpired() const noexcept { return Stored<JobState>(m_storage).isExpired; }
+
+}  // namespace weft

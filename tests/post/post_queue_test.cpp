@@ -1,0 +1,223 @@
+#include "weft/post/post_queue.h"
+
+#include "post/jobs.h"
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using namespace std::chrono_literals;
+using test::FunctionJob;
+using test::kLong;
+
+TEST_CASE("PostQueue: jobs begin in the order of their posts, whoever posts", "[post]") {
+    constexpr uint32_t kThreads = 3, kEach = 300;
+    test::Runner runner(test::Options(1));
+    std::vector<uint32_t> next(kThreads, 0);
+    uint32_t wrong = 0;
+    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+              PostQueue queue(scheduler, test::kLow);
+              test::Threads(kThreads, [&](uint32_t thread) {
+                  for (uint32_t i = 0; i < kEach; ++i) {
+                      (new FunctionJob(queue, [&, thread, i](FunctionJob &self) {
+                          wrong += next[thread]++ != i;
+                          delete &self;
+                      }))->Post();
+                  }
+              }).Join();
+          }) == Status::Ok);
+    CHECK(wrong == 0);
+    CHECK(next == std::vector<uint32_t>(kThreads, kEach));
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("PostQueue: posts of tasks keep their order too, though tasks are taken from both ends", "[post]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    PostQueue queue(one.Scheduler());
+    std::string order;
+    std::vector<std::unique_ptr<FunctionJob>> jobs;
+    for (char name = 'a'; name <= 'z'; ++name) {
+        jobs.push_back(std::make_unique<FunctionJob>(queue, [&order, name](FunctionJob &) { order += name; }));
+    }
+    auto post = [&](TaskScheduler *) {
+        for (const auto &job : jobs) job->Post();
+    };
+    one.RunUntilItWaits(post);
+    one.Settle();
+    CHECK(order == "abcdefghijklmnopqrstuvwxyz");
+}
+
+TEST_CASE("PostQueue: its end waits for what is ready, delayed, and posted meanwhile", "[post][time]") {
+    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+        test::Runner runner(test::Options(2));
+        std::atomic<uint32_t> begun{0};
+        CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                  uint32_t steps = 0;
+                  FunctionJob *ready, *delayed;
+                  std::unique_ptr<FunctionJob> first, second;
+                  {
+                      PostQueue queue(scheduler);
+                      first = std::make_unique<FunctionJob>(queue, [&](FunctionJob &self) {
+                          begun.fetch_add(1);
+                          if (++steps < 50) self.Post();
+                      });
+                      second = std::make_unique<FunctionJob>(queue, [&](FunctionJob &) { begun.fetch_add(1); });
+                      ready = first.get();
+                      delayed = second.get();
+                      ready->Post();
+                      delayed->PostAfter(3ms);
+                  }
+                  CHECK(begun.load() == 51);
+              }) == Status::Ok);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("PostQueue: a run ends though a job waits, and not before one that has a time", "[post][time]") {
+    test::Runner runner(test::Options(2));
+    auto queue = std::make_unique<PostQueue>(runner.scheduler);
+    bool waited = false, timed = false;
+    FunctionJob waiting(*queue, [&](FunctionJob &) { waited = true; }),
+        delayed(*queue, [&](FunctionJob &) { timed = true; });
+    CHECK(runner.Run([&](TaskScheduler &) {
+        waiting.PostWait();
+        delayed.PostAfter(2ms);
+    }) == Status::Ok);
+    CHECK(timed);
+    CHECK(!waited);
+    CHECK(runner.Run([&](TaskScheduler &) { waiting.Wake(); }) == Status::Ok);  // the next run
+    CHECK(waited);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report", "[post][report]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    auto queue = std::make_unique<PostQueue>(one.Scheduler());
+    bool begun = false;
+    FunctionJob job(*queue, [&](FunctionJob &) { begun = true; });
+    job.PostWait();
+    queue.reset();
+    CHECK(one.Log().CountOf(ReportCode::CounterDestroyed) == 1);
+    CHECK(!begun);
+}  // the job has no queue any more
+
+TEST_CASE("PostQueue: a callback that waits lets others go on", "[post]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    PostQueue queue(one.Scheduler());
+    Counter gate(1);
+    std::string order;
+    FunctionJob waits(queue, [&](FunctionJob &) {
+        order += 'a';
+        one.Scheduler().WaitForCounter(&gate);
+        order += 'c';
+    });
+    FunctionJob other(queue, [&](FunctionJob &) {
+        order += 'b';
+        one.Scheduler().DecrementCounter(&gate);
+    });
+    waits.Post();
+    other.Post();
+    one.Settle();
+    CHECK(order == "abc");
+}
+
+TEST_CASE("PostQueue: its options are those of the tasks", "[post]") {
+    test::Runner runner(test::Options(3));
+    std::atomic<uint32_t> elsewhere{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        TaskOptions options = test::Named("step");
+        options.worker = 2;
+        PostQueue queue(scheduler, options);
+        for (int i = 0; i < 50; ++i) {
+            (new FunctionJob(queue, [&](FunctionJob &self) {
+                if (scheduler.CurrentWorker() != 2) elsewhere.fetch_add(1);
+                delete &self;
+            }))->PostAfter(std::chrono::microseconds(i));
+        }
+    }) == Status::Ok);
+    CHECK(elsewhere.load() == 0);
+}
+
+#if defined(__cpp_exceptions)
+TEST_CASE("PostQueue: ends though a callback threw", "[post][report]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    {
+        PostQueue queue(one.Scheduler());
+        (new FunctionJob(queue, [](FunctionJob &self) {
+            delete &self;
+            throw std::runtime_error("step");
+        }))->Post();
+    }
+    CHECK(one.Log().CountOf(ReportCode::TaskThrew) == 1);
+}
+#endif
+
+TEST_CASE("report WrongThread: a job that is posted already", "[post][report]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    PostQueue queue(one.Scheduler());
+    uint32_t begun = 0;
+    FunctionJob job(queue, [&](FunctionJob &) { ++begun; });
+    job.PostWait();
+    job.Post();
+    job.PostAfter(1ms);
+    CHECK(one.Log().CountOf(ReportCode::WrongThread) == 2);
+    job.Wake();
+    job.Post();
+    CHECK(one.Log().CountOf(ReportCode::WrongThread) == 3);
+    one.Settle();
+    CHECK(begun == 1);
+}
+
+TEST_CASE("report NullTask: a job without a callback", "[post][report]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    PostQueue queue(one.Scheduler());
+    PostedJob job(queue, nullptr);
+    job.Post();
+    CHECK(one.Log().CountOf(ReportCode::NullTask) == 1);
+}
+
+TEST_CASE("report NotRunning: a job that is posted or called while nothing runs", "[post][report]") {
+    test::Runner runner(test::Options(1));
+    bool begun = false;
+    PostQueue queue(runner.scheduler);
+    FunctionJob job(queue, [&](FunctionJob &) { begun = true; });
+    job.Post();
+    job.PostAfter(1ms);
+    job.Signal();
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 3);
+    CHECK(!job.ReceiveSignal());
+    CHECK(runner.Run([&](TaskScheduler &) { job.Post(); }) == Status::Ok);
+    CHECK(begun);
+}
+
+TEST_CASE("report CounterDestroyed: a job that dies while it is posted", "[post][report]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    std::string order;
+    {
+        PostQueue queue(one.Scheduler());
+        const auto make = [&](char name) {
+            return std::make_unique<FunctionJob>(queue, [&order, name](FunctionJob &) { order += name; });
+        };
+        auto ready = make('r'), timed = make('t'), waiting = make('w'), stays = make('s');
+        ready->Post();
+        stays->Post();
+        timed->PostWaitFor(kLong);
+        waiting->PostWait();
+        ready.reset();
+        timed.reset();
+        waiting.reset();
+        one.Settle();
+    }
+    CHECK(order == "s");
+    CHECK(one.Log().CountOf(ReportCode::CounterDestroyed) == 3);
+}

@@ -1,0 +1,261 @@
+// Posted jobs: what a deadline, a call and the end of a job or of its queue may do to each other. Jobs that have ended are
+// overwritten, so that whoever still uses one falls over it.
+#include "simulator/sync_support.h"
+#include "weft/post/posted_job.h"
+
+#include <cstring>
+#include <new>
+
+namespace simulator {
+
+namespace {
+
+// A queue whose memory is not used again within a schedule, and is dead after its end.
+class Queue {
+public:
+    explicit Queue(TaskScheduler &scheduler) { new (m_storage) PostQueue(scheduler); }
+    PostQueue &Get() { return *std::launder(reinterpret_cast<PostQueue *>(m_storage)); }
+    void End() {
+        Get().~PostQueue();
+        MarkDead(m_storage, sizeof m_storage);
+    }
+
+private:
+    alignas(PostQueue) unsigned char m_storage[sizeof(PostQueue)];
+};
+
+template <class Job>
+class Place {
+public:
+    template <class... Args>
+    Job *Make(Args &&...args) {
+        return new (m_storage) Job(static_cast<Args &&>(args)...);
+    }
+    static void Destroy(Job *job) {
+        job->~Job();
+        std::memset(static_cast<void *>(job), 0xee, sizeof *job);
+    }
+
+private:
+    alignas(Job) unsigned char m_storage[sizeof(Job)];
+};
+
+template <class Body>
+struct BodyJob : PostedJob {
+    BodyJob(PostQueue &queue, Body &called) : PostedJob(queue, Call), body(called) {}
+    static void Call(TaskScheduler *, PostedJob *job) {
+        BodyJob &self = *static_cast<BodyJob *>(job);
+        self.body(self);
+    }
+    Body &body;
+};
+
+template <class Body>
+void WithWorkers(uint32_t workers, Body body) {
+    SchedulerOptions options = Options(workers, 6, 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    body(scheduler);
+    scheduler.Stop();
+}
+
+// A task and a thread of the host post each their own jobs; each job ends in its callback.
+void PostOrder() {
+    constexpr uint32_t kEach = 3;
+    const uint32_t workers = 1 + Random(2);
+    WithWorkers(workers, [&](TaskScheduler &scheduler) {
+        struct Numbered : PostedJob {
+            Numbered(PostQueue &queue, uint32_t *counted, uint32_t index, bool isAlone)
+                : PostedJob(queue, Call), next(counted), number(index), ordered(isAlone) {}
+            static void Call(TaskScheduler *, PostedJob *job) {
+                Numbered *self = static_cast<Numbered *>(job);
+                const uint32_t before = (*self->next)++;
+                Check(!self->ordered || before == self->number, "a job began before one that was posted earlier");
+                Place<Numbered>::Destroy(self);
+            }
+            uint32_t *next;
+            uint32_t number;
+            bool ordered;
+        };
+        Queue queue(scheduler);
+        Place<Numbered> places[2][kEach];
+        uint32_t begun[2] = {};
+        AllAtOnce(scheduler, 1, [&](TaskScheduler &, uint32_t index) {
+            for (uint32_t i = 0; i < kEach; ++i) {
+                places[index][i].Make(queue.Get(), &begun[index], i, workers == 1)->Post();
+            }
+        });
+        queue.End();
+        Check(begun[0] == kEach && begun[1] == kEach, "a job was lost or began twice");
+    });
+}
+
+// The race of the talk: a deadline passes and the job is destroyed while a thread signals it; right after, the queue ends. Whoever
+// takes the job out of `slot` decides whether there will be a signal.
+void PostRace() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Queue queue(scheduler);
+        Cell data;
+        weft::env::Atomic<PostedJob *> slot{nullptr};
+        uint32_t ended = 0, signals = 0;
+        bool isWaiting = false;
+        const bool retries = Random(2) != 0;
+        Counter done(1);
+        auto body = [&](auto &self) {
+            if (!isWaiting) {
+                isWaiting = true;
+                slot.store(&self, std::memory_order_release);
+                return self.PostWaitFor(Soon());
+            }
+            if (self.ReceiveSignal()) {
+                Check(data.Get() == 1, "an old value after ReceiveSignal");
+                ++signals;
+            } else {
+                Check(self.IsExpired(), "it began without a reason");
+                if (slot.exchange(nullptr, std::memory_order_acq_rel) == nullptr) {
+                    return retries ? self.PostWaitFor(Soon()) : self.PostWait();  // the signal is on its way
+                }
+            }
+            ++ended;
+            Place<std::decay_t<decltype(self)>>::Destroy(&self);
+            scheduler.DecrementCounter(&done);
+        };
+        Place<BodyJob<decltype(body)>> place;
+        HostThread host([&] {
+            PostedJob *job = nullptr;
+            for (uint32_t i = Random(64); i != 0 && job == nullptr; --i)
+                job = slot.exchange(nullptr, std::memory_order_acq_rel);
+            if (job == nullptr) return;
+            data.Set(1);
+            job->Signal();
+        });
+        host.Start();
+        place.Make(queue.Get(), body)->Post();
+        scheduler.WaitForCounter(&done);
+        host.Join();
+        queue.End();
+        Check(ended == 1 && signals <= 1, "the job ended twice or never");
+    });
+}
+
+// The signal is the last thing; the job that receives it ends, and the queue at once, though Signal has not returned.
+void PostEnd() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Queue queue(scheduler);
+        Counter waits(1), done(1);
+        bool isBegun = false;
+        auto body = [&](auto &self) {
+            if (!self.ReceiveSignal()) {
+                if (!isBegun) scheduler.DecrementCounter(&waits);
+                isBegun = true;
+                return Random(4) != 0 ? self.PostWait() : self.PostWaitFor(Soon());
+            }
+            Place<std::decay_t<decltype(self)>>::Destroy(&self);
+            scheduler.DecrementCounter(&done);
+        };
+        Place<BodyJob<decltype(body)>> place;
+        auto *const job = place.Make(queue.Get(), body);
+        auto leaf = [](auto &) {};
+        BodyJob<decltype(leaf)> others[2] = {{queue.Get(), leaf},
+                                             {queue.Get(), leaf}};  // their runners may take the first
+        HostThread host([&] { job->Signal(); });
+        const bool isLate = Random(4) != 0;
+        if (!isLate) host.Start();
+        job->Post();
+        if (isLate) {
+            scheduler.WaitForCounter(&waits);
+            host.Start();
+        }
+        for (auto &other : others) {
+            if (Random(4) != 0) other.Post();
+        }
+        scheduler.WaitForCounter(&done);
+        if (!isBegun) scheduler.DecrementCounter(&waits);
+        queue.End();
+        host.Join();
+    });
+}
+
+// Woken while it works and while it waits, by two: nothing that was given before a wake-up stays.
+void PostWake() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        constexpr uint32_t kAll = 4;
+        Queue queue(scheduler);
+        weft::env::Atomic<uint32_t> given{0};
+        uint32_t taken = 0;
+        bool isBegun = false;
+        Counter done(1);
+        auto body = [&](auto &self) {
+            Check(!isBegun, "it began while it ran");
+            isBegun = true;
+            taken += given.exchange(0, std::memory_order_relaxed);
+            isBegun = false;
+            if (taken == kAll) return scheduler.DecrementCounter(&done);
+            Random(2) != 0 ? self.PostWait() : self.PostWaitFor(std::chrono::hours(1));
+        };
+        BodyJob<decltype(body)> job(queue.Get(), body);
+        job.Post();
+        AllAtOnce(scheduler, 1, [&](TaskScheduler &, uint32_t) {
+            for (uint32_t i = 0; i < kAll / 2; ++i) {
+                given.fetch_add(1, std::memory_order_relaxed);
+                job.Wake();
+            }
+        });
+        scheduler.WaitForCounter(&done);
+        queue.End();
+        Check(taken == kAll, "a wake-up was lost");
+    });
+}
+
+// Times come, some waits end before; the dispatcher begins, is rung and ends; the queue waits for it.
+void PostTimes() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        struct Timed : PostedJob {
+            explicit Timed(PostQueue &queue) : PostedJob(queue, Call) {}
+            static void Call(TaskScheduler *, PostedJob *job) {
+                Timed *self = static_cast<Timed *>(job);
+                Check(!self->IsExpired() || Now() >= self->due, "a job began before its time");
+                Check(self->IsExpired() || self->isCalled, "a job began without a reason");
+                ++self->begun;
+            }
+            void Put(Clock::duration in, bool waits) {
+                due = Now() + in;
+                waits ? PostWaitUntil(due) : PostAt(due);
+            }
+            Clock::time_point due{};
+            bool isCalled = false;
+            uint32_t begun = 0;
+        };
+        Queue queue(scheduler);
+        Timed first(queue.Get()), second(queue.Get()), called(queue.Get());
+        called.isCalled = true;
+        const Clock::time_point begin = Now();
+        AllAtOnce(scheduler, 1, [&](TaskScheduler &, uint32_t index) {
+            if (index == 0) {
+                first.Put(Soon(), true);
+                second.Put(Soon() * 10, false);
+            } else {
+                called.Put(Random(2) != 0 ? std::chrono::hours(1) : std::chrono::nanoseconds(500), true);
+                called.Signal();
+            }
+        });
+        queue.End();
+        Check(Now() - begin < std::chrono::minutes(1), "a deadline that was over by a call held up the queue's end");
+        Check(first.begun == 1 && second.begun == 1 && called.begun == 1, "a job was lost or began twice");
+    });
+}
+
+}  // namespace
+
+std::vector<Model> PostModels() {
+    return {
+        {"post_order", "jobs begin in the order of their posts and end in their callbacks", PostOrder},
+        {"post_race", "a deadline passes and the job is destroyed while a thread signals it", PostRace},
+        {"post_end", "job and queue end before Signal has returned", PostEnd},
+        {"post_wake", "wake-ups while it works and waits", PostWake},
+        {"post_times", "delayed, timed out, called before; the dispatcher comes and goes", PostTimes},
+    };
+}
+
+}  // namespace simulator
