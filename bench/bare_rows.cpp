@@ -1,5 +1,6 @@
 // What the machine charges for the pieces that every job system is made of.
 #include "rounds.h"
+#include "sleep_late.h"
 
 #include <boost/context/detail/fcontext.hpp>
 
@@ -131,6 +132,8 @@ void AddBareRows(std::vector<Row> &rows) {
     rows.push_back({"fiber_switch", "bare", 1, "ns", FiberSwitch, {}});
     if (std::thread::hardware_concurrency() > 1) rows.push_back({"line_transfer", "bare", 2, "ns", LineTransfer, {}});
     AddQuantiles(rows, "wake_parked", "bare", 2, FutexWake);
+    AddQuantiles(rows, "sleep_late", "bare", 1,
+                 [] { return SleepLate([](Clock::duration duration) { std::this_thread::sleep_for(duration); }); });
 }
 
 }  // namespace bench

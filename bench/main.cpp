@@ -33,12 +33,17 @@ int main(int argc, char **argv) {
     std::vector<bench::Row> rows;
     bench::AddBareRows(rows);
     bench::AddSerialRows(rows);
+    bench::AddMutexRows(rows);
+    bench::AddPostRows(rows);
     for (uint32_t workers : {1u, 2u}) {
         bench::AddWeftRows(rows, workers);
         bench::AddOneTbbRows(rows, workers);
         bench::AddBoostFiberRows(rows, workers);
         bench::AddOpenMpRows(rows, workers);
         bench::AddMutexPoolRows(rows, workers);
+        bench::AddWeftLoopRows(rows, workers);
+        bench::AddOneTbbLoopRows(rows, workers);
+        bench::AddFrameLayerRows(rows, workers);
     }
     const auto isLeftOut = [&](const bench::Row &row) {
         return (row.workload + '/' + row.system + '/' + std::to_string(row.workers)).find(only) == std::string::npos;

@@ -61,9 +61,14 @@ inline double Since(Clock::time_point begin) {
 void AddBareRows(std::vector<Row> &rows);
 void AddSerialRows(std::vector<Row> &rows);
 void AddWeftRows(std::vector<Row> &rows, uint32_t workers);
+void AddWeftLoopRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers);
+void AddMutexRows(std::vector<Row> &rows);
+void AddFrameLayerRows(std::vector<Row> &rows, uint32_t workers);
+void AddPostRows(std::vector<Row> &rows);
 // Empty where the library's headers were not there when this was compiled.
 void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers);
+void AddOneTbbLoopRows(std::vector<Row> &rows, uint32_t workers);
 void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers);
 void AddOpenMpRows(std::vector<Row> &rows, uint32_t workers);
 

@@ -4,6 +4,7 @@
 // without it.
 #include "argument_batch.h"
 #include "foreign_rows.h"
+#include "sleep_late.h"
 #include "staged_frame.h"
 #include "workloads.h"
 
@@ -224,6 +225,12 @@ void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
     add("hand_over", [] { return HandOver(1); });
     add("1000_beside_1000_blocked", [] { return BesideBlocked(1); });
     rows.push_back({"bytes_per_fiber", BoostFiber::kName, 1, "bytes", BytesPerFiber, {}});
+    AddQuantiles(rows, "sleep_late", BoostFiber::kName, 1, [] {
+        Quantiles late{};
+        BoostFiber::Run(
+            1, [&] { late = SleepLate([](Clock::duration duration) { boost::this_fiber::sleep_for(duration); }); });
+        return late;
+    });
 }
 
 }  // namespace bench

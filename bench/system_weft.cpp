@@ -1,10 +1,12 @@
 // weft on default options, but for the number of workers.
 #include "foreign_rows.h"
 #include "hand_over.h"
+#include "sleep_late.h"
 #include "staged_frame.h"
 #include "workloads.h"
 
 #include <weft/task_scheduler.h>
+#include <weft/time.h>
 
 namespace bench {
 
@@ -175,6 +177,26 @@ double Foreign(uint32_t workers, uint32_t threads) {
     return cost;
 }
 
+// `busy`: all workers have tasks of 20 microseconds meanwhile, so that nobody sleeps until the deadline.
+Quantiles Late(uint32_t workers, bool busy) {
+    Quantiles late{};
+    std::atomic<bool> over{false};
+    weft::Counter others;
+    auto work = [&](weft::TaskScheduler *running) {
+        while (!over.load(std::memory_order_relaxed)) {
+            Spin(20e3);
+            running->Yield();
+        }
+    };
+    Weft::Run(workers, [&] {
+        for (uint32_t i = 0; busy && i < workers; ++i) s_running->AddTask(weft::TaskOf(work), &others);
+        late = SleepLate([](Clock::duration duration) { weft::SleepFor(*s_running, duration); });
+        over.store(true);
+        s_running->WaitForCounter(&others);
+    });
+    return late;
+}
+
 }  // namespace
 
 void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
@@ -189,6 +211,8 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers, kBulk); });
     if (workers == 1) rows.push_back({"bytes_per_fiber", "weft", 1, "bytes", BytesPerFiber, {}});
     AddForeignRows(rows, "weft", workers, Foreign);
+    AddQuantiles(rows, "sleep_late", "weft", workers, [=] { return Late(workers, false); });
+    AddQuantiles(rows, "sleep_late_busy", "weft", workers, [=] { return Late(workers, true); });
 }
 
 }  // namespace bench

@@ -1,5 +1,6 @@
 // Calls everything that the public headers declare, from outside: what a shared library forgot to export does not link.
 
+#include <weft/blocking/blocking_calls.h>
 #include <weft/task_scheduler.h>
 
 #include <catch2/catch.hpp>
@@ -40,6 +41,15 @@ void Main(weft::TaskScheduler *scheduler, void *arg) {
     const weft::Task ofCallable = weft::TaskOf(callable);
     scheduler->AddTasksAndWait(1, &ofCallable, {weft::Priority::High, weft::StackClass::Large});
 
+    {
+        weft::BlockingCalls calls(*scheduler);
+        results.ran.fetch_add(calls.Run([] { return 1u; }));
+        auto count = [&] { results.ran.fetch_add(1); };
+        weft::BlockingCall call = weft::BlockingCallOf(count);
+        calls.Submit(call);
+        if (calls.ThreadCount() == 0 || calls.Health() != weft::Status::Ok) results.reports.fetch_add(1);
+    }
+
     scheduler->SetActiveWorkers(1);
     scheduler->RunPinnedTasks();
     scheduler->Yield();
@@ -54,12 +64,15 @@ weft::SchedulerOptions Options(Results *results) {
     weft::SchedulerOptions options;
     options.workers = 2;
     options.user = results;
-    options.onReport = [](const weft::Report &, void *user) { static_cast<Results *>(user)->reports.fetch_add(1); };
+    options.onReport = [](const weft::Report &report, void *user) {
+        if (report.code == weft::ReportCode::OnlyWaiters) return;  // while a blocking call is under way
+        static_cast<Results *>(user)->reports.fetch_add(1);
+    };
     return options;
 }
 
 void Check(const Results &results, const weft::TaskScheduler &scheduler) {
-    CHECK(results.ran == 6);
+    CHECK(results.ran == 8);
     CHECK(results.reports == 0);
     CHECK(results.current == &scheduler);
     CHECK(results.fiber != weft::kAnyWorker);

@@ -22,7 +22,7 @@ namespace {
 
 struct Options {
     std::string model;
-    uint64_t schedules = 35000;
+    uint64_t schedules = 20000;
     uint64_t seed = 1;
 };
 
@@ -85,8 +85,11 @@ int main(int argc, char **argv) {
         return 2;
     }
     Totals totals;
-    for (const auto models : {simulator::ContainerModels, simulator::SchedulerModels, simulator::EmbedModels,
-                              simulator::IdleModels, simulator::MeetModels, simulator::CrowdModels}) {
+    for (const auto models :
+         {simulator::ContainerModels, simulator::SchedulerModels, simulator::EmbedModels, simulator::IdleModels,
+          simulator::MeetModels, simulator::CrowdModels, simulator::TimeModels, simulator::BlockingModels,
+          simulator::LoopModels, simulator::SyncLockModels, simulator::SyncModels, simulator::CoroutineModels,
+          simulator::FrameModels, simulator::DataModels, simulator::PostModels}) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);
