@@ -1,9 +1,11 @@
 // Posted jobs beside a trivial scheduler, one mutex over one queue: threads that are no workers post jobs, each of them
-// begins once; two workers. The cost is of the whole, posts and runs, for one job.
+// begins once; two workers. The cost is of the whole, posts and runs, for one job; beside it, how often the lock was not free at
+// once, and how evenly the workers took their share.
 #include "bodies.h"
 
 #include <weft/post/posted_job.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -14,9 +16,31 @@ namespace {
 
 constexpr uint32_t kJobs = 40000, kWorkers = 2;
 
+struct Figures {
+    double cost;       // nanoseconds for each job
+    double contended;  // of a hundred times that the lock was taken
+    double share;      // jobs of the worker that ran most of them, for each one of the worker that ran fewest
+};
+
 struct Tally {
     alignas(128) std::atomic<uint32_t> left;
+    struct alignas(128) {
+        uint64_t jobs;  // written by this worker alone, read after all
+    } ran[kWorkers];
+
+    void Count(uint32_t worker) {
+        ++ran[worker].jobs;
+        left.fetch_sub(1, std::memory_order_release);
+    }
+    double Share() const {
+        const auto [least, most] = std::minmax(ran[0].jobs, ran[1].jobs);
+        return static_cast<double>(most) / static_cast<double>(std::max<uint64_t>(least, 1));
+    }
 };
+
+double PerHundred(uint64_t part, uint64_t whole) {
+    return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
 
 void AwaitAll(const Tally &tally) {
     while (tally.left.load(std::memory_order_acquire) != 0) std::this_thread::yield();
@@ -38,35 +62,39 @@ double FromThreads(uint32_t threads, Tally &tally, Body body) {
 
 struct Counted : weft::PostedJob {
     Counted(weft::PostQueue &queue, Tally &counted) : PostedJob(queue, Run), tally(counted) {}
-    static void Run(weft::TaskScheduler *, weft::PostedJob *job) {
-        static_cast<Counted *>(job)->tally.left.fetch_sub(1, std::memory_order_release);
+    static void Run(weft::TaskScheduler *scheduler, weft::PostedJob *job) {
+        static_cast<Counted *>(job)->tally.Count(scheduler->CurrentWorker());
     }
     Tally &tally;
 };
 
-double WithWeft(uint32_t threads) {
+Figures WithWeft(uint32_t threads) {
     weft::SchedulerOptions options;
     options.workers = kWorkers;
     weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) Wrong("Start");
     Tally tally{};
-    double cost = 0;
+    Figures figures{};
     {
         std::deque<Counted> jobs;
         weft::PostQueue queue(scheduler);
         for (uint32_t i = 0; i < kJobs; ++i) jobs.emplace_back(queue, tally);
-        cost = FromThreads(threads, tally, [&](uint32_t first, uint32_t end) {
+        figures.cost = FromThreads(threads, tally, [&](uint32_t first, uint32_t end) {
             for (uint32_t i = first; i < end; ++i) jobs[i].Post();
         });
+        const weft::PostStatistics statistics = queue.Statistics();
+        figures.contended = PerHundred(statistics.contended, statistics.locks);
+        scheduler.WaitIdle();
     }
+    figures.share = tally.Share();
     scheduler.Stop();
-    return cost;
+    return figures;
 }
 
 class MutexScheduler {
 public:
     explicit MutexScheduler(uint32_t workers) {
-        for (uint32_t i = 0; i < workers; ++i) m_workers.emplace_back([this] { Work(); });
+        for (uint32_t i = 0; i < workers; ++i) m_workers.emplace_back([this, i] { Work(i); });
     }
     ~MutexScheduler() {
         {
@@ -78,37 +106,62 @@ public:
     }
     void Post(Tally *job) {
         {
-            const std::lock_guard<std::mutex> lock(m_mutex);
+            const std::unique_lock<std::mutex> lock = Lock();
             m_jobs.push_back(job);
         }
         m_changed.notify_one();
     }
+    double Contended() {
+        const std::lock_guard<std::mutex> lock(m_mutex);
+        return PerHundred(m_contended, m_locks);
+    }
 
 private:
-    void Work() {
+    std::unique_lock<std::mutex> Lock() {
+        std::unique_lock<std::mutex> lock(m_mutex, std::try_to_lock);
+        const bool wasTaken = !lock.owns_lock();
+        if (wasTaken) lock.lock();
+        ++m_locks;
+        if (wasTaken) ++m_contended;
+        return lock;
+    }
+    void Work(uint32_t worker) {
         for (;;) {
-            std::unique_lock<std::mutex> lock(m_mutex);
+            std::unique_lock<std::mutex> lock = Lock();
             m_changed.wait(lock, [this] { return m_isOver || !m_jobs.empty(); });
             if (m_jobs.empty()) return;
             Tally *const job = m_jobs.front();
             m_jobs.pop_front();
             lock.unlock();
-            job->left.fetch_sub(1, std::memory_order_release);
+            job->Count(worker);
         }
     }
     std::mutex m_mutex;
     std::condition_variable m_changed;
     std::deque<Tally *> m_jobs;
+    uint64_t m_locks = 0, m_contended = 0;
     bool m_isOver = false;
     std::vector<std::thread> m_workers;
 };
 
-double WithMutex(uint32_t threads) {
+Figures WithMutex(uint32_t threads) {
     Tally tally{};
-    MutexScheduler scheduler(kWorkers);
-    return FromThreads(threads, tally, [&](uint32_t first, uint32_t end) {
-        for (uint32_t i = first; i < end; ++i) scheduler.Post(&tally);
-    });
+    Figures figures{};
+    {
+        MutexScheduler scheduler(kWorkers);
+        figures.cost = FromThreads(threads, tally, [&](uint32_t first, uint32_t end) {
+            for (uint32_t i = first; i < end; ++i) scheduler.Post(&tally);
+        });
+        figures.contended = scheduler.Contended();
+    }
+    figures.share = tally.Share();
+    return figures;
+}
+
+void AddRow(std::vector<Row> &rows, const std::string &workload, const std::string &unit, uint32_t threads,
+            double Figures::*figure) {
+    rows.push_back({workload, "weft", kWorkers, unit, [=] { return WithWeft(threads).*figure; }, {}});
+    rows.push_back({workload, "mutex", kWorkers, unit, [=] { return WithMutex(threads).*figure; }, {}});
 }
 
 }  // namespace
@@ -116,8 +169,9 @@ double WithMutex(uint32_t threads) {
 void AddPostRows(std::vector<Row> &rows) {
     for (uint32_t threads : {1u, 2u, 5u, 10u}) {
         const std::string workload = "post_" + std::to_string(threads) + "_threads";
-        rows.push_back({workload, "weft", kWorkers, "ns", [=] { return WithWeft(threads); }, {}});
-        rows.push_back({workload, "mutex", kWorkers, "ns", [=] { return WithMutex(threads); }, {}});
+        AddRow(rows, workload, "ns", threads, &Figures::cost);
+        AddRow(rows, workload + "_contended", "%", threads, &Figures::contended);
+        AddRow(rows, workload + "_share", "x", threads, &Figures::share);
     }
 }
 

@@ -12,19 +12,25 @@ class SpinLock {
 public:
     class Held {
     public:
-        explicit Held(SpinLock &lock) noexcept : m_lock(lock) { m_lock.Lock(); }
+        explicit Held(SpinLock &lock) noexcept : m_lock(lock), m_wasTaken(lock.Lock()) {}
         ~Held() { m_lock.Unlock(); }
         Held(const Held &) = delete;
         Held &operator=(const Held &) = delete;
 
+        /// Whether it was found taken at first.
+        bool WasTaken() const noexcept { return m_wasTaken; }
+
     private:
         SpinLock &m_lock;
+        const bool m_wasTaken;
     };
 
 private:
-    void Lock() noexcept {
+    bool Lock() noexcept {
+        bool wasTaken = false;
         // acquire: after what the last holder did.
         while (m_taken.exchange(true, kAcquire)) {
+            wasTaken = true;
             for (uint32_t turns = 0; m_taken.load(kRelaxed); ++turns) {  // relaxed: the exchange decides
                 if (turns < kTurns) {
                     env::Pause();
@@ -33,6 +39,7 @@ private:
                 }
             }
         }
+        return wasTaken;
     }
     /// release: before what the next holder does.
     void Unlock() noexcept { m_taken.store(false, kRelease); }

@@ -13,6 +13,11 @@ bool PostLane::IsRunning() const noexcept {
     return !probe.IsZero();
 }
 
+PostStatistics PostLane::Statistics() noexcept {
+    const Held held(*this);
+    return m_statistics;
+}
+
 // relaxed: under the lock, or by somebody who is counted himself, and the queue's end comes after both anyway.
 void PostLane::Owe() noexcept { m_owed.fetch_add(kOne, kRelaxed); }
 
@@ -48,7 +53,7 @@ void PostLane::Post(JobState &job, Clock::time_point due, bool waits) noexcept {
     Todo todo;
     bool isPosted;
     {
-        const SpinLock::Held held(m_lock);
+        const Held held(*this);
         isPosted = job.place != JobPlace::Nowhere;
         if (!isPosted) {
             race::Finishes(&job);
@@ -121,7 +126,7 @@ void PostLane::Call(JobState &job, bool isSignal) noexcept {
     if (!IsRunning()) return;
     Todo todo;
     {
-        const SpinLock::Held held(m_lock);
+        const Held held(*this);
         race::Finishes(&job);
         job.isCalled = true;
         if (isSignal) job.isSignalled = true;
@@ -137,7 +142,7 @@ void PostLane::Call(JobState &job, bool isSignal) noexcept {
 }
 
 bool PostLane::ReceiveSignal(JobState &job) noexcept {
-    const SpinLock::Held held(m_lock);
+    const Held held(*this);
     const bool isSignalled = job.isSignalled;
     job.isSignalled = false;
     if (isSignalled) race::SawAll(&job);
@@ -150,7 +155,7 @@ void PostLane::RunOldest(TaskScheduler *scheduler, void *arg) {
     PostedJob *job;
     PostedFunction callback;
     {
-        const SpinLock::Held held(lane.m_lock);
+        const Held held(lane);
         JobState *const oldest = lane.m_ready.First();
         if (oldest == nullptr) return;  // destroyed, and that was reported
         lane.m_ready.Remove(*oldest);
@@ -178,7 +183,7 @@ bool PostLane::DispatchOnce() noexcept {
     Clock::time_point next = now;
     bool goesOn;
     {
-        const SpinLock::Held held(m_lock);
+        const Held held(*this);
         while (todo.runners < kMostDue && !m_timed.IsEmpty() && m_timed.Top().due <= now) {
             JobState &due = m_timed.Top();
             m_timed.Remove(due);
@@ -196,7 +201,7 @@ bool PostLane::DispatchOnce() noexcept {
     WaitForCounterUntil(m_scheduler, &alarm, next);
     bool isRung;
     {
-        const SpinLock::Held held(m_lock);
+        const Held held(*this);
         isRung = m_alarm == nullptr;
         m_alarm = nullptr;
     }
@@ -207,7 +212,7 @@ bool PostLane::DispatchOnce() noexcept {
 void PostLane::Forget(JobState &job) noexcept {
     Todo todo;
     {
-        const SpinLock::Held held(m_lock);
+        const Held held(*this);
         const bool isOwed = job.place == JobPlace::Timed;  // who is Ready leaves its debt to a runner
         TakeOut(job, todo);
         if (!isOwed) m_owed.fetch_add(kOne, kRelaxed);  // Release is then the same for all
@@ -237,7 +242,7 @@ PostLane::~PostLane() {
     }
     uint32_t left;
     {
-        const SpinLock::Held held(m_lock);
+        const Held held(*this);
         left = GiveBack(m_waiting) + GiveBack(m_ready);
     }
     if (left != 0) {

@@ -25,7 +25,7 @@
 #include "containers/spin_lock.h"
 #include "platform/env.h"
 #include "post/job_state.h"
-#include "weft/task_scheduler.h"
+#include "weft/post/post_queue.h"
 
 namespace weft::internal {
 
@@ -43,6 +43,7 @@ public:
     bool ReceiveSignal(JobState &job) noexcept;
     /// A job that dies.
     void Forget(JobState &job) noexcept;
+    PostStatistics Statistics() noexcept;
 
 private:
     static constexpr uint64_t kEnding = 1, kOne = 2;
@@ -53,6 +54,16 @@ private:
         uint32_t runners = 0;
         bool startsDispatcher = false;
         Counter *alarm = nullptr;
+    };
+    class Held {
+    public:
+        explicit Held(PostLane &lane) noexcept : m_held(lane.m_lock) {
+            ++lane.m_statistics.locks;
+            if (m_held.WasTaken()) ++lane.m_statistics.contended;
+        }
+
+    private:
+        const SpinLock::Held m_held;
     };
     // Whoever is counted in m_owed.
     class Debt {
@@ -93,6 +104,7 @@ private:
     JobList m_ready;
     JobList m_waiting;
     PairingHeap<JobState, DueEarlier> m_timed;
+    PostStatistics m_statistics;
     uint64_t m_nextTurn = 0;
     bool m_hasDispatcher = false;
     Counter *m_alarm = nullptr;  // the dispatcher waits for it and was not rung

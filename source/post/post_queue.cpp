@@ -15,4 +15,6 @@ PostQueue::PostQueue(TaskScheduler &scheduler, const TaskOptions &options) noexc
 
 PostQueue::~PostQueue() { Stored<PostLane>(m_storage).~PostLane(); }
 
+PostStatistics PostQueue::Statistics() noexcept { return Stored<PostLane>(m_storage).Statistics(); }
+
 }  // namespace weft

@@ -49,6 +49,9 @@ TEST_CASE("PostQueue: posts of tasks keep their order too, though tasks are take
     one.RunUntilItWaits(post);
     one.Settle();
     CHECK(order == "abcdefghijklmnopqrstuvwxyz");
+    const PostStatistics statistics = queue.Statistics();
+    CHECK(statistics.locks == 26 + 26 + 1);  // posts, runners, and who asks
+    CHECK(statistics.contended == 0);
 }
 
 TEST_CASE("PostQueue: its end waits for what is ready, delayed, and posted meanwhile", "[post][time]") {

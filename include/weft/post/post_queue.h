@@ -10,6 +10,12 @@
 
 namespace weft {
 
+/// What a PostQueue has gone through.
+struct PostStatistics {
+    uint64_t locks = 0;      ///< how often its lock was taken, by posts, calls, runners and deadlines
+    uint64_t contended = 0;  ///< how often it was not free at once
+};
+
 /// Jobs are taken in the order in which they became ready: were posted, were called, or came to their time; of those that were
 /// due together, the earlier time first, then the earlier post. Several workers run several jobs at once. While any job
 /// has a deadline the queue holds one small fiber.
@@ -26,6 +32,9 @@ public:
     ~PostQueue();
     PostQueue(const PostQueue &) = delete;
     PostQueue &operator=(const PostQueue &) = delete;
+
+    /// Since its construction; asking takes the lock, too. Any thread.
+    PostStatistics Statistics() noexcept;
 
 private:
     friend class PostedJob;
