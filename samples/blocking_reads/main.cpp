@@ -183,10 +183,6 @@ int main(int argc, char **argv) {
     Main main{std::chrono::milliseconds(argc > 1 ? std::atoi(argv[1]) : 2)};
     weft::SchedulerOptions options;
     options.smallFibers = kReads + 64;  // a task that waits for its read holds a fiber
-    options.onReport = [](const weft::Report &report, void *) {
-        if (report.code == weft::ReportCode::OnlyWaiters) return;  // all wait for reads: fine
-        std::fprintf(stderr, "%s. %s\n", report.what, report.cure);
-    };
     if (weft::TaskScheduler(options).Run(Main::Task, &main) != weft::Status::Ok) return 1;
     return main.right ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 // counters are low enough, move counters by hand, and signal an event that a task waits for.
 //
 //     samples/run.sh foreign_threads
+#include <weft/outside.h>
 #include <weft/task_scheduler.h>
 
 #include <cstdio>
@@ -90,14 +91,10 @@ void AudioThread(uint32_t *played) {
 }  // namespace
 
 int main() {
-    weft::SchedulerOptions options;
-    options.onReport = [](const weft::Report &report, void *) {
-        if (report.code == weft::ReportCode::OnlyWaiters) return;  // LogIn alone may wait, for a thread of ours: fine
-        std::fprintf(stderr, "%s. %s\n", report.what, report.cure);
-    };
-    weft::TaskScheduler scheduler(options);
+    weft::TaskScheduler scheduler;
     if (scheduler.Start() != weft::Status::Ok) return 1;
     s_scheduler = &scheduler;
+    const weft::OutsideWork outside(scheduler);  // LogIn alone may wait, for the network thread: no reason for a report
 
     Session session;
     weft::Counter loggedIn;

@@ -3,6 +3,7 @@
 // tickets, an Event that opens the bank, and a WaitGroup that says when all is done. Whoever waits as a task gives its worker away.
 //
 //     samples/run.sh sync
+#include <weft/outside.h>
 #include <weft/sync/condition_variable.h>
 #include <weft/sync/event.h>
 #include <weft/sync/mutex.h>
@@ -115,10 +116,6 @@ void Audit(Bank *bank, uint32_t *wrong) {
 int main() {
     weft::SchedulerOptions options;
     options.smallFibers = kOrders + 8;  // each clerk holds one while it waits
-    options.onReport = [](const weft::Report &report, void *) {
-        if (report.code == weft::ReportCode::OnlyWaiters) return;  // tasks that wait for our threads: fine
-        std::fprintf(stderr, "%s. %s\n", report.what, report.cure);
-    };
     weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) return 1;
 
@@ -126,6 +123,7 @@ int main() {
     bool inOrder = true;
     {
         Bank bank(scheduler);
+        const weft::OutsideWork outside(scheduler);  // all tasks may wait for our threads: no reason for a report
         const std::vector<weft::Task> clerks(kOrders, {Clerk, &bank});
         weft::Counter ended;
         scheduler.AddTasks(kOrders, clerks.data(), &ended);

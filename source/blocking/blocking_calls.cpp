@@ -51,6 +51,7 @@ Status BlockingCalls::RunBlocking(BlockingFunction function, void *arg) noexcept
     Counter done(1);
     BlockingNode node{function, arg};
     node.counter = &done;
+    OutsideWork::Begin(m_scheduler);
     m_threads->Submit(node);
     BlockingThreads::Await(m_scheduler, done);  // the call's thread last touches the two before it lowers the counter
     return Status::Ok;
@@ -63,7 +64,10 @@ Status BlockingCalls::Submit(BlockingCall &call, Counter *counter) noexcept {
     // that submit it at once one does.
     if (node.submitted.exchange(true, kAcquire)) return Status::AlreadyRunning;
     node.counter = counter;
-    if (counter != nullptr) m_scheduler.AddToCounter(counter);
+    if (counter != nullptr) {
+        m_scheduler.AddToCounter(counter);
+        OutsideWork::Begin(m_scheduler);
+    }
     if (m_threads != nullptr) {
         m_threads->Submit(node);
     } else {

@@ -64,6 +64,7 @@ void BlockingThreads::EndThreads() noexcept {
     }
     if (m_living.load(kSeqCst) != 0) {
         if (inTask) {
+            const OutsideWork outside(*m_scheduler);
             Await(*m_scheduler, counter);
         } else {
             parker.Park();
@@ -91,7 +92,9 @@ void BlockingThreads::Call(TaskScheduler &scheduler, BlockingNode &node) noexcep
     // release: who submits it again does so behind the reads above. From here on the node may be gone.
     node.submitted.store(false, kRelease);
     function(arg);
-    if (counter != nullptr) scheduler.DecrementCounter(counter);
+    if (counter == nullptr) return;
+    scheduler.DecrementCounter(counter);
+    OutsideWork::End(scheduler);  // which the end of BlockingCalls waits for, so that the scheduler outlives it
 }
 
 void BlockingThreads::Submit(BlockingNode &node) noexcept {

@@ -58,7 +58,7 @@ void ReportWaiters(Scheduler &scheduler, IsStill isStill) noexcept {
                       count != 0 ? "; tasks: " : " tasks: ", deferred);
     }
     ReportOnce(scheduler, ReportCode::OnlyWaiters,
-               "Lower those counters (a thread of yours may still do it); otherwise they wait for each other.",
+               "Lower those counters; if a thread of yours will, let it hold an OutsideWork (weft/outside.h).",
                "all workers sleep and %u %s%s%s%s%s", count, count == 1 ? "fiber waits" : "fibers wait",
                count != 0 ? ":" : ";", count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
 }
@@ -99,6 +99,8 @@ void LookForTrouble(Worker *worker) noexcept {
                                 scheduler.pinnedLarge.load(kSeqCst) !=
                             0;
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
+    // acquire, and before the next look at who sleeps: see OutsideWork::End.
+    const bool anyOutside = Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0;
     const auto allSleep = [&] {
         return scheduler.idle.Snapshot() == snapshot && IdleSet::AllAsleep(snapshot, Awaited(scheduler));
     };
@@ -112,7 +114,7 @@ void LookForTrouble(Worker *worker) noexcept {
         ReportOnce(scheduler, ReportCode::LargePoolEmpty,
                    "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
                    "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
-    } else {
+    } else if (!anyOutside) {
         ReportWaiters(scheduler, allSleep);
     }
 }

@@ -2,6 +2,8 @@
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "support/threads.h"
+#include "weft/outside.h"
 
 #include <atomic>
 #include <thread>
@@ -63,6 +65,33 @@ TEST_CASE("report OnlyWaiters: names who waits, and the wait goes on until a for
             CHECK(!report.fatal);
             CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == 1);
         }
+    }
+}
+
+TEST_CASE("OutsideWork: that only waiters are left is no mistake while one lives", "[idle]") {
+    for (const bool isExpected : {false, true}) {
+        std::atomic<uint32_t> parked{0};
+        SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Quiet);
+        options.trace.user = &parked;
+        options.trace.park = [](const TraceEvent &, void *user) {
+            static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
+        };
+        test::Runner runner(options);
+        Counter gate(1);
+        bool slept = false;
+        test::Threads foreign(1, [&](uint32_t) {
+            slept = test::SpinUntil([&] { return parked.load() != 0; });  // the worker has looked before
+            runner.scheduler.DecrementCounter(&gate);
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            if (isExpected) OutsideWork::Begin(scheduler);
+            scheduler.WaitForCounter(&gate);
+            if (isExpected) OutsideWork::End(scheduler);
+        }) == Status::Ok);
+        foreign.Join();
+        CHECK(slept);
+        CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == (isExpected ? 0 : 1));
+        CHECK(runner.log.Count() == (isExpected ? 0 : 1));
     }
 }
 

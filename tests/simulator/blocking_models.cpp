@@ -23,12 +23,8 @@ struct Gathering {
     }
 };
 
-// All fibers may wait for calls at once, which weft takes for trouble.
-SchedulerOptions WaitingOptions(uint32_t workers) {
-    SchedulerOptions options = Options(workers, 8, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
-    return options;
-}
+// All fibers may wait for calls at once: no reason for a report.
+SchedulerOptions WaitingOptions(uint32_t workers) { return Options(workers, 8, 1); }
 
 // Threads end after so short a time that they do in some schedules, at any place.
 BlockingOptions CallOptions(uint32_t threads) {

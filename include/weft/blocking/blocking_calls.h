@@ -10,6 +10,7 @@
 //     }
 #pragma once
 
+#include "weft/outside.h"
 #include "weft/task_scheduler.h"
 
 #include <cstddef>
@@ -73,8 +74,7 @@ BlockingCall BlockingCallOf(F &callable) noexcept {
 /// options say; calls beyond that begin in the order in which they came. If the system refuses a thread, those that there
 /// are make the call; if there is none, the caller does on its own stack, and its worker is blocked after all.
 ///
-/// A task that waits for a call holds its fiber. If all that is left waits for calls, weft reports OnlyWaiters, once a run,
-/// as for every event that comes from outside.
+/// A task that waits for a call holds its fiber.
 class WEFT_API BlockingCalls {
 public:
     /// Makes no thread yet. The scheduler must outlive this, and need not run yet.
