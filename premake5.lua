@@ -24,7 +24,7 @@ end
 local build = buildFolder(_OPTIONS.shared)
 
 workspace "weft"
-    configurations { "Debug", "Release", "Asan", "Tsan", "Ubsan" }
+    configurations { "Debug", "Release", "Asan", "Tsan" }
     location(build .. "/premake")
     targetdir(build .. "/%{cfg.buildcfg}")
     objdir(build .. "/obj/%{cfg.buildcfg}/%{prj.name}")
@@ -64,9 +64,8 @@ else
     filter "configurations:*san"
         buildoptions { "-O1", "-fno-omit-frame-pointer" }
     for name, flags in pairs {
-        Asan = { "-fsanitize=address" },
+        Asan = { "-fsanitize=address,undefined", "-fno-sanitize-recover=all" },
         Tsan = { "-fsanitize=thread" },
-        Ubsan = { "-fsanitize=undefined", "-fno-sanitize-recover=all" },
     } do
         filter("configurations:" .. name)
             buildoptions(flags)
@@ -207,8 +206,8 @@ local function fuzzer(name, sources)
     includedirs { "include", "source", "tests", "samples" }
     weft.removeOtherPlatforms()
     weft.useLibraries()
-    buildoptions { "-fsanitize=fuzzer,undefined", "-fno-sanitize-recover=all" }
-    linkoptions { "-fsanitize=fuzzer,undefined" }
+    buildoptions { "-fsanitize=fuzzer" }
+    linkoptions { "-fsanitize=fuzzer" }
 end
 
 fuzzer("fuzz", { "tests/fuzz/*.cpp" })

@@ -37,7 +37,6 @@ FLAGS_Debug := -DWEFT_DEBUG=1
 FLAGS_Release := -DNDEBUG -O2
 FLAGS_Asan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=address
 FLAGS_Tsan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=thread
-FLAGS_Ubsan := -DWEFT_DEBUG=1 -O1 -fsanitize=undefined -fno-sanitize-recover=all
 FLAGS := -std=c++17 -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
 WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t
 UNUSED := %_windows.cpp %_pthread.cpp
@@ -60,7 +59,7 @@ $(C)-$(P)/%.o: %.cpp
 -include $(shell find $(C)-$(P) -name '*.d' 2>/dev/null)
 MAKE
 
-export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1
+export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1
 
 # Each tag makes a patch. All models have to let it through before it counts as escaped.
 generate() {

@@ -124,8 +124,9 @@ void FiberContext::Destroy() noexcept {
     m_handle = nullptr;
 }
 
-// Not inlined: what the compiler knows of the thread (addresses of thread_locals, errno) must not live across the jump.
-WEFT_NOINLINE void SwitchContext(FiberContext &from, FiberContext &to) noexcept {
+// Not inlined: what the compiler knows of the thread (addresses of thread_locals, errno) must not live across the jump. Its
+// locals are not on AddressSanitizer's stack for use after return, which an ending fiber's is freed before the jump.
+WEFT_NOINLINE WEFT_NO_ASAN void SwitchContext(FiberContext &from, FiberContext &to) noexcept {
     const unsigned long long handlers = StackHandlers();
 #if defined(WEFT_SIMULATOR)
     env::SchedulePoint(&from);  // others may run between the last atomic operation and here

@@ -23,6 +23,9 @@
 #if defined(WEFT_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#define WEFT_NO_ASAN __attribute__((no_sanitize("address")))
+#else
+#define WEFT_NO_ASAN
 #endif
 #if defined(WEFT_TSAN)
 #include <sanitizer/tsan_interface.h>
