@@ -18,7 +18,7 @@
 
 namespace weft {
 
-/// What deadlines are points of.
+/// What deadlines are points of; its greatest point, time_point::max(), never comes.
 using Clock = std::chrono::steady_clock;
 
 /// Now; in a simulated environment its virtual time. Any thread.
@@ -33,6 +33,11 @@ WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Cl
 /// The same, `duration` from now.
 WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
                                 uint32_t value = 0) noexcept;
+
+/// As TaskScheduler::WaitForAny, but returns `count` when `deadline` came before one of the counters was at zero; then a last
+/// look is taken. Any thread; one that is no worker blocks in the operating system.
+WEFT_API uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *const *counters,
+                                  Clock::time_point deadline) noexcept;
 
 /// Returns at `deadline` or later. Any thread; one that is no worker sleeps in the operating system, whether the scheduler
 /// runs or not.

@@ -195,27 +195,13 @@ void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcep
 }
 
 uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noexcept {
-    if (!AreCounters(*this, count, counters, "WaitForAny")) return count;
-    if (count == 0 || count > SegmentPool<WaitRecord>::kMaxItems) {
-        ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give 1 to 4,096 counters.",
-                      "WaitForAny: %u counters", count);
-        return count;
-    }
+    if (!MayWaitForAny(*this, count, counters, "WaitForAny")) return count;
     Worker *worker = WorkerOf(*this);
     if (worker != nullptr) {
-        if (!MayWait(worker, "WaitForAny")) return count;
-        FlushPending(worker);
-        Scheduler &scheduler = *worker->scheduler;
-        const uint32_t place = BeginAnyWait(scheduler, worker, count, counters);
-        if (place != SegmentPool<AnyWait>::kNone) Wait(worker, scheduler.anyWaits.At(place).gate, 0, Resume::AnyWorker);
-        return EndAnyWait(scheduler, WorkerOf(*this), place, count, counters);
+        return MayWait(worker, "WaitForAny") ? WaitAny(worker, count, counters) : count;
     }
     ForeignCall call(*this, "WaitForAny");
-    if (call.running == nullptr) return count;
-    const uint32_t place = BeginAnyWait(*call.running, nullptr, count, counters);
-    if (place != SegmentPool<AnyWait>::kNone)
-        WaitForeign(call.visit, *call.running, call.running->anyWaits.At(place).gate, 0);
-    return EndAnyWait(*call.running, nullptr, place, count, counters);
+    return call.running != nullptr ? WaitAnyForeign(call.visit, *call.running, count, counters) : count;
 }
 
 bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {

@@ -13,8 +13,9 @@ using namespace internal;
 
 namespace {
 
-// What is before the clock's beginning has passed.
+// What is before the clock's beginning has passed, and its end never comes.
 uint64_t Nanoseconds(Clock::time_point time) noexcept {
+    if (time == Clock::time_point::max()) return Timers::kNever;
     using std::chrono::nanoseconds;
     const auto count = std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count();
     return count > 0 ? static_cast<uint64_t>(count) : 0;
@@ -38,7 +39,8 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
     if (!IsCounter(scheduler, counter, "WaitForCounterUntil")) return false;
     Worker *worker = WorkerOf(scheduler);
     if (worker != nullptr) {
-        return MayWait(worker, "WaitForCounterUntil") && WaitUntil(worker, *counter, value, Nanoseconds(deadline));
+        return MayWait(worker, "WaitForCounterUntil") &&
+               WaitAny(worker, 1, &counter, value, Nanoseconds(deadline)) == 0;
     }
     ForeignCall call(scheduler, "WaitForCounterUntil");
     return call.running != nullptr && WaitForeign(call.visit, *call.running, *counter, value, Nanoseconds(deadline));
@@ -46,6 +48,19 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
 
 bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration, uint32_t value) noexcept {
     return WaitForCounterUntil(scheduler, counter, After(duration), value);
+}
+
+uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *const *counters,
+                         Clock::time_point deadline) noexcept {
+    if (!MayWaitForAny(scheduler, count, counters, "WaitForAnyUntil")) return count;
+    Worker *worker = WorkerOf(scheduler);
+    if (worker != nullptr) {
+        if (!MayWait(worker, "WaitForAnyUntil")) return count;
+        return WaitAny(worker, count, counters, 0, Nanoseconds(deadline));
+    }
+    ForeignCall call(scheduler, "WaitForAnyUntil");
+    if (call.running == nullptr) return count;
+    return WaitAnyForeign(call.visit, *call.running, count, counters, Nanoseconds(deadline));
 }
 
 void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {

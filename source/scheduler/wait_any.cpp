@@ -1,6 +1,7 @@
 #include "scheduler/wait_any.h"
 
 #include "scheduler/claim.h"
+#include "scheduler/foreign.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/submit.h"
@@ -27,10 +28,17 @@ void NoteZero(Scheduler &scheduler, Worker *worker, AnyWait &wait, uint32_t coun
     }
 }
 
-}  // namespace
+// Which counter is at or below `value`; `count` if none is.
+uint32_t Look(uint32_t count, Counter *const *counters, uint32_t value) noexcept {
+    uint32_t i = 0;
+    while (i < count && !IsSatisfied(*counters[i], value)) ++i;
+    return i;
+}
 
-uint32_t BeginAnyWait(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters,
-                      uint32_t value) noexcept {
+// A place for the wait, with a record on each counter. The caller then waits for AnyWait::gate and calls End. Without memory for
+// records (reported) the gate is open, and no counter was first.
+uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters,
+               uint32_t value) noexcept {
     const uint32_t place = scheduler.anyWaits.Take();
     bool complete = place != SegmentPool<AnyWait>::kNone;
     if (complete) {
@@ -60,9 +68,8 @@ uint32_t BeginAnyWait(Scheduler &scheduler, Worker *worker, uint32_t count, Coun
     return place;
 }
 
-uint32_t EndAnyWait(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t count,
-                    Counter *const *counters) noexcept {
-    if (place == SegmentPool<AnyWait>::kNone) return count;
+// Takes the records off the counters that are not satisfied, and returns which was first; `count` if none was.
+uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t count, Counter *const *counters) noexcept {
     for (uint32_t i = 0; i < count; ++i) {
         uint32_t woken = 0;
         if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(place, i), woken))
@@ -75,6 +82,8 @@ uint32_t EndAnyWait(Scheduler &scheduler, Worker *worker, uint32_t place, uint32
     return first;
 }
 
+}  // namespace
+
 void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
     const uint32_t place = (owner & ~kAnyOwner) >> 16;
     NoteZero(scheduler, worker, scheduler.anyWaits.At(place), owner & (kAnyCounters - 1));
@@ -83,28 +92,45 @@ void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept 
 
 // The deadline is one more counter, as it were, that becomes zero by itself. So there is one state that says who was first,
 // and a wake-up and a time-out never both let the fiber go on.
-bool WaitUntil(Worker *worker, Counter &counter, uint32_t value, uint64_t deadline) noexcept {
+uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint32_t value, uint64_t deadline) noexcept {
     FlushPending(worker);
-    if (IsSatisfied(counter, value)) return true;
-    if (env::Now() >= deadline) return false;
+    if (deadline != Timers::kNever) {
+        const uint32_t first = Look(count, counters, value);
+        if (first < count || env::Now() >= deadline) return first;
+    }
     Scheduler &scheduler = *worker->scheduler;
     Fiber *self = worker->current;
-    Counter *const counters[] = {&counter};
-    const uint32_t place = BeginAnyWait(scheduler, worker, 1, counters, value);
-    if (place == SegmentPool<AnyWait>::kNone) return false;
+    const uint32_t place = Begin(scheduler, worker, count, counters, value);
+    if (place == SegmentPool<AnyWait>::kNone) return count;
     AnyWait &wait = scheduler.anyWaits.At(place);
     Timer timer;
-    if (wait.first.load(kRelaxed) == ~0u) {      // relaxed: otherwise the gate is open
+    const bool isTimed =
+        deadline != Timers::kNever && wait.first.load(kRelaxed) == ~0u;  // relaxed: else the gate is open
+    if (isTimed) {
         wait.references.fetch_add(1, kRelaxed);  // the timer's, before somebody may let go of it
         const auto isDue = [](void *teller, void *owner) {
             const Teller &by = *static_cast<Teller *>(teller);
             FireAnyWait(by.scheduler, by.worker, static_cast<uint32_t>(reinterpret_cast<uintptr_t>(owner)));
         };
-        SetTimer(scheduler, worker, timer, deadline, {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(place, 1)})});
-        Wait(worker, wait.gate, 0, Resume::AnyWorker);
-        if (scheduler.timers.Clear(timer)) LetGo(scheduler, place);
+        SetTimer(scheduler, worker, timer, deadline,
+                 {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(place, count)})});
     }
-    return EndAnyWait(scheduler, self->worker, place, 1, counters) == 0 || IsSatisfied(counter, value);
+    Wait(worker, wait.gate, 0, Resume::AnyWorker);
+    if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, place);
+    const uint32_t first = End(scheduler, self->worker, place, count, counters);
+    return first == count && isTimed ? Look(count, counters, value) : first;
+}
+
+uint32_t WaitAnyForeign(Gate::Visit &visit, Scheduler &scheduler, uint32_t count, Counter *const *counters,
+                        uint64_t deadline) noexcept {
+    const uint32_t place = Begin(scheduler, nullptr, count, counters, 0);
+    if (place == SegmentPool<AnyWait>::kNone) return count;
+    AnyWait &wait = scheduler.anyWaits.At(place);
+    const bool isDue = !WaitForeign(visit, scheduler, wait.gate, 0, deadline);
+    // From now on nobody is first; or somebody was, just now, who opens the gate before letting go of the place.
+    if (isDue) NoteZero(scheduler, nullptr, wait, count);
+    const uint32_t first = End(scheduler, nullptr, place, count, counters);
+    return first == count && isDue ? Look(count, counters, 0) : first;
 }
 
 void SleepUntil(Worker *worker, uint64_t deadline) noexcept {

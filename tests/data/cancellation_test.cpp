@@ -39,6 +39,9 @@ TEST_CASE("WaitForCounterOrCancel: the counter, or the token, or both", "[cancel
                 wrong += written != 3;
                 wrong += !WaitForCounterOrCancel(scheduler, &counter, token);  // both
                 wrong += WaitForCounterOrCancel(scheduler, &open, token);
+                const Clock::time_point deadline = Now() + std::chrono::microseconds(100);
+                wrong += WaitForCounterOrCancel(scheduler, &open, CancelSource(scheduler).Token(), deadline);
+                wrong += Now() < deadline;
                 wrong += open.Value() != 1;
             }
         }) == Status::Ok);

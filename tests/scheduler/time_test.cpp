@@ -1,6 +1,7 @@
 #include "weft/time.h"
 
 #include "support/scheduler_run.h"
+#include "weft/outside.h"
 
 #include <atomic>
 #include <thread>
@@ -96,6 +97,44 @@ TEST_CASE("WaitForCounterUntil: the counter comes first, and all that was counte
             }
         }) == Status::Ok);
         CHECK(wrong == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "[time]") {
+    for (const bool byTask : {true, false}) {
+        test::Runner runner(test::Options(2));
+        uint32_t answers[4] = {9, 9, 9, 9};
+        Clock::time_point deadline, after;
+        Counter busy[2] = {Counter(1), Counter(1)}, later(1);
+        auto wait = [&](TaskScheduler &scheduler) {
+            Counter *const counters[3] = {&busy[0], &busy[1], &later};
+            deadline = Now() + milliseconds(3);
+            answers[0] = WaitForAnyUntil(scheduler, 3, counters, deadline);
+            after = Now();
+            auto lower = [&](TaskScheduler *) { scheduler.DecrementCounter(&later); };
+            scheduler.AddTask(TaskOf(lower));
+            answers[1] = WaitForAnyUntil(scheduler, 3, counters, Now() + hours(1));
+            answers[2] = WaitForAnyUntil(scheduler, 3, counters, Clock::time_point::min());
+            answers[3] = WaitForAnyUntil(scheduler, 2, counters, Clock::time_point::min());
+            const std::vector<Counter *> many(2000, &busy[0]);  // of 4,096 records, again and again
+            for (int round = 0; round < 5; ++round) {
+                if (WaitForAnyUntil(scheduler, 2000, many.data(), Now() + microseconds(50)) != 2000) answers[0] = 8;
+            }
+            for (Counter &counter : busy) scheduler.DecrementCounter(&counter);
+        };
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            if (byTask) return wait(scheduler);
+            const OutsideWork outside(scheduler);
+            std::thread thread([&] { wait(scheduler); });
+            for (Counter &counter : busy) scheduler.WaitForCounter(&counter);
+            thread.join();
+        }) == Status::Ok);
+        CHECK(answers[0] == 3);
+        CHECK(after >= deadline);
+        CHECK(answers[1] == 2);
+        CHECK(answers[2] == 2);
+        CHECK(answers[3] == 2);  // none of two
         CHECK(runner.log.Text() == "");
     }
 }

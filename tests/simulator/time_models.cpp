@@ -135,6 +135,35 @@ void DeadlineForeign() {
     Counters::Kill(counter);
 }
 
+// Tasks and a thread that is no worker wait for whichever of two counters is first, or a deadline; then the counters die.
+void DeadlineAny() {
+    Counters counters;
+    Counter *const both[2] = {counters.New(1), counters.New(1)};
+    uint32_t ended = 0, lowered = 0;
+    auto wait = [&](TaskScheduler *running) {
+        const Clock::time_point deadline = Now() + Some();
+        const uint32_t first = WaitForAnyUntil(*running, 2, both, deadline);
+        ++ended;
+        Check(first < 2 ? both[first]->IsZero() : first == 2 && Now() >= deadline,
+              "the wrong counter, or a wait too short");
+    };
+    auto lower = [&](TaskScheduler *running) {
+        Counter *const counter = both[lowered++];
+        SleepFor(*running, Some());
+        running->DecrementCounter(counter);
+    };
+    TaskScheduler scheduler(Options(1 + Random(2), 5, 1));
+    HostThread thread([&] { wait(&scheduler); });
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    thread.Start();
+    const Task tasks[4] = {TaskOf(wait), TaskOf(wait), TaskOf(lower), TaskOf(lower)};
+    scheduler.AddTasks(4, tasks);
+    thread.Join();
+    scheduler.Stop();
+    Check(ended == 3, "a wait ended twice or never");
+    for (Counter *counter : both) Counters::Kill(counter);
+}
+
 // An attached thread keeps time where there are no workers; it and a task wait with deadlines, some are lowered by a thread
 // that is none.
 void DeadlineAttached() {
@@ -220,6 +249,7 @@ std::vector<Model> TimeModels() {
         {"sleepers", "tasks that sleep while others hold their workers until those are awake", SleepersOnManyFibers, 2},
         {"sleepers_starved", "the same with fewer fibers than tasks", SleepersOnFewFibers, 2},
         {"deadline_foreign", "a thread that is no worker waits with a deadline", DeadlineForeign},
+        {"deadline_any", "waits for any of two counters with a deadline", DeadlineAny, 2},
         {"deferred", "tasks that follow a counter or a time", Deferred},
         {"deadline_attached", "an attached thread keeps time", DeadlineAttached, 2},
     };

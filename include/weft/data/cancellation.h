@@ -28,7 +28,8 @@ public:
 
 private:
     friend class CancelSource;
-    friend bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, CancelToken token) noexcept;
+    friend bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, CancelToken token,
+                                       Clock::time_point deadline) noexcept;
     friend bool SleepUntilOrCancel(TaskScheduler &scheduler, Clock::time_point deadline, CancelToken token) noexcept;
     explicit constexpr CancelToken(CancelSource *source) noexcept : m_source(source) {}
 
@@ -59,7 +60,8 @@ public:
     CancelToken Token() noexcept { return CancelToken(this); }
 
 private:
-    friend bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, CancelToken token) noexcept;
+    friend bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, CancelToken token,
+                                       Clock::time_point deadline) noexcept;
     friend bool SleepUntilOrCancel(TaskScheduler &scheduler, Clock::time_point deadline, CancelToken token) noexcept;
 
     TaskScheduler *const m_scheduler;
@@ -69,15 +71,16 @@ private:
 
 inline bool CancelToken::IsCancelled() const noexcept { return m_source != nullptr && m_source->IsCancelled(); }
 
-/// Returns true once the counter was at zero, with all that was counted visible, or false when the token was cancelled and it was
-/// not. If both are so it is true. The counter must outlive the call in any case; the tasks that it counts go on. False, too,
+/// Returns true once the counter was at zero, with all that was counted visible, or false when the token was cancelled, or the
+/// deadline came, and it was not. If both are so it is true. The counter must outlive the call in any case; the tasks that it counts go on. False, too,
 /// after a report. `scheduler` is the source's. Any thread; one that is no worker blocks in the operating system.
-inline bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, CancelToken token) noexcept {
+inline bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, CancelToken token,
+                                   Clock::time_point deadline = Clock::time_point::max()) noexcept {
     // If it was cancelled while nothing ran, the source's counter still stands at one. (Null is reported, and answered as zero.)
     if (token.IsCancelled()) return scheduler.PollCounter(counter) && counter != nullptr;
     Counter *const counters[2] = {counter, token.m_source != nullptr ? &token.m_source->m_running : nullptr};
     const uint32_t count = token.m_source != nullptr ? 2 : 1;
-    const uint32_t first = scheduler.WaitForAny(count, counters);
+    const uint32_t first = WaitForAnyUntil(scheduler, count, counters, deadline);
     return first == 0 || (first < count && scheduler.PollCounter(counter));
 }
 
