@@ -33,7 +33,7 @@ bool ParkOutside(Scheduler &scheduler, Counter &counter, uint32_t place, uint64_
     return !takenBack;
 }
 
-// Sleeps until the counter was at or below `value`, or until the deadline: then false.
+// Sleeps until the counter was at or below `value`, or until the deadline: then false, and after a report.
 template <class Leave, class ComeBack>
 bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t deadline, Leave leave,
            ComeBack comeBack) noexcept {
@@ -52,6 +52,7 @@ bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t dead
             break;
         case Registration::OtherScheduler:
             ReportCounterOfOther(scheduler, "WaitForCounter", counter);
+            inTime = false;
             break;
         case Registration::NoRecord:  // nobody can wake this thread: it looks by itself
             ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer threads wait at once, or attach them.",

@@ -319,3 +319,26 @@ TEST_CASE("reports of waits with deadlines", "[time]") {
     CHECK(runner.log.Text().find("WaitForCounterUntil was called while the scheduler does not run") !=
           std::string::npos);
 }
+
+TEST_CASE("WaitForCounterUntil: false for a counter of another scheduler, by a task and by a thread", "[time]") {
+    test::Runner outer(test::Options(1)), inner(test::Options(1));
+    Counter counter;
+    bool byTask = true, byThread = true;
+    Status started = Status::BadOption;
+    CHECK(outer.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddToCounter(&counter);
+        started = inner.scheduler.Start();
+        test::Batch task(
+            1, [&](TaskScheduler &other, uint32_t) { byTask = WaitForCounterFor(other, &counter, milliseconds(1)); });
+        inner.scheduler.AddTasksAndWait(1, task.Tasks());
+        byThread = WaitForCounterFor(inner.scheduler, &counter, milliseconds(1));
+        inner.scheduler.Stop();
+        scheduler.DecrementCounter(&counter);
+    }) == Status::Ok);
+    CHECK(started == Status::Ok);
+    CHECK_FALSE(byTask);
+    CHECK_FALSE(byThread);
+    CHECK(inner.log.Count() == 2);
+    CHECK(inner.log.CountOf(ReportCode::CounterOfOther) == 2);
+    CHECK(outer.log.Text() == "");
+}
