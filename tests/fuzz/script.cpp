@@ -1,5 +1,7 @@
 #include "fuzz/script.h"
 
+#include "fuzz/shared.h"
+
 #include <cfenv>
 
 namespace fuzz {
@@ -37,6 +39,7 @@ Script::Script(World &world, TaskScheduler &scheduler, Caller caller, Bytes byte
       m_account(world.NewAccount()) {}
 
 void Script::Play() {
+    const FiberLocal<const Script *>::Scope scope(m_world.shared->script, this);
     while (!m_bytes.IsEmpty()) Call();
     for (uint32_t i = 0; i < Account::kCounters; ++i) {
         Settle(i);
@@ -46,7 +49,17 @@ void Script::Play() {
     }
 }
 
+// Bytes below kFirstLater are calls that there were before weft/time.h, and mean what they always did.
 void Script::Call() {
+    constexpr uint32_t kFirstLater = 132;
+    const uint32_t byte = m_bytes.Next();
+    byte < kFirstLater ? CallPlain(byte) : CallLater(byte - kFirstLater);
+    const Script *const *const mine = m_world.shared->script.Get();
+    Require((mine == nullptr) == (m_caller == Caller::Foreign), "FiberLocal of this thread");
+    Require(mine == nullptr || *mine == this, "FiberLocal is somebody else's");
+}
+
+void Script::CallPlain(uint32_t kind) {
     using Kind = void (Script::*)();
     static constexpr Kind kKinds[] = {
         &Script::Submit,
@@ -72,7 +85,45 @@ void Script::Call() {
         &Script::MistakeInLife,
         &Script::MistakeAtStart,
     };
-    (this->*kKinds[m_bytes.Below(sizeof kKinds / sizeof *kKinds)])();
+    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+}
+
+void Script::CallLater(uint32_t kind) {
+    using Kind = void (Script::*)();
+    static constexpr Kind kKinds[] = {
+        &Script::WaitInTime,
+        &Script::Sleep,
+        &Script::SubmitAfter,
+        &Script::SubmitChain,
+        &Script::SubmitAt,
+        &Script::UseMutex,
+        &Script::UnlockElsewhere,
+        &Script::UseSharedMutex,
+        &Script::UseCondition,
+        &Script::UseSemaphore,
+        &Script::UseEvent,
+        &Script::UseOwnEvent,
+        &Script::UseLatch,
+        &Script::UseWaitGroup,
+        &Script::UseTickets,
+        &Script::Block,
+        &Script::BlockApart,
+        &Script::Loop,
+        &Script::Reduce,
+        &Script::Cancel,
+        &Script::PostJobs,
+        &Script::UseLocals,
+        &Script::Rethrow,
+        &Script::MistakeInTime,
+        &Script::MistakeInDeferred,
+        &Script::MistakeInLocks,
+        &Script::MistakeInSignals,
+        &Script::MistakeInSyncOfIdle,
+        &Script::MistakeInBlocking,
+        &Script::MistakeInCancel,
+        &Script::MistakeInJobs,
+    };
+    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
 }
 
 TaskOptions Script::Options() {
@@ -148,11 +199,19 @@ void Script::Settle(uint32_t counter) {
     byHand = 0;
 }
 
+// Before a wait for the tasks of `counter`: some may come after tasks of those before it.
+void Script::SettleBefore(uint32_t counter) {
+    for (uint32_t i = 0; i < counter; ++i) {
+        if (m_account.isFollowed[i]) Settle(i);
+    }
+}
+
 void Script::Wait() {
     if (!m_mayWait) return;
     const uint32_t which = m_bytes.Below(Account::kCounters), value = m_bytes.Below(4);
     Counter &counter = m_account.counters[which];
     if (m_account.byHand[which] > value) Settle(which);
+    SettleBefore(which);
     const bool same = m_caller != Caller::Foreign && m_bytes.Below(2) != 0;
     const uint32_t before = m_scheduler.CurrentWorker();
     m_scheduler.WaitForCounter(&counter, value, same ? Resume::SameWorker : Resume::AnyWorker);
@@ -166,7 +225,9 @@ void Script::WaitForSeveral() {
     Counter *all[Account::kCounters];
     for (uint32_t i = 0; i < Account::kCounters; ++i) all[i] = &m_account.counters[i];
     if (how == 0) {
-        Settle(m_bytes.Below(Account::kCounters));
+        const uint32_t settled = m_bytes.Below(Account::kCounters);
+        Settle(settled);
+        SettleBefore(settled);
         const uint32_t first = m_scheduler.WaitForAny(Account::kCounters, all);
         Require(first < Account::kCounters && all[first]->IsZero(), "WaitForAny named a counter that is not zero");
     } else if (how == 1) {
@@ -174,6 +235,7 @@ void Script::WaitForSeveral() {
         m_scheduler.WaitForAll(Account::kCounters, all);
         for (const Counter *counter : all) Require(counter->IsZero(), "WaitForAll returned too early");
     } else {
+        SettleBefore(Account::kCounters);
         m_scheduler.WaitIdle();
     }
 }

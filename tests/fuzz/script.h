@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fuzz/world.h"
+#include "weft/time.h"
 
 namespace fuzz {
 
@@ -13,6 +14,8 @@ public:
 
 private:
     void Call();
+    void CallPlain(uint32_t kind);
+    void CallLater(uint32_t kind);
     weft::TaskOptions Options();
     weft::Counter *SomeCounter();
     void Submit();
@@ -29,6 +32,38 @@ private:
     void StartThread();
     void SetWorkers();
     void Settle(uint32_t counter);
+    void SettleBefore(uint32_t counter);
+
+    // What came with weft/time.h and later, a file for each family.
+    weft::Clock::duration Short();
+    weft::Clock::time_point Soon();
+    /// `count` tasks that are accepted, each with a cell whose target is `target`; null: too many cells.
+    Cell *AddHelpers(uint32_t count, weft::TaskFunction function, void *target, weft::Counter *counter);
+    /// What does not wait for any other script: for whoever has locked something.
+    void Inside();
+    void WaitInTime();
+    void Sleep();
+    void SubmitAfter();
+    void SubmitChain();
+    void SubmitAt();
+    void UseMutex();
+    void UnlockElsewhere();
+    void UseSharedMutex();
+    void UseCondition();
+    void UseSemaphore();
+    void UseEvent();
+    void UseOwnEvent();
+    void UseLatch();
+    void UseWaitGroup();
+    void UseTickets();
+    void Block();
+    void BlockApart();
+    void Loop();
+    void Reduce();
+    void Cancel();
+    void PostJobs();
+    void UseLocals();
+    void Rethrow();
 
     // mistakes.cpp: each is reported once and changes nothing.
     void MistakeInTasks();
@@ -40,6 +75,14 @@ private:
     void MistakeWithOther();
     void MistakeInLife();
     void MistakeAtStart();
+    void MistakeInTime();        // time_mistakes.cpp
+    void MistakeInDeferred();    // time_mistakes.cpp
+    void MistakeInLocks();       // sync_mistakes.cpp
+    void MistakeInSignals();     // sync_mistakes.cpp
+    void MistakeInSyncOfIdle();  // sync_mistakes.cpp
+    void MistakeInBlocking();    // blocking.cpp
+    void MistakeInCancel();      // cancel.cpp
+    void MistakeInJobs();        // posted.cpp
 
     World &m_world;
     weft::TaskScheduler &m_scheduler;

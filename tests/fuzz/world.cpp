@@ -1,12 +1,15 @@
 #include "fuzz/world.h"
 
 #include "fuzz/script.h"
+#include "fuzz/shared.h"
 
 namespace fuzz {
 
 using namespace weft;
 
 World::World(Bytes bytes) : m_bytes(bytes), m_cells(kCells) { Choose(); }
+
+World::~World() = default;
 
 // The first bytes of an input say what it is played on.
 void World::Choose() {
@@ -34,6 +37,7 @@ void World::Choose() {
 
     scheduler = std::make_unique<TaskScheduler>(options);
     idle = std::make_unique<TaskScheduler>(options);
+    shared = std::make_unique<Shared>(*scheduler, options);
     if ((more & 128) != 0) {
         SchedulerOptions otherOptions;
         otherOptions.workers = 1;
@@ -64,21 +68,6 @@ void World::ChooseHooks() {
         if (self.m_hookCalls.fetch_add(1) % 16 != 3) return;
         self.oracle.Expect(ReportCode::InHook, [&] { inside.AddTask({Leaf, self.NewCells(1)}); });
     };
-}
-
-void World::AbuseInHook(TaskScheduler &inside) {
-    const Task task{Leaf, nullptr};
-    Counter counter(1);
-    Counter *list[1] = {&counter};
-    const uint32_t which = m_hookCalls.load() / 4 % 6;
-    oracle.Expect(ReportCode::InHook, [&] {
-        if (which == 0) inside.Yield();
-        if (which == 1) inside.WaitForCounter(&counter);
-        if (which == 2) inside.AddTasksAndWait(1, &task);
-        if (which == 3) inside.WaitIdle();
-        if (which == 4) Require(inside.RunPinnedTasks() == 0, "a hook ran pinned tasks");
-        if (which == 5) Require(inside.WaitForAny(1, list) == 1, "a hook's WaitForAny has an answer");
-    });
 }
 
 void World::Play() {
@@ -129,6 +118,8 @@ void World::Host(Bytes bytes, Caller caller) {
 }
 
 void World::CheckEnd() {
+    shared->calls.reset();  // all are made
+    shared->CheckEnd();
     for (uint32_t i = 0; i < kCells; ++i) {
         const uint32_t expected = m_cells[i].accepted ? 1 : 0;
         Require(m_cells[i].ran.load() == expected, "a task did not run exactly once, or one ran that was refused");

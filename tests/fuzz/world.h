@@ -15,13 +15,17 @@
 namespace fuzz {
 
 class World;
+struct Shared;
 
 /// What a task is given, and its account.
 struct Cell {
     World *world = nullptr;
     Bytes bytes{nullptr, 0};  // of a task that is a script
     uint32_t depth = 0;
-    bool accepted = false;  // its submission had no mistake
+    bool accepted = false;        // its submission had no mistake
+    void *target = nullptr;       // of a helper: what it does something with
+    weft::Counter before;         // of a task that follows others: theirs
+    uint32_t mostUnfinished = 0;  // of these, when it begins
     std::atomic<uint32_t> ran{0};
 };
 
@@ -30,6 +34,7 @@ struct Account {
     static constexpr uint32_t kCounters = 3;
     weft::Counter counters[kCounters];
     uint32_t byHand[kCounters]{};
+    bool isFollowed[kCounters]{};  // tasks that later counters count come after it
 };
 
 enum class Caller : uint8_t { Task, Attached, Foreign };
@@ -38,6 +43,7 @@ enum class Life : uint8_t { Run, Start, StartAttached, WithoutWorkers };
 class World {
 public:
     explicit World(Bytes bytes);
+    ~World();
     World(const World &) = delete;
     World &operator=(const World &) = delete;
 
@@ -63,11 +69,12 @@ public:
     std::unique_ptr<weft::TaskScheduler> idle;   ///< never runs
     weft::Counter held{2};                       ///< while `other` runs, its
     weft::Counter threads;                       ///< that play, and have not finished
+    std::unique_ptr<Shared> shared;              ///< by all scripts; see shared.h
 
 private:
     void Choose();
     void ChooseHooks();
-    void AbuseInHook(weft::TaskScheduler &inside);
+    void AbuseInHook(weft::TaskScheduler &inside);  // hook_mistakes.cpp
     void Live(Bytes bytes);
     void LiveInRun(Bytes bytes);
     void Host(Bytes bytes, Caller caller);
@@ -84,6 +91,20 @@ private:
     std::mutex m_mutex;
     std::vector<std::unique_ptr<Account>> m_accounts;
     std::vector<std::thread> m_threads;
+};
+
+/// A small fiber more that may wait, for a task that helps a script; false: no.
+class Spare {
+public:
+    explicit Spare(World &world) : m_world(world), m_permit(world.Permit(0)) {}
+    ~Spare() { m_world.GiveBack(m_permit); }
+    Spare(const Spare &) = delete;
+    Spare &operator=(const Spare &) = delete;
+    explicit operator bool() const { return m_permit != nullptr; }
+
+private:
+    World &m_world;
+    std::atomic<int32_t> *const m_permit;
 };
 
 void Leaf(weft::TaskScheduler *scheduler, void *cell);

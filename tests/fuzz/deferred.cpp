@@ -1,0 +1,74 @@
+// Tasks that follow counters, or come at times.
+#include "weft/deferred.h"
+
+#include "fuzz/script.h"
+
+namespace fuzz {
+
+using namespace weft;
+
+namespace {
+
+// The cells of those that it follows lie before its own.
+void Following(TaskScheduler *scheduler, void *arg) {
+    Cell *const cell = static_cast<Cell *>(arg);
+    const Cell *const first = static_cast<Cell *>(cell->target);
+    uint32_t unfinished = 0;
+    for (const Cell *each = first; each != cell; ++each) unfinished += each->ran.load() == 0 ? 1 : 0;
+    Require(unfinished <= cell->mostUnfinished, "a task began before those that it follows had finished");
+    Leaf(scheduler, arg);
+}
+
+}  // namespace
+
+Cell *Script::AddHelpers(uint32_t count, TaskFunction function, void *target, Counter *counter) {
+    Cell *cells = m_world.NewCells(count);
+    if (cells == nullptr) return nullptr;
+    const TaskOptions options = Options();
+    for (uint32_t i = 0; i < count; ++i) {
+        cells[i].accepted = true;
+        cells[i].target = target;
+        m_scheduler.AddTask({function, &cells[i]}, counter, options);
+    }
+    return cells;
+}
+
+// Of the script's counters those that count it come later, so that none waits for itself.
+void Script::SubmitAfter() {
+    const uint32_t which = m_bytes.Below(Account::kCounters), value = m_bytes.Below(4);
+    const uint32_t later = which + 1 + m_bytes.Below(Account::kCounters - which);
+    Cell *cell = m_world.NewCells(1);
+    if (cell == nullptr) return;
+    cell->accepted = true;
+    m_account.isFollowed[which] = true;
+    Counter *counter = later < Account::kCounters ? &m_account.counters[later] : nullptr;
+    AddTaskAfter(m_scheduler, &m_account.counters[which], value, {Leaf, cell}, counter, Options());
+}
+
+void Script::SubmitChain() {
+    const uint32_t count = m_bytes.Below(12), value = m_bytes.Below(4);
+    Counter *counter = SomeCounter();
+    Cell *cells = m_world.NewCells(count + 1);
+    if (cells == nullptr) return;
+    Cell &last = cells[count];
+    const TaskOptions options = Options();
+    for (uint32_t i = 0; i < count; ++i) {
+        cells[i].accepted = true;
+        m_scheduler.AddTask({Leaf, &cells[i]}, &last.before, options);
+    }
+    last.accepted = true;
+    last.target = cells;
+    last.mostUnfinished = value;
+    AddTaskAfter(m_scheduler, &last.before, value, {Following, &last}, counter, Options());
+}
+
+void Script::SubmitAt() {
+    Cell *cell = m_world.NewCells(1);
+    if (cell == nullptr) return;
+    cell->accepted = true;
+    Counter *counter = SomeCounter();
+    const Clock::time_point time = Soon();
+    AddTaskAt(m_scheduler, time, {Leaf, cell}, counter, Options());
+}
+
+}  // namespace fuzz
