@@ -46,19 +46,21 @@ void Script::SubmitAfter() {
 }
 
 void Script::SubmitChain() {
-    const uint32_t count = m_bytes.Below(12), value = m_bytes.Below(4);
+    const uint32_t count = m_bytes.Below(12), how = m_bytes.Below(8), value = how % 4;
+    const bool stays = how >= 4;  // the counter, at `value`: it was raised by hand
     Counter *counter = SomeCounter();
     Cell *cells = m_world.NewCells(count + 1);
     if (cells == nullptr) return;
     Cell &last = cells[count];
     const TaskOptions options = Options();
+    if (stays) m_scheduler.AddToCounter(&last.before, value);
     for (uint32_t i = 0; i < count; ++i) {
         cells[i].accepted = true;
         m_scheduler.AddTask({Leaf, &cells[i]}, &last.before, options);
     }
     last.accepted = true;
     last.target = cells;
-    last.mostUnfinished = value;
+    last.mostUnfinished = stays ? 0 : value;
     AddTaskAfter(m_scheduler, &last.before, value, {Following, &last}, counter, Options());
 }
 

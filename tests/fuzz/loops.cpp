@@ -5,7 +5,6 @@
 #include "fuzz/script.h"
 
 #include <atomic>
-#include <memory>
 #include <vector>
 
 namespace fuzz {
@@ -13,22 +12,6 @@ namespace fuzz {
 using namespace weft;
 
 namespace {
-
-// Fibers for up to six parts more.
-class Parts {
-public:
-    explicit Parts(World &world) {
-        while (m_spares.size() < 6) {
-            auto spare = std::make_unique<Spare>(world);
-            if (!*spare) break;
-            m_spares.push_back(std::move(spare));
-        }
-    }
-    uint32_t Count() const { return static_cast<uint32_t>(m_spares.size()) + 1; }
-
-private:
-    std::vector<std::unique_ptr<Spare>> m_spares;
-};
 
 // A range that is not empty; joining is not commutative.
 struct Range {
@@ -43,8 +26,8 @@ void Script::Loop() {
     const uint32_t kind = m_bytes.Below(6), grain = 1 + m_bytes.Below(16);
     const uint32_t special = m_bytes.Next();
     if (!m_mayWait) return;
-    const Parts parts(m_world);
-    const uint32_t count = parts.Count() * grain - m_bytes.Below(grain);
+    const Spares spares(m_world, Spares::kMost);
+    const uint32_t count = (spares.Count() + 1) * grain - m_bytes.Below(grain);
     std::vector<std::atomic<uint32_t>> ran(count);
     LoopOptions options;
     options.grain = grain;
@@ -88,8 +71,8 @@ void Script::Loop() {
 void Script::Reduce() {
     const uint32_t grain = 1 + m_bytes.Below(16);
     if (!m_mayWait) return;
-    const Parts parts(m_world);
-    const uint32_t count = parts.Count() * grain - m_bytes.Below(grain);
+    const Spares spares(m_world, Spares::kMost);
+    const uint32_t count = (spares.Count() + 1) * grain - m_bytes.Below(grain);
     LoopOptions options;
     options.grain = grain;
     const auto join = [](Range left, Range right) {

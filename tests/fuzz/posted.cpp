@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    enum class Reason : uint8_t { None, Time, Call, Signal };
+    enum class Reason : uint8_t { None, Time, Deadline, Call, Signal };
 
     static void Begin(TaskScheduler *, PostedJob *job) { static_cast<Job *>(job)->Step(); }
     void Step();
@@ -42,6 +42,7 @@ private:
     Jobs &m_jobs;
     Bytes m_steps;
     Reason m_reason = Reason::None;  // for which it will begin
+    bool m_mayBeCalled = false;  // by the signal that it has received, if that came after it began: the next wait ends
 };
 
 void Signalling(TaskScheduler *scheduler, void *cell) {
@@ -51,12 +52,14 @@ void Signalling(TaskScheduler *scheduler, void *cell) {
 
 void Job::Step() {
     m_jobs.begins.fetch_add(1);
-    Require(m_reason != Reason::Time || IsExpired(), "a job began before its time without a call");
+    const bool mayBeCalled = m_mayBeCalled;
+    Require(m_reason != Reason::Time || IsExpired(), "a job began before its time");
+    Require(m_reason != Reason::Deadline || IsExpired() || mayBeCalled, "a job that nobody called began too early");
     Require(m_reason != Reason::Call || !IsExpired(), "a job that was called began by its time");
-    const bool isSignalled = ReceiveSignal();
+    const bool isSignalled = m_mayBeCalled = ReceiveSignal();
     Require(!isSignalled || m_reason == Reason::Signal, "a job has a signal that nobody gave");
     if (m_reason == Reason::Signal && !isSignalled) {
-        Require(IsExpired(), "a job was called and has no signal");
+        Require(IsExpired() || mayBeCalled, "a job was called and has no signal");
         m_jobs.posts.fetch_add(1);
         return PostWait();  // the signal is on its way
     }
@@ -69,7 +72,8 @@ void Job::Step() {
     const uint32_t kind = m_steps.Below(6);
     if (kind >= 4) return WaitForSignal(kind == 4 ? Clock::duration::max() : Short());
     m_jobs.posts.fetch_add(1);
-    m_reason = kind == 1 || kind == 2 ? Reason::Time : kind == 3 ? Reason::Call : Reason::None;
+    static constexpr Reason kReasons[] = {Reason::None, Reason::Time, Reason::Deadline, Reason::Call};
+    m_reason = kReasons[kind];
     if (kind == 0) Post();
     if (kind == 1) PostAfter(Short());
     if (kind == 2) PostWaitFor(Short());
@@ -99,8 +103,8 @@ void Script::PostJobs() {
     const TaskOptions options = Options();
     Bytes steps[4] = {m_bytes, m_bytes, m_bytes, m_bytes};
     for (uint32_t i = 0; i < count; ++i) steps[i] = m_bytes.Split(m_bytes.Below(8));
-    const Spare spare(m_world);  // while a job has a deadline
-    if (!m_mayWait || !spare) return;
+    const Spares spare(m_world, 1);  // while a job has a deadline
+    if (!m_mayWait || spare.Count() == 0) return;
     Jobs jobs(m_world, m_scheduler, options, waits);
     for (uint32_t i = 0; i < count; ++i) new Job(jobs, steps[i]);
     if (waits) m_scheduler.WaitForCounter(&jobs.alive);

@@ -137,6 +137,12 @@ TaskOptions Script::Options() {
     return options;
 }
 
+TaskOptions Script::SmallOptions() {
+    TaskOptions options = Options();
+    options.stack = StackClass::Small;
+    return options;
+}
+
 Counter *Script::SomeCounter() {
     const uint32_t which = m_bytes.Below(Account::kCounters + 1);
     return which == Account::kCounters ? nullptr : &m_account.counters[which];

@@ -17,6 +17,7 @@ private:
     void CallPlain(uint32_t kind);
     void CallLater(uint32_t kind);
     weft::TaskOptions Options();
+    weft::TaskOptions SmallOptions();  // for tasks that may wait: Spares are small
     weft::Counter *SomeCounter();
     void Submit();
     void SubmitAndWait();
@@ -56,6 +57,7 @@ private:
     void UseLatch();
     void UseWaitGroup();
     void UseTickets();
+    void UseOwnTickets();
     void Block();
     void BlockApart();
     void Loop();

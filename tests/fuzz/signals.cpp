@@ -61,9 +61,13 @@ void Script::UseCondition() {
         if (took) shared.Put();
         return;
     }
-    const Spare spare(m_world);
+    const Spares spare(m_world, 1);
     Counter put;
-    if (!spare || AddHelpers(1, Putting, &shared, &put) == nullptr) return;
+    Cell *cell = spare.Count() != 0 ? m_world.NewCells(1) : nullptr;
+    if (cell == nullptr) return;
+    cell->accepted = true;
+    cell->target = &shared;
+    m_scheduler.AddTask({Putting, cell}, &put, SmallOptions());
     {
         std::unique_lock<Mutex> lock(shared.stockMutex);
         if (how == 2) {
@@ -171,26 +175,6 @@ void Script::UseWaitGroup() {
     if (how != 2 || !m_mayWait) return;
     group.Wait();
     for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "a group is done too early");
-}
-
-void Script::UseTickets() {
-    if (!m_mayWait) return Require(Ticket().IsTurn(), "no ticket has to wait");
-    Shared &shared = *m_world.shared;
-    const bool looks = m_bytes.Below(2) != 0;
-    Ticket ticket;
-    uint32_t number;
-    {
-        const std::lock_guard<std::mutex> lock(shared.ticketOrder);
-        ticket = shared.tickets.Take();
-        number = shared.taken++;
-    }
-    Inside();
-    if (looks) ticket.Wait();
-    ticket.Wait();
-    Require(ticket.IsTurn() && shared.done == number, "a ticket's turn came too early");
-    Inside();
-    Require(shared.done++ == number, "two tickets had their turn");
-    ticket.Done();
 }
 
 }  // namespace fuzz

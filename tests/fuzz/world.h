@@ -93,18 +93,25 @@ private:
     std::vector<std::thread> m_threads;
 };
 
-/// A small fiber more that may wait, for a task that helps a script; false: no.
-class Spare {
+/// Small fibers, up to `most`, for tasks that may wait and help a script.
+class Spares {
 public:
-    explicit Spare(World &world) : m_world(world), m_permit(world.Permit(0)) {}
-    ~Spare() { m_world.GiveBack(m_permit); }
-    Spare(const Spare &) = delete;
-    Spare &operator=(const Spare &) = delete;
-    explicit operator bool() const { return m_permit != nullptr; }
+    static constexpr uint32_t kMost = 6;
+
+    Spares(World &world, uint32_t most) : m_world(world) {
+        while (m_count < most && (m_permits[m_count] = world.Permit(0)) != nullptr) ++m_count;
+    }
+    ~Spares() {
+        while (m_count != 0) m_world.GiveBack(m_permits[--m_count]);
+    }
+    Spares(const Spares &) = delete;
+    Spares &operator=(const Spares &) = delete;
+    uint32_t Count() const { return m_count; }
 
 private:
     World &m_world;
-    std::atomic<int32_t> *const m_permit;
+    std::atomic<int32_t> *m_permits[kMost];
+    uint32_t m_count = 0;
 };
 
 void Leaf(weft::TaskScheduler *scheduler, void *cell);
