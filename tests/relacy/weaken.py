@@ -4,7 +4,8 @@
     weaken.py --work DIR [--sample] [--jobs N] [--percent N] [--schedules N] [--list] [PATTERN...]
 
 tests/relacy.sh calls this. --sample: only those named in SAMPLE. --list: only says which there are. PATTERN: only those whose
-line in the table contains it. --percent: of the suites' iterations. --schedules: of each model. DIR gets a copy of the tree for each job, and what is built.
+line in the table contains it. --percent: of the suites' iterations. --schedules: of each model; four times as many where few models are run. DIR gets a copy
+of the tree for each job, and what is built.
 
 The mechanisms, and what decides of the end of a run, are put to the suites; the rest of the scheduler to the simulator with
 memory orders (simulator --weak).
@@ -14,7 +15,6 @@ must not. They are named by file, function and text, not by line.
 """
 
 import argparse
-import collections
 import concurrent.futures
 import os
 import re
@@ -23,7 +23,9 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+from orders import ROOT, weakenings  # noqa: E402
+
 SURVIVORS = "tests/relacy/survivors.md"
 
 # Everything that atomics are used in. What the suites exercise:
@@ -46,8 +48,10 @@ SOURCES = [
 
 # What the simulator's models exercise:
 SIMULATED = [
+    "source/containers/spin_lock.h",
     "source/mechanisms/scheduler_tags.h",
     "source/mechanisms/scheduler_tags.cpp",
+    "source/mechanisms/timers.h",
     "source/scheduler/any_work.cpp",
     "source/scheduler/attach.cpp",
     "source/scheduler/claim.cpp",
@@ -61,7 +65,16 @@ SIMULATED = [
     "source/scheduler/post.cpp",
     "source/scheduler/scheduler.h",
     "source/scheduler/task_scheduler.cpp",
+    "source/scheduler/timing.cpp",
     "source/scheduler/wait_any.cpp",
+    "source/blocking/blocking_calls.cpp",
+    "source/blocking/blocking_threads.h",
+    "source/blocking/blocking_threads.cpp",
+    "source/frame/block_pool.cpp",
+    "source/frame/frame_params.cpp",
+    "source/frame/frame_pipeline.cpp",
+    "source/frame/tagged_heap.cpp",
+    "source/post/lane.cpp",
     "source/sync/condition_variable.cpp",
     "source/sync/event.cpp",
     "source/sync/mutex.cpp",
@@ -69,7 +82,23 @@ SIMULATED = [
     "source/sync/ticket_queue.cpp",
     "source/sync/wait_group.cpp",
     "source/sync/wait_queue.cpp",
+    "include/weft/data/cancellation.h",
+    "include/weft/data/rethrow.h",
+    "include/weft/frame/frame_params.h",
 ]
+
+# Models by the beginnings of their names, for files that only they run; the other files are put to all models.
+MODELS = {
+    "source/blocking/": ("call_",),
+    "source/frame/": ("frame", "tagged_", "arenas"),
+    "source/post/": ("post_",),
+    "source/sync/": ("sync_",),
+    "include/weft/data/": ("cancel_", "failures"),
+    "include/weft/frame/": ("frame",),
+}
+
+# Replaced by the environments of both.
+NEITHER = ["source/platform/"]
 
 # Shows in every run that the suites can fail: file, function, and part of the operation.
 SAMPLE = [
@@ -80,104 +109,6 @@ SAMPLE = [
     ("source/mechanisms/fiber_pool.cpp", "AnyFree", "load(kSeqCst)"),
     ("source/scheduler/gate.h", "NobodyInside", "stripe.inside.load(kSeqCst)"),
 ]
-
-# How each order is weakened by one step, by the kind of operation.
-WEAKER = {
-    "load": {"SeqCst": ["Acquire"], "Acquire": ["Relaxed"]},
-    "store": {"SeqCst": ["Release"], "Release": ["Relaxed"]},
-    "update": {"SeqCst": ["AcqRel"], "AcqRel": ["Acquire", "Release"], "Acquire": ["Relaxed"], "Release": ["Relaxed"]},
-}
-STANDARD = {"Relaxed": "relaxed", "Acquire": "acquire", "Release": "release", "AcqRel": "acq_rel", "SeqCst": "seq_cst"}
-ORDER = re.compile(r"\bk(SeqCst|AcqRel|Acquire|Release)\b|\bstd::memory_order_(seq_cst|acq_rel|acquire|release)\b")
-NOT_FUNCTIONS = {"if", "for", "while", "switch", "do", "else", "return", "catch", "sizeof", "alignas", "noexcept", "decltype"}
-
-Weakening = collections.namedtuple("Weakening", "file line function text change begin end replacement")
-
-
-def without_comments(text):
-    """The same length, with comments and strings blanked."""
-    blank = lambda match: re.sub(r"[^\n]", " ", match.group())
-    return re.sub(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", blank, text, flags=re.S)
-
-
-def functions(code):
-    """For each position of an opening brace the function that it belongs to."""
-    stack, result, begin = [], [], 0
-    for position, char in enumerate(code):
-        if char == "{":
-            header = code[begin:position]
-            name = stack[-1] if stack else None
-            found = re.match(r"\s*(?:[\w:<>,&*~#\s]|\[\[\w+\]\])*?(~?\w+)\s*\(", header)
-            # A lambda, or an initialiser, belongs to the function around it.
-            if found and found.group(1) not in NOT_FUNCTIONS and not re.search(r"\[[^\[\]]*\]\s*(\(|$)", header):
-                if not re.search(r"=\s*$|\breturn\b", header):
-                    name = found.group(1)
-            stack.append(name)
-        elif char == "}":
-            if stack:
-                stack.pop()
-        if char in "{};":
-            begin = position + 1
-        result.append(stack[-1] if stack else None)
-    return result
-
-
-def operation(code, position):
-    """The atomic operation around an order: where it begins and ends, its name, and which argument the order is."""
-    depth, argument = 0, 0
-    for i in range(position - 1, -1, -1):
-        if code[i] in ")]}":
-            depth += 1
-        elif code[i] in "([{":
-            if depth == 0:
-                break
-            depth -= 1
-        elif code[i] == "," and depth == 0:
-            argument += 1
-    name = re.search(r"(\w+)\s*$", code[:i]).group(1)
-    begin = re.search(r"(?:[\w>.&*:]|->|\[[^\]]*\]|\([^()]*\))*$", code[:i]).start()
-    depth = 0
-    for end in range(i, len(code)):
-        if code[end] == "(":
-            depth += 1
-        elif code[end] == ")":
-            depth -= 1
-            if depth == 0:
-                break
-    return begin, end + 1, name, argument
-
-
-def weakenings(file):
-    with open(os.path.join(ROOT, file)) as source:
-        text = source.read()
-    code = without_comments(text)
-    owner = functions(code)
-    seen = collections.Counter()
-    counted = {}
-    for match in ORDER.finditer(code):
-        begin, end, name, argument = operation(code, match.start())
-        if name == "load" or name == "compare_exchange_strong" and argument == 3:
-            kind = "load"
-        elif name == "store":
-            kind = "store"
-        elif name in ("exchange", "compare_exchange_strong") or name.startswith("fetch_"):
-            kind = "update"
-        else:
-            continue
-        operator = " ".join(text[begin:end].split())
-        function = owner[begin] or "-"
-        if (begin, end) not in counted:
-            seen[function, operator] += 1
-            counted[begin, end] = seen[function, operator]
-        if counted[begin, end] > 1:
-            operator += " (%d)" % counted[begin, end]
-        order = match.group(1) or {value: key for key, value in STANDARD.items()}[match.group(2)]
-        for weaker in WEAKER[kind].get(order, []):
-            replacement = "k" + weaker if match.group(1) else "std::memory_order_" + STANDARD[weaker]
-            which = "failure: " if name == "compare_exchange_strong" and argument == 3 else ""
-            change = "%s%s to %s" % (which, STANDARD[order], STANDARD[weaker])
-            line = text.count("\n", 0, match.start()) + 1
-            yield Weakening(file, line, function, operator, change, match.start(), match.end(), replacement)
 
 
 def suites():
@@ -236,22 +167,43 @@ objects/%.o: %.cpp
 """
 
 
-def simulate(tree, schedules):
-    """Builds and runs the simulator; what saw the weakening, or None, and the schedules that saw nothing."""
+def simulate(tree, file, schedules):
+    """Builds and runs the simulator; what saw a weakening of the file, or None, and the schedules that saw nothing."""
     with open(os.path.join(tree, "simulator.make"), "w") as makefile:
         makefile.write(SIMULATOR)
     subprocess.run(["make", "-s", "-C", tree, "-f", "simulator.make"], check=True)
-    try:
-        run = subprocess.run([os.path.join(tree, "objects/simulator"), "--weak", "--until-failure", "--schedules", str(schedules)],
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200, universal_newlines=True)
-    except subprocess.TimeoutExpired:
-        return "simulator: hang", 0
-    failed = re.search(r"^(\S+) +FAILED after (\d+) schedules: seed \d+: (.*)$", run.stdout, re.M)
-    if failed:
-        return "simulator %s after %s: %s" % failed.groups(), 0
-    if run.returncode != 0:
-        return "simulator: exit %d" % run.returncode, 0
-    return None, sum(int(n) for n in re.findall(r" distinct of +(\d+) schedules", run.stdout))
+    simulator = os.path.join(tree, "objects/simulator")
+    begins = next((models for folder, models in MODELS.items() if file.startswith(folder)), None)
+    runs = [[]]  # all models
+    if begins is not None:
+        names = subprocess.run([simulator, "--list"], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
+        runs = [["--model", name] for name in names.split() if name.startswith(begins)]
+        schedules *= 4  # they are few
+    passed = 0
+    for model in runs:
+        try:
+            run = subprocess.run([simulator, "--weak", "--until-failure", "--schedules", str(schedules)] + model,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=1200, universal_newlines=True)
+        except subprocess.TimeoutExpired:
+            return " ".join(["simulator:"] + model[1:] + ["hang"]), passed
+        failed = re.search(r"^(\S+) +FAILED after (\d+) schedules: seed \d+: (.*)$", run.stdout, re.M)
+        if failed:
+            return "simulator %s after %s: %s" % failed.groups(), passed
+        if run.returncode != 0:
+            return " ".join(["simulator:"] + model[1:] + ["exit %d" % run.returncode]), passed
+        passed += sum(int(n) for n in re.findall(r" distinct of +(\d+) schedules", run.stdout))
+    return None, passed
+
+
+def unlisted():
+    """Files with memory orders that are in neither list."""
+    for folder in ("source", "include"):
+        for where, _, names in os.walk(os.path.join(ROOT, folder)):
+            for name in names:
+                file = os.path.relpath(os.path.join(where, name), ROOT)
+                known = file in SOURCES or file in SIMULATED or file.startswith(tuple(NEITHER))
+                if not known and name.endswith((".h", ".cpp")) and any(weakenings(file)):
+                    yield file
 
 
 def find(work, slot, weakening, percent, schedules):
@@ -269,7 +221,7 @@ def find(work, slot, weakening, percent, schedules):
     iterations = 0
     try:
         if weakening.file in SIMULATED:
-            return simulate(tree, schedules)
+            return simulate(tree, weakening.file, schedules)
         header = os.path.join(tree, "tests/relacy/env_relacy.h")  # most of what each suite takes to compile
         if not os.path.exists(header + ".gch"):
             flags = [flag for flag in compiler(tree) if flag not in ("-include", "relacy/env_relacy.h")]
@@ -325,6 +277,9 @@ def main():
         return 0
 
     bad = 0
+    for file in sorted(unlisted()):
+        bad += 1
+        print("%s has memory orders and is not in the lists of weaken.py" % file)
     for row in sorted(set(known) - {key(weakening) for weakening in every}):
         bad += 1
         print("%s names what is not there: %s" % (SURVIVORS, " | ".join(row)))
