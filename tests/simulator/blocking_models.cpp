@@ -42,14 +42,16 @@ void Answers() {
     RunMain(WaitingOptions(1 + Random(2)), [&](TaskScheduler *scheduler) {
         BlockingCalls calls(*scheduler, CallOptions(1 + Random(2)));
         auto ask = [&](TaskScheduler *) {
-            const uint32_t question = Random(1000);
+            const uint32_t asked = Random(1000);
+            Cell question;
+            question.Set(asked);
             const uint32_t answer = calls.Run([&] {
                 Check(!OnWorker(), "a worker makes the call");
                 Linger(Random(4));
                 ++made;
-                return question + 1;
+                return question.Get() + 1;
             });
-            Check(OnWorker() && answer == question + 1, "another call's answer");
+            Check(OnWorker() && answer == asked + 1, "the answer to another question");
             ++answered;
         };
         const Task tasks[3] = {TaskOf(ask), TaskOf(ask), TaskOf(ask)};

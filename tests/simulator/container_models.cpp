@@ -1,6 +1,7 @@
 // Single mechanisms, driven directly by virtual threads.
 #include "containers/atomic_bit_set.h"
 #include "containers/push_list.h"
+#include "containers/spin_lock.h"
 #include "containers/work_stealing_deque.h"
 #include "mechanisms/counter_waiting.h"
 #include "mechanisms/scheduler_tags.h"
@@ -135,6 +136,23 @@ void List() {
     crew.RunAll();
     consume();
     Check(seen[0] == 3 && seen[1] == 3, "a node was lost");
+}
+
+// Whoever has the lock is alone, and sees what the last one wrote.
+void Lock() {
+    SpinLock lock;
+    weft::env::Atomic<uint32_t> sum{0};
+    Crew crew;
+    for (uint32_t thread = 0; thread < 3; ++thread) {
+        crew.Start([&] {
+            for (int round = 0; round < 2; ++round) {
+                const SpinLock::Held held(lock);
+                sum.store(sum.load(kRelaxed) + 1, kRelaxed);
+            }
+        });
+    }
+    crew.RunAll();
+    Check(sum.load(kRelaxed) == 6, "what was written under the lock was lost");
 }
 
 // Waiters with random targets, decrements and additions at random: an observer sees every count there ever is. A waiter
@@ -283,6 +301,7 @@ std::vector<Model> ContainerModels() {
         {"deque_wrap", "the same across the wrap of the indices", [] { Deque(~uint64_t{0} - 2); }},
         {"bit_set", "claims and releases", BitSet},
         {"push_list", "two producers, one consumer", List},
+        {"spin_lock", "three threads under a lock", Lock},
         {"counter", "waiters with targets, decrements, additions", Counters},
         {"counter_lifetime", "a counter that dies at zero", CounterLifetime},
         {"tags", "who looks at a scheduler that ends", Tags},

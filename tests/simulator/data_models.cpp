@@ -1,8 +1,8 @@
-// Cancellation: whoever waits with a token is woken by its counter or by its source.
-#include "simulator/model_support.h"
-#include "simulator/models.h"
+// Cancellation: whoever waits with a token is woken by its counter or by its source. Exceptions that are kept.
+#include "simulator/sync_support.h"
 #include "weft/algorithms/parallel_for.h"
 #include "weft/data/cancellation.h"
+#include "weft/data/rethrow.h"
 
 #include <chrono>
 
@@ -18,26 +18,34 @@ void CancelWait() {
     options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // all may wait for the thread
     TaskScheduler scheduler(options);
     auto *source = new CancelSource(scheduler);
-    uint32_t reason = 0, result = 0, ended = 0;
+    Cell reason[2];
+    uint32_t result = 0, ended = 0;
+    bool hasCancelled[2] = {};
     auto wait = [&](TaskScheduler *running) {
         const bool done = WaitForCounterOrCancel(*running, counter, source->Token());
         Check(!done || (counter->IsZero() && result == 7), "a wait ended before its counter was there");
-        Check(done || (source->IsCancelled() && reason == 5), "a wait ended before it was cancelled");
+        const auto isReason = [&] { return reason[0].Get() + reason[1].Get() != 0; };
+        Check(done || (source->IsCancelled() && isReason()), "a wait ended before it was cancelled");
         ++ended;
     };
     auto lower = [&](TaskScheduler *running) {
         result = 7;
         running->DecrementCounter(counter);
     };
-    auto cancel = [&](TaskScheduler *) {
-        reason = 5;
+    const auto cancelBy = [&](uint32_t index) {
+        reason[index].Set(1);
+        const bool isSecond = hasCancelled[1 - index];
         source->Cancel();
+        hasCancelled[index] = true;
+        Check(!isSecond || reason[1 - index].Get() == 1,
+              "the second Cancel has an old value of what the first came after");
     };
+    auto cancel = [&](TaskScheduler *) { cancelBy(0); };
     const bool attach = Random(2) != 0;
     HostThread thread([&] {
         if (attach) Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
         wait(&scheduler);
-        cancel(&scheduler);
+        cancelBy(1);
         if (attach) scheduler.DetachThread();
     });
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -108,6 +116,31 @@ void CancelLoop() {
         StackClass::Small);
 }
 
+// Exceptions of two tasks and a thread, while another thread looks for the first one.
+void FirstFailure() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        Failures failures;
+        Cell thrown[3];
+        AllAtOnce(scheduler, 2, [&](TaskScheduler &, uint32_t index) {
+            if (index == 2) {
+                while (failures.First() == nullptr) weft::env::Pause();
+                const auto which = [&] {
+                    try {
+                        std::rethrow_exception(failures.First());
+                    } catch (uint32_t task) {
+                        return task;
+                    }
+                };
+                Check(thrown[which()].Get() == 1, "an old value behind an exception");
+                return;
+            }
+            thrown[index].Set(1);
+            failures.Keep(std::make_exception_ptr(index));
+        });
+        Check(failures.Count() == 2, "an exception was not counted");
+    });
+}
+
 }  // namespace
 
 std::vector<Model> DataModels() {
@@ -115,6 +148,7 @@ std::vector<Model> DataModels() {
         {"cancel_wait", "a counter falls while those who wait for it are cancelled, twice", CancelWait, 2},
         {"cancel_sleep", "who sleeps is cancelled about when it wakes up", CancelSleep},
         {"cancel_loop", "a loop that is cancelled from within and from outside", CancelLoop},
+        {"failures", "whoever sees an exception sees what came before it", FirstFailure},
     };
 }
 

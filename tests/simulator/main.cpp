@@ -89,7 +89,7 @@ int main(int argc, char **argv) {
          {simulator::ContainerModels, simulator::SchedulerModels, simulator::EmbedModels, simulator::IdleModels,
           simulator::MeetModels, simulator::CrowdModels, simulator::TimeModels, simulator::BlockingModels,
           simulator::LoopModels, simulator::SyncLockModels, simulator::SyncModels, simulator::CoroutineModels,
-          simulator::FrameModels, simulator::DataModels, simulator::PostModels}) {
+          simulator::FrameModels, simulator::FrameViewModels, simulator::DataModels, simulator::PostModels}) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);

@@ -27,6 +27,31 @@ private:
     std::deque<Counter> m_counters;
 };
 
+// Ordered by what is explored, or read too old.
+class Cell {
+public:
+    uint32_t Get() const { return m_value.load(std::memory_order_relaxed); }
+    void Set(uint32_t value) { m_value.store(value, std::memory_order_relaxed); }
+    void Add(uint32_t n) { Set(Get() + n); }
+
+private:
+    weft::env::Atomic<uint32_t> m_value{0};
+};
+
+// What passes from hand to hand: whoever has it next has to see what the last one wrote.
+class Traced {
+public:
+    void Use(uint32_t value) {
+        Check(m_cell.Get() == m_newest, "what the last one wrote is not visible");
+        m_cell.Set(value);
+        m_newest = value;
+    }
+
+private:
+    Cell m_cell;
+    uint32_t m_newest = 0;
+};
+
 inline void AnyReportFails(const Report &report, void *) { Fail(report.what); }
 
 inline SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers) {

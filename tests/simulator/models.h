@@ -21,6 +21,7 @@ std::vector<Model> IdleModels();       ///< idleness and the end of a run
 std::vector<Model> MeetModels();       ///< tasks that hold their workers until another one runs
 std::vector<Model> BlockingModels();   ///< threads that make blocking calls
 std::vector<Model> FrameModels();      ///< stages of frames, and their memory
+std::vector<Model> FrameViewModels();  ///< what threads see by way of the frame layer
 std::vector<Model> CrowdModels();      ///< everything at once
 std::vector<Model> TimeModels();       ///< deadlines
 std::vector<Model> CoroutineModels();  ///< weft/coroutine.h

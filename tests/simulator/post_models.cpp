@@ -66,28 +66,33 @@ void PostOrder() {
     const uint32_t workers = 1 + Random(2);
     WithWorkers(workers, [&](TaskScheduler &scheduler) {
         struct Numbered : PostedJob {
-            Numbered(PostQueue &queue, uint32_t *counted, uint32_t index, bool isAlone)
-                : PostedJob(queue, Call), next(counted), number(index), ordered(isAlone) {}
+            Numbered(PostQueue &queue, uint32_t *counted, Cell *own, uint32_t index, bool isAlone)
+                : PostedJob(queue, Call), next(counted), written(own), number(index), ordered(isAlone) {}
             static void Call(TaskScheduler *, PostedJob *job) {
                 Numbered *self = static_cast<Numbered *>(job);
                 const uint32_t before = (*self->next)++;
                 Check(!self->ordered || before == self->number, "a job began before one that was posted earlier");
+                self->written->Set(1);
                 Place<Numbered>::Destroy(self);
             }
             uint32_t *next;
+            Cell *written;
             uint32_t number;
             bool ordered;
         };
         Queue queue(scheduler);
         Place<Numbered> places[2][kEach];
         uint32_t begun[2] = {};
+        Cell written[2][kEach];
         AllAtOnce(scheduler, 1, [&](TaskScheduler &, uint32_t index) {
             for (uint32_t i = 0; i < kEach; ++i) {
-                places[index][i].Make(queue.Get(), &begun[index], i, workers == 1)->Post();
+                places[index][i].Make(queue.Get(), &begun[index], &written[index][i], i, workers == 1)->Post();
             }
         });
         queue.End();
         Check(begun[0] == kEach && begun[1] == kEach, "a job was lost or began twice");
+        for (const auto &by : written)
+            for (const Cell &each : by) Check(each.Get() == 1, "an old value after the queue's end");
     });
 }
 

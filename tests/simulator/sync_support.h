@@ -9,17 +9,6 @@
 
 namespace simulator {
 
-// Ordered by what is explored, or read too old.
-class Cell {
-public:
-    uint32_t Get() const { return m_value.load(std::memory_order_relaxed); }
-    void Set(uint32_t value) { m_value.store(value, std::memory_order_relaxed); }
-    void Add(uint32_t n) { Set(Get() + n); }
-
-private:
-    weft::env::Atomic<uint32_t> m_value{0};
-};
-
 // Called by `tasks` tasks and one thread of the host, with indices from 0 on, the thread last.
 template <class Body>
 void AllAtOnce(TaskScheduler &scheduler, uint32_t tasks, Body body) {

@@ -241,6 +241,21 @@ void Deferred() {
     Counters::Kill(counter);
 }
 
+// A task brings a deadline while the other worker goes to sleep, and holds its own worker until it is over: only the other one can
+// look after it.
+void TimedBusy() {
+    uint32_t ran = 0;
+    RunMain(Options(2, 4, 1), [&](TaskScheduler *scheduler) {
+        auto timed = [&](TaskScheduler *) { ++ran; };
+        for (uint32_t i = 0; i < 3; ++i) {
+            for (uint32_t steps = Random(200); steps != 0; --steps) weft::env::SchedulePoint(nullptr);
+            AddTaskAt(*scheduler, Now() + Some(), TaskOf(timed));
+            while (ran <= i) weft::env::Pause();
+        }
+    });
+    Check(ran == 3, "a task ran twice or never");
+}
+
 }  // namespace
 
 std::vector<Model> TimeModels() {
@@ -250,6 +265,7 @@ std::vector<Model> TimeModels() {
         {"sleepers_starved", "the same with fewer fibers than tasks", SleepersOnFewFibers, 2},
         {"deadline_foreign", "a thread that is no worker waits with a deadline", DeadlineForeign},
         {"deadline_any", "waits for any of two counters with a deadline", DeadlineAny, 2},
+        {"timed_busy", "a deadline that only a worker can look after which goes to sleep", TimedBusy},
         {"deferred", "tasks that follow a counter or a time", Deferred},
         {"deadline_attached", "an attached thread keeps time", DeadlineAttached, 2},
     };

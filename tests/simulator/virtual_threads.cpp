@@ -350,14 +350,20 @@ void Parker::Unpark() noexcept {
 bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
     if (s_state.threadsLeft == 0) return false;
     --s_state.threadsLeft;
-    m_thread = AddThread(entry, arg);
-    if (weak::g_orders != nullptr) weak::g_orders->Started(m_thread);
+    const uint32_t started = AddThread(entry, arg);
+    if (weak::g_orders != nullptr) weak::g_orders->Started(started);
     SchedulePoint(nullptr);
+    // The handle is plain data to its user, and is watched nevertheless.
+    if (weak::g_orders != nullptr) weak::g_orders->Store(this, m_thread, started, std::memory_order_relaxed);
+    m_thread = started;
     return true;
 }
 
 void Thread::Join() noexcept {
     SchedulePoint(nullptr);
+    uint64_t seen = m_thread;
+    if (weak::g_orders != nullptr) seen = weak::g_orders->Load(this, seen, std::memory_order_relaxed);
+    if (m_thread == kNobody || seen != m_thread) Fail("whoever joins a thread does not see its handle");
     VirtualThread &thread = s_state.threads[m_thread];
     if (!thread.done) {
         thread.joiner = s_state.current;

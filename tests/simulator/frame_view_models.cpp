@@ -1,0 +1,131 @@
+// The frame layer by itself: what a thread that is ordered by nothing else sees by way of it. With --weak.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+#include "weft/frame/frame_pipeline.h"
+#include "weft/frame/tagged_heap.h"
+#include "weft/time.h"
+
+#include <new>
+
+namespace simulator {
+
+namespace {
+
+constexpr size_t kBlock = 4 << 10;
+
+// Two threads run it, one after the other: what the first run left, its end too, is over for the second.
+void FramesAgain() {
+    struct Stage {
+        FramePipeline *pipeline;
+        uint32_t ended = 0;
+        static void Run(TaskScheduler *, const FrameParams &, void *arg) {
+            Stage &self = *static_cast<Stage *>(arg);
+            for (uint32_t i = Random(3); i != 0; --i) weft::env::SchedulePoint(nullptr);
+            if (++self.ended == 1) self.pipeline->Stop();
+        }
+    } stage{};
+    SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    options.onReport = OnlyThese<ReportCode::BadOption>;  // the pipeline runs already
+    const FrameStage of{Stage::Run, &stage, {}};
+    FramePipeline pipeline(options, 1, &of, 1);
+    stage.pipeline = &pipeline;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const auto run = [&] {
+        while (pipeline.Run(&scheduler, 2) == Status::AlreadyRunning) weft::env::Pause();
+    };
+    HostThread other(run);
+    other.Start();
+    run();
+    other.Join();
+    Check(stage.ended == 1 + 2, "the end of one run has ended the next, or has not ended its own");
+    scheduler.Stop();
+}
+
+// Frames take their places in the ring, while somebody reads those that were there 16 frames before.
+void FrameStamps() {
+    struct {
+        Clock::time_point begun{}, ended{};
+    } frames[FrameRing::kFrames + 2];
+    FrameRing ring;
+    Cell written;
+    ring.Restart(1, 1);
+    const auto run = [&](uint32_t frame) {
+        ring.BeginFrame(frame);
+        frames[frame].begun = Now();
+        ring.BeginStage(frame, 0);
+        ring.EndStage(frame, 0);
+        frames[frame].ended = Now();
+        written.Set(frame + 1);
+        ring.CompleteFrame(frame);
+    };
+    const auto read = [&] {
+        const uint32_t frame = Random(2) + FrameRing::kFrames * Random(2);
+        const bool isComplete = ring.HasFrameCompleted(frame);
+        Check(!isComplete || written.Get() > frame, "an old value of a frame that has completed");
+        FrameParams params;
+        if (!ring.Read(frame, &params)) return;
+        const auto isOf = [&](Clock::time_point stamp) {
+            if (stamp == Clock::time_point{}) return !isComplete;
+            return stamp >= frames[frame].begun &&
+                   (frames[frame].ended == Clock::time_point{} || stamp <= frames[frame].ended);
+        };
+        Check(isOf(params.stages[0].begin) && isOf(params.stages[0].end), "a stamp is missing, or of another frame");
+    };
+    uint32_t frame = 0;
+    while (frame < FrameRing::kFrames) run(frame++);
+    HostThread reader([&] {
+        for (int i = 0; i < 3; ++i) read();
+    });
+    reader.Start();
+    for (; frame < FrameRing::kFrames + 2; ++frame) run(frame);
+    reader.Join();
+}
+
+// Threads that are ordered by nothing but the heap, and by what is retained: whoever has a block sees what was in it before.
+void TaggedTraces() {
+    SchedulerOptions options = Options(1, 4, 1);
+    options.onReport = OnlyThese<ReportCode::OutOfMemory, ReportCode::MemoryInUse>;
+    TaskScheduler scheduler(options);  // does not run
+    BlockPool pool(options, 1, kBlock);
+    TaggedHeap heap(scheduler, options, pool, 2);
+    Traced *pieces[2];
+    for (Traced *&piece : pieces) piece = new (heap.Allocate(0, kBlock / 2)) Traced;
+    heap.Retain(0);
+    HostThread holder([&] {
+        for (Traced *piece : pieces) piece->Use(1);
+        heap.Release(0);
+    });
+    HostThread freer([&] {
+        while (heap.Free(0), heap.StatisticsOf(0).blocks != 0) weft::env::Pause();
+    });
+    const auto take = [&] {
+        for (uint32_t i = 0; i < 12; ++i) {
+            if (auto *piece = static_cast<Traced *>(heap.Allocate(1, kBlock / 2))) return piece->Use(2);
+            weft::env::Pause();
+        }
+    };
+    HostThread one(take), other(take);
+    holder.Start();
+    freer.Start();
+    one.Start();
+    other.Start();
+    holder.Join();
+    freer.Join();
+    one.Join();
+    other.Join();
+    heap.Free(1);
+    Check(pool.BlocksInUse() == 0, "a block was lost");
+}
+
+}  // namespace
+
+std::vector<Model> FrameViewModels() {
+    return {
+        {"frames_again", "two threads run a pipeline, and the first run is stopped", FramesAgain},
+        {"frame_stamps", "the ring is read while later frames take the places of earlier ones", FrameStamps},
+        {"tagged_traces", "what is retained, freed, and shared by threads that are no workers", TaggedTraces},
+    };
+}
+
+}  // namespace simulator
