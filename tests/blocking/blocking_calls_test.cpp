@@ -242,6 +242,23 @@ TEST_CASE("blocking: a call may be submitted again, or be freed, once it has beg
     CHECK(test::Faults(runner.log) == "");
 }
 
+TEST_CASE("blocking: threads that nothing else orders submit one call in turn", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    std::atomic<uint32_t> made{0};
+    auto count = [&] { made.fetch_add(1, std::memory_order_relaxed); };
+    BlockingCall call = BlockingCallOf(count);
+    {
+        BlockingCalls calls(runner.scheduler, AtMost(2));
+        test::Threads submitters(2, [&](uint32_t) {
+            for (int i = 0; i < 100; ++i)
+                while (calls.Submit(call) != Status::Ok) std::this_thread::yield();
+        });
+    }
+    runner.scheduler.Stop();
+    CHECK(made.load() == 200);
+}
+
 TEST_CASE("blocking: many threads submit at once, and nothing is lost", "[blocking]") {
     for (uint32_t threads : {1u, 2u, 16u}) {
         test::Runner runner(test::Options(2));
