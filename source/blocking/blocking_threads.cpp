@@ -168,7 +168,7 @@ void BlockingThreads::EndIdlers() noexcept {
         place.isStarted.store(false, kRelaxed);  // m_vacant publishes it
         m_living.fetch_sub(1, kSeqCst);          // not the last: we live
         m_vacant.Set(i);
-        if (AnyCall()) WakeOne();  // [re-check]
+        if (AnyCall() && m_vacant.Clear(i)) StartAt(i);  // [re-check]
     }
 }
 

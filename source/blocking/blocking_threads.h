@@ -7,14 +7,18 @@
 //
 // No call is left behind. Let S push a call and then look at the idle set, and T enter the idle set and then look at the
 // calls; all four are seq_cst. If T's look misses the call, it came before S's push in their single total order, hence so did
-// T's entry, and S finds T in the set; or another submitter took T out of it, and then T is on its way and looks. If S finds
-// nobody, it looks at the vacant places; if there is none, every place has a thread that is awake, or
-//   - one that is being started: it looks before it sleeps; or its start fails, and who tried gives the place back and,
-//     if no thread lives, makes all the calls that it then finds itself (StartAt);
-//   - one that is being ended: who ends it gives its place back and then looks at the calls (EndIdlers).
-// The last two are the same argument with "gives the place back" in the place of "enters the idle set".
+// T's entry, and S finds T in the set; or another submitter took T out of it, and then T is on its way and looks. The same holds
+// of vacant places, with "gives the place back" in the place of "enters the idle set": who gives it back (EndIdlers) looks at
+// the calls then, and starts a thread in that very place if there is one, unless another submitter already does.
 //
-// So a call waits only while as many are under way as there may be threads.
+// So suppose that a thread sleeps, or a place is vacant, and nobody is under way. At its last look there was no call. Each one
+// that was pushed since then found somebody to wake or to start, each a different one, who then takes one call at least, as
+// long as there are any. So there are none left: a call waits only while as many are under way as there may be threads.
+// (To wake whoever sleeps instead of starting a thread in the place that was given back would not do: he may have been about to
+// look himself, for another call.)
+//
+// If a thread cannot be started, who tried gives the place back and, if no thread lives, makes all the calls that it then finds
+// itself (StartAt); otherwise those that live make them, one after the other.
 //
 // A thread ends before the last day only at the hand of another one that goes on itself: the number of threads that live
 // never falls to zero while calls may come.

@@ -88,6 +88,30 @@ void CallsMeet() {
     });
 }
 
+// The same, submitted in one go while the threads of the round before come to rest and end each other.
+void CallsMeetAgain() {
+    constexpr uint32_t kTogether = 3;
+    BlockingOptions options;
+    options.maxThreads = kTogether;
+    options.idleMicroseconds = 1;
+    RunMain(WaitingOptions(1), [&](TaskScheduler *scheduler) {
+        BlockingCalls calls(*scheduler, options);
+        for (int round = 0; round < 6; ++round) {
+            Gathering gathering{kTogether};
+            auto come = [&] {
+                gathering.Come();
+                Linger(Random(12));
+            };
+            BlockingCall all[kTogether] = {BlockingCallOf(come), BlockingCallOf(come), BlockingCallOf(come)};
+            Counter counter;
+            for (BlockingCall &call : all) calls.Submit(call, &counter);
+            scheduler->WaitForCounter(&counter);
+            Check(gathering.come == kTogether, "a call was lost");
+            Linger(Random(60));
+        }
+    });
+}
+
 // The one worker goes on with a task that the call waits for.
 void WorkerGoesOn() {
     bool computed = false;
@@ -222,6 +246,7 @@ std::vector<Model> BlockingModels() {
     return {
         {"call_answers", "tasks make blocking calls and get their answers", Answers},
         {"call_meet", "as many calls as there may be threads wait for each other", CallsMeet},
+        {"call_again", "the same while threads of the round before end each other", CallsMeetAgain},
         {"call_worker", "the only worker runs a task that a call waits for", WorkerGoesOn},
         {"call_refused", "threads for calls that the system refuses", Refused},
         {"call_submitted", "calls that nobody waits for, and the end meanwhile", Submitted},

@@ -140,17 +140,20 @@ void DeadlineAny() {
     Counters counters;
     Counter *const both[2] = {counters.New(1), counters.New(1)};
     uint32_t ended = 0, lowered = 0;
+    Cell written[2];
     auto wait = [&](TaskScheduler *running) {
         const Clock::time_point deadline = Now() + Some();
         const uint32_t first = WaitForAnyUntil(*running, 2, both, deadline);
         ++ended;
         Check(first < 2 ? both[first]->IsZero() : first == 2 && Now() >= deadline,
               "the wrong counter, or a wait too short");
+        Check(first == 2 || written[first].Get() == 1, "what came before the decrement is not seen");
     };
     auto lower = [&](TaskScheduler *running) {
-        Counter *const counter = both[lowered++];
+        const uint32_t which = lowered++;
         SleepFor(*running, Some());
-        running->DecrementCounter(counter);
+        written[which].Set(1);
+        running->DecrementCounter(both[which]);
     };
     TaskScheduler scheduler(Options(1 + Random(2), 5, 1));
     HostThread thread([&] { wait(&scheduler); });
