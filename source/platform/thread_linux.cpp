@@ -1,5 +1,6 @@
 #include "platform/thread.h"
 
+#include <climits>
 #include <cstdio>
 
 #include <pthread.h>
@@ -24,7 +25,8 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0) return false;
     pthread_t handle{};
-    const bool started = pthread_attr_setstacksize(&attributes, stackBytes) == 0 &&
+    const size_t least = static_cast<size_t>(PTHREAD_STACK_MIN);  // 128 KiB on aarch64
+    const bool started = pthread_attr_setstacksize(&attributes, stackBytes > least ? stackBytes : least) == 0 &&
                          pthread_create(&handle, &attributes, Main, this) == 0;
     pthread_attr_destroy(&attributes);
     m_handle = static_cast<uintptr_t>(handle);
