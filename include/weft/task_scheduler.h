@@ -88,9 +88,9 @@ public:
     /// first lets the caller's own finished tasks count, so that it may be asked again and again. Any thread.
     bool PollCounter(Counter *counter, uint32_t value = 0) noexcept;
 
-    /// Raises a counter by hand, for events that are not tasks. `n` from 0 to 2^32 - 1 in all. Any thread, while the
-    /// scheduler runs.
-    void AddToCounter(Counter *counter, uint32_t n = 1) noexcept;
+    /// Raises a counter by hand, for events that are not tasks. `n` from 0 to 2^32 - 1 in all. False after a report:
+    /// then the counter is as it was. Any thread, while the scheduler runs.
+    bool AddToCounter(Counter *counter, uint32_t n = 1) noexcept;
 
     /// Lowers a counter by hand. Whoever it makes ready is resumed by a worker, never by the caller. Any thread,
     /// while the scheduler runs. A decrement below zero is reported and has no effect.

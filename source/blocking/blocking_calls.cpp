@@ -63,11 +63,14 @@ Status BlockingCalls::Submit(BlockingCall &call, Counter *counter) noexcept {
     // acquire: pairs with the store in Call, whose thread has read the node by then. It is exchanged, so that of several
     // that submit it at once one does.
     if (node.submitted.exchange(true, kAcquire)) return Status::AlreadyRunning;
-    node.counter = counter;
     if (counter != nullptr) {
-        m_scheduler.AddToCounter(counter);
+        if (!m_scheduler.AddToCounter(counter)) {
+            node.submitted.store(false, kRelease);  // the node is as it was: hands on what the exchange acquired
+            return Status::BadOption;
+        }
         OutsideWork::Begin(m_scheduler);
     }
+    node.counter = counter;
     if (m_threads != nullptr) {
         m_threads->Submit(node);
     } else {

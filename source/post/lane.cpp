@@ -9,8 +9,7 @@ namespace weft::internal {
 bool PostLane::IsRunning() const noexcept {
     if (m_scheduler.CurrentWorker() != kAnyWorker) return true;
     Counter probe;
-    m_scheduler.AddToCounter(&probe);
-    return !probe.IsZero();
+    return m_scheduler.AddToCounter(&probe);
 }
 
 PostStatistics PostLane::Statistics() noexcept {

@@ -218,16 +218,16 @@ void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
     if (call.running != nullptr) SetActive(*call.running, count);
 }
 
-void TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {
-    if (!IsCounter(*this, counter, "AddToCounter") || n == 0) return;
+bool TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {
+    if (!IsCounter(*this, counter, "AddToCounter")) return false;
+    if (n == 0) return true;
     Worker *worker = WorkerOf(*this);
     if (worker != nullptr) {
         FlushPending(worker);
-        RaiseCounter(*worker->scheduler, *counter, n);
-        return;
+        return RaiseCounter(*worker->scheduler, *counter, n);
     }
     const ForeignCall call(*this, "AddToCounter");
-    if (call.running != nullptr) RaiseCounter(*call.running, *counter, n);
+    return call.running != nullptr && RaiseCounter(*call.running, *counter, n);
 }
 
 void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {

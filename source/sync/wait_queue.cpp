@@ -74,8 +74,7 @@ void WaitQueue::Remove(Waiter &waiter) noexcept {
 bool WaitQueue::CanWait() const noexcept {
     if (m_scheduler->CurrentWorker() != kAnyWorker) return true;
     Counter probe;
-    m_scheduler->AddToCounter(&probe);
-    return !probe.IsZero();
+    return m_scheduler->AddToCounter(&probe);
 }
 
 bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter, const Clock::time_point *deadline) noexcept {

@@ -319,6 +319,37 @@ TEST_CASE("blocking: wrong use is answered and has no effect", "[blocking]") {
     CHECK(made.load() == 1);
 }
 
+TEST_CASE("blocking: with a counter that is refused the call is not made", "[blocking][report]") {
+    test::Runner runner(test::Options(1)), other(test::Options(1));
+    Counter full(~0u), foreign;
+    uint32_t made = 0;
+    Status answers[3] = {};
+    REQUIRE(other.scheduler.Start() == Status::Ok);
+    CHECK(other.scheduler.AddToCounter(&foreign));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingCalls calls(scheduler);
+        auto make = [&] { ++made; };
+        BlockingCall call = BlockingCallOf(make);
+        Counter counter;
+        answers[0] = calls.Submit(call, &foreign);
+        answers[1] = calls.Submit(call, &full);
+        answers[2] = calls.Submit(call, &counter);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    other.scheduler.DecrementCounter(&foreign);
+    other.scheduler.Stop();
+    CHECK(answers[0] == Status::BadOption);
+    CHECK(answers[1] == Status::BadOption);
+    CHECK(answers[2] == Status::Ok);
+    CHECK(made == 1);
+    CHECK(full.Value() == ~0u);
+    CHECK(foreign.IsZero());
+    CHECK(runner.log.CountOf(ReportCode::CounterOfOther) == 1);
+    CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 1);
+    CHECK(runner.log.Count() == 2);
+    CHECK(other.log.Text() == "");
+}
+
 TEST_CASE("blocking: from a hook it is reported, and the call is made all the same", "[blocking]") {
     struct Shared {
         BlockingCalls *calls = nullptr;
