@@ -182,7 +182,8 @@ TEST_CASE("report OnlyWaiters: tasks that follow a counter that nobody lowers", 
     std::atomic<uint32_t> ran{0};
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     AddTaskAfter(scheduler, &counter, 0, leaf[0], &done);
-    scheduler.AddTask(leaf[0]);  // the worker may have slept already: that only waiters are left is noticed by who goes to sleep
+    scheduler.AddTask(
+        leaf[0]);  // the worker may have slept already: that only waiters are left is noticed by who goes to sleep
     while (runner.log.Text() == "") std::this_thread::yield();
     CHECK(runner.log.Text().find("1 submitted to come after a counter") != std::string::npos);
     scheduler.DecrementCounter(&counter);
