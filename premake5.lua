@@ -147,6 +147,12 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
             flags { "NoPCH" }
         filter { "configurations:*san", "files:not tests/**.cpp" }
             buildoptions { "-O1" }
+        -- Tests of what is compiled apart, in the library: most of what all tests take to compile.
+        local apart = "files:tests/platform/** or tests/scheduler/** or tests/sync/** or tests/frame/** or tests/blocking/**"
+        filter { "configurations:Release", apart }
+            buildoptions { "-O0" }
+        filter { "configurations:Asan", apart }
+            buildoptions { "-fno-sanitize=undefined" }
         filter "files:tests/**/coroutine_test.cpp"
             flags { "NoPCH" }
             buildoptions { "-std=c++20" }

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds and runs all tests; the last line is the sum of the test cases of all runs.
 #
-#     tests/run.sh                                everything: g++ in four configurations (Asan has UBSan in it)
+#     tests/run.sh                                everything: g++ in Release, Asan (with UBSan) and Tsan; the last two with
+#                                                 the checks of debug builds
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      these configurations only
 #     tests/run.sh "deque*"                       arguments go to Catch2, and only unit_tests runs
-#     tests/run.sh --all                          also clang, Valgrind, the shared library, the library without
+#     tests/run.sh --all                          also Debug, clang, Valgrind, the shared library, the library without
 #                                                 exceptions, and the programs that use an installed weft
 #
 # WEFT_TIMEOUT is how many seconds one program may take (600). A program's output is shown when it fails, and kept
@@ -14,7 +15,7 @@ cd "$(dirname "$0")/.." || exit
 
 all=
 if [ "${1:-}" = --all ]; then all=yes; shift; fi
-configurations=${WEFT_CONFIGS:-Debug Release Asan Tsan}
+configurations=${WEFT_CONFIGS:-${all:+Debug }Release Asan Tsan}
 . tests/runs.sh
 
 asan=detect_stack_use_after_return=1:detect_leaks=1:check_initialization_order=1
