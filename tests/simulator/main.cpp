@@ -22,7 +22,7 @@ namespace {
 
 struct Options {
     std::string model;
-    uint64_t schedules = 20000;
+    uint64_t schedules = 12000;
     uint64_t seed = 1;
 };
 
