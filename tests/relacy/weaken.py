@@ -61,6 +61,7 @@ SIMULATED = [
     "source/scheduler/lifecycle.cpp",
     "source/scheduler/low_limit.h",
     "source/scheduler/low_limit.cpp",
+    "source/scheduler/outside.cpp",
     "source/scheduler/pinned.cpp",
     "source/scheduler/post.cpp",
     "source/scheduler/scheduler.h",
