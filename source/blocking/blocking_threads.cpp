@@ -136,7 +136,7 @@ void BlockingThreads::StartAt(uint32_t index) noexcept {
 
 // The oldest call, or null. A hint where it says that there is none: see AnyCall.
 BlockingNode *BlockingThreads::Take() noexcept {
-    const Lock lock(m_lock);
+    const SpinLock::Held held(m_lock);
     if (m_oldest == nullptr) m_oldest = m_submitted.TakeAll();
     BlockingNode *node = m_oldest;
     if (node != nullptr) m_oldest = node->next;
@@ -146,7 +146,7 @@ BlockingNode *BlockingThreads::Take() noexcept {
 // The look of who has announced something. What others have taken from the list but not begun is seen too: they had the
 // lock before, or have it later and then look behind it.
 bool BlockingThreads::AnyCall() noexcept {
-    const Lock lock(m_lock);
+    const SpinLock::Held held(m_lock);
     return m_oldest != nullptr || !m_submitted.IsEmpty();
 }
 

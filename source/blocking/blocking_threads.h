@@ -26,6 +26,7 @@
 
 #include "containers/atomic_bit_set.h"
 #include "containers/push_list.h"
+#include "containers/spin_lock.h"
 #include "platform/env.h"
 #include "weft/blocking/blocking_calls.h"
 
@@ -74,21 +75,6 @@ private:
     void Serve(Place &place) noexcept;
     void Leave() noexcept;
 
-    // Of the threads among themselves: who would sleep here instead of yielding would do so for a handful of instructions.
-    class Lock {
-    public:
-        // acquire and release: what is under the lock. It is exchanged, so that only one finds it open.
-        explicit Lock(env::Atomic<bool> &taken) noexcept : m_taken(taken) {
-            while (m_taken.exchange(true, kAcquire)) env::YieldThread();
-        }
-        ~Lock() { m_taken.store(false, kRelease); }
-        Lock(const Lock &) = delete;
-        Lock &operator=(const Lock &) = delete;
-
-    private:
-        env::Atomic<bool> &m_taken;
-    };
-
     TaskScheduler *m_scheduler = nullptr;
     BlockingOptions m_options;
     uint64_t m_idleTicks = 0;
@@ -97,7 +83,7 @@ private:
     env::Atomic<uint32_t> m_living{0};  // threads, those that are being started included
     env::Atomic<Status> m_health{Status::Ok};
 
-    alignas(kLineBytes) env::Atomic<bool> m_lock{false};
+    alignas(kLineBytes) SpinLock m_lock;  // of the threads among themselves
     BlockingNode *m_oldest = nullptr;  // under the lock: taken from m_submitted together, older than what is there now
 
     AtomicBitSet m_idle;    // places whose threads sleep, or will if nothing comes

@@ -69,7 +69,6 @@ SIMULATED = [
     "source/scheduler/timing.cpp",
     "source/scheduler/wait_any.cpp",
     "source/blocking/blocking_calls.cpp",
-    "source/blocking/blocking_threads.h",
     "source/blocking/blocking_threads.cpp",
     "source/frame/block_pool.cpp",
     "source/frame/frame_params.cpp",
