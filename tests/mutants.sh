@@ -18,21 +18,29 @@
 #     # config: Release  program: simulator  case: --model pool_empty
 #     # config: Release  program: faults  case: --only pthread_create
 #
-# The simulator has to find a bug within WEFT_SCHEDULES seeds (5,000), or as many as the patch says.
+# The simulator has to find a bug within WEFT_SCHEDULES seeds (5,000), or as many as the patch says. WEFT_JOBS is how many run at
+# once (as many as there are processors).
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
+jobs=${WEFT_JOBS:-$(nproc)}
 
-# A copy of the tree, which is kept with what was built of it: only files that differ are copied, so that they are newer.
-work=$PWD/build/mutants
-mkdir -p "$work"
-rm -rf "$work"/patches "$work"/ok-*
-find include source tests -type f | LC_ALL=C sort > "$work/files"
-(cd "$work" && find include source tests -type f 2> /dev/null | LC_ALL=C sort | comm -23 - files | xargs -r rm)
-while IFS= read -r file; do
-    cmp -s "$file" "$work/$file" || { mkdir -p "$work/${file%/*}" && cp "$file" "$work/$file"; }
-done < "$work/files"
+root=$PWD/build/mutants
+mkdir -p "$root"
+rm -rf "$root"/patches "$root"/taken "$root"/ok-* "$root"/sum-*
+mkdir "$root/patches" "$root/taken"
 
-cat > "$work/Makefile" <<'MAKE'
+# Makes $work a copy of the tree. It is kept with what was built of it: only files that differ are copied, so that they are newer.
+prepare() {
+    mkdir -p "$work"
+    find include source tests -type f | LC_ALL=C sort > "$work/files"
+    (cd "$work" && find include source tests -type f 2> /dev/null | LC_ALL=C sort | comm -23 - files | xargs -r rm)
+    while IFS= read -r file; do
+        cmp -s "$file" "$work/$file" || { mkdir -p "$work/${file%/*}" && cp "$file" "$work/$file"; }
+    done < "$work/files"
+    cp "$root/Makefile" "$work/Makefile"
+}
+
+cat > "$root/Makefile" <<'MAKE'
 FLAGS_Debug := -DWEFT_DEBUG=1
 FLAGS_Release := -DNDEBUG -O2
 FLAGS_Asan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=address
@@ -66,24 +74,23 @@ generate() {
     local kind tag file line name
     for kind in recheck order; do
         case $kind in recheck) tag='\[re-check\]$' ;; order) tag='\[order\]$' ;; esac
-        grep -rn -- "$tag" source | sort -t: -k1,1 -k2,2n | cut -d: -f1,2 > "$work/tags"
+        grep -rn -- "$tag" source | sort -t: -k1,1 -k2,2n | cut -d: -f1,2 > "$root/tags"
         while IFS=: read -r file line; do
             name=${kind}_$(basename "${file%.*}")_$(grep -c -- "$tag" <(head -n "$line" "$file"))
             if [ $kind = recheck ]; then
-                sed "${line}d" "$file" > "$work/mutated"
+                sed "${line}d" "$file" > "$root/mutated"
             else
-                sed "${line}{h;d};$((line + 1)){G}" "$file" > "$work/mutated"
+                sed "${line}{h;d};$((line + 1)){G}" "$file" > "$root/mutated"
             fi
             {
                 echo "# config: Release  program: simulator  case: --until-failure --schedules 20000"
                 echo "# Generated: $file, line $line."
-                diff -u --label "a/$file" --label "b/$file" "$file" "$work/mutated"
-            } > "$work/patches/$name.patch"
-        done < "$work/tags"
+                diff -u --label "a/$file" --label "b/$file" "$file" "$root/mutated"
+            } > "$root/patches/$name.patch"
+        done < "$root/tags"
     done
 }
-mkdir "$work/patches"
-cp tests/mutants/*.patch "$work/patches"
+cp tests/mutants/*.patch "$root/patches"
 generate
 
 field() { sed -n "1s/.*$1: *\(.*\)/\1/p" "$2" | sed 's/  *\(config\|program\|tests\|case\): .*//'; }
@@ -111,14 +118,14 @@ passed=0 failed=0 survived=0
 row() { printf '%-32s | %-74s | %s\n' "$@"; }
 escaped() { failed=$((failed + 1)); row "$name" "$1" "$((SECONDS - start))"; }
 
-list() { (cd "$work/patches" && ls -- *.patch | sed 's/\.patch$//'); }
+list() { (cd "$root/patches" && ls -- *.patch | sed 's/\.patch$//'); }
 # The second of each kind: configuration and program, or how it was generated.
 sample() {
     for name in $(list); do
         case $name in
             recheck_*) echo "$name generated recheck" ;;
             order_*) echo "$name generated order" ;;
-            *) echo "$name $(field config "$work/patches/$name.patch") $(field program "$work/patches/$name.patch")" ;;
+            *) echo "$name $(field config "$root/patches/$name.patch") $(field program "$root/patches/$name.patch")" ;;
         esac
     done | awk '{ kind = $2 " " $3; if (++count[kind] <= 2) names[kind] = $1 } END { for (kind in names) print names[kind] }' | sort
 }
@@ -129,8 +136,10 @@ case ${1:-} in
     --full) set -- $(list) ;;
     '') set -- $(sample) ;;
 esac
-for name in "$@"; do
-    patch=$work/patches/$name.patch start=$SECONDS
+
+# Shows one mutant: $name, in $work.
+try() {
+    patch=$root/patches/$name.patch start=$SECONDS
     config=$(field config "$patch") program=$(field program "$patch") case=$(field case "$patch") files=
     program=${program:-unit_tests} kind=chosen
     ! sed -n 2p "$patch" | grep -q '^# Generated' || kind=generated
@@ -145,16 +154,16 @@ for name in "$@"; do
     # Without the patch the test must pass, once for all patches with the same test. (That all models do, tests/simulate.sh
     # shows with more schedules.)
     key=$(echo "$config $program $files $case" | md5sum | cut -c1-32)
-    if [ ! -e "$work/ok-$key" ] && [ "$kind" != generated ]; then
-        if ! build || ! run; then tail -n 20 "$work/log"; escaped "NOT SHOWN: fails without the patch too"; continue; fi
-        touch "$work/ok-$key"
+    if [ ! -e "$root/ok-$key" ] && [ "$kind" != generated ]; then
+        if ! build || ! run; then tail -n 20 "$work/log"; escaped "NOT SHOWN: fails without the patch too"; return; fi
+        touch "$root/ok-$key"
         start=$SECONDS
     fi
     if ! patch -s -F0 -p1 -d "$work" < "$patch" > "$work/log" 2>&1; then
         cat "$work/log"
         escaped "NOT SHOWN: the patch does not apply"
         rm -rf "$work/source" && cp -r source "$work"
-        continue
+        return
     fi
     if ! build; then
         tail -n 20 "$work/log"
@@ -178,7 +187,27 @@ for name in "$@"; do
         fi
     fi
     patch -s -R -p1 -d "$work" < "$patch"
-done
+}
+
+# Each lane takes the next mutant that no other has taken.
+lane() { # number, names
+    work=$root/$1
+    shift
+    prepare
+    for name in "$@"; do
+        ! mkdir "$root/taken/$name" 2> /dev/null || try
+    done
+    echo "$passed $failed $survived" > "$work/sum"
+}
+
+trap 'kill $(jobs -p) 2> /dev/null' EXIT
+rm -f "$root"/*/sum
+for ((i = 1; i <= jobs; ++i)); do lane "$i" "$@" & done
+wait
+read -r passed failed survived missing <<< "$(cat "$root"/*/sum | awk -v names=$# '
+    { passed += $1; failed += $2; survived += $3 }
+    END { print passed + 0, failed + 0, survived + 0, names - passed - failed - survived }')"
+[ "$missing" = 0 ] || { echo "$missing not tried"; failed=$((failed + missing)); }
 
 echo "$survived survive and are documented, $SECONDS s"
 echo "$passed passed, $failed failed"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Explores schedules of the production sources on virtual threads: each model of tests/simulator/. The last line has the
+# Explores schedules of the production sources on virtual threads: each model of tests/simulator/. The last line but one has the
 # figures; a seed that fails is printed with the command that replays it.
 #
 #     tests/simulate.sh [SCHEDULES [SEED]]      of each model (60,000), from this seed on (1); all models, on all cores
@@ -51,5 +51,6 @@ results=$("$simulator" --list | xargs -P "$(nproc)" -I '{}' \
 echo "$results"
 echo "$results" | awk -v seconds=$((SECONDS - begin)) '/FAILED/ {failed++} / distinct of / {models++; distinct += $2; all += $5}
     END {printf "%d models, %d schedules, %d distinct, %d failing, %d s\n", models + failed, all, distinct, failed, seconds
+         printf "%d passed, %d failed\n", models, failed
          exit failed != 0 || models == 0}' || status=1
 exit "$status"

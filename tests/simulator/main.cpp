@@ -1,7 +1,7 @@
 // simulator [--model NAME] [--schedules N] [--seed S] [--weak] [--steps] [--until-failure]
 // simulator --list
 //
-// Explores N schedules of each model (default 35,000), beginning with seed S (default 1). A failing seed is printed with
+// Explores N schedules of each model (default 12,000), beginning with seed S (default 1). A failing seed is printed with
 // the command that replays it. --weak: loads may give older values, see weak_memory.h. --steps prints each step, see tests/simulate.sh. --until-failure: models after the first that fails are
 // left out.
 #include "simulator/models.h"
