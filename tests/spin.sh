@@ -3,7 +3,7 @@
 #
 #     tests/spin.sh                  all models within small bounds, and all seeded bugs
 #     tests/spin.sh --full           larger bounds too
-#     tests/spin.sh [--full] wait    one model
+#     tests/spin.sh [--full] wait    one model, or several
 #
 # The rows say model, claim, bounds, states, depth, result and seconds. Claim `safety`: no assertion is violated and nobody
 # is left behind (invalid end state). Other claims are the model's ltl formulas, checked under weak fairness. A row fails if
@@ -15,12 +15,33 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
 full=
-if [ "${1:-}" = --full ]; then full=yes; shift; fi
+if [ "${1:-}" = --full ]; then full=--full; shift; fi
 only="$*"
 cache=build/spin
 passed=0 failed=0 states=0
 
+third_party/setup.sh spin gcc patch > /dev/null || { echo "third_party/setup.sh failed"; echo "0 passed, 1 failed"; exit 1; }
+mkdir -p "$cache"
+
 row() { printf '%-8s | %-8s | %-52s | %9s | %5s | %-66s | %s\n' "$@"; }
+
+# Several models at once, each by a run of this script of its own; those that take longest begin first.
+if [ $# != 1 ]; then
+    [ $# != 0 ] || set -- shutdown pool sleep reuse wait deque
+    row model claim bounds states depth result seconds
+    export full cache
+    # shellcheck disable=SC2016
+    printf '%s\n' "$@" | xargs -P "${WEFT_JOBS:-$(nproc)}" -I '{}' sh -c \
+        'tests/spin.sh $full "$1" > "$cache/rows-$1" 2>&1; grep -vE "^[0-9]+ (states|passed)" "$cache/rows-$1"' - '{}'
+    for only in "$@"; do
+        tail -n 2 "$cache/rows-$only"
+    done | awk -v seconds="$SECONDS" '
+        / states without a finding/ { states += $1 }
+        / passed, / { passed += $1; failed += $3; models++ }
+        END { failed += '$#' - models
+              printf "%.0f states without a finding, in %d s\n%d passed, %d failed\n", states, seconds, passed, failed; exit failed != 0 }'
+    exit
+fi
 
 fail() { # what; the row's model, claim and bounds are in variables
     failed=$((failed + 1))
@@ -34,7 +55,7 @@ build() { # definitions
     [ "${bounds#BUG_}" = "$bounds" ] || options=(-O0 -w -DMEMLIM=12000)  # it is found quickly
     case $claim in
         safety) options+=(-DSAFETY -DNOCLAIM) ;;
-        follow) options+=(-DSAFETY) traces=$cache/traces.h ;;
+        follow) options+=(-DSAFETY) traces=$cache/$model-traces.h ;;
         *) options+=(-DNFAIR=3) ;;
     esac
     [ "${bounds#full: }" = "$bounds" ] || options+=(-DCOLLAPSE)  # exact, and needs less memory
@@ -77,7 +98,7 @@ unreached() { # proctype|claim
             if (kind == "claim" || (index($0, file) && index(inside, " " line " "))) print name, line }' "$log" | sort -u
 }
 
-selected() { [ -z "$only" ] || [[ " $only " = *" $model "* ]]; }
+selected() { [ "$only" = "$model" ]; }
 
 check() { # model claim definitions...
     model=$1 claim=$2
@@ -121,8 +142,7 @@ bug() { # model claim name definitions...
 # Every line of a model was reached in one row at least.
 covered() {
     local rows
-    model=$1 claim=safety bounds="all lines" stored='' depth='' start=$SECONDS
-    selected || return
+    model=$only claim=safety bounds="all lines" stored='' depth='' start=$SECONDS
     rows=("$reached/$model-"*)
     [ -e "${rows[0]}" ] || { fail "no row"; return; }
     sort "${rows[@]}" | uniq -c | awk -v rows="${#rows[@]}" '$1 == rows { print $2, $3 }' > "$reached/never"
@@ -137,7 +157,7 @@ covered() {
 # Makes $program, that prints the traces of a model, from production sources (with a mutant's patch). An object is kept under the
 # checksum of what it is made of.
 trace_program() { # mutant
-    local mutant=$1 tree=$cache/tree${1:+-$1} headers object objects=() missing=() sources file
+    local mutant=$1 tree=$cache/tree-$model${1:+-$1} headers object objects=() missing=() sources file
     local options=(-std=c++17 -O1 -DNDEBUG -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h -Iinclude -Isource -Itests)
     rm -rf "$tree"
     mkdir -p "$tree" "$cache/objects"
@@ -158,7 +178,7 @@ trace_program() { # mutant
         [ -e "$object" ] || missing+=("$file" "$object")
     done
     [ "${#missing[@]}" = 0 ] || (cd "$tree" && printf '%s\n' "${missing[@]}" | xargs -P2 -n2 \
-        sh -c 'g++ '"${options[*]}"' -c "$0" -o "$1.new" && mv "$1.new" "$1"') || return 1
+        sh -c 'g++ '"${options[*]}"' -c "$0" -o "$1.$$" && mv "$1.$$" "$1"') || return 1
     program=$PWD/$tree/trace
     g++ -o "$program" "${objects[@]}" -lboost_context
 }
@@ -167,15 +187,15 @@ trace_program() { # mutant
 # (tests/mutants/NAME.patch) at least one must not be. The program gets the model's definitions as arguments.
 follow() { # model runs mutant definitions...
     model=$1 claim=follow
-    local runs=$2 mutant=$3 log=$PWD/$cache/follow.log accepted refused
+    local runs=$2 mutant=$3 log=$PWD/$cache/$model-follow.log accepted refused
     shift 3
     selected || return
     bounds="$runs runs${mutant:+ of mutant $mutant}${*:+ ${*//-D/}}"
     errors='' stored='' depth=''
     start=$SECONDS
-    { trace_program "$mutant" && timeout 60 "$program" "$runs" "$mutant" "$@" > "$cache/traces.h"; } > "$log" 2>&1 ||
+    { trace_program "$mutant" && timeout 60 "$program" "$runs" "$mutant" "$@" > "$cache/$model-traces.h"; } > "$log" 2>&1 ||
         { fail "does not build, or a run failed" "$log"; return; }
-    [ "$(sed -n 's/^#define TRACE_COUNT //p' "$cache/traces.h")" = "$runs" ] || { fail "not so many different runs"; return; }
+    [ "$(sed -n 's/^#define TRACE_COUNT //p' "$cache/$model-traces.h")" = "$runs" ] || { fail "not so many different runs"; return; }
     build "-DTRACES=$runs" "$@" || { fail "does not build"; return; }
     explore
     if [ -n "$problem" ] || [ "$errors" != 0 ]; then fail "${problem:-$(sed -n 's/^pan:1: //p' "$log")}" "$log"; return; fi
@@ -187,12 +207,8 @@ follow() { # model runs mutant definitions...
     row "$model" "$claim" "$bounds" "$stored" "$depth" "${mutant:+caught: }$accepted accepted, $refused refused" "$((SECONDS - start))"
 }
 
-third_party/setup.sh spin gcc patch > /dev/null || { echo "third_party/setup.sh failed"; echo "0 passed, 1 failed"; exit 1; }
 reached=$(mktemp -d)
 trap 'rm -rf "$reached"' EXIT
-mkdir -p "$cache"
-
-row model claim bounds states depth result seconds
 
 larger=
 check wait safety -DFIBERS=2 -DDECREMENTS=2 -DADDERS=1
@@ -289,8 +305,7 @@ if [ -n "$full" ]; then
     check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0 -DONE_LOOK=1
 fi
 
-for model in wait reuse deque sleep pool shutdown; do covered "$model"; done
-[ $((passed + failed)) != 0 ] || { echo "no model is called $only"; failed=1; }
+covered
 echo "$states states without a finding, in $SECONDS s"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
