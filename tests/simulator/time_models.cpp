@@ -259,6 +259,34 @@ void TimedBusy() {
     Check(ran == 3, "a task ran twice or never");
 }
 
+// Two workers without a free fiber. One holds itself, by a task that only it may run, from one deadline until the next is over: the
+// other has to look after that one, although it may have got up and gone back to sleep for the first.
+void TimedStarved() {
+    bool held = false, last = false;
+    SchedulerOptions options = Options(2, 2, 1);
+    options.idle = IdlePolicy::Quiet;
+    options.onReport = OnlyThese<ReportCode::PoolEmpty>;
+    RunMain(
+        options,
+        [&](TaskScheduler *scheduler) {
+            const Clock::time_point soon = Now() + Some();
+            auto hold = [&](TaskScheduler *running) {
+                SleepUntil(*running, soon);
+                while (!last) weft::env::Pause();
+                held = true;
+            };
+            TaskOptions here;
+            here.worker = Random(2);
+            Counter counter;
+            scheduler->AddTask(TaskOf(hold), &counter, here);
+            SleepUntil(*scheduler, soon + Some());
+            last = true;
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(held, "a task was lost");
+}
+
 }  // namespace
 
 std::vector<Model> TimeModels() {
@@ -269,6 +297,7 @@ std::vector<Model> TimeModels() {
         {"deadline_foreign", "a thread that is no worker waits with a deadline", DeadlineForeign},
         {"deadline_any", "waits for any of two counters with a deadline", DeadlineAny, 2},
         {"timed_busy", "a deadline that only a worker can look after which goes to sleep", TimedBusy},
+        {"timed_starved", "workers without a fiber look after a deadline while one of them waits for it", TimedStarved},
         {"deferred", "tasks that follow a counter or a time", Deferred},
         {"deadline_attached", "an attached thread keeps time", DeadlineAttached, 2},
     };
