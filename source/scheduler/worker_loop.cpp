@@ -154,7 +154,8 @@ void ThreadLoop(Worker *worker) noexcept {
             if (woken && scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);  // [re-check]
             if (woken || worker->owesWake) WakeForAny(scheduler, worker);                            // [re-check]
             woken = worker->owesWake = false;
-            Sleep(worker, Ability::PinnedOnly);
+            // While it holds ready fibers, which others do not see, nobody may think that it sleeps.
+            if (worker->pinnedFibers.first == nullptr) Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         }
         Fiber *next = LoopFiber(worker);

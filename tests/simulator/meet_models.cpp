@@ -224,6 +224,30 @@ void MeetReady() {
     scheduler.Stop();
 }
 
+// An inactive worker has two pinned fibers, the first of which waits for a task of a worker that is starved until the second has
+// ended: nobody may think that all are waiting.
+void PinnedKept() {
+    SchedulerOptions options = Options(2, 3, 1);
+    RunMain(
+        options,
+        [&](TaskScheduler *scheduler) {
+            bool ran = false;
+            auto needed = [&](TaskScheduler *) { ran = true; };
+            auto waits = [&](TaskScheduler *self) {
+                self->Yield();
+                Counter counter;
+                self->AddTask(TaskOf(needed), &counter, {Priority::Normal, StackClass::Small, 0});
+                self->WaitForCounter(&counter);
+                Check(ran, "a wait returned before its task had finished");
+            };
+            auto ends = [](TaskScheduler *self) { self->Yield(); };
+            scheduler->SetActiveWorkers(1);
+            const Task tasks[2] = {TaskOf(waits), TaskOf(ends)};
+            scheduler->AddTasksAndWait(2, tasks, {Priority::Normal, StackClass::Small, 1});
+        },
+        StackClass::Small);
+}
+
 }  // namespace
 
 std::vector<Model> MeetModels() {
@@ -235,6 +259,7 @@ std::vector<Model> MeetModels() {
         {"pinned_large", "two pinned tasks and one large fiber", PinnedLarge},
         {"meet_attached", "one of them is an attached thread", MeetAttached},
         {"meet_inactive", "a freed fiber for two workers that have none, one of which becomes inactive", MeetInactive},
+        {"pinned_kept", "an inactive worker holds a fiber that ran, while the other has none", PinnedKept},
         {"meet_ready", "a ready fiber and a pinned one for workers that have none", MeetReady},
     };
 }
