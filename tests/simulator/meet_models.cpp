@@ -248,6 +248,45 @@ void PinnedKept() {
         StackClass::Small);
 }
 
+// The end of a pinned task makes a fiber ready on an inactive worker, and the next pinned task holds that worker until the fiber
+// has gone on elsewhere.
+void MeetPinned() {
+    RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
+        bool wentOn = false;
+        auto ends = [](TaskScheduler *) {};
+        auto holds = [&](TaskScheduler *) {
+            while (!wentOn) weft::env::Pause();
+        };
+        const TaskOptions there{Priority::Normal, StackClass::Small, 1};
+        Counter first, second;
+        scheduler->SetActiveWorkers(1);
+        scheduler->AddTask(TaskOf(ends), &first, there);
+        scheduler->AddTask(TaskOf(holds), &second, there);
+        scheduler->WaitForCounter(&first);
+        wentOn = true;
+        scheduler->WaitForCounter(&second);
+    });
+}
+
+// A task yields on a worker that has become inactive, and no fiber is free: it goes on on the other worker, which sleeps.
+void YieldInactive() {
+    RunMain(
+        Options(2, 2, 1),
+        [&](TaskScheduler *scheduler) {
+            bool begun = false;
+            auto yields = [&](TaskScheduler *self) {
+                begun = true;
+                self->SetActiveWorkers(1);
+                for (uint32_t times = 1 + Random(2); times != 0; --times) self->Yield();
+            };
+            Counter counter;
+            scheduler->AddTask(TaskOf(yields), &counter);
+            while (!begun) weft::env::Pause();
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+}
+
 }  // namespace
 
 std::vector<Model> MeetModels() {
@@ -260,6 +299,8 @@ std::vector<Model> MeetModels() {
         {"meet_attached", "one of them is an attached thread", MeetAttached},
         {"meet_inactive", "a freed fiber for two workers that have none, one of which becomes inactive", MeetInactive},
         {"pinned_kept", "an inactive worker holds a fiber that ran, while the other has none", PinnedKept},
+        {"meet_pinned", "a fiber that an inactive worker made ready, and what is pinned to that worker", MeetPinned},
+        {"yield_inactive", "a task that yields on an inactive worker while no fiber is free", YieldInactive},
         {"meet_ready", "a ready fiber and a pinned one for workers that have none", MeetReady},
     };
 }
