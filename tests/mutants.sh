@@ -110,7 +110,7 @@ run() {
         *) set -- "$case" ;;
     esac
     # The simulator ends by itself: a schedule that does not is one that fails.
-    [ "$program" != simulator ] || limit=600
+    [ "$program" != simulator ] || limit=300
     timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program/program" "$@" < /dev/null > "$work/log" 2>&1
 }
 

@@ -38,8 +38,11 @@ struct DueEarlier {
 class JobList {
 public:
     JobState *First() const noexcept { return static_cast<JobState *>(m_first); }
+    JobState *Last() const noexcept { return static_cast<JobState *>(m_last); }
+    uint32_t Size() const noexcept { return m_size; }
 
     void Append(JobState &job) noexcept {
+        ++m_size;
         job.next = nullptr;
         job.previous = m_last;
         (m_last != nullptr ? m_last->next : m_first) = &job;
@@ -47,6 +50,7 @@ public:
     }
 
     void Remove(JobState &job) noexcept {
+        --m_size;
         (job.previous != nullptr ? job.previous->next : m_first) = job.next;
         (job.next != nullptr ? job.next->previous : m_last) = job.previous;
     }
@@ -54,6 +58,7 @@ public:
 private:
     HeapLinks *m_first = nullptr;
     HeapLinks *m_last = nullptr;
+    uint32_t m_size = 0;
 };
 
 }  // namespace weft::internal

@@ -3,6 +3,8 @@
 #include "platform/race_finder.h"
 #include "sync/misuse.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 // A task's scheduler runs. For other threads a counter tells: what does not run does not raise it, and reports that.
@@ -20,52 +22,82 @@ PostStatistics PostLane::Statistics() noexcept {
 // relaxed: under the lock, or by somebody who is counted himself, and the queue's end comes after both anyway.
 void PostLane::Owe() noexcept { m_owed.fetch_add(kOne, kRelaxed); }
 
-// release: what this one did to the queue comes before its end. acquire: so does what the others did, which the last one tells.
-void PostLane::Release() noexcept {
+// release: what these did to the queue comes before its end. acquire: so does what the others did, which the last one tells.
+void PostLane::Release(uint32_t count) noexcept {
     TaskScheduler &scheduler = m_scheduler;
     Counter &ended = m_ended;
-    if (m_owed.fetch_sub(kOne, kAcqRel) == (kOne | kEnding)) scheduler.DecrementCounter(&ended);
+    if (m_owed.fetch_sub(count * kOne, kAcqRel) == (count * kOne | kEnding)) scheduler.DecrementCounter(&ended);
     // From here on the queue may be gone.
 }
 
-// After the first submission the queue may be gone, unless the caller is counted himself.
-void PostLane::Do(const Todo &todo) noexcept {
-    if (todo.alarm == nullptr && !todo.startsDispatcher && todo.runners == 0) return;
-    TaskScheduler &scheduler = m_scheduler;
-    const TaskOptions options = m_options;
-    if (todo.alarm != nullptr) scheduler.DecrementCounter(todo.alarm);
-    if (todo.startsDispatcher) {
-        scheduler.AddTask({Dispatch, this}, nullptr,
-                          {Priority::High, StackClass::Small, kAnyWorker, "deadlines of a PostQueue"});
+// Calls `decide` under the lock, and does what that leaves to be done. Not at all after a report. Afterwards the queue may be gone,
+// unless the caller is counted himself.
+template <class Decide>
+void PostLane::Enter(const char *call, Decide decide) noexcept {
+    Todo todo;
+    bool done;
+    {
+        PostCaller caller(m_scheduler, call);
+        if (!caller.MaySubmit()) return;
+        {
+            const Held held(*this);
+            decide(todo);
+            if (m_onTheirWay == 0) m_onTheirWay = todo.runners = std::min(m_ready.Size(), kMostRunners);
+        }
+        done = Do(caller, todo);
     }
-    for (uint32_t i = 0; i < todo.runners; ++i) scheduler.AddTask({RunOldest, this}, nullptr, options);
+    if (!done) TakeBack(todo.runners);
+}
+
+// False if the runners were refused, which was reported. The queue is there for each of the three until it is done.
+bool PostLane::Do(PostCaller &caller, const Todo &todo) noexcept {
+    if (todo.alarm != nullptr) caller.Lower(*todo.alarm);
+    if (todo.startsDispatcher) {
+        const Task dispatcher{Dispatch, this};
+        caller.Submit(1, &dispatcher, {Priority::High, StackClass::Small, kAnyWorker, "deadlines of a PostQueue"});
+    }
+    if (todo.runners == 0) return true;
+    Task runners[kMostRunners];
+    std::fill_n(runners, todo.runners, Task{RunOldest, this});
+    return caller.Submit(todo.runners, runners, m_options);
+}
+
+// Those that will not come, and the jobs that nobody takes then, the newest first: as if never posted.
+void PostLane::TakeBack(uint32_t runners) noexcept {
+    uint32_t count = 0;
+    {
+        const Held held(*this);
+        m_onTheirWay -= runners;
+        for (; m_ready.Size() > m_onTheirWay; ++count) {
+            JobState &newest = *m_ready.Last();
+            m_ready.Remove(newest);
+            newest.place = JobPlace::Nowhere;
+        }
+    }
+    if (count != 0) Release(count);
 }
 
 void PostLane::Post(JobState &job, Clock::time_point due, bool waits) noexcept {
+    TaskScheduler &scheduler = m_scheduler;
     if (job.callback == nullptr) {
-        return ReportMisuse(m_scheduler, ReportCode::NullTask, "Set it, by the constructor or SetCallback.",
+        return ReportMisuse(scheduler, ReportCode::NullTask, "Set it, by the constructor or SetCallback.",
                             "a job without a callback was posted");
     }
-    if (!IsRunning()) return;
     const bool isTimed = due != Clock::time_point::min() && due != Clock::time_point::max();
     const Clock::time_point now = isTimed ? Now() : Clock::time_point::min();
-    Todo todo;
-    bool isPosted;
-    {
-        const Held held(*this);
+    bool isPosted = false;
+    Enter("PostedJob::Post", [&](Todo &todo) {
         isPosted = job.place != JobPlace::Nowhere;
-        if (!isPosted) {
-            race::Finishes(&job);
-            Put(job, due, now, waits, todo);
-        }
-    }
+        if (isPosted) return;
+        race::Finishes(&job);
+        Put(job, due, now, waits, todo);
+    });
+    // The job may be gone, unless it was posted already.
     if (isPosted) {
-        return ReportMisuse(m_scheduler, ReportCode::WrongThread,
-                            "Post it from its callback, or when that has said that it does not.",
-                            "a job was posted that is posted already");
+        ReportMisuse(scheduler, ReportCode::WrongThread,
+                     "Post it from its callback, or when that has said that it does not.",
+                     "a job was posted that is posted already");
     }
-    // From here on the job may be gone.
-    Do(todo);
 }
 
 void PostLane::Put(JobState &job, Clock::time_point due, Clock::time_point now, bool waits, Todo &todo) noexcept {
@@ -73,13 +105,13 @@ void PostLane::Put(JobState &job, Clock::time_point due, Clock::time_point now, 
     job.waits = waits;
     if (waits && (job.isCalled || job.isSignalled)) {
         Owe();
-        MakeReady(job, false, todo);
+        MakeReady(job, false);
     } else if (due == Clock::time_point::max()) {
         job.place = JobPlace::Waiting;
         m_waiting.Append(job);
     } else if (due <= now) {
         Owe();
-        MakeReady(job, due != Clock::time_point::min(), todo);
+        MakeReady(job, due != Clock::time_point::min());
     } else {
         Owe();
         MakeTimed(job, todo);
@@ -87,11 +119,10 @@ void PostLane::Put(JobState &job, Clock::time_point due, Clock::time_point now, 
 }
 
 // It is owed already.
-void PostLane::MakeReady(JobState &job, bool isExpired, Todo &todo) noexcept {
+void PostLane::MakeReady(JobState &job, bool isExpired) noexcept {
     job.isExpired = isExpired;
     job.place = JobPlace::Ready;
     m_ready.Append(job);
-    ++todo.runners;
 }
 
 void PostLane::MakeTimed(JobState &job, Todo &todo) noexcept {
@@ -122,10 +153,7 @@ void PostLane::TakeOut(JobState &job, Todo &todo) noexcept {
 }
 
 void PostLane::Call(JobState &job, bool isSignal) noexcept {
-    if (!IsRunning()) return;
-    Todo todo;
-    {
-        const Held held(*this);
+    Enter(isSignal ? "PostedJob::Signal" : "PostedJob::Wake", [&](Todo &todo) {
         race::Finishes(&job);
         job.isCalled = true;
         if (isSignal) job.isSignalled = true;
@@ -133,11 +161,10 @@ void PostLane::Call(JobState &job, bool isSignal) noexcept {
         if (job.waits && (place == JobPlace::Timed || place == JobPlace::Waiting)) {
             TakeOut(job, todo);
             if (place == JobPlace::Waiting) Owe();
-            MakeReady(job, false, todo);
+            MakeReady(job, false);
         }
-    }
-    // From here on the job may be gone.
-    Do(todo);
+    });
+    // The job may be gone, since the lock is free.
 }
 
 bool PostLane::ReceiveSignal(JobState &job) noexcept {
@@ -151,10 +178,10 @@ bool PostLane::ReceiveSignal(JobState &job) noexcept {
 void PostLane::RunOldest(TaskScheduler *scheduler, void *arg) {
     PostLane &lane = *static_cast<PostLane *>(arg);
     const Debt debt(lane);  // to its end even if the callback throws
-    PostedJob *job;
-    PostedFunction callback;
-    {
-        const Held held(lane);
+    PostedJob *job = nullptr;
+    PostedFunction callback = nullptr;
+    lane.Enter("the end of a post", [&](Todo &) {
+        --lane.m_onTheirWay;
         JobState *const oldest = lane.m_ready.First();
         if (oldest == nullptr) return;  // destroyed, and that was reported
         lane.m_ready.Remove(*oldest);
@@ -163,7 +190,8 @@ void PostLane::RunOldest(TaskScheduler *scheduler, void *arg) {
         race::SawAll(oldest);
         job = oldest->job;
         callback = oldest->callback;
-    }
+    });
+    if (job == nullptr) return;
     callback(scheduler, job);
     // The job may be gone, since its callback began.
 }
@@ -177,16 +205,14 @@ void PostLane::Dispatch(TaskScheduler *, void *arg) {
 
 bool PostLane::DispatchOnce() noexcept {
     Counter alarm(1);
-    Todo todo;
     const Clock::time_point now = Now();
     Clock::time_point next = now;
-    bool goesOn;
-    {
-        const Held held(*this);
-        while (todo.runners < kMostDue && !m_timed.IsEmpty() && m_timed.Top().due <= now) {
-            JobState &due = m_timed.Top();
-            m_timed.Remove(due);
-            MakeReady(due, true, todo);
+    bool goesOn = false;
+    Enter("the deadline of a post", [&](Todo &) {
+        for (uint32_t due = 0; due < kMostDue && !m_timed.IsEmpty() && m_timed.Top().due <= now; ++due) {
+            JobState &job = m_timed.Top();
+            m_timed.Remove(job);
+            MakeReady(job, true);
         }
         goesOn = !m_timed.IsEmpty();
         m_hasDispatcher = goesOn;
@@ -194,8 +220,7 @@ bool PostLane::DispatchOnce() noexcept {
             next = m_wakesAt = m_timed.Top().due;
             m_alarm = &alarm;
         }
-    }
-    Do(todo);
+    });
     if (!goesOn || next == now) return goesOn;
     WaitForCounterUntil(m_scheduler, &alarm, next);
     bool isRung;
@@ -212,11 +237,13 @@ void PostLane::Forget(JobState &job) noexcept {
     Todo todo;
     {
         const Held held(*this);
-        const bool isOwed = job.place == JobPlace::Timed;  // who is Ready leaves its debt to a runner
+        const JobPlace place = job.place;
         TakeOut(job, todo);
-        if (!isOwed) m_owed.fetch_add(kOne, kRelaxed);  // Release is then the same for all
+        // Who is Ready leaves its debt to a runner that is on its way for it.
+        const bool isOwed = place == JobPlace::Timed || (place == JobPlace::Ready && m_ready.Size() >= m_onTheirWay);
+        if (!isOwed) Owe();  // Release is then the same for all
     }
-    Do(todo);
+    if (todo.alarm != nullptr) m_scheduler.DecrementCounter(todo.alarm);
     ReportMisuse(m_scheduler, ReportCode::CounterDestroyed,
                  "Destroy it in its callback, or when that does not post it.",
                  "a job was destroyed while it was posted");

@@ -5,8 +5,10 @@
 // What costs more than a few instructions is done after the lock is free (Todo): the tasks that are submitted, the
 // dispatcher that is woken.
 //
-// Each job that becomes ready comes with one task, a runner, which takes the oldest ready job: so the order of the list is
-// the order in which jobs begin, whichever runner comes first.
+// Each job that becomes ready will be taken by one task, a runner, which takes the oldest ready job: so the order of the list is
+// the order in which jobs begin, whichever runner comes first. Runners are submitted when no other is on its way: by whoever then
+// makes a job ready, or, for all that are ready, by the last of them when it begins. So while some are on their way a post only
+// puts its job into the list.
 //
 // Deadlines. While a job is Timed there is one dispatcher: a task that waits for the earliest deadline, makes ready what is due,
 // and ends when nothing is Timed. Who brings an earlier deadline, or takes away the last job, rings its alarm: a counter that
@@ -16,14 +18,15 @@
 // Lifetime of a job. The runner copies what it needs under the lock, and then calls. A call of Wake or Signal has its last
 // access to the job under the lock, and ReceiveSignal takes the same lock: if it finds a signal, who left it is done.
 //
-// Lifetime of the queue. `m_owed` counts in twos the runners, the dispatcher and the jobs that are Timed; each owes its end. A
-// job that becomes ready is counted under the lock, before its runner is submitted; so whoever is between the two may still
-// touch the queue. The end of the queue sets the lowest bit; who then ends as the last lowers `m_ended`, which is its
+// Lifetime of the queue. `m_owed` counts in twos the ready jobs, the runners that have taken theirs, the dispatcher and the jobs
+// that are Timed; each owes its end. A job that becomes ready is counted under the lock; so who submits runners may
+// touch the queue until then. The end of the queue sets the lowest bit; who then ends as the last lowers `m_ended`, which is its
 // last access (invariant 4 of source/README.md).
 #pragma once
 
 #include "containers/spin_lock.h"
 #include "platform/env.h"
+#include "post/caller.h"
 #include "post/job_state.h"
 #include "weft/post/post_queue.h"
 
@@ -47,7 +50,8 @@ public:
 
 private:
     static constexpr uint64_t kEnding = 1, kOne = 2;
-    static constexpr uint32_t kMostDue = 64;  // under one lock
+    static constexpr uint32_t kMostDue = 64;      // under one lock
+    static constexpr uint32_t kMostRunners = 16;  // at once, each with an entry of its own in a deque
 
     // To be done when the lock is free.
     struct Todo {
@@ -78,13 +82,16 @@ private:
     };
 
     bool IsRunning() const noexcept;
-    void Do(const Todo &todo) noexcept;
+    template <class Decide>
+    void Enter(const char *call, Decide decide) noexcept;
+    bool Do(PostCaller &caller, const Todo &todo) noexcept;
+    void TakeBack(uint32_t runners) noexcept;
     void Owe() noexcept;
-    void Release() noexcept;
+    void Release(uint32_t count = 1) noexcept;
 
     // Under the lock.
     void Put(JobState &job, Clock::time_point due, Clock::time_point now, bool waits, Todo &todo) noexcept;
-    void MakeReady(JobState &job, bool isExpired, Todo &todo) noexcept;
+    void MakeReady(JobState &job, bool isExpired) noexcept;
     void MakeTimed(JobState &job, Todo &todo) noexcept;
     void TakeOut(JobState &job, Todo &todo) noexcept;
     void Ring(Todo &todo) noexcept;
@@ -102,6 +109,7 @@ private:
     SpinLock m_lock;
     // Under the lock, from here on.
     JobList m_ready;
+    uint32_t m_onTheirWay = 0;  // runners that have not begun: some while any job is ready, never more than are
     JobList m_waiting;
     PairingHeap<JobState, DueEarlier> m_timed;
     PostStatistics m_statistics;

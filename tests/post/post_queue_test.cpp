@@ -202,6 +202,25 @@ TEST_CASE("report NotRunning: a job that is posted or called while nothing runs"
     CHECK(begun);
 }
 
+TEST_CASE("report BadOption: a job that nobody may run is not posted", "[post][report]") {
+    test::Runner runner(test::Options(1));
+    TaskOptions nobody;
+    nobody.worker = 1;  // no thread is attached
+    uint32_t begun = 0;
+    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+              PostQueue queue(scheduler, nobody);
+              FunctionJob byThread(queue, [&](FunctionJob &) { ++begun; });
+              FunctionJob byTask(queue, [&](FunctionJob &) { ++begun; });
+              byThread.Post();
+              byThread.Post();
+              test::Batch post(1, [&](TaskScheduler &, uint32_t) { byTask.Post(); });
+              scheduler.AddTasksAndWait(1, post.Tasks());
+          }) == Status::Ok);
+    CHECK(begun == 0);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 3);
+    CHECK(runner.log.CountOf(ReportCode::CounterDestroyed) == 0);
+}
+
 TEST_CASE("report CounterDestroyed: a job that dies while it is posted", "[post][report]") {
     test::OneThread one;
     REQUIRE(one.IsFit());

@@ -80,6 +80,34 @@ void MeetClaimed() {
     Check(shared.next == kSlice, "a task was lost");
 }
 
+// Tasks that were claimed together with others wait, and help with what they wait for.
+void ClaimHelps() {
+    uint32_t begun = 0, leaves = 0, expected = 0;
+    auto leaf = [&](TaskScheduler *) { ++leaves; };
+    auto one = [&](TaskScheduler *scheduler) {
+        if (begun++ < 4 || Random(2) != 0)
+            return;  // the first ones are short: several are claimed at once from then on
+        const uint32_t count = Random(2) != 0 ? 2 : kSlice;
+        expected += count;
+        Counter counter;
+        Task tasks[kSlice];
+        for (Task &task : tasks) task = TaskOf(leaf);
+        scheduler->AddTasks(count, tasks, &counter);
+        scheduler->WaitForCounter(&counter);
+    };
+    Task tasks[kSlice];
+    for (Task &task : tasks) task = TaskOf(one);
+    RunMain(
+        MeetingOptions(1 + Random(2)),
+        [&](TaskScheduler *scheduler) {
+            Counter counter;
+            scheduler->AddTasks(kSlice, tasks, &counter);
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(begun == kSlice && leaves == expected, "a task was lost or run twice");
+}
+
 // Workers that were inactive take part again.
 void MeetActive() {
     Meeting meeting{2};
@@ -293,6 +321,7 @@ std::vector<Model> MeetModels() {
     return {
         {"meet", "as many tasks as workers wait for each other, busily", Meet},
         {"meet_claimed", "two that were claimed together", MeetClaimed},
+        {"claim_helps", "tasks that were claimed together wait and help", ClaimHelps},
         {"meet_active", "on workers that were inactive", MeetActive},
         {"meet_large", "one of them on the only large fiber", MeetLarge},
         {"pinned_large", "two pinned tasks and one large fiber", PinnedLarge},

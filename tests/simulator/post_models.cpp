@@ -213,6 +213,32 @@ void PostWake() {
     });
 }
 
+// As many jobs as workers, posted one after the other, each of which holds its worker until all have begun: at once, or when their
+// time comes.
+void PostMeet() {
+    const uint32_t workers = 2 + Random(2);
+    WithWorkers(workers, [&](TaskScheduler &scheduler) {
+        uint32_t begun = 0;
+        auto body = [&](auto &) {
+            ++begun;
+            while (begun < workers) weft::env::Pause();
+        };
+        Queue queue(scheduler);
+        {
+            BodyJob<decltype(body)> jobs[3] = {{queue.Get(), body}, {queue.Get(), body}, {queue.Get(), body}};
+            const Clock::time_point due = Now() + Soon();
+            const bool isTimed = Random(2) != 0;
+            HostThread host([&] {
+                for (uint32_t i = 0; i < workers; ++i) isTimed ? jobs[i].PostAt(due) : jobs[i].Post();
+            });
+            host.Start();
+            host.Join();
+            queue.End();
+        }
+        Check(begun == workers, "a job was lost or began twice");
+    });
+}
+
 // Times come, some waits end before; the dispatcher begins, is rung and ends; the queue waits for it.
 void PostTimes() {
     WithScheduler([](TaskScheduler &scheduler) {
@@ -259,6 +285,7 @@ std::vector<Model> PostModels() {
         {"post_race", "a deadline passes and the job is destroyed while a thread signals it", PostRace},
         {"post_end", "job and queue end before Signal has returned", PostEnd},
         {"post_wake", "wake-ups while it works and waits", PostWake},
+        {"post_meet", "as many jobs as workers wait for each other, busily", PostMeet},
         {"post_times", "delayed, timed out, called before; the dispatcher comes and goes", PostTimes},
     };
 }
