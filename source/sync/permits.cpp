@@ -73,12 +73,12 @@ bool Permits::Acquire(uint32_t n, const Clock::time_point *deadline) noexcept {
     return true;
 }
 
-bool Permits::Release(uint32_t n, uint32_t most) noexcept {
+bool Permits::Release(uint32_t n, uint32_t most, uint32_t least) noexcept {
     PermitWord word{m_queue.Word(kRelaxed)};  // the CAS decides
     race::Finishes(&m_queue);
     for (;;) {
         if (word.IsLocked()) word.bits = m_queue.UnlockedWord();
-        if (n > most || word.Free() > most - n) return false;
+        if (n > most || word.Free() > most - n || word.Free() < least) return false;
         if (!word.Given(n).CanCallNobody()) break;
         // release: what was done with the permits. The last access: who takes them may destroy this.
         if (m_queue.Change(word.bits, word.Given(n).bits, kRelease)) return true;

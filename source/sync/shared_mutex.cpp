@@ -18,21 +18,24 @@ void SharedMutex::lock() noexcept { m_permits.Acquire(kAll); }
 bool SharedMutex::try_lock() noexcept { return m_permits.TryAcquire(kAll); }
 
 void SharedMutex::unlock() noexcept {
-    Unlock(kAll, "SharedMutex::unlock was called, and nobody has locked it, or it is shared");
+    Unlock(kAll, 0, "SharedMutex::unlock was called, and nobody has locked it, or it is shared");
 }
 
 void SharedMutex::lock_shared() noexcept { m_permits.Acquire(1); }
 
 bool SharedMutex::try_lock_shared() noexcept { return m_permits.TryAcquire(1); }
 
-void SharedMutex::unlock_shared() noexcept { Unlock(1, "SharedMutex::unlock_shared was called, and nobody shares it"); }
+// If no permit is free it is a writer that has them.
+void SharedMutex::unlock_shared() noexcept {
+    Unlock(1, 1, "SharedMutex::unlock_shared was called, and nobody shares it");
+}
 
 bool SharedMutex::LockUntil(Clock::time_point deadline) noexcept { return m_permits.Acquire(kAll, &deadline); }
 
 bool SharedMutex::LockSharedUntil(Clock::time_point deadline) noexcept { return m_permits.Acquire(1, &deadline); }
 
-void SharedMutex::Unlock(uint32_t permits, const char *what) noexcept {
-    if (m_permits.Release(permits, kAll)) return;
+void SharedMutex::Unlock(uint32_t permits, uint32_t least, const char *what) noexcept {
+    if (m_permits.Release(permits, kAll, least)) return;
     internal::ReportMisuse(m_permits.Scheduler(), ReportCode::WrongThread,
                            "Unlock once after each lock, and as it was locked.", what);
 }

@@ -143,6 +143,11 @@ TEST_CASE("report WrongThread: SharedMutex is unlocked as it was not locked; no 
     CHECK(!mutex.try_lock());
     mutex.unlock_shared();
     CHECK(mutex.try_lock());
+    mutex.unlock_shared();
+    CHECK(one.Log().CountOf(ReportCode::WrongThread) == 4);
+    CHECK(!mutex.try_lock_shared());
     mutex.unlock();
-    CHECK(one.Log().Count() == 3);
+    CHECK(mutex.try_lock_shared());
+    mutex.unlock_shared();
+    CHECK(one.Log().Count() == 4);
 }

@@ -17,8 +17,8 @@ public:
     bool Acquire(uint32_t n, const Clock::time_point *deadline = nullptr) noexcept;
     /// False: there are not as many, or it is those who wait whose turn it is.
     bool TryAcquire(uint32_t n) noexcept;
-    /// Gives `n` back; there must not be more than `most` then. False if there would be: nothing has happened.
-    bool Release(uint32_t n, uint32_t most) noexcept;
+    /// Gives `n` back; at least `least` must be free before, and not more than `most` then. False if not: nothing has happened.
+    bool Release(uint32_t n, uint32_t most, uint32_t least = 0) noexcept;
 
     TaskScheduler &Scheduler() const noexcept { return m_queue.Scheduler(); }
     WaitQueue &Queue() noexcept { return m_queue; }

@@ -61,7 +61,7 @@ public:
 private:
     bool LockUntil(Clock::time_point deadline) noexcept;
     bool LockSharedUntil(Clock::time_point deadline) noexcept;
-    void Unlock(uint32_t permits, const char *what) noexcept;
+    void Unlock(uint32_t permits, uint32_t least, const char *what) noexcept;
     internal::Permits m_permits;
 };
 
