@@ -6,10 +6,9 @@
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
+#include "scheduler/steal_backoff.h"
 #include "scheduler/submit.h"
 #include "scheduler/timing.h"
-
-#include <algorithm>
 
 namespace weft::internal {
 
@@ -247,18 +246,6 @@ bool OnlyOwnLanes(const Worker *worker) noexcept {
            worker->inactive != worker->scheduler->IsActive(worker->index);
 }
 
-// Changes whenever somebody else submits, or has finished a claim. A hint: relaxed.
-uint64_t ActivityOfOthers(const Worker *worker) noexcept {
-    const Scheduler &scheduler = *worker->scheduler;
-    const uint32_t count = scheduler.Slots();
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < count; ++i) {
-        const Worker &other = scheduler.workers[i];
-        if (i != worker->index) sum += other.submitted.load(kRelaxed) + other.finished.load(kRelaxed);
-    }
-    return sum;
-}
-
 bool IsHandOver(const Worker *worker, const Found &found) noexcept {
     return found.fiber != nullptr && worker->ready.LooksEmpty();
 }
@@ -310,26 +297,6 @@ Found FindElsewhere(Worker *worker, Ability ability) noexcept {
     Found found = ReadyFiberOfOthers(worker);
     if (!found && ability == Ability::Tasks) found = StealTask(worker);
     return found;
-}
-
-bool MaySteal(Worker *worker, uint64_t now) noexcept {
-    if (static_cast<int64_t>(now - worker->lookAgainAt) < 0) return false;
-    const Times &times = worker->scheduler->times;
-    const uint64_t activity = ActivityOfOthers(worker);
-    const bool changed = activity != worker->activitySeen;
-    const bool wasQuiet = now - worker->activityChangedAt >= times.quiet;
-    const bool keepsAway = static_cast<int64_t>(now - worker->stealAgainAt) < 0;
-    if (changed) {
-        worker->activitySeen = activity;
-        worker->activityChangedAt = now;
-    }
-    if (wasQuiet) {
-        worker->lookInterval = times.firstLookInterval;
-    } else if (changed) {
-        worker->lookInterval = std::min(worker->lookInterval * 2, keepsAway ? times.maxStealPenalty : times.quiet);
-    }
-    worker->lookAgainAt = now + worker->lookInterval;
-    return wasQuiet || !keepsAway;
 }
 
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {

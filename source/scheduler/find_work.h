@@ -22,11 +22,6 @@ bool FindSingle(Worker *worker, TaskEntry &entry) noexcept;
 /// Others' work, the most urgent first.
 Found FindElsewhere(Worker *worker, Ability ability) noexcept;
 
-/// Whether to look at what others have. A look costs them, so it comes at growing intervals while they go on submitting and
-/// finishing tasks; and who stole little from them keeps away for a while altogether. Neither holds once they have done
-/// nothing of the kind for some time: what they publish then may be taken at once.
-bool MaySteal(Worker *worker, uint64_t now) noexcept;
-
 /// Claims the newest entry of the worker's own deques if it belongs to `counter` and its tasks need no larger stack than
 /// `most`. For a task that waits for it.
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;

@@ -8,6 +8,7 @@
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/shared_cpu.h"
+#include "scheduler/steal_backoff.h"
 #include "scheduler/timing.h"
 #include "scheduler/trace.h"
 
