@@ -23,8 +23,8 @@ struct Facade {
     Scheduler *started = nullptr;                 // from Start to Stop
     env::Atomic<Scheduler *> scheduler{nullptr};  // set while it runs
     env::Atomic<uint32_t> closing{0};             // somebody looks whether the run is over
-    env::Atomic<uint32_t> outside{0};             // pieces of OutsideWork
     Stripe stripes[4];
+    alignas(64) env::Atomic<uint32_t> outside{0};  // pieces of OutsideWork; not beside what each call reads
 };
 
 }  // namespace weft::internal
