@@ -214,6 +214,10 @@ local function fuzzer(name, sources)
     weft.useLibraries()
     buildoptions { "-fsanitize=fuzzer" }
     linkoptions { "-fsanitize=fuzzer" }
+    filter "files:tests/fuzz/coroutines.cpp"
+        -- clang 14 finds no way to check the types of functions that it splits into coroutines
+        buildoptions { "-std=c++20", "-fno-sanitize=function" }
+    filter {}
 end
 
 fuzzer("fuzz", { "tests/fuzz/*.cpp" })

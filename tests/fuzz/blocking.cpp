@@ -72,14 +72,40 @@ void Script::BlockApart() {
     for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "a call was not made before the end");
 }
 
-// Answered, not reported.
+// What cannot be counted is not called, and may be submitted with a better counter then. If it was called all the same,
+// it is gone by now.
+void Script::RefuseCounters() {
+    BlockingCalls &calls = *m_world.shared->calls;
+    Cell *cell = m_world.NewCells(1);
+    if (cell == nullptr) return;
+    OwnCall *const call = new OwnCall(*cell);
+    const auto refuse = [&](Counter &counter, ReportCode code) {
+        const uint32_t before = counter.Value();
+        m_world.oracle.Expect(code, [&] {
+            Require(calls.Submit(call->call, &counter) == Status::BadOption, "a call with a counter that is refused");
+        });
+        Require(counter.Value() == before, "a mistake has changed a counter");
+    };
+    Counter full(~0u), done;
+    refuse(full, ReportCode::CounterOverflow);
+    if (m_world.other != nullptr) refuse(m_world.held, ReportCode::CounterOfOther);
+    Require(cell->ran.load() == 0, "a refused call was made");
+    cell->accepted = true;
+    Require(calls.Submit(call->call, m_mayWait ? &done : nullptr) == Status::Ok, "Submit");
+    if (!m_mayWait) return;
+    m_scheduler.WaitForCounter(&done);
+    Require(cell->ran.load() == 1, "a call was refused, and then not made once");
+}
+
+// Answered, not reported; but for counters.
 void Script::MistakeInBlocking() {
     BlockingCall none(nullptr, nullptr);
     Counter own(1);
     Require(m_world.shared->calls->RunBlocking(nullptr, nullptr) == Status::BadOption, "a call without a function");
     Require(m_world.shared->calls->Submit(none, &own) == Status::BadOption, "a call without a function");
     Require(own.Value() == 1, "a mistake has changed a counter");
-    Cell *cells = m_mayWait && m_bytes.Below(2) == 0 ? m_world.NewCells(1) : nullptr;
+    if (!m_mayWait || m_bytes.Below(2) != 0) return RefuseCounters();
+    Cell *cells = m_world.NewCells(1);
     if (cells == nullptr) return;
     std::atomic<bool> goesOn{false};
     const auto holdUp = [&] {

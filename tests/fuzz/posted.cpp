@@ -45,6 +45,8 @@ private:
     bool m_mayBeCalled = false;  // by the signal that it has received, if that came after it began: the next wait ends
 };
 
+constexpr PostedFunction kNever = [](TaskScheduler *, PostedJob *) { Finding("a refused job began"); };
+
 void Signalling(TaskScheduler *scheduler, void *cell) {
     Leaf(scheduler, cell);
     static_cast<PostedJob *>(static_cast<Cell *>(cell)->target)->Signal();
@@ -116,7 +118,6 @@ void Script::PostJobs() {
 void Script::MistakeInJobs() {
     if (!m_mayWait) return;
     static constexpr PostedFunction kNothing = [](TaskScheduler *, PostedJob *) {};
-    static constexpr PostedFunction kNever = [](TaskScheduler *, PostedJob *) { Finding("a refused job began"); };
     const uint32_t kind = m_bytes.Below(7), how = m_bytes.Below(3);
     std::optional<PostQueue> queue(std::in_place, kind >= 4 ? *m_world.idle : m_scheduler);
     std::optional<PostedJob> job(std::in_place, *queue, kind == 0 ? nullptr : kind == 1 ? kNothing : kNever);
@@ -137,6 +138,26 @@ void Script::MistakeInJobs() {
         Require(!job->ReceiveSignal(), "a signal of a queue that does not run");
     }
     queue.reset();
+}
+
+// Nobody may run the jobs of this queue: what would make one ready is refused, and takes the job out of the queue, so
+// that its end waits for nothing.
+void Script::MistakeInJobOptions() {
+    const uint32_t how = m_bytes.Below(4), count = 1 + m_bytes.Below(3);
+    TaskOptions nobody = Options();
+    nobody.worker = m_world.options.workers + m_world.options.maxAttached - 1;  // there are never so many threads
+    PostQueue queue(m_scheduler, nobody);
+    const auto refuse = [&](auto call) { m_world.oracle.Expect(ReportCode::BadOption, call); };
+    for (uint32_t i = 0; i < count; ++i) {
+        PostedJob job(queue, kNever);
+        if (how == 0) refuse([&] { job.Post(); });
+        if (how == 1) refuse([&] { job.PostAt(Clock::time_point()); });  // which has passed
+        if (how < 2) continue;
+        job.PostWait();
+        refuse([&] { how == 2 ? job.Wake() : job.Signal(); });
+        Require(job.ReceiveSignal() == (how == 3), "the signal of a job that nobody may run");
+        refuse([&] { job.PostWait(); });  // it was called since its last beginning
+    }
 }
 
 }  // namespace fuzz

@@ -49,11 +49,18 @@ void Script::Play() {
     }
 }
 
-// Bytes below kFirstLater are calls that there were before weft/time.h, and mean what they always did.
+// Bytes below kFirstLater are calls that there were before weft/time.h, and mean what they always did; so do those
+// below kFirstNewest, calls that there were before coroutines and frames.
 void Script::Call() {
-    constexpr uint32_t kFirstLater = 132;
+    constexpr uint32_t kFirstLater = 132, kFirstNewest = 225;
     const uint32_t byte = m_bytes.Next();
-    byte < kFirstLater ? CallPlain(byte) : CallLater(byte - kFirstLater);
+    if (byte < kFirstLater) {
+        CallPlain(byte);
+    } else if (byte < kFirstNewest) {
+        CallLater(byte - kFirstLater);
+    } else {
+        CallNewest(byte - kFirstNewest);
+    }
     const Script *const *const mine = m_world.shared->script.Get();
     Require((mine == nullptr) == (m_caller == Caller::Foreign), "FiberLocal of this thread");
     Require(mine == nullptr || *mine == this, "FiberLocal is somebody else's");
@@ -122,6 +129,15 @@ void Script::CallLater(uint32_t kind) {
         &Script::MistakeInBlocking,
         &Script::MistakeInCancel,
         &Script::MistakeInJobs,
+    };
+    (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
+}
+
+void Script::CallNewest(uint32_t kind) {
+    using Kind = void (Script::*)();
+    static constexpr Kind kKinds[] = {
+        &Script::UseCoroutines,   &Script::UseFrames,       &Script::UseMemory,
+        &Script::MistakeInFrames, &Script::MistakeInMemory, &Script::MistakeInJobOptions,
     };
     (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
 }

@@ -16,6 +16,7 @@ private:
     void Call();
     void CallPlain(uint32_t kind);
     void CallLater(uint32_t kind);
+    void CallNewest(uint32_t kind);
     weft::TaskOptions Options();
     weft::TaskOptions SmallOptions();  // for tasks that may wait: Spares are small
     weft::Counter *SomeCounter();
@@ -66,6 +67,9 @@ private:
     void PostJobs();
     void UseLocals();
     void Rethrow();
+    void UseCoroutines();
+    void UseFrames();
+    void UseMemory();
 
     // mistakes.cpp: each is reported once and changes nothing.
     void MistakeInTasks();
@@ -83,8 +87,12 @@ private:
     void MistakeInSignals();     // sync_mistakes.cpp
     void MistakeInSyncOfIdle();  // sync_mistakes.cpp
     void MistakeInBlocking();    // blocking.cpp
+    void RefuseCounters();       // blocking.cpp
     void MistakeInCancel();      // cancel.cpp
     void MistakeInJobs();        // posted.cpp
+    void MistakeInJobOptions();  // posted.cpp
+    void MistakeInFrames();      // frames.cpp
+    void MistakeInMemory();      // memory.cpp
 
     World &m_world;
     weft::TaskScheduler &m_scheduler;

@@ -23,14 +23,20 @@ void Script::MistakeInLocks() {
         mutex.lock();
         mutex.unlock();
     }
-    if (kind >= 4) shared.lock_shared();
+    if (kind == 4) shared.lock_shared();
+    if (kind == 5) shared.lock();
     m_world.oracle.Expect(ReportCode::WrongThread, [&] {
         if (kind < 2) mutex.unlock();
         if (kind == 2) shared.unlock();
         if (kind == 3) shared.unlock_shared();
-        if (kind >= 4) shared.unlock();  // as it was not locked
+        if (kind == 4) shared.unlock();  // as it was not locked
+        if (kind == 5) shared.unlock_shared();
     });
-    if (kind >= 4) {
+    if (kind == 5) {
+        Require(!shared.try_lock() && !shared.try_lock_shared(), "a mistake has changed a shared mutex");
+        shared.unlock();
+    }
+    if (kind == 4) {
         Require(!shared.try_lock() && shared.try_lock_shared(), "a mistake has changed a shared mutex");
         shared.unlock_shared();
         shared.unlock_shared();
