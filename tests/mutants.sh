@@ -60,7 +60,7 @@ OBJECTS := $(SOURCES:%.cpp=$(C)-$(P)/%.o)
 $(C)-$(P)/program: $(OBJECTS)
 	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) -lboost_context -pthread -ldl $(WRAP_$(P)) $(if $(filter %failing_allocation.o,$(OBJECTS)),$(WRAP))
 $(C)-$(P)/tests/main.o: FLAGS += -O0
-$(C)-$(P)/%/coroutine_models.o: FLAGS += -std=c++20
+$(C)-$(P)/%/coroutine_models.o $(C)-$(P)/%/coroutine_test.o: FLAGS += -std=c++20
 $(C)-$(P)/%.o: %.cpp
 	@mkdir -p $(@D)
 	@g++ $(FLAGS) -MMD -c $< -o $@

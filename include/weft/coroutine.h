@@ -83,24 +83,25 @@ private:
 };
 
 /// Waits: `submit(scheduler, task, counter, options)` has the coroutine go on. A copy of what it needs is made first, since
-/// the coroutine may be gone before it returns.
+/// the coroutine may be gone before it returns. False if it was refused, and that was reported: then it does not wait.
 template <class Submit>
-void Suspend(CoroutineTask &task, std::coroutine_handle<> self, Submit submit) noexcept {
+bool Suspend(CoroutineTask &task, std::coroutine_handle<> self, Submit submit) noexcept {
     task.next = self;
     const CoroutineRoot root = *task.root;
-    submit(*root.scheduler, task.Get(), root.counter, root.options);
+    return submit(*root.scheduler, task.Get(), root.counter, root.options);
 }
 
 struct CounterAwaiter : CoroutineTask {
     Counter *awaited = nullptr;
     uint32_t value = 0;
     bool await_ready() noexcept { return root->scheduler->PollCounter(awaited, value); }
-    void await_suspend(std::coroutine_handle<> self) noexcept {
+    bool await_suspend(std::coroutine_handle<> self) noexcept {
         Counter *after = awaited;
         const uint32_t target = value;
-        Suspend(*this, self, [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
-            AddTaskAfter(scheduler, after, target, task, counter, options);
-        });
+        return Suspend(*this, self,
+                       [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+                           return AddTaskAfter(scheduler, after, target, task, counter, options);
+                       });
     }
     void await_resume() noexcept {}
 };
@@ -108,11 +109,12 @@ struct CounterAwaiter : CoroutineTask {
 struct TimeAwaiter : CoroutineTask {
     Clock::time_point time;
     bool await_ready() noexcept { return Now() >= time; }
-    void await_suspend(std::coroutine_handle<> self) noexcept {
+    bool await_suspend(std::coroutine_handle<> self) noexcept {
         const Clock::time_point until = time;
-        Suspend(*this, self, [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
-            AddTaskAt(scheduler, until, task, counter, options);
-        });
+        return Suspend(*this, self,
+                       [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+                           return AddTaskAt(scheduler, until, task, counter, options);
+                       });
     }
     void await_resume() noexcept {}
 };
@@ -126,10 +128,12 @@ struct EventAwaiter : CoroutineTask {
     bool await_suspend(std::coroutine_handle<> self) noexcept {
         if (event.PassOrLineUp(inLine)) return false;
         Counter *called = &inLine.counter;
-        Suspend(*this, self, [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
-            AddTaskAfter(scheduler, called, 0, task, counter, options);
-        });
-        return true;
+        const bool suspended = Suspend(
+            *this, self, [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+                return AddTaskAfter(scheduler, called, 0, task, counter, options);
+            });
+        if (!suspended) root->scheduler->WaitForCounter(called);  // it is in line
+        return suspended;
     }
     void await_resume() noexcept {}
 };
@@ -269,8 +273,9 @@ inline Coroutine<void> Promise<void>::get_return_object() noexcept {
 }  // namespace internal
 
 /// Submits a coroutine as a task: `counter`, if given, rises by one now and falls by one when the coroutine has ended. Each time
-/// it goes on it is a task with these options. An exception that leaves it is reported (TaskThrew). Any thread, while the
-/// scheduler runs; a coroutine whose start was refused, and reported, is never destroyed.
+/// it goes on it is a task with these options. A wait that is refused, and reported, is over at once. An exception that leaves it
+/// is reported (TaskThrew). Any thread, while the scheduler runs; a coroutine whose start was refused, and reported, is never
+/// destroyed.
 inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept {
     const auto handle = std::exchange(coroutine.m_handle, {});

@@ -15,13 +15,14 @@ namespace weft {
 /// Submits the task once `after` was at or below `value`; it sees all that was counted. It counts as submitted right away: the
 /// run does not end before it, and `counter`, if given, rises by one now and falls when the task has finished. `after` must
 /// outlive that moment, as for a wait, and is not touched any more after it. Never waits, unless 4,096 tasks and threads wait for
-/// counters already (reported). Any thread, while the scheduler runs.
-WEFT_API void AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
+/// counters already (reported). False after a report: then nothing was submitted. Any thread, while the scheduler runs.
+WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
 /// Submits the task at `time`, or now if that has passed; of equal times the first that was given goes first. The run does not
-/// end before it. How late it is: as for waits with a deadline (weft/time.h). Any thread, while the scheduler runs.
-WEFT_API void AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter = nullptr,
+/// end before it. How late it is: as for waits with a deadline (weft/time.h). False after a report: then nothing was
+/// submitted. Any thread, while the scheduler runs.
+WEFT_API bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter = nullptr,
                         const TaskOptions &options = {}) noexcept;
 
 }  // namespace weft

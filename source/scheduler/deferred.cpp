@@ -20,20 +20,21 @@ void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
 
 }  // namespace
 
-void SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
+bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
                  Counter *counter, const TaskOptions &options) noexcept {
     using Registration = CounterWaiting::Registration;
     if (worker != nullptr) FlushPending(worker);
     CounterStorage &word = CounterAccess::Word(after);
     if (!scheduler.counters.IsOurs(CounterWord{word.load(kRelaxed)})) {  // relaxed: for a report
-        return ReportCounterOfOther(scheduler, "AddTaskAfter", after);
+        ReportCounterOfOther(scheduler, "AddTaskAfter", after);
+        return false;
     }
     TaskBlock *block = Prepare(scheduler, worker, task, counter, options);
-    if (block == nullptr) return;
+    if (block == nullptr) return false;
     scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
     switch (scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value)) {
         case Registration::Waiting:
-            return;  // the block may be gone
+            return true;  // the block may be gone
         case Registration::NoRecord:
             ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
                        "AddTaskAfter: 4,096 wait records are in use; it waits by itself");
@@ -51,13 +52,14 @@ void SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
     IsSatisfied(after, value);  // for the race finder
     scheduler.deferred.fetch_sub(1, kRelaxed);
     SendNow(scheduler, worker, block);
+    return true;
 }
 
-void SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, Counter *counter,
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, Counter *counter,
               const TaskOptions &options) noexcept {
     if (worker != nullptr) FlushPending(worker);
     TaskBlock *block = Prepare(scheduler, worker, task, counter, options);
-    if (block == nullptr) return;
+    if (block == nullptr) return false;
     const uint32_t place = scheduler.timedTasks.Take();
     if (place == scheduler.timedTasks.kNone) OutOfMemory(scheduler, 1);
     TimedTask &timed = scheduler.timedTasks.At(place);
@@ -71,6 +73,7 @@ void SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Tas
         Send(by.scheduler, by.worker, due);
     };
     SetTimer(scheduler, worker, timed.timer, deadline, {isDue, &timed});
+    return true;
 }
 
 void SendDeferred(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {

@@ -9,12 +9,12 @@
 namespace weft::internal {
 
 /// Submits the task once `after` was at or below `value`. `worker`: the caller's, or null. Returns at once, unless all wait records
-/// are in use (reported). The arguments have been checked.
-void SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
+/// are in use (reported). The arguments have been checked. False if it was refused (reported).
+bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
                  Counter *counter, const TaskOptions &options) noexcept;
 
-/// Submits the task at `deadline`.
-void SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, Counter *counter,
+/// Submits the task at `deadline`. False if it was refused (reported).
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, Counter *counter,
               const TaskOptions &options) noexcept;
 
 /// The owner of a record was woken: its counter is there.

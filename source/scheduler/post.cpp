@@ -59,12 +59,15 @@ void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept {
 
 namespace {
 
+// For a thread that runs a task it has not detached yet, whether it is about to or not.
+bool BindOwn(Scheduler &scheduler, Worker &own) noexcept { return RaiseCounter(scheduler, own.bound, 1); }
+
 // Everything but making them visible. False if it was refused (reported).
 bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-           const TaskOptions &options) noexcept {
+           const TaskOptions &options, bool isLater) noexcept {
     Worker *target = options.worker != kAnyWorker ? &scheduler.workers[options.worker] : nullptr;
     const bool bind = target != nullptr && scheduler.IsAttachedSlot(options.worker);
-    if (bind && !Bind(scheduler, *target, count)) {
+    if (bind && !(isLater && worker == target ? BindOwn(scheduler, *target) : Bind(scheduler, *target, count))) {
         ReportMistake(scheduler.options, ReportCode::BadOption, "Name a worker, or a thread that is attached.",
                       "TaskOptions::worker: no thread is attached as %u", options.worker);
         return false;
@@ -96,7 +99,7 @@ void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, const TaskOpt
 
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept {
-    if (!Admit(scheduler, worker, count, tasks, counter, options)) return false;
+    if (!Admit(scheduler, worker, count, tasks, counter, options, false)) return false;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
         ListFor(scheduler, options)
             .Push(Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options));
@@ -108,7 +111,7 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
 
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Counter *counter,
                    const TaskOptions &options) noexcept {
-    if (!Admit(scheduler, worker, 1, &task, counter, options)) return nullptr;
+    if (!Admit(scheduler, worker, 1, &task, counter, options, true)) return nullptr;
     if (worker != nullptr) TraceSubmit(worker, 1, counter, options);
     return Fill(scheduler, 1, &task, counter, options);
 }

@@ -13,7 +13,8 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
           const TaskOptions &options) noexcept;
 
 /// The same for one task that is to be submitted later, in two steps: it counts as submitted after the first, and is visible after
-/// the second. Prepare returns null if it was refused (reported).
+/// the second. Prepare returns null if it was refused (reported). A task that is pinned to the caller's own thread is taken also
+/// while that detaches.
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Counter *counter,
                    const TaskOptions &options) noexcept;
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;

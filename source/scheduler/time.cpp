@@ -79,33 +79,32 @@ namespace {
 
 // `submit(scheduler, worker)` if the task may be submitted.
 template <class Submit>
-void Defer(TaskScheduler &facade, const Task &task, const TaskOptions &options, const char *call,
+bool Defer(TaskScheduler &facade, const Task &task, const TaskOptions &options, const char *call,
            Submit submit) noexcept {
     Worker *worker = WorkerOf(facade);
     if (worker != nullptr) {
         Scheduler &scheduler = *worker->scheduler;
-        if (MaySubmit(worker, call) && AreTasks(scheduler, 1, &task, options, call)) submit(scheduler, worker);
-        return;
+        return MaySubmit(worker, call) && AreTasks(scheduler, 1, &task, options, call) && submit(scheduler, worker);
     }
     const ForeignCall foreign(facade, call);
-    if (foreign.running != nullptr && AreTasks(*foreign.running, 1, &task, options, call))
-        submit(*foreign.running, nullptr);
+    return foreign.running != nullptr && AreTasks(*foreign.running, 1, &task, options, call) &&
+           submit(*foreign.running, nullptr);
 }
 
 }  // namespace
 
-void AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
+bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
                   const TaskOptions &options) noexcept {
-    if (!IsCounter(scheduler, after, "AddTaskAfter")) return;
-    Defer(scheduler, task, options, "AddTaskAfter", [&](Scheduler &running, Worker *worker) {
-        SubmitAfter(running, worker, *after, value, task, counter, options);
+    if (!IsCounter(scheduler, after, "AddTaskAfter")) return false;
+    return Defer(scheduler, task, options, "AddTaskAfter", [&](Scheduler &running, Worker *worker) {
+        return SubmitAfter(running, worker, *after, value, task, counter, options);
     });
 }
 
-void AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
+bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
                const TaskOptions &options) noexcept {
-    Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
-        SubmitAt(running, worker, Nanoseconds(time), task, counter, options);
+    return Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
+        return SubmitAt(running, worker, Nanoseconds(time), task, counter, options);
     });
 }
 

@@ -169,6 +169,67 @@ TEST_CASE("coroutines: started by threads that are no workers, pinned, with resu
     CHECK(test::Faults(runner.log) == "");
 }
 
+TEST_CASE("coroutines: one that is pinned to a thread ends before that has detached", "[coroutine][attach]") {
+    test::Runner runner(test::Options(1));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    std::atomic<int> alive{0};
+    bool isAttached = false, ended = false;
+    uint32_t left = 1;
+    Event event(scheduler, EventReset::Manual);
+    Counter gate(1), counter;
+    const auto wait = [&]() -> Coroutine<> {
+        const Alive here(alive);
+        co_await microseconds(200);
+        co_await gate;
+        co_await event;
+        ended = true;
+    };
+    std::thread([&] {
+        isAttached = scheduler.AttachThread() == Status::Ok;
+        TaskOptions here;
+        here.worker = scheduler.CurrentWorker();
+        Start(scheduler, wait(), &counter, here);  // it begins while the thread detaches
+        const auto let = [&]() -> Coroutine<> {
+            co_await microseconds(400);
+            scheduler.DecrementCounter(&gate);
+            event.Set();
+        };
+        Start(scheduler, let());
+        scheduler.DetachThread();
+        left = counter.Value();
+    }).join();
+    CHECK(isAttached);
+    CHECK(ended);
+    CHECK(left == 0);
+    CHECK(alive.load() == 0);
+    scheduler.Stop();
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][report]") {
+    test::Runner runner(test::Options(1)), other(test::Options(1));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    REQUIRE(other.scheduler.Start() == Status::Ok);
+    std::atomic<int> alive{0};
+    bool ended = false;
+    Counter ofOther, counter;
+    CHECK(other.scheduler.AddToCounter(&ofOther));
+    const auto wait = [&]() -> Coroutine<> {
+        const Alive here(alive);
+        co_await ofOther;
+        ended = true;
+    };
+    Start(runner.scheduler, wait(), &counter);
+    runner.scheduler.WaitForCounter(&counter);
+    CHECK(ended);
+    CHECK(alive.load() == 0);
+    CHECK(runner.log.CountOf(ReportCode::CounterOfOther) != 0);
+    other.scheduler.DecrementCounter(&ofOther);
+    other.scheduler.Stop();
+    runner.scheduler.Stop();
+}
+
 TEST_CASE("coroutines: one that never began is destroyed", "[coroutine]") {
     std::atomic<int> alive{0};
     std::atomic<uint64_t> total{0};
