@@ -20,7 +20,9 @@ struct PostStatistics {
 /// due together, the earlier time first, then the earlier post. Several workers run several jobs at once. While any job
 /// has a deadline the queue holds one small fiber.
 ///
-/// A run does not end before the jobs that are ready or have a time, but waits without a deadline do not hold it up.
+/// A run does not end before the jobs that are ready or have a time, but waits without a deadline do not hold it up. If
+/// their tasks are refused (reported: the options name a thread that is not attached), the jobs that are ready are given back, as
+/// if never posted.
 class WEFT_API PostQueue {
 public:
     /// All of its jobs run as tasks with these options. The scheduler must outlive it, and need not run yet.
