@@ -62,10 +62,45 @@ void Coroutines() {
     Counters::Kill(counter);
 }
 
+Coroutine<> Home(TaskScheduler &scheduler, uint32_t worker, Counter &counter, uint32_t &ended) {
+    co_await std::chrono::microseconds(Random(300));
+    co_await counter;
+    Check(scheduler.CurrentWorker() == worker, "it went on elsewhere");
+    ++ended;
+}
+
+// A thread detaches while coroutines that are pinned to it have not begun, or wait: they end before it has.
+void CoroutineDetach() {
+    Counters counters;
+    Counter *counter = counters.New(1);
+    SchedulerOptions options = Options(1, 3, 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // all may wait for the thread
+    TaskScheduler scheduler(options);
+    uint32_t ended = 0;
+    Counter done;
+    HostThread host([&] {
+        Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+        TaskOptions here;
+        here.worker = scheduler.CurrentWorker();
+        for (int i = 0; i < 2; ++i) Start(scheduler, Home(scheduler, here.worker, *counter, ended), &done, here);
+        if (Random(2) != 0) scheduler.Yield();
+        scheduler.DetachThread();
+        Check(ended == 2 && done.IsZero(), "the thread detached before a coroutine had ended there");
+    });
+    auto lower = [&](TaskScheduler *running) { running->DecrementCounter(counter); };
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    host.Start();
+    scheduler.AddTask(TaskOf(lower));
+    host.Join();
+    scheduler.Stop();
+    Counters::Kill(counter);
+}
+
 }  // namespace
 
 std::vector<Model> CoroutineModels() {
-    return {{"coroutines", "coroutines that wait for an event, a counter and a time", Coroutines}};
+    return {{"coroutines", "coroutines that wait for an event, a counter and a time", Coroutines},
+            {"coroutine_detach", "coroutines on a thread that detaches", CoroutineDetach}};
 }
 
 }  // namespace simulator
