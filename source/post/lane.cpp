@@ -59,7 +59,8 @@ bool PostLane::Do(PostCaller &caller, const Todo &todo) noexcept {
     if (todo.runners == 0) return true;
     Task runners[kMostRunners];
     std::fill_n(runners, todo.runners, Task{RunOldest, this});
-    return caller.Submit(todo.runners, runners, m_options);
+    const TaskOptions options = m_options;  // the submission reads them to its end
+    return caller.Submit(todo.runners, runners, options);
 }
 
 // Those that will not come, and the jobs that nobody takes then, the newest first: as if never posted.
