@@ -10,13 +10,14 @@ namespace simulator {
 
 namespace {
 
-// A queue whose memory is not used again within a schedule, and is dead after its end.
+// A queue whose memory is not used again within a schedule, and is dead, and overwritten, after its end.
 class Queue {
 public:
     explicit Queue(TaskScheduler &scheduler) { new (m_storage) PostQueue(scheduler); }
     PostQueue &Get() { return *std::launder(reinterpret_cast<PostQueue *>(m_storage)); }
     void End() {
         Get().~PostQueue();
+        std::memset(m_storage, 0xee, sizeof m_storage);
         MarkDead(m_storage, sizeof m_storage);
     }
 
