@@ -26,7 +26,7 @@ jobs=${WEFT_JOBS:-$(nproc)}
 
 root=$PWD/build/mutants
 mkdir -p "$root"
-rm -rf "$root"/patches "$root"/taken "$root"/ok-* "$root"/sum-*
+rm -rf "$root"/patches "$root"/taken "$root"/ok-*
 mkdir "$root/patches" "$root/taken"
 
 # Makes $work a copy of the tree. It is kept with what was built of it: only files that differ are copied, so that they are newer.

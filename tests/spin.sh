@@ -35,10 +35,10 @@ if [ $# != 1 ]; then
         'tests/spin.sh $full "$1" > "$cache/rows-$1" 2>&1; grep -vE "^[0-9]+ (states|passed)" "$cache/rows-$1"' - '{}'
     for only in "$@"; do
         tail -n 2 "$cache/rows-$only"
-    done | awk -v seconds="$SECONDS" '
+    done | awk -v models=$# -v seconds="$SECONDS" '
         / states without a finding/ { states += $1 }
-        / passed, / { passed += $1; failed += $3; models++ }
-        END { failed += '$#' - models
+        / passed, / { passed += $1; failed += $3; models-- }
+        END { failed += models
               printf "%.0f states without a finding, in %d s\n%d passed, %d failed\n", states, seconds, passed, failed; exit failed != 0 }'
     exit
 fi

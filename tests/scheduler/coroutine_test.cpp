@@ -230,6 +230,29 @@ TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][rep
     runner.scheduler.Stop();
 }
 
+TEST_CASE("coroutines: a refused wait for an event waits with the task's fiber", "[coroutine][report]") {
+    test::Runner runner(test::Options(1));
+    bool isSet = false, wasSet = false, refused = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Event event(scheduler);
+        const auto wait = [&]() -> Coroutine<> {
+            co_await event;
+            wasSet = isSet;
+        };
+        constexpr uint32_t kFull = ~0u;  // there is no room for the task that would go on
+        Counter counter;
+        scheduler.AddToCounter(&counter, kFull - 1);
+        Start(scheduler, wait(), &counter);
+        refused = test::YieldUntil(scheduler, [&] { return runner.log.CountOf(ReportCode::CounterOverflow) == 1; });
+        isSet = true;
+        event.Set();
+        scheduler.WaitForCounter(&counter, kFull - 1);
+        scheduler.DecrementCounter(&counter, kFull - 1);
+    }) == Status::Ok);
+    CHECK(refused);
+    CHECK(wasSet);
+}
+
 TEST_CASE("coroutines: one that never began is destroyed", "[coroutine]") {
     std::atomic<int> alive{0};
     std::atomic<uint64_t> total{0};
