@@ -19,6 +19,7 @@
 #include "scheduler/low_limit.cpp"
 #include "scheduler/post.cpp"
 #include "scheduler/ready.cpp"
+#include "scheduler/steal_backoff.cpp"
 #include "scheduler/timing.cpp"
 
 namespace relacy {
