@@ -188,6 +188,9 @@ end
 -- Runs for as long as one likes: tests/soak.sh.
 if program("soak", { "tests/soak/*.cpp" }) then
     includedirs { "tests" }
+    filter "files:tests/soak/coroutines.cpp"
+        buildoptions { isMsvc and "/std:c++20" or "-std=c++20" }
+    filter {}
     weft.use()
 end
 

@@ -3,25 +3,18 @@
 
 #if __has_include(<tbb/parallel_reduce.h>)
 
+#include "run_onetbb.h"
+
 #include <tbb/blocked_range2d.h>
-#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_reduce.h>
-#include <tbb/task_arena.h>
 
 namespace bench {
 
 namespace {
 
-struct OneTbbLoops {
+struct OneTbbLoops : RunsOnOneTbb {
     static constexpr const char *kName = "onetbb";
-
-    template <class Body>
-    static void Run(uint32_t workers, Body body) {
-        const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers);
-        tbb::task_arena arena(static_cast<int>(workers));
-        arena.execute(body);
-    }
 
     template <class Body>
     static void For(uint32_t count, Body &body) {

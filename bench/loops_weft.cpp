@@ -1,5 +1,6 @@
 // ParallelFor and ParallelReduce on default options, but for the number of workers.
 #include "loop_rows.h"
+#include "run_weft.h"
 
 #include <weft/algorithms/parallel_for.h>
 #include <weft/algorithms/parallel_reduce.h>
@@ -8,21 +9,8 @@ namespace bench {
 
 namespace {
 
-weft::TaskScheduler *s_running = nullptr;
-
-struct WeftLoops {
+struct WeftLoops : RunsOnWeft {
     static constexpr const char *kName = "weft";
-
-    template <class Body>
-    static void Run(uint32_t workers, Body body) {
-        weft::SchedulerOptions options;
-        options.workers = workers;
-        weft::TaskScheduler scheduler(options);
-        s_running = &scheduler;
-        auto main = [&](weft::TaskScheduler *) { body(); };
-        const weft::Task task = weft::TaskOf(main);
-        if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
-    }
 
     template <class Body>
     static void For(uint32_t count, Body &body) {

@@ -7,6 +7,8 @@
 
 #if __has_include(<tbb/task_group.h>)
 
+#include "run_onetbb.h"
+
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -16,15 +18,8 @@ namespace bench {
 
 namespace {
 
-struct OneTbb : PlainSystem {
+struct OneTbb : PlainSystem, RunsOnOneTbb {
     static constexpr const char *kName = "onetbb";
-
-    template <class Body>
-    static void Run(uint32_t workers, Body body) {
-        const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers);
-        tbb::task_arena arena(static_cast<int>(workers));
-        arena.execute(body);
-    }
 
     class Group {
     public:

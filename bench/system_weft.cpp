@@ -1,6 +1,7 @@
 // weft on default options, but for the number of workers.
 #include "foreign_rows.h"
 #include "hand_over.h"
+#include "run_weft.h"
 #include "sleep_late.h"
 #include "staged_frame.h"
 #include "workloads.h"
@@ -12,25 +13,12 @@ namespace bench {
 
 namespace {
 
-weft::TaskScheduler *s_running = nullptr;
-
-struct Weft {
+struct Weft : RunsOnWeft {
     static constexpr const char *kName = "weft";
     using Context = weft::TaskScheduler *;
     using Function = weft::TaskFunction;
 
     static Context Current() { return s_running; }
-
-    template <class Body>
-    static void Run(uint32_t workers, Body body) {
-        weft::SchedulerOptions options;
-        options.workers = workers;
-        weft::TaskScheduler scheduler(options);
-        s_running = &scheduler;
-        auto main = [&](weft::TaskScheduler *) { body(); };
-        const weft::Task task = weft::TaskOf(main);
-        if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
-    }
 
     class Batch {
     public:
@@ -83,9 +71,9 @@ double HandOver(uint32_t workers, bool across) {
             for (uint32_t i = 0; i < 2; ++i) {
                 weft::TaskOptions options;
                 if (across) options.worker = i;
-                s_running->AddTask({Player::Play, &players[i]}, &counter, options);
+                Weft::s_running->AddTask({Player::Play, &players[i]}, &counter, options);
             }
-            s_running->WaitForCounter(&counter);
+            Weft::s_running->WaitForCounter(&counter);
             cost = Since(begin) / kTurns;
         }
     });
@@ -189,10 +177,10 @@ Quantiles Late(uint32_t workers, bool busy) {
         }
     };
     Weft::Run(workers, [&] {
-        for (uint32_t i = 0; busy && i < workers; ++i) s_running->AddTask(weft::TaskOf(work), &others);
-        late = SleepLate([](Clock::duration duration) { weft::SleepFor(*s_running, duration); });
+        for (uint32_t i = 0; busy && i < workers; ++i) Weft::s_running->AddTask(weft::TaskOf(work), &others);
+        late = SleepLate([](Clock::duration duration) { weft::SleepFor(*Weft::s_running, duration); });
         over.store(true);
-        s_running->WaitForCounter(&others);
+        Weft::s_running->WaitForCounter(&others);
     });
     return late;
 }

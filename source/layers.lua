@@ -10,8 +10,7 @@ local layers = {
     ["source/blocking/"]   = { "weft/", "platform/", "containers/", "blocking/" },
     ["source/frame/"]      = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "frame/" },
     ["source/scheduler/"]  = { "weft/", "platform/", "containers/", "mechanisms/", "scheduler/" },
-    ["source/post/"]       = { "weft/", "platform/env.h", "platform/race_finder.h", "containers/pairing_heap.h", "containers/spin_lock.h", "sync/misuse.h", "post/" },
-    ["source/post/caller"] = { "weft/", "scheduler/call.h", "scheduler/claim.h", "scheduler/post.h", "scheduler/ready.h", "scheduler/submit.h", "post/" },
+    ["source/post/"]       = { "weft/", "platform/env.h", "platform/race_finder.h", "containers/pairing_heap.h", "containers/spin_lock.h", "scheduler/caller.h", "sync/misuse.h", "post/" },
     ["source/sync/"]       = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "sync/" },
     ["source/sync/misuse"] = { "weft/", "platform/memory.h", "scheduler/gate.h", "scheduler/reporting.h", "sync/" },
 }

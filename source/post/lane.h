@@ -26,8 +26,8 @@
 
 #include "containers/spin_lock.h"
 #include "platform/env.h"
-#include "post/caller.h"
 #include "post/job_state.h"
+#include "scheduler/caller.h"
 #include "weft/post/post_queue.h"
 
 namespace weft::internal {
@@ -84,7 +84,7 @@ private:
     bool IsRunning() const noexcept;
     template <class Decide>
     void Enter(const char *call, Decide decide) noexcept;
-    bool Do(PostCaller &caller, const Todo &todo) noexcept;
+    bool Do(const Caller &caller, const Todo &todo) noexcept;
     void TakeBack(uint32_t runners) noexcept;
     void Owe() noexcept;
     void Release(uint32_t count = 1) noexcept;

@@ -3,14 +3,13 @@
 
 #include "platform/compiler.h"
 #include "scheduler/attach.h"
-#include "scheduler/call.h"
+#include "scheduler/caller.h"
 #include "scheduler/check_options.h"
 #include "scheduler/claim.h"
 #include "scheduler/foreign.h"
 #include "scheduler/lifecycle.h"
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
-#include "scheduler/ready.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/submit.h"
 #include "scheduler/wait.h"
@@ -150,15 +149,8 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
 
 void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     if (count == 0) return;
-    Worker *worker = WorkerOf(*this);
-    if (WEFT_LIKELY(worker != nullptr)) {
-        if (!MaySubmit(worker, "AddTasks") || !AreTasks(*worker->scheduler, count, tasks, options, "AddTasks")) return;
-        Submit(worker, count, tasks, counter, options);
-        return;
-    }
-    const ForeignCall call(*this, "AddTasks");
-    if (call.running == nullptr || !AreTasks(*call.running, count, tasks, options, "AddTasks")) return;
-    Post(*call.running, nullptr, count, tasks, counter, options);
+    const Caller caller(*this, "AddTasks");
+    if (caller.MaySubmit()) caller.Submit(count, tasks, counter, options);
 }
 
 void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
@@ -212,34 +204,21 @@ bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
 }
 
 void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
-    Worker *worker = WorkerOf(*this);
-    if (worker != nullptr) return SetActive(*worker->scheduler, count);
-    const ForeignCall call(*this, "SetActiveWorkers");
-    if (call.running != nullptr) SetActive(*call.running, count);
+    const Caller caller(*this, "SetActiveWorkers");
+    if (caller.Running() != nullptr) SetActive(*caller.Running(), count);
 }
 
 bool TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "AddToCounter")) return false;
     if (n == 0) return true;
-    Worker *worker = WorkerOf(*this);
-    if (worker != nullptr) {
-        FlushPending(worker);
-        return RaiseCounter(*worker->scheduler, *counter, n);
-    }
-    const ForeignCall call(*this, "AddToCounter");
-    return call.running != nullptr && RaiseCounter(*call.running, *counter, n);
+    const Caller caller(*this, "AddToCounter");
+    return caller.Running() != nullptr && caller.Raise(*counter, n);
 }
 
 void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "DecrementCounter") || n == 0) return;
-    Worker *worker = WorkerOf(*this);
-    if (worker != nullptr) {
-        FlushPending(worker);
-        LowerCounter(*worker->scheduler, worker, *counter, n);
-        return;
-    }
-    const ForeignCall call(*this, "DecrementCounter");
-    if (call.running != nullptr) LowerCounter(*call.running, nullptr, *counter, n);
+    const Caller caller(*this, "DecrementCounter");
+    if (caller.Running() != nullptr) caller.Lower(*counter, n);
 }
 
 void TaskScheduler::WaitIdle() noexcept {

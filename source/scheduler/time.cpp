@@ -2,7 +2,7 @@
 #include "weft/time.h"
 #include "weft/deferred.h"
 
-#include "scheduler/call.h"
+#include "scheduler/caller.h"
 #include "scheduler/deferred.h"
 #include "scheduler/foreign.h"
 #include "scheduler/wait_any.h"
@@ -81,14 +81,9 @@ namespace {
 template <class Submit>
 bool Defer(TaskScheduler &facade, const Task &task, const TaskOptions &options, const char *call,
            Submit submit) noexcept {
-    Worker *worker = WorkerOf(facade);
-    if (worker != nullptr) {
-        Scheduler &scheduler = *worker->scheduler;
-        return MaySubmit(worker, call) && AreTasks(scheduler, 1, &task, options, call) && submit(scheduler, worker);
-    }
-    const ForeignCall foreign(facade, call);
-    return foreign.running != nullptr && AreTasks(*foreign.running, 1, &task, options, call) &&
-           submit(*foreign.running, nullptr);
+    const Caller caller(facade, call);
+    return caller.MaySubmit() && AreTasks(*caller.Running(), 1, &task, options, call) &&
+           submit(*caller.Running(), caller.TheWorker());
 }
 
 }  // namespace

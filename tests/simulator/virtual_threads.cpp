@@ -12,6 +12,11 @@
 #include <utility>
 #include <vector>
 
+#if !defined(_WIN32)
+#include <signal.h>
+#include <sys/time.h>
+#endif
+
 namespace simulator {
 
 namespace {
@@ -160,6 +165,30 @@ void ReSchedule() {
     SwitchToThread(next);
 }
 
+// A loop without an atomic operation takes no step, and nobody else has a turn. On Windows it does not end.
+#if defined(_WIN32)
+void WatchForLoops() {}
+#else
+constexpr time_t kSecondsWithoutStep = 5;  // of processor time; thousands of schedules
+
+void FailInLoop(int) {
+    static uint64_t s_seen = 0;
+    const State &state = s_state;
+    const uint64_t now = state.hash + state.steps;
+    if (state.count != 0 && now == s_seen) Fail("no progress: a loop without an atomic operation");
+    s_seen = now;
+}
+
+void WatchForLoops() {
+    struct sigaction action {};
+    action.sa_handler = FailInLoop;
+    action.sa_flags = SA_NODEFER | SA_RESTART;  // it does not return to what it has interrupted
+    sigaction(SIGPROF, &action, nullptr);
+    const itimerval every{{kSecondsWithoutStep, 0}, {kSecondsWithoutStep, 0}};
+    setitimer(ITIMER_PROF, &every, nullptr);
+}
+#endif
+
 void Lower(VirtualThread &thread) { thread.priority = --s_state.lowest; }
 
 void ThreadEntry(fcontext::transfer_t landed) {
@@ -213,7 +242,10 @@ uint32_t AddThread(void (*entry)(void *), void *arg) {
 
 Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     State &state = s_state;
-    if (state.threads.empty()) state.threads.resize(16);
+    if (state.threads.empty()) {
+        state.threads.resize(16);
+        WatchForLoops();
+    }
     state.count = 0;
     state.current = 0;
     state.random = seed * 0x9e3779b97f4a7c15ull | 1;

@@ -19,7 +19,7 @@ struct Census {
     void Fill(TaskScheduler &scheduler, uint32_t count, StackClass stack) {
         scheduler.AddToCounter(&arrived, count);
         for (uint32_t i = 0; i < count; ++i) {
-            scheduler.AddTask({Task, this}, &done, {Priority::Normal, stack, kAnyWorker, "census"});
+            scheduler.AddTask({Task, this}, &done, {Priority::Normal, stack, kAnyWorker, kTaskNames[3]});
         }
         scheduler.WaitForCounter(&arrived);
     }

@@ -6,6 +6,9 @@
 
 namespace soak {
 
+/// Names of the tasks that the account is of. weft's own, which posts, loops and coroutines submit, have others.
+inline constexpr const char *kTaskNames[] = {"node", "batch", "main", "census"};
+
 struct Figures {
     std::atomic<uint64_t> seed{0};  ///< of the round that runs
     std::atomic<uint64_t> rounds{0};

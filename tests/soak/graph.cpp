@@ -1,34 +1,31 @@
 #include "soak/graph.h"
 
-#include <unistd.h>
-
 namespace soak {
 
 using namespace weft;
 
-// A wait holds a fiber. When all of a class wait for tasks that need one, they wait for ever; that is the user's mistake,
-// and is not made here.
-class Graph::Permit {
-public:
-    Permit(Graph &graph, uint32_t fiber) : m_permits(PermitsOf(graph, fiber)) {
-        m_granted = m_permits == nullptr || m_permits->fetch_sub(1) > 0;
-        if (!m_granted) m_permits->fetch_add(1);
-    }
-    ~Permit() {
-        if (m_granted && m_permits != nullptr) m_permits->fetch_add(1);
-    }
-    Permit(const Permit &) = delete;
-    Permit &operator=(const Permit &) = delete;
-    explicit operator bool() const { return m_granted; }
-
-private:
+Permit::Permit(Graph &graph, const TaskScheduler &scheduler)
     // Threads' own stacks are not of the pool.
-    static std::atomic<int32_t> *PermitsOf(Graph &graph, uint32_t fiber) {
-        return fiber >= graph.m_pool ? nullptr : &graph.m_permits[fiber < graph.m_smallFibers ? 0 : 1];
-    }
-    std::atomic<int32_t> *const m_permits;
-    bool m_granted;
-};
+    : m_permits(scheduler.CurrentFiber() >= graph.m_pool
+                    ? nullptr
+                    : &graph.m_permits[scheduler.CurrentFiber() < graph.m_smallFibers ? 0 : 1]),
+      m_count(1) {
+    Take();
+}
+
+Permit::Permit(Graph &graph, uint32_t small) : m_permits(&graph.m_permits[0]), m_count(static_cast<int32_t>(small)) {
+    Take();
+}
+
+void Permit::Take() {
+    if (m_permits == nullptr) return;
+    m_granted = m_permits->fetch_sub(m_count) >= m_count;
+    if (!m_granted) m_permits->fetch_add(m_count);
+}
+
+Permit::~Permit() {
+    if (m_granted && m_permits != nullptr) m_permits->fetch_add(m_count);
+}
 
 Nodes::Nodes(Graph &graph, Random &random, uint32_t count, uint32_t depth) : m_graph(graph), m_nodes(count) {
     for (Node &node : m_nodes) {
@@ -43,6 +40,14 @@ Nodes::Nodes(Graph &graph, Random &random, uint32_t count, uint32_t depth) : m_g
 
 void Nodes::Pin(uint32_t worker) {
     for (Node &node : m_nodes) node.worker = worker;
+}
+
+void Nodes::GiveParts(void (*act)(Graph &, TaskScheduler &, Node &), void *with) {
+    for (uint32_t i = 0; i < Count(); ++i) {
+        m_nodes[i].act = act;
+        m_nodes[i].with = with;
+        m_nodes[i].number = i;
+    }
 }
 
 void Nodes::Check() {
@@ -94,7 +99,7 @@ void Graph::RunNode(TaskScheduler *scheduler, void *arg) {
     const uint32_t fiber = scheduler->CurrentFiber();
     ++node.ran;
     graph.m_ran.fetch_add(1, std::memory_order_relaxed);
-    node.gate != nullptr ? graph.AwaitTarget(*scheduler, node) : graph.Act(*scheduler, node);
+    node.act != nullptr ? node.act(graph, *scheduler, node) : graph.Act(*scheduler, node);
     check("ends");
     if (scheduler->CurrentFiber() != fiber) graph.m_figures.Fail("a task has changed its fiber");
     if (TaskScheduler::Current() != scheduler) graph.m_figures.Fail("a task's scheduler is another one");
@@ -107,12 +112,16 @@ void Graph::RunNode(TaskScheduler *scheduler, void *arg) {
 }
 
 void Graph::Act(TaskScheduler &scheduler, Node &node) {
-    static constexpr Kind kKinds[] = {&Graph::Fork,  &Graph::Fork,  &Graph::ForkAndWait, &Graph::ForkAndWait,
-                                      &Graph::Step,  &Graph::Any,   &Graph::Poll,        &Graph::Targets,
-                                      &Graph::Event, &Graph::Marks, &Graph::Forget,      &Graph::Workers};
+    static constexpr Kind kKinds[] = {&Graph::Fork,        &Graph::Fork,        &Graph::Fork,     &Graph::ForkAndWait,
+                                      &Graph::ForkAndWait, &Graph::ForkAndWait, &Graph::Step,     &Graph::Any,
+                                      &Graph::Poll,        &Graph::Targets,     &Graph::Gate,     &Graph::Marks,
+                                      &Graph::Forget,      &Graph::Workers,     &Graph::InPieces, &Graph::Sleepers,
+                                      &Graph::Deferred,    &Graph::Cancelled,   &Graph::OneByOne, &Graph::Readers,
+                                      &Graph::Consumers,   &Graph::Group,       &Graph::Posted,   &Graph::Blocking,
+                                      &Graph::Loops,       &Graph::Coroutines};
     constexpr uint32_t kCount = sizeof kKinds / sizeof *kKinds;
     Random random(node.seed);
-    const Permit permit(*this, scheduler.CurrentFiber());
+    const Permit permit(*this, scheduler);
     const bool leaf = node.depth == 0 || !permit || m_budget.load(std::memory_order_relaxed) <= 0;
     (this->*(leaf ? &Graph::Leaf : kKinds[random.Below(kCount)]))(scheduler, node, random);
 }
@@ -143,7 +152,7 @@ TaskOptions Graph::Options(Random &random) const {
     options.priority = static_cast<Priority>(random.Below(3));
     if (m_large && random.OneIn(8)) options.stack = StackClass::Large;
     if (m_workers != 0 && random.OneIn(8)) options.worker = random.Below(m_workers);
-    options.name = "node";
+    options.name = kTaskNames[0];
     return options;
 }
 
@@ -173,173 +182,6 @@ void Graph::Await(TaskScheduler &scheduler, Counter &counter, Random &random) {
         scheduler.WaitForCounter(&counter);
     }
     if (!counter.IsZero()) m_figures.Fail("a counter is %u after the wait for 0", counter.Value());
-}
-
-void Graph::Fork(TaskScheduler &scheduler, Node &node, Random &random) {
-    Nodes nodes(*this, random, Children(random), node.depth - 1);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    if (random.OneIn(8)) scheduler.Yield();
-    Await(scheduler, counter, random);
-    nodes.Check();
-}
-
-void Graph::ForkAndWait(TaskScheduler &scheduler, Node &node, Random &random) {
-    Nodes nodes(*this, random, Children(random), node.depth - 1);
-    const TaskOptions options = Options(random);
-    nodes.Pin(options.worker);
-    CountWait();
-    scheduler.AddTasksAndWait(nodes.Count(), nodes.Tasks(), options);
-    nodes.Check();
-}
-
-// Waits for less and less to be outstanding.
-void Graph::Step(TaskScheduler &scheduler, Node &node, Random &random) {
-    Nodes nodes(*this, random, Children(random), node.depth - 1);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    for (uint32_t left = nodes.Count(); left != 0;) {
-        left = random.Below(left);
-        CountWait();
-        scheduler.WaitForCounter(&counter, left);
-        if (counter.Value() > left) m_figures.Fail("a counter is %u after the wait for %u", counter.Value(), left);
-        if (nodes.Finished() < nodes.Count() - left)
-            m_figures.Fail("%u of %u tasks have finished after a wait for %u", nodes.Finished(), nodes.Count(), left);
-    }
-    nodes.Check();
-}
-
-void Graph::Any(TaskScheduler &scheduler, Node &node, Random &random) {
-    constexpr uint32_t kGroups = 3;
-    Nodes groups[kGroups] = {{*this, random, Children(random), node.depth - 1},
-                             {*this, random, Children(random), node.depth - 1},
-                             {*this, random, Children(random), 0}};
-    Counter counters[kGroups];
-    Counter *all[kGroups];
-    for (uint32_t i = 0; i < kGroups; ++i) {
-        all[i] = &counters[i];
-        Submit(scheduler, groups[i], random, all[i]);
-    }
-    CountWait();
-    const uint32_t first = scheduler.WaitForAny(kGroups, all);
-    if (first >= kGroups) return m_figures.Fail("WaitForAny returned %u of %u", first, kGroups);
-    groups[first].Check();
-    CountWait();
-    scheduler.WaitForAll(kGroups, all);
-    for (Nodes &nodes : groups) nodes.Check();
-}
-
-void Graph::Poll(TaskScheduler &scheduler, Node &node, Random &random) {
-    Nodes nodes(*this, random, Children(random), node.depth - 1);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    while (!scheduler.PollCounter(&counter)) scheduler.Yield();
-    nodes.Check();
-    CountWait();
-    scheduler.WaitForCounter(&counter);  // before it goes: a poll is no wait
-}
-
-// Tasks wait for different counts of one gate, which falls, and rises again in between.
-void Graph::Targets(TaskScheduler &scheduler, Node &, Random &random) {
-    const uint32_t count = 1 + random.Below(4);
-    Nodes nodes(*this, random, count, 0);
-    Counter gate(count), counter;
-    std::atomic<uint32_t> lowest{count};
-    for (uint32_t i = 0; i < count; ++i) {
-        nodes[i].gate = &gate;
-        nodes[i].target = i;
-        nodes[i].lowest = &lowest;
-    }
-    Submit(scheduler, nodes, random, &counter);
-    for (uint32_t left = count; left != 0;) {
-        if (random.OneIn(2)) scheduler.Yield();
-        const uint32_t n = 1 + random.Below(left);
-        left -= n;
-        lowest.store(left);
-        scheduler.DecrementCounter(&gate, n);
-        if (left != 0 && random.OneIn(2)) {
-            scheduler.AddToCounter(&gate, 1);
-            scheduler.DecrementCounter(&gate, 1);
-        }
-    }
-    Await(scheduler, counter, random);
-    if (gate.Value() != 0) m_figures.Fail("a gate is %u in the end", gate.Value());
-    nodes.Check();
-}
-
-void Graph::AwaitTarget(TaskScheduler &scheduler, Node &node) {
-    const Permit permit(*this, scheduler.CurrentFiber());
-    if (!permit) return;
-    CountWait();
-    scheduler.WaitForCounter(node.gate, node.target);
-    if (node.lowest->load() > node.target) m_figures.Fail("a wait for %u returned too early", node.target);
-}
-
-// A thread that is no worker ends this wait.
-void Graph::Event(TaskScheduler &scheduler, Node &, Random &random) {
-    Counter gate(1);
-    {
-        const std::lock_guard<std::mutex> lock(m_mutex);
-        if (!m_lowering.load()) return;
-        m_gates.push_back(&gate);
-    }
-    Await(scheduler, gate, random);
-}
-
-void Graph::LowerGates(TaskScheduler &scheduler) {
-    for (bool more = true; more;) {
-        std::vector<Counter *> gates;
-        {
-            const std::lock_guard<std::mutex> lock(m_mutex);
-            more = m_lowering.load();
-            gates.swap(m_gates);
-        }
-        for (Counter *gate : gates) scheduler.DecrementCounter(gate);
-        if (gates.empty()) usleep(50);
-    }
-}
-
-// Many small tasks that mark a cell each.
-void Graph::Marks(TaskScheduler &scheduler, Node &, Random &random) {
-    const uint32_t count = 1 + random.Below(random.OneIn(4) ? 4000 : 200);
-    std::vector<uint8_t> cells(count);
-    std::vector<Task> tasks;
-    for (uint8_t &cell : cells) {
-        tasks.push_back({[](TaskScheduler *, void *arg) { ++*static_cast<uint8_t *>(arg); }, &cell});
-    }
-    CountSubmitted(count);
-    CountWait();
-    scheduler.AddTasksAndWait(count, tasks.data(), Options(random));
-    for (const uint8_t cell : cells) {
-        if (cell != 1) m_figures.Fail("a task of %u has run %u times after the wait", count, cell);
-    }
-    m_ran.fetch_add(count, std::memory_order_relaxed);
-}
-
-void Graph::Forget(TaskScheduler &scheduler, Node &, Random &random) {
-    const uint32_t count = 1 + random.Below(4);
-    const uint32_t first = m_forgottenCount.fetch_add(count);
-    for (uint32_t i = first; i < first + count && i < kForgotten; ++i) {
-        const TaskOptions options = Options(random);
-        m_forgotten[i].graph = this;
-        m_forgotten[i].seed = random.Next();
-        m_forgotten[i].worker = options.worker;
-        CountSubmitted(1);
-        scheduler.AddTask({RunNode, &m_forgotten[i]}, nullptr, options);
-    }
-}
-
-void Graph::CheckForgotten() {
-    for (uint32_t i = 0; i < kForgotten; ++i) {
-        const uint32_t expected = i < m_forgottenCount.load() ? 1 : 0;
-        if (m_forgotten[i].ran != expected)
-            m_figures.Fail("a task without a counter has run %u times when the run is over", m_forgotten[i].ran);
-    }
-}
-
-void Graph::Workers(TaskScheduler &scheduler, Node &node, Random &random) {
-    if (m_workers != 0) scheduler.SetActiveWorkers(1 + random.Below(m_workers));
-    Fork(scheduler, node, random);
 }
 
 }  // namespace soak

@@ -21,10 +21,10 @@ struct Node {
     uint32_t worker = weft::kAnyWorker;         ///< that it is pinned to
     std::atomic<uint32_t> *finished = nullptr;  ///< raised last
     uint32_t ran = 0;                           ///< plain: who reads it must have waited for the task
-    // A node that only waits for an event: see Graph::Targets.
-    weft::Counter *gate = nullptr;
-    uint32_t target = 0;
-    const std::atomic<uint32_t> *lowest = nullptr;
+    // A node with a part in what its siblings do together, instead of one that follows from its seed.
+    void (*act)(Graph &graph, weft::TaskScheduler &scheduler, Node &node) = nullptr;
+    void *with = nullptr;
+    uint32_t number = 0;  ///< among them, from 0
 };
 
 /// Nodes that are submitted together.
@@ -35,6 +35,8 @@ public:
     const weft::Task *Tasks() const { return m_tasks.data(); }
     Node &operator[](uint32_t i) { return m_nodes[i]; }
     void Pin(uint32_t worker);
+    /// Each of them calls `act`, with that.
+    void GiveParts(void (*act)(Graph &, weft::TaskScheduler &, Node &), void *with);
     uint32_t Finished() const { return m_finished.load(); }
     /// After a wait for all of them: each has run once.
     void Check();
@@ -44,6 +46,26 @@ private:
     std::atomic<uint32_t> m_finished{0};
     std::vector<Node> m_nodes;
     std::vector<weft::Task> m_tasks;
+};
+
+/// Leave to wait: so few have it at once that one fiber of each class is left for the others' tasks. When all of a class wait
+/// for tasks that need one, they wait for ever; that is the user's mistake, and is not made here.
+class Permit {
+public:
+    /// For whoever waits on the fiber that it runs on.
+    Permit(Graph &graph, const weft::TaskScheduler &scheduler);
+    /// For tasks of weft's own that wait on small fibers.
+    Permit(Graph &graph, uint32_t small);
+    ~Permit();
+    Permit(const Permit &) = delete;
+    Permit &operator=(const Permit &) = delete;
+    explicit operator bool() const { return m_granted; }
+
+private:
+    void Take();
+    std::atomic<int32_t> *const m_permits;
+    const int32_t m_count;
+    bool m_granted = true;
 };
 
 /// One run's graphs. All its functions may be called by any number of threads and tasks at once.
@@ -69,9 +91,15 @@ public:
     uint64_t Waits() const { return m_waits.load(); }
     uint64_t Thrown() const { return m_thrown.load(); }
     void CountSubmitted(uint32_t count) { m_submitted.fetch_add(count, std::memory_order_relaxed); }
+    void CountWait() { m_waits.fetch_add(1, std::memory_order_relaxed); }
+    template <class... Values>
+    void Fail(const char *what, Values... values) {
+        m_figures.Fail(what, values...);
+    }
 
 private:
     friend class Nodes;
+    friend class Permit;
     static void RunNode(weft::TaskScheduler *scheduler, void *arg);
     using Kind = void (Graph::*)(weft::TaskScheduler &, Node &, Random &);
     void Act(weft::TaskScheduler &scheduler, Node &node);
@@ -82,20 +110,30 @@ private:
     void Any(weft::TaskScheduler &scheduler, Node &node, Random &random);
     void Poll(weft::TaskScheduler &scheduler, Node &node, Random &random);
     void Targets(weft::TaskScheduler &scheduler, Node &node, Random &random);
-    void AwaitTarget(weft::TaskScheduler &scheduler, Node &node);
-    void Event(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Gate(weft::TaskScheduler &scheduler, Node &node, Random &random);
     void Marks(weft::TaskScheduler &scheduler, Node &node, Random &random);
     void Forget(weft::TaskScheduler &scheduler, Node &node, Random &random);
     void Workers(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    // graph_time.cpp
+    void InPieces(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Sleepers(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Deferred(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Cancelled(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    // graph_sync.cpp
+    void OneByOne(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Readers(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Consumers(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Group(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    // graph_layers.cpp
+    void Posted(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Blocking(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Loops(weft::TaskScheduler &scheduler, Node &node, Random &random);
+    void Coroutines(weft::TaskScheduler &scheduler, Node &node, Random &random);
 
     weft::TaskOptions Options(Random &random) const;
     uint32_t Children(Random &random);
     void Submit(weft::TaskScheduler &scheduler, Nodes &nodes, Random &random, weft::Counter *counter);
     void Await(weft::TaskScheduler &scheduler, weft::Counter &counter, Random &random);
-    void CountWait() { m_waits.fetch_add(1, std::memory_order_relaxed); }
-
-    /// Leave to wait: so few have it at once that one fiber of each class is left for the others' tasks.
-    class Permit;
 
     Figures &m_figures;
     const uint32_t m_smallFibers, m_pool, m_workers;

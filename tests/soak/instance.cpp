@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 #include <sys/mman.h>
@@ -76,13 +77,19 @@ void Instance::ObserveMemory(SchedulerOptions &options) {
 
 void Instance::ObserveTasks(SchedulerOptions &options) {
     options.trace.user = this;
-    options.trace.taskBegin = [](const TraceEvent &, void *user) {
-        static_cast<Instance *>(user)->m_begun.fetch_add(1);
+    options.trace.taskBegin = [](const TraceEvent &event, void *user) {
+        if (IsCounted(event)) static_cast<Instance *>(user)->m_begun.fetch_add(1);
     };
-    options.trace.taskEnd = [](const TraceEvent &, void *user) { static_cast<Instance *>(user)->m_ended.fetch_add(1); };
+    options.trace.taskEnd = [](const TraceEvent &event, void *user) {
+        if (IsCounted(event)) static_cast<Instance *>(user)->m_ended.fetch_add(1);
+    };
     options.trace.fiberSwitch = [](const TraceEvent &, void *user) {
         static_cast<Instance *>(user)->m_figures.switches.fetch_add(1, std::memory_order_relaxed);
     };
+}
+
+bool Instance::IsCounted(const TraceEvent &event) {
+    return std::find(std::begin(kTaskNames), std::end(kTaskNames), event.task) != std::end(kTaskNames);
 }
 
 void Instance::Report(const weft::Report &report, void *user) {
@@ -106,7 +113,7 @@ void Instance::Live() {
 void Instance::LiveInRun(TaskScheduler &scheduler) {
     Call call{this, &scheduler};
     Count(1);
-    TaskOptions options{Priority::Normal, StackClass::Large, kAnyWorker, "main"};
+    TaskOptions options{Priority::Normal, StackClass::Large, kAnyWorker, kTaskNames[2]};
     if (m_random.OneIn(4)) options.worker = 0;
     const Status status =
         scheduler.Run([](TaskScheduler *running, void *arg) { static_cast<Call *>(arg)->self->Work(*running, 1, 0); },
@@ -129,7 +136,9 @@ void Instance::Work(TaskScheduler &scheduler, uint32_t mainFibers, uint32_t atta
     m_graph = std::make_unique<Graph>(m_figures, m_options, scheduler.WorkerCount(), mainFibers);
     StartHelpers(scheduler, attached);
     for (uint32_t steps = 1 + m_random.Below(6); steps != 0; --steps) {
-        if (m_random.OneIn(3)) {
+        if (m_random.OneIn(6)) {
+            Frames(scheduler, m_random);
+        } else if (m_random.OneIn(3)) {
             Batches(scheduler, m_random, (1u << 23) / kShare);
         } else {
             m_graph->Grow(scheduler, m_random.Next(), (100 + m_random.Below(8000)) / kShare);
@@ -204,6 +213,7 @@ void Instance::Batches(TaskScheduler &scheduler, Random &random, uint32_t tasks)
     const uint32_t parts = random.OneIn(2) ? 0 : 1 + random.Below(3);  // 0: AddTasksAndWait
     TaskOptions options;
     options.priority = static_cast<Priority>(random.Below(3));
+    options.name = kTaskNames[1];
     for (uint32_t time = 1; time <= times; ++time) {
         if (parts == 0) {
             scheduler.AddTasksAndWait(size, batch.data(), options);

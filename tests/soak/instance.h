@@ -31,6 +31,7 @@ private:
     weft::SchedulerOptions RandomOptions();
     void ObserveMemory(weft::SchedulerOptions &options);
     void ObserveTasks(weft::SchedulerOptions &options);
+    static bool IsCounted(const weft::TraceEvent &event);
     static void Report(const weft::Report &report, void *user);
 
     void LiveInRun(weft::TaskScheduler &scheduler);
@@ -40,6 +41,7 @@ private:
     void EndHelpers(weft::TaskScheduler &scheduler);
     void HelpFromOutside(weft::TaskScheduler &scheduler, uint64_t seed);
     void HelpAttached(weft::TaskScheduler &scheduler, uint64_t seed);
+    void Frames(weft::TaskScheduler &scheduler, Random &random);
     void Batches(weft::TaskScheduler &scheduler, Random &random, uint32_t tasks);
     void Count(uint64_t tasks) { m_batchTasks.fetch_add(tasks, std::memory_order_relaxed); }
     void CheckRun();

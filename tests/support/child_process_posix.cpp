@@ -4,12 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <catch2/catch.hpp>
+
 namespace test {
 
 ChildResult RunInChild(const std::function<void()> &body) {
     int ends[2];
-    if (pipe(ends) != 0) return {};
+    REQUIRE(pipe(ends) == 0);
     const pid_t child = fork();
+    REQUIRE(child >= 0);
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);
         close(ends[0]);

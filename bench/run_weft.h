@@ -1,0 +1,25 @@
+// Runs a workload as weft's main task, on default options, but for the number of workers.
+#pragma once
+
+#include "rounds.h"
+
+#include <weft/task_scheduler.h>
+
+namespace bench {
+
+struct RunsOnWeft {
+    static inline weft::TaskScheduler *s_running = nullptr;
+
+    template <class Body>
+    static void Run(uint32_t workers, Body body) {
+        weft::SchedulerOptions options;
+        options.workers = workers;
+        weft::TaskScheduler scheduler(options);
+        s_running = &scheduler;
+        auto main = [&](weft::TaskScheduler *) { body(); };
+        const weft::Task task = weft::TaskOf(main);
+        if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
+    }
+};
+
+}  // namespace bench

@@ -1,0 +1,58 @@
+// Who calls: a worker of the scheduler's, or another thread; and what both may do.
+#pragma once
+
+#include "scheduler/call.h"
+#include "scheduler/claim.h"
+#include "scheduler/post.h"
+#include "scheduler/ready.h"
+#include "scheduler/submit.h"
+
+#include <optional>
+
+namespace weft::internal {
+
+/// While it lives the scheduler runs. Not beyond a call by which the task may move to another worker.
+class Caller {
+public:
+    Caller(TaskScheduler &facade, const char *call) noexcept : m_call(call), m_worker(WorkerOf(facade)) {
+        m_scheduler = m_worker != nullptr ? m_worker->scheduler : m_foreign.emplace(facade, call).running;
+    }
+
+    /// Null for a thread that is no worker of this scheduler.
+    Worker *TheWorker() const noexcept { return m_worker; }
+    /// Null if it does not run here, and that was reported: then none of the calls below may follow.
+    Scheduler *Running() const noexcept { return m_scheduler; }
+
+    /// False after a report.
+    bool MaySubmit() const noexcept { return m_scheduler != nullptr && internal::MaySubmit(m_worker, m_call); }
+
+    /// False if they were refused, which was reported.
+    bool Submit(uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) const noexcept {
+        if (!AreTasks(*m_scheduler, count, tasks, options, m_call)) return false;
+        if (WEFT_LIKELY(m_worker != nullptr)) return internal::Submit(m_worker, count, tasks, counter, options);
+        return Post(*m_scheduler, nullptr, count, tasks, counter, options);
+    }
+
+    /// False if it was refused, which was reported.
+    bool Raise(Counter &counter, uint32_t n) const noexcept {
+        Flush();
+        return RaiseCounter(*m_scheduler, counter, n);
+    }
+
+    void Lower(Counter &counter, uint32_t n) const noexcept {
+        Flush();
+        LowerCounter(*m_scheduler, m_worker, counter, n);
+    }
+
+private:
+    void Flush() const noexcept {
+        if (m_worker != nullptr) FlushPending(m_worker);
+    }
+
+    const char *const m_call;
+    Worker *const m_worker;
+    std::optional<ForeignCall> m_foreign;
+    Scheduler *m_scheduler;
+};
+
+}  // namespace weft::internal

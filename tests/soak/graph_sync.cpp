@@ -1,0 +1,209 @@
+// Nodes of a graph whose children meet at locks and signals.
+#include "soak/graph.h"
+
+#include "weft/sync/condition_variable.h"
+#include "weft/sync/event.h"
+#include "weft/sync/mutex.h"
+#include "weft/sync/semaphore.h"
+#include "weft/sync/shared_mutex.h"
+#include "weft/sync/ticket_queue.h"
+#include "weft/sync/wait_group.h"
+
+#include <mutex>
+#include <shared_mutex>
+
+namespace soak {
+
+using namespace weft;
+using std::chrono::microseconds;
+
+namespace {
+
+// Who has no leave to wait looks again and again; the fiber of who has the lock goes on meanwhile.
+template <class Try>
+void Spin(TaskScheduler &scheduler, Try tryOnce) {
+    while (!tryOnce()) scheduler.Yield();
+}
+
+// One child at a time, by one of four means.
+struct Turns {
+    explicit Turns(TaskScheduler &scheduler, uint32_t means)
+        : sort(means),
+          mutex(scheduler),
+          semaphore(scheduler, 1),
+          event(scheduler, EventReset::Auto, true),
+          tickets(scheduler) {}
+
+    const uint32_t sort;
+    Mutex mutex;
+    Semaphore semaphore;
+    Event event;
+    TicketQueue tickets;
+    uint32_t had = 0;  // plain: whoever has the turn
+
+    static void Act(Graph &graph, TaskScheduler &scheduler, Node &node) {
+        Turns &turns = *static_cast<Turns *>(node.with);
+        const Permit permit(graph, scheduler);
+        Random random(node.seed);
+        const microseconds soon(random.Below(100));
+        if (permit) graph.CountWait();
+        const auto get = [&](auto once, auto inPieces, auto whole) {
+            if (!permit) return Spin(scheduler, once);
+            random.OneIn(3) ? Spin(scheduler, inPieces) : whole();
+        };
+        Ticket ticket;
+        switch (turns.sort) {
+            case 0:
+                get([&] { return turns.mutex.try_lock(); }, [&] { return turns.mutex.try_lock_for(soon); },
+                    [&] { turns.mutex.lock(); });
+                break;
+            case 1:
+                get([&] { return turns.semaphore.try_acquire(); },
+                    [&] { return turns.semaphore.try_acquire_for(soon); }, [&] { turns.semaphore.acquire(); });
+                break;
+            case 2:
+                get([&] { return turns.event.TryWait(); }, [&] { return turns.event.WaitFor(soon); },
+                    [&] { turns.event.Wait(); });
+                break;
+            default:
+                ticket = turns.tickets.Take();
+                permit ? ticket.Wait() : Spin(scheduler, [&] { return ticket.IsTurn(); });
+        }
+        const uint32_t before = turns.had;
+        if (random.OneIn(4)) scheduler.Yield();
+        turns.had = before + 1;
+        switch (turns.sort) {
+            case 0:
+                turns.mutex.unlock();
+                break;
+            case 1:
+                turns.semaphore.release();
+                break;
+            case 2:
+                turns.event.Set();
+                break;
+            default:
+                ticket.Done();
+        }
+    }
+};
+
+// Two figures that are only ever changed together.
+struct Pair {
+    explicit Pair(TaskScheduler &scheduler) : mutex(scheduler) {}
+    SharedMutex mutex;
+    uint32_t first = 0, second = 0;
+
+    static void Act(Graph &graph, TaskScheduler &scheduler, Node &node) {
+        Pair &pair = *static_cast<Pair *>(node.with);
+        const Permit permit(graph, scheduler);
+        Random random(node.seed);
+        const bool yields = random.OneIn(4);
+        if (permit) graph.CountWait();
+        if (node.number % 4 == 0) {
+            permit ? pair.mutex.lock() : Spin(scheduler, [&] { return pair.mutex.try_lock(); });
+            ++pair.first;
+            if (yields) scheduler.Yield();
+            ++pair.second;
+            pair.mutex.unlock();
+        } else {
+            permit ? pair.mutex.lock_shared() : Spin(scheduler, [&] { return pair.mutex.try_lock_shared(); });
+            const uint32_t first = pair.first;
+            if (yields) scheduler.Yield();
+            if (pair.second != first) graph.Fail("a reader saw %u and %u of a pair", first, pair.second);
+            pair.mutex.unlock_shared();
+        }
+    }
+};
+
+struct Store {
+    explicit Store(TaskScheduler &scheduler) : mutex(scheduler), filled(scheduler) {}
+    Mutex mutex;
+    ConditionVariable filled;
+    uint32_t items = 0, taken = 0;
+
+    // The even ones bring something, and the odd ones, which are no more of them, take it away.
+    static void Act(Graph &graph, TaskScheduler &scheduler, Node &node) {
+        Store &store = *static_cast<Store *>(node.with);
+        const Permit permit(graph, scheduler);
+        if (node.number % 2 == 0) {
+            Spin(scheduler, [&] { return store.mutex.try_lock(); });
+            ++store.items;
+            store.mutex.unlock();
+            store.filled.notify_one();
+        } else if (permit) {
+            graph.CountWait();
+            std::unique_lock<Mutex> lock(store.mutex);
+            store.filled.wait(lock, [&] { return store.items != 0; });
+            --store.items;
+            ++store.taken;
+        }
+    }
+};
+
+}  // namespace
+
+void Graph::OneByOne(TaskScheduler &scheduler, Node &, Random &random) {
+    Turns turns(scheduler, random.Below(4));
+    Nodes nodes(*this, random, 1 + random.Below(12), 0);
+    nodes.GiveParts(Turns::Act, &turns);
+    Counter counter;
+    Submit(scheduler, nodes, random, &counter);
+    Await(scheduler, counter, random);
+    nodes.Check();
+    if (turns.had != nodes.Count())
+        m_figures.Fail("%u of %u had their turn, by %u", turns.had, nodes.Count(), turns.sort);
+}
+
+void Graph::Readers(TaskScheduler &scheduler, Node &, Random &random) {
+    Pair pair(scheduler);
+    Nodes nodes(*this, random, 1 + random.Below(16), 0);
+    nodes.GiveParts(Pair::Act, &pair);
+    Counter counter;
+    Submit(scheduler, nodes, random, &counter);
+    Await(scheduler, counter, random);
+    nodes.Check();
+    const uint32_t writers = (nodes.Count() + 3) / 4;
+    if (pair.first != writers || pair.second != writers)
+        m_figures.Fail("%u writers have written %u and %u times", writers, pair.first, pair.second);
+}
+
+void Graph::Consumers(TaskScheduler &scheduler, Node &, Random &random) {
+    Store store(scheduler);
+    Nodes nodes(*this, random, 1 + random.Below(12), 0);
+    nodes.GiveParts(Store::Act, &store);
+    Counter counter;
+    Submit(scheduler, nodes, random, &counter);
+    Await(scheduler, counter, random);
+    nodes.Check();
+    const uint32_t brought = (nodes.Count() + 1) / 2;
+    if (store.items + store.taken != brought)
+        m_figures.Fail("of %u items %u are there and %u taken", brought, store.items, store.taken);
+}
+
+// Each child has a handle of its own.
+void Graph::Group(TaskScheduler &scheduler, Node &, Random &random) {
+    const uint32_t count = 1 + random.Below(12);
+    struct Members {
+        WaitGroup group;
+        std::atomic<uint32_t> done{0};
+        static void Act(Graph &, TaskScheduler &, Node &node) {
+            Members &members = *static_cast<Members *>(node.with);
+            const WaitGroup own = members.group;
+            members.done.fetch_add(1);
+            own.Done();
+        }
+    };
+    Members members{WaitGroup(scheduler, count)};
+    Nodes nodes(*this, random, count, 0);
+    nodes.GiveParts(Members::Act, &members);
+    Counter counter;
+    Submit(scheduler, nodes, random, &counter);
+    CountWait();
+    members.group.Wait();
+    if (members.done.load() != count) m_figures.Fail("%u of %u of a group are done", members.done.load(), count);
+    Await(scheduler, counter, random);
+    nodes.Check();
+}
+
+}  // namespace soak

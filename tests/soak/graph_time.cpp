@@ -1,0 +1,115 @@
+// Nodes of a graph that wait with deadlines, and tasks that begin later.
+#include "soak/graph.h"
+
+#include "weft/data/cancellation.h"
+#include "weft/deferred.h"
+#include "weft/time.h"
+
+namespace soak {
+
+using namespace weft;
+
+namespace {
+
+Clock::time_point Soon(Random &random) { return Now() + std::chrono::microseconds(random.Below(300)); }
+
+}  // namespace
+
+void Graph::InPieces(TaskScheduler &scheduler, Node &node, Random &random) {
+    Nodes nodes(*this, random, Children(random), node.depth - 1);
+    Counter counter;
+    Submit(scheduler, nodes, random, &counter);
+    do {
+        CountWait();
+    } while (!WaitForCounterUntil(scheduler, &counter, Soon(random)));
+    if (!counter.IsZero()) m_figures.Fail("a counter is %u after a wait with a deadline", counter.Value());
+    nodes.Check();
+}
+
+void Graph::Sleepers(TaskScheduler &scheduler, Node &, Random &random) {
+    const auto sleep = [](Graph &graph, TaskScheduler &running, Node &node) {
+        const Permit permit(graph, running);
+        if (!permit) return;
+        Random own(node.seed);
+        const Clock::time_point deadline = Soon(own);
+        graph.CountWait();
+        SleepUntil(running, deadline);
+        if (Now() < deadline) graph.Fail("a task slept too short");
+    };
+    Nodes nodes(*this, random, 1 + random.Below(8), 0);
+    nodes.GiveParts(sleep, nullptr);
+    Counter counter;
+    Submit(scheduler, nodes, random, &counter);
+    Await(scheduler, counter, random);
+    nodes.Check();
+}
+
+// Tasks that begin when a gate has fallen so far, or at a time.
+void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
+    constexpr uint32_t kMost = 6;
+    struct Later {
+        Counter gate;
+        std::atomic<uint32_t> lowest;
+        Clock::time_point due[kMost];
+        static void Begin(Graph &graph, TaskScheduler &, Node &node) {
+            const Later &later = *static_cast<Later *>(node.with);
+            const Clock::time_point due = later.due[node.number];
+            const bool atTime = due != Clock::time_point();
+            if (atTime && Now() < due) graph.Fail("a task began before its time");
+            if (!atTime && later.lowest.load() > node.number) graph.Fail("a task began before what it follows");
+        }
+    };
+    const uint32_t count = 1 + random.Below(kMost);
+    Later later{Counter(count), {count}, {}};
+    Nodes nodes(*this, random, count, 0);
+    nodes.GiveParts(Later::Begin, &later);
+    Counter counter;
+    for (uint32_t i = 0; i < count; ++i) {
+        const TaskOptions options = Options(random);
+        nodes[i].worker = options.worker;
+        if (random.OneIn(3)) {
+            later.due[i] = Soon(random);
+            if (!AddTaskAt(scheduler, later.due[i], nodes.Tasks()[i], &counter, options)) Fail("AddTaskAt: refused");
+        } else {
+            if (!AddTaskAfter(scheduler, &later.gate, i, nodes.Tasks()[i], &counter, options))
+                Fail("AddTaskAfter: refused");
+        }
+    }
+    for (uint32_t left = count; left-- != 0;) {
+        later.lowest.store(left);
+        scheduler.DecrementCounter(&later.gate);
+        if (random.OneIn(4)) scheduler.Yield();
+    }
+    Await(scheduler, counter, random);
+    nodes.Check();
+}
+
+// Waits and sleeps without an end, but for the cancellation.
+void Graph::Cancelled(TaskScheduler &scheduler, Node &, Random &random) {
+    struct Endless {
+        CancelSource source;
+        Counter never{1};
+        static void Wait(Graph &graph, TaskScheduler &scheduler, Node &node) {
+            Endless &endless = *static_cast<Endless *>(node.with);
+            const Permit permit(graph, scheduler);
+            if (!permit) return;
+            graph.CountWait();
+            const CancelToken token = endless.source.Token();
+            const bool came = node.number % 2 == 0
+                                  ? WaitForCounterOrCancel(scheduler, &endless.never, token)
+                                  : SleepUntilOrCancel(scheduler, Now() + std::chrono::hours(1), token);
+            if (came || !token.IsCancelled()) graph.Fail("a wait that was cancelled says that it was not");
+        }
+    };
+    Endless endless{CancelSource(scheduler)};
+    Nodes nodes(*this, random, 1 + random.Below(6), 0);
+    nodes.GiveParts(Endless::Wait, &endless);
+    Counter counter;
+    Submit(scheduler, nodes, random, &counter);
+    if (random.OneIn(2)) SleepUntil(scheduler, Soon(random));
+    endless.source.Cancel();
+    Await(scheduler, counter, random);
+    nodes.Check();
+}
+
+}  // namespace soak
