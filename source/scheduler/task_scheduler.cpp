@@ -10,6 +10,7 @@
 #include "scheduler/lifecycle.h"
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
+#include "scheduler/ready.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/submit.h"
 #include "scheduler/wait.h"
@@ -149,8 +150,15 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
 
 void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     if (count == 0) return;
-    const Caller caller(*this, "AddTasks");
-    if (caller.MaySubmit()) caller.Submit(count, tasks, counter, options);
+    Worker *worker = WorkerOf(*this);
+    if (WEFT_LIKELY(worker != nullptr)) {
+        if (!MaySubmit(worker, "AddTasks") || !AreTasks(*worker->scheduler, count, tasks, options, "AddTasks")) return;
+        Submit(worker, count, tasks, counter, options);
+        return;
+    }
+    const ForeignCall call(*this, "AddTasks");
+    if (call.running == nullptr || !AreTasks(*call.running, count, tasks, options, "AddTasks")) return;
+    Post(*call.running, nullptr, count, tasks, counter, options);
 }
 
 void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
@@ -217,8 +225,14 @@ bool TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {
 
 void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "DecrementCounter") || n == 0) return;
-    const Caller caller(*this, "DecrementCounter");
-    if (caller.Running() != nullptr) caller.Lower(*counter, n);
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) {
+        FlushPending(worker);
+        LowerCounter(*worker->scheduler, worker, *counter, n);
+        return;
+    }
+    const ForeignCall call(*this, "DecrementCounter");
+    if (call.running != nullptr) LowerCounter(*call.running, nullptr, *counter, n);
 }
 
 void TaskScheduler::WaitIdle() noexcept {
