@@ -18,16 +18,22 @@ int main(int argc, char **argv) {
         std::puts(bench::ProcessorName().c_str());
         return 0;
     }
-    uint32_t rounds = 15;
+    unsigned long rounds = 15;
     std::string csv, only;
+    bool wrong = argc % 2 == 0;
     for (int i = 1; i + 1 < argc; i += 2) {
-        if (std::strcmp(argv[i], "--rounds") == 0)
-            rounds = static_cast<uint32_t>(std::strtoul(argv[i + 1], nullptr, 10));
-        if (std::strcmp(argv[i], "--csv") == 0) csv = argv[i + 1];
-        if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
+        const std::string option = argv[i];
+        if (option == "--rounds")
+            rounds = std::strtoul(argv[i + 1], nullptr, 10);
+        else if (option == "--csv")
+            csv = argv[i + 1];
+        else if (option == "--only")
+            only = argv[i + 1];
+        else
+            wrong = true;
     }
-    if (rounds == 0) {
-        std::fprintf(stderr, "bench: --rounds begins at 1\n");
+    if (wrong || rounds == 0 || rounds > 1000) {
+        std::fprintf(stderr, "usage: bench [--rounds 1..1000] [--csv FILE] [--only TEXT], or bench --processor\n");
         return 2;
     }
     std::vector<bench::Row> rows;
@@ -49,8 +55,8 @@ int main(int argc, char **argv) {
         return (row.workload + '/' + row.system + '/' + std::to_string(row.workers)).find(only) == std::string::npos;
     };
     rows.erase(std::remove_if(rows.begin(), rows.end(), isLeftOut), rows.end());
-    bench::RunRounds(rows, rounds);
-    std::printf("%s, %u rounds\n", bench::ProcessorName().c_str(), rounds);
+    bench::RunRounds(rows, static_cast<uint32_t>(rounds));
+    std::printf("%s, %lu rounds\n", bench::ProcessorName().c_str(), rounds);
     bench::PrintTable(rows);
     if (!csv.empty() && !bench::WriteCsv(rows, csv)) {
         std::fprintf(stderr, "bench: cannot write %s\n", csv.c_str());

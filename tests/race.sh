@@ -3,8 +3,8 @@
 #
 #     tests/race.sh [--full]
 #
-# --full: nor does it find any in the unit tests of the scheduler, which are ordered by what weft promises alone. (Others look
-# into weft, whose own synchronisation orders nothing in this build.) By clang, which can be told whose code to leave out.
+# --full: nor does it find any in the unit tests that use weft, which are ordered by what weft promises alone. (Others look into
+# weft, whose own synchronisation orders nothing in this build.) By clang, which can be told whose code to leave out.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -27,8 +27,9 @@ if [ "${1:-}" = --full ]; then
     # Left out: tasks that share plain data because one worker runs them all, which is what it reports; and a test of nested
     # waits, each of which takes a fiber here.
     tests=
-    for tag in active_workers attach claim exhaustion find_work foreign hooks idle pinned placement ready reporting single \
-        start submit task_entry task_scheduler wait wait_any wait_idle worker_loop; do
+    for tag in active_workers attach blocking cancel claim coroutine deferred exhaustion fiber_local find_work foreign frame \
+        hooks idle parallel_for parallel_reduce pinned placement post ready reporting rethrow single start submit sync \
+        task_entry task_scheduler time wait wait_any wait_idle worker_local worker_loop; do
         tests="${tests:+$tests,}[$tag]~[one_worker]~[helps]"
     done
     { "$premake" --race-finder --cc=clang gmake2 &&

@@ -52,6 +52,14 @@ inline void SawAll(void *all) noexcept { __tsan_acquire(all); }
 inline void LeavesThread(void *thread) noexcept { __tsan_release(thread); }
 inline void ComesToThread(void *thread) noexcept { __tsan_acquire(thread); }
 
+// A thread's own data, such as errno, was set up by its beginning, before whatever runs on it.
+inline void ThreadBegan(void *thread) noexcept { __tsan_release(static_cast<char *>(thread) + 1); }
+inline void RunsOn(void *thread) noexcept { __tsan_acquire(static_cast<char *>(thread) + 1); }
+
+// A task that asks which worker it is on uses what belongs to that worker, from then on to its next wait.
+inline void Leaves(void *worker) noexcept { __tsan_release(static_cast<char *>(worker) + 2); }
+inline void AsksFor(void *worker) noexcept { __tsan_acquire(static_cast<char *>(worker) + 2); }
+
 // The library copies with memcpy, which ThreadSanitizer watches wherever it is called.
 class Unwatched {
 public:
@@ -78,6 +86,10 @@ inline void Finishes(void *) noexcept {}
 inline void SawAll(void *) noexcept {}
 inline void LeavesThread(void *) noexcept {}
 inline void ComesToThread(void *) noexcept {}
+inline void ThreadBegan(void *) noexcept {}
+inline void RunsOn(void *) noexcept {}
+inline void Leaves(void *) noexcept {}
+inline void AsksFor(void *) noexcept {}
 struct Unwatched {
     Unwatched() noexcept {}
 };

@@ -1,5 +1,6 @@
 #include "scheduler/attach.h"
 
+#include "platform/race_finder.h"
 #include "scheduler/claim.h"
 #include "scheduler/foreign.h"
 #include "scheduler/ready.h"
@@ -94,6 +95,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     fiber.pinnedTo = index;
     fiber.context.Adopt();
     worker.current = &fiber;
+    race::ThreadBegan(&worker);
     worker.outerSlot = env::ThreadSlot();
     env::SetThreadSlot(&worker);
     if (wantsStack) worker.signalStack.Set();

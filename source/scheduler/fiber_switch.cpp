@@ -55,7 +55,9 @@ void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept {
     next->worker = worker;
     const bool pinned = race::kFinder && self->pinnedTo != kAnyWorker;
     if (pinned) race::LeavesThread(worker);
+    race::Leaves(worker);
     SwitchContext(self->context, next->context);
+    race::RunsOn(self->worker);
     if (pinned) race::ComesToThread(worker);
     Arrive(self);
 }

@@ -6,6 +6,7 @@
 
 #include "mechanisms/scheduler_tags.h"
 #include "platform/memory.h"
+#include "platform/race_finder.h"
 #include "scheduler/attach.h"
 #include "scheduler/check_options.h"
 #include "scheduler/claim.h"
@@ -180,6 +181,7 @@ void CallThreadHook(Worker *worker, void (*hook)(uint32_t, void *)) noexcept {
 void WorkerThread(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
     const ThreadHooks &hooks = worker->scheduler->options.threads;
+    race::ThreadBegan(worker);
     SetUpThread(*worker);
     worker->signalStack.Set();
     CallThreadHook(worker, hooks.onStart);
@@ -297,6 +299,7 @@ Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &
         // A new thread may be waiting for this processor; it leaves it when it has begun.
         scheduler->workers[0].cpu.store(env::CurrentCpu(), kRelaxed);
         if (scheduler->workerCount > 1) env::YieldThread();
+        race::ThreadBegan(&scheduler->workers[0]);
         ThreadMain(&scheduler->workers[0], first);
         if (signals) scheduler->workers[0].signalStack.Reset();
         JoinThreads(*scheduler, 1);

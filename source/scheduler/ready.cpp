@@ -63,7 +63,10 @@ bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
                           static_cast<void *>(&counter), counter.Value(), n);
             return false;
     }
-    if (woken != 0) WakeOwners(scheduler, worker, woken);
+    if (woken == 0) return true;
+    // relaxed: raised before the record that was found here. What follows the counter begins behind all that it counted.
+    if (race::kFinder && scheduler.deferred.load(kRelaxed) != 0) race::SawCount(counter);
+    WakeOwners(scheduler, worker, woken);
     return true;
 }
 

@@ -33,6 +33,7 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
     const auto name = [self](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
     if (kTraced) Trace(self->worker, &TraceHooks::taskBegin, name);
     race::Starts(task);
+    race::RunsOn(self->worker);
 #if defined(WEFT_DEBUG)
     const uint64_t floatingPoint = FloatingPointControl();
 #endif
@@ -56,6 +57,7 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
             "the task returned with other floating-point control words");
     }
 #endif
+    race::Leaves(self->worker);
     if (kTraced) Trace(self->worker, &TraceHooks::taskEnd, name);
     (void)name;
 }

@@ -2,6 +2,7 @@
 #include "weft/task_scheduler.h"
 
 #include "platform/compiler.h"
+#include "platform/race_finder.h"
 #include "scheduler/attach.h"
 #include "scheduler/caller.h"
 #include "scheduler/check_options.h"
@@ -261,8 +262,10 @@ TaskScheduler *TaskScheduler::Current() noexcept {
 }
 
 uint32_t TaskScheduler::CurrentWorker() const noexcept {
-    const Worker *worker = WorkerOf(*this);
-    return worker != nullptr ? worker->index : kAnyWorker;
+    Worker *worker = WorkerOf(*this);
+    if (worker == nullptr) return kAnyWorker;
+    race::AsksFor(worker);
+    return worker->index;
 }
 
 uint32_t TaskScheduler::CurrentFiber() const noexcept {

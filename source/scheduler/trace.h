@@ -15,9 +15,11 @@ WEFT_NOINLINE void CallHook(Worker *worker, TraceHook hook, Fill fill) noexcept 
     fill(event);
     const bool outer = worker->inHook;
     worker->inHook = true;  // calls that wait are refused
-    hook(event, worker->scheduler->options.trace.user);
+    {
+        const race::Unwatched unwatched;  // what hooks keep for each worker is no concern of the tasks' order
+        hook(event, worker->scheduler->options.trace.user);
+    }
     worker->inHook = outer;
-    race::Finishes(worker->scheduler);
 }
 
 template <class Fill>

@@ -231,7 +231,7 @@ TEST_CASE("ParallelFor: from attached threads, threads that are no workers, and 
     }
 }
 
-TEST_CASE("ParallelFor: without workers the order is the same each time", "[parallel_for]") {
+TEST_CASE("ParallelFor: without workers the order is the same each time", "[parallel_for][one_worker]") {
     std::vector<std::vector<uint32_t>> orders;
     for (int round = 0; round < 3; ++round) {
         test::Runner runner(test::Options(0));

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using test::FunctionJob;
 using test::kLong;
 
-TEST_CASE("PostQueue: jobs begin in the order of their posts, whoever posts", "[post]") {
+TEST_CASE("PostQueue: jobs begin in the order of their posts, whoever posts", "[post][one_worker]") {
     constexpr uint32_t kThreads = 3, kEach = 300;
     test::Runner runner(test::Options(1));
     std::vector<uint32_t> next(kThreads, 0);
@@ -34,7 +34,8 @@ TEST_CASE("PostQueue: jobs begin in the order of their posts, whoever posts", "[
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("PostQueue: posts of tasks keep their order too, though tasks are taken from both ends", "[post]") {
+TEST_CASE("PostQueue: posts of tasks keep their order too, though tasks are taken from both ends",
+          "[post][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -97,7 +98,7 @@ TEST_CASE("PostQueue: a run ends though a job waits, and not before one that has
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report", "[post][report]") {
+TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report", "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     auto queue = std::make_unique<PostQueue>(one.Scheduler());
@@ -109,7 +110,7 @@ TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report", 
     CHECK(!begun);
 }  // the job has no queue any more
 
-TEST_CASE("PostQueue: a callback that waits lets others go on", "[post]") {
+TEST_CASE("PostQueue: a callback that waits lets others go on", "[post][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -148,7 +149,7 @@ TEST_CASE("PostQueue: its options are those of the tasks", "[post]") {
 }
 
 #if defined(__cpp_exceptions)
-TEST_CASE("PostQueue: ends though a callback threw", "[post][report]") {
+TEST_CASE("PostQueue: ends though a callback threw", "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     {
@@ -162,7 +163,7 @@ TEST_CASE("PostQueue: ends though a callback threw", "[post][report]") {
 }
 #endif
 
-TEST_CASE("report WrongThread: a job that is posted already", "[post][report]") {
+TEST_CASE("report WrongThread: a job that is posted already", "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -179,7 +180,7 @@ TEST_CASE("report WrongThread: a job that is posted already", "[post][report]") 
     CHECK(begun == 1);
 }
 
-TEST_CASE("report NullTask: a job without a callback", "[post][report]") {
+TEST_CASE("report NullTask: a job without a callback", "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -221,7 +222,7 @@ TEST_CASE("report BadOption: a job that nobody may run is not posted", "[post][r
     CHECK(runner.log.CountOf(ReportCode::CounterDestroyed) == 0);
 }
 
-TEST_CASE("report CounterDestroyed: a job that dies while it is posted", "[post][report]") {
+TEST_CASE("report CounterDestroyed: a job that dies while it is posted", "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     std::string order;

@@ -30,7 +30,7 @@ struct Steps : PostedJob {
 
 }  // namespace
 
-TEST_CASE("PostedJob: posted again with another callback, destroyed in it", "[post]") {
+TEST_CASE("PostedJob: posted again with another callback, destroyed in it", "[post][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -79,7 +79,8 @@ TEST_CASE("PostedJob: thousands of steps from tasks and threads, each destroyed 
     }
 }
 
-TEST_CASE("PostedJob: delayed, in the order of time, not before it and not hastened by calls", "[post][time]") {
+TEST_CASE("PostedJob: delayed, in the order of time, not before it and not hastened by calls",
+          "[post][time][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     std::string order;
@@ -110,7 +111,7 @@ TEST_CASE("PostedJob: delayed, in the order of time, not before it and not haste
     CHECK(notExpired == 0);
 }
 
-TEST_CASE("PostedJob: waits until it is woken; a wake-up is not lost", "[post]") {
+TEST_CASE("PostedJob: waits until it is woken; a wake-up is not lost", "[post][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -155,7 +156,7 @@ TEST_CASE("PostedJob: waits until it is woken; a wake-up is not lost", "[post]")
     CHECK(!job.ReceiveSignal());
 }
 
-TEST_CASE("PostedJob: a deadline ends a wait", "[post][time]") {
+TEST_CASE("PostedJob: a deadline ends a wait", "[post][time][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -188,7 +189,7 @@ TEST_CASE("PostedJob: a deadline ends a wait", "[post][time]") {
 }
 
 TEST_CASE("PostedJob: an earlier deadline goes before the one that is waited for, and nothing is left of that",
-          "[post][time]") {
+          "[post][time][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     std::string order;
@@ -205,7 +206,7 @@ TEST_CASE("PostedJob: an earlier deadline goes before the one that is waited for
     CHECK(order == "nf");
 }
 
-TEST_CASE("PostedJob: a signal ends a wait and is received once", "[post]") {
+TEST_CASE("PostedJob: a signal ends a wait and is received once", "[post][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());

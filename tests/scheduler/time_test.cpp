@@ -277,7 +277,7 @@ TEST_CASE("a thread that is no worker waits with a deadline", "[time]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("no workers: an attached thread keeps time", "[time][single]") {
+TEST_CASE("no workers: an attached thread keeps time", "[time][single][one_worker]") {
     test::Runner runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);

@@ -2,8 +2,8 @@
 // simulator --list
 //
 // Explores N schedules of each model (default 12,000), beginning with seed S (default 1). A failing seed is printed with
-// the command that replays it. --weak: loads may give older values, see weak_memory.h. --steps prints each step, see tests/simulate.sh. --until-failure: models after the first that fails are
-// left out.
+// the command that replays it. --weak: loads may give older values, see weak_memory.h. --steps prints each step, see
+// tests/simulate.sh. --until-failure: models after the first that fails are left out.
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
 #include "simulator/weak_memory.h"
@@ -12,7 +12,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <unordered_set>
 
@@ -70,18 +69,32 @@ int main(int argc, char **argv) {
 #endif
     Options options;
     bool list = false, untilFailure = false;
+    bool wrong = false;
     for (int i = 1; i < argc; ++i) {
-        const auto is = [&](const char *name) { return i + 1 < argc && std::strcmp(argv[i], name) == 0; };
-        if (is("--model")) options.model = argv[++i];
-        if (is("--schedules")) options.schedules = std::strtoull(argv[++i], nullptr, 10);
-        if (is("--seed")) options.seed = std::strtoull(argv[++i], nullptr, 10);
-        if (std::strcmp(argv[i], "--steps") == 0) simulator::PrintSteps(true);
-        if (std::strcmp(argv[i], "--weak") == 0) simulator::weak::TurnOn();
-        if (std::strcmp(argv[i], "--list") == 0) list = true;
-        if (std::strcmp(argv[i], "--until-failure") == 0) untilFailure = true;
+        const std::string option = argv[i];
+        const bool more = i + 1 < argc;
+        if (more && option == "--model")
+            options.model = argv[++i];
+        else if (more && option == "--schedules")
+            options.schedules = std::strtoull(argv[++i], nullptr, 10);
+        else if (more && option == "--seed")
+            options.seed = std::strtoull(argv[++i], nullptr, 10);
+        else if (option == "--steps")
+            simulator::PrintSteps(true);
+        else if (option == "--weak")
+            simulator::weak::TurnOn();
+        else if (option == "--list")
+            list = true;
+        else if (option == "--until-failure")
+            untilFailure = true;
+        else
+            wrong = true;
     }
-    if (options.schedules == 0 || options.seed == 0) {
-        std::fprintf(stderr, "simulator: --schedules and --seed begin at 1\n");
+    if (wrong || options.schedules == 0 || options.seed == 0) {
+        std::fprintf(
+            stderr,
+            "usage: simulator [--model NAME] [--schedules 1..] [--seed 1..] [--weak] [--steps] [--until-failure], "
+            "or simulator --list\n");
         return 2;
     }
     Totals totals;

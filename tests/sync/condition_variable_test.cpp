@@ -47,7 +47,7 @@ TEST_CASE("ConditionVariable: a bounded queue between tasks and threads loses no
 }
 
 TEST_CASE("ConditionVariable: notify_one wakes who came first, notify_all those who are left",
-          "[sync][condition][fair]") {
+          "[sync][condition][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex mutex(one.Scheduler());
@@ -77,7 +77,7 @@ TEST_CASE("ConditionVariable: notify_one wakes who came first, notify_all those 
     mutex.unlock();
 }
 
-TEST_CASE("ConditionVariable: waits with a time-out", "[sync][condition]") {
+TEST_CASE("ConditionVariable: waits with a time-out", "[sync][condition][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex mutex(one.Scheduler());
@@ -100,7 +100,8 @@ TEST_CASE("ConditionVariable: waits with a time-out", "[sync][condition]") {
     CHECK(test::YieldUntil(one.Scheduler(), [&] { return notified; }));
 }
 
-TEST_CASE("ConditionVariable: who gives up leaves its place, and no notification goes to it", "[sync][condition]") {
+TEST_CASE("ConditionVariable: who gives up leaves its place, and no notification goes to it",
+          "[sync][condition][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex mutex(one.Scheduler());

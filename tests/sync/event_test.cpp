@@ -32,7 +32,7 @@ TEST_CASE("Event: manual, all who wait and who come later pass, and see what was
     }
 }
 
-TEST_CASE("Event: auto, each Set lets exactly one pass, in order", "[sync][event][fair]") {
+TEST_CASE("Event: auto, each Set lets exactly one pass, in order", "[sync][event][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Event event(one.Scheduler(), EventReset::Auto);
@@ -74,7 +74,7 @@ TEST_CASE("Event: auto, a producer and a consumer by turns", "[sync][event]") {
     CHECK(plain == 1000);
 }
 
-TEST_CASE("Event: Reset, and waits with a time-out", "[sync][event]") {
+TEST_CASE("Event: Reset, and waits with a time-out", "[sync][event][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Event event(one.Scheduler(), EventReset::Manual, true);

@@ -33,7 +33,7 @@ TEST_CASE("Latch: nobody passes before all have arrived, and all see what the ot
     }
 }
 
-TEST_CASE("Latch: several at once, none, and too many", "[sync][latch]") {
+TEST_CASE("Latch: several at once, none, and too many", "[sync][latch][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Latch latch(one.Scheduler(), 3);

@@ -33,7 +33,7 @@ TEST_CASE("Mutex: tasks and threads exclude each other, and see what the last on
     }
 }
 
-TEST_CASE("Mutex: std::unique_lock and std::scoped_lock", "[sync][mutex]") {
+TEST_CASE("Mutex: std::unique_lock and std::scoped_lock", "[sync][mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex first(one.Scheduler()), second(one.Scheduler());
@@ -54,7 +54,8 @@ TEST_CASE("Mutex: std::unique_lock and std::scoped_lock", "[sync][mutex]") {
     CHECK(lock.try_lock_for(std::chrono::hours::max()));
 }
 
-TEST_CASE("Mutex: a timed lock gives up, leaves the line, and those behind it get their turn", "[sync][mutex]") {
+TEST_CASE("Mutex: a timed lock gives up, leaves the line, and those behind it get their turn",
+          "[sync][mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex mutex(one.Scheduler());
@@ -76,7 +77,8 @@ TEST_CASE("Mutex: a timed lock gives up, leaves the line, and those behind it ge
     mutex.unlock();
 }
 
-TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMostOvertakings times", "[sync][mutex][fair]") {
+TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMostOvertakings times",
+          "[sync][mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex mutex(one.Scheduler());
@@ -109,7 +111,7 @@ TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMostOvert
     mutex.unlock();
 }
 
-TEST_CASE("Mutex: it goes to those who wait in the order in which they came", "[sync][mutex][fair]") {
+TEST_CASE("Mutex: it goes to those who wait in the order in which they came", "[sync][mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex mutex(one.Scheduler());
@@ -155,7 +157,8 @@ TEST_CASE("Mutex: may be destroyed by who has locked it last, though who unlocke
     }
 }
 
-TEST_CASE("report WrongThread: Mutex::unlock of a mutex that nobody has locked; it has no effect", "[sync][mutex]") {
+TEST_CASE("report WrongThread: Mutex::unlock of a mutex that nobody has locked; it has no effect",
+          "[sync][mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex mutex(one.Scheduler());

@@ -52,7 +52,7 @@ TEST_CASE("Semaphore: a permit carries what was done before it was released", "[
     }
 }
 
-TEST_CASE("Semaphore: several permits wake as many, in order", "[sync][semaphore][fair]") {
+TEST_CASE("Semaphore: several permits wake as many, in order", "[sync][semaphore][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Semaphore semaphore(one.Scheduler());
@@ -83,7 +83,7 @@ TEST_CASE("Semaphore: several permits wake as many, in order", "[sync][semaphore
     CHECK(!semaphore.try_acquire_until(std::chrono::system_clock::now()));
 }
 
-TEST_CASE("Semaphore: who waits is overtaken exactly kMostOvertakings times", "[sync][semaphore][fair]") {
+TEST_CASE("Semaphore: who waits is overtaken exactly kMostOvertakings times", "[sync][semaphore][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Semaphore semaphore(one.Scheduler());
@@ -106,7 +106,7 @@ TEST_CASE("Semaphore: who waits is overtaken exactly kMostOvertakings times", "[
     CHECK(!semaphore.try_acquire());
 }
 
-TEST_CASE("report BadOption: a semaphore with more permits than it can have", "[sync][semaphore]") {
+TEST_CASE("report BadOption: a semaphore with more permits than it can have", "[sync][semaphore][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Semaphore full(one.Scheduler(), Semaphore::kMost);

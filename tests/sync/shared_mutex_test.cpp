@@ -38,7 +38,7 @@ TEST_CASE("SharedMutex: readers see whole writes, by tasks and threads", "[sync]
     }
 }
 
-TEST_CASE("SharedMutex: who shares it keeps writers out and lets others share", "[sync][shared_mutex]") {
+TEST_CASE("SharedMutex: who shares it keeps writers out and lets others share", "[sync][shared_mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     SharedMutex mutex(one.Scheduler());
@@ -61,7 +61,8 @@ TEST_CASE("SharedMutex: who shares it keeps writers out and lets others share", 
     CHECK(first.try_lock_for(1ms));
 }
 
-TEST_CASE("SharedMutex: a writer is overtaken by exactly kMostOvertakings readers", "[sync][shared_mutex][fair]") {
+TEST_CASE("SharedMutex: a writer is overtaken by exactly kMostOvertakings readers",
+          "[sync][shared_mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     SharedMutex mutex(one.Scheduler());
@@ -85,7 +86,8 @@ TEST_CASE("SharedMutex: a writer is overtaken by exactly kMostOvertakings reader
     mutex.unlock_shared();
 }
 
-TEST_CASE("SharedMutex: all readers in line up to the next writer go on together", "[sync][shared_mutex][fair]") {
+TEST_CASE("SharedMutex: all readers in line up to the next writer go on together",
+          "[sync][shared_mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     SharedMutex mutex(one.Scheduler());
@@ -111,7 +113,8 @@ TEST_CASE("SharedMutex: all readers in line up to the next writer go on together
     CHECK(beside == 0);
 }
 
-TEST_CASE("SharedMutex: a writer that gives up lets the readers behind it share at once", "[sync][shared_mutex]") {
+TEST_CASE("SharedMutex: a writer that gives up lets the readers behind it share at once",
+          "[sync][shared_mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     SharedMutex mutex(one.Scheduler());
@@ -130,7 +133,8 @@ TEST_CASE("SharedMutex: a writer that gives up lets the readers behind it share 
     mutex.unlock_shared();
 }
 
-TEST_CASE("report WrongThread: SharedMutex is unlocked as it was not locked; no effect", "[sync][shared_mutex]") {
+TEST_CASE("report WrongThread: SharedMutex is unlocked as it was not locked; no effect",
+          "[sync][shared_mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     SharedMutex mutex(one.Scheduler());

@@ -37,7 +37,7 @@ TEST_CASE("TicketQueue: whatever the order of the tasks, the turns are in the ti
     }
 }
 
-TEST_CASE("TicketQueue: all copies of a ticket wait for the same turn", "[sync][ticket]") {
+TEST_CASE("TicketQueue: all copies of a ticket wait for the same turn", "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler());
@@ -61,7 +61,7 @@ TEST_CASE("TicketQueue: all copies of a ticket wait for the same turn", "[sync][
     third.Done();
 }
 
-TEST_CASE("TicketQueue: Done waits for its turn", "[sync][ticket]") {
+TEST_CASE("TicketQueue: Done waits for its turn", "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler());
@@ -80,7 +80,7 @@ TEST_CASE("TicketQueue: Done waits for its turn", "[sync][ticket]") {
     third.Done();
 }
 
-TEST_CASE("report WrongThread: a ticket that is done twice; it has no effect", "[sync][ticket]") {
+TEST_CASE("report WrongThread: a ticket that is done twice; it has no effect", "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler());

@@ -44,7 +44,7 @@ TEST_CASE("WaitGroup: who waits sees what all have done; the handles may go in a
     }
 }
 
-TEST_CASE("WaitGroup: a detached handle keeps the group when all others are gone", "[sync][wait_group]") {
+TEST_CASE("WaitGroup: a detached handle keeps the group when all others are gone", "[sync][wait_group][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     bool passed = false;
@@ -85,7 +85,7 @@ TEST_CASE("WaitGroup: the last handle may go on any thread", "[sync][wait_group]
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("WaitGroup: copies are the same group, also of itself; used again", "[sync][wait_group]") {
+TEST_CASE("WaitGroup: copies are the same group, also of itself; used again", "[sync][wait_group][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     WaitGroup first(one.Scheduler(), 1), second(one.Scheduler());
