@@ -17,7 +17,7 @@ namespace weft {
 ///
 /// The values live as long as the WorkerLocal, across tasks, frames and runs: nobody sets them back but you, by ForEach. What
 /// an attached thread leaves behind the next one with its index finds. All memory is taken in the constructor.
-/// Tasks on one worker are ordered by being on one thread alone, which weft's race finder does not know: it reports them.
+/// Tasks on one worker are ordered by being on one thread alone. weft's race finder orders those who call Get likewise.
 template <class T>
 class WorkerLocal {
 public:
