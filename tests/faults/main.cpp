@@ -88,6 +88,12 @@ std::vector<Failure> Failures() {
     return all;
 }
 
+std::vector<Scenario> AllScenarios() {
+    std::vector<Scenario> all = Scenarios();
+    all.insert(all.end(), PartScenarios().begin(), PartScenarios().end());
+    return all;
+}
+
 struct Figures {
     uint32_t trials = 0, failed = 0, statuses[8] = {}, reported = 0, fatal = 0, unnoticed = 0;
 };
@@ -112,7 +118,7 @@ public:
             ++m_limits;
             Try(name, limited, nullptr, {}, false);
         }
-        for (const Scenario &scenario : Scenarios()) {
+        for (const Scenario &scenario : AllScenarios()) {
             if (scenario.onlyFull && !m_full && m_only.empty()) continue;
             for (const Failure &failure : m_failures) FailEach(scenario, failure);
         }
@@ -248,7 +254,7 @@ private:
 
 int RunOne(char **arguments) {
     static Record record;
-    for (const Scenario &scenario : Scenarios()) {
+    for (const Scenario &scenario : AllScenarios()) {
         if (std::strcmp(scenario.name, arguments[0]) != 0) continue;
         for (const Failure &failure : Failures()) {
             if (std::strcmp(failure.name, arguments[1]) != 0) continue;

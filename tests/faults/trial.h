@@ -82,6 +82,8 @@ struct Scenario {
 };
 
 const std::vector<Scenario> &Scenarios();
+/// Of what stands on the scheduler.
+const std::vector<Scenario> &PartScenarios();
 /// Each limit at its smallest value, alone and with the others. In peace.
 std::vector<Scenario> Limits();
 
