@@ -35,11 +35,13 @@ Coroutine<> Go(Walk &walk, uint64_t seed, uint32_t depth) {
                                 {Priority::Normal, StackClass::Small, kAnyWorker, kTaskNames[0]});
         walk.graph.CountWait();
         co_await counter;
-        if (!counter.IsZero()) walk.graph.Fail("a counter is %u after a coroutine's wait", counter.Value());
+        if (!counter.IsZero())
+            walk.graph.TheFigures().Fail("a counter is %u after a coroutine's wait", counter.Value());
         nodes.Check();
     }
     const uint32_t turns = random.Below(4);
-    if (co_await Sleep(turns) != turns) walk.graph.Fail("a coroutine returned something else than %u", turns);
+    if (co_await Sleep(turns) != turns)
+        walk.graph.TheFigures().Fail("a coroutine returned something else than %u", turns);
     co_await walk.turn;
     ++walk.passed;
     walk.turn.Set();

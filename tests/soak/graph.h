@@ -92,10 +92,7 @@ public:
     uint64_t Thrown() const { return m_thrown.load(); }
     void CountSubmitted(uint32_t count) { m_submitted.fetch_add(count, std::memory_order_relaxed); }
     void CountWait() { m_waits.fetch_add(1, std::memory_order_relaxed); }
-    template <class... Values>
-    void Fail(const char *what, Values... values) {
-        m_figures.Fail(what, values...);
-    }
+    Figures &TheFigures() { return m_figures; }
 
 private:
     friend class Nodes;

@@ -34,7 +34,7 @@ public:
 private:
     static void Step(TaskScheduler *scheduler, PostedJob *job) {
         Job &self = *static_cast<Job *>(job);
-        if (self.m_signalled && !self.ReceiveSignal()) self.m_graph.Fail("a signal was lost");
+        if (self.m_signalled && !self.ReceiveSignal()) self.m_graph.TheFigures().Fail("a signal was lost");
         self.m_signalled = false;
         self.m_posts.steps.fetch_add(1);
         if (--self.m_left == 0) return scheduler->DecrementCounter(&self.m_posts.running);  // gone, perhaps
@@ -113,7 +113,8 @@ void Graph::Blocking(TaskScheduler &scheduler, Node &node, Random &random) {
                 self.made.fetch_add(1);
                 return node.number;
             });
-            if (answer != node.number) graph.Fail("a blocking call answered %u and not %u", answer, node.number);
+            if (answer != node.number)
+                graph.TheFigures().Fail("a blocking call answered %u and not %u", answer, node.number);
         }
     };
     BlockingOptions options;

@@ -110,7 +110,7 @@ struct Pair {
             permit ? pair.mutex.lock_shared() : Spin(scheduler, [&] { return pair.mutex.try_lock_shared(); });
             const uint32_t first = pair.first;
             if (yields) scheduler.Yield();
-            if (pair.second != first) graph.Fail("a reader saw %u and %u of a pair", first, pair.second);
+            if (pair.second != first) graph.TheFigures().Fail("a reader saw %u and %u of a pair", first, pair.second);
             pair.mutex.unlock_shared();
         }
     }

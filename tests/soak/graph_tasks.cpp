@@ -82,7 +82,8 @@ void Graph::Targets(TaskScheduler &scheduler, Node &, Random &random) {
             if (!permit) return;
             graph.CountWait();
             scheduler.WaitForCounter(&falling.gate, node.number);
-            if (falling.lowest.load() > node.number) graph.Fail("a wait for %u returned too early", node.number);
+            if (falling.lowest.load() > node.number)
+                graph.TheFigures().Fail("a wait for %u returned too early", node.number);
         }
     };
     const uint32_t count = 1 + random.Below(4);

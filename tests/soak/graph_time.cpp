@@ -34,7 +34,7 @@ void Graph::Sleepers(TaskScheduler &scheduler, Node &, Random &random) {
         const Clock::time_point deadline = Soon(own);
         graph.CountWait();
         SleepUntil(running, deadline);
-        if (Now() < deadline) graph.Fail("a task slept too short");
+        if (Now() < deadline) graph.TheFigures().Fail("a task slept too short");
     };
     Nodes nodes(*this, random, 1 + random.Below(8), 0);
     nodes.GiveParts(sleep, nullptr);
@@ -55,8 +55,9 @@ void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
             const Later &later = *static_cast<Later *>(node.with);
             const Clock::time_point due = later.due[node.number];
             const bool atTime = due != Clock::time_point();
-            if (atTime && Now() < due) graph.Fail("a task began before its time");
-            if (!atTime && later.lowest.load() > node.number) graph.Fail("a task began before what it follows");
+            if (atTime && Now() < due) graph.TheFigures().Fail("a task began before its time");
+            if (!atTime && later.lowest.load() > node.number)
+                graph.TheFigures().Fail("a task began before what it follows");
         }
     };
     const uint32_t count = 1 + random.Below(kMost);
@@ -69,10 +70,11 @@ void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
         nodes[i].worker = options.worker;
         if (random.OneIn(3)) {
             later.due[i] = Soon(random);
-            if (!AddTaskAt(scheduler, later.due[i], nodes.Tasks()[i], &counter, options)) Fail("AddTaskAt: refused");
+            if (!AddTaskAt(scheduler, later.due[i], nodes.Tasks()[i], &counter, options))
+                m_figures.Fail("AddTaskAt: refused");
         } else {
             if (!AddTaskAfter(scheduler, &later.gate, i, nodes.Tasks()[i], &counter, options))
-                Fail("AddTaskAfter: refused");
+                m_figures.Fail("AddTaskAfter: refused");
         }
     }
     for (uint32_t left = count; left-- != 0;) {
@@ -98,7 +100,7 @@ void Graph::Cancelled(TaskScheduler &scheduler, Node &, Random &random) {
             const bool came = node.number % 2 == 0
                                   ? WaitForCounterOrCancel(scheduler, &endless.never, token)
                                   : SleepUntilOrCancel(scheduler, Now() + std::chrono::hours(1), token);
-            if (came || !token.IsCancelled()) graph.Fail("a wait that was cancelled says that it was not");
+            if (came || !token.IsCancelled()) graph.TheFigures().Fail("a wait that was cancelled says that it was not");
         }
     };
     Endless endless{CancelSource(scheduler)};
