@@ -51,17 +51,16 @@ void PostLane::Enter(const char *call, Decide decide) noexcept {
 
 // False if the runners were refused, which was reported. The queue is there for each of the three until it is done.
 bool PostLane::Do(const Caller &caller, const Todo &todo) noexcept {
-    if (todo.alarm != nullptr) caller.Lower(*todo.alarm, 1);
+    if (todo.alarm != nullptr) caller.Lower(*todo.alarm);
     if (todo.startsDispatcher) {
         const Task dispatcher{Dispatch, this};
-        caller.Submit(1, &dispatcher, nullptr,
-                      {Priority::High, StackClass::Small, kAnyWorker, "deadlines of a PostQueue"});
+        caller.Submit(1, &dispatcher, {Priority::High, StackClass::Small, kAnyWorker, "deadlines of a PostQueue"});
     }
     if (todo.runners == 0) return true;
     Task runners[kMostRunners];
     std::fill_n(runners, todo.runners, Task{RunOldest, this});
     const TaskOptions options = m_options;  // the submission reads them to its end
-    return caller.Submit(todo.runners, runners, nullptr, options);
+    return caller.Submit(todo.runners, runners, options);
 }
 
 // Those that will not come, and the jobs that nobody takes then, the newest first: as if never posted.

@@ -19,17 +19,10 @@ using namespace weft;
 
 namespace {
 
-template <class Body>
-bool RunMain(Trial &trial, Body body) {
-    auto main = [&](TaskScheduler *running) { body(*running); };
-    const Task task = TaskOf(main);
-    return trial.IsOk(trial.First().Run(task.function, task.arg, test::kLarge));
-}
-
 // A thread that the system refuses, and want of memory, show in Health; the calls are made in any case.
 void Blocking(Trial &trial) {
     std::atomic<uint32_t> made{0}, wrong{0};
-    const bool ran = RunMain(trial, [&](TaskScheduler &scheduler) {
+    const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
         BlockingOptions options;
         options.maxThreads = 1;  // each that there ever was leaves a stack in the C library's cache
         BlockingCalls calls(scheduler, options);
@@ -54,7 +47,7 @@ void Blocking(Trial &trial) {
 // Another task opens the gate: without memory for its record AddTaskAfter waits by itself, and says so.
 void Deferred(Trial &trial) {
     test::Marks after(150), timed(150);
-    const bool ran = RunMain(trial, [&](TaskScheduler &scheduler) {
+    const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
         Counter gate(1), counter;
         auto open = [&](TaskScheduler *) { scheduler.DecrementCounter(&gate); };
         scheduler.AddTask(TaskOf(open), &counter);
@@ -76,7 +69,7 @@ void Frames(Trial &trial) {
         if (report.code == ReportCode::OutOfMemory) static_cast<std::atomic<bool> *>(user)->store(true);
     };
     uint32_t frames = 0;
-    const bool ran = RunMain(trial, [&](TaskScheduler &scheduler) {
+    const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
         BlockPool blocks(options, 8, 4096);
         TaggedHeap heap(scheduler, options, blocks, 2);
         const bool hasMemory = blocks.BlockCount() != 0 && heap.TagCount() != 0;
@@ -98,7 +91,7 @@ void Frames(Trial &trial) {
 void Posts(Trial &trial) {
     static std::atomic<uint32_t> s_begun;
     s_begun.store(0);
-    const bool ran = RunMain(trial, [&](TaskScheduler &scheduler) {
+    const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
         PostQueue queue(scheduler);
         PostedJob now(queue, [](TaskScheduler *, PostedJob *) { s_begun.fetch_add(1); });
         PostedJob later(queue, [](TaskScheduler *, PostedJob *) { s_begun.fetch_add(1); });

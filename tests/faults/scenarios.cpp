@@ -18,14 +18,6 @@ namespace {
 
 TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, StackClass::Small, worker, "pinned"}; }
 
-// Runs `body(TaskScheduler &)` as the main task.
-template <class Body>
-bool RunMain(Trial &trial, TaskScheduler &scheduler, Body body, StackClass stack = StackClass::Large) {
-    auto main = [&](TaskScheduler *running) { body(*running); };
-    const Task task = TaskOf(main);
-    return trial.IsOk(scheduler.Run(task.function, task.arg, {Priority::Normal, stack, kAnyWorker, "main"}));
-}
-
 // Waits for any of them, and then, if that could not be, for the first alone.
 void WaitForAnyOf(Trial &trial, TaskScheduler &scheduler, uint32_t count, Counter *const *counters) {
     if (scheduler.WaitForAny(count, counters) != count) return;

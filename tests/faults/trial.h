@@ -69,6 +69,16 @@ private:
     std::unique_ptr<weft::TaskScheduler> m_schedulers[2];
 };
 
+/// Runs `body(TaskScheduler &)` as the main task. True if Run returned Ok.
+template <class Body>
+bool RunMain(Trial &trial, weft::TaskScheduler &scheduler, Body body,
+             weft::StackClass stack = weft::StackClass::Large) {
+    auto main = [&](weft::TaskScheduler *running) { body(*running); };
+    const weft::Task task = weft::TaskOf(main);
+    return trial.IsOk(
+        scheduler.Run(task.function, task.arg, {weft::Priority::Normal, stack, weft::kAnyWorker, "main"}));
+}
+
 /// Two schedulers with the same options, and what is done with them. A round ends with both at rest.
 struct Scenario {
     const char *name;

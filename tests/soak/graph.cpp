@@ -42,7 +42,7 @@ void Nodes::Pin(uint32_t worker) {
     for (Node &node : m_nodes) node.worker = worker;
 }
 
-void Nodes::GiveParts(void (*act)(Graph &, TaskScheduler &, Node &), void *with) {
+void Nodes::GiveParts(NodeAct act, void *with) {
     for (uint32_t i = 0; i < Count(); ++i) {
         m_nodes[i].act = act;
         m_nodes[i].with = with;

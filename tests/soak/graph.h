@@ -12,6 +12,10 @@
 namespace soak {
 
 class Graph;
+struct Node;
+
+/// A node's part in what its siblings do together.
+using NodeAct = void (*)(Graph &graph, weft::TaskScheduler &scheduler, Node &node);
 
 /// A task of a graph. What it does follows from its seed.
 struct Node {
@@ -21,8 +25,7 @@ struct Node {
     uint32_t worker = weft::kAnyWorker;         ///< that it is pinned to
     std::atomic<uint32_t> *finished = nullptr;  ///< raised last
     uint32_t ran = 0;                           ///< plain: who reads it must have waited for the task
-    // A node with a part in what its siblings do together, instead of one that follows from its seed.
-    void (*act)(Graph &graph, weft::TaskScheduler &scheduler, Node &node) = nullptr;
+    NodeAct act = nullptr;                      ///< instead of what follows from the seed
     void *with = nullptr;
     uint32_t number = 0;  ///< among them, from 0
 };
@@ -36,7 +39,7 @@ public:
     Node &operator[](uint32_t i) { return m_nodes[i]; }
     void Pin(uint32_t worker);
     /// Each of them calls `act`, with that.
-    void GiveParts(void (*act)(Graph &, weft::TaskScheduler &, Node &), void *with);
+    void GiveParts(NodeAct act, void *with);
     uint32_t Finished() const { return m_finished.load(); }
     /// After a wait for all of them: each has run once.
     void Check();
@@ -131,6 +134,21 @@ private:
     uint32_t Children(Random &random);
     void Submit(weft::TaskScheduler &scheduler, Nodes &nodes, Random &random, weft::Counter *counter);
     void Await(weft::TaskScheduler &scheduler, weft::Counter &counter, Random &random);
+    /// Children that call `act`, with that: submits them, calls `meanwhile`, waits for them and checks them.
+    template <class Meanwhile>
+    void Meet(weft::TaskScheduler &scheduler, Random &random, uint32_t count, NodeAct act, void *with,
+              Meanwhile meanwhile) {
+        Nodes nodes(*this, random, count, 0);
+        nodes.GiveParts(act, with);
+        weft::Counter counter;
+        Submit(scheduler, nodes, random, &counter);
+        meanwhile();
+        Await(scheduler, counter, random);
+        nodes.Check();
+    }
+    void Meet(weft::TaskScheduler &scheduler, Random &random, uint32_t count, NodeAct act, void *with) {
+        Meet(scheduler, random, count, act, with, [] {});
+    }
 
     Figures &m_figures;
     const uint32_t m_smallFibers, m_pool, m_workers;

@@ -86,12 +86,7 @@ void Graph::Posted(TaskScheduler &scheduler, Node &, Random &random) {
     }
     scheduler.AddToCounter(&posts.running, static_cast<uint32_t>(calls.jobs.size()));
     for (Job &job : calls.jobs) random.OneIn(2) ? job.Post() : job.PostAfter(microseconds(random.Below(200)));
-    Nodes nodes(*this, random, 1 + random.Below(6), 0);
-    nodes.GiveParts(Calls::Wake, &calls);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    Await(scheduler, counter, random);
-    nodes.Check();
+    Meet(scheduler, random, 1 + random.Below(6), Calls::Wake, &calls);
     Await(scheduler, posts.running, random);
     if (posts.steps.load() != steps) m_figures.Fail("jobs took %u steps and not %u", posts.steps.load(), steps);
 }
@@ -120,20 +115,17 @@ void Graph::Blocking(TaskScheduler &scheduler, Node &node, Random &random) {
     BlockingOptions options;
     options.maxThreads = 1 + random.Below(3);
     options.idleMicroseconds = random.OneIn(2) ? 1 : 0;
-    Nodes nodes(*this, random, 1 + random.Below(8), 0);
-    Counter counter, submitted;
+    Counter submitted;
     {
         Calls calls{BlockingCalls(scheduler, options)};
-        nodes.GiveParts(Calls::Make, &calls);
-        Submit(scheduler, nodes, random, &counter);
         auto count = [&] { calls.made.fetch_add(1); };
         BlockingCall call = BlockingCallOf(count);
-        if (calls.calls.Submit(call, &submitted) != Status::Ok) m_figures.Fail("a blocking call was refused");
-        Await(scheduler, counter, random);
+        Meet(scheduler, random, 1 + random.Below(8), Calls::Make, &calls, [&] {
+            if (calls.calls.Submit(call, &submitted) != Status::Ok) m_figures.Fail("a blocking call was refused");
+        });
         if (random.OneIn(2)) Await(scheduler, submitted, random);  // or its end waits for it
     }
     Await(scheduler, submitted, random);
-    nodes.Check();
 }
 
 void Graph::Loops(TaskScheduler &scheduler, Node &, Random &random) {

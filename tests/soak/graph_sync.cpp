@@ -145,38 +145,23 @@ struct Store {
 
 void Graph::OneByOne(TaskScheduler &scheduler, Node &, Random &random) {
     Turns turns(scheduler, random.Below(4));
-    Nodes nodes(*this, random, 1 + random.Below(12), 0);
-    nodes.GiveParts(Turns::Act, &turns);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    Await(scheduler, counter, random);
-    nodes.Check();
-    if (turns.had != nodes.Count())
-        m_figures.Fail("%u of %u had their turn, by %u", turns.had, nodes.Count(), turns.sort);
+    const uint32_t count = 1 + random.Below(12);
+    Meet(scheduler, random, count, Turns::Act, &turns);
+    if (turns.had != count) m_figures.Fail("%u of %u had their turn, by %u", turns.had, count, turns.sort);
 }
 
 void Graph::Readers(TaskScheduler &scheduler, Node &, Random &random) {
     Pair pair(scheduler);
-    Nodes nodes(*this, random, 1 + random.Below(16), 0);
-    nodes.GiveParts(Pair::Act, &pair);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    Await(scheduler, counter, random);
-    nodes.Check();
-    const uint32_t writers = (nodes.Count() + 3) / 4;
+    const uint32_t count = 1 + random.Below(16), writers = (count + 3) / 4;
+    Meet(scheduler, random, count, Pair::Act, &pair);
     if (pair.first != writers || pair.second != writers)
         m_figures.Fail("%u writers have written %u and %u times", writers, pair.first, pair.second);
 }
 
 void Graph::Consumers(TaskScheduler &scheduler, Node &, Random &random) {
     Store store(scheduler);
-    Nodes nodes(*this, random, 1 + random.Below(12), 0);
-    nodes.GiveParts(Store::Act, &store);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    Await(scheduler, counter, random);
-    nodes.Check();
-    const uint32_t brought = (nodes.Count() + 1) / 2;
+    const uint32_t count = 1 + random.Below(12), brought = (count + 1) / 2;
+    Meet(scheduler, random, count, Store::Act, &store);
     if (store.items + store.taken != brought)
         m_figures.Fail("of %u items %u are there and %u taken", brought, store.items, store.taken);
 }
@@ -195,15 +180,11 @@ void Graph::Group(TaskScheduler &scheduler, Node &, Random &random) {
         }
     };
     Members members{WaitGroup(scheduler, count)};
-    Nodes nodes(*this, random, count, 0);
-    nodes.GiveParts(Members::Act, &members);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    CountWait();
-    members.group.Wait();
-    if (members.done.load() != count) m_figures.Fail("%u of %u of a group are done", members.done.load(), count);
-    Await(scheduler, counter, random);
-    nodes.Check();
+    Meet(scheduler, random, count, Members::Act, &members, [&] {
+        CountWait();
+        members.group.Wait();
+        if (members.done.load() != count) m_figures.Fail("%u of %u of a group are done", members.done.load(), count);
+    });
 }
 
 }  // namespace soak

@@ -88,24 +88,20 @@ void Graph::Targets(TaskScheduler &scheduler, Node &, Random &random) {
     };
     const uint32_t count = 1 + random.Below(4);
     Falling falling{Counter(count), {count}};
-    Nodes nodes(*this, random, count, 0);
-    nodes.GiveParts(Falling::Await, &falling);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    for (uint32_t left = count; left != 0;) {
-        if (random.OneIn(2)) scheduler.Yield();
-        const uint32_t n = 1 + random.Below(left);
-        left -= n;
-        falling.lowest.store(left);
-        scheduler.DecrementCounter(&falling.gate, n);
-        if (left != 0 && random.OneIn(2)) {
-            scheduler.AddToCounter(&falling.gate, 1);
-            scheduler.DecrementCounter(&falling.gate, 1);
+    Meet(scheduler, random, count, Falling::Await, &falling, [&] {
+        for (uint32_t left = count; left != 0;) {
+            if (random.OneIn(2)) scheduler.Yield();
+            const uint32_t n = 1 + random.Below(left);
+            left -= n;
+            falling.lowest.store(left);
+            scheduler.DecrementCounter(&falling.gate, n);
+            if (left != 0 && random.OneIn(2)) {
+                scheduler.AddToCounter(&falling.gate, 1);
+                scheduler.DecrementCounter(&falling.gate, 1);
+            }
         }
-    }
-    Await(scheduler, counter, random);
+    });
     if (falling.gate.Value() != 0) m_figures.Fail("a gate is %u in the end", falling.gate.Value());
-    nodes.Check();
 }
 
 // A thread that is no worker ends this wait.

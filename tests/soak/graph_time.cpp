@@ -36,12 +36,7 @@ void Graph::Sleepers(TaskScheduler &scheduler, Node &, Random &random) {
         SleepUntil(running, deadline);
         if (Now() < deadline) graph.TheFigures().Fail("a task slept too short");
     };
-    Nodes nodes(*this, random, 1 + random.Below(8), 0);
-    nodes.GiveParts(sleep, nullptr);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    Await(scheduler, counter, random);
-    nodes.Check();
+    Meet(scheduler, random, 1 + random.Below(8), sleep, nullptr);
 }
 
 // Tasks that begin when a gate has fallen so far, or at a time.
@@ -104,14 +99,10 @@ void Graph::Cancelled(TaskScheduler &scheduler, Node &, Random &random) {
         }
     };
     Endless endless{CancelSource(scheduler)};
-    Nodes nodes(*this, random, 1 + random.Below(6), 0);
-    nodes.GiveParts(Endless::Wait, &endless);
-    Counter counter;
-    Submit(scheduler, nodes, random, &counter);
-    if (random.OneIn(2)) SleepUntil(scheduler, Soon(random));
-    endless.source.Cancel();
-    Await(scheduler, counter, random);
-    nodes.Check();
+    Meet(scheduler, random, 1 + random.Below(6), Endless::Wait, &endless, [&] {
+        if (random.OneIn(2)) SleepUntil(scheduler, Soon(random));
+        endless.source.Cancel();
+    });
 }
 
 }  // namespace soak
