@@ -1,11 +1,11 @@
 // What is in the word of Permits.
 //
-//     | promised : 28 | free : 28 | overtakings : 6 | waiters : 1 | locked : 1 |
+//     | promised : 24 | free : 24 | overtaken : 14 | waiters : 1 | locked : 1 |
 //
-// free         permits that nobody has
-// promised     how many of them the waiters want that were called and have not come yet; newcomers may come before them
-// overtakings  how often a newcomer has taken permits since the first in line is that
-// waiters      somebody is in line, called or not; locked: the line's lock
+// free       permits that nobody has
+// promised   how many of them the waiters want that were called and have not come yet; newcomers may come before them
+// overtaken  what has been done to the first in line since it is that; at kMostOvertakings newcomers wait too
+// waiters    somebody is in line, called or not; locked: the line's lock
 #pragma once
 
 #include "weft/sync/permits.h"
@@ -19,13 +19,15 @@ struct PermitWord {
 
     constexpr bool IsLocked() const noexcept { return (bits & WaitQueue::kLocked) != 0; }
     constexpr bool AnyWaits() const noexcept { return (bits & WaitQueue::kWaiters) != 0; }
-    constexpr uint32_t Overtakings() const noexcept { return static_cast<uint32_t>(bits >> kOvertakingShift) & 63; }
+    constexpr uint32_t Overtaken() const noexcept {
+        return static_cast<uint32_t>(bits >> kOvertakenShift) & kOvertakenMask;
+    }
     constexpr uint32_t Free() const noexcept { return static_cast<uint32_t>(bits >> kFreeShift) & Permits::kMost; }
     constexpr uint32_t Promised() const noexcept { return static_cast<uint32_t>(bits >> kPromisedShift); }
 
     /// A newcomer may have `n`: there are as many, and who waits has not been overtaken too often.
     constexpr bool MayTake(uint32_t n) const noexcept {
-        return Free() >= n && (!AnyWaits() || Overtakings() < Permits::kMostOvertakings);
+        return Free() >= n && (!AnyWaits() || Overtaken() < Permits::kMostOvertakings);
     }
     /// A waiter that wants `n` can be called: there are as many beside those that are promised.
     constexpr bool CanCall(uint32_t n) const noexcept { return Free() >= Promised() + n; }
@@ -33,8 +35,8 @@ struct PermitWord {
     constexpr bool CanCallNobody() const noexcept { return !AnyWaits() || Free() <= Promised(); }
 
     constexpr PermitWord TakenByNewcomer(uint32_t n) const noexcept {
-        const PermitWord taken = Taken(n);
-        return AnyWaits() ? taken.WithOvertakings(taken.Overtakings() + 1) : taken;
+        if (!AnyWaits()) return Taken(n);
+        return Taken(n).OvertakenBy(Promised() != 0 ? 1 : Permits::kMostOvertakings / Permits::kMostBeforeCall);
     }
     constexpr PermitWord Taken(uint32_t n) const noexcept { return {bits - (static_cast<uint64_t>(n) << kFreeShift)}; }
     constexpr PermitWord Given(uint32_t n) const noexcept { return {bits + (static_cast<uint64_t>(n) << kFreeShift)}; }
@@ -44,13 +46,24 @@ struct PermitWord {
     constexpr PermitWord WithoutPromise(uint32_t n) const noexcept {
         return {bits - (static_cast<uint64_t>(n) << kPromisedShift)};
     }
-    constexpr PermitWord WithOvertakings(uint32_t count) const noexcept {
-        return {(bits & ~(uint64_t{63} << kOvertakingShift)) | static_cast<uint64_t>(count) << kOvertakingShift};
+    /// The first in line came in vain.
+    constexpr PermitWord InVain() const noexcept {
+        if (Overtaken() >= Permits::kMostOvertakings) return *this;
+        return OvertakenBy(Permits::kMostOvertakings / Permits::kMostInVain);
+    }
+    /// Somebody else is the first in line.
+    constexpr PermitWord NotOvertaken() const noexcept {
+        return {bits & ~(uint64_t{kOvertakenMask} << kOvertakenShift)};
     }
 
 private:
-    static constexpr uint32_t kOvertakingShift = WaitQueue::kOwnBits, kFreeShift = 8, kPromisedShift = 36;
-    static_assert(Permits::kMostOvertakings < 64, "overtakings have six bits");
+    static constexpr uint32_t kOvertakenShift = WaitQueue::kOwnBits, kFreeShift = 16, kPromisedShift = 40;
+    static constexpr uint32_t kOvertakenMask = (1u << 14) - 1;
+    static_assert(Permits::kMostOvertakings * 2 <= kOvertakenMask, "one more of any kind may come on top");
+
+    constexpr PermitWord OvertakenBy(uint32_t weight) const noexcept {
+        return {bits + (static_cast<uint64_t>(weight) << kOvertakenShift)};
+    }
 };
 
 /// The usual case, in one CAS from a word that need not be read: nobody waits, and `from` permits are free, then `to`.

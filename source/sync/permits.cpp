@@ -2,7 +2,9 @@
 //
 // Who finds enough permits takes them, also if others wait: a newcomer runs, and a waiter has to be woken first, so handing
 // the permits over would leave them idle for the time of a switch, each time (a convoy). But only kMostOvertakings newcomers
-// may do that while the same waiter is the first in line; then newcomers wait too, until that one has left the line.
+// may do that while the same waiter is the first in line; then newcomers wait too, until that one has left the line. That are
+// many, so that threads, which take long to wake, do not make each other wait; but a newcomer counts for several while the first
+// in line cannot be called (a writer, for readers: kMostBeforeCall of them), and so does its coming in vain (kMostInVain).
 //
 //   Waiters stay in line until they have what they want or give up, and leave it by themselves. Who gives permits calls
 //   waiters from the front: as many as can have theirs, one after the other (`promised`). A waiter that was called takes its
@@ -14,7 +16,7 @@
 // and only who is in line can be meant, because who gets in line takes the lock and looks. Who was called comes, and takes
 // its permits or leaves them to others, who will give them.
 //
-// The bound. Overtakings are counted in the word, with the CAS that takes the permits, and begin anew when the first in line
+// The bound. Overtakings are weighed in the word, with the CAS that takes the permits, and begin anew when the first in line
 // leaves it. So whoever has p others before it in line sees at most (p + 1) * kMostOvertakings newcomers go before it. Of
 // those in line, the one that wants one permit of one (Mutex) is never overtaken; others may be, by those who were called
 // together with them, each time that newcomers took what was promised: that is bounded by the same number.
@@ -38,6 +40,12 @@ void CallAgainLater(Waiter &waiter) noexcept {
     waiter.counter.~Counter();
     new (&waiter.counter) Counter(1);
     waiter.called = false;
+}
+
+// Who comes to what others take and give all the time disturbs them, and they it: the more they have done so meanwhile, the
+// longer it lets them go on first, up to half a microsecond or so. relaxed, at the call: an estimate.
+void LetGoOn(PermitWord word) noexcept {
+    for (uint32_t i = 0; i < word.Overtaken() && i < 32; ++i) env::Pause();
 }
 
 }  // namespace
@@ -116,6 +124,7 @@ bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexc
     m_queue.Unlock(word.bits);
     for (;;) {
         const bool inTime = WaitQueue::Suspend(m_queue.Scheduler(), self, deadline);
+        if (inTime) LetGoOn(PermitWord{m_queue.Word(kRelaxed)});
         word.bits = m_queue.Lock();
         if (!inTime && self.called) {  // the decrement is on its way
             m_queue.Unlock(word.bits);
@@ -126,10 +135,11 @@ bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexc
         if (self.called) word = word.WithoutPromise(n);
         if (!gets && inTime) {
             CallAgainLater(self);
+            if (m_queue.First() == &self) word = word.InVain();
             UnlockAndCall(word.bits);
             continue;
         }
-        if (m_queue.First() == &self) word = word.WithOvertakings(0);
+        if (m_queue.First() == &self) word = word.NotOvertaken();
         m_queue.Remove(self);
         UnlockAndCall(gets ? word.Taken(n).bits : word.bits);
         return gets;

@@ -7,8 +7,7 @@ namespace weft {
 namespace {
 
 void ReportTooMany(TaskScheduler &scheduler, const char *what) noexcept {
-    internal::ReportMisuse(scheduler, ReportCode::BadOption, "Keep it at 268,435,455 (Semaphore::kMost) or less.",
-                           what);
+    internal::ReportMisuse(scheduler, ReportCode::BadOption, "Keep it at 16,777,215 (Semaphore::kMost) or less.", what);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // A fiber that suspends costs some 50 nanoseconds, a thread that blocks some 50 microseconds: a thread looks longer. Each
 // success moves the queue's patience towards the turns that it took, each failure halves it, and a wait looks for up to twice
 // the patience and a few turns more; so where waits are long only these few turns are lost, and where they become short
-// again that is learnt.
+// again that is learnt. The pauses between two looks grow, because each look takes the line from who is at work there.
 #pragma once
 
 #include "platform/env.h"
@@ -14,7 +14,7 @@ namespace weft::internal {
 
 enum class Look { Done, Again, Pointless };
 
-inline constexpr uint32_t kFewTurns = 8, kMostTurnsOfTask = 40, kMostTurnsOfThread = 400;
+inline constexpr uint32_t kFewTurns = 8, kMostTurnsOfTask = 40, kMostTurnsOfThread = 400, kMostPauses = 16;
 
 /// Calls `look()` until it says Done (true) or Pointless (false), or the patience is at its end (false).
 template <class LookOnce>
@@ -24,11 +24,11 @@ bool SpinBriefly(WaitQueue &queue, LookOnce look) noexcept {
     const bool isTask = queue.Scheduler().CurrentWorker() != kAnyWorker;
     const uint32_t most = isTask ? kMostTurnsOfTask : kMostTurnsOfThread;
     const uint32_t limit = patience * 2 + kFewTurns < most ? patience * 2 + kFewTurns : most;
-    for (uint32_t turn = 0; turn < limit; ++turn) {
+    for (uint32_t turn = 0, pauses = 1; turn < limit; turn += pauses, pauses += pauses < kMostPauses ? pauses : 0) {
         const Look seen = look();
         if (seen == Look::Pointless) return false;
         if (seen == Look::Again) {
-            env::Pause();
+            for (uint32_t i = 0; i < pauses; ++i) env::Pause();
             continue;
         }
         // The queue may not be gone: look() has it for the caller.

@@ -111,6 +111,30 @@ TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMostOvert
     mutex.unlock();
 }
 
+TEST_CASE("Mutex: the first in line is woken in vain exactly kMostInVain times", "[sync][mutex][fair][one_worker]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    Mutex mutex(one.Scheduler());
+    bool got = false;
+    auto waiter = [&](TaskScheduler *) {
+        const std::lock_guard<Mutex> lock(mutex);
+        got = true;
+    };
+    mutex.lock();
+    one.RunUntilItWaits(waiter);
+    mutex.unlock();
+    uint32_t inVain = 0;
+    while (inVain <= Mutex::kMostInVain && mutex.try_lock()) {
+        ++inVain;
+        one.Settle();
+        mutex.unlock();
+    }
+    CHECK(inVain == Mutex::kMostInVain);
+    CHECK(!got);
+    one.Settle();
+    CHECK(got);
+}
+
 TEST_CASE("Mutex: it goes to those who wait in the order in which they came", "[sync][mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());

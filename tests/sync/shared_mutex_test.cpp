@@ -61,7 +61,7 @@ TEST_CASE("SharedMutex: who shares it keeps writers out and lets others share", 
     CHECK(first.try_lock_for(1ms));
 }
 
-TEST_CASE("SharedMutex: a writer is overtaken by exactly kMostOvertakings readers",
+TEST_CASE("SharedMutex: a writer is overtaken by exactly kMostBeforeCall readers",
           "[sync][shared_mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -74,8 +74,8 @@ TEST_CASE("SharedMutex: a writer is overtaken by exactly kMostOvertakings reader
     mutex.lock_shared();
     one.RunUntilItWaits(writer);
     uint32_t readers = 0;
-    while (readers <= SharedMutex::kMostOvertakings && mutex.try_lock_shared()) ++readers;
-    CHECK(readers == SharedMutex::kMostOvertakings);
+    while (readers <= SharedMutex::kMostBeforeCall && mutex.try_lock_shared()) ++readers;
+    CHECK(readers == SharedMutex::kMostBeforeCall);
     for (uint32_t i = 0; i < readers; ++i) mutex.unlock_shared();
     one.Settle();
     CHECK(!wrote);  // there is still the first reader
@@ -126,7 +126,7 @@ TEST_CASE("SharedMutex: a writer that gives up lets the readers behind it share 
     };
     mutex.lock_shared();
     one.RunUntilItWaits(writer);
-    for (uint32_t i = 0; i < SharedMutex::kMostOvertakings && mutex.try_lock_shared(); ++i) mutex.unlock_shared();
+    for (uint32_t i = 0; i < SharedMutex::kMostBeforeCall && mutex.try_lock_shared(); ++i) mutex.unlock_shared();
     one.RunUntilItWaits(reader);
     CHECK(test::YieldUntil(one.Scheduler(), [&] { return read; }));
     CHECK(gaveUp);

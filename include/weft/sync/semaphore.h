@@ -16,11 +16,12 @@
 namespace weft {
 
 /// As std::counting_semaphore. Whoever waits is overtaken by newcomers at most kMostOvertakings times while it is the first
-/// in line. Whoever acquires sees what was done before the permit was released. All else as for Mutex.
+/// in line, and woken in vain at most kMostInVain times. Whoever acquires sees what was done before the permit was released. All else as for Mutex.
 class WEFT_API Semaphore {
 public:
-    static constexpr uint32_t kMost = internal::Permits::kMost;  ///< 268,435,455 permits
+    static constexpr uint32_t kMost = internal::Permits::kMost;  ///< 16,777,215 permits
     static constexpr uint32_t kMostOvertakings = internal::Permits::kMostOvertakings;
+    static constexpr uint32_t kMostInVain = internal::Permits::kMostInVain;
 
     /// With `permits`, 0 to kMost: more are reported (BadOption), and are kMost then.
     explicit Semaphore(TaskScheduler &scheduler, uint32_t permits = 0) noexcept;

@@ -22,14 +22,15 @@
 
 namespace weft {
 
-/// The standard's SharedTimedLockable. Up to 268,435,455 share it at once.
+/// The standard's SharedTimedLockable. Up to 16,777,215 share it at once.
 ///
-/// While the same waiter is the first in line, whether it wants to share or not, at most kMostOvertakings newcomers of either
-/// kind go before it: neither readers nor writers starve. Who shares it must not lock it again: with others waiting
-/// that may be for ever. All else as for Mutex.
+/// At most kMostBeforeCall newcomers go before a writer that is the first in line while others share it, and as many as with a
+/// Mutex before one that has been woken and is on its way: neither readers nor writers starve. Who shares it must not lock it
+/// again: with others waiting that may be for ever. All else as for Mutex.
 class WEFT_API SharedMutex {
 public:
     static constexpr uint32_t kMostOvertakings = internal::Permits::kMostOvertakings;
+    static constexpr uint32_t kMostBeforeCall = internal::Permits::kMostBeforeCall;
 
     explicit SharedMutex(TaskScheduler &scheduler) noexcept;
 
