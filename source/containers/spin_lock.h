@@ -7,7 +7,8 @@
 
 namespace weft::internal {
 
-/// Whoever finds it taken turns round a while, and then lets other threads run.
+/// Whoever finds it taken turns round a while, with pauses that grow, because each look takes the line from the holder, and then
+/// lets other threads run.
 class SpinLock {
 public:
     class Held {
@@ -31,12 +32,15 @@ private:
         // acquire: after what the last holder did.
         while (m_taken.exchange(true, kAcquire)) {
             wasTaken = true;
-            for (uint32_t turns = 0; m_taken.load(kRelaxed); ++turns) {  // relaxed: the exchange decides
-                if (turns < kTurns) {
-                    env::Pause();
-                } else {
+            uint32_t turns = 0;
+            for (uint32_t pauses = 1; m_taken.load(kRelaxed);) {  // relaxed: the exchange decides
+                if (turns >= kTurns) {
                     env::YieldThread();
+                    continue;
                 }
+                for (uint32_t i = 0; i < pauses; ++i) env::Pause();
+                turns += pauses;
+                if (pauses < kMostPauses) pauses *= 2;
             }
         }
         return wasTaken;
@@ -44,8 +48,8 @@ private:
     /// release: before what the next holder does.
     void Unlock() noexcept { m_taken.store(false, kRelease); }
 
-    static constexpr uint32_t kTurns =
-        64;  // some microseconds: longer than anybody holds it who has not lost the processor
+    // Some microseconds: longer than anybody holds it who has not lost the processor.
+    static constexpr uint32_t kTurns = 64, kMostPauses = 16;
     env::Atomic<bool> m_taken{false};
 };
 

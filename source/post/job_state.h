@@ -34,10 +34,10 @@ struct DueEarlier {
     }
 };
 
-/// Links the jobs that are in no heap.
+/// Links the jobs that are in no heap. To take the first does not touch the second, which another worker is to have next: its
+/// `previous` is stale then.
 class JobList {
 public:
-    JobState *First() const noexcept { return static_cast<JobState *>(m_first); }
     JobState *Last() const noexcept { return static_cast<JobState *>(m_last); }
     uint32_t Size() const noexcept { return m_size; }
 
@@ -49,9 +49,23 @@ public:
         m_last = &job;
     }
 
-    void Remove(JobState &job) noexcept {
+    /// Null if there is none.
+    JobState *TakeFirst() noexcept {
+        HeapLinks *const first = m_first;
+        if (first == nullptr) return nullptr;
         --m_size;
-        (job.previous != nullptr ? job.previous->next : m_first) = job.next;
+        m_first = first->next;
+        if (m_first == nullptr) m_last = nullptr;
+        return static_cast<JobState *>(first);
+    }
+
+    void Remove(JobState &job) noexcept {
+        if (m_first == &job) {
+            TakeFirst();
+            return;
+        }
+        --m_size;
+        job.previous->next = job.next;
         (job.next != nullptr ? job.next->previous : m_last) = job.previous;
     }
 

@@ -19,14 +19,17 @@ PostStatistics PostLane::Statistics() noexcept {
     return m_statistics;
 }
 
-// relaxed: under the lock, or by somebody who is counted himself, and the queue's end comes after both anyway.
-void PostLane::Owe() noexcept { m_owed.fetch_add(kOne, kRelaxed); }
+void PostLane::Owe() noexcept {
+    ++m_owed;
+    // relaxed: by somebody who is counted himself, and his end comes after it.
+    if (m_isEnding) m_paid.fetch_sub(kOne, kRelaxed);
+}
 
 // release: what these did to the queue comes before its end. acquire: so does what the others did, which the last one tells.
 void PostLane::Release(uint32_t count) noexcept {
     TaskScheduler &scheduler = m_scheduler;
     Counter &ended = m_ended;
-    if (m_owed.fetch_sub(count * kOne, kAcqRel) == (count * kOne | kEnding)) scheduler.DecrementCounter(&ended);
+    if (m_paid.fetch_add(count * kOne, kAcqRel) + count * kOne == kEnding) scheduler.DecrementCounter(&ended);
     // From here on the queue may be gone.
 }
 
@@ -183,9 +186,8 @@ void PostLane::RunOldest(TaskScheduler *scheduler, void *arg) {
     PostedFunction callback = nullptr;
     lane.Enter("the end of a post", [&](Todo &) {
         --lane.m_onTheirWay;
-        JobState *const oldest = lane.m_ready.First();
+        JobState *const oldest = lane.m_ready.TakeFirst();
         if (oldest == nullptr) return;  // destroyed, and that was reported
-        lane.m_ready.Remove(*oldest);
         oldest->place = JobPlace::Nowhere;
         oldest->isCalled = false;
         race::SawAll(oldest);
@@ -253,16 +255,19 @@ void PostLane::Forget(JobState &job) noexcept {
 
 uint32_t PostLane::GiveBack(JobList &list) noexcept {
     uint32_t count = 0;
-    for (; JobState *job = list.First(); ++count) {
-        list.Remove(*job);
-        job->place = JobPlace::Nowhere;
-    }
+    for (; JobState *job = list.TakeFirst(); ++count) job->place = JobPlace::Nowhere;
     return count;
 }
 
 PostLane::~PostLane() {
+    uint64_t owed;
+    {
+        const Held held(*this);
+        m_isEnding = true;
+        owed = m_owed * kOne;
+    }
     // acquire: what those did who owe nothing any more. release: m_ended, for who will lower it.
-    if (m_owed.fetch_or(kEnding, kAcqRel) != 0) {
+    if (m_paid.fetch_add(kEnding - owed, kAcqRel) != owed) {
         m_scheduler.WaitForCounter(&m_ended);
         // Refused, and that was reported: a hook that waits; or nothing runs, and nobody will come.
         while (!m_ended.IsZero() && IsRunning()) env::YieldThread();

@@ -18,10 +18,11 @@
 // Lifetime of a job. The runner copies what it needs under the lock, and then calls. A call of Wake or Signal has its last
 // access to the job under the lock, and ReceiveSignal takes the same lock: if it finds a signal, who left it is done.
 //
-// Lifetime of the queue. `m_owed` counts in twos the ready jobs, the runners that have taken theirs, the dispatcher and the jobs
-// that are Timed; each owes its end. A job that becomes ready is counted under the lock; so who submits runners may
-// touch the queue until then. The end of the queue sets the lowest bit; who then ends as the last lowers `m_ended`, which is its
-// last access (invariant 4 of source/README.md).
+// Lifetime of the queue. Each ready job, each runner that has taken one, the dispatcher and each job that is Timed owes its end:
+// `m_owed` counts them as they come, under the lock, `m_paid` as they end, in twos, without it, in a line of its own. A job
+// that becomes ready is counted under the lock; so who submits runners may touch the queue until then. The end of the queue takes what
+// was owed from what is paid, and adds one, and whoever comes later is taken off at once: so who makes it one ended as the last,
+// and lowers `m_ended`, which is its last access (invariant 4 of source/README.md).
 #pragma once
 
 #include "containers/spin_lock.h"
@@ -103,16 +104,18 @@ private:
 
     TaskScheduler &m_scheduler;
     const TaskOptions m_options;
-    env::Atomic<uint64_t> m_owed{0};
     Counter m_ended{1};
+    alignas(64) env::Atomic<uint64_t> m_paid{0};  // in kOne; from the queue's end on less what had been owed until then
 
-    SpinLock m_lock;
-    // Under the lock, from here on.
-    JobList m_ready;
+    alignas(64) SpinLock m_lock;
+    // Under the lock, from here on; what each post and each runner wants, first.
+    bool m_isEnding = false;
     uint32_t m_onTheirWay = 0;  // runners that have not begun: some while any job is ready, never more than are
+    JobList m_ready;
+    uint64_t m_owed = 0;
+    PostStatistics m_statistics;
     JobList m_waiting;
     PairingHeap<JobState, DueEarlier> m_timed;
-    PostStatistics m_statistics;
     uint64_t m_nextTurn = 0;
     bool m_hasDispatcher = false;
     Counter *m_alarm = nullptr;  // the dispatcher waits for it and was not rung

@@ -183,6 +183,29 @@ void PostEnd() {
     });
 }
 
+// The queue ends while its jobs post themselves and each other again and again.
+void PostGoesOn() {
+    WithScheduler([](TaskScheduler &scheduler) {
+        constexpr uint32_t kTurns = 3;
+        struct Turning : PostedJob {
+            Turning(PostQueue &queue, Turning *first) : PostedJob(queue, Call), other(first) {}
+            static void Call(TaskScheduler *, PostedJob *job) {
+                Turning *const self = static_cast<Turning *>(job);
+                if (++self->begun == 1 && self->other != nullptr) self->other->Post();
+                if (self->begun == kTurns) return;
+                Random(2) != 0 ? self->Post() : self->PostAfter(Soon());
+            }
+            Turning *const other;
+            uint32_t begun = 0;
+        };
+        Queue queue(scheduler);
+        Turning second(queue.Get(), nullptr), first(queue.Get(), &second);
+        first.Post();
+        queue.End();
+        Check(first.begun == kTurns && second.begun == kTurns, "the queue's end did not wait for a job");
+    });
+}
+
 // Woken while it works and while it waits, by two: nothing that was given before a wake-up stays.
 void PostWake() {
     WithScheduler([](TaskScheduler &scheduler) {
@@ -285,6 +308,7 @@ std::vector<Model> PostModels() {
         {"post_order", "jobs begin in the order of their posts and end in their callbacks", PostOrder},
         {"post_race", "a deadline passes and the job is destroyed while a thread signals it", PostRace},
         {"post_end", "job and queue end before Signal has returned", PostEnd},
+        {"post_goes_on", "a queue ends while its jobs post themselves and each other", PostGoesOn},
         {"post_wake", "wake-ups while it works and waits", PostWake},
         {"post_meet", "as many jobs as workers wait for each other, busily", PostMeet},
         {"post_times", "delayed, timed out, called before; the dispatcher comes and goes", PostTimes},
