@@ -14,8 +14,8 @@ namespace weft {
 
 /// Submits the task once `after` was at or below `value`; it sees all that was counted. It counts as submitted right away: the
 /// run does not end before it, and `counter`, if given, rises by one now and falls when the task has finished. `after` must
-/// outlive that moment, as for a wait, and is not touched any more after it. Never waits, unless 4,096 tasks and threads wait for
-/// counters already, or there is no memory for one more (reported). False after a report: then nothing was submitted. Any thread, while the scheduler runs.
+/// outlive that moment, as for a wait, and is not touched any more after it. Never waits, unless there is no memory
+/// for one more (reported). False after a report: then nothing was submitted. Any thread, while the scheduler runs.
 WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 

@@ -37,7 +37,7 @@ public:
     }
     void Release() noexcept { m_records.Release(); }
 
-    /// Raises the count. When a sorter is at work and all 4,096 spare records are out, it waits for the sorter.
+    /// Raises the count. When a sorter is at work and there is no spare record, it waits for the sorter.
     CounterResult Add(CounterStorage &counter, uint32_t n) noexcept;
 
     /// One attempt at the same for a counter that is plainly ours; otherwise false, and nothing was done.
@@ -73,7 +73,7 @@ public:
         return Push(counter, fiber, fiber, target);
     }
 
-    /// The same for who is no fiber, under any name that no fiber has. NoRecord: 4,096 spare records are out.
+    /// The same for who is no fiber, under any name that no fiber has. NoRecord: there is no spare one.
     Registration RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target) noexcept;
 
     /// Takes the record of `owner` from RegisterOther off the list, if it is there still. The counter must outlive the call.

@@ -25,8 +25,11 @@ struct WaitRecord {
 };
 
 class WaitRecords {
+    // As many as there is memory for, practically: 4 million.
+    using Spares = SegmentPool<WaitRecord, 17>;
+
 public:
-    static constexpr uint32_t kNone = ~0u;
+    static constexpr uint32_t kNone = ~0u, kMostSpares = Spares::kMaxItems;
 
     ~WaitRecords() { Release(); }
 
@@ -50,17 +53,17 @@ public:
     }
     bool IsSpare(uint32_t index) const noexcept { return index >= m_fibers; }
 
-    /// A spare record, or kNone when there is no memory or 4,096 of them are out. Any thread; lock-free.
+    /// A spare record, or kNone when there is no memory or kMostSpares are out. Any thread; lock-free.
     uint32_t TakeSpare() noexcept {
         const uint32_t spare = m_spares.Take();
-        return spare == SegmentPool<WaitRecord>::kNone ? kNone : m_fibers + spare;
+        return spare == Spares::kNone ? kNone : m_fibers + spare;
     }
     void GiveBackSpare(uint32_t index) noexcept { m_spares.GiveBack(index - m_fibers); }
 
 private:
     WaitRecord *m_own = nullptr;
     uint32_t m_fibers = 0;
-    SegmentPool<WaitRecord> m_spares;
+    Spares m_spares;
     Memory m_memory;
 };
 

@@ -113,7 +113,7 @@ inline bool AreCounters(const TaskScheduler &facade, uint32_t count, Counter *co
 inline bool MayWaitForAny(const TaskScheduler &facade, uint32_t count, Counter *const *counters,
                           const char *call) noexcept {
     if (!AreCounters(facade, count, counters, call)) return false;
-    if (count != 0 && count <= SegmentPool<WaitRecord>::kMaxItems) return true;
+    if (count != 0 && count <= kMostOfAny) return true;
     ReportMistake(Gate::OptionsOf(facade), ReportCode::BadOption, "Give 1 to 4,096 counters.", "%s: %u counters", call,
                   count);
     return false;

@@ -1,5 +1,7 @@
 #include "scheduler/check_options.h"
 
+#include "mechanisms/counter_word.h"
+#include "mechanisms/wait_records.h"
 #include "platform/env.h"
 #include "scheduler/reporting.h"
 
@@ -11,6 +13,10 @@ Status BadOption(const SchedulerOptions &options, const char *cure, const char *
     ReportMistake(options, ReportCode::BadOption, cure, "SchedulerOptions::%s is not complete", name);
     return Status::BadOption;
 }
+
+constexpr uint32_t kMostFibers = 1000000;  // of each size
+static_assert(2 * kMostFibers + 1024 + WaitRecords::kMostSpares < CounterWord::kMaxRecords,
+              "a counter names any of them");
 
 template <class Number>
 Status OutOfRange(const SchedulerOptions &options, const char *cure, const char *name, Number value) noexcept {
@@ -36,7 +42,7 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     }
     if (options.maxAttached < 1 || options.maxAttached > 1024)
         return OutOfRange(options, "Give 1 to 1024.", "maxAttached", options.maxAttached);
-    const auto fibersAreBad = [](uint32_t count) { return count < 1 || count > 1000000; };
+    const auto fibersAreBad = [](uint32_t count) { return count < 1 || count > kMostFibers; };
     if (fibersAreBad(options.smallFibers))
         return OutOfRange(options, "Give 1 to 1,000,000.", "smallFibers", options.smallFibers);
     if (fibersAreBad(options.largeFibers))

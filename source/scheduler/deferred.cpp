@@ -37,7 +37,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
             return true;  // the block may be gone
         case Registration::NoRecord:
             ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
-                       "AddTaskAfter: 4,096 wait records are in use; it waits by itself");
+                       "AddTaskAfter: there is no memory for another wait record; it waits by itself");
             if (worker != nullptr) {
                 Fiber *self = worker->current;
                 Wait(worker, after, value, Resume::AnyWorker);

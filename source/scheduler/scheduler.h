@@ -35,10 +35,11 @@ struct AnyWait {
     Counter gate{0};                      // what the waiter waits for
 };
 inline constexpr uint32_t kAnyOwner = 1u << 30;
-inline constexpr uint32_t kAnyCounters = 1u << 16;  // at most, in one call
+inline constexpr uint32_t kMostOfAny = 4096;        // counters in one call
+inline constexpr uint32_t kAnyCounters = 1u << 13;  // so many are told apart; a deadline is one more
 
 /// A task that waits for a counter: its wait record's owner is kTaskOwner + its block's place in Scheduler::singles.
-inline constexpr uint32_t kTaskOwner = 1u << 29;
+inline constexpr uint32_t kTaskOwner = 1u << 29;  // where kAnyOwner is not set
 
 /// Who tells the owner of a deadline that it is due.
 struct Teller {
@@ -88,8 +89,8 @@ struct Scheduler {
     BlockPool<1> singles;
     BlockPool<kTasksPerBlock> blocks;
     SegmentPool<ThreadWaiter> threadWaiters;
-    SegmentPool<AnyWait> anyWaits;
-    AtomicBitSet freeSlots;  // for AttachThread
+    SegmentPool<AnyWait, 12> anyWaits;  // 131,072
+    AtomicBitSet freeSlots;             // for AttachThread
     SegmentPool<TimedTask, 16> timedTasks;
     env::Atomic<uint32_t> deferred{0};  // tasks that wait for a counter, see deferred.h
     Timers timers;

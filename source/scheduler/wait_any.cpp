@@ -12,7 +12,11 @@ namespace weft::internal {
 
 namespace {
 
-uint32_t OwnerOf(uint32_t place, uint32_t counter) noexcept { return kAnyOwner | place << 16 | counter; }
+using Places = decltype(Scheduler::anyWaits);
+static_assert(uint64_t{Places::kMaxItems} * kAnyCounters <= kAnyOwner && kMostOfAny < kAnyCounters,
+              "the owner has room");
+
+uint32_t OwnerOf(uint32_t place, uint32_t counter) noexcept { return kAnyOwner | (place * kAnyCounters + counter); }
 
 // acq_rel: the last to let go comes after all that the others did with it.
 void LetGo(Scheduler &scheduler, uint32_t place) noexcept {
@@ -40,7 +44,7 @@ uint32_t Look(uint32_t count, Counter *const *counters, uint32_t value) noexcept
 uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters,
                uint32_t value) noexcept {
     const uint32_t place = scheduler.anyWaits.Take();
-    bool complete = place != SegmentPool<AnyWait>::kNone;
+    bool complete = place != Places::kNone;
     if (complete) {
         AnyWait &wait = scheduler.anyWaits.At(place);
         wait.references.store(1, kRelaxed);  // nobody else knows it
@@ -64,7 +68,7 @@ uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *co
         NoteZero(scheduler, worker, wait, count);
     }
     ReportMistake(scheduler.options, ReportCode::OutOfMemory, "Wait for fewer counters at once.",
-                  "WaitForAny: more than 4,096 wait records are in use; it does not wait");
+                  "WaitForAny: there is no memory for another wait record; it does not wait");
     return place;
 }
 
@@ -85,8 +89,8 @@ uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t coun
 }  // namespace
 
 void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
-    const uint32_t place = (owner & ~kAnyOwner) >> 16;
-    NoteZero(scheduler, worker, scheduler.anyWaits.At(place), owner & (kAnyCounters - 1));
+    const uint32_t place = (owner & ~kAnyOwner) / kAnyCounters;
+    NoteZero(scheduler, worker, scheduler.anyWaits.At(place), owner % kAnyCounters);
     LetGo(scheduler, place);
 }
 
@@ -101,7 +105,7 @@ uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint3
     Scheduler &scheduler = *worker->scheduler;
     Fiber *self = worker->current;
     const uint32_t place = Begin(scheduler, worker, count, counters, value);
-    if (place == SegmentPool<AnyWait>::kNone) return count;
+    if (place == Places::kNone) return count;
     AnyWait &wait = scheduler.anyWaits.At(place);
     Timer timer;
     const bool isTimed =
@@ -124,7 +128,7 @@ uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint3
 uint32_t WaitAnyForeign(Gate::Visit &visit, Scheduler &scheduler, uint32_t count, Counter *const *counters,
                         uint64_t deadline) noexcept {
     const uint32_t place = Begin(scheduler, nullptr, count, counters, 0);
-    if (place == SegmentPool<AnyWait>::kNone) return count;
+    if (place == Places::kNone) return count;
     AnyWait &wait = scheduler.anyWaits.At(place);
     const bool isDue = !WaitForeign(visit, scheduler, wait.gate, 0, deadline);
     // From now on nobody is first; or somebody was, just now, who opens the gate before letting go of the place.

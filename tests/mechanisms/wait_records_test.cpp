@@ -34,7 +34,7 @@ TEST_CASE("wait records: spares are distinct, come in segments that never move, 
     CHECK(!failing.HasFailed());
 }
 
-TEST_CASE("wait records: none without memory, and none past 4,096 spares", "[wait_records]") {
+TEST_CASE("wait records: none without memory, but as soon as there is some", "[wait_records]") {
     WaitRecords records;
     REQUIRE(records.Acquire(1));
     {
@@ -42,8 +42,7 @@ TEST_CASE("wait records: none without memory, and none past 4,096 spares", "[wai
         for (int i = 0; i < 64; ++i) REQUIRE(records.TakeSpare() != WaitRecords::kNone);  // the first segment
         CHECK(records.TakeSpare() == WaitRecords::kNone);
     }
-    for (int i = 64; i < 4096; ++i) REQUIRE(records.TakeSpare() != WaitRecords::kNone);
-    CHECK(records.TakeSpare() == WaitRecords::kNone);
+    for (int i = 64; i < 10000; ++i) REQUIRE(records.TakeSpare() != WaitRecords::kNone);
     records.GiveBackSpare(700);
     CHECK(records.TakeSpare() == 700);
 }

@@ -106,6 +106,12 @@ Coroutine<> Follow(Event &event, Counter &counter, uint32_t value, std::atomic<u
     wrong.fetch_add(counter.Value() > value);
 }
 
+Coroutine<> Arrive(Counter &arrived, Event &event) {
+    TaskScheduler &scheduler = co_await OwnScheduler{};
+    scheduler.DecrementCounter(&arrived);
+    co_await event;
+}
+
 Coroutine<> Pass(Event &turn, uint32_t &passed) {
     co_await turn;
     ++passed;
@@ -140,6 +146,25 @@ TEST_CASE("coroutines wait for events and for values", "[coroutine]") {
         CHECK(passed == 30);
         CHECK(runner.log.Text() == "");
     }
+}
+
+TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]") {
+    constexpr uint32_t kWaiters = 10000;
+    SchedulerOptions options = test::Options(2);
+    options.smallFibers = 8;
+    uint32_t wait = 0;
+    test::Runner runner(options);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Event event(scheduler);
+        Counter arrived(kWaiters), done;
+        for (uint32_t i = 0; i < kWaiters; ++i) Start(scheduler, Arrive(arrived, event), &done);
+        scheduler.WaitForCounter(&arrived);
+        wait = done.Value();
+        event.Set();
+        scheduler.WaitForCounter(&done);
+    }) == Status::Ok);
+    CHECK(wait == kWaiters);
+    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("coroutines: started by threads that are no workers, pinned, with results that only move", "[coroutine]") {

@@ -1,9 +1,11 @@
 #include "weft/time.h"
 
+#include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
 #include "weft/outside.h"
 
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -117,10 +119,13 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
             answers[1] = WaitForAnyUntil(scheduler, 3, counters, Now() + hours(1));
             answers[2] = WaitForAnyUntil(scheduler, 3, counters, Clock::time_point::min());
             answers[3] = WaitForAnyUntil(scheduler, 2, counters, Clock::time_point::min());
-            const std::vector<Counter *> many(2000, &busy[0]);  // of 4,096 records, again and again
+            const std::vector<Counter *> many(2000, &busy[0]);
+            std::optional<test::FailingAllocation> failing;
             for (int round = 0; round < 5; ++round) {
                 if (WaitForAnyUntil(scheduler, 2000, many.data(), Now() + microseconds(50)) != 2000) answers[0] = 8;
+                if (round == 0) failing.emplace(0);  // there are 2,048 records now
             }
+            failing.reset();
             for (Counter &counter : busy) scheduler.DecrementCounter(&counter);
         };
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -144,7 +149,8 @@ TEST_CASE("WaitForCounterFor gives its records back", "[time]") {
     uint32_t wrong = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter(1);
-        for (uint32_t round = 0; round < 5000; ++round) {  // there are 4,096 records
+        const test::FailingAllocation failing(0);  // there are 64 records
+        for (uint32_t round = 0; round < 500; ++round) {
             if (WaitForCounterFor(scheduler, &counter, microseconds(20))) ++wrong;
         }
         scheduler.DecrementCounter(&counter);
