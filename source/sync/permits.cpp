@@ -91,9 +91,12 @@ bool Permits::Release(uint32_t n, uint32_t most, uint32_t least) noexcept {
         // release: what was done with the permits. The last access: who takes them may destroy this.
         if (m_queue.Change(word.bits, word.Given(n).bits, kRelease)) return true;
     }
-    // The caller still has the permits, so the object stays until UnlockAndCall publishes that it has not.
-    UnlockAndCall(PermitWord{m_queue.Lock()}.Given(n).bits);
-    return true;
+    // The caller still has the permits, so the object stays until UnlockAndCall publishes that it has not. Others may have given
+    // some since the look above.
+    word.bits = m_queue.Lock();
+    const bool isFit = word.Free() <= most - n && word.Free() >= least;
+    UnlockAndCall(isFit ? word.Given(n).bits : word.bits);
+    return isFit;
 }
 
 // Calls those who can have their permits, and makes `bits` the word.
@@ -121,7 +124,7 @@ bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexc
         return true;
     }
     m_queue.Append(self);
-    m_queue.Unlock(word.bits);
+    UnlockAndCall(word.bits);  // there may be enough, and newcomers must not take it any more
     for (;;) {
         const bool inTime = WaitQueue::Suspend(m_queue.Scheduler(), self, deadline);
         if (inTime) LetGoOn(PermitWord{m_queue.Word(kRelaxed)});

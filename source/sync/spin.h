@@ -24,16 +24,18 @@ bool SpinBriefly(WaitQueue &queue, LookOnce look) noexcept {
     const bool isTask = queue.Scheduler().CurrentWorker() != kAnyWorker;
     const uint32_t most = isTask ? kMostTurnsOfTask : kMostTurnsOfThread;
     const uint32_t limit = patience * 2 + kFewTurns < most ? patience * 2 + kFewTurns : most;
-    for (uint32_t turn = 0, pauses = 1; turn < limit; turn += pauses, pauses += pauses < kMostPauses ? pauses : 0) {
+    for (uint32_t turn = 0, pauses = 1;;) {
         const Look seen = look();
         if (seen == Look::Pointless) return false;
-        if (seen == Look::Again) {
-            for (uint32_t i = 0; i < pauses; ++i) env::Pause();
-            continue;
+        if (seen == Look::Done) {
+            // The queue may not be gone: look() has it for the caller. Rounded up, or it would never leave zero.
+            if (turn != 0) queue.Patience().store((patience * 7 + turn + 7) / 8, kRelaxed);
+            return true;
         }
-        // The queue may not be gone: look() has it for the caller.
-        if (turn != 0) queue.Patience().store((patience * 7 + turn) / 8, kRelaxed);
-        return true;
+        if (turn >= limit) break;
+        for (uint32_t i = 0; i < pauses; ++i) env::Pause();
+        turn += pauses;
+        if (pauses < kMostPauses) pauses *= 2;
     }
     if (patience != 0) queue.Patience().store(patience / 2, kRelaxed);
     return false;

@@ -178,8 +178,16 @@ TEST_CASE("deferred tasks: without memory for a wait record their submitter wait
     std::atomic<uint32_t> ran{0};
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     constexpr uint32_t kTasks = 70;  // there are 64 records to begin with
-    // So that there is memory for the tasks themselves.
-    for (uint32_t i = 0; i < 2 * kTasks; ++i) AddTaskAt(scheduler, Now() + milliseconds(20), leaf[0], &done);
+    // So that there is memory for the tasks themselves: as many are under way at once as there will be.
+    std::atomic<bool> isReady{false};
+    auto keepBusy = [&](TaskScheduler *) {
+        while (!isReady.load()) std::this_thread::yield();
+    };
+    TaskOptions onFirst;
+    onFirst.worker = 0;
+    scheduler.AddTask(TaskOf(keepBusy), &done, onFirst);
+    for (uint32_t i = 0; i < 2 * kTasks; ++i) scheduler.AddTask(leaf[0], &done, onFirst);
+    isReady.store(true);
     scheduler.WaitForCounter(&done);
     std::thread late([&] {
         while (runner.log.CountOf(ReportCode::OutOfMemory) == 0) std::this_thread::yield();

@@ -126,6 +126,41 @@ void SyncShared() {
     });
 }
 
+// Two threads unlock at once what was locked once, while a task waits and finds no worker: one of them is told so.
+void SyncUnlockedTwice() {
+    uint32_t refused = 0;
+    SchedulerOptions options = Options(1, 6, 1);
+    options.user = &refused;
+    options.onReport = [](const Report &report, void *user) {
+        if (report.code != ReportCode::WrongThread) return OnlyThese<ReportCode::OnlyWaiters>(report, user);
+        ++*static_cast<uint32_t *>(user);
+    };
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Mutex mutex(scheduler);
+    weft::env::Atomic<bool> isBusy{false}, isOver{false};
+    auto wait = [&](TaskScheduler *) { const std::lock_guard<Mutex> lock(mutex); };
+    auto keepBusy = [&](TaskScheduler *) {
+        isBusy.store(true, std::memory_order_release);
+        while (!isOver.load(std::memory_order_acquire)) weft::env::Pause();
+    };
+    mutex.lock();
+    Counter ended;
+    scheduler.AddTask(TaskOf(wait), &ended);
+    SleepFor(scheduler, Soon());  // most often it waits by then
+    scheduler.AddTask(TaskOf(keepBusy), &ended);
+    while (!isBusy.load(std::memory_order_acquire)) weft::env::Pause();
+    HostThread host([&] { mutex.unlock(); });
+    host.Start();
+    mutex.unlock();
+    host.Join();
+    Check(refused == 1, "a mutex was unlocked twice, and it was not reported once");
+    isOver.store(true, std::memory_order_release);
+    scheduler.WaitForCounter(&ended);
+    Check(mutex.try_lock() && !mutex.try_lock(), "it lets in two, or nobody");
+    scheduler.Stop();
+}
+
 // What is released and not acquired is still there, whoever gave up.
 void SyncSemaphore() {
     WithScheduler([](TaskScheduler &scheduler) {
@@ -159,6 +194,7 @@ std::vector<Model> SyncLockModels() {
         {"sync_mutex_dies", "whoever has locked a mutex last destroys it", SyncMutexLifetime},
         {"sync_fair", "newcomers that never stop before a waiter has its turn", SyncFair, 4},
         {"sync_shared", "readers and writers, some of whom give up", SyncShared},
+        {"sync_unlocked_twice", "two unlock what one has locked, while others wait", SyncUnlockedTwice},
         {"sync_semaphore", "permits that are released, acquired and given up", SyncSemaphore},
     };
 }

@@ -106,6 +106,31 @@ TEST_CASE("Semaphore: who waits is overtaken exactly kMostOvertakings times", "[
     CHECK(!semaphore.try_acquire());
 }
 
+TEST_CASE("Semaphore: who gets in line behind somebody who was called has what that one leaves",
+          "[sync][semaphore][fair][one_worker]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    Semaphore semaphore(one.Scheduler());
+    bool passed = false;
+    auto waiter = [&](TaskScheduler *) {
+        semaphore.acquire();
+        passed = true;
+    };
+    one.RunUntilItWaits(waiter);
+    semaphore.release(2);
+    for (uint32_t i = 0; i < Semaphore::kMostOvertakings; ++i) {
+        REQUIRE(semaphore.try_acquire());
+        semaphore.release();
+    }
+    CHECK(!semaphore.try_acquire());
+    bool got = false;
+    std::thread([&] { got = semaphore.try_acquire_for(10s); }).join();  // by itself: this thread runs no task meanwhile
+    CHECK(got);
+    CHECK(!passed);
+    one.Settle();
+    CHECK(passed);
+}
+
 TEST_CASE("report BadOption: a semaphore with more permits than it can have", "[sync][semaphore][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());

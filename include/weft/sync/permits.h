@@ -9,8 +9,8 @@ namespace weft::internal {
 class WEFT_API Permits {
 public:
     static constexpr uint32_t kMost = (1u << 24) - 1;
-    // How often newcomers go before the first in line while it is on its way, called, and before it can be called; and how often it
-    // comes in vain. Each is what there may be of it if there is nothing of the others.
+    // How often newcomers go before the first in line while somebody who was called is on its way, and while nobody is;
+    // and how often it comes in vain. Each is what there may be of it if there is nothing of the others.
     static constexpr uint32_t kMostOvertakings = 1024, kMostBeforeCall = 16, kMostInVain = 8;
 
     Permits(TaskScheduler &scheduler, uint32_t free) noexcept;

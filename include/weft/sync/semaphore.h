@@ -15,8 +15,8 @@
 
 namespace weft {
 
-/// As std::counting_semaphore. Whoever waits is overtaken by newcomers at most kMostOvertakings times while it is the first
-/// in line, and woken in vain at most kMostInVain times. Whoever acquires sees what was done before the permit was released. All else as for Mutex.
+/// As std::counting_semaphore. While a waiter is the first in line it is overtaken by newcomers at most kMostOvertakings times,
+/// and woken in vain at most kMostInVain times. Whoever acquires sees what was done before the permit was released. All else as for Mutex.
 class WEFT_API Semaphore {
 public:
     static constexpr uint32_t kMost = internal::Permits::kMost;  ///< 16,777,215 permits
