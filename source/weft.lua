@@ -12,8 +12,10 @@ newoption { trigger = "no-exceptions", description = "Build weft without C++ exc
 newoption { trigger = "race-finder", description = "Build weft so that configuration Tsan finds races between tasks" }
 newoption { trigger = "boost", value = "DIR", description = "Boost's install prefix, if not the system's" }
 
-weft = { source = os.getcwd(), version = "0.1.0" }
+weft = { source = os.getcwd() }
 weft.root = path.getdirectory(weft.source)
+weft.version = table.concat({ io.readfile(weft.root .. "/include/weft/version.h")
+    :match("MAJOR (%d+).-MINOR (%d+).-PATCH (%d+)") }, ".")
 
 -- Each of these files belongs to some operating systems only; takes them out of the current project for the others.
 function weft.removeOtherPlatforms()

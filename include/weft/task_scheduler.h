@@ -19,6 +19,7 @@
 #include "weft/export.h"
 #include "weft/options.h"
 #include "weft/task.h"
+#include "weft/version.h"
 
 #if defined(_WIN32)
 #undef Yield  // a macro of <windows.h> that means nothing; include that before this
@@ -30,11 +31,13 @@ namespace internal {
 struct Gate;
 }
 
-/// Runs tasks on fibers. No call throws. Wrong use is reported through SchedulerOptions::onReport, and then has no effect.
+/// Runs tasks on fibers. No call throws. Wrong use is reported through SchedulerOptions::onReport, and then has no effect: what was
+/// submitted raises no counter, and a wait is over at once. All but Run, Start, Current and the queries, while the scheduler runs.
 class WEFT_API TaskScheduler {
 public:
     /// Copies the options and cannot fail; they are checked by Run and Start.
     explicit TaskScheduler(const SchedulerOptions &options = {}) noexcept;
+    /// Calls Stop, if Start was called and Stop was not. Not from a task or an attached thread, nor while Run runs.
     ~TaskScheduler();
     TaskScheduler(const TaskScheduler &) = delete;
     TaskScheduler &operator=(const TaskScheduler &) = delete;
@@ -65,7 +68,7 @@ public:
     /// Submits one task; `counter`, if given, rises by one now and falls by one when the task has finished. Any thread.
     void AddTask(Task task, Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
-    /// Submits `count` tasks, which are copied; `counter`, if given, rises by `count`. Any thread.
+    /// Submits `count` tasks (0: nothing happens), which are copied; `counter`, if given, rises by `count`. Any thread.
     void AddTasks(uint32_t count, const Task *tasks, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept;
 
@@ -85,7 +88,8 @@ public:
     uint32_t WaitForAny(uint32_t count, Counter *const *counters) noexcept;
 
     /// Whether the counter is at or below `value` now; if so, all that was counted is visible. Unlike Counter::Value it
-    /// first lets the caller's own finished tasks count, so that it may be asked again and again. Any thread.
+    /// first lets the caller's own finished tasks count, so that it may be asked again and again. True after a report, so that
+    /// no loop waits for ever. Any thread.
     bool PollCounter(Counter *counter, uint32_t value = 0) noexcept;
 
     /// Raises a counter by hand, for events that are not tasks. `n` from 0 to 2^32 - 1 in all. False after a report:
@@ -112,14 +116,14 @@ public:
     /// Lets other ready work go first: the fiber goes to the back of the ready lane. Tasks and attached threads.
     void Yield() noexcept;
 
-    /// The scheduler whose task is calling, or null.
+    /// The scheduler whose task is calling, or to which the calling thread is attached; or null.
     static TaskScheduler *Current() noexcept;
 
     /// Index of the calling worker, or kAnyWorker: 0 to WorkerCount() - 1, then attached threads. May change across any
     /// wait of a task that is not pinned.
     uint32_t CurrentWorker() const noexcept;
 
-    /// Index of the calling task's fiber, or kAnyWorker. Constant for the life of a task.
+    /// Index of the calling task's fiber, or of the attached thread's own; or kAnyWorker. Constant for the life of a task.
     uint32_t CurrentFiber() const noexcept;
 
     /// How many workers Run or Start uses, attached threads not counted. The default option is answered as one per usable CPU.
