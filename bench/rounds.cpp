@@ -27,35 +27,43 @@ void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std
     rows.push_back({workload + "_p99", system, workers, unit, [=] { return measure().p99; }, {}});
 }
 
+namespace {
+
+// The median of the rounds' ratios to weft; 0: there is none.
+double RatioToWeft(const std::vector<Row> &rows, const Row &row) {
+    const auto weft = std::find_if(rows.begin(), rows.end(), [&](const Row &other) {
+        return other.system == "weft" && other.workload == row.workload && other.workers == row.workers;
+    });
+    std::vector<double> ratios;
+    for (size_t i = 0; weft != rows.end() && i < row.samples.size(); ++i) {
+        if (weft->samples[i] > 0) ratios.push_back(row.samples[i] / weft->samples[i]);
+    }
+    return ratios.empty() ? 0.0 : Median(ratios);
+}
+
+}  // namespace
+
 void PrintTable(const std::vector<Row> &rows) {
-    const auto ratioToWeft = [&](const Row &row) {
-        const auto weft = std::find_if(rows.begin(), rows.end(), [&](const Row &other) {
-            return other.system == "weft" && other.workload == row.workload && other.workers == row.workers;
-        });
-        std::vector<double> ratios;
-        for (size_t i = 0; weft != rows.end() && i < row.samples.size(); ++i) {
-            if (weft->samples[i] > 0) ratios.push_back(row.samples[i] / weft->samples[i]);
-        }
-        return ratios.empty() ? 0.0 : Median(ratios);
-    };
     std::printf("%-25s %-15s %7s %10s %10s %10s  %-6s %8s\n", "workload", "system", "workers", "median", "min", "max",
                 "unit", "x weft");
     for (const Row &row : rows) {
         const auto [least, most] = std::minmax_element(row.samples.begin(), row.samples.end());
         std::printf("%-25s %-15s %7u %10.2f %10.2f %10.2f  %-6s", row.workload.c_str(), row.system.c_str(), row.workers,
                     Median(row.samples), *least, *most, row.unit.c_str());
-        if (const double ratio = ratioToWeft(row); ratio != 0) std::printf(" %8.2f", ratio);
+        if (const double ratio = RatioToWeft(rows, row); ratio != 0) std::printf(" %8.2f", ratio);
         std::printf("\n");
     }
 }
 
 bool WriteCsv(const std::vector<Row> &rows, const std::string &path) {
     std::ofstream file(path);
-    file << "workload,system,workers,unit,median,min,max,rounds\n";
+    file << "workload,system,workers,unit,median,min,max,rounds,x_weft\n";
     for (const Row &row : rows) {
         const auto [least, most] = std::minmax_element(row.samples.begin(), row.samples.end());
         file << row.workload << ',' << row.system << ',' << row.workers << ',' << row.unit << ',' << Median(row.samples)
-             << ',' << *least << ',' << *most << ',' << row.samples.size() << '\n';
+             << ',' << *least << ',' << *most << ',' << row.samples.size() << ',';
+        if (const double ratio = RatioToWeft(rows, row); ratio != 0) file << ratio;
+        file << '\n';
     }
     return static_cast<bool>(file.flush());
 }
