@@ -149,8 +149,10 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
             buildoptions { "-O1" }
         -- Tests of what is compiled apart, in the library: most of what all tests take to compile.
         local apart = "files:tests/platform/** or tests/scheduler/** or tests/sync/** or tests/frame/** or tests/blocking/**"
-        filter { "configurations:Release", apart }
-            buildoptions { "-O0" }
+        if not isClang then -- which wants all that use a precompiled header optimised as that is
+            filter { "configurations:Release", apart }
+                buildoptions { "-O0" }
+        end
         filter { "configurations:Asan", apart }
             buildoptions { "-fno-sanitize=undefined" }
         filter "files:tests/**/coroutine_test.cpp"

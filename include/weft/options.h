@@ -48,7 +48,7 @@ struct SchedulerOptions {
     IdlePolicy idle = IdlePolicy::Balanced;
     Affinity affinity;  ///< of the threads that weft makes
     const char *threadName =
-        "weft";                  ///< they are named this and their index; null = unnamed; at most 15 bytes are shown
+        "weft";  ///< they are named this and their index; null = unnamed; at most 15 bytes are shown; must outlive the scheduler
     int32_t threadNice = 0;      ///< added to their nice value, -20 (first) to 19 (last); 0 = as the caller
     uint32_t threadSlice = 500;  ///< microseconds of CPU that they take at once if others want it: a woken worker goes
                                  ///< before a thread with longer slices; 100 to 100,000; 0 = as the caller. Linux 6.12

@@ -8,17 +8,17 @@
 namespace weft {
 
 enum class ReportCode : uint16_t {
-    NullTask,            ///< a submission without tasks or with a null function
-    NullCounter,         ///< a null counter where one is needed
-    BadOption,           ///< an option out of its range
-    NotRunning,          ///< a call while the scheduler does not run
-    NotAWorker,          ///< a call that only a task or an attached thread may make
-    WrongThread,         ///< a call that this thread may not make
-    InHook,              ///< a call that waits, from one of the host's hooks or from onReport
-    LeftAttached,        ///< an attached thread ended without detaching
-    Forked,              ///< a call in a child process, in which the workers do not exist
-    StackOverflow,       ///< a task has run over the end of its stack
-    CounterDestroyed,    ///< a counter was destroyed while somebody waited for it (debug builds)
+    NullTask,       ///< null tasks, a null function, or a posted job without a callback
+    NullCounter,    ///< a null counter where one is needed
+    BadOption,      ///< an option out of its range
+    NotRunning,     ///< a call while the scheduler does not run
+    NotAWorker,     ///< a call that only a task or an attached thread may make
+    WrongThread,    ///< a call that this thread may not make, or an unlock, a turn or a post that was not its due
+    InHook,         ///< a call that waits, from one of the host's hooks or from onReport
+    LeftAttached,   ///< an attached thread ended without detaching
+    Forked,         ///< a call in a child process, in which the workers do not exist
+    StackOverflow,  ///< a task has run over the end of its stack
+    CounterDestroyed,  ///< a counter was destroyed while somebody waited for it (debug builds), or a job while it was posted, or their queue
     NobodyRuns,          ///< a wait while there is no worker and nobody is attached
     CounterUnderflow,    ///< a decrement below zero
     CounterOverflow,     ///< an addition past 2^32 - 1
@@ -28,7 +28,7 @@ enum class ReportCode : uint16_t {
     PoolEmpty,           ///< every worker is out of small fibers and nothing is ready
     LargePoolEmpty,      ///< tasks wait for a large fiber, and every large fiber waits
     OnlyWaiters,         ///< all workers sleep and only waiting fibers are left
-    OutOfMemory,         ///< a queue could not grow
+    OutOfMemory,         ///< a queue could not grow, or there is no memory for a wait or a block
     MemoryInUse,         ///< a tag of a TaggedHeap is freed while somebody has it retained
     MemoryLeaked,        ///< a TaggedHeap or a BlockPool ends while some of its memory is in use
     BrokenInvariant,     ///< weft itself, or memory that was overwritten

@@ -26,7 +26,7 @@ WEFT_API Clock::time_point Now() noexcept;
 
 /// As TaskScheduler::WaitForCounter, but returns false when `deadline` came before the counter was at or below `value`; then
 /// a last look is taken, so a deadline that has passed already asks just once. Unlike there, the counter must outlive the
-/// call in any case. Any thread; one that is no worker blocks in the operating system.
+/// call in any case. False after a report, too. Any thread; one that is no worker blocks in the operating system.
 WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
                                   uint32_t value = 0) noexcept;
 
@@ -35,7 +35,7 @@ WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Cloc
                                 uint32_t value = 0) noexcept;
 
 /// As TaskScheduler::WaitForAny, but returns `count` when `deadline` came before one of the counters was at zero; then a last
-/// look is taken. Any thread; one that is no worker blocks in the operating system.
+/// look is taken. Of 1 to 4,096 counters. `count` after a report, too. Any thread; one that is no worker blocks in the operating system.
 WEFT_API uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *const *counters,
                                   Clock::time_point deadline) noexcept;
 

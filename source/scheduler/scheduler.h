@@ -89,10 +89,10 @@ struct Scheduler {
     BlockPool<1> singles;
     BlockPool<kTasksPerBlock> blocks;
     SegmentPool<ThreadWaiter> threadWaiters;
-    SegmentPool<AnyWait, 12> anyWaits;  // 131,072
-    AtomicBitSet freeSlots;             // for AttachThread
-    SegmentPool<TimedTask, 16> timedTasks;
-    env::Atomic<uint32_t> deferred{0};  // tasks that wait for a counter, see deferred.h
+    SegmentPool<AnyWait, 12> anyWaits;      // 131,072
+    AtomicBitSet freeSlots;                 // for AttachThread
+    SegmentPool<TimedTask, 17> timedTasks;  // 4 million
+    env::Atomic<uint32_t> deferred{0};      // tasks that wait for a counter, see deferred.h
     Timers timers;
     env::Atomic<uint64_t> armedFor{Timers::kNever};  // the deadline that a worker sleeps until, see timing.h
 

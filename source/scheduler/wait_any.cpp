@@ -13,10 +13,17 @@ namespace weft::internal {
 namespace {
 
 using Places = decltype(Scheduler::anyWaits);
-static_assert(uint64_t{Places::kMaxItems} * kAnyCounters <= kAnyOwner && kMostOfAny < kAnyCounters,
-              "the owner has room");
 
-uint32_t OwnerOf(uint32_t place, uint32_t counter) noexcept { return kAnyOwner | (place * kAnyCounters + counter); }
+constexpr uint32_t OwnerOf(uint32_t place, uint32_t counter) noexcept {
+    return kAnyOwner | (place * kAnyCounters + counter);
+}
+constexpr uint32_t PlaceOf(uint32_t owner) noexcept { return (owner & ~kAnyOwner) / kAnyCounters; }
+constexpr uint32_t CounterOf(uint32_t owner) noexcept { return owner % kAnyCounters; }
+
+constexpr uint32_t kLastOwner = OwnerOf(Places::kMaxItems - 1, kMostOfAny);
+static_assert(PlaceOf(kLastOwner) == Places::kMaxItems - 1 && CounterOf(kLastOwner) == kMostOfAny,
+              "it has room for both");
+static_assert((kLastOwner & kThreadOwner) == 0, "it is told apart");
 
 // acq_rel: the last to let go comes after all that the others did with it.
 void LetGo(Scheduler &scheduler, uint32_t place) noexcept {
@@ -89,8 +96,8 @@ uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t coun
 }  // namespace
 
 void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
-    const uint32_t place = (owner & ~kAnyOwner) / kAnyCounters;
-    NoteZero(scheduler, worker, scheduler.anyWaits.At(place), owner % kAnyCounters);
+    const uint32_t place = PlaceOf(owner);
+    NoteZero(scheduler, worker, scheduler.anyWaits.At(place), CounterOf(owner));
     LetGo(scheduler, place);
 }
 

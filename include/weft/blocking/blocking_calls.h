@@ -91,7 +91,8 @@ public:
     /// may do so while the scheduler does not run, too. Any thread; from a hook, which must not wait, it is reported, and
     /// the worker is blocked until the call has been made.
     ///
-    /// errno and GetLastError belong to the thread that made the call: let the callable return them.
+    /// errno and GetLastError belong to the thread that made the call: let the callable return them. An exception that leaves it
+    /// ends the process.
     template <class F>
     auto Run(F &&callable) noexcept {
         using Result = decltype(callable());

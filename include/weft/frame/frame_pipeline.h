@@ -14,8 +14,7 @@
 #include "weft/counter.h"
 #include "weft/export.h"
 #include "weft/frame/frame_params.h"
-#include "weft/options.h"
-#include "weft/task.h"
+#include "weft/task_scheduler.h"
 
 #include <cstdint>
 
