@@ -5,13 +5,13 @@
 local layers = {
     ["include/weft/"]      = { "weft/" },
     ["source/platform/"]   = { "weft/", "platform/", "simulator/env_simulator.h", "relacy/env_relacy.h" },
-    ["source/containers/"] = { "weft/task.h", "platform/compiler.h", "platform/env.h", "platform/memory.h", "containers/" },
+    ["source/containers/"] = { "weft/task.h", "platform/compiler.h", "platform/env.h", "platform/memory.h", "platform/turns.h", "containers/" },
     ["source/mechanisms/"] = { "weft/", "platform/", "containers/", "mechanisms/" },
     ["source/blocking/"]   = { "weft/", "platform/", "containers/", "blocking/" },
     ["source/frame/"]      = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "frame/" },
     ["source/scheduler/"]  = { "weft/", "platform/", "containers/", "mechanisms/", "scheduler/" },
     ["source/post/"]       = { "weft/", "platform/env.h", "platform/race_finder.h", "containers/pairing_heap.h", "containers/spin_lock.h", "scheduler/caller.h", "sync/misuse.h", "post/" },
-    ["source/sync/"]       = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "sync/" },
+    ["source/sync/"]       = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "sync/" },
     ["source/sync/misuse"] = { "weft/", "platform/memory.h", "scheduler/gate.h", "scheduler/reporting.h", "sync/" },
 }
 

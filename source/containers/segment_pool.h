@@ -10,6 +10,7 @@
 #include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/memory.h"
+#include "platform/turns.h"
 
 #include <cstdint>
 
@@ -55,7 +56,7 @@ public:
 
     /// The index of an object that nobody uses; kNone when there is no memory, or when kMaxItems are out.
     uint32_t Take() noexcept {
-        for (;;) {
+        for (Turns turns;;) {
             // acquire, at each success: what the last user read comes before our writes, and the link below the top is there.
             // Every change of the head is a read-modify-write, so it pairs with each PushChain before it.
             uint64_t head = m_head.load(kAcquire);
@@ -66,7 +67,7 @@ public:
                 if (m_head.compare_exchange_strong(head, next, kAcquire, kAcquire)) return index;
             }
             if (m_growing.exchange(1, kAcquire) != 0) {  // pairs with the store below
-                env::Pause();
+                turns.Next();
                 continue;
             }
             const bool isThere = TopOf(m_head.load(kRelaxed)) != 0 || AddSegment();

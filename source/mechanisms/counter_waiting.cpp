@@ -1,5 +1,7 @@
 #include "mechanisms/counter_waiting.h"
 
+#include "platform/turns.h"
+
 namespace weft::internal {
 
 CounterResult CounterWaiting::Add(CounterStorage &counter, uint32_t n) noexcept {
@@ -7,7 +9,7 @@ CounterResult CounterWaiting::Add(CounterStorage &counter, uint32_t n) noexcept 
     CounterResult result = CounterResult::Ok;
     // relaxed: what is added is published with the tasks, not here. acquire is not needed either: nothing is read.
     CounterWord word{counter.load(kRelaxed)};
-    for (;;) {
+    for (Turns turns;;) {
         if (!IsOurs(word)) {
             result = CounterResult::OtherScheduler;
             break;
@@ -20,7 +22,7 @@ CounterResult CounterWaiting::Add(CounterStorage &counter, uint32_t n) noexcept 
         if (word.IsSorting()) {
             if (note == WaitRecords::kNone) note = m_records.TakeSpare();
             if (note == WaitRecords::kNone) {
-                env::Pause();
+                turns.Next();
                 word.bits = counter.load(kRelaxed);
                 continue;
             }
@@ -71,9 +73,9 @@ CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &count
 bool CounterWaiting::Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken) noexcept {
     woken = 0;
     CounterWord word{counter.load(kRelaxed)};  // the CAS decides
-    for (;;) {
+    for (Turns turns;;) {
         if (word.IsSorting()) {  // it may be in the sorter's hands
-            env::Pause();
+            turns.Next();
             word.bits = counter.load(kRelaxed);
             continue;
         }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "platform/env.h"
+#include "platform/turns.h"
 #include "scheduler/facade.h"
 #include "weft/task_scheduler.h"
 
@@ -90,7 +91,8 @@ private:
 
     template <class Condition>
     static void Await(Condition condition) noexcept {
-        for (uint32_t spins = 0; !condition(); ++spins) spins < 100 ? env::Pause() : env::YieldThread();
+        for (Turns turns; !condition(); turns.Next()) {
+        }
     }
 };
 

@@ -4,9 +4,9 @@
 
 #include "platform/env.h"
 #include "platform/race_finder.h"
+#include "platform/turns.h"
 #include "sync/called.h"
 #include "sync/spin.h"
-#include "sync/turns.h"
 
 namespace weft {
 

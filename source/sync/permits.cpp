@@ -24,10 +24,10 @@
 
 #include "platform/env.h"
 #include "platform/race_finder.h"
+#include "platform/turns.h"
 #include "sync/called.h"
 #include "sync/permit_word.h"
 #include "sync/spin.h"
-#include "sync/turns.h"
 
 #include <new>
 

@@ -4,10 +4,10 @@
 
 #include "platform/env.h"
 #include "platform/race_finder.h"
+#include "platform/turns.h"
 #include "sync/called.h"
 #include "sync/misuse.h"
 #include "sync/spin.h"
-#include "sync/turns.h"
 
 namespace weft {
 

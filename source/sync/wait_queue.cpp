@@ -17,8 +17,8 @@
 #include "weft/sync/wait_queue.h"
 
 #include "platform/env.h"
+#include "platform/turns.h"
 #include "sync/misuse.h"
-#include "sync/turns.h"
 #include "weft/task_scheduler.h"
 
 namespace weft::internal {
