@@ -10,8 +10,9 @@ local layers = {
     ["source/blocking/"]   = { "weft/", "platform/", "containers/", "blocking/" },
     ["source/frame/"]      = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "frame/" },
     ["source/scheduler/"]  = { "weft/", "platform/", "containers/", "mechanisms/", "scheduler/" },
-    ["source/post/"]       = { "weft/", "platform/env.h", "platform/race_finder.h", "containers/pairing_heap.h", "containers/spin_lock.h", "scheduler/caller.h", "sync/misuse.h", "post/" },
+    ["source/post/"]       = { "weft/", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "containers/pairing_heap.h", "containers/spin_lock.h", "scheduler/caller.h", "sync/misuse.h", "post/" },
     ["source/sync/"]       = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "sync/" },
+    ["source/sync/called"] = { "weft/", "scheduler/caller.h", "sync/" },
     ["source/sync/misuse"] = { "weft/", "platform/memory.h", "scheduler/gate.h", "scheduler/reporting.h", "sync/" },
 }
 

@@ -272,6 +272,7 @@ void Thread::Join() noexcept {
 uint32_t UsableCpus() noexcept { return kCores; }
 uint32_t ThreadHint() noexcept { return s_state.current; }
 void YieldThread() noexcept { Pause(); }
+void NapThread() noexcept { Pause(); }
 
 void Panic(const char *invariant) noexcept {
     std::fprintf(stderr, "machine: broken invariant: %s\n", invariant);

@@ -43,8 +43,9 @@ struct Until {
 /// `co_await OwnScheduler{}` is the scheduler that runs the coroutine (TaskScheduler &), without waiting.
 struct OwnScheduler {};
 
-/// A coroutine that has not begun yet, and its result. Begins when another one awaits it, or by Start; is destroyed with this
-/// otherwise. Its frame comes from operator new, as C++ has it; that is all that is allocated.
+/// A coroutine that has not begun yet, and its result. Begins when another one awaits it, or by Start, once; is destroyed with
+/// this otherwise. Its frame comes from operator new, as C++ has it; that is all that is allocated. Each part between two waits
+/// is a task of its own: no FiberLocal::Scope, and no address from FiberLocal, across one.
 template <class Result = void>
 class [[nodiscard]] Coroutine;
 
@@ -55,6 +56,7 @@ struct CoroutineRoot {
     /// Of the task that runs them at the moment. Written by their end, which is the last that is known of them.
     struct Hop {
         std::exception_ptr error;
+        std::coroutine_handle<> next;  // goes on in the same task: by a loop, as not every build has tail calls
     };
     TaskScheduler *scheduler = nullptr;
     Counter *counter = nullptr;
@@ -75,7 +77,7 @@ private:
         CoroutineTask &task = *static_cast<CoroutineTask *>(arg);
         CoroutineRoot::Hop hop;
         task.root->hop = &hop;
-        task.next.resume();
+        for (auto next = task.next; next; next = std::exchange(hop.next, {})) next.resume();
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
         if (hop.error != nullptr) std::rethrow_exception(std::move(hop.error));  // as from any task: it is reported
 #endif
@@ -158,12 +160,12 @@ struct PromiseBase {
     struct AtEnd {
         bool await_ready() noexcept { return false; }
         template <class Promise>
-        std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) noexcept {
+        void await_suspend(std::coroutine_handle<Promise> self) noexcept {
             PromiseBase &promise = self.promise();
-            if (promise.caller) return promise.caller;
+            promise.root->hop->next = promise.caller;
+            if (promise.caller) return;
             promise.root->hop->error = std::move(promise.error);
             self.destroy();
-            return std::noop_coroutine();
         }
         void await_resume() noexcept {}
     };
@@ -177,7 +179,7 @@ struct PromiseBase {
     TimeAwaiter await_transform(Clock::time_point time) noexcept { return {{root, {}}, time}; }
     template <class Rep, class Period>
     TimeAwaiter await_transform(std::chrono::duration<Rep, Period> duration) noexcept {
-        return {{root, {}}, Now() + std::chrono::ceil<Clock::duration>(duration)};
+        return {{root, {}}, DeadlineAfter(duration)};
     }
     EventAwaiter await_transform(Event &event) noexcept { return {root, event}; }
     ReadyAwaiter<TaskScheduler &> await_transform(OwnScheduler) noexcept { return {*root->scheduler}; }
@@ -191,7 +193,7 @@ template <class Result>
 struct Promise : PromiseBase {
     std::optional<Result> result;
     Coroutine<Result> get_return_object() noexcept;
-    template <class Value>
+    template <class Value = Result>
     void return_value(Value &&value) noexcept(std::is_nothrow_constructible_v<Result, Value &&>) {
         result.emplace(std::forward<Value>(value));
     }
@@ -239,10 +241,10 @@ struct CallAwaiter {
     Coroutine<Result> &callee;
     CoroutineRoot *root;
     bool await_ready() noexcept { return false; }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) noexcept {
+    void await_suspend(std::coroutine_handle<> self) noexcept {
         callee.m_handle.promise().caller = self;
         callee.m_handle.promise().root = root;
-        return callee.m_handle;
+        root->hop->next = callee.m_handle;
     }
     Result await_resume() {
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)

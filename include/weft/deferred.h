@@ -14,7 +14,8 @@ namespace weft {
 
 /// Submits the task once `after` was at or below `value`; it sees all that was counted. It counts as submitted right away: the
 /// run does not end before it, and `counter`, if given, rises by one now and falls when the task has finished. `after` must
-/// outlive that moment, as for a wait, and is not touched any more after it. Never waits, unless there is no memory
+/// outlive that moment, as for a wait, and is not touched any more after it. With `counter` the same as `after` the task is one of
+/// those that `value` allows; 0 is refused (BadOption), as the task would wait for itself. Never waits, unless there is no memory
 /// for a wait record: that is reported (OutOfMemory), and the task is submitted when the wait is over. False after any other report:
 /// then nothing was submitted. Any thread, while the scheduler runs.
 WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,

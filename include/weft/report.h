@@ -19,7 +19,7 @@ enum class ReportCode : uint16_t {
     Forked,         ///< a call in a child process, in which the workers do not exist
     StackOverflow,  ///< a task has run over the end of its stack
     CounterDestroyed,  ///< a counter was destroyed while somebody waited for it (debug builds), or a job while it was posted, or their queue
-    NobodyRuns,          ///< a wait while there is no worker and nobody is attached
+    NobodyRuns,          ///< a wait while there is no worker and nobody is attached; it goes on
     CounterUnderflow,    ///< a decrement below zero
     CounterOverflow,     ///< an addition past 2^32 - 1
     CounterOfOther,      ///< a counter that another scheduler uses

@@ -32,7 +32,7 @@ struct Gate;
 }
 
 /// Runs tasks on fibers. No call throws. Wrong use is reported through SchedulerOptions::onReport, and then has no effect: what was
-/// submitted raises no counter, and a wait is over at once. All but Run, Start, Current and the queries, while the scheduler runs.
+/// submitted raises no counter, and a wait is over at once (but one that nobody runs yet, NobodyRuns). All but Run, Start, Current and the queries, while the scheduler runs.
 class WEFT_API TaskScheduler {
 public:
     /// Copies the options and cannot fail; they are checked by Run and Start.
@@ -58,7 +58,9 @@ public:
     void Stop() noexcept;
 
     /// Makes the calling thread a worker, with the next free index from WorkerCount(): it runs tasks while it waits or
-    /// yields, and may be named in TaskOptions::worker. Any thread that is no worker, while the scheduler runs.
+    /// yields, and may be named in TaskOptions::worker. Any thread that is no worker of this scheduler, while it runs. A task of
+    /// another scheduler may attach its thread to this one, and must not wait there before it has detached; of several
+    /// schedulers the last one is to be detached from first.
     Status AttachThread() noexcept;
 
     /// Ends that, after running the tasks that are pinned to this thread or lie in its queues. The attached thread only,
@@ -88,8 +90,8 @@ public:
     uint32_t WaitForAny(uint32_t count, Counter *const *counters) noexcept;
 
     /// Whether the counter is at or below `value` now; if so, all that was counted is visible. Unlike Counter::Value it
-    /// first lets the caller's own finished tasks count, so that it may be asked again and again. True after a report, so that
-    /// no loop waits for ever. Any thread.
+    /// first lets the caller's own finished tasks count, so that it may be asked again and again. Of null, which is reported, it is
+    /// true. Any thread, whether the scheduler runs or not.
     bool PollCounter(Counter *counter, uint32_t value = 0) noexcept;
 
     /// Raises a counter by hand, for events that are not tasks. `n` from 0 to 2^32 - 1 in all. False after a report:

@@ -1,7 +1,7 @@
 // A small but real game frame on weft: monsters think and move while a viewer walks through a level, and
 // every frame is found, drawn, composed and presented as tasks.
 //
-//     frame_loop --workers 4 --frames 600 --level E1M1
+//     samples/run.sh frame_loop --workers 4 --frames 600 --level E1M1
 #include "frame.h"
 
 #include <cctype>

@@ -1,6 +1,6 @@
 // Two tasks race, and nobody notices: with one worker they run one after the other. weft as a race finder tells.
 //
-//     premake5 --race-finder gmake2 && make -C build/race-finder/premake config=tsan race_finder
+//     "$(third_party/setup.sh)" --race-finder gmake2 && make -C build/race-finder/premake config=tsan race_finder
 //     build/race-finder/Tsan/race_finder
 //
 // An ordinary build prints a 2 every time. With --no-race there is nothing to be found.

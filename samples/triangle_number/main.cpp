@@ -1,6 +1,6 @@
 // Adds up the numbers from 1 to 47,593,243, 10,000 at a time, and checks the sum.
 //
-//     triangle_number [--fibers N]
+//     samples/run.sh triangle_number [--fibers N]
 #include <weft/task_scheduler.h>
 
 #include <cinttypes>

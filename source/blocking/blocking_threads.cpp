@@ -2,6 +2,7 @@
 
 #include "platform/memory.h"
 #include "platform/race_finder.h"
+#include "platform/turns.h"
 
 #include <new>
 
@@ -80,7 +81,8 @@ void BlockingThreads::EndThreads() noexcept {
 void BlockingThreads::Await(TaskScheduler &scheduler, Counter &counter) noexcept {
     scheduler.WaitForCounter(&counter);
     // Where the wait was refused the counter must not die before its use either.
-    while (!counter.IsZero()) env::YieldThread();
+    for (Turns turns; !counter.IsZero(); turns.Next()) {
+    }
     race::SawCount(counter);
 }
 

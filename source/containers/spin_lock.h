@@ -2,6 +2,7 @@
 #pragma once
 
 #include "platform/env.h"
+#include "platform/turns.h"
 
 #include <cstdint>
 
@@ -29,13 +30,14 @@ public:
 private:
     bool Lock() noexcept {
         bool wasTaken = false;
+        Turns more;
         // acquire: after what the last holder did.
         while (m_taken.exchange(true, kAcquire)) {
             wasTaken = true;
             uint32_t turns = 0;
             for (uint32_t pauses = 1; m_taken.load(kRelaxed);) {  // relaxed: the exchange decides
                 if (turns >= kTurns) {
-                    env::YieldThread();
+                    more.Next();
                     continue;
                 }
                 for (uint32_t i = 0; i < pauses; ++i) env::Pause();

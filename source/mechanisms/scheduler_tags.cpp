@@ -1,5 +1,7 @@
 #include "mechanisms/scheduler_tags.h"
 
+#include "platform/turns.h"
+
 namespace weft::internal {
 
 SchedulerTag::Place SchedulerTag::s_places[127];
@@ -20,7 +22,8 @@ void SchedulerTag::Release() noexcept {
     if (m_tag == 0) return;
     Place &place = s_places[m_tag - 1];
     place.scheduler.store(nullptr, kSeqCst);
-    while (place.readers.load(kSeqCst) != 0) env::YieldThread();
+    for (Turns turns; place.readers.load(kSeqCst) != 0; turns.Next()) {
+    }
     place.taken.store(0, kRelease);
     m_tag = 0;
 }

@@ -11,7 +11,7 @@
 //                             sleeps until Now() at most
 //   Thread                    Start(entry, arg, stackBytes), Join()
 //   NameThread(), AddNice(), SetSlice(), SetPreciseSleep(), BindThread(), BindThreadToNth()
-//   UsableCpus(), YieldThread(), ThreadHint()
+//   UsableCpus(), YieldThread(), NapThread(), ThreadHint()
 //   ForkMark, ExitCall and AtThreadExit(), SignalStack, InstallFaultHandler(), RemoveFaultHandler()
 //   Panic(invariant)          does not return
 //

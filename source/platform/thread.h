@@ -51,4 +51,7 @@ void LeaveCpus(const uint64_t (&taken)[kMaxCpus / 64]) noexcept;
 /// Gives the rest of this thread's time slice away.
 void YieldThread() noexcept;
 
+/// Sleeps for as short as is usual (50 us and what the system adds; a millisecond on Windows): threads of all priorities may run.
+void NapThread() noexcept;
+
 }  // namespace weft::env

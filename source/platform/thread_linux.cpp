@@ -151,4 +151,9 @@ void LeaveCpus(const uint64_t (&taken)[kMaxCpus / 64]) noexcept {
 
 void YieldThread() noexcept { sched_yield(); }
 
+void NapThread() noexcept {
+    const timespec duration{0, 50'000};
+    nanosleep(&duration, nullptr);  // a signal may end it: the caller looks again in any case
+}
+
 }  // namespace weft::env

@@ -114,4 +114,6 @@ void LeaveCpus(const uint64_t (&taken)[kMaxCpus / 64]) noexcept {
 
 void YieldThread() noexcept { SwitchToThread(); }
 
+void NapThread() noexcept { Sleep(1); }
+
 }  // namespace weft::env

@@ -1,5 +1,5 @@
 // A loop that waits for somebody who is about to be done: turns of it pause, and give the thread away now and then, because
-// that one's thread may not be running.
+// that one's thread may not be running. It may not run before this one sleeps, if this one has a higher priority.
 #pragma once
 
 #include "platform/env.h"
@@ -9,15 +9,18 @@ namespace weft::internal {
 class Turns {
 public:
     void Next() noexcept {
-        if (++m_turn % kTurnsUntilYield == 0) {
+        ++m_turn;
+        if (m_turn % kTurnsUntilYield != 0) {
+            env::Pause();
+        } else if (m_turn < kTurnsUntilNap) {
             env::YieldThread();
         } else {
-            env::Pause();
+            env::NapThread();
         }
     }
 
 private:
-    static constexpr uint32_t kTurnsUntilYield = 64;
+    static constexpr uint32_t kTurnsUntilYield = 64, kTurnsUntilNap = 16 * kTurnsUntilYield;
     uint32_t m_turn = 0;
 };
 

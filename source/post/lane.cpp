@@ -1,6 +1,7 @@
 #include "post/lane.h"
 
 #include "platform/race_finder.h"
+#include "platform/turns.h"
 #include "sync/misuse.h"
 
 #include <algorithm>
@@ -23,6 +24,15 @@ void PostLane::Owe() noexcept {
     ++m_owed;
     // relaxed: by somebody who is counted himself, and his end comes after it.
     if (m_isEnding) m_paid.fetch_sub(kOne, kRelaxed);
+}
+
+// Not the last one, as the caller knows.
+void PostLane::OweLess() noexcept {
+    if (m_isEnding) {
+        m_paid.fetch_add(kOne, kRelaxed);  // relaxed: see above
+    } else {
+        --m_owed;
+    }
 }
 
 // release: what these did to the queue comes before its end. acquire: so does what the others did, which the last one tells.
@@ -68,15 +78,18 @@ bool PostLane::Do(const Caller &caller, const Todo &todo) noexcept {
 
 // Those that will not come, and the jobs that nobody takes then, the newest first: as if never posted.
 void PostLane::TakeBack(uint32_t runners) noexcept {
-    uint32_t count = 0;
+    uint32_t count;
     {
         const Held held(*this);
+        const uint32_t before =
+            std::max(m_ready.Size(), m_onTheirWay);  // a runner has a debt even if its job was destroyed
         m_onTheirWay -= runners;
-        for (; m_ready.Size() > m_onTheirWay; ++count) {
+        while (m_ready.Size() > m_onTheirWay) {
             JobState &newest = *m_ready.Last();
             m_ready.Remove(newest);
             newest.place = JobPlace::Nowhere;
         }
+        count = before - m_onTheirWay;
     }
     if (count != 0) Release(count);
 }
@@ -126,6 +139,7 @@ void PostLane::Put(JobState &job, Clock::time_point due, Clock::time_point now, 
 void PostLane::MakeReady(JobState &job, bool isExpired) noexcept {
     job.isExpired = isExpired;
     job.place = JobPlace::Ready;
+    if (m_ready.Size() < m_onTheirWay) OweLess();  // a runner comes whose job was destroyed: its debt is there
     m_ready.Append(job);
 }
 
@@ -270,7 +284,8 @@ PostLane::~PostLane() {
     if (m_paid.fetch_add(kEnding - owed, kAcqRel) != owed) {
         m_scheduler.WaitForCounter(&m_ended);
         // Refused, and that was reported: a hook that waits; or nothing runs, and nobody will come.
-        while (!m_ended.IsZero() && IsRunning()) env::YieldThread();
+        for (Turns turns; !m_ended.IsZero() && IsRunning(); turns.Next()) {
+        }
     }
     uint32_t left;
     {

@@ -88,6 +88,7 @@ private:
     bool Do(const Caller &caller, const Todo &todo) noexcept;
     void TakeBack(uint32_t runners) noexcept;
     void Owe() noexcept;
+    void OweLess() noexcept;
     void Release(uint32_t count = 1) noexcept;
 
     // Under the lock.
@@ -110,7 +111,8 @@ private:
     alignas(64) SpinLock m_lock;
     // Under the lock, from here on; what each post and each runner wants, first.
     bool m_isEnding = false;
-    uint32_t m_onTheirWay = 0;  // runners that have not begun: some while any job is ready, never more than are
+    uint32_t m_onTheirWay =
+        0;  // runners that have not begun: some while any job is ready; more than are only when jobs were destroyed
     JobList m_ready;
     uint64_t m_owed = 0;
     PostStatistics m_statistics;

@@ -41,9 +41,10 @@ public:
         return RaiseCounter(*m_scheduler, counter, n);
     }
 
-    void Lower(Counter &counter) const noexcept {
+    /// False if it was refused, which was reported.
+    bool Lower(Counter &counter) const noexcept {
         Flush();
-        LowerCounter(*m_scheduler, m_worker, counter, 1);
+        return LowerCounter(*m_scheduler, m_worker, counter, 1);
     }
 
 private:

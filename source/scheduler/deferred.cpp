@@ -1,6 +1,7 @@
 #include "scheduler/deferred.h"
 
 #include "platform/race_finder.h"
+#include "platform/turns.h"
 #include "scheduler/claim.h"
 #include "scheduler/post.h"
 #include "scheduler/reporting.h"
@@ -43,7 +44,8 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
                 Wait(worker, after, value, Resume::AnyWorker);
                 worker = self->worker;
             } else {
-                while (!IsSatisfied(after, value)) env::YieldThread();
+                for (Turns turns; !IsSatisfied(after, value); turns.Next()) {
+                }
             }
             break;
         default:

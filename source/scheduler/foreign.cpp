@@ -1,5 +1,6 @@
 #include "scheduler/foreign.h"
 
+#include "platform/turns.h"
 #include "scheduler/claim.h"
 #include "scheduler/idle.h"
 #include "scheduler/ready.h"
@@ -58,8 +59,9 @@ bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t dead
             ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer threads wait at once, or attach them.",
                        "there is no record for another thread that waits (4,096 at most); it polls");
             leave();
-            while (!(inTime = IsSatisfied(counter, value)) && (deadline == Timers::kNever || env::Now() < deadline))
-                env::YieldThread();
+            for (Turns turns; !(inTime = IsSatisfied(counter, value)); turns.Next()) {
+                if (deadline != Timers::kNever && env::Now() >= deadline) break;
+            }
             comeBack();
             break;
     }

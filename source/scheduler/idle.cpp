@@ -1,6 +1,7 @@
 #include "scheduler/idle.h"
 
 #include "platform/compiler.h"
+#include "platform/turns.h"
 #include "scheduler/any_work.h"
 #include "scheduler/foreign.h"
 #include "scheduler/gate.h"
@@ -59,7 +60,8 @@ void ReportWaiters(Scheduler &scheduler, IsStill isStill) noexcept {
                       count != 0 ? "; tasks: " : " tasks: ", deferred);
     }
     ReportOnce(scheduler, ReportCode::OnlyWaiters,
-               "Lower those counters; if a thread of yours will, let it hold an OutsideWork (weft/outside.h).",
+               "Lower those counters, or set or unlock what they are in; if a thread of yours will, let it hold an "
+               "OutsideWork (weft/outside.h).",
                "all workers sleep and %u %s%s%s%s%s", count, count == 1 ? "fiber waits" : "fibers wait",
                count != 0 ? ":" : ";", count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
 }
@@ -86,9 +88,8 @@ void LookForTrouble(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint64_t snapshot = scheduler.idle.Snapshot();
     // A thread inside a call may be about to publish something, and wakes somebody then. Calls are short.
-    while (!Gate::NobodyInside(*scheduler.facade)) {
+    for (Turns turns; !Gate::NobodyInside(*scheduler.facade); turns.Next()) {
         if (scheduler.idle.Snapshot() != snapshot) return;
-        env::YieldThread();
     }
     // Now that all have counted what they finished.
     if (AnswerIdleRequests(scheduler, worker)) return;      // [re-check]

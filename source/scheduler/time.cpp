@@ -91,6 +91,12 @@ bool Defer(TaskScheduler &facade, const Task &task, const TaskOptions &options, 
 bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
                   const TaskOptions &options) noexcept {
     if (!IsCounter(scheduler, after, "AddTaskAfter")) return false;
+    if (counter == after && value == 0) {
+        ReportMistake(Gate::OptionsOf(scheduler), ReportCode::BadOption,
+                      "Let it come after 1, or give it another counter.",
+                      "AddTaskAfter: a task that its own counter counts would wait for itself");
+        return false;
+    }
     return Defer(scheduler, task, options, "AddTaskAfter", [&](Scheduler &running, Worker *worker) {
         return SubmitAfter(running, worker, *after, value, task, counter, options);
     });

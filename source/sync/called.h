@@ -17,14 +17,7 @@ public:
     }
 
     /// After the lock is free. In the order in which they came.
-    void Wake(TaskScheduler &scheduler) noexcept {
-        for (Waiter *waiter = m_first; waiter != nullptr;) {
-            Waiter *const next = waiter->nextToWake;
-            scheduler.DecrementCounter(&waiter->counter);
-            // From here on the waiter may be gone.
-            waiter = next;
-        }
-    }
+    void Wake(TaskScheduler &scheduler) noexcept;
 
 private:
     Waiter *m_first = nullptr;

@@ -89,7 +89,8 @@ bool Event::PassOrLineUp(Waiter &self) noexcept {
 bool Event::PassInLine(const Clock::time_point *deadline) noexcept {
     Waiter self;
     void *const queue = &m_queue;
-    if (!PassOrLineUp(self) && !m_queue.WaitInLine(self, deadline)) return false;
+    TaskScheduler &scheduler = m_queue.Scheduler();
+    if (!PassOrLineUp(self) && !m_queue.WaitInLine(scheduler, self, deadline)) return false;
     race::SawAll(queue);
     return true;
 }

@@ -40,6 +40,7 @@ void CallAgainLater(Waiter &waiter) noexcept {
     waiter.counter.~Counter();
     new (&waiter.counter) Counter(1);
     waiter.called = false;
+    waiter.wasRefused.store(false, kRelaxed);  // its caller has gone, and the next one comes by the lock
 }
 
 // Who comes to what others take and give all the time disturbs them, and they it: the more they have done so meanwhile, the

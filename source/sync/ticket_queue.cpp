@@ -62,6 +62,7 @@ void TicketQueue::Wait(uint32_t number) noexcept {
 
 void TicketQueue::WaitInLine(uint32_t number) noexcept {
     Waiter self(number);
+    TaskScheduler &scheduler = m_queue.Scheduler();
     const uint64_t word = m_queue.Lock();
     const bool passes = !IsBefore(NumberOf(word), number);
     if (!passes) {
@@ -72,7 +73,7 @@ void TicketQueue::WaitInLine(uint32_t number) noexcept {
         m_queue.InsertAfter(previous, self);
     }
     m_queue.Unlock(word);
-    if (!passes) m_queue.WaitInLine(self, nullptr);
+    if (!passes) m_queue.WaitInLine(scheduler, self, nullptr);
     race::SawAll(&m_queue);
 }
 

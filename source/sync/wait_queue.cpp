@@ -78,18 +78,21 @@ bool WaitQueue::CanWait() const noexcept {
 }
 
 bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter, const Clock::time_point *deadline) noexcept {
+    // acquire: what was done before the call, and the caller's last access.
+    const auto goesOn = [&] { return waiter.counter.IsZero() || waiter.wasRefused.load(kAcquire); };
     if (deadline != nullptr) {
         WaitForCounterUntil(scheduler, &waiter.counter, *deadline);
-        return waiter.counter.IsZero();
+        return goesOn();
     }
     scheduler.WaitForCounter(&waiter.counter);
-    // Refused, and that was reported: a hook that waits. Whoever calls this waiter still touches it.
-    while (!waiter.counter.IsZero()) env::YieldThread();
+    // Refused, and that was reported: a hook that waits, or the run has ended since the caller got in line. Whoever calls
+    // this waiter still touches it.
+    for (Turns turns; !goesOn(); turns.Next()) {
+    }
     return true;
 }
 
-bool WaitQueue::WaitInLine(Waiter &waiter, const Clock::time_point *deadline) noexcept {
-    TaskScheduler &scheduler = *m_scheduler;
+bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter, const Clock::time_point *deadline) noexcept {
     if (Suspend(scheduler, waiter, deadline)) return true;  // the queue may be gone
     const uint64_t word = Lock();
     const bool called = waiter.called;

@@ -244,3 +244,32 @@ TEST_CASE("report CounterDestroyed: a job that dies while it is posted", "[post]
     CHECK(order == "s");
     CHECK(one.Log().CountOf(ReportCode::CounterDestroyed) == 3);
 }
+
+TEST_CASE("PostQueue: ends though a job died while it was posted, and another came in its place",
+          "[post][report][one_worker]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    std::string order;
+    {
+        PostQueue queue(one.Scheduler());
+        FunctionJob second(queue, [&](FunctionJob &) { order += '2'; });
+        FunctionJob third(queue, [&](FunctionJob &) { order += '3'; });
+        {
+            FunctionJob first(queue, [&](FunctionJob &) { order += '1'; });
+            first.Post();
+        }
+        second.Post();
+        third.Post();
+        one.Settle();
+        CHECK(order == "23");
+        {
+            FunctionJob first(queue, [&](FunctionJob &) { order += '1'; });
+            first.Post();
+        }
+        third.PostWaitFor(kLong);
+        third.Wake();
+        one.Settle();
+    }
+    CHECK(order == "233");
+    CHECK(one.Log().CountOf(ReportCode::CounterDestroyed) == 2);
+}

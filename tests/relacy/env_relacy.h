@@ -372,6 +372,7 @@ inline uint64_t Now() noexcept { return 0; }
 /// Who waits in a loop sees, sooner or later, what it waits for.
 inline void Pause() noexcept { rl::yield(1, Where()); }
 inline void YieldThread() noexcept { Pause(); }
+inline void NapThread() noexcept { Pause(); }
 inline uint32_t ThreadHint() noexcept { return rl::thread_index(); }
 
 /// What was written before an Unpark is visible after the Park that it ends; all who park is a deadlock.

@@ -100,6 +100,41 @@ TEST_CASE("coroutines sleep", "[coroutine]") {
 
 namespace {
 
+Coroutine<uint32_t> One() { co_return 1; }
+
+Coroutine<uint32_t> OneBelow(uint32_t depth) {
+    if (depth == 0) co_return co_await One();
+    co_return co_await OneBelow(depth - 1);
+}
+
+struct Pair {
+    uint32_t first = 0, second = 0;
+};
+Coroutine<Pair> MakePair() { co_return {3, 4}; }
+
+Coroutine<> CallManyTimes(uint64_t &sum) {
+    for (uint32_t i = 0; i < 100'000; ++i) sum += co_await One();
+    sum += co_await OneBelow(10'000);
+    const Pair pair = co_await MakePair();
+    sum += pair.first + pair.second;
+    co_await std::chrono::hours::min();  // has passed
+}
+
+}  // namespace
+
+TEST_CASE("coroutines that do not wait take no stack, however many are called and however deep", "[coroutine]") {
+    test::Runner runner(test::Options(1));
+    uint64_t sum = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter ended;
+        Start(scheduler, CallManyTimes(sum), &ended);
+        scheduler.WaitForCounter(&ended);
+    }) == Status::Ok);
+    CHECK(sum == 100'008);
+}
+
+namespace {
+
 Coroutine<> Follow(Event &event, Counter &counter, uint32_t value, std::atomic<uint32_t> &wrong) {
     co_await event;
     co_await Until{counter, value};
@@ -163,7 +198,8 @@ TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]
         event.Set();
         scheduler.WaitForCounter(&done);
     }) == Status::Ok);
-    CHECK(wait == kWaiters);
+    CHECK(wait >= kWaiters);
+    CHECK(wait <= kWaiters + 2);  // the last of each worker may be two tasks while it gets in line
     CHECK(runner.log.Text() == "");
 }
 

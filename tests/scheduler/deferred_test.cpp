@@ -258,3 +258,19 @@ TEST_CASE("reports of deferred tasks", "[deferred]") {
     second.scheduler.DecrementCounter(&other, 2);
     second.scheduler.Stop();
 }
+
+TEST_CASE("report BadOption: a deferred task whose own counter would have to be zero", "[deferred][report]") {
+    test::Runner runner(test::Options(1));
+    std::atomic<uint32_t> ran{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        Counter counter(1);
+        CHECK(!AddTaskAfter(scheduler, &counter, 0, batch[0], &counter));
+        CHECK(counter.Value() == 1);
+        CHECK(AddTaskAfter(scheduler, &counter, 1, batch[0], &counter));
+        scheduler.DecrementCounter(&counter);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(ran.load() == 1);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+}

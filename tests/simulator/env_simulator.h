@@ -167,6 +167,7 @@ inline bool BindThreadToNth(uint32_t) noexcept { return true; }
 uint32_t UsableCpus() noexcept;
 uint32_t ThreadHint() noexcept;
 void YieldThread() noexcept;
+void NapThread() noexcept;
 
 /// Weft noticed that it is broken: ends the schedule.
 [[noreturn]] void Panic(const char *invariant) noexcept;

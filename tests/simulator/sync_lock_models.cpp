@@ -1,6 +1,7 @@
 // The mutexes and the semaphore of weft/sync/: tasks and a thread of the host that wait for each other by them. What they must
 // order is in relaxed atomics, so that with --weak a value that is too old shows.
 #include "simulator/sync_support.h"
+#include "weft/sync/event.h"
 #include "weft/sync/mutex.h"
 #include "weft/sync/semaphore.h"
 #include "weft/sync/shared_mutex.h"
@@ -43,7 +44,7 @@ void SyncMutex() {
 // Whoever comes last destroys it after unlocking. (It comes last in line, or finds it free.)
 void SyncMutexLifetime() {
     WithScheduler([](TaskScheduler &scheduler) {
-        const std::unique_ptr<Mutex> mutex = std::make_unique<Mutex>(scheduler);
+        Mortal<Mutex> mutex(scheduler);
         mutex->lock();
         const uint32_t others = Random(2);
         uint32_t left = others;  // by the mutex
@@ -60,7 +61,7 @@ void SyncMutexLifetime() {
                 if (isLast) break;
                 self->Yield();
             }
-            MarkDead(mutex.get(), sizeof(Mutex));
+            mutex.Die();
         };
         Counter counter;
         for (uint32_t i = 0; i < others; ++i) scheduler.AddTask(TaskOf(other), &counter);
@@ -69,6 +70,34 @@ void SyncMutexLifetime() {
         mutex->unlock();
         scheduler.WaitForCounter(&counter);
     });
+}
+
+// The run ends while a thread of the host gets in line, so that whoever calls it cannot lower its counter.
+void SyncStops() {
+    SchedulerOptions options = Options(1, 6, 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::NotRunning>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Mutex mutex(scheduler);
+    mutex.lock();
+    Event event(scheduler);
+    Cell data;
+    const bool isEvent = Random(2) != 0;
+    HostThread waiter([&] {
+        isEvent ? event.Wait() : mutex.lock();
+        Check(data.Get() == 1, "an old value after the wait");
+    });
+    HostThread holder([&] {
+        for (uint32_t i = Random(64); i != 0; --i) weft::env::SchedulePoint(nullptr);
+        data.Set(1);
+        isEvent ? event.Set() : mutex.unlock();
+    });
+    waiter.Start();
+    holder.Start();
+    for (uint32_t i = Random(32); i != 0; --i) weft::env::SchedulePoint(nullptr);
+    scheduler.Stop();
+    waiter.Join();
+    holder.Join();
 }
 
 // Nobody gets less: a waiter comes to its turn though newcomers never stop before.
@@ -192,6 +221,7 @@ std::vector<Model> SyncLockModels() {
     return {
         {"sync_mutex", "a mutex, some of whose waiters give up", SyncMutex},
         {"sync_mutex_dies", "whoever has locked a mutex last destroys it", SyncMutexLifetime},
+        {"sync_stops", "the run ends while a thread gets in line", SyncStops},
         {"sync_fair", "newcomers that never stop before a waiter has its turn", SyncFair, 4},
         {"sync_shared", "readers and writers, some of whom give up", SyncShared},
         {"sync_unlocked_twice", "two unlock what one has locked, while others wait", SyncUnlockedTwice},

@@ -17,7 +17,7 @@ namespace {
 // One waits and then destroys the event; another one sets it.
 void SyncEventLifetime() {
     WithScheduler([](TaskScheduler &scheduler) {
-        const auto event = std::make_unique<Event>(scheduler, Random(2) != 0 ? EventReset::Manual : EventReset::Auto);
+        Mortal<Event> event(scheduler, Random(2) != 0 ? EventReset::Manual : EventReset::Auto);
         Cell data;
         const uint32_t waiter = Random(2);
         AllAtOnce(scheduler, 1, [&](TaskScheduler &, uint32_t index) {
@@ -29,7 +29,7 @@ void SyncEventLifetime() {
                     }
                 }
                 Check(data.Get() == 1, "an old value after Wait");
-                MarkDead(event.get(), sizeof(Event));
+                event.Die();
             } else {
                 data.Set(1);
                 event->Set();
@@ -109,7 +109,7 @@ void SyncCondition() {
 void SyncConditionLifetime() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mutex mutex(scheduler);
-        const auto changed = std::make_unique<ConditionVariable>(scheduler);
+        Mortal<ConditionVariable> changed(scheduler);
         uint32_t waiting = 0;
         AllAtOnce(scheduler, 3, [&](TaskScheduler &self, uint32_t index) {
             std::unique_lock<Mutex> lock(mutex);
@@ -126,14 +126,14 @@ void SyncConditionLifetime() {
             }
             lock.unlock();
             changed->notify_all();
-            MarkDead(changed.get(), sizeof(ConditionVariable));
+            changed.Die();
         });
     });
 }
 
 void SyncTickets() {
     WithScheduler([](TaskScheduler &scheduler) {
-        const auto queue = std::make_unique<TicketQueue>(scheduler);
+        Mortal<TicketQueue> queue(scheduler);
         constexpr uint32_t kAll = 4;
         Ticket tickets[kAll];
         for (Ticket &ticket : tickets) ticket = queue->Take();
@@ -152,7 +152,7 @@ void SyncTickets() {
                 turn.Set(mine + 1);
             }
             tickets[mine].Done();
-            if (mine + 1 == kAll) MarkDead(queue.get(), sizeof(TicketQueue));
+            if (mine + 1 == kAll) queue.Die();
         });
     });
 }
@@ -160,7 +160,7 @@ void SyncTickets() {
 // Who waits for the latch destroys it; the group lives as long as its last handle.
 void SyncLatch() {
     WithScheduler([](TaskScheduler &scheduler) {
-        const auto latch = std::make_unique<Latch>(scheduler, 2);
+        Mortal<Latch> latch(scheduler, 2);
         auto group = std::make_unique<WaitGroup>(scheduler, 2);
         Cell written[2];
         const WaitGroup handles[2] = {*group, *group};
@@ -174,7 +174,7 @@ void SyncLatch() {
             }
             latch->wait();
             Check(written[0].Get() + written[1].Get() == 2, "an old value after wait");
-            MarkDead(latch.get(), sizeof(Latch));
+            latch.Die();
             group->Wait();
             group.reset();
         });

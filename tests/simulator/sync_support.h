@@ -5,7 +5,10 @@
 #include "simulator/models.h"
 #include "weft/time.h"
 
+#include <cstring>
 #include <memory>
+#include <new>
+#include <utility>
 
 namespace simulator {
 
@@ -37,6 +40,29 @@ void WithScheduler(Body body) {
     body(scheduler);
     scheduler.Stop();
 }
+
+// An object whose user may destroy it: what touches it then fails, or finds no sense in it.
+template <class T>
+class Mortal {
+public:
+    template <class... Args>
+    explicit Mortal(Args &&...args) : m_memory(std::make_unique<Memory>()) {
+        new (m_memory->bytes) T(std::forward<Args>(args)...);
+    }
+    T *operator->() const { return std::launder(reinterpret_cast<T *>(m_memory->bytes)); }
+    T &operator*() const { return *operator->(); }
+
+    void Die() {
+        MarkDead(m_memory->bytes, sizeof(T));
+        std::memset(m_memory->bytes, 0xdd, sizeof(T));
+    }
+
+private:
+    struct Memory {
+        alignas(T) unsigned char bytes[sizeof(T)];
+    };
+    std::unique_ptr<Memory> m_memory;
+};
 
 inline Clock::duration Soon() { return Clock::duration(Random(400)); }
 

@@ -408,6 +408,7 @@ void Thread::Join() noexcept {
 uint32_t UsableCpus() noexcept { return 2; }
 uint32_t ThreadHint() noexcept { return s_state.current; }
 void YieldThread() noexcept { Pause(); }
+void NapThread() noexcept { Pause(); }
 
 void Panic(const char *invariant) noexcept { Fail(invariant); }
 

@@ -143,6 +143,26 @@ TEST_CASE("ConditionVariable: with a lock of another kind", "[sync][condition]")
           }) == Status::Ok);
 }
 
+TEST_CASE("ConditionVariable: the notifier destroys it before the waiter has begun to wait", "[sync][condition]") {
+    test::Runner runner(test::Options(1));
+    bool returned = false;
+    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+              struct Lock {  // whose unlock is the moment at which others notify
+                  std::unique_ptr<ConditionVariable> changed;
+                  void lock() {}
+                  void unlock() {
+                      changed->notify_all();
+                      changed.reset();
+                  }
+              };
+              Lock lock{std::make_unique<ConditionVariable>(scheduler)};
+              lock.changed->wait(lock);
+              returned = true;
+          }) == Status::Ok);
+    CHECK(returned);
+    CHECK(test::Faults(runner.log).empty());
+}
+
 TEST_CASE("report NotRunning: a wait without a scheduler returns, and one with a time-out ends", "[sync][condition]") {
     test::Runner runner(test::Options(1));
     Mutex mutex(runner.scheduler);

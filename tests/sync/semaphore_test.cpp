@@ -83,6 +83,27 @@ TEST_CASE("Semaphore: several permits wake as many, in order", "[sync][semaphore
     CHECK(!semaphore.try_acquire_until(std::chrono::system_clock::now()));
 }
 
+TEST_CASE("deadlines beyond what the clock can say are its end, or have passed", "[sync][time]") {
+    using internal::DeadlineAfter, internal::DeadlineAt;
+    using std::chrono::hours, std::chrono::system_clock, std::chrono::time_point;
+    constexpr Clock::time_point kEnd = Clock::time_point::max();
+    const Clock::time_point soon = Now() + hours(1);
+    CHECK(DeadlineAfter(hours::max()) == kEnd);
+    CHECK(DeadlineAfter(Clock::duration::max()) == kEnd);
+    CHECK(DeadlineAfter(hours::min()) < soon);
+    CHECK(DeadlineAt(system_clock::time_point::max()) == kEnd);
+    CHECK(DeadlineAt(system_clock::time_point::min()) < soon);
+    CHECK(DeadlineAt(time_point<system_clock, hours>::max()) == kEnd);
+    CHECK(DeadlineAt(time_point<system_clock, hours>::min()) < soon);
+    CHECK(DeadlineAt(time_point<Clock, hours>::max()) == kEnd);
+    CHECK(DeadlineAt(time_point<Clock, hours>::min()) < soon);
+    CHECK(DeadlineAt(kEnd) == kEnd);
+    CHECK(DeadlineAt(soon) == soon);
+    const auto later = DeadlineAt(system_clock::now() + hours(1));
+    CHECK(later > soon - std::chrono::minutes(30));
+    CHECK(later < soon + std::chrono::minutes(30));
+}
+
 TEST_CASE("Semaphore: who waits is overtaken exactly kMostOvertakings times", "[sync][semaphore][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());

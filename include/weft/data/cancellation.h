@@ -84,13 +84,16 @@ inline bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, C
     return first == 0 || (first < count && scheduler.PollCounter(counter));
 }
 
-/// As SleepUntil, but returns false at once when the token is cancelled before the deadline. `scheduler` is the source's. Any
-/// thread.
+/// As SleepUntil, but returns false at once when the token is cancelled before the deadline; after a report only then. `scheduler`
+/// is the source's. Any thread. The end of either call takes time in proportion to those that wait with the same token then.
 inline bool SleepUntilOrCancel(TaskScheduler &scheduler, Clock::time_point deadline, CancelToken token) noexcept {
     if (token.IsCancelled()) return false;
-    if (token.m_source != nullptr) return !WaitForCounterUntil(scheduler, &token.m_source->m_running, deadline);
+    if (token.m_source != nullptr) {
+        if (WaitForCounterUntil(scheduler, &token.m_source->m_running, deadline)) return false;
+        if (Now() >= deadline) return true;  // else it was refused, and that was reported
+    }
     SleepUntil(scheduler, deadline);
-    return true;
+    return !token.IsCancelled();
 }
 
 }  // namespace weft

@@ -33,14 +33,14 @@ public:
           m_places(options.memory, options.smallFibers + options.largeFibers + options.maxAttached, args...) {}
 
     /// The calling task's, or the attached thread's; null for other threads. The address stays the same for the life of a
-    /// task, waits included, and it may be kept for so long. Any thread.
+    /// task, waits included, and it may be kept for so long; a coroutine is another task after each co_await. Any thread.
     T *Get() noexcept { return m_places.At(m_scheduler->CurrentFiber()); }
 
     /// How many values there are. Any thread.
     uint32_t Count() const noexcept { return m_places.Count(); }
 
     /// Binds the calling task's value for the life of this object; then the outer one is back (dynamic scoping). On the stack
-    /// of the task, ended in the reverse order. On a thread that is neither a worker nor attached it does nothing. T is moved,
+    /// of the task, ended in the reverse order; not across a co_await. On a thread that is neither a worker nor attached it does nothing. T is moved,
     /// which must not throw.
     class Scope {
     public:

@@ -16,7 +16,7 @@ struct PostStatistics {
     uint64_t contended = 0;  ///< how often it was not free at once
 };
 
-/// Jobs are taken in the order in which they became ready: were posted, were called, or came to their time; of those that were
+/// Jobs are taken in the order in which they became ready: were posted, were called, or were found due; of those that are found
 /// due together, the earlier time first, then the earlier post. Several workers run several jobs at once. While any job
 /// has a deadline the queue holds one small fiber.
 ///

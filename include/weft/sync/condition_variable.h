@@ -78,10 +78,12 @@ private:
     template <class Lock>
     bool WaitUntil(Lock &lock, const Clock::time_point *deadline) noexcept {
         internal::Waiter self;
+        TaskScheduler &scheduler = m_queue.Scheduler();
         const bool inLine = GetInLine(self);
         lock.unlock();
-        const bool notified = inLine ? m_queue.WaitInLine(self, deadline) : deadline == nullptr || Now() < *deadline;
-        // From here on the condition variable may be gone.
+        // From here on the condition variable may be gone, unless there is a deadline.
+        const bool notified =
+            inLine ? m_queue.WaitInLine(scheduler, self, deadline) : deadline == nullptr || Now() < *deadline;
         lock.lock();
         return notified;
     }

@@ -11,8 +11,8 @@
 namespace weft {
 
 /// As std::latch: a weft::Counter that is only lowered, with a scheduler. Whoever returns from wait sees what was done before
-/// each count_down, and may destroy it at once, if nobody else waits. No call allocates. All calls while the scheduler runs;
-/// others are reported (NotRunning) and have no effect, and so is counting below zero (CounterUnderflow).
+/// each count_down, and may destroy it at once, if nobody else waits. No call allocates. All calls but try_wait while the scheduler
+/// runs; others are reported (NotRunning) and have no effect, and so is counting below zero (CounterUnderflow).
 class WEFT_API Latch {
 public:
     Latch(TaskScheduler &scheduler, uint32_t expected) noexcept : m_scheduler(&scheduler), m_counter(expected) {}

@@ -20,13 +20,14 @@ struct Waiter {
     Waiter(const Waiter &) = delete;
     Waiter &operator=(const Waiter &) = delete;
 
-    // Under the queue's lock, but for nextToWake and the counter, which are whoever's called it.
+    // Under the queue's lock, but for nextToWake and the last two, which are whoever's called it.
     Waiter *next = nullptr;
     Waiter *previous = nullptr;
     Waiter *nextToWake = nullptr;
     uint64_t wanted;      ///< how much, or which number: the owner's
     bool called = false;  ///< somebody has decided to wake it, and lowers the counter as soon as the lock is free
     Counter counter{1};   ///< zero: it goes on
+    WEFT_ATOMIC<bool> wasRefused{false};  ///< or this: who called it could not lower the counter, as the run has ended
 };
 
 /// A word whose lowest bit is a lock and the next one says that somebody waits; the rest of the word is its owner's. Who
@@ -67,12 +68,13 @@ public:
 
     /// False after a report: nobody could wake the caller. It has to look again and again by itself.
     bool CanWait() const noexcept;
-    /// Returns when the waiter's counter is zero; or false when the deadline (null: none) has passed first. Touches the
+    /// Returns when the waiter goes on; or false when the deadline (null: none) has passed first. Touches the
     /// waiter and the scheduler, and not the queue.
     static bool Suspend(TaskScheduler &scheduler, Waiter &waiter, const Clock::time_point *deadline) noexcept;
     /// For a line whose waiters are taken off by who calls them: true if this one was called, false if it has left the
-    /// line when the deadline had passed.
-    bool WaitInLine(Waiter &waiter, const Clock::time_point *deadline) noexcept;
+    /// line when the deadline had passed. Who is called may find the queue gone: it is touched for a deadline's end only, and
+    /// the scheduler is to be asked for before the caller got in line.
+    bool WaitInLine(TaskScheduler &scheduler, Waiter &waiter, const Clock::time_point *deadline) noexcept;
 
     /// What the last waits have shown about how long looking again is worth it; see sync/spin.h.
     WEFT_ATOMIC<uint32_t> &Patience() noexcept { return m_patience; }
