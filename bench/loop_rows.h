@@ -37,7 +37,7 @@ public:
         });
     }
 
-    /// An index costs from nothing to 0.6 microseconds, more and more or less and less.
+    /// An index costs from nothing to 0.8 microseconds, more and more or less and less.
     static double Skewed(uint32_t workers, bool falls) {
         return Filled(workers, kSkewed, [=](uint32_t i) { return MixTimes(i + 1, (falls ? kSkewed - i : i) / 4); });
     }

@@ -63,7 +63,7 @@ $(C)-$(P)/tests/main.o: FLAGS += -O0
 $(C)-$(P)/%/coroutine_models.o $(C)-$(P)/%/coroutine_test.o: FLAGS += -std=c++20
 $(C)-$(P)/%.o: %.cpp
 	@mkdir -p $(@D)
-	@g++ $(FLAGS) -MMD -c $< -o $@
+	@g++ $(FLAGS) -MMD -MP -c $< -o $@
 -include $(shell find $(C)-$(P) -name '*.d' 2>/dev/null)
 MAKE
 

@@ -32,7 +32,7 @@ all: $(SUITES:%=$(O)/%)
 $(O)/precompiled.h.gch: tests/relacy/env_relacy.h tests/relacy.sh
 	@g++ $(FLAGS) -x c++-header $(O)/precompiled.h -o $@
 $(O)/%: tests/relacy/%.cpp $(O)/precompiled.h.gch
-	@g++ $(FLAGS) -include $(O)/precompiled.h -MMD -MF $@.d $< -o $@
+	@g++ $(FLAGS) -include $(O)/precompiled.h -MMD -MP -MF $@.d $< -o $@
 -include $(wildcard $(O)/*.d)
 MAKE
 
