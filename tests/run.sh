@@ -60,6 +60,7 @@ if [[ " $configurations " = *" Release "* ]] && [ $# = 0 ]; then
     if build Release machine; then run Release machine counts --check bench/machine/counts.csv; fi
     run Release simulate 12000
     run Release simulate --weak 4000  # where a load may give an older value
+    run Release readme/run            # its blocks of code compile
 fi
 
 if [ -n "$all" ]; then

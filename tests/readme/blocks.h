@@ -1,0 +1,117 @@
+// What the README's blocks take from around them: headers, and names of the game. Nothing here is ever run or linked, so most
+// names are only declared; a new name in a block needs a line here. (Without a guard: g++ takes a pragma in it for a mistake.)
+
+#include <weft/algorithms/loop.h>
+#include <weft/algorithms/parallel_for.h>
+#include <weft/algorithms/parallel_reduce.h>
+#include <weft/blocking/blocking_calls.h>
+#include <weft/coroutine.h>
+#include <weft/counter.h>
+#include <weft/data/cancellation.h>
+#include <weft/data/fiber_local.h>
+#include <weft/data/places.h>
+#include <weft/data/rethrow.h>
+#include <weft/data/worker_local.h>
+#include <weft/deferred.h>
+#include <weft/describe_fault.h>
+#include <weft/export.h>
+#include <weft/frame/block_pool.h>
+#include <weft/frame/frame_params.h>
+#include <weft/frame/frame_pipeline.h>
+#include <weft/frame/scratch_arena.h>
+#include <weft/frame/tagged_heap.h>
+#include <weft/hooks.h>
+#include <weft/options.h>
+#include <weft/outside.h>
+#include <weft/post/post_queue.h>
+#include <weft/post/posted_job.h>
+#include <weft/report.h>
+#include <weft/sync/condition_variable.h>
+#include <weft/sync/deadline.h>
+#include <weft/sync/event.h>
+#include <weft/sync/latch.h>
+#include <weft/sync/mutex.h>
+#include <weft/sync/permits.h>
+#include <weft/sync/semaphore.h>
+#include <weft/sync/shared_mutex.h>
+#include <weft/sync/ticket_queue.h>
+#include <weft/sync/wait_group.h>
+#include <weft/sync/wait_queue.h>
+#include <weft/task.h>
+#include <weft/task_scheduler.h>
+#include <weft/time.h>
+#include <weft/version.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+// AddNumbers
+struct Part {
+    uint64_t first, last, sum;
+};
+
+// Tasks of the game, as many as the block says
+const weft::Task *SimulationTasks();
+const weft::Task *RenderTasks();
+const weft::Task *LoadTasks();
+weft::Task LinkTask();
+weft::Task HurryTask();
+weft::Counter *NewCounter();
+
+// LoaderThread
+void ReadFile();
+
+// OpenDoor
+struct Door {
+    weft::Event unlocked;
+    float angle;
+};
+
+// Login
+void SendRequest(weft::PostedJob *job);
+bool CancelRequest(weft::PostedJob *job);
+
+// WindowLoop
+bool PollWindowEvents();
+void SetTitle(weft::TaskScheduler *scheduler, void *title);
+
+// LoadAll
+size_t Count();
+size_t Parse(size_t i);
+void ShowThatItEnds();
+
+// Step
+struct Particle {
+    void Move();
+    float Energy() const;
+};
+struct Image {
+    int rows, columns;
+    void Blur(const weft::Tile<int> &tile);
+};
+void Sort(std::vector<Particle> &particles, size_t first, size_t last);
+
+// Loop, which has Frame itself
+struct World {};
+struct Picture {};
+struct Frame;
+extern const uint32_t kStrips;
+void Simulate(World *world);
+void FillTasks(weft::Task *tasks, Frame &frame);
+void Show(Picture *picture);
+
+// TraceInto
+namespace profiler {
+void Begin(uint32_t fiber, const char *task);
+void End(uint32_t fiber);
+void Switch(uint32_t worker, uint32_t fiber, uint32_t otherFiber);
+}  // namespace profiler
