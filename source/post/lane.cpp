@@ -81,8 +81,7 @@ void PostLane::TakeBack(uint32_t runners) noexcept {
     uint32_t count;
     {
         const Held held(*this);
-        const uint32_t before =
-            std::max(m_ready.Size(), m_onTheirWay);  // a runner has a debt even if its job was destroyed
+        const uint32_t before = std::max(m_ready.Size(), m_onTheirWay);  // a runner has a debt though its job died
         m_onTheirWay -= runners;
         while (m_ready.Size() > m_onTheirWay) {
             JobState &newest = *m_ready.Last();

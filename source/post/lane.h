@@ -111,8 +111,7 @@ private:
     alignas(64) SpinLock m_lock;
     // Under the lock, from here on; what each post and each runner wants, first.
     bool m_isEnding = false;
-    uint32_t m_onTheirWay =
-        0;  // runners that have not begun: some while any job is ready; more than are only when jobs were destroyed
+    uint32_t m_onTheirWay = 0;  // runners that have not begun: some while any job is ready; more than are if jobs died
     JobList m_ready;
     uint64_t m_owed = 0;
     PostStatistics m_statistics;

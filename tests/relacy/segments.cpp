@@ -40,7 +40,7 @@ struct SegmentTest : Suite<Test, kThreads> {
 };
 
 // Taken and given back.
-struct Turns : SegmentTest<Turns, 3> {
+struct UsedInTurn : SegmentTest<UsedInTurn, 3> {
     void before() { Acquire(0); }
     void thread(unsigned) {
         GiveBack(Take());
@@ -98,7 +98,7 @@ struct Together : SegmentTest<Together, 3> {
 int main(int argc, char **argv) {
     using namespace relacy;
     Runner runner(argc, argv);
-    runner.Run<Turns>("turns", 100000);
+    runner.Run<UsedInTurn>("turns", 100000);
     runner.Run<Segments>("segments", 50000);
     runner.Run<HandedOver>("handed_over", 50000);
     runner.Run<Together>("together", 100000);

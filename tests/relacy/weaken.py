@@ -75,6 +75,7 @@ SIMULATED = [
     "source/frame/frame_pipeline.cpp",
     "source/frame/tagged_heap.cpp",
     "source/post/lane.cpp",
+    "source/sync/called.cpp",
     "source/sync/condition_variable.cpp",
     "source/sync/event.cpp",
     "source/sync/mutex.cpp",
