@@ -7,9 +7,12 @@
 #include "support/stack_overflow.h"
 #include "support/threads.h"
 #include "support/trace_log.h"
+#include "weft/data/cancellation.h"
 #include "weft/describe_fault.h"
+#include "weft/time.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 
 #include <signal.h>
@@ -207,7 +210,8 @@ TEST_CASE("stack overflow: the process's handlers and the caller's signal stack 
 
 namespace {
 
-// Every call that waits. Those that answer give what they give after a report.
+// Every call that waits, each of which is reported once. Those that answer give what they give after a report.
+constexpr uint32_t kWaysToWait = 12;
 uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
     bool ran = false;
     const Task marks{[](TaskScheduler *, void *arg) { *static_cast<bool *>(arg) = true; }, &ran};
@@ -219,6 +223,13 @@ uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
     scheduler.WaitIdle();
     scheduler.Yield();
     wrong += scheduler.RunPinnedTasks() != 0;
+    const Clock::time_point late = Now() + std::chrono::hours(100);
+    CancelSource source(scheduler);
+    wrong += WaitForCounterUntil(scheduler, &open, late);
+    wrong += WaitForAnyUntil(scheduler, 1, one, late) != 1;
+    wrong += WaitForCounterOrCancel(scheduler, &open, source.Token());
+    wrong += SleepUntilOrCancel(scheduler, late, source.Token());
+    SleepUntil(scheduler, late);
     return wrong + ran;
 }
 
@@ -262,7 +273,7 @@ TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][
     CHECK(wrong.load() == 0);
     CHECK(marks.Wrong() == 0);
     CHECK(open.Value() == 1);
-    CHECK(runner.log.CountOf(ReportCode::InHook) == 7 * asked.load());
+    CHECK(runner.log.CountOf(ReportCode::InHook) == kWaysToWait * asked.load());
     const test::LoggedReport report = runner.log.First(ReportCode::InHook);
     CHECK(test::Names(report.what, "WaitForCounter was called by a hook"));
     CHECK(!report.fatal);

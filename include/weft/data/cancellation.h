@@ -84,16 +84,17 @@ inline bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, C
     return first == 0 || (first < count && scheduler.PollCounter(counter));
 }
 
-/// As SleepUntil, but returns false at once when the token is cancelled before the deadline; after a report only then. `scheduler`
-/// is the source's. Any thread. The end of either call takes time in proportion to those that wait with the same token then.
+/// As SleepUntil, but returns false at once when the token is cancelled before the deadline. False at once, too, after a report.
+/// `scheduler` is the source's. Any thread. The end of either call takes time in proportion to those that wait with the same
+/// token then.
 inline bool SleepUntilOrCancel(TaskScheduler &scheduler, Clock::time_point deadline, CancelToken token) noexcept {
     if (token.IsCancelled()) return false;
-    if (token.m_source != nullptr) {
-        if (WaitForCounterUntil(scheduler, &token.m_source->m_running, deadline)) return false;
-        if (Now() >= deadline) return true;  // else it was refused, and that was reported
+    if (token.m_source == nullptr) {
+        SleepUntil(scheduler, deadline);
+        return true;
     }
-    SleepUntil(scheduler, deadline);
-    return !token.IsCancelled();
+    // Where the wait is refused, which is reported once, it ends before the deadline.
+    return !WaitForCounterUntil(scheduler, &token.m_source->m_running, deadline) && Now() >= deadline;
 }
 
 }  // namespace weft
