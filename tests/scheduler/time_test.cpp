@@ -1,5 +1,6 @@
 #include "weft/time.h"
 
+#include "mechanisms/counter_word.h"
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
 #include "weft/outside.h"
@@ -12,6 +13,8 @@
 #include <catch2/catch.hpp>
 
 using namespace weft;
+using weft::internal::CounterAccess;
+using weft::internal::CounterWord;
 using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
@@ -106,7 +109,7 @@ TEST_CASE("WaitForCounterUntil: the counter comes first, and all that was counte
 TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "[time]") {
     for (const bool byTask : {true, false}) {
         test::Runner runner(test::Options(2));
-        uint32_t answers[4] = {9, 9, 9, 9};
+        uint32_t answers[5] = {9, 9, 9, 9, 9};
         Clock::time_point deadline, after;
         Counter busy[2] = {Counter(1), Counter(1)}, later(1);
         auto wait = [&](TaskScheduler &scheduler) {
@@ -119,11 +122,22 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
             answers[1] = WaitForAnyUntil(scheduler, 3, counters, Now() + hours(1));
             answers[2] = WaitForAnyUntil(scheduler, 3, counters, Clock::time_point::min());
             answers[3] = WaitForAnyUntil(scheduler, 2, counters, Clock::time_point::min());
-            const std::vector<Counter *> many(2000, &busy[0]);
-            std::optional<test::FailingAllocation> failing;
-            for (int round = 0; round < 5; ++round) {
+            std::vector<Counter *> many(2000, &busy[0]);
+            Counter soon(1);
+            many.back() = &soon;
+            auto lowerSoon = [&](TaskScheduler *) {
+                const auto isWaitedFor = [&] {
+                    return CounterWord{CounterAccess::Word(soon).load(std::memory_order_relaxed)}.Head() != 0;
+                };
+                test::YieldUntil(scheduler, isWaitedFor);
+                scheduler.DecrementCounter(&soon);
+            };
+            scheduler.AddTask(TaskOf(lowerSoon));
+            answers[4] = scheduler.WaitForAny(2000, many.data());  // from now on there are 2,048 records
+            many.back() = &busy[0];
+            std::optional<test::FailingAllocation> failing(0);
+            for (int round = 0; round < 4; ++round) {
                 if (WaitForAnyUntil(scheduler, 2000, many.data(), Now() + microseconds(50)) != 2000) answers[0] = 8;
-                if (round == 0) failing.emplace(0);  // there are 2,048 records now
             }
             failing.reset();
             for (Counter &counter : busy) scheduler.DecrementCounter(&counter);
@@ -140,6 +154,7 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
         CHECK(answers[1] == 2);
         CHECK(answers[2] == 2);
         CHECK(answers[3] == 2);  // none of two
+        CHECK(answers[4] == 1999);
         CHECK(runner.log.Text() == "");
     }
 }
