@@ -55,7 +55,7 @@ CounterResult CounterWaiting::Decrement(CounterStorage &counter, uint32_t n, uin
         // earlier ones wrote on to the waiters, and reads the records that they pushed.
         if (!counter.compare_exchange_strong(word.bits, lowered.bits, kAcqRel, kRelaxed)) continue;
         bool removed = false;
-        if (takesList) woken = left == 0 ? word.Head() : Sort(counter, word.Head(), left, kNobody, removed);
+        if (takesList) woken = left == 0 ? word.Head() : Sort(counter, word.Head(), left, {}, removed);
         // From here on the counter may be gone.
         return CounterResult::Ok;
     }
@@ -70,11 +70,12 @@ CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &count
     return result;
 }
 
-bool CounterWaiting::Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken) noexcept {
+bool CounterWaiting::Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken, uint32_t mostTarget) noexcept {
     woken = 0;
     CounterWord word{counter.load(kRelaxed)};  // the CAS decides
     for (Turns turns;;) {
-        if (word.IsSorting()) {  // it may be in the sorter's hands
+        if (!IsOurs(word)) return false;  // its records are another scheduler's
+        if (word.IsSorting()) {           // it may be in the sorter's hands
             turns.Next();
             word.bits = counter.load(kRelaxed);
             continue;
@@ -85,7 +86,10 @@ bool CounterWaiting::Remove(CounterStorage &counter, uint32_t owner, uint32_t &w
         if (counter.compare_exchange_strong(word.bits, detached.bits, kAcqRel, kRelaxed)) break;
     }
     bool removed = false;
-    woken = Sort(counter, word.Head(), word.Count(), owner, removed);
+    Sorted sorted;
+    sorted.remove = owner;
+    sorted.removeTo = mostTarget;
+    woken = Sort(counter, word.Head(), word.Count(), sorted, removed);
     return removed;
 }
 
@@ -99,16 +103,15 @@ CounterWaiting::Registration CounterWaiting::Push(CounterStorage &counter, uint3
         if (!IsOurs(word)) return Registration::OtherScheduler;
         record = {word.Head(), target, owner, WaitRecord::Kind::Waiter};
         const CounterWord waiting = word.WithHead(index + 1).WithEager(word.IsEager() || target != 0).WithTag(m_tag);
-        // release: publishes the record, and the context of the fiber that was left before it.
-        if (counter.compare_exchange_strong(word.bits, waiting.bits, kRelease, kAcquire)) return Registration::Waiting;
+        // release: publishes the record, and the context of the fiber that was left before it. seq_cst: a fiber that was left looks
+        // for Large tasks afterwards (scheduler/large_backlog.h).
+        if (counter.compare_exchange_strong(word.bits, waiting.bits, kSeqCst, kAcquire)) return Registration::Waiting;
     }
 }
 
 // `list` was detached when the count was at `lowest`, which is above zero. Returns those to wake.
-uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, uint32_t remove,
+uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, Sorted sorted,
                               bool &removed) noexcept {
-    Sorted sorted;
-    sorted.remove = remove;
     SortList(sorted, list, lowest);
     uint32_t sortedAt = lowest;  // none of those that are kept is satisfied by this count or a higher one
     // acquire: what others counted off meanwhile goes on to those that this wakes.
@@ -152,8 +155,8 @@ void CounterWaiting::SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) n
         if (record.kind == WaitRecord::Kind::Note) {
             if (record.value < lowest) lowest = record.value;
             m_records.GiveBackSpare(index - 1);
-        } else if (record.owner == sorted.remove) {
-            m_records.GiveBackSpare(index - 1);
+        } else if (record.owner == sorted.remove && record.value <= sorted.removeTo) {
+            if (m_records.IsSpare(index - 1)) m_records.GiveBackSpare(index - 1);
             sorted.removed = true;
         } else if (record.value >= lowest) {
             Link(record, index, sorted.woken);

@@ -76,10 +76,9 @@ public:
     /// The same for who is no fiber, under any name that no fiber has. NoRecord: there is no spare one.
     Registration RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target) noexcept;
 
-    /// Takes the record of `owner` from RegisterOther off the list, if it is there still. The counter must outlive the call.
-    /// `woken` as in Decrement. Waits while somebody else sorts.
-    /// True if it was there.
-    bool Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken) noexcept;
+    /// Takes the record of `owner` off the list, if it is there still and its target is at most that. The counter must outlive
+    /// the call. `woken` as in Decrement. Waits while somebody else sorts. True if it was there.
+    bool Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken, uint32_t mostTarget = ~0u) noexcept;
 
     /// Goes through a list from Decrement: returns the owner of its first record and moves on.
     uint32_t NextOwner(uint32_t &list) noexcept {
@@ -102,12 +101,13 @@ private:
         uint32_t woken = 0;
         uint32_t kept = 0;
         bool keptEager = false;
-        uint32_t remove = kNobody;  // whose records are dropped
+        uint32_t remove = kNobody;  // whose records are dropped,
+        uint32_t removeTo = ~0u;    // if their targets are at most that
         bool removed = false;
     };
     static constexpr uint32_t kNobody = ~0u;
     Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner, uint32_t target) noexcept;
-    uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, uint32_t remove, bool &removed) noexcept;
+    uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, Sorted sorted, bool &removed) noexcept;
     void SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) noexcept;
     static void Link(WaitRecord &record, uint32_t index, uint32_t &list) noexcept {
         record.next = list;

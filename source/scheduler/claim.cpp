@@ -2,6 +2,7 @@
 
 #include "platform/compiler.h"
 #include "platform/race_finder.h"
+#include "scheduler/large_backlog.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
@@ -25,8 +26,7 @@ uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept 
     return static_cast<uint32_t>(std::clamp<uint64_t>(fit, 1, count));
 }
 
-template <class Item>
-void PushBack(Worker *worker, WorkStealingDeque<Item> &deque, const Item &entry) noexcept {
+void PushBack(Worker *worker, WorkStealingDeque<TaskEntry> &deque, const TaskEntry &entry) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (WEFT_UNLIKELY(!deque.Push(entry))) {
         ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
@@ -161,11 +161,10 @@ void UnclaimNow(Worker *worker) noexcept {
 
 void MoveClaimToBacklog(Worker *worker) noexcept {
     GiveBackStarted(worker);
-    const bool low = worker->claim.lane == kLowLane;
-    PushBack(worker, worker->largeBacklog[low], BacklogEntry{TakeRest(worker), worker->claim.lane});
-    worker->scheduler->largeBacklog[low].fetch_add(1, kSeqCst);  // before the caller looks for a free Large fiber again
+    const BacklogEntry item{TakeRest(worker), worker->claim.lane};
     if (worker->claim.low) GiveLowPermit(*worker->scheduler, worker);
     worker->claim.low = false;
+    PutIntoBacklog(worker, item);
 }
 
 namespace {

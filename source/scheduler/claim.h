@@ -26,7 +26,7 @@ inline void UnclaimRest(Worker *worker) noexcept {
     if (worker->claim.first != nullptr) UnclaimNow(worker);
 }
 
-/// Puts the whole claim where Large tasks wait for a free Large fiber.
+/// Puts the whole claim where Large tasks wait for a free Large fiber (large_backlog.h).
 void MoveClaimToBacklog(Worker *worker) noexcept;
 
 /// What the caller does after it has run something.

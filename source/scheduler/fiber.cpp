@@ -13,7 +13,7 @@ Fiber &Fiber::operator=(Fiber &&other) noexcept {
     pinnedTo = other.pinnedTo;
     waitTarget = other.waitTarget;
     context = std::move(other.context);
-    // relaxed: nobody else knows either fiber while it is moved.
+    // relaxed: nobody else knows either fiber while it is moved. It does not wait.
     taskName.store(other.taskName.load(kRelaxed), kRelaxed);
     waitsFor.store(other.waitsFor.load(kRelaxed), kRelaxed);
     m_stackBottom = std::exchange(other.m_stackBottom, nullptr);

@@ -13,6 +13,7 @@
 
 namespace weft::internal {
 
+struct BacklogEntry;
 struct Worker;
 
 /// Its own description lies here, outside its stack. Move-only.
@@ -51,7 +52,8 @@ public:
     Worker *worker = nullptr;        // that runs it; set by whoever switches to it, re-read after every switch
     uint32_t pinnedTo = kAnyWorker;  // the only worker that may continue it
     uint32_t waitTarget = 0;
-    bool holdsLow = false;  // its task runs with a permit, see low_limit.h
+    env::Atomic<BacklogEntry *> handed{nullptr};  // while it waits: where a Large task of its counter may be put for it
+    bool holdsLow = false;                        // its task runs with a permit, see low_limit.h
     FiberContext context;
 
     // What it does, for reports: read by others, so atomic, and relaxed because nothing depends on it.

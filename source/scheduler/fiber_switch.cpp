@@ -3,6 +3,7 @@
 #include "platform/compiler.h"
 #include "platform/race_finder.h"
 #include "scheduler/find_work.h"
+#include "scheduler/large_backlog.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
@@ -15,10 +16,14 @@ namespace {
 
 void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    Counter *counter = fiber->waitsFor.load(kRelaxed);  // written by the fiber that we left, on this thread
+    // Both were written by the fiber that we left, on this thread.
+    Counter *counter = fiber->waitsFor.load(kRelaxed);
+    const bool takesLarge = fiber->handed.load(kRelaxed) != nullptr;
     switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index, fiber->waitTarget)) {
         case CounterWaiting::Registration::Waiting:
-            break;  // it may be running already: neither it nor the counter may be touched
+            // It may be running already: neither it nor the counter may be touched.
+            if (takesLarge) OfferBacklog(worker);
+            break;
         case CounterWaiting::Registration::Satisfied:
             MakeReady(scheduler, worker, fiber);
             break;

@@ -2,6 +2,7 @@
 
 #include "platform/compiler.h"
 #include "scheduler/claim.h"
+#include "scheduler/large_backlog.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
@@ -92,16 +93,10 @@ Found FetchBacklog(Worker *worker, bool low) noexcept {
     if (scheduler.largeBacklog[low].load(kSeqCst) == 0) return {};
     if (!RunsOnLarge(worker) && !scheduler.pool.AnyFree(StackClass::Large)) return {};
     return WithPermit(worker, low ? kLow : kNormal, [&] {
-        const uint32_t slots = scheduler.Slots();
-        for (uint32_t i = 0; i < slots; ++i) {
-            Worker &victim = scheduler.workers[(worker->index + i) % slots];
-            BacklogEntry item;
-            if (victim.largeBacklog[low].Steal(item) != StealResult::Taken) continue;
-            scheduler.largeBacklog[low].fetch_sub(1, kRelaxed);  // too high for a moment: somebody looks in vain
-            ClaimEntry(worker, item.entry, static_cast<uint32_t>(item.lane), false);
-            return true;
-        }
-        return false;
+        BacklogEntry item;
+        if (!TakeFromBacklog(worker, low, item)) return false;
+        ClaimEntry(worker, item.entry, static_cast<uint32_t>(item.lane), false);
+        return true;
     });
 }
 

@@ -5,7 +5,10 @@
 #include "scheduler/foreign.h"
 #include "scheduler/low_limit.h"
 #include "scheduler/post.h"
+#include "scheduler/ready.h"
 #include "scheduler/submit.h"
+
+#include <utility>
 
 namespace weft::internal {
 
@@ -83,6 +86,8 @@ bool AnyPinnedTask(const Worker *worker) noexcept {
 }
 
 Found FindPumped(Worker *worker) noexcept {
+    // What a pinned task made ready is not looked for here, nor perhaps for long after.
+    if (std::exchange(worker->owesWake, false)) WakeForAny(*worker->scheduler, worker);  // [re-check]
     Pump &pump = *worker->pump;
     const bool yielded = worker->taskBeforeReady;  // then it is the turn of tasks, or of the one who pumps
     worker->taskBeforeReady = false;

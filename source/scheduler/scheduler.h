@@ -33,6 +33,7 @@ struct AnyWait {
     env::Atomic<uint32_t> references{0};  // records on lists, and the waiter itself
     env::Atomic<uint32_t> first{~0u};     // which counter was zero first
     Counter gate{0};                      // what the waiter waits for
+    uint32_t asked = 0;                   // counters that the waiter got to before one was zero; its own
 };
 inline constexpr uint32_t kAnyOwner = 1u << 30;
 inline constexpr uint32_t kMostOfAny = 4096;        // counters in one call
@@ -97,10 +98,12 @@ struct Scheduler {
     env::Atomic<uint64_t> armedFor{Timers::kNever};  // the deadline that a worker sleeps until, see timing.h
 
     alignas(kLineBytes) env::Atomic<uint32_t> largeBacklog[2]{};  // entries in the workers' backlogs: not Low, Low
-    env::Atomic<uint32_t> lowRunning{0};                          // permits that are out, see low_limit.h
-    PushList<Letter> lowAside;                                    // fibers that lack one
-    env::Atomic<uint32_t> pinnedLarge{0};                         // workers with pinned tasks that want a large fiber
-    env::Atomic<uint32_t> slotsInUse{0};                          // the highest that ever was
+    env::Atomic<uint32_t> largeMoves{0};                          // workers that put something into one
+    env::Atomic<uint32_t> largeWaits{0};     // counts waiters that asked for it, see large_backlog.h
+    env::Atomic<uint32_t> lowRunning{0};     // permits that are out, see low_limit.h
+    PushList<Letter> lowAside;               // fibers that lack one
+    env::Atomic<uint32_t> pinnedLarge{0};    // workers with pinned tasks that want a large fiber
+    env::Atomic<uint32_t> slotsInUse{0};     // the highest that ever was
     env::Atomic<uint32_t> activeWorkers{0};  // of workerCount; the others run only what is pinned to them
     PushList<IdleRequest> idleRequests;
     env::Atomic<uint32_t> idleTasks{0};  // tasks that are in WaitIdle

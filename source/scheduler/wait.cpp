@@ -5,6 +5,7 @@
 #include "scheduler/fiber_switch.h"
 #include "scheduler/foreign.h"
 #include "scheduler/help.h"
+#include "scheduler/large_backlog.h"
 #include "scheduler/post.h"
 #include "scheduler/run_task.h"
 #include "scheduler/submit.h"
@@ -14,11 +15,11 @@ namespace weft::internal {
 
 namespace {
 
-void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    if (value == 0) {
-        Help(self, counter);
-        if (IsSatisfied(counter, 0)) return;
-    }
+// Until the wait is over; or, if it is for zero and this stack is Large, until the fiber has been handed a task.
+bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, BacklogEntry &handed) noexcept {
+    const bool takesLarge = value == 0 && MayHelp(self, *self->worker->scheduler, StackClass::Large);
+    self->handed.store(takesLarge ? &handed : nullptr,
+                       kRelaxed);  // published by the counter's record; then with the fiber
     self->waitTarget = value;
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by the context that we leave for
     const auto what = [self, value, waited = &counter](TraceEvent &event) {
@@ -28,10 +29,26 @@ void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     };
     Trace(self->worker, &TraceHooks::wait, what);
     SuspendTo(self, Destination::ToWaiting);
-    race::SawCount(counter);
+    const bool hasTaken = takesLarge && self->handed.load(kRelaxed) == nullptr;
+    self->handed.store(nullptr, kRelaxed);
+    if (!hasTaken) race::SawCount(counter);
     self->waitsFor.store(nullptr, kRelaxed);  // for reports
     Trace(self->worker, &TraceHooks::resume, what);
     if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(self->worker);
+    return hasTaken;
+}
+
+void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    for (BacklogEntry handed;;) {
+        if (value == 0) {
+            Help(self, counter);
+            if (IsSatisfied(counter, 0)) return;
+        }
+        if (!SuspendOrTake(self, counter, value, handed)) return;
+        ClaimEntry(self->worker, handed.entry, static_cast<uint32_t>(handed.lane), false);
+        RunClaim(self, AndThen::ReturnToTask);
+        if (IsSatisfied(counter, 0)) return;
+    }
 }
 
 // Pinned meanwhile; so are the waits of tasks that this one helps with.

@@ -57,7 +57,9 @@ uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *co
         wait.references.store(1, kRelaxed);  // nobody else knows it
         wait.first.store(~0u, kRelaxed);
         RaiseCounter(scheduler, wait.gate, 1);
+        wait.asked = 0;
         for (uint32_t i = 0; i < count && complete && wait.first.load(kRelaxed) == ~0u; ++i) {
+            wait.asked = i + 1;
             wait.references.fetch_add(1, kRelaxed);  // the record's, before somebody may let go of it
             using Registration = CounterWaiting::Registration;
             const Registration result =
@@ -81,7 +83,8 @@ uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *co
 
 // Takes the records off the counters that are not satisfied, and returns which was first; `count` if none was.
 uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t count, Counter *const *counters) noexcept {
-    for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t asked = scheduler.anyWaits.At(place).asked;  // the others may be anybody's
+    for (uint32_t i = 0; i < asked; ++i) {
         uint32_t woken = 0;
         if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(place, i), woken))
             LetGo(scheduler, place);

@@ -26,7 +26,7 @@ bool ContinueOn(Fiber *self, StackClass stack) noexcept {
 }
 
 // The claim is Large and this stack is small: a Large fiber takes over, with the claim. Without one the claim waits where
-// whoever frees a Large fiber looks for it; then look again, because one may have been freed just before.
+// whoever frees a Large fiber looks for it.
 void ContinueOnLarge(Fiber *self) noexcept {
     if (ContinueOn(self, StackClass::Large)) return;
     Worker *worker = self->worker;
@@ -35,7 +35,6 @@ void ContinueOnLarge(Fiber *self) noexcept {
         return;
     }
     MoveClaimToBacklog(worker);
-    if (worker->scheduler->pool.AnyFree(StackClass::Large)) WakeForTasks(*worker->scheduler, worker, 1);  // [re-check]
 }
 
 // The claim waits where it was found, for whoever has a fiber for it.

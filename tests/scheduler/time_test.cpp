@@ -3,6 +3,7 @@
 #include "mechanisms/counter_word.h"
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
+#include "support/spin.h"
 #include "weft/outside.h"
 
 #include <atomic>
@@ -13,11 +14,11 @@
 #include <catch2/catch.hpp>
 
 using namespace weft;
-using weft::internal::CounterAccess;
-using weft::internal::CounterWord;
 using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using weft::internal::CounterAccess;
+using weft::internal::CounterWord;
 
 TEST_CASE("SleepFor: not shorter than it should be; others run meanwhile", "[time][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
@@ -362,4 +363,45 @@ TEST_CASE("WaitForCounterUntil: false for a counter of another scheduler, by a t
     CHECK(inner.log.Count() == 2);
     CHECK(inner.log.CountOf(ReportCode::CounterOfOther) == 2);
     CHECK(outer.log.Text() == "");
+}
+
+TEST_CASE("waits for any leave the waiters of another scheduler alone", "[time]") {
+    test::Runner ours(test::Options(1)), others(test::Options(1));
+    Counter counters[2], zero;
+    TaskScheduler *const schedulers[2] = {&ours.scheduler, &others.scheduler};
+    std::atomic<uint32_t> began{0}, wentOn{0};
+    test::Batch waiters(6, [&](TaskScheduler &scheduler, uint32_t i) {
+        began.fetch_add(1);
+        scheduler.WaitForCounter(&counters[i / 3]);
+        wentOn.fetch_add(1);
+    });
+    uint32_t first = 9;
+    bool reached = true;
+    std::optional<OutsideWork> outside[2];
+    test::Batch nothing(1, [](TaskScheduler &, uint32_t) {});
+    test::Batch wrong(1, [&](TaskScheduler &scheduler, uint32_t) {
+        Counter *const any[2] = {&zero, &counters[1]};
+        first = scheduler.WaitForAny(2, any);
+        reached = WaitForCounterFor(scheduler, &counters[1], milliseconds(1));
+    });
+    for (uint32_t i = 0; i < 2; ++i) {
+        REQUIRE(schedulers[i]->Start() == Status::Ok);
+        outside[i].emplace(*schedulers[i]);
+        schedulers[i]->AddToCounter(&counters[i]);
+        schedulers[i]->AddTasks(3, waiters.Tasks() + 3 * i);
+        CHECK(test::SpinUntil([&] { return began.load() == 3 * (i + 1); }));
+        schedulers[i]->AddTasksAndWait(1, nothing.Tasks());  // the only worker runs it when all three have got in line
+    }
+    ours.scheduler.AddTasksAndWait(1, wrong.Tasks());
+    for (uint32_t i = 0; i < 2; ++i) {
+        schedulers[i]->DecrementCounter(&counters[i]);
+        CHECK(test::SpinUntil([&] { return wentOn.load() == 3 * (i + 1); }));
+        outside[i].reset();
+        schedulers[i]->Stop();
+    }
+    CHECK(first == 0);
+    CHECK_FALSE(reached);
+    CHECK(ours.log.CountOf(ReportCode::CounterOfOther) == 1);
+    CHECK(ours.log.Count() == 1);
+    CHECK(others.log.Text() == "");
 }

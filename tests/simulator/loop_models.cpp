@@ -50,6 +50,23 @@ void Loop() {
         static_cast<StackClass>(Random(2)));
 }
 
+// Fewer Large fibers than workers.
+void LoopLarge() {
+    const uint32_t large = 1 + Random(2);
+    SchedulerOptions options = Options(large + Random(3), 12, large);
+    options.largeStackBytes = 64 << 10;
+    RunMain(
+        options,
+        [](TaskScheduler *scheduler) {
+            Marks marks(6);
+            LoopOptions loop = AnyLoopOptions();
+            loop.stack = StackClass::Large;
+            ParallelFor(*scheduler, 0, 6u, marks, loop);
+            marks.CheckAll();
+        },
+        StackClass::Large);
+}
+
 void LoopNested() {
     RunMain(
         LoopSchedulerOptions(1 + Random(3)),
@@ -144,6 +161,7 @@ void Reduce() {
 std::vector<Model> LoopModels() {
     return {
         {"loop", "ranges of up to 12 indices, any grain and priority", Loop},
+        {"loop_large", "fewer Large fibers than workers", LoopLarge},
         {"loop_nested", "loops in a loop", LoopNested},
         {"loop_waits", "bodies that wait for tasks of their own", LoopWaits},
         {"loop_meets", "indices that hold their workers until others have begun", LoopMeets},

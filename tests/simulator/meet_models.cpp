@@ -296,6 +296,28 @@ void MeetPinned() {
     });
 }
 
+// Who pumps does nothing else: what a pinned task made ready is for the others, who sleep.
+void PumpWakes() {
+    RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
+        bool wentOn = false;
+        const TaskOptions here{Priority::Normal, StackClass::Small, scheduler->CurrentWorker()};
+        auto call = [](TaskScheduler *) {};
+        auto waiter = [&](TaskScheduler *self) {
+            Counter counter;
+            self->AddTask(TaskOf(call), &counter, here);
+            self->WaitForCounter(&counter);
+            wentOn = true;
+        };
+        Counter all;
+        scheduler->AddTask(TaskOf(waiter), &all);
+        while (!wentOn) {
+            scheduler->RunPinnedTasks();
+            weft::env::Pause();
+        }
+        scheduler->WaitForCounter(&all);
+    });
+}
+
 // A task yields on a worker that has become inactive, and no fiber is free: it goes on on the other worker, which sleeps.
 void YieldInactive() {
     RunMain(
@@ -329,6 +351,7 @@ std::vector<Model> MeetModels() {
         {"meet_inactive", "a freed fiber for two workers that have none, one of which becomes inactive", MeetInactive},
         {"pinned_kept", "an inactive worker holds a fiber that ran, while the other has none", PinnedKept},
         {"meet_pinned", "a fiber that an inactive worker made ready, and what is pinned to that worker", MeetPinned},
+        {"pump_wakes", "a fiber that a pinned task made ready, while its worker only pumps", PumpWakes},
         {"yield_inactive", "a task that yields on an inactive worker while no fiber is free", YieldInactive},
         {"meet_ready", "a ready fiber and a pinned one for workers that have none", MeetReady},
     };

@@ -1,0 +1,110 @@
+#include "scheduler/large_backlog.h"
+
+#include "scheduler/low_limit.h"
+#include "scheduler/ready.h"
+#include "scheduler/reporting.h"
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+namespace {
+
+// A fiber that waits for the item's counter and takes it; it is off the counter, and the caller's to make ready. The counter
+// stays while the caller has the item, because it counts it.
+Fiber *TakeWaiter(Worker *worker, const TaskEntry &entry) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    Counter *counter = entry.TheCounter();
+    if (counter == nullptr) return nullptr;
+    CounterStorage &word = CounterAccess::Word(*counter);
+    // seq_cst: after largeMoves was raised, see above. Whose record is seen, of him all is seen that he wrote before.
+    if (CounterWord{word.load(kSeqCst)}.Head() == 0) return nullptr;
+    const uint32_t fibers = scheduler.FiberCount();
+    for (uint32_t i = 0; i < fibers; ++i) {
+        Fiber &fiber = scheduler.fibers[i];
+        // relaxed: a guess; the record decides.
+        if (fiber.waitsFor.load(kRelaxed) != counter || fiber.handed.load(kRelaxed) == nullptr) continue;
+        uint32_t woken = 0;
+        const bool isTaken = scheduler.counters.Remove(word, i, woken, 0);
+        WakeOwners(scheduler, worker, woken);
+        if (!isTaken) continue;
+        if (fiber.handed.load(kRelaxed) != nullptr) return &fiber;
+        // It has begun another wait since the guess. Nobody can have let it go on meanwhile: the count is not zero.
+        scheduler.counters.Register(word, i, 0);
+    }
+    return nullptr;
+}
+
+// A Low task that needs a permit of its own is not: the waiter may have none.
+bool HandToWaiter(Worker *worker, const BacklogEntry &item) noexcept {
+    if (item.lane == kLowLane && worker->scheduler->options.maxLowWorkers != 0) return false;
+    Fiber *waiter = TakeWaiter(worker, item.entry);
+    if (waiter == nullptr) return false;
+    // relaxed: published with the fiber.
+    *waiter->handed.load(kRelaxed) = item;
+    waiter->handed.store(nullptr, kRelaxed);
+    MakeReady(*worker->scheduler, worker, waiter);
+    return true;
+}
+
+bool IsLow(const BacklogEntry &item) noexcept { return item.lane == kLowLane; }
+
+StealResult StealFrom(Worker &victim, bool low, BacklogEntry &item) noexcept {
+    const StealResult result = victim.largeBacklog[low].Steal(item);
+    // relaxed: too high for a moment; somebody looks in vain.
+    if (result == StealResult::Taken) victim.scheduler->largeBacklog[low].fetch_sub(1, kRelaxed);
+    return result;
+}
+
+}  // namespace
+
+void PutIntoBacklog(Worker *worker, BacklogEntry item) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    scheduler.largeMoves.fetch_add(1, kSeqCst);  // before the look at the counter, see above
+    for (;;) {
+        const uint32_t waits = scheduler.largeWaits.load(kSeqCst);
+        if (HandToWaiter(worker, item)) break;
+        WorkStealingDeque<BacklogEntry> &backlog = worker->largeBacklog[IsLow(item)];
+        if (WEFT_UNLIKELY(!backlog.Push(item))) {
+            ReportFatal(scheduler.options, ReportCode::OutOfMemory,
+                        "Give the process more memory, or submit less at once.", "a worker's deque could not grow");
+        }
+        // Before the looks at largeWaits, and for a free Large fiber.
+        scheduler.largeBacklog[IsLow(item)].fetch_add(1, kSeqCst);
+        if (scheduler.largeWaits.load(kSeqCst) == waits || !backlog.Pop(item)) break;
+        scheduler.largeBacklog[IsLow(item)].fetch_sub(1, kRelaxed);  // as in StealFrom
+    }
+    scheduler.largeMoves.fetch_sub(1, kSeqCst);
+    if (scheduler.pool.AnyFree(StackClass::Large)) WakeForTasks(scheduler, worker, 1);  // [re-check]
+}
+
+bool TakeFromBacklog(Worker *worker, bool low, BacklogEntry &item) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        if (StealFrom(scheduler.workers[(worker->index + i) % slots], low, item) == StealResult::Taken) return true;
+    }
+    return false;
+}
+
+void OfferBacklog(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    // In this order: who has put something away since the first look sees the waiter.
+    const bool isMoving = scheduler.largeMoves.load(kSeqCst) != 0;
+    if (!isMoving && scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) == 0) return;
+    scheduler.largeWaits.fetch_add(1, kSeqCst);
+    const uint32_t slots = scheduler.Slots();
+    for (const bool low : {false, true}) {
+        for (uint32_t i = 1; i <= slots; ++i) {  // the caller's last: it gets what is put back
+            Worker &victim = scheduler.workers[(worker->index + i) % slots];
+            uint32_t left = scheduler.largeBacklog[low].load(kSeqCst);
+            for (BacklogEntry item; left != 0; --left) {
+                StealResult result = StealFrom(victim, low, item);
+                while (result == StealResult::Lost) result = StealFrom(victim, low, item);
+                if (result == StealResult::Empty) break;
+                PutIntoBacklog(worker, item);
+            }
+        }
+    }
+}
+
+}  // namespace weft::internal
