@@ -92,6 +92,34 @@ TEST_CASE("ParallelFor: a range with more indices than units has is split all th
     CHECK(most == 0);
 }
 
+TEST_CASE("ParallelFor: grains whose multiples are beyond 64 bits", "[parallel_for]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<uint64_t> sum{0}, wrong{0}, tiles{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        LoopOptions options;
+        options.grain = uint64_t{1} << 63;
+        const auto whole = [&](auto first, auto last) {
+            wrong += first >= last;
+            sum += static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
+        };
+        ParallelFor(scheduler, INT64_MIN, INT64_MAX, whole, options);
+        options.grain = uint64_t{3} << 61;
+        ParallelFor(scheduler, 0, UINT64_MAX - 1, whole, options);
+        options = LoopOptions();
+        options.columnGrain = 1;
+        CancelSource source(scheduler);
+        options.cancel = source.Token();
+        const auto first = [&](const Tile<uint64_t> &) {
+            ++tiles;
+            source.Cancel();
+        };
+        ParallelFor2D(scheduler, 0xFFFFFFFFFFu, uint64_t{1} << 40, first, options);
+    }) == Status::Ok);
+    CHECK(wrong == 0);
+    CHECK(sum == UINT64_MAX + (UINT64_MAX - 1));  // one after the other, modulo 2^64
+    CHECK(tiles != 0);
+}
+
 TEST_CASE("ParallelFor: the body is not copied, and may be const", "[parallel_for]") {
     struct Body {
         explicit Body(std::atomic<uint32_t> *total) : sum(total) {}

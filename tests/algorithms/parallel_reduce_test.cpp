@@ -219,7 +219,7 @@ TEST_CASE("ParallelReduce: what goes wrong is reported, and every result is dest
     CHECK(runner.log.Count() == 1);
 
     std::atomic<int> alive{0};
-    int sum = 0;
+    int sum = 0, wholeBlocks = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         ParallelReduce(
             scheduler, 0, 1000u, Counted(&alive), [&](uint32_t) { return Counted(&alive); },
@@ -231,9 +231,16 @@ TEST_CASE("ParallelReduce: what goes wrong is reported, and every result is dest
                 return 1;
             },
             std::plus<>());
+        wholeBlocks = ParallelReduce(
+            scheduler, 0, 1000u, -7, [](uint32_t) { return 1; },
+            [](int left, int right) {
+                if (left + right > 900) throw right;
+                return left + right;
+            });
     }) == Status::Ok);
     CHECK(alive == 0);
+    CHECK(wholeBlocks == -7);
     CHECK(sum >= 40);  // 100 blocks of one index each, in order up to there
     CHECK(sum <= 99);
-    CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 1);
+    CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 2);
 }

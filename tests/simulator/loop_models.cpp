@@ -136,6 +136,34 @@ void LoopOutside() {
     scheduler.Stop();
 }
 
+// From a thread that is no worker, while the main task returns: the run lasts as long as the loop.
+void LoopLast() {
+    TaskScheduler scheduler(LoopSchedulerOptions(1 + Random(3)));
+    uint32_t begun = 0, sum = 0;
+    const bool reduce = Random(2) != 0;
+    const auto body = [&](uint32_t i) {
+        ++begun;
+        weft::env::SchedulePoint(nullptr);
+        return i;
+    };
+    HostThread other([&] {
+        if (reduce) {
+            sum = ParallelReduce(scheduler, 0, 4u, 0u, body, std::plus<>());
+        } else {
+            ParallelFor(scheduler, 0, 4u, body);
+        }
+    });
+    auto main = [&](TaskScheduler *self) {
+        other.Start();
+        while (begun == 0) self->Yield();
+    };
+    const Task task = TaskOf(main);
+    Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
+    other.Join();
+    Check(begun == 4, "an index was not run, or one twice");
+    Check(sum == (reduce ? 6 : 0), "an index is not in the result");
+}
+
 void Reduce() {
     struct Stretch {
         uint32_t first, last;
@@ -166,6 +194,7 @@ std::vector<Model> LoopModels() {
         {"loop_waits", "bodies that wait for tasks of their own", LoopWaits},
         {"loop_meets", "indices that hold their workers until others have begun", LoopMeets},
         {"loop_outside", "from an attached thread and one that is no worker, and then Stop", LoopOutside},
+        {"loop_last", "from a thread that is no worker while the run ends", LoopLast},
         {"reduce", "neighbours are joined, in order", Reduce},
     };
 }

@@ -35,6 +35,7 @@ struct LoopWork {
     void *context;
     uint64_t count;  ///< of indices
     uint64_t unit;   ///< so many indices are never split; the last unit may be shorter
+    uint32_t units;
     TaskOptions options;
     CancelToken cancel;
     bool isTimed;    ///< false: there are no workers, and the order is to be the same each time
@@ -88,7 +89,7 @@ private:
         uint32_t first = 0, last = 0;
         while (part.TakeChunk(first, last)) {
             if (work.cancel.IsCancelled()) return part.LeaveRest();
-            work.run(work.context, first * work.unit, last * work.unit);
+            work.run(work.context, first * work.unit, last < work.units ? last * work.unit : work.count);
             if (work.isTimed) time = part.Pace(last - first, time);
         }
     }
@@ -164,17 +165,25 @@ private:
     Counter m_invited;
 };
 
-/// Runs `run` for all offsets below `count`. Any thread.
+/// Runs `run` for all offsets below `count`, and then `finish`, if there is one. Any thread.
 inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit, const LoopOptions &options,
-                    void (*run)(void *, uint64_t, uint64_t), void *context) noexcept {
+                    void (*run)(void *, uint64_t, uint64_t), void *context, void (*finish)(void *) = nullptr,
+                    bool finishMayThrow = false) noexcept {
     constexpr uint64_t kMaxUnits = ~uint32_t{0};
     unit = (std::max)((std::max)(unit, uint64_t{1}), (count - 1) / kMaxUnits + 1);
     const uint32_t units = static_cast<uint32_t>((count - 1) / unit + 1);
     const bool hasWorkers = scheduler.WorkerCount() != 0;
     const TaskOptions taskOptions{options.priority, options.stack, kAnyWorker, options.name};
-    const LoopWork work{run,         context,        count,      unit,
-                        taskOptions, options.cancel, hasWorkers, hasWorkers ? 1 : units / 64 + 1};
-    LoopPart(work, 0, units).Run(scheduler);
+    const LoopWork work{
+        run, context, count, unit, units, taskOptions, options.cancel, hasWorkers, hasWorkers ? 1 : units / 64 + 1};
+    auto whole = [&](TaskScheduler *running) {
+        LoopPart(work, 0, units).Run(*running);
+        if (finish != nullptr) finish(context);
+    };
+    if (!finishMayThrow && scheduler.CurrentWorker() != kAnyWorker) return whole(&scheduler);
+    // One task, which keeps what is thrown; and one call, for the run may end as soon as a call of another thread has returned.
+    const Task task = TaskOf(whole);
+    scheduler.AddTasksAndWait(1, &task, taskOptions);
 }
 
 }  // namespace internal

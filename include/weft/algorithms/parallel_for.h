@@ -36,13 +36,12 @@ void RunRange(TaskScheduler &scheduler, Index begin, Index end, uint64_t unit, c
     if (!(begin < end)) return;
     struct Range {
         Whole &whole;
-        Index begin, end;
+        Index begin;
         static void Run(void *arg, uint64_t first, uint64_t last) {
             const Range &range = *static_cast<Range *>(arg);
-            const uint64_t count = static_cast<uint64_t>(range.end) - static_cast<uint64_t>(range.begin);
-            range.whole(IndexAt(range.begin, first), last < count ? IndexAt(range.begin, last) : range.end);
+            range.whole(IndexAt(range.begin, first), IndexAt(range.begin, last));
         }
-    } range{whole, begin, end};
+    } range{whole, begin};
     RunLoop(scheduler, static_cast<uint64_t>(end) - static_cast<uint64_t>(begin), unit, options, Range::Run, &range);
 }
 
@@ -79,7 +78,8 @@ struct Tile {
 
 /// The same over a plane: `body(row, column)` for each place, or `body(const Tile<Index> &)` for tiles that make it up.
 ///
-/// LoopOptions::grain and ::columnGrain are the rows and columns of a tile, exactly, but at the edges. Without columnGrain
+/// LoopOptions::grain and ::columnGrain are the rows and columns of a tile, exactly, but at the edges, and unless that made 2^64
+/// tiles. Without columnGrain
 /// tiles are strips of whole rows (as many as the time allows, at least `grain`), or parts of a row where there are few.
 template <class Index, class Body>
 void ParallelFor2D(TaskScheduler &scheduler, typename internal::Same<Index>::Type rows, Index columns, Body &&body,
@@ -89,8 +89,8 @@ void ParallelFor2D(TaskScheduler &scheduler, typename internal::Same<Index>::Typ
     const uint64_t height = static_cast<uint64_t>(rows), width = static_cast<uint64_t>(columns);
     const uint64_t tileRows = (std::max)(options.grain, uint64_t{1}), down = (height - 1) / tileRows + 1;
     const uint64_t pieces = kTilesPerWorker * (std::max)(scheduler.WorkerCount(), 1u) / down + 1;
-    const uint64_t tileColumns =
-        (std::min)(options.columnGrain != 0 ? options.columnGrain : (width - 1) / pieces + 1, width);
+    uint64_t tileColumns = (std::min)(options.columnGrain != 0 ? options.columnGrain : (width - 1) / pieces + 1, width);
+    if ((width - 1) / tileColumns >= ~uint64_t{0} / down) tileColumns = width;  // they could not be counted
     const uint64_t across = (width - 1) / tileColumns + 1;
     const auto run = [&body](const Tile<Index> &tile) {
         if constexpr (std::is_invocable_v<Body &, Index, Index>) {

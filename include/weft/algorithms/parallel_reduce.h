@@ -32,6 +32,15 @@ public:
     static constexpr uint64_t kMost = (std::min)(size_t{256}, kBytes / sizeof(std::optional<Result>));
     static_assert(kMost >= 8, "weft: a result that large does not lie on a stack; reduce pointers or vectors");
 
+    /// Whether JoinAll may.
+    template <class Join>
+    static constexpr bool kMayThrow =
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+        !std::is_nothrow_invocable_v<Join &, Result &&, Result &&> || !std::is_nothrow_move_constructible_v<Result>;
+#else
+        false;
+#endif
+
     explicit BlockResults(uint64_t count) noexcept : m_count(count) {
         for (uint64_t i = 0; i < count; ++i) new (Address(i)) std::optional<Result>();
     }
@@ -80,8 +89,8 @@ private:
 /// the same to the last bit with any number of workers, whatever they do. LoopOptions::grain: fewest indices in a block; a
 /// range has up to 256 blocks, fewer if the result is larger than 24 bytes (8 KiB of them lie on the caller's stack).
 ///
-/// Threads, waits and exceptions: as ParallelFor. `join` is called by the workers within blocks, and by the caller for
-/// these. What an exception left out is not in the result.
+/// Threads, waits and exceptions: as ParallelFor. `join` is called by the workers within blocks, and by one of them for these.
+/// What an exception left out is not in the result; after one of `join` for whole blocks that is `empty`.
 template <class Index, class Result, class Body, class Join>
 Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::Type begin, Index end, Result empty,
                       Body &&body, Join &&join, const LoopOptions &options = {}) noexcept {
@@ -100,13 +109,22 @@ Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::
             return body(first, last);
         }
     };
-    internal::RunRange(scheduler, uint64_t{0}, blocks, 1, options, [&](uint64_t first, uint64_t last) {
+    std::optional<Result> result;
+    auto run = [&](uint64_t first, uint64_t last) {
         for (uint64_t i = first; i != last; ++i) {
             const Index to = i + 1 < blocks ? internal::IndexAt(begin, (i + 1) * block) : end;
             results.At(i).emplace(reduce(internal::IndexAt(begin, i * block), to));
         }
-    });
-    std::optional<Result> result = results.JoinAll(join);
+    };
+    auto finish = [&] { result = results.JoinAll(join); };
+    struct Both {
+        decltype(run) &blocksOf;
+        decltype(finish) &joinThem;
+    } both{run, finish};
+    internal::RunLoop(
+        scheduler, blocks, 1, options,
+        [](void *arg, uint64_t first, uint64_t last) { static_cast<Both *>(arg)->blocksOf(first, last); }, &both,
+        [](void *arg) { static_cast<Both *>(arg)->joinThem(); }, Results::template kMayThrow<Join>);
     return result ? std::move(*result) : std::move(empty);
 }
 
