@@ -9,6 +9,7 @@ local layers = {
     ["source/mechanisms/"] = { "weft/", "platform/", "containers/", "mechanisms/" },
     ["source/blocking/"]   = { "weft/", "platform/", "containers/", "blocking/" },
     ["source/frame/"]      = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "frame/" },
+    ["source/frame/host"]  = { "weft/", "platform/race_finder.h", "scheduler/reporting.h", "frame/" },
     ["source/scheduler/"]  = { "weft/", "platform/", "containers/", "mechanisms/", "scheduler/" },
     ["source/post/"]       = { "weft/", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "containers/pairing_heap.h", "containers/spin_lock.h", "scheduler/caller.h", "sync/misuse.h", "post/" },
     ["source/sync/"]       = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "sync/" },

@@ -1,6 +1,7 @@
 #include "frame/host.h"
 
 #include "platform/race_finder.h"
+#include "scheduler/reporting.h"
 
 #include <cstdarg>
 #include <cstdio>
@@ -15,11 +16,10 @@ void ReportFrameMistake(void (*onReport)(const Report &report, void *user), void
     va_start(arguments, what);
     std::vsnprintf(text, sizeof text, what, arguments);
     va_end(arguments);
-    if (onReport != nullptr) {
-        onReport({code, false, text, cure, nullptr}, user);
-    } else {
-        std::fprintf(stderr, "weft: %s. %s\n", text, cure);
-    }
+    SchedulerOptions options;  // a report takes these two of them
+    options.onReport = onReport;
+    options.user = user;
+    ReportMistake(options, code, cure, "%s", text);
 }
 
 void *AllocateFrom(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept {

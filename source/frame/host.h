@@ -15,7 +15,8 @@
 
 namespace weft::internal {
 
-/// Calls `onReport`, or writes one line to stderr. `what` is a printf format. The call that is wrong has no effect.
+/// As the scheduler reports: calls `onReport`, which must not wait, or writes one line to stderr if there is none, or if it
+/// is onReport that is wrong. `what` is a printf format. The call that is wrong has no effect.
 void ReportFrameMistake(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,
                         const char *cure, const char *what, ...) noexcept WEFT_FRAME_PRINTF(5, 6);
 
