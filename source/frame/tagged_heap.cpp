@@ -121,6 +121,9 @@ char *TakeRun(TaggedHeapState &heap, Tag &tag, size_t bytes) noexcept {
         if (!mayFit || heap.saidFull.exchange(1, kRelaxed) == 0) Blocks::ReportFull(heap.pool, "TaggedHeap", bytes);
         return nullptr;
     }
+    // Another heap of the pool may have made room, and none of ours is freed. Looked at first, so that the line stays shared;
+    // relaxed as above.
+    if (WEFT_UNLIKELY(heap.saidFull.load(kRelaxed) != 0)) heap.saidFull.store(0, kRelaxed);
     RaisePeak(heap, heap.owned.fetch_add(count, kRelaxed) + count);
     tag.blocks.fetch_add(count, kRelaxed);
     uint32_t newest = tag.newest.load(kRelaxed);  // only a number; the exchange below decides
@@ -158,10 +161,8 @@ void *AllocateAt(TaggedHeapState &heap, Tag &tag, Place &place, size_t bytes, si
     return begin;
 }
 
-// By threads that are no workers.
-void *AllocateShared(TaggedHeapState &heap, Tag &tag, size_t bytes, size_t alignment) noexcept {
-    tag.sharedAllocations.fetch_add(1, kRelaxed);  // figures
-    tag.sharedBytes.fetch_add(bytes, kRelaxed);
+// From the tag's shared block, or from a new run; null after a report.
+char *TakeShared(TaggedHeapState &heap, Tag &tag, size_t bytes, size_t alignment) noexcept {
     const size_t blockBytes = heap.blocks.blockBytes;
     // acquire: pairs with the release of who made this block the shared one: what was written into it before it came
     // from the pool comes before what we write.
@@ -181,6 +182,15 @@ void *AllocateShared(TaggedHeapState &heap, Tag &tag, size_t bytes, size_t align
         const auto block = static_cast<uint32_t>(static_cast<size_t>(begin - heap.blocks.blocks) / blockBytes);
         tag.shared.compare_exchange_strong(current.word, SharedBlock::Of(block, bytes), kRelease, kRelaxed);
     }
+    return begin;
+}
+
+// By threads that are no workers.
+void *AllocateShared(TaggedHeapState &heap, Tag &tag, size_t bytes, size_t alignment) noexcept {
+    char *const begin = TakeShared(heap, tag, bytes, alignment);
+    if (begin == nullptr) return nullptr;
+    tag.sharedAllocations.fetch_add(1, kRelaxed);  // figures
+    tag.sharedBytes.fetch_add(bytes, kRelaxed);
     return begin;
 }
 
@@ -211,16 +221,17 @@ uint32_t FreeRuns(TaggedHeapState &heap, Tag &tag) noexcept {
     tag.shared.store(0, kRelaxed);
     tag.sharedAllocations.store(0, kRelaxed);
     tag.sharedBytes.store(0, kRelaxed);
-    uint32_t blocks = 0;
     // acquire: pairs with the pushes; we read what they wrote of their runs.
-    for (uint32_t next = tag.newest.exchange(0, kAcquire); next != 0;) {
+    uint32_t next = tag.newest.exchange(0, kAcquire);
+    const uint32_t blocks = tag.blocks.exchange(0, kRelaxed);  // relaxed: each run was counted before its push
+    // Before any is released. Otherwise another tag claims one and counts it while it still counts for us, and the peak is
+    // more than there are. relaxed: published by Release, so that whoever claims adds to what we leave.
+    heap.owned.fetch_sub(blocks, kRelaxed);
+    while (next != 0) {
         const Run run = heap.runs[next - 1];  // whoever claims it writes there
         Blocks::Release(heap.blocks, next - 1, run.blocks);
-        blocks += run.blocks;
         next = run.older;
     }
-    tag.blocks.fetch_sub(blocks, kRelaxed);
-    heap.owned.fetch_sub(blocks, kRelaxed);
     heap.saidFull.store(0, kRelaxed);
     return blocks;
 }

@@ -176,6 +176,20 @@ TEST_CASE("TaggedHeap: when all blocks are in use it says so once, until a tag i
     InTask(1, 8, [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &log) { check(heap, log); });
 }
 
+TEST_CASE("TaggedHeap: it says so again if it got a block in between, whoever had freed that", "[frame]") {
+    Alone alone(8, 1);
+    TaggedHeap other(alone.scheduler, alone.WithLog(), alone.pool, 1);
+    for (uint32_t round = 1; round <= 3; ++round) {
+        CHECK(alone.heap.Allocate(0, kBlock) != nullptr);
+        CHECK(other.Allocate(0, (8 - round) * kBlock) != nullptr);
+        for (int i = 0; i < 3; ++i) CHECK(alone.heap.Allocate(0, kBlock) == nullptr);
+        CHECK(alone.log.CountOf(ReportCode::OutOfMemory) == round);
+        other.Free(0);
+    }
+    alone.heap.Free(0);
+    CHECK(alone.log.Count() == 3);
+}
+
 TEST_CASE("TaggedHeap: threads that are no workers share a block of each tag", "[frame]") {
     Alone alone(64, 2);
     constexpr uint32_t kEach = 4000;
@@ -244,6 +258,49 @@ TEST_CASE("TaggedHeap: statistics", "[frame]") {
         CHECK(heap.StatisticsOf(1).allocations == 1);
         CHECK(heap.StatisticsOf(1).bytes == 7);
     });
+}
+
+TEST_CASE("TaggedHeap: what was not obtained is in no statistics", "[frame]") {
+    const auto check = [](TaggedHeap &heap) {
+        CHECK(heap.Allocate(0, 8 * kBlock) != nullptr);
+        CHECK(heap.Allocate(0, 100) == nullptr);
+        CHECK(heap.Allocate(1, 100) == nullptr);
+        CHECK(heap.Allocate(1, 65 * kBlock) == nullptr);
+        CHECK(heap.StatisticsOf(0).allocations == 1);
+        CHECK(heap.StatisticsOf(0).bytes == 8 * kBlock);
+        CHECK(heap.StatisticsOf(1).allocations == 0);
+        CHECK(heap.StatisticsOf(1).bytes == 0);
+        heap.Free(0);
+    };
+    Alone alone;
+    check(alone.heap);
+    InTask(1, 8, [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &) { check(heap); });
+}
+
+// One tag takes what another one gives back, while that still gives.
+TEST_CASE("TaggedHeap: the peak is never more than there are", "[frame]") {
+    constexpr uint32_t kBlocks = 4096;
+    test::ReportLog log;
+    SchedulerOptions options;
+    log.AttachTo(options);
+    const TaskScheduler scheduler;
+    BlockPool pool(options, kBlocks, 4 << 10);
+    TaggedHeap heap(scheduler, options, pool, 2);
+    for (int round = 0; round < 10; ++round) {
+        while (heap.Allocate(0, 4 << 10) != nullptr) {
+        }
+        std::atomic<bool> trying{false};
+        std::thread other([&] {
+            while (heap.Allocate(1, 4 << 10) == nullptr) trying = true;
+        });
+        while (!trying) std::this_thread::yield();
+        heap.Free(0);
+        other.join();
+        heap.Free(1);
+        CHECK(heap.Statistics().peakBlocks == kBlocks);
+    }
+    CHECK(heap.Statistics().blocks == 0);
+    CHECK(pool.BlocksInUse() == 0);
 }
 
 TEST_CASE("TaggedHeap: what is retained is not freed", "[frame]") {

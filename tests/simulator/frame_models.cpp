@@ -176,6 +176,7 @@ void TaggedHeaps() {
         host.Verify();
         heap.Free(1);
         Check(heap.Statistics().blocks == 0 && pool.BlocksInUse() == 0, "a block was lost");
+        Check(heap.Statistics().peakBlocks <= pool.BlockCount(), "more blocks at once than there are");
         scheduler.Stop();
     }
 }

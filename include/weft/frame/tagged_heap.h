@@ -59,8 +59,8 @@ public:
 
     /// `bytes` that are not initialised, aligned to `alignment` (a power of two, at most a block), until the tag is freed.
     /// What is larger than a block takes as many as it needs in a row, up to 64. Null if the pool has none left
-    /// (OutOfMemory, once until something is freed), or after a report (BadOption). 0 bytes are as good as 1. Any thread;
-    /// never waits.
+    /// (OutOfMemory, once until the heap frees or gets blocks), or after a report (BadOption). 0 bytes are as good as 1. Any
+    /// thread; never waits.
     void *Allocate(uint32_t tag, size_t bytes, size_t alignment = alignof(std::max_align_t)) noexcept;
 
     /// `count` objects, value-initialised, or null. Their destructors never run, so they must not need that.
