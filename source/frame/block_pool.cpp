@@ -108,6 +108,11 @@ void Blocks::ReportFull(const BlockPool &pool, const char *call, size_t bytes) n
 }  // namespace internal
 
 BlockPool::BlockPool(const SchedulerOptions &options, uint32_t blocks, size_t blockBytes) noexcept : m_state(nullptr) {
+    if ((options.memory.allocate != nullptr) != (options.memory.release != nullptr)) {
+        ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption, "Give allocate and release together.",
+                           "BlockPool: SchedulerOptions::memory is not complete");
+        return;
+    }
     const bool good = blocks >= 1 && blocks <= kMostBlocks && IsPowerOfTwo(blockBytes) &&
                       blockBytes >= kLeastBlockBytes && blockBytes <= kMostBlockBytes;
     if (!good || blocks > SIZE_MAX / blockBytes) {

@@ -4,6 +4,7 @@
 #include "support/failing_allocation.h"
 #include "support/host_memory.h"
 #include "support/scheduler_run.h"
+#include "weft/frame/tagged_heap.h"
 
 #include <atomic>
 #include <cstring>
@@ -85,6 +86,28 @@ TEST_CASE("BlockPool: what is out of range is reported, and then it has no block
         CHECK(log.CountOf(ReportCode::BadOption) == 1);
         CHECK(pool.BlockCount() == 0);
         CHECK(pool.BlocksInUse() == 0);
+    }
+}
+
+TEST_CASE("BlockPool: half a pair of memory hooks is reported, and then it has no blocks", "[frame]") {
+    for (const bool allocates : {true, false}) {
+        test::ReportLog log;
+        test::HostMemory memory;
+        SchedulerOptions options;
+        log.AttachTo(options);
+        memory.AttachTo(options.memory);
+        if (allocates) options.memory.release = nullptr;
+        if (!allocates) options.memory.allocate = nullptr;
+        {
+            BlockPool pool(options, 8, kBytes);
+            CHECK(pool.BlockCount() == 0);
+            const TaskScheduler scheduler;
+            TaggedHeap heap(scheduler, options, pool, 4);  // its bookkeeping comes from where the pool's does
+            CHECK(heap.TagCount() == 0);
+        }
+        CHECK(log.Count() == 1);
+        CHECK(test::Names(log.First(ReportCode::BadOption).what, "SchedulerOptions::memory is not complete"));
+        CHECK(memory.Calls() == 0);
     }
 }
 

@@ -32,7 +32,8 @@ public:
 
     /// Acquires `blocks` (1 to 1,048,576) of `blockBytes` (a power of two, 4 KiB to 1 GiB) by the options' memory hooks, in
     /// one call that is aligned to a block. `options`: those of the scheduler; its `memory`, `onReport` and `user` are
-    /// used. What is out of range is reported (BadOption), and so is want of memory (OutOfMemory): then it has no blocks.
+    /// used. What is out of range, or half a pair of hooks, is reported (BadOption), and so is want of memory (OutOfMemory):
+    /// then it has no blocks.
     BlockPool(const SchedulerOptions &options, uint32_t blocks, size_t blockBytes = kDefaultBlockBytes) noexcept;
     /// Reports blocks that are still in use (MemoryLeaked). One thread, when nobody uses the pool.
     ~BlockPool();
