@@ -48,6 +48,7 @@ void FrameRing::CompleteFrame(uint64_t frame) noexcept {
 
 bool FrameRing::Read(uint64_t frame, FrameParams *params) const noexcept {
     const Entry &entry = m_entries[frame % kFrames];
+    if (frame + 1 == 0) return false;  // the frame before frame 0: an entry without a frame has this number, too
     if (entry.next.load(kAcquire) != frame + 1) return false;  // acquire: the zeros of BeginFrame, or later stamps
     params->frame = frame;
     params->slot = static_cast<uint32_t>(frame % m_framesInFlight);

@@ -151,7 +151,10 @@ void FramePipeline::Stop() noexcept {
 
 bool FramePipeline::WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexcept {
     if (frame >= kAll) return false;
-    if (!m_ring.HasFrameCompleted(frame)) AwaitEndOf(scheduler, m_stageCount - 1, static_cast<uint32_t>(frame));
+    const uint32_t last = m_stageCount - 1, of = static_cast<uint32_t>(frame);
+    // After a run, or before the first, there is nothing to wait for, and perhaps no scheduler that runs.
+    const bool mustWait = !m_ring.HasFrameCompleted(frame) && !scheduler->PollCounter(&m_toGo[last], kAll - 1 - of);
+    if (mustWait) AwaitEndOf(scheduler, last, of);
     return m_ring.HasFrameCompleted(frame);
 }
 

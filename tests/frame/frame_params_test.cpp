@@ -41,6 +41,18 @@ TEST_CASE("FrameRing: what was stamped is read, of this frame", "[frame]") {
     CHECK(!ring.Read(2, &params));
 }
 
+TEST_CASE("FrameRing: there is no frame before frame 0", "[frame]") {
+    FrameRing ring;
+    ring.Restart(1, 2);
+    FrameParams params;
+    CHECK(!ring.Read(~uint64_t{0}, &params));
+    ring.BeginFrame(0);
+    REQUIRE(ring.Read(0, &params));
+    CHECK(!ring.Read(params.frame - 1, &params));
+    CHECK(params.frame == 0);
+    CHECK(!ring.HasFrameCompleted(params.frame - 1));
+}
+
 TEST_CASE("FrameRing: it has the last 16 frames", "[frame]") {
     FrameRing ring;
     ring.Restart(1, 3);

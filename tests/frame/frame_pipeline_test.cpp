@@ -238,6 +238,19 @@ TEST_CASE("FramePipeline: tasks and other threads wait for a frame", "[frame]") 
     CHECK(runner.log.Text() == "");
 }
 
+TEST_CASE("FramePipeline: before and after the runs nobody waits for a frame, nor needs a scheduler that runs",
+          "[frame]") {
+    test::Runner runner(test::Options(2));
+    Record record(2);
+    FramePipeline pipeline({}, kStages, record.stages);
+    CHECK(!pipeline.WaitForFrame(&runner.scheduler, 0));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 10); }) == Status::Ok);
+    CHECK(pipeline.WaitForFrame(&runner.scheduler, 9));
+    for (const uint64_t none : {uint64_t{10}, uint64_t{FramePipeline::kEndless} - 1, ~uint64_t{0}})
+        CHECK(!pipeline.WaitForFrame(&runner.scheduler, none));
+    CHECK(runner.log.Text() == "");
+}
+
 #if !defined(WEFT_NO_EXCEPTIONS)  // weft built so passes nothing on
 TEST_CASE("FramePipeline: an exception that leaves a stage is reported, and the frames go on", "[frame]") {
     test::Runner runner(test::Options(2));

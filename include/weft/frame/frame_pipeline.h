@@ -66,7 +66,7 @@ public:
     void Stop() noexcept;
 
     /// Returns when the frame has completed: true; or the run has ended before it, or there is none: false. Any thread, if
-    /// the pipeline outlives the call.
+    /// the pipeline outlives the call; when the run has ended, whether the scheduler runs or not.
     bool WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexcept;
 
     /// Stamps of this run, or of the last one.
