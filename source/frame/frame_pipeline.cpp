@@ -150,8 +150,8 @@ void FramePipeline::Stop() noexcept {
 }
 
 bool FramePipeline::WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexcept {
-    if (frame >= kAll) return false;
     const uint32_t last = m_stageCount - 1, of = static_cast<uint32_t>(frame);
+    if (frame >= kAll || last >= kMaxFrameStages) return false;  // as many stages are refused by Run
     // After a run, or before the first, there is nothing to wait for, and perhaps no scheduler that runs.
     const bool mustWait = !m_ring.HasFrameCompleted(frame) && !scheduler->PollCounter(&m_toGo[last], kAll - 1 - of);
     if (mustWait) AwaitEndOf(scheduler, last, of);
