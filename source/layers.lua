@@ -8,6 +8,7 @@ local layers = {
     ["source/containers/"] = { "weft/task.h", "platform/compiler.h", "platform/env.h", "platform/memory.h", "platform/turns.h", "containers/" },
     ["source/mechanisms/"] = { "weft/", "platform/", "containers/", "mechanisms/" },
     ["source/blocking/"]   = { "weft/", "platform/", "containers/", "blocking/" },
+    ["source/blocking/may_wait"] = { "weft/", "scheduler/call.h", "blocking/" },
     ["source/frame/"]      = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "frame/" },
     ["source/frame/host"]  = { "weft/", "platform/race_finder.h", "scheduler/reporting.h", "frame/" },
     ["source/scheduler/"]  = { "weft/", "platform/", "containers/", "mechanisms/", "scheduler/" },

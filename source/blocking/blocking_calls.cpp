@@ -1,6 +1,8 @@
 #include "weft/blocking/blocking_calls.h"
 
 #include "blocking/blocking_threads.h"
+#include "blocking/may_wait.h"
+#include "platform/race_finder.h"
 
 #include <algorithm>
 
@@ -32,6 +34,40 @@ BlockingThreads *MakeThreads(TaskScheduler &scheduler, const BlockingOptions &gi
     return BlockingThreads::Make(scheduler, options, health);
 }
 
+void RunForTask(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunction function, void *arg) noexcept {
+    Counter done(1);
+    BlockingNode node{function, arg};
+    node.counter = &done;
+    OutsideWork::Begin(scheduler);
+    threads.Submit(node);
+    scheduler.WaitForCounter(&done);  // the call's thread last touches the two before it lowers the counter
+    race::SawCount(done);
+}
+
+// A call for which the thread sleeps that wants it.
+struct CallForHook {
+    BlockingFunction function;
+    void *arg;
+    env::Parker caller;
+
+    static void Make(void *self) {
+        CallForHook &call = *static_cast<CallForHook *>(self);
+        call.function(call.arg);
+        race::LeavesThread(&call);
+        call.caller.Unpark();  // from here on it is gone
+    }
+};
+
+// A hook may come before the run begins or when it is over, and nobody could lower a counter then.
+void RunForHook(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunction function, void *arg) noexcept {
+    CallForHook call{function, arg, {}};
+    BlockingNode node{CallForHook::Make, &call};
+    const OutsideWork outside(scheduler);  // in the hook `park` the worker counts as one that sleeps
+    threads.Submit(node);                  // the call's thread has read the node before it unparks us
+    call.caller.Park();
+    race::ComesToThread(&call);
+}
+
 }  // namespace
 
 BlockingCalls::BlockingCalls(TaskScheduler &scheduler, const BlockingOptions &options) noexcept
@@ -46,14 +82,11 @@ Status BlockingCalls::RunBlocking(BlockingFunction function, void *arg) noexcept
     // A thread that is no worker holds up nobody but itself, whoever makes the call.
     if (m_threads == nullptr || m_scheduler.CurrentWorker() == kAnyWorker) {
         function(arg);
-        return Status::Ok;
+    } else if (CallerMayWait(m_scheduler, "BlockingCalls::Run")) {
+        RunForTask(m_scheduler, *m_threads, function, arg);
+    } else {
+        RunForHook(m_scheduler, *m_threads, function, arg);
     }
-    Counter done(1);
-    BlockingNode node{function, arg};
-    node.counter = &done;
-    OutsideWork::Begin(m_scheduler);
-    m_threads->Submit(node);
-    BlockingThreads::Await(m_scheduler, done);  // the call's thread last touches the two before it lowers the counter
     return Status::Ok;
 }
 

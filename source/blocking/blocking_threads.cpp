@@ -1,8 +1,8 @@
 #include "blocking/blocking_threads.h"
 
+#include "blocking/may_wait.h"
 #include "platform/memory.h"
 #include "platform/race_finder.h"
-#include "platform/turns.h"
 
 #include <new>
 
@@ -55,7 +55,7 @@ void BlockingThreads::Free(BlockingThreads *threads) noexcept {
 void BlockingThreads::EndThreads() noexcept {
     env::Parker parker;
     Counter counter(1);
-    const bool inTask = m_scheduler->CurrentWorker() != kAnyWorker;
+    const bool inTask = CallerMayWait(*m_scheduler, "~BlockingCalls");
     m_endCounter = inTask ? &counter : nullptr;
     m_endParker = inTask ? nullptr : &parker;
     // seq_cst: who enters the idle set behind the look below sees it. As a release it publishes the two above.
@@ -66,7 +66,8 @@ void BlockingThreads::EndThreads() noexcept {
     if (m_living.load(kSeqCst) != 0) {
         if (inTask) {
             const OutsideWork outside(*m_scheduler);
-            Await(*m_scheduler, counter);
+            m_scheduler->WaitForCounter(&counter);
+            race::SawCount(counter);
         } else {
             parker.Park();
         }
@@ -76,14 +77,6 @@ void BlockingThreads::EndThreads() noexcept {
     for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
         if (m_places[i].isStarted.load(kRelaxed)) m_places[i].thread.Join();
     }
-}
-
-void BlockingThreads::Await(TaskScheduler &scheduler, Counter &counter) noexcept {
-    scheduler.WaitForCounter(&counter);
-    // Where the wait was refused the counter must not die before its use either.
-    for (Turns turns; !counter.IsZero(); turns.Next()) {
-    }
-    race::SawCount(counter);
 }
 
 void BlockingThreads::Call(TaskScheduler &scheduler, BlockingNode &node) noexcept {

@@ -44,9 +44,6 @@ public:
     /// Makes the call, here. `node` may be gone when its function has begun.
     static void Call(TaskScheduler &scheduler, BlockingNode &node) noexcept;
 
-    /// The fiber waits until `counter` is at zero; where it must not, its thread does.
-    static void Await(TaskScheduler &scheduler, Counter &counter) noexcept;
-
     // relaxed, these two: figures that order nothing.
     uint32_t Count() const noexcept { return m_living.load(kRelaxed); }
     Status Health() const noexcept { return m_health.load(kRelaxed); }

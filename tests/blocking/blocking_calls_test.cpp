@@ -1,5 +1,6 @@
 #include "weft/blocking/blocking_calls.h"
 
+#include "support/child_process.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
@@ -7,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -373,4 +375,28 @@ TEST_CASE("blocking: from a hook it is reported, and the call is made all the sa
     CHECK(shared.asked.load() == 1);
     CHECK(shared.made.load() == 1);
     CHECK(runner.log.CountOf(ReportCode::InHook) == 1);
+    CHECK(test::Names(runner.log.First(ReportCode::InHook).what, "BlockingCalls::Run was called by a hook"));
+}
+
+TEST_CASE("blocking: from a hook before the run begins and when it is over it is the same", "[blocking]") {
+    const test::ChildResult child = test::RunInChild([] {
+        test::EndAfter(20);
+        static std::atomic<uint32_t> s_asked{0}, s_made{0};
+        static BlockingCalls *s_calls = nullptr;
+        const auto call = [](uint32_t, void *) {
+            s_asked.fetch_add(1);
+            s_made.fetch_add(s_calls->Run([] { return OnWorker() ? 0u : 1u; }));
+        };
+        SchedulerOptions options = test::Options(3);
+        options.threads.onStart = options.threads.onStop = call;
+        test::Runner runner(options);
+        BlockingCalls calls(runner.scheduler, AtMost(2));
+        s_calls = &calls;
+        if (runner.Run([](TaskScheduler &) {}) != Status::Ok) _Exit(2);
+        if (s_asked.load() != 4 || s_made.load() != 4) _Exit(3);  // of two threads that weft makes
+        if (runner.log.CountOf(ReportCode::InHook) != 4 || runner.log.Count() != 4) _Exit(4);
+    });
+    INFO(child.output);
+    CHECK(child.exited);
+    CHECK(child.code == 0);
 }

@@ -1,5 +1,6 @@
 #include "blocking/blocking_threads.h"
 
+#include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/host_memory.h"
 #include "support/scheduler_run.h"
@@ -8,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <optional>
 
@@ -121,6 +123,38 @@ TEST_CASE("blocking threads: the end waits for what was submitted, on the one wo
     }) == Status::Ok);
     CHECK(atEnd == 10);
     CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("blocking threads: the end in a hook is reported and waits, also when the run is over", "[blocking]") {
+    const test::ChildResult child = test::RunInChild([] {
+        test::EndAfter(20);
+        static std::optional<BlockingCalls> s_calls;
+        static std::atomic<bool> s_ending{false};
+        static std::atomic<uint32_t> s_made{0};
+        SchedulerOptions options = test::Options(2);
+        options.threads.onStop = [](uint32_t, void *) {
+            s_ending.store(true);
+            s_calls.reset();
+        };
+        test::Runner runner(options);
+        s_calls.emplace(runner.scheduler, Threads(2));
+        auto make = [] {
+            const bool ending = test::SpinUntil([] { return s_ending.load(); });
+            test::Linger(1000);
+            s_made.fetch_add(ending);
+        };
+        BlockingCall one = BlockingCallOf(make), other = BlockingCallOf(make);
+        const Status status = runner.Run([&](TaskScheduler &) {
+            s_calls->Submit(one);
+            s_calls->Submit(other);
+        });
+        if (status != Status::Ok) _Exit(2);
+        if (s_made.load() != 2) _Exit(3);
+        if (runner.log.CountOf(ReportCode::InHook) != 1 || runner.log.Count() != 1) _Exit(4);
+    });
+    INFO(child.output);
+    CHECK(child.exited);
+    CHECK(child.code == 0);
 }
 
 TEST_CASE("blocking threads: uncounted calls need no scheduler that runs", "[blocking]") {

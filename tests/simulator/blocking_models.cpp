@@ -240,6 +240,40 @@ void WithoutWorkers() {
     scheduler.Stop();
 }
 
+// Hooks make calls: before the run begins, while workers are about to sleep, and when the run is over.
+void FromHooks() {
+    struct Shared {
+        BlockingCalls *calls;
+        uint32_t made, asked;
+        void Ask() {
+            if (asked == 6) return;
+            ++asked;
+            Cell question;
+            question.Set(asked);
+            const uint32_t answer = calls->Run([&] {
+                Check(!OnWorker(), "a worker makes the call");
+                ++made;
+                return question.Get();
+            });
+            Check(answer == question.Get(), "the answer to another question");
+        }
+    };
+    static Shared s_shared;
+    SchedulerOptions options = WaitingOptions(2);
+    options.onReport = [](const Report &report, void *) {
+        if (report.code != ReportCode::InHook) Fail(report.what);
+    };
+    options.threads.onStart = options.threads.onStop = [](uint32_t, void *) { s_shared.Ask(); };
+    options.trace.park = options.trace.unpark = [](const TraceEvent &, void *) { s_shared.Ask(); };
+    TaskScheduler scheduler(options);
+    BlockingCalls calls(scheduler, CallOptions(1 + Random(2)));
+    s_shared = {&calls, 0, 0};
+    auto call = [&](TaskScheduler *) { calls.Run([] { Linger(Random(8)); }); };
+    const Task task = TaskOf(call);
+    Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
+    Check(s_shared.asked >= 2 && s_shared.made == s_shared.asked, "a call was lost");
+}
+
 }  // namespace
 
 std::vector<Model> BlockingModels() {
@@ -252,6 +286,7 @@ std::vector<Model> BlockingModels() {
         {"call_submitted", "calls that nobody waits for, and the end meanwhile", Submitted},
         {"call_end", "the end in a task, on the only worker", EndInTask},
         {"call_single", "calls without a worker, by an attached thread", WithoutWorkers},
+        {"call_hooks", "hooks make calls, also before the run and after it", FromHooks},
     };
 }
 

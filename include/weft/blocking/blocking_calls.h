@@ -80,8 +80,9 @@ public:
     /// Makes no thread yet. The scheduler must outlive this, and need not run yet.
     explicit BlockingCalls(TaskScheduler &scheduler, const BlockingOptions &options = {}) noexcept;
 
-    /// Returns when all that was submitted has been called and the threads have ended. In a task the fiber waits. By then
-    /// every Run and Submit has to have returned, as with any object.
+    /// Returns when all that was submitted has been called and the threads have ended. In a task the fiber waits; in a hook,
+    /// which must not wait, that is reported, and the worker is blocked. By then every Run and Submit has to have returned,
+    /// as with any object.
     ~BlockingCalls();
     BlockingCalls(const BlockingCalls &) = delete;
     BlockingCalls &operator=(const BlockingCalls &) = delete;
@@ -89,7 +90,7 @@ public:
     /// Returns what `callable()` returned, once it has; no reference. The fiber waits, the worker goes on with other tasks.
     /// An attached thread runs tasks meanwhile. A thread that is no worker of this scheduler makes the call itself, so it
     /// may do so while the scheduler does not run, too. Any thread; from a hook, which must not wait, it is reported, and
-    /// the worker is blocked until the call has been made.
+    /// the worker is blocked until the call has been made; from `onStart` and `onStop`, too, when the scheduler does not run.
     ///
     /// errno and GetLastError belong to the thread that made the call: let the callable return them. An exception that leaves it
     /// ends the process.
