@@ -34,6 +34,9 @@ BlockingThreads *MakeThreads(TaskScheduler &scheduler, const BlockingOptions &gi
     return BlockingThreads::Make(scheduler, options, health);
 }
 
+// Without them callers make the calls.
+bool HasThreads(const BlockingThreads *threads) noexcept { return threads != nullptr && !threads->IsForked(); }
+
 void RunForTask(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunction function, void *arg) noexcept {
     Counter done(1);
     BlockingNode node{function, arg};
@@ -80,7 +83,7 @@ BlockingCalls::~BlockingCalls() {
 Status BlockingCalls::RunBlocking(BlockingFunction function, void *arg) noexcept {
     if (function == nullptr) return Status::BadOption;
     // A thread that is no worker holds up nobody but itself, whoever makes the call.
-    if (m_threads == nullptr || m_scheduler.CurrentWorker() == kAnyWorker) {
+    if (!HasThreads(m_threads) || m_scheduler.CurrentWorker() == kAnyWorker) {
         function(arg);
     } else if (CallerMayWait(m_scheduler, "BlockingCalls::Run")) {
         RunForTask(m_scheduler, *m_threads, function, arg);
@@ -104,7 +107,7 @@ Status BlockingCalls::Submit(BlockingCall &call, Counter *counter) noexcept {
         OutsideWork::Begin(m_scheduler);
     }
     node.counter = counter;
-    if (m_threads != nullptr) {
+    if (HasThreads(m_threads)) {
         m_threads->Submit(node);
     } else {
         BlockingThreads::Call(m_scheduler, node);

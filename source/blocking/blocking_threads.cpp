@@ -34,11 +34,12 @@ bool BlockingThreads::Acquire() noexcept {
         m_places[i].index = i;
         m_vacant.Set(i);
     }
+    m_forkMark.Acquire();
     return true;
 }
 
 void BlockingThreads::Destroy(BlockingThreads *threads) noexcept {
-    threads->EndThreads();
+    if (!threads->IsForked()) threads->EndThreads();  // there is nobody to wait for, or to join
     Free(threads);
 }
 

@@ -36,8 +36,11 @@ class BlockingThreads {
 public:
     /// Null if there is no memory. The options are in their ranges.
     static BlockingThreads *Make(TaskScheduler &scheduler, const BlockingOptions &options, Status health) noexcept;
-    /// Waits for all calls and threads, and frees the memory.
+    /// Waits for all calls and threads, unless they are the parent process's, and frees the memory.
     static void Destroy(BlockingThreads *threads) noexcept;
+
+    /// True in a child process that was forked since Make: there are no threads, and Submit must not be called.
+    bool IsForked() const noexcept { return m_forkMark.IsForked(); }
 
     void Submit(BlockingNode &node) noexcept;
 
@@ -45,7 +48,7 @@ public:
     static void Call(TaskScheduler &scheduler, BlockingNode &node) noexcept;
 
     // relaxed, these two: figures that order nothing.
-    uint32_t Count() const noexcept { return m_living.load(kRelaxed); }
+    uint32_t Count() const noexcept { return IsForked() ? 0 : m_living.load(kRelaxed); }
     Status Health() const noexcept { return m_health.load(kRelaxed); }
 
 private:
@@ -75,6 +78,7 @@ private:
     TaskScheduler *m_scheduler = nullptr;
     BlockingOptions m_options;
     uint64_t m_idleTicks = 0;
+    env::ForkMark m_forkMark;
 
     alignas(kLineBytes) PushList<BlockingNode> m_submitted;
     env::Atomic<uint32_t> m_living{0};  // threads, those that are being started included

@@ -13,6 +13,11 @@
 #include <deque>
 #include <optional>
 
+#if !defined(_WIN32)
+#include <sched.h>
+#include <unistd.h>
+#endif
+
 #include <catch2/catch.hpp>
 
 using namespace weft;
@@ -280,3 +285,65 @@ TEST_CASE("blocking threads: options out of range are told of, and the nearest a
         CHECK(health == Status::BadOption);
     }
 }
+
+#if !defined(_WIN32)
+
+TEST_CASE("blocking threads: in a forked child callers make the calls, and the end waits for nobody", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    std::atomic<uint32_t> made{0};
+    std::atomic<bool> go{false};
+    auto count = [&] { made.fetch_add(1); };
+    auto hold = [&] { test::SpinUntil([&] { return go.load(); }); };
+    BlockingCall first = BlockingCallOf(count), holding = BlockingCallOf(hold);
+    std::optional<BlockingCalls> calls;
+    calls.emplace(runner.scheduler, Threads(1));
+    calls->Submit(holding);
+    calls->Submit(first);  // behind the other: it is the parent's
+    const test::ChildResult child = test::RunInChild([&] {
+        test::EndAfter(20);
+        BlockingCall second = BlockingCallOf(count);
+        Counter counter;
+        if (calls->ThreadCount() != 0) _exit(2);
+        for (uint32_t i = 0; i < 2; ++i) {
+            if (calls->Submit(second) != Status::Ok || made.load() != i + 1) _exit(3);
+        }
+        if (calls->Submit(second, &counter) != Status::BadOption || counter.Value() != 0 || made.load() != 2) _exit(4);
+        if (runner.log.CountOf(ReportCode::Forked) != 1 || runner.log.Count() != 1) _exit(5);
+        calls.reset();
+        _exit(made.load() == 2 ? 0 : 6);
+    });
+    CHECK(child.exited);
+    CHECK(child.code == 0);
+    CHECK(made.load() == 0);
+    go.store(true);
+    calls.reset();
+    CHECK(made.load() == 1);
+    runner.scheduler.Stop();
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("blocking threads: in the child of a task that forked its calls are made by itself", "[blocking]") {
+    test::Runner runner(test::Options(1));
+    test::ChildResult child;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        std::optional<BlockingCalls> calls;
+        calls.emplace(scheduler, Threads(1));
+        calls->Run([] {});
+        child = test::RunInChild([&] {
+            test::EndAfter(20);
+            Counter counter;
+            uint32_t made = calls->Run([] { return 1u; });
+            auto count = [&] { ++made; };
+            BlockingCall call = BlockingCallOf(count);
+            if (calls->Submit(call, &counter) != Status::Ok || counter.Value() != 0) _exit(2);
+            calls.reset();
+            _exit(made == 2 ? 0 : 3);
+        });
+    }) == Status::Ok);
+    INFO(child.output);
+    CHECK(child.exited);
+    CHECK(child.code == 0);
+}
+
+#endif

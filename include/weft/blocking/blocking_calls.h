@@ -72,7 +72,8 @@ BlockingCall BlockingCallOf(F &callable) noexcept {
 
 /// Makes blocking calls for the tasks of one scheduler. Threads are made when calls want them, at most so many as the
 /// options say; calls beyond that begin in the order in which they came. If the system refuses a thread, those that there
-/// are make the call; if there is none, the caller does on its own stack, and its worker is blocked after all.
+/// are make the call; if there is none, the caller does on its own stack, and its worker is blocked after all. So it is in a child
+/// process that was forked: the threads, and the calls that were submitted before, are the parent's.
 ///
 /// A task that waits for a call holds its fiber.
 class WEFT_API BlockingCalls {
@@ -81,8 +82,8 @@ public:
     explicit BlockingCalls(TaskScheduler &scheduler, const BlockingOptions &options = {}) noexcept;
 
     /// Returns when all that was submitted has been called and the threads have ended. In a task the fiber waits; in a hook,
-    /// which must not wait, that is reported, and the worker is blocked. By then every Run and Submit has to have returned,
-    /// as with any object.
+    /// which must not wait, that is reported, and the worker is blocked; in a forked child it waits for nothing. By then
+    /// every Run and Submit has to have returned, as with any object.
     ~BlockingCalls();
     BlockingCalls(const BlockingCalls &) = delete;
     BlockingCalls &operator=(const BlockingCalls &) = delete;
