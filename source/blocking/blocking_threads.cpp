@@ -4,9 +4,24 @@
 #include "platform/memory.h"
 #include "platform/race_finder.h"
 
+#include <algorithm>
+#include <iterator>
 #include <new>
 
 namespace weft::internal {
+
+namespace {
+
+// Names and places the calling thread. It begins on the CPUs of who started it, which may be a worker that keeps to one: there
+// a call that computes would hold up that worker's tasks.
+void SetUpThread(const char *name, uint32_t index) noexcept {
+    if (name != nullptr) env::NameThread(name, index);
+    uint64_t all[env::kMaxCpus / 64];
+    std::fill(std::begin(all), std::end(all), ~uint64_t{0});
+    env::BindThread(all, static_cast<uint32_t>(std::size(all)));  // refused: the calls are made where it is
+}
+
+}  // namespace
 
 BlockingThreads *BlockingThreads::Make(TaskScheduler &scheduler, const BlockingOptions &options,
                                        Status health) noexcept {
@@ -169,7 +184,7 @@ void BlockingThreads::EndIdlers() noexcept {
 }
 
 void BlockingThreads::Serve(Place &place) noexcept {
-    if (m_options.threadName != nullptr) env::NameThread(m_options.threadName, place.index);
+    SetUpThread(m_options.threadName, place.index);
     for (;;) {
         while (BlockingNode *node = Take()) Call(*m_scheduler, *node);
         // acquire: all that was ever submitted was submitted before it was written, so the second look sees that.

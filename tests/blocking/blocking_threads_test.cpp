@@ -346,4 +346,38 @@ TEST_CASE("blocking threads: in the child of a task that forked its calls are ma
     CHECK(child.code == 0);
 }
 
+TEST_CASE("blocking threads: they run on all CPUs of the process, not on those of the worker that starts them",
+          "[blocking]") {
+    const auto cpusOf = [](pid_t thread) {
+        cpu_set_t cpus;
+        CPU_ZERO(&cpus);
+        sched_getaffinity(thread, sizeof cpus, &cpus);
+        return cpus;
+    };
+    SchedulerOptions options = test::Options(2);
+    options.affinity.kind = Affinity::Kind::Compact;
+    test::Runner runner(options);
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    const cpu_set_t usable = cpusOf(getpid());
+    std::atomic<uint32_t> elsewhere{0}, bound{0};
+    {
+        BlockingCalls calls(runner.scheduler, Threads(8));
+        std::atomic<uint32_t> come{0};
+        test::Batch batch(8, [&](TaskScheduler &, uint32_t) {
+            const cpu_set_t workers = cpusOf(0);
+            bound.fetch_add(CPU_COUNT(&workers) == 1);
+            calls.Run([&] {
+                come.fetch_add(1);
+                test::SpinUntil([&] { return come.load() == 8; });
+                const cpu_set_t own = cpusOf(0);
+                elsewhere.fetch_add(!CPU_EQUAL(&own, &usable));
+            });
+        });
+        runner.scheduler.AddTasksAndWait(8, batch.Tasks());
+    }
+    runner.scheduler.Stop();
+    CHECK(bound.load() == 8);
+    CHECK(elsewhere.load() == 0);
+}
+
 #endif

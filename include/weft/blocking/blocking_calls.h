@@ -75,6 +75,11 @@ BlockingCall BlockingCallOf(F &callable) noexcept {
 /// are make the call; if there is none, the caller does on its own stack, and its worker is blocked after all. So it is in a child
 /// process that was forked: the threads, and the calls that were submitted before, are the parent's.
 ///
+/// These threads run on all CPUs that the process may use (of the first 1,024), whatever SchedulerOptions::affinity says of
+/// the workers. On Linux each begins with the nice value, slice and timer slack of the thread whose call it was made for, so
+/// threadNice and threadSlice hold for it too, since to lower a nice value takes a privilege; a call may change those of its
+/// thread. They call no ThreadHooks, and have no alternate signal stack: an overflow of threadStackBytes is not described.
+///
 /// A task that waits for a call holds its fiber.
 class WEFT_API BlockingCalls {
 public:
