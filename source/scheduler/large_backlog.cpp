@@ -16,7 +16,7 @@ Fiber *TakeWaiter(Worker *worker, const TaskEntry &entry) noexcept {
     Counter *counter = entry.TheCounter();
     if (counter == nullptr) return nullptr;
     CounterStorage &word = CounterAccess::Word(*counter);
-    // seq_cst: after largeMoves was raised, see above. Whose record is seen, of him all is seen that he wrote before.
+    // seq_cst: after the item was counted, see PutIntoBacklog. Whose record is seen, of him all is seen that he wrote before.
     if (CounterWord{word.load(kSeqCst)}.Head() == 0) return nullptr;
     const uint32_t fibers = scheduler.FiberCount();
     for (uint32_t i = 0; i < fibers; ++i) {
@@ -50,7 +50,7 @@ bool IsLow(const BacklogEntry &item) noexcept { return item.lane == kLowLane; }
 
 StealResult StealFrom(Worker &victim, bool low, BacklogEntry &item) noexcept {
     const StealResult result = victim.largeBacklog[low].Steal(item);
-    // relaxed: too high for a moment; somebody looks in vain.
+    // relaxed: too high for a moment; somebody looks in vain. Never too low: what is put away was counted before.
     if (result == StealResult::Taken) victim.scheduler->largeBacklog[low].fetch_sub(1, kRelaxed);
     return result;
 }
@@ -59,21 +59,23 @@ StealResult StealFrom(Worker &victim, bool low, BacklogEntry &item) noexcept {
 
 void PutIntoBacklog(Worker *worker, BacklogEntry item) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    scheduler.largeMoves.fetch_add(1, kSeqCst);  // before the look at the counter, see above
+    env::Atomic<uint32_t> &count = scheduler.largeBacklog[IsLow(item)];
+    count.fetch_add(1, kSeqCst);  // before the looks at the counter and for a free Large fiber
     for (;;) {
-        const uint32_t waits = scheduler.largeWaits.load(kSeqCst);
-        if (HandToWaiter(worker, item)) break;
+        // acquire: who has asked before this is seen at the counter.
+        const uint32_t waits = scheduler.largeWaits.load(kAcquire);
+        if (HandToWaiter(worker, item)) {
+            count.fetch_sub(1, kRelaxed);  // as in StealFrom
+            return;
+        }
         WorkStealingDeque<BacklogEntry> &backlog = worker->largeBacklog[IsLow(item)];
         if (WEFT_UNLIKELY(!backlog.Push(item))) {
             ReportFatal(scheduler.options, ReportCode::OutOfMemory,
                         "Give the process more memory, or submit less at once.", "a worker's deque could not grow");
         }
-        // Before the looks at largeWaits, and for a free Large fiber.
-        scheduler.largeBacklog[IsLow(item)].fetch_add(1, kSeqCst);
-        if (scheduler.largeWaits.load(kSeqCst) == waits || !backlog.Pop(item)) break;
-        scheduler.largeBacklog[IsLow(item)].fetch_sub(1, kRelaxed);  // as in StealFrom
+        // A read-modify-write, and release: who asks after this finds the item.
+        if (scheduler.largeWaits.fetch_add(0, kAcqRel) == waits || !backlog.Pop(item)) break;
     }
-    scheduler.largeMoves.fetch_sub(1, kSeqCst);
     if (scheduler.pool.AnyFree(StackClass::Large)) WakeForTasks(scheduler, worker, 1);  // [re-check]
 }
 
@@ -88,15 +90,15 @@ bool TakeFromBacklog(Worker *worker, bool low, BacklogEntry &item) noexcept {
 
 void OfferBacklog(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    // In this order: who has put something away since the first look sees the waiter.
-    const bool isMoving = scheduler.largeMoves.load(kSeqCst) != 0;
-    if (!isMoving && scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) == 0) return;
-    scheduler.largeWaits.fetch_add(1, kSeqCst);
+    // After the caller got in line: whoever counts something from now on sees the waiter.
+    if (scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) == 0) return;
+    scheduler.largeWaits.fetch_add(1, kAcqRel);  // release: the waiter; acquire: what was put away before
     const uint32_t slots = scheduler.Slots();
     for (const bool low : {false, true}) {
         for (uint32_t i = 1; i <= slots; ++i) {  // the caller's last: it gets what is put back
             Worker &victim = scheduler.workers[(worker->index + i) % slots];
-            uint32_t left = scheduler.largeBacklog[low].load(kSeqCst);
+            uint32_t left =
+                scheduler.largeBacklog[low].load(kRelaxed);  // relaxed: no less than there was when we asked
             for (BacklogEntry item; left != 0; --left) {
                 StealResult result = StealFrom(victim, low, item);
                 while (result == StealResult::Lost) result = StealFrom(victim, low, item);

@@ -4,10 +4,10 @@
 // these very tasks: what a thief without a Large fiber took, its submitter cannot take back. So a task that waits for zero
 // on a Large stack, and has room for another one, is handed what it waits for, and runs it before it waits again.
 //
-// Neither is missed. Who puts a task away says so (`largeMoves`), looks for such a waiter, and puts it away; who begins such a
-// wait gets in line at the counter and then looks whether anybody says so, or anything is there. One of them sees the other,
-// as all four are seq_cst. A waiter that finds something asks for each task that is put away by then; for those that are in
-// somebody's hands just then it raises `largeWaits`, and who finds that raised afterwards looks for a waiter again.
+// Neither is missed. Who puts a task away counts it (`largeBacklog`), looks for such a waiter, and puts it away; who begins such a
+// wait gets in line at the counter and then looks whether anything is counted. One of them sees the other, as all four are
+// seq_cst. A waiter that finds something asks for each task that is put away by then; for those that are in somebody's hands just
+// then it raises `largeWaits`, and who finds that raised after putting a task away takes it again and looks again.
 #pragma once
 
 #include "scheduler/worker.h"

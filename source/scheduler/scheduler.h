@@ -98,7 +98,6 @@ struct Scheduler {
     env::Atomic<uint64_t> armedFor{Timers::kNever};  // the deadline that a worker sleeps until, see timing.h
 
     alignas(kLineBytes) env::Atomic<uint32_t> largeBacklog[2]{};  // entries in the workers' backlogs: not Low, Low
-    env::Atomic<uint32_t> largeMoves{0};                          // workers that put something into one
     env::Atomic<uint32_t> largeWaits{0};     // counts waiters that asked for it, see large_backlog.h
     env::Atomic<uint32_t> lowRunning{0};     // permits that are out, see low_limit.h
     PushList<Letter> lowAside;               // fibers that lack one
