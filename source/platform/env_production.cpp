@@ -1,5 +1,7 @@
 #include "platform/env_production.h"
 
+#include "platform/tick_rate.h"
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -12,22 +14,10 @@ namespace {
 thread_local void *t_slot = nullptr;  // the only thread_local of the library
 #endif
 
-double MeasureTicksPerMicrosecond() noexcept {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point begin = Clock::now();
-    const uint64_t beginTicks = Ticks();
-    Clock::time_point end;
-    do {
-        end = Clock::now();
-    } while (end - begin < std::chrono::microseconds(100));
-    const double ticks = static_cast<double>(Ticks() - beginTicks);
-    return ticks * 1000.0 / static_cast<double>(std::chrono::nanoseconds(end - begin).count());
-}
-
 }  // namespace
 
 double TicksPerMicrosecond() noexcept {
-    static const double rate = MeasureTicksPerMicrosecond();
+    static const double rate = MeasureTickRate(Ticks, Now, 100'000);
     return rate;
 }
 
