@@ -68,12 +68,15 @@ public:
     uint64_t Next() const noexcept { return m_next.load(kSeqCst); }
 
     /// Whether there is a deadline at all. relaxed: a hint, likewise.
-    bool Any() const noexcept { return m_nextTicks.load(kRelaxed) != kNever; }
+    bool Any() const noexcept { return m_ticksLeft.load(kRelaxed) != kNever; }
 
-    /// Whether TakeDue may find something. relaxed: a hint, for those who work.
-    bool MayBeDue() const noexcept {
-        const uint64_t ticks = m_nextTicks.load(kRelaxed);
-        return ticks != kNever && env::Ticks() >= ticks;
+    /// Whether TakeDue may find something. A hint, for those who work.
+    bool MayBeDue() const noexcept { return Any() && MayBeDue(env::Ticks()); }
+
+    /// The same at these ticks. They begin anew when the machine was suspended: what is before the note is due at once, and
+    /// noted again then. relaxed, both: a hint, which is wrong once if a new note comes in between.
+    bool MayBeDue(uint64_t ticks) const noexcept {
+        return ticks - m_notedAt.load(kRelaxed) >= m_ticksLeft.load(kRelaxed);
     }
 
 private:
@@ -93,14 +96,15 @@ private:
     // The rate of the ticks is known to a thousandth or so; the estimate is early by more than that, and made anew then.
     void Note() noexcept {
         const uint64_t next = m_heap.IsEmpty() ? kNever : m_heap.Top().deadline;
-        uint64_t ticks = kNever;
+        uint64_t ticksLeft = kNever;
         if (next != kNever) {
             const uint64_t now = env::Now();
             const uint64_t left = next > now ? std::min(next - now, kFarthest) : 0;
             const double microseconds = static_cast<double>(left) * 0.00099;
-            ticks = env::Ticks() + static_cast<uint64_t>(microseconds * env::TicksPerMicrosecond());
+            ticksLeft = static_cast<uint64_t>(microseconds * env::TicksPerMicrosecond());
+            m_notedAt.store(env::Ticks(), kRelaxed);  // relaxed, both: see MayBeDue
         }
-        m_nextTicks.store(ticks, kRelaxed);
+        m_ticksLeft.store(ticksLeft, kRelaxed);
         m_next.store(next, kSeqCst);  // before the caller looks for somebody to wake, see Sleep
     }
 
@@ -108,7 +112,8 @@ private:
     PairingHeap<Timer, Earlier> m_heap;
     uint64_t m_orders = 0;
     // Read between all pieces of work, and seldom written.
-    alignas(kLineBytes) env::Atomic<uint64_t> m_nextTicks{kNever};
+    alignas(kLineBytes) env::Atomic<uint64_t> m_notedAt{0};  // ticks
+    env::Atomic<uint64_t> m_ticksLeft{kNever};               // from then on, until MayBeDue
     env::Atomic<uint64_t> m_next{kNever};
 };
 

@@ -228,7 +228,9 @@ void Sleep(Worker *worker, Ability ability) noexcept {
         const bool woken = ParkInTime(worker, ability);
         AfterSleep(worker);
         TraceBetweenTasks(worker, &TraceHooks::unpark, [](TraceEvent &) {});
-        if (!woken) GetUp(worker, ability);
+        if (woken) return;
+        GetUp(worker, ability);
+        TellDue(scheduler, worker);  // whatever the ticks say: or it sleeps again, until a time that has passed
     }
 }
 

@@ -70,6 +70,23 @@ TEST_CASE("timers: the hint for what lies ahead is not said before its time by m
     CHECK(timers.Clear(farther));
 }
 
+TEST_CASE("timers: where the ticks have begun anew all may be due", "[timers]") {
+    Timers timers;
+    Timer timer;
+    timers.Set(timer, weft::env::Now() + 1'000'000'000, {Count, nullptr});
+    const uint64_t ticks = weft::env::Ticks();
+    const auto second = static_cast<uint64_t>(weft::env::TicksPerMicrosecond() * 1e6);
+    CHECK_FALSE(timers.MayBeDue(ticks));
+    CHECK_FALSE(timers.MayBeDue(ticks + second / 2));
+    CHECK(timers.MayBeDue(ticks + second));
+    CHECK(timers.MayBeDue(ticks - second));
+    CHECK(timers.MayBeDue(0));
+    Expiry expiry;
+    CHECK_FALSE(timers.TakeDue(weft::env::Now(), expiry));  // noted anew
+    CHECK_FALSE(timers.MayBeDue());
+    CHECK(timers.Clear(timer));
+}
+
 TEST_CASE("timers: each is told or cleared, by several threads", "[timers]") {
     Timers timers;
     std::atomic<uint32_t> told{0};

@@ -287,6 +287,26 @@ void TimedStarved() {
     Check(held, "a task was lost");
 }
 
+// The ticks begin anew while tasks sleep and others keep their workers busy, as after the machine was suspended.
+void TicksRestart() {
+    uint32_t awake = 0;
+    auto sleep = [&](TaskScheduler *scheduler) {
+        SleepFor(*scheduler, Some());
+        ++awake;
+    };
+    RunMain(Options(1 + Random(2), 6, 1), [&](TaskScheduler *scheduler) {
+        Counter counter;
+        const Task tasks[3] = {TaskOf(sleep), TaskOf(sleep), TaskOf(sleep)};
+        scheduler->AddTasks(3, tasks, &counter);
+        if (Random(2) != 0) SleepFor(*scheduler, Some());
+        RestartTicks();
+        if (Random(2) != 0)
+            while (!scheduler->PollCounter(&counter)) scheduler->Yield();
+        scheduler->WaitForCounter(&counter);
+    });
+    Check(awake == 3, "a task was lost");
+}
+
 }  // namespace
 
 std::vector<Model> TimeModels() {
@@ -298,6 +318,7 @@ std::vector<Model> TimeModels() {
         {"deadline_any", "waits for any of two counters with a deadline", DeadlineAny, 2},
         {"timed_busy", "a deadline that only a worker can look after which goes to sleep", TimedBusy},
         {"timed_starved", "workers without a fiber look after a deadline while one of them waits for it", TimedStarved},
+        {"ticks_restart", "tasks sleep while the ticks begin anew", TicksRestart},
         {"deferred", "tasks that follow a counter or a time", Deferred},
         {"deadline_attached", "an attached thread keeps time", DeadlineAttached, 2},
     };

@@ -58,6 +58,7 @@ struct State {
     uint64_t steps = 0;
     uint64_t alone = 0;   // the first steps, before there was a second thread
     uint64_t passed = 0;  // ticks in which all slept
+    uint64_t ticksBefore = 0;
     uint64_t turn = 0;
     uint64_t hash = 0;
     int64_t lowest = 0;
@@ -251,6 +252,7 @@ Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     state.random = seed * 0x9e3779b97f4a7c15ull | 1;
     for (int i = 0; i < 4; ++i) NextRandom();
     state.steps = state.alone = state.passed = state.turn = 0;
+    state.ticksBefore = uint64_t{1} << 50;  // a past that they can go back to
     state.hash = 0xcbf29ce484222325ull;
     state.lowest = 0;
     state.randomWalk = seed % 2 == 0;
@@ -289,6 +291,7 @@ void MarkDead(const void *address, size_t bytes) {
 }
 
 void LimitThreads(uint32_t count) { s_state.threadsLeft = count; }
+void RestartTicks() { s_state.ticksBefore = 0; }
 
 void PrintSteps(bool printed) { s_state.printed = printed; }
 
@@ -342,10 +345,11 @@ WEFT_NOINLINE void SchedulePoint(const void *address, Access access) noexcept {
 
 void PrefetchForWrite(const void *) noexcept {}
 
-uint64_t Ticks() noexcept { return s_state.steps + s_state.passed; }
+uint64_t Ticks() noexcept { return s_state.ticksBefore + s_state.steps + s_state.passed; }
 double TicksPerMicrosecond() noexcept { return s_state.ticksPerMicrosecond; }
 uint64_t Now() noexcept {
-    return static_cast<uint64_t>(static_cast<double>(Ticks()) * 1000.0 / s_state.ticksPerMicrosecond);
+    const auto ticks = static_cast<double>(s_state.steps + s_state.passed);
+    return static_cast<uint64_t>(ticks * 1000.0 / s_state.ticksPerMicrosecond);
 }
 
 void Pause() noexcept {

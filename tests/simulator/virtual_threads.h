@@ -44,6 +44,9 @@ const void *Accessed();
 /// Only so many more threads can be started in this schedule.
 void LimitThreads(uint32_t count);
 
+/// The ticks begin anew, as after the machine was suspended; the clock goes on.
+void RestartTicks();
+
 /// From now on each step is printed when it is about to happen: its number, the thread, the access, the place in the program.
 void PrintSteps(bool printed);
 
