@@ -87,13 +87,15 @@ bool AnyReady(const Scheduler &scheduler) noexcept {
 void LookForTrouble(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint64_t snapshot = scheduler.idle.Snapshot();
-    // A thread inside a call may be about to publish something, and wakes somebody then. Calls are short.
-    for (Turns turns; !Gate::NobodyInside(*scheduler.facade); turns.Next()) {
+    const auto isTimed = [&] { return scheduler.timers.Next() != Timers::kNever; };
+    // A thread inside a call may be about to publish something, and wakes somebody then. Calls are short; but a report may
+    // keep one for long, and nobody may be armed for a deadline yet.
+    for (Turns turns; !isTimed() && !Gate::NobodyInside(*scheduler.facade); turns.Next()) {
         if (scheduler.idle.Snapshot() != snapshot) return;
     }
     // Now that all have counted what they finished.
-    if (AnswerIdleRequests(scheduler, worker)) return;      // [re-check]
-    if (scheduler.timers.Next() != Timers::kNever) return;  // then somebody goes on
+    if (AnswerIdleRequests(scheduler, worker)) return;  // [re-check]
+    if (isTimed()) return;  // then somebody goes on; and if that was over meanwhile, somebody was awake for it
     const bool anyReady = scheduler.answering.load(kSeqCst) != 0 || AnyReady(scheduler);
     const bool anyTask = AnyTask(scheduler);
     const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none

@@ -4,6 +4,8 @@
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "support/threads.h"
+#include "weft/deferred.h"
 #include "weft/outside.h"
 
 #include <atomic>
@@ -238,6 +240,28 @@ TEST_CASE("deadlines do not wait for a worker that is busy while another one sle
     }) == Status::Ok);
     CHECK(awake.load());
     CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]") {
+    struct Stay {
+        std::atomic<bool> inside{false}, due{false}, inTime{false};
+    } stay;
+    SchedulerOptions options = test::Options(1);
+    options.user = &stay;
+    options.onReport = [](const Report &, void *user) {
+        Stay &here = *static_cast<Stay *>(user);
+        here.inside.store(true);
+        here.inTime.store(test::SpinUntil([&] { return here.due.load(); }));
+    };
+    TaskScheduler scheduler(options);
+    REQUIRE(scheduler.Start() == Status::Ok);
+    test::Threads thread(1, [&](uint32_t) { scheduler.AddTask({nullptr, nullptr}); });
+    CHECK(test::SpinUntil([&] { return stay.inside.load(); }));
+    test::Batch due(1, [&](TaskScheduler &, uint32_t) { stay.due.store(true); });
+    AddTaskAt(scheduler, Now() + milliseconds(20), due[0]);  // long enough for the worker to find nothing
+    thread.Join();
+    scheduler.Stop();
+    CHECK(stay.inTime.load());
 }
 
 TEST_CASE("deadlines do not wait for a task that polls and yields", "[time][grid]") {
