@@ -19,18 +19,30 @@ constexpr uint32_t kUrgentStreak = 8;  // at most so many ready fibers and High 
 constexpr uint32_t kOldestEvery = 61;  // every so many picks the oldest task of one lane or of the backlog goes first
 constexpr uint32_t kHigh = 0, kNormal = 1, kLow = kLowLane;
 
+// How many tasks there were. A worker takes from its lanes what came last: so the newest comes first, and the oldest is begun first.
+uint32_t EnqueueBlocks(Worker *worker, Letter *newest) noexcept {
+    uint32_t tasks = 0;
+    ReadBlocks blocks(*worker->scheduler);
+    for (Letter *letter = newest; letter != nullptr;) {
+        TaskBlock *block = static_cast<TaskBlock *>(letter);
+        letter = letter->next;
+        tasks += block->count;
+        Enqueue(worker, block->count, block->Tasks(), block->counter, block->options);
+        blocks.Add(block);
+    }
+    return tasks;
+}
+
 // What threads that are no workers made ready or submitted goes to this worker's own deques, where others can steal it.
 void TakeInjected(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    uint32_t fibers = 0, tasks = 0;
-    ReadBlocks blocks(scheduler);
+    uint32_t fibers = 0;
+    Letter *newestTasks = nullptr;
     for (Letter *letter = scheduler.injector.TakeAll(); letter != nullptr;) {
         Letter *next = letter->next;
         if (letter->kind == Letter::Kind::Tasks) {
-            TaskBlock *block = static_cast<TaskBlock *>(letter);
-            tasks += block->count;
-            Enqueue(worker, block->count, block->Tasks(), block->counter, block->options);
-            blocks.Add(block);
+            letter->next = newestTasks;
+            newestTasks = letter;
         } else if (worker->ready.Push(static_cast<Fiber *>(letter)->index)) {
             ++fibers;
         } else {
@@ -38,6 +50,7 @@ void TakeInjected(Worker *worker) noexcept {
         }
         letter = next;
     }
+    const uint32_t tasks = EnqueueBlocks(worker, newestTasks);
     // One of them may be picked next; FindOwn wakes somebody otherwise.
     if (fibers != 0) worker->owesWake = true;
     for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);
