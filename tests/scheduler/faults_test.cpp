@@ -211,7 +211,7 @@ TEST_CASE("stack overflow: the process's handlers and the caller's signal stack 
 namespace {
 
 // Every call that waits, each of which is reported once. Those that answer give what they give after a report.
-constexpr uint32_t kWaysToWait = 12;
+constexpr uint32_t kWaysToWait = 13;
 uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
     bool ran = false;
     const Task marks{[](TaskScheduler *, void *arg) { *static_cast<bool *>(arg) = true; }, &ran};
@@ -229,6 +229,7 @@ uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
     wrong += WaitForAnyUntil(scheduler, 1, one, late) != 1;
     wrong += WaitForCounterOrCancel(scheduler, &open, source.Token());
     wrong += SleepUntilOrCancel(scheduler, late, source.Token());
+    wrong += SleepUntilOrCancel(scheduler, late, CancelToken());
     SleepUntil(scheduler, late);
     return wrong + ran;
 }

@@ -91,9 +91,8 @@ inline bool SleepUntilOrCancel(TaskScheduler &scheduler, Clock::time_point deadl
     if (token.IsCancelled()) return false;
     if (token.m_source == nullptr) {
         SleepUntil(scheduler, deadline);
-        return true;
+        return Now() >= deadline;  // where that is refused it ends before
     }
-    // Where the wait is refused, which is reported once, it ends before the deadline.
     return !WaitForCounterUntil(scheduler, &token.m_source->m_running, deadline) && Now() >= deadline;
 }
 
