@@ -22,8 +22,9 @@ WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t va
                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
 /// Submits the task at `time`, or now if that has passed; of equal times the first that was given is submitted first, and where
-/// one worker runs all it also begins first, as a rule, not always. The run does not end before it. How late it is: as for
-/// waits with a deadline (weft/time.h). False after a report: then nothing was submitted. Any thread, while the scheduler runs.
+/// one worker runs all it also begins first, as a rule, not always. The run does not end before it; so a time that never comes,
+/// Clock::time_point::max(), is refused (BadOption). How late it is: as for waits with a deadline (weft/time.h). False after a
+/// report: then nothing was submitted. Any thread, while the scheduler runs.
 WEFT_API bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter = nullptr,
                         const TaskOptions &options = {}) noexcept;
 

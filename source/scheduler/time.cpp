@@ -104,6 +104,12 @@ bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task
 
 bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
                const TaskOptions &options) noexcept {
+    if (time == Clock::time_point::max()) {
+        ReportMistake(Gate::OptionsOf(scheduler), ReportCode::BadOption,
+                      "Submit it when its time is known, or let it come after a counter (AddTaskAfter).",
+                      "AddTaskAt: a task at a time that never comes; the run would not end");
+        return false;
+    }
     return Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
         return SubmitAt(running, worker, Nanoseconds(time), task, counter, options);
     });

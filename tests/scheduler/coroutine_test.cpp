@@ -279,6 +279,7 @@ TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][rep
     const auto wait = [&]() -> Coroutine<> {
         const Alive here(alive);
         co_await ofOther;
+        co_await Clock::time_point::max();  // never
         ended = true;
     };
     Start(runner.scheduler, wait(), &counter);
@@ -286,6 +287,7 @@ TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][rep
     CHECK(ended);
     CHECK(alive.load() == 0);
     CHECK(runner.log.CountOf(ReportCode::CounterOfOther) != 0);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
     other.scheduler.DecrementCounter(&ofOther);
     other.scheduler.Stop();
     runner.scheduler.Stop();

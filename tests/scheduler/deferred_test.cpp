@@ -294,3 +294,18 @@ TEST_CASE("report BadOption: a deferred task whose own counter would have to be 
     CHECK(ran.load() == 1);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
 }
+
+TEST_CASE("report BadOption: a deferred task at a time that never comes", "[deferred][report]") {
+    test::Runner runner(test::Options(1));
+    bool accepted = true, counted = true;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        test::Batch batch(1, [](TaskScheduler &, uint32_t) {});
+        Counter counter;
+        accepted = AddTaskAt(scheduler, Clock::time_point::max(), batch[0], &counter);
+        counted = !counter.IsZero();
+    }) == Status::Ok);
+    CHECK(!accepted);
+    CHECK(!counted);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+    CHECK(runner.log.Count() == 1);
+}
