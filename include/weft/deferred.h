@@ -16,8 +16,8 @@ namespace weft {
 /// run does not end before it, and `counter`, if given, rises by one now and falls when the task has finished. `after` must
 /// outlive that moment, as for a wait, and is not touched any more after it. With `counter` the same as `after` the task is one of
 /// those that `value` allows; 0 is refused (BadOption), as the task would wait for itself. Never waits, unless there is no memory
-/// for a wait record: that is reported (OutOfMemory), and the task is submitted when the wait is over. False after any other report:
-/// then nothing was submitted. Any thread, while the scheduler runs.
+/// for a wait record: that is reported (OutOfMemory), and the task is submitted when the wait is over, or not at all by a hook, which
+/// cannot wait. False if nothing was submitted, after that or any other report. Any thread, while the scheduler runs.
 WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 

@@ -19,6 +19,17 @@ void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
     Send(scheduler, worker, block);
 }
 
+// In a hook nobody may wait. What has been counted for the task is counted off by one that does nothing.
+bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
+    ReportMistake(
+        scheduler.options, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
+        "AddTaskAfter: there is no memory for another wait record, and a hook cannot wait; it is not submitted");
+    *block->Tasks() = {[](TaskScheduler *, void *) {}, nullptr};
+    scheduler.deferred.fetch_sub(1, kRelaxed);
+    SendNow(scheduler, worker, block);
+    return false;
+}
+
 }  // namespace
 
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
@@ -37,6 +48,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
         case Registration::Waiting:
             return true;  // the block may be gone
         case Registration::NoRecord:
+            if (worker != nullptr && worker->inHook) return SendNothing(scheduler, worker, block);
             ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
                        "AddTaskAfter: there is no memory for another wait record; it waits by itself");
             if (worker != nullptr) {

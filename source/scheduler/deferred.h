@@ -9,7 +9,8 @@
 namespace weft::internal {
 
 /// Submits the task once `after` was at or below `value`. `worker`: the caller's, or null. Returns at once, unless there is no
-/// memory for another wait record (reported). The arguments have been checked. False if it was refused (reported).
+/// memory for another wait record (reported); then a hook is refused. The arguments have been checked. False if it was refused
+/// (reported).
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
                  Counter *counter, const TaskOptions &options) noexcept;
 

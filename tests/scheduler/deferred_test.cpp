@@ -3,9 +3,11 @@
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
+#include "support/trace_log.h"
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -225,6 +227,40 @@ TEST_CASE("deferred tasks: without memory for a wait record their submitter wait
     CHECK(test::Names(report.what, "AddTaskAfter: there is no memory for another wait record"));
     // That only waiters are left may come before.
     CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::OnlyWaiters));
+}
+
+TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits no deferred task", "[deferred][hooks]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1);
+    trace.AttachTo(options);
+    test::Runner runner(options);
+    Counter counter(1), done;
+    uint32_t ran = 0, accepted = 0;
+    constexpr uint32_t kTasks = 70;  // there are 64 records to begin with
+    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ++ran; });
+    test::Batch last(1, [](TaskScheduler &, uint32_t) {});
+    trace.also = [&](test::Traced kind, const TraceEvent &event) {
+        if (kind != test::Traced::TaskEnd || event.task == nullptr || std::strcmp(event.task, "last") != 0) return;
+        const test::FailingAllocation failing(0);
+        for (uint32_t i = 0; i < kTasks; ++i) accepted += AddTaskAfter(runner.scheduler, &counter, 0, leaf[0], &done);
+    };
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        // So that there is memory for the tasks themselves: as many are under way at once.
+        TaskOptions pinned;
+        pinned.worker = 0;
+        for (uint32_t i = 0; i < 2 * kTasks; ++i) scheduler.AddTask(leaf[0], &done, pinned);
+        scheduler.WaitForCounter(&done);
+        scheduler.AddTasksAndWait(1, last.Tasks(), test::Named("last"));
+        scheduler.WaitForCounter(&done, accepted);
+        scheduler.DecrementCounter(&counter);
+        scheduler.WaitForCounter(&done);
+    }) == Status::Ok);
+    CHECK(accepted < kTasks);
+    CHECK(ran == 2 * kTasks + accepted);
+    CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == kTasks - accepted);
+    CHECK(runner.log.Count() == kTasks - accepted);
+    CHECK(test::Names(runner.log.First(ReportCode::OutOfMemory).what, "a hook cannot wait"));
+    CHECK(test::Inconsistencies(trace.Events()) == "");
 }
 
 TEST_CASE("report OnlyWaiters: tasks that follow a counter that nobody lowers", "[deferred]") {
