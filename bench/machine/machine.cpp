@@ -29,6 +29,7 @@ struct Core {
     void (*entry)(void *) = nullptr;
     void *arg = nullptr;
     void *slot = nullptr;
+    void *callSlot = nullptr;
     double clock = 0;
     uint32_t joiner = kNobody;
     bool runnable = false;
@@ -133,7 +134,7 @@ uint32_t AddCore(void (*entry)(void *), void *arg, double clock) {
     core.context = fcontext::make_fcontext(core.stack.get() + kStackBytes, kStackBytes, Entry);
     core.entry = entry;
     core.arg = arg;
-    core.slot = nullptr;
+    core.slot = core.callSlot = nullptr;
     core.clock = clock;
     core.joiner = kNobody;
     core.done = core.joined = false;
@@ -223,6 +224,8 @@ void Pause() noexcept {
 
 void *ThreadSlot() noexcept { return s_state.cores[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.cores[s_state.current].slot = value; }
+void *CallSlot() noexcept { return s_state.cores[s_state.current].callSlot; }
+void SetCallSlot(void *value) noexcept { s_state.cores[s_state.current].callSlot = value; }
 
 // No workload has deadlines.
 bool Parker::ParkUntil(uint64_t deadline) noexcept {

@@ -10,8 +10,9 @@ namespace weft::env {
 
 namespace {
 
-#if !defined(_WIN32)                  // thread_slot_windows.cpp
-thread_local void *t_slot = nullptr;  // the only thread_local of the library
+#if !defined(_WIN32)  // thread_slot_windows.cpp; no others in the library
+thread_local void *t_slot = nullptr;
+thread_local void *t_callSlot = nullptr;
 #endif
 
 }  // namespace
@@ -45,6 +46,10 @@ WEFT_NOINLINE void SetThreadSlot(void *value) noexcept {
 #endif
     t_slot = value;
 }
+
+WEFT_NOINLINE void *CallSlot() noexcept { return t_callSlot; }
+
+WEFT_NOINLINE void SetCallSlot(void *value) noexcept { t_callSlot = value; }
 
 #endif
 

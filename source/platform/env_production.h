@@ -71,6 +71,10 @@ uint64_t Now() noexcept;
 WEFT_NOINLINE void *ThreadSlot() noexcept;
 WEFT_NOINLINE void SetThreadSlot(void *value) noexcept;
 
+/// Another one, for calls in which nobody changes threads.
+WEFT_NOINLINE void *CallSlot() noexcept;
+WEFT_NOINLINE void SetCallSlot(void *value) noexcept;
+
 /// Differs between threads, mostly: spreads them over counters.
 inline uint32_t ThreadHint() noexcept {
     char here;

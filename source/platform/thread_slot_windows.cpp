@@ -8,9 +8,19 @@ namespace {
 
 // Not a thread_local: mingw's allocates memory at its first use in a thread, and has forgotten its value when a thread that
 // leaves attached is noticed (thread_exit_windows.cpp). The system's slots keep theirs until the thread is gone.
-DWORD Slot() noexcept {
-    static const DWORD slot = TlsAlloc();
+DWORD NewSlot() noexcept {
+    const DWORD slot = TlsAlloc();
     if (WEFT_UNLIKELY(slot == TLS_OUT_OF_INDEXES)) Panic("there is a thread slot");
+    return slot;
+}
+
+DWORD Slot() noexcept {
+    static const DWORD slot = NewSlot();
+    return slot;
+}
+
+DWORD SlotOfCalls() noexcept {
+    static const DWORD slot = NewSlot();
     return slot;
 }
 
@@ -19,5 +29,9 @@ DWORD Slot() noexcept {
 WEFT_NOINLINE void *ThreadSlot() noexcept { return TlsGetValue(Slot()); }
 
 WEFT_NOINLINE void SetThreadSlot(void *value) noexcept { TlsSetValue(Slot(), value); }
+
+WEFT_NOINLINE void *CallSlot() noexcept { return TlsGetValue(SlotOfCalls()); }
+
+WEFT_NOINLINE void SetCallSlot(void *value) noexcept { TlsSetValue(SlotOfCalls(), value); }
 
 }  // namespace weft::env

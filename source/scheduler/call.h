@@ -38,23 +38,39 @@ inline void ReportNotRunning(const TaskScheduler &facade, const char *call) noex
                   "%s was called while the scheduler does not run", call);
 }
 
-// A call by a thread that is no worker: for its duration the scheduler exists.
+// A call by a thread that is no worker: for its duration the scheduler exists. The thread knows those that it is in, because
+// it reports outside of the gate: onReport may take a lock whose holder waits at the gate, or call weft and wait there itself,
+// and who closes the gate waits until nobody is inside.
 class ForeignCall {
 public:
-    ForeignCall(TaskScheduler &facade, const char *call) noexcept : visit(facade), running(visit.ComeIn()) {
+    ForeignCall(TaskScheduler &facade, const char *call) noexcept
+        : visit(facade), running(visit.ComeIn()), m_outer(env::CallSlot()) {
+        env::SetCallSlot(m_outer == InReport() ? m_outer : this);
         if (WEFT_UNLIKELY(running == nullptr)) {
             ReportNotRunning(facade, call);
         } else if (WEFT_UNLIKELY(running->forkMark.IsForked())) {
-            ReportForked(running->options, call);
             running = nullptr;
+            ReportForked(Gate::OptionsOf(facade), call);
         }
     }
-    ~ForeignCall() { visit.GoOut(); }
+    ~ForeignCall() {
+        env::SetCallSlot(m_outer);
+        visit.GoOut();
+    }
     ForeignCall(const ForeignCall &) = delete;
     ForeignCall &operator=(const ForeignCall &) = delete;
 
+    /// Goes out of the gate until Return. As a guest, so that the scheduler stays.
+    void Leave() noexcept;
+    void Return() noexcept;
+    /// The one in which this one was made, or null.
+    ForeignCall *Outer() const noexcept { return static_cast<ForeignCall *>(m_outer); }
+
     Gate::Visit visit;
     Scheduler *running;  // null: it does not run here, and that was reported
+
+private:
+    void *const m_outer;
 };
 
 inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions, const char *call) noexcept {

@@ -1,5 +1,8 @@
 #include "scheduler/reporting.h"
 
+#include "scheduler/call.h"
+#include "scheduler/foreign.h"
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -14,19 +17,38 @@ const char *CallingTask() noexcept {
     return worker->current->taskName.load(kRelaxed);  // our own
 }
 
+// What a thread is while it is in onReport: in none of its calls, and, if it is a worker, in none that waits.
+class Reporting {
+public:
+    Reporting() noexcept : m_worker(CurrentWorker()), m_calls(static_cast<ForeignCall *>(env::CallSlot())) {
+        for (ForeignCall *call = m_calls; call != nullptr; call = call->Outer()) call->Leave();
+        env::SetCallSlot(InReport());
+        if (m_worker == nullptr) return;
+        m_wasInHook = m_worker->inHook;
+        m_worker->inHook = true;
+    }
+    ~Reporting() {
+        if (m_worker != nullptr) m_worker->inHook = m_wasInHook;
+        env::SetCallSlot(m_calls);
+        for (ForeignCall *call = m_calls; call != nullptr; call = call->Outer()) call->Return();
+    }
+    Reporting(const Reporting &) = delete;
+    Reporting &operator=(const Reporting &) = delete;
+
+private:
+    Worker *const m_worker;
+    ForeignCall *const m_calls;
+    bool m_wasInHook = false;
+};
+
 void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const char *cure, const char *format,
              va_list arguments) noexcept {
     char what[512];
     std::vsnprintf(what, sizeof what, format, arguments);
     const Report report{code, fatal, what, cure, CallingTask()};
-    Worker *worker = CurrentWorker();
-    const bool nested = worker != nullptr && worker->inReport;  // onReport itself did something wrong
-    if (options.onReport != nullptr && !nested) {
-        const bool outer = worker != nullptr && worker->inHook;
-        if (worker != nullptr) worker->inHook = worker->inReport = true;  // it must not wait
+    if (options.onReport != nullptr && env::CallSlot() != InReport()) {
+        const Reporting reporting;
         options.onReport(report, options.user);
-        if (worker != nullptr) worker->inReport = false;
-        if (worker != nullptr) worker->inHook = outer;
     } else {
         const char *task = report.task != nullptr ? report.task : "";
         std::fprintf(stderr, "weft: %s%s%s%s%s. %s\n", fatal ? "fatal: " : "", *task != 0 ? "in task '" : "", task,
@@ -36,6 +58,16 @@ void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const
 }
 
 }  // namespace
+
+void ForeignCall::Leave() noexcept {
+    if (running != nullptr) BecomeGuest(*running);
+    visit.GoOut();
+}
+
+void ForeignCall::Return() noexcept {
+    visit.ComeBack();
+    if (running != nullptr) CeaseGuest(*running);
+}
 
 void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what, ...) noexcept {
     va_list arguments;

@@ -13,6 +13,13 @@ namespace weft::internal {
 #define WEFT_PRINTF_LIKE(text, first)
 #endif
 
+/// The thread's env::CallSlot() while it is in onReport: what it does wrong there goes to stderr, or it would not come to an
+/// end. Otherwise its innermost ForeignCall (call.h), or null.
+inline void *InReport() noexcept {
+    static char mark;
+    return &mark;
+}
+
 /// A user mistake: `what` is a printf format. Calls onReport, or writes one line to stderr. The call that is wrong then has
 /// no effect.
 void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what, ...) noexcept

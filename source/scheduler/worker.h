@@ -109,7 +109,6 @@ struct alignas(kLineBytes) Worker {
     bool taskBeforeReady = false;  // somebody yielded: one new task first
     bool pinnedInTurn = false;     // see FiberInTurn in find_work.cpp
     bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
-    bool inReport = false;         // onReport runs
     bool mustNotSubmit = false;    // a hook runs while the worker may be on its way out
     bool inHook = false;           // the host's function runs: it must not wait
     bool inactive = false;         // see TaskScheduler::SetActiveWorkers

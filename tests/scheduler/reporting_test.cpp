@@ -3,9 +3,13 @@
 #include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
+#include "support/spin.h"
 
+#include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -59,4 +63,53 @@ TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and says how m
         CHECK(test::Names(result.output, "no memory to queue " + std::to_string(count) + " tasks"));
         CHECK(test::Names(result.output, "more memory"));
     }
+}
+
+TEST_CASE("reports: what onReport does wrong on a thread that is no worker goes to stderr", "[reporting]") {
+    static TaskScheduler *s_scheduler = nullptr;
+    static int s_reports = 0;
+    const test::ChildResult result = test::RunInChild([] {
+        SchedulerOptions options = test::Options(1);
+        options.onReport = [](const Report &, void *) {
+            if (++s_reports > 3) std::abort();  // without end
+            s_scheduler->AddTask({nullptr, nullptr});
+            s_scheduler->Stop();
+        };
+        TaskScheduler scheduler(options);
+        s_scheduler = &scheduler;
+        scheduler.AddTask({nullptr, nullptr});  // nothing runs
+        scheduler.Stop();
+        scheduler.WaitForCounter(nullptr);
+        std::fprintf(stderr, "%d reports\n", s_reports);
+    });
+    CHECK(!result.Died());
+    CHECK(test::Names(result.output, "weft: AddTasks was called while the scheduler does not run."));
+    CHECK(test::Names(result.output, "weft: Stop was called without a Start before it."));
+    CHECK(test::Names(result.output, "3 reports"));
+}
+
+TEST_CASE("reports: onReport may wait for another thread's call while the run ends", "[reporting]") {
+    struct Shared {
+        TaskScheduler *scheduler = nullptr;
+        std::atomic<bool> reports{false};
+    } shared;
+    SchedulerOptions options = test::Options(1);
+    options.user = &shared;
+    options.onReport = [](const Report &report, void *user) {
+        if (report.code != ReportCode::NullTask) return;
+        Shared &its = *static_cast<Shared *>(user);
+        its.reports.store(true);
+        test::Linger(5000);  // the main task has returned
+        std::thread([&] { its.scheduler->WorkerCount(); }).join();
+        its.scheduler->AddTask({[](TaskScheduler *, void *) {}, nullptr});
+    };
+    TaskScheduler scheduler(options);
+    shared.scheduler = &scheduler;
+    std::thread wrong;
+    auto main = [&](TaskScheduler *) {
+        wrong = std::thread([&] { scheduler.AddTask({nullptr, nullptr}); });
+        while (!shared.reports.load()) std::this_thread::yield();
+    };
+    CHECK(scheduler.Run(TaskOf(main).function, &main) == Status::Ok);
+    wrong.join();
 }

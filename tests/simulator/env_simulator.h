@@ -110,6 +110,8 @@ void Pause() noexcept;
 
 void *ThreadSlot() noexcept;
 void SetThreadSlot(void *value) noexcept;
+void *CallSlot() noexcept;
+void SetCallSlot(void *value) noexcept;
 
 class Parker {
 public:

@@ -127,12 +127,54 @@ void IdleRounds() {
     scheduler.Stop();
 }
 
+// What a host's onReport does in ReportAtTheEnd.
+struct Reporting {
+    TaskScheduler *scheduler;
+    weft::env::Atomic<bool> released{false};
+    uint32_t reports = 0;
+};
+
+void CallFromReport(const Report &report, void *user) {
+    if (report.code == ReportCode::OnlyWaiters) return;
+    Check(report.code == ReportCode::NullTask || report.code == ReportCode::NotRunning, report.what);
+    Reporting &reporting = *static_cast<Reporting *>(user);
+    ++reporting.reports;
+    Check(reporting.scheduler->WorkerCount() == 1, "a call in onReport was lost");
+    while (!reporting.released.load(std::memory_order_acquire)) weft::env::Pause();
+}
+
+// A thread's mistake is reported while the run ends. Its onReport calls weft, and waits for another thread, as for one that holds
+// a lock, which calls weft too.
+void ReportAtTheEnd() {
+    SchedulerOptions options = Options(1, 2, 1);
+    Reporting reporting;
+    options.onReport = CallFromReport;
+    options.user = &reporting;
+    TaskScheduler scheduler(options);
+    reporting.scheduler = &scheduler;
+    HostThread wrong([&] { scheduler.AddTask({nullptr, nullptr}); });
+    HostThread other([&] {
+        Check(scheduler.WorkerCount() == 1, "a call was lost");
+        reporting.released.store(true, std::memory_order_release);
+    });
+    auto main = [&](TaskScheduler *) {
+        wrong.Start();
+        other.Start();
+    };
+    Check(scheduler.Run(TaskOf(main).function, &main) == Status::Ok, "Run failed");
+    wrong.Join();
+    other.Join();
+    Check(reporting.reports == 1, "one mistake is one report");
+}
+
 }  // namespace
 
 std::vector<Model> IdleModels() {
     return {
         {"submit_at_end", "a thread submits and waits while the main task returns", SubmitAtTheEnd},
         {"guest_at_end", "the last thread that waits goes on while the main task returns", GuestAtTheEnd},
+        {"report_at_end", "a thread's mistake is reported, and onReport calls weft, while the run ends",
+         ReportAtTheEnd},
         {"hook_submits", "a hook that submits, also while the run ends", HookSubmits},
         {"idle", "WaitIdle of tasks and threads", Idle},
         {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},

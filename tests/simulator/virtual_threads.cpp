@@ -35,6 +35,7 @@ struct VirtualThread {
     void (*entry)(void *) = nullptr;
     void *arg = nullptr;
     void *slot = nullptr;
+    void *callSlot = nullptr;
     int64_t priority = 0;
     uint32_t joiner = kNobody;
     uint64_t steps = 0;
@@ -229,7 +230,7 @@ uint32_t AddThread(void (*entry)(void *), void *arg) {
     thread.context = fcontext::make_fcontext(thread.stack.get() + kStackBytes, kStackBytes, ThreadEntry);
     thread.entry = entry;
     thread.arg = arg;
-    thread.slot = nullptr;
+    thread.slot = thread.callSlot = nullptr;
     thread.joiner = kNobody;
     thread.steps = 0;
     thread.wakeAt = kNever;
@@ -359,6 +360,8 @@ void Pause() noexcept {
 
 void *ThreadSlot() noexcept { return s_state.threads[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.threads[s_state.current].slot = value; }
+void *CallSlot() noexcept { return s_state.threads[s_state.current].callSlot; }
+void SetCallSlot(void *value) noexcept { s_state.threads[s_state.current].callSlot = value; }
 
 bool Parker::ParkUntil(uint64_t deadline) noexcept {
     SchedulePoint(this);
