@@ -36,6 +36,8 @@ public:
 
     /// Not a stack of weft's: a thread's own.
     bool IsThreadStack() const noexcept { return m_stackBottom == nullptr; }
+    /// The host's own code runs on it; false for a pinned task that has found no other stack.
+    bool IsHost() const noexcept { return IsThreadStack() && !runsTask; }
     /// Something has switched to it since it was armed.
     bool HasRun() const noexcept { return worker != nullptr; }
     /// Bytes below the calling frame. The caller runs on this fiber.
@@ -54,6 +56,7 @@ public:
     uint32_t waitTarget = 0;
     env::Atomic<BacklogEntry *> handed{nullptr};  // while it waits: where a Large task of its counter may be put for it
     bool holdsLow = false;                        // its task runs with a permit, see low_limit.h
+    bool runsTask = false;                        // of a thread stack: a task, on top of the host's code
     FiberContext context;
 
     // What it does, for reports: read by others, so atomic, and relaxed because nothing depends on it.

@@ -116,7 +116,7 @@ void WaitIdleForeign(Gate::Visit &visit, Scheduler &scheduler) noexcept {
 void WaitIdleHere(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     IdleRequest request;
-    request.isTask = !worker->current->IsThreadStack();
+    request.isTask = !worker->current->IsHost();
     // acquire and release: who counts this task out has counted it in, see AnswerIdleRequests.
     if (request.isTask) scheduler.idleTasks.fetch_add(1, kAcqRel);
     scheduler.idleRequests.Push(&request);

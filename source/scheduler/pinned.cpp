@@ -104,6 +104,18 @@ Found FindPumped(Worker *worker) noexcept {
     return {pump.fiber, false};
 }
 
+namespace {
+
+// On top of the caller's frames.
+void RunHere(Fiber *self) noexcept {
+    const bool outer = self->runsTask;
+    self->runsTask = true;
+    RunClaim(self, AndThen::ReturnToTask);
+    self->runsTask = outer;
+}
+
+}  // namespace
+
 // Not on the caller's own stack, unless there is no other: what waits there keeps the caller from going on.
 uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
     Fiber *self = worker->current;
@@ -128,12 +140,12 @@ uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
         if (ran == max || worker->scheduler->pool.AnyFree(StackClass::Small)) continue;
         again = static_cast<bool>(PinnedTask(worker, self->IsThreadStack() || RunsOnLarge(worker)));
         if (!again) continue;
-        RunClaim(self, AndThen::ReturnToTask);
+        RunHere(self);
         ++ran;
     }
     self->pinnedTo = outerPin;
     if (bind) Unbind(*worker->scheduler, worker, *worker);
-    if (self->IsThreadStack()) AnswerBeforeHost(worker);
+    if (self->IsHost()) AnswerBeforeHost(worker);
     return ran;
 }
 

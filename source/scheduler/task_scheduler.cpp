@@ -128,7 +128,7 @@ Status TaskScheduler::AttachThread() noexcept {
 
 void TaskScheduler::DetachThread() noexcept {
     Worker *worker = WorkerOf(*this);
-    if (worker == nullptr || !worker->current->IsThreadStack()) {
+    if (worker == nullptr || !worker->current->IsHost()) {
         ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread,
                       "Call it from the thread that called AttachThread.", "DetachThread was called by %s",
                       worker == nullptr ? "a thread that is not attached" : "a task");

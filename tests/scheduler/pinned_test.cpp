@@ -439,3 +439,55 @@ TEST_CASE("RunPinnedTasks: a pinned task that yields lets the one who pumps go o
     CHECK(seen);
     CHECK(test::Faults(runner.log) == "");
 }
+
+namespace {
+
+// The only small fiber is held by a task that waits for `gate`; then pumps on an attached thread, where `body` finds no other
+// stack than the thread's own.
+void RunInPlace(Counter &gate, test::Runner &runner, std::function<void(TaskScheduler &)> body) {
+    TaskScheduler &scheduler = runner.scheduler;
+    Counter held(1), done(1);
+    test::Batch holder(1, [&](TaskScheduler &running, uint32_t) {
+        running.DecrementCounter(&held);
+        running.WaitForCounter(&gate);
+    });
+    test::Batch pinned(1, [&](TaskScheduler &running, uint32_t) {
+        body(running);
+        running.DecrementCounter(&done);
+    });
+    REQUIRE(scheduler.Start() == Status::Ok);
+    scheduler.AddTask(holder[0]);
+    scheduler.WaitForCounter(&held);
+    REQUIRE(scheduler.AttachThread() == Status::Ok);
+    TaskOptions here;
+    here.worker = scheduler.CurrentWorker();
+    scheduler.AddTask(pinned[0], nullptr, here);
+    CHECK(scheduler.RunPinnedTasks() == 1);
+    CHECK(done.IsZero());
+    scheduler.DetachThread();
+    CHECK(scheduler.CurrentWorker() == kAnyWorker);
+    scheduler.Stop();
+}
+
+}  // namespace
+
+TEST_CASE("RunPinnedTasks: a task on the caller's own stack does not wait for itself in WaitIdle", "[pinned]") {
+    test::Runner runner(test::Options(1, 1, 1));
+    Counter gate(1);
+    RunInPlace(gate, runner, [&](TaskScheduler &running) {
+        running.DecrementCounter(&gate);
+        running.WaitIdle();
+    });
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("report WrongThread: DetachThread by a task on the caller's own stack", "[pinned]") {
+    test::Runner runner(test::Options(1, 1, 1));
+    Counter gate(1);
+    RunInPlace(gate, runner, [&](TaskScheduler &running) {
+        running.DetachThread();
+        CHECK(running.CurrentWorker() == 1);
+        running.DecrementCounter(&gate);
+    });
+    CHECK(test::Names(runner.log.First(ReportCode::WrongThread).what, "by a task"));
+}
