@@ -14,7 +14,14 @@ inline Worker *WorkerOf(const TaskScheduler &facade) noexcept {
     return worker != nullptr && worker->facade == &facade ? worker : nullptr;
 }
 
-// The same; null only after a report.
+// The same if the thread is a worker of several, one inside of the other: with any of them, not only the innermost. Slow.
+inline bool IsWorkerOf(const TaskScheduler &facade) noexcept {
+    const Worker *worker = internal::CurrentWorker();
+    while (worker != nullptr && worker->facade != &facade) worker = static_cast<const Worker *>(worker->outerSlot);
+    return worker != nullptr;
+}
+
+// The calling thread's worker; null only after a report.
 inline Worker *CallingWorker(const TaskScheduler &facade, const char *call) noexcept {
     Worker *worker = WorkerOf(facade);
     if (WEFT_UNLIKELY(worker == nullptr)) {

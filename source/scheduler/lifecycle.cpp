@@ -292,6 +292,7 @@ Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &
     scheduler->main = main;
     Fiber *first = PrepareMain(*scheduler, mainOptions);
     void *const outer = env::ThreadSlot();  // the caller may be a task of another scheduler
+    scheduler->workers[0].outerSlot = outer;
     if (StartThreads(*scheduler, 1)) {
         Gate::Open(facade, scheduler);
         const bool signals = options.reportStackOverflow;

@@ -94,7 +94,7 @@ Status TaskScheduler::Start() noexcept {
 }
 
 void TaskScheduler::Stop() noexcept {
-    if (WorkerOf(*this) != nullptr) {
+    if (IsWorkerOf(*this)) {
         ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread,
                       "Call it from a thread that is not attached, outside of tasks.",
                       "Stop was called by a task or an attached thread: it would wait for itself");
@@ -116,7 +116,7 @@ void TaskScheduler::Stop() noexcept {
 }
 
 Status TaskScheduler::AttachThread() noexcept {
-    if (WorkerOf(*this) != nullptr) return Status::AlreadyRunning;
+    if (IsWorkerOf(*this)) return Status::AlreadyRunning;
     const ForeignCall call(*this, "AttachThread");
     if (call.running == nullptr) return Status::NotRunning;
     const Status status = Attach(*call.running);

@@ -133,7 +133,7 @@ struct alignas(kLineBytes) Worker {
     env::Thread thread;
     env::SignalStack signalStack;
     env::ExitCall exitCall;     // of an attached thread
-    void *outerSlot = nullptr;  // of an attached thread: what it was before
+    void *outerSlot = nullptr;  // of an attached thread, and of the caller of Run: what it was before
 
     // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether anything is pending.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};

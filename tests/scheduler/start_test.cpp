@@ -128,6 +128,27 @@ TEST_CASE("report WrongThread: Stop by a task or an attached thread has no effec
     CHECK(runner.log.Count() == 3);
 }
 
+TEST_CASE("report WrongThread: Stop by a thread that is a worker of another scheduler since it attached", "[start]") {
+    test::Runner outer(test::Options(1)), inner(test::Options(1));
+    REQUIRE(outer.scheduler.Start() == Status::Ok);
+    REQUIRE(inner.scheduler.Start() == Status::Ok);
+    REQUIRE(outer.scheduler.AttachThread() == Status::Ok);
+    const auto callOuter = [&] {
+        CHECK(outer.scheduler.AttachThread() == Status::AlreadyRunning);
+        outer.scheduler.Stop();
+    };
+    REQUIRE(inner.scheduler.AttachThread() == Status::Ok);
+    callOuter();
+    inner.scheduler.DetachThread();
+    inner.scheduler.Stop();
+    CHECK(outer.log.CountOf(ReportCode::WrongThread) == 1);
+    CHECK(inner.Run([&](TaskScheduler &) { callOuter(); }) == Status::Ok);  // one worker: on this thread
+    CHECK(outer.log.CountOf(ReportCode::WrongThread) == 2);
+    outer.scheduler.DetachThread();
+    outer.scheduler.Stop();
+    CHECK(outer.log.Count() == 2);
+}
+
 TEST_CASE("the destructor of a started scheduler stops it, after its tasks", "[start]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (uint32_t size : {0u, 1u, 30u, 500u}) {
