@@ -109,6 +109,12 @@ void WaitIdleForeign(Gate::Visit &visit, Scheduler &scheduler) noexcept {
     IdleRequest request;
     scheduler.idleRequests.Push(&request);  // [order]
     WakeForAny(scheduler, nullptr);         // [re-check]
+    // Nobody but the attached thread becomes idle then, and it may be busy with the host's work, or there is none. Whatever
+    // it has finished it finished before its last place (AnswerBeforeHost, or its announcement), or it sees the request.
+    if (scheduler.workerCount == 0) {
+        scheduler.idle.TakePlace();
+        AnswerIdleRequests(scheduler, nullptr);
+    }
     WaitForeign(visit, scheduler, request.counter, 0);
     race::SawAll(&scheduler);
 }

@@ -154,6 +154,23 @@ TEST_CASE("report NobodyRuns: once, and the wait goes on until a thread attaches
     CHECK(!runner.log.First(ReportCode::NobodyRuns).fatal);
 }
 
+TEST_CASE("no workers: WaitIdle of another thread returns when nothing is pending", "[attach][single]") {
+    for (const bool attached : {false, true}) {
+        test::Runner runner(test::Options(0));
+        TaskScheduler &scheduler = runner.scheduler;
+        REQUIRE(scheduler.Start() == Status::Ok);
+        if (attached) {
+            test::Marks marks(3);
+            REQUIRE(scheduler.AttachThread() == Status::Ok);
+            scheduler.AddTasksAndWait(marks.Count(), marks.Tasks());
+        }
+        std::thread([&] { scheduler.WaitIdle(); }).join();  // while the thread that is attached does the host's work
+        if (attached) scheduler.DetachThread();
+        scheduler.Stop();
+        CHECK(runner.log.Text() == "");
+    }
+}
+
 TEST_CASE("no workers: Stop runs what is left, also for threads that wait", "[attach][single]") {
     for (uint32_t fibers : {1u, 2u, 128u}) {
         for (bool waiter : {false, true}) {

@@ -127,6 +127,28 @@ void IdleRounds() {
     scheduler.Stop();
 }
 
+// No workers: WaitIdle of a thread that comes while the attached thread runs its task, or while that does the host's work.
+void IdleWithoutWorkers() {
+    uint32_t ran = 0;
+    weft::env::Atomic<bool> done{false};
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    TaskScheduler scheduler(Options(0, 2, 1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+    HostThread host([&] {
+        scheduler.AddTask(TaskOf(leaf));
+        scheduler.WaitIdle();
+        Check(ran == 1, "WaitIdle returned while tasks were pending");
+        done.store(true, std::memory_order_release);
+    });
+    host.Start();
+    while (ran == 0) scheduler.Yield();
+    while (!done.load(std::memory_order_acquire)) weft::env::Pause();
+    scheduler.DetachThread();
+    scheduler.Stop();
+    host.Join();
+}
+
 // What a host's onReport does in ReportAtTheEnd.
 struct Reporting {
     TaskScheduler *scheduler;
@@ -177,6 +199,7 @@ std::vector<Model> IdleModels() {
          ReportAtTheEnd},
         {"hook_submits", "a hook that submits, also while the run ends", HookSubmits},
         {"idle", "WaitIdle of tasks and threads", Idle},
+        {"idle_single", "WaitIdle of a thread while another one is all that runs tasks", IdleWithoutWorkers},
         {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},
     };
 }
