@@ -149,6 +149,35 @@ void IdleWithoutWorkers() {
     host.Join();
 }
 
+// WaitIdle while a thread attaches for the first time, whose task another worker runs: what waits is still pending.
+void IdleAndAttached() {
+    Counter gate(1);
+    uint32_t passed = 0;
+    auto waiter = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(&gate);
+        ++passed;
+    };
+    auto leaf = [](TaskScheduler *) {};
+    SchedulerOptions options = Options(2, 4, 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    scheduler.AddTask(TaskOf(waiter));
+    HostThread attaches([&] {
+        Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+        Counter counter;
+        scheduler.AddTask(TaskOf(leaf), &counter);
+        while (!counter.IsZero()) weft::env::Pause();
+        scheduler.DecrementCounter(&gate);
+        scheduler.DetachThread();
+    });
+    attaches.Start();
+    scheduler.WaitIdle();
+    Check(passed == 1, "WaitIdle returned while tasks were pending");
+    attaches.Join();
+    scheduler.Stop();
+}
+
 // What a host's onReport does in ReportAtTheEnd.
 struct Reporting {
     TaskScheduler *scheduler;
@@ -200,6 +229,7 @@ std::vector<Model> IdleModels() {
         {"hook_submits", "a hook that submits, also while the run ends", HookSubmits},
         {"idle", "WaitIdle of tasks and threads", Idle},
         {"idle_single", "WaitIdle of a thread while another one is all that runs tasks", IdleWithoutWorkers},
+        {"idle_attached", "WaitIdle while a thread attaches", IdleAndAttached},
         {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},
     };
 }
