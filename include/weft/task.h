@@ -39,7 +39,7 @@ struct TaskOptions {
     Priority priority = Priority::Normal;
     StackClass stack = StackClass::Small;
     uint32_t worker = kAnyWorker;  ///< the only worker that may run it, from its start to its end, waits included
-    const char *name = nullptr;    ///< shown in reports; must outlive the task (a string literal does)
+    const char *name = nullptr;    ///< shown in reports; must live until the run is over (a string literal does)
 };
 
 /// The task that calls `callable(TaskScheduler *)`. It refers and never copies: the callable must outlive the wait.

@@ -37,6 +37,7 @@ bool RunIsOver(const Scheduler &scheduler) noexcept {
 // `isStill`: whether everybody still sleeps, asked when the waiters have been read.
 template <class IsStill>
 void ReportWaiters(Scheduler &scheduler, IsStill isStill) noexcept {
+    if (WasReported(scheduler, ReportCode::OnlyWaiters)) return;
     char names[384];
     size_t used = 0;
     uint32_t count = 0;

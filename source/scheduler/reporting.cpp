@@ -76,6 +76,11 @@ void ReportMistake(const SchedulerOptions &options, ReportCode code, const char 
     va_end(arguments);
 }
 
+// relaxed: only spares work.
+bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept {
+    return (scheduler.reported.load(kRelaxed) & 1u << static_cast<uint32_t>(code)) != 0;
+}
+
 void ReportOnce(Scheduler &scheduler, ReportCode code, const char *cure, const char *what, ...) noexcept {
     const uint32_t bit = 1u << static_cast<uint32_t>(code);
     // relaxed: only who sets the bit reports; nothing else depends on it.

@@ -29,6 +29,9 @@ void ReportMistake(const SchedulerOptions &options, ReportCode code, const char 
 void ReportOnce(Scheduler &scheduler, ReportCode code, const char *cure, const char *what, ...) noexcept
     WEFT_PRINTF_LIKE(4, 5);
 
+/// By ReportOnce.
+bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept;
+
 /// `call` was given a counter that is in use with another scheduler.
 void ReportCounterOfOther(const Scheduler &scheduler, const char *call, const Counter &counter) noexcept;
 

@@ -83,6 +83,7 @@ void ReportCounterOfOther(const Scheduler &, const char *, const Counter &) noex
 void ReportMistake(const SchedulerOptions &, ReportCode, const char *, const char *, ...) noexcept {
     env::Panic("a report");
 }
+bool WasReported(const Scheduler &, ReportCode) noexcept { return false; }
 void ReportOnce(Scheduler &, ReportCode, const char *, const char *, ...) noexcept { env::Panic("a report"); }
 void ReportFatal(const SchedulerOptions &, ReportCode, const char *, const char *, ...) noexcept {
     env::Panic("a report");
