@@ -7,6 +7,7 @@
 #include "mechanisms/scheduler_tags.h"
 #include "platform/memory.h"
 #include "platform/race_finder.h"
+#include "platform/turns.h"
 #include "scheduler/attach.h"
 #include "scheduler/check_options.h"
 #include "scheduler/claim.h"
@@ -275,7 +276,8 @@ Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
 // are blocked in a call wait for.
 void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
     do {
-        while (Attach(scheduler, true) != Status::Ok) AwaitDetached(scheduler);
+        // Who has just taken the place may not be counted as attached yet.
+        for (Turns turns; Attach(scheduler, true) != Status::Ok; turns.Next()) AwaitDetached(scheduler);
         Wait(CurrentWorker(), scheduler.guestsLeft, 1, Resume::AnyWorker);  // the one is the caller itself
         WaitIdleHere(CurrentWorker());
         Detach(CurrentWorker());
