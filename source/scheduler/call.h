@@ -53,16 +53,15 @@ public:
     ForeignCall(TaskScheduler &facade, const char *call) noexcept
         : visit(facade), running(visit.ComeIn()), m_outer(env::CallSlot()) {
         env::SetCallSlot(m_outer == InReport() ? m_outer : this);
-        if (WEFT_UNLIKELY(running == nullptr)) {
-            ReportNotRunning(facade, call);
-        } else if (WEFT_UNLIKELY(running->forkMark.IsForked())) {
-            running = nullptr;
-            ReportForked(Gate::OptionsOf(facade), call);
-        }
+        if (WEFT_LIKELY(running != nullptr && !running->forkMark.IsForked())) return;
+        const bool isForked = running != nullptr;
+        running = nullptr;
+        visit.GoOut();
+        isForked ? ReportForked(Gate::OptionsOf(facade), call) : ReportNotRunning(facade, call);
     }
     ~ForeignCall() {
         env::SetCallSlot(m_outer);
-        visit.GoOut();
+        if (running != nullptr) visit.GoOut();
     }
     ForeignCall(const ForeignCall &) = delete;
     ForeignCall &operator=(const ForeignCall &) = delete;
@@ -74,7 +73,7 @@ public:
     ForeignCall *Outer() const noexcept { return static_cast<ForeignCall *>(m_outer); }
 
     Gate::Visit visit;
-    Scheduler *running;  // null: it does not run here, and that was reported
+    Scheduler *running;  // null: it does not run here, that was reported, and the call is out of the gate
 
 private:
     void *const m_outer;

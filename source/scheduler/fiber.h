@@ -16,8 +16,8 @@ namespace weft::internal {
 struct BacklogEntry;
 struct Worker;
 
-/// Its own description lies here, outside its stack. Move-only.
-class Fiber : public Letter {
+/// Its own description lies here, outside its stack. Move-only. On lines of its own: others look at their neighbours'.
+class alignas(kLineBytes) Fiber : public Letter {
 public:
     using Start = FiberContext *(*)(void *arg);
 

@@ -60,13 +60,15 @@ void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const
 }  // namespace
 
 void ForeignCall::Leave() noexcept {
-    if (running != nullptr) BecomeGuest(*running);
+    if (running == nullptr) return;
+    BecomeGuest(*running);
     visit.GoOut();
 }
 
 void ForeignCall::Return() noexcept {
+    if (running == nullptr) return;
     visit.ComeBack();
-    if (running != nullptr) CeaseGuest(*running);
+    CeaseGuest(*running);
 }
 
 void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what, ...) noexcept {

@@ -18,8 +18,7 @@ namespace {
 // Until the wait is over; or, if it is for zero and this stack is Large, until the fiber has been handed a task.
 bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, BacklogEntry &handed) noexcept {
     const bool takesLarge = value == 0 && MayHelp(self, *self->worker->scheduler, StackClass::Large);
-    self->handed.store(takesLarge ? &handed : nullptr,
-                       kRelaxed);  // published by the counter's record; then with the fiber
+    if (takesLarge) self->handed.store(&handed, kRelaxed);  // published by the counter's record; then with the fiber
     self->waitTarget = value;
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by the context that we leave for
     const auto what = [self, value, waited = &counter](TraceEvent &event) {
@@ -30,7 +29,7 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, BacklogEntry &
     Trace(self->worker, &TraceHooks::wait, what);
     SuspendTo(self, Destination::ToWaiting);
     const bool hasTaken = takesLarge && self->handed.load(kRelaxed) == nullptr;
-    self->handed.store(nullptr, kRelaxed);
+    if (takesLarge) self->handed.store(nullptr, kRelaxed);
     if (!hasTaken) race::SawCount(counter);
     self->waitsFor.store(nullptr, kRelaxed);  // for reports
     Trace(self->worker, &TraceHooks::resume, what);

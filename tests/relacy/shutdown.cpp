@@ -16,6 +16,7 @@
 #include "scheduler/find_work.cpp"
 #include "scheduler/foreign.cpp"
 #include "scheduler/idle.cpp"
+#include "scheduler/large_backlog.cpp"
 #include "scheduler/low_limit.cpp"
 #include "scheduler/post.cpp"
 #include "scheduler/ready.cpp"
