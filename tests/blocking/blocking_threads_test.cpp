@@ -288,7 +288,8 @@ TEST_CASE("blocking threads: options out of range are told of, and the nearest a
 
 #if !defined(_WIN32)
 
-TEST_CASE("blocking threads: in a forked child callers make the calls, and the end waits for nobody", "[blocking]") {
+TEST_CASE("blocking threads: in a forked child callers make the calls, and the end waits for nobody",
+          "[blocking][fork_mark]") {
     test::Runner runner(test::Options(1));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     std::atomic<uint32_t> made{0};
@@ -323,7 +324,8 @@ TEST_CASE("blocking threads: in a forked child callers make the calls, and the e
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("blocking threads: in the child of a task that forked its calls are made by itself", "[blocking]") {
+TEST_CASE("blocking threads: in the child of a task that forked its calls are made by itself",
+          "[blocking][fork_mark]") {
     test::Runner runner(test::Options(1));
     test::ChildResult child;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
