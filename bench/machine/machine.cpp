@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace machine {
@@ -225,7 +226,7 @@ void Pause() noexcept {
 void *ThreadSlot() noexcept { return s_state.cores[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.cores[s_state.current].slot = value; }
 void *CallSlot() noexcept { return s_state.cores[s_state.current].callSlot; }
-void SetCallSlot(void *value) noexcept { s_state.cores[s_state.current].callSlot = value; }
+void *ExchangeCallSlot(void *value) noexcept { return std::exchange(s_state.cores[s_state.current].callSlot, value); }
 
 // No workload has deadlines.
 bool Parker::ParkUntil(uint64_t deadline) noexcept {

@@ -49,7 +49,11 @@ WEFT_NOINLINE void SetThreadSlot(void *value) noexcept {
 
 WEFT_NOINLINE void *CallSlot() noexcept { return t_callSlot; }
 
-WEFT_NOINLINE void SetCallSlot(void *value) noexcept { t_callSlot = value; }
+WEFT_NOINLINE void *ExchangeCallSlot(void *value) noexcept {
+    void *const former = t_callSlot;
+    t_callSlot = value;
+    return former;
+}
 
 #endif
 

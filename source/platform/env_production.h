@@ -73,7 +73,7 @@ WEFT_NOINLINE void SetThreadSlot(void *value) noexcept;
 
 /// Another one, for calls in which nobody changes threads.
 WEFT_NOINLINE void *CallSlot() noexcept;
-WEFT_NOINLINE void SetCallSlot(void *value) noexcept;
+WEFT_NOINLINE void *ExchangeCallSlot(void *value) noexcept;
 
 /// Differs between threads, mostly: spreads them over counters.
 inline uint32_t ThreadHint() noexcept {

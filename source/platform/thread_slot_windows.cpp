@@ -32,6 +32,10 @@ WEFT_NOINLINE void SetThreadSlot(void *value) noexcept { TlsSetValue(Slot(), val
 
 WEFT_NOINLINE void *CallSlot() noexcept { return TlsGetValue(SlotOfCalls()); }
 
-WEFT_NOINLINE void SetCallSlot(void *value) noexcept { TlsSetValue(SlotOfCalls(), value); }
+WEFT_NOINLINE void *ExchangeCallSlot(void *value) noexcept {
+    void *const former = CallSlot();
+    TlsSetValue(SlotOfCalls(), value);
+    return former;
+}
 
 }  // namespace weft::env

@@ -51,17 +51,13 @@ inline void ReportNotRunning(const TaskScheduler &facade, const char *call) noex
 class ForeignCall {
 public:
     ForeignCall(TaskScheduler &facade, const char *call) noexcept
-        : visit(facade), running(visit.ComeIn()), m_outer(env::CallSlot()) {
-        env::SetCallSlot(m_outer == InReport() ? m_outer : this);
-        if (WEFT_LIKELY(running != nullptr && !running->forkMark.IsForked())) return;
-        const bool isForked = running != nullptr;
-        running = nullptr;
-        visit.GoOut();
-        isForked ? ReportForked(Gate::OptionsOf(facade), call) : ReportNotRunning(facade, call);
+        : visit(facade), running(visit.ComeIn()), m_outer(env::ExchangeCallSlot(this)) {
+        if (WEFT_UNLIKELY(m_outer == InReport())) env::ExchangeCallSlot(m_outer);
+        if (WEFT_UNLIKELY(running == nullptr || running->forkMark.IsForked())) Refuse(facade, call);
     }
     ~ForeignCall() {
-        env::SetCallSlot(m_outer);
-        if (running != nullptr) visit.GoOut();
+        if (WEFT_LIKELY(running != nullptr)) visit.GoOut();
+        env::ExchangeCallSlot(m_outer);
     }
     ForeignCall(const ForeignCall &) = delete;
     ForeignCall &operator=(const ForeignCall &) = delete;
@@ -76,6 +72,13 @@ public:
     Scheduler *running;  // null: it does not run here, that was reported, and the call is out of the gate
 
 private:
+    WEFT_NOINLINE void Refuse(TaskScheduler &facade, const char *call) noexcept {
+        const bool isForked = running != nullptr;
+        running = nullptr;
+        visit.GoOut();
+        isForked ? ReportForked(Gate::OptionsOf(facade), call) : ReportNotRunning(facade, call);
+    }
+
     void *const m_outer;
 };
 

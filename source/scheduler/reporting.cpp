@@ -20,16 +20,16 @@ const char *CallingTask() noexcept {
 // What a thread is while it is in onReport: in none of its calls, and, if it is a worker, in none that waits.
 class Reporting {
 public:
-    Reporting() noexcept : m_worker(CurrentWorker()), m_calls(static_cast<ForeignCall *>(env::CallSlot())) {
+    Reporting() noexcept
+        : m_worker(CurrentWorker()), m_calls(static_cast<ForeignCall *>(env::ExchangeCallSlot(InReport()))) {
         for (ForeignCall *call = m_calls; call != nullptr; call = call->Outer()) call->Leave();
-        env::SetCallSlot(InReport());
         if (m_worker == nullptr) return;
         m_wasInHook = m_worker->inHook;
         m_worker->inHook = true;
     }
     ~Reporting() {
         if (m_worker != nullptr) m_worker->inHook = m_wasInHook;
-        env::SetCallSlot(m_calls);
+        env::ExchangeCallSlot(m_calls);
         for (ForeignCall *call = m_calls; call != nullptr; call = call->Outer()) call->Return();
     }
     Reporting(const Reporting &) = delete;

@@ -111,7 +111,7 @@ void Pause() noexcept;
 void *ThreadSlot() noexcept;
 void SetThreadSlot(void *value) noexcept;
 void *CallSlot() noexcept;
-void SetCallSlot(void *value) noexcept;
+void *ExchangeCallSlot(void *value) noexcept;
 
 class Parker {
 public:

@@ -361,7 +361,7 @@ void Pause() noexcept {
 void *ThreadSlot() noexcept { return s_state.threads[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.threads[s_state.current].slot = value; }
 void *CallSlot() noexcept { return s_state.threads[s_state.current].callSlot; }
-void SetCallSlot(void *value) noexcept { s_state.threads[s_state.current].callSlot = value; }
+void *ExchangeCallSlot(void *value) noexcept { return std::exchange(s_state.threads[s_state.current].callSlot, value); }
 
 bool Parker::ParkUntil(uint64_t deadline) noexcept {
     SchedulePoint(this);
