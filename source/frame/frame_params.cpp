@@ -16,9 +16,10 @@ Clock::time_point TimeOf(int64_t stamp) noexcept { return Clock::time_point(Cloc
 }  // namespace
 
 void FrameRing::Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept {
-    m_stageCount = stageCount;
-    m_framesInFlight = framesInFlight;
-    for (Entry &entry : m_entries) entry.next.store(0, kRelaxed);  // nobody reads meanwhile who expects a frame
+    // relaxed: who reads across a restart may find either.
+    m_stageCount.store(stageCount, kRelaxed);
+    m_framesInFlight.store(framesInFlight, kRelaxed);
+    for (Entry &entry : m_entries) entry.next.store(0, kRelaxed);
     m_completed.store(0, kRelaxed);
 }
 
@@ -27,7 +28,8 @@ void FrameRing::Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept {
 void FrameRing::BeginFrame(uint64_t frame) noexcept {
     Entry &entry = m_entries[frame % kFrames];
     entry.next.store(0, kRelaxed);
-    for (uint32_t i = 0; i < m_stageCount; ++i) {
+    const uint32_t stages = m_stageCount.load(kRelaxed);  // our own
+    for (uint32_t i = 0; i < stages; ++i) {
         entry.begin[i].store(0, kRelease);
         entry.end[i].store(0, kRelease);
     }
@@ -51,10 +53,10 @@ bool FrameRing::Read(uint64_t frame, FrameParams *params) const noexcept {
     if (frame + 1 == 0) return false;  // the frame before frame 0: an entry without a frame has this number, too
     if (entry.next.load(kAcquire) != frame + 1) return false;  // acquire: the zeros of BeginFrame, or later stamps
     params->frame = frame;
-    params->slot = static_cast<uint32_t>(frame % m_framesInFlight);
-    params->stageCount = m_stageCount;
+    params->slot = static_cast<uint32_t>(frame % m_framesInFlight.load(kRelaxed));  // relaxed: see Restart
+    params->stageCount = m_stageCount.load(kRelaxed);
     for (uint32_t i = 0; i < kMaxFrameStages; ++i) {
-        const bool isStage = i < m_stageCount;
+        const bool isStage = i < params->stageCount;
         // acquire: a later frame's stamp brings along that the entry has lost its number.
         params->stages[i].begin = TimeOf(isStage ? entry.begin[i].load(kAcquire) : 0);
         params->stages[i].end = TimeOf(isStage ? entry.end[i].load(kAcquire) : 0);

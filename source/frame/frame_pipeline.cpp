@@ -74,6 +74,8 @@ Status FramePipeline::Run(TaskScheduler *scheduler, uint32_t frames) noexcept {
     if (frames != 0) {
         scheduler->AddTasksAndWait(1, &task, {Priority::Normal, StackClass::Small, kAnyWorker, "frames"});
     } else {
+        m_ring.Restart(m_stageCount, m_framesInFlight);
+        m_stop.store(0, kRelaxed);  // relaxed: it asks for nothing but an end
         status = Status::Ok;
     }
     m_running.store(0, kRelease);

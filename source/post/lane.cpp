@@ -99,8 +99,13 @@ void PostLane::Post(JobState &job, Clock::time_point due, bool waits) noexcept {
         return ReportMisuse(scheduler, ReportCode::NullTask, "Set it, by the constructor or SetCallback.",
                             "a job without a callback was posted");
     }
-    const bool isTimed = due != Clock::time_point::min() && due != Clock::time_point::max();
-    const Clock::time_point now = isTimed ? Now() : Clock::time_point::min();
+    if (due == Clock::time_point::max() && !waits) {
+        return ReportMisuse(scheduler, ReportCode::BadOption,
+                            "Post it when its time is known, or let it wait (PostWait).",
+                            "a job was posted for a time that never comes");
+    }
+    const bool isTimed = due != kAtOnce && due != Clock::time_point::max();
+    const Clock::time_point now = isTimed ? Now() : kAtOnce;
     bool isPosted = false;
     Enter("PostedJob::Post", [&](Todo &todo) {
         isPosted = job.place != JobPlace::Nowhere;
@@ -127,7 +132,7 @@ void PostLane::Put(JobState &job, Clock::time_point due, Clock::time_point now, 
         m_waiting.Append(job);
     } else if (due <= now) {
         Owe();
-        MakeReady(job, due != Clock::time_point::min());
+        MakeReady(job, due != kAtOnce);
     } else {
         Owe();
         MakeTimed(job, todo);
@@ -254,7 +259,8 @@ void PostLane::Forget(JobState &job) noexcept {
     {
         const Held held(*this);
         const JobPlace place = job.place;
-        TakeOut(job, todo);
+        if (place != JobPlace::Nowhere)
+            TakeOut(job, todo);  // or it has begun since the destructor looked, without the lock
         // Who is Ready leaves its debt to a runner that is on its way for it.
         const bool isOwed = place == JobPlace::Timed || (place == JobPlace::Ready && m_ready.Size() >= m_onTheirWay);
         if (!isOwed) Owe();  // Release is then the same for all
@@ -281,9 +287,9 @@ PostLane::~PostLane() {
     }
     // acquire: what those did who owe nothing any more. release: m_ended, for who will lower it.
     if (m_paid.fetch_add(kEnding - owed, kAcqRel) != owed) {
-        m_scheduler.WaitForCounter(&m_ended);
-        // Refused, and that was reported: a hook that waits; or nothing runs, and nobody will come.
-        for (Turns turns; !m_ended.IsZero() && IsRunning(); turns.Next()) {
+        if (IsRunning()) m_scheduler.WaitForCounter(&m_ended);  // or nobody will come, which was reported
+        // Refused, and that was reported: a hook that waits.
+        for (Turns turns; !m_ended.IsZero() && m_scheduler.CurrentWorker() != kAnyWorker; turns.Next()) {
         }
     }
     uint32_t left;

@@ -41,7 +41,8 @@ public:
     PostLane(const PostLane &) = delete;
     PostLane &operator=(const PostLane &) = delete;
 
-    /// Ready at `due`; if it `waits`, when it is called, too. The least time_point: at once. The greatest: never.
+    static constexpr Clock::time_point kAtOnce = Clock::time_point::min();
+    /// Ready at `due`, or kAtOnce; if it `waits`, when it is called, too, and the greatest time_point never comes.
     void Post(JobState &job, Clock::time_point due, bool waits) noexcept;
     void Call(JobState &job, bool isSignal) noexcept;
     bool ReceiveSignal(JobState &job) noexcept;

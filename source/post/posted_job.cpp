@@ -2,6 +2,7 @@
 
 #include "post/access.h"
 
+#include <algorithm>
 #include <new>
 
 namespace weft {
@@ -21,11 +22,15 @@ PostedJob::~PostedJob() {
 
 void PostedJob::SetCallback(PostedFunction callback) noexcept { Stored<JobState>(m_storage).callback = callback; }
 
-void PostedJob::Post() noexcept { PostUntil(Clock::time_point::min(), false); }
+void PostedJob::Post() noexcept {
+    JobState &state = Stored<JobState>(m_storage);
+    state.lane->Post(state, PostLane::kAtOnce, false);
+}
 
 void PostedJob::PostUntil(Clock::time_point time, bool waits) noexcept {
     JobState &state = Stored<JobState>(m_storage);
-    state.lane->Post(state, time, waits);
+    // A time so long ago has come as any other has.
+    state.lane->Post(state, std::max(time, PostLane::kAtOnce + Clock::duration(1)), waits);
 }
 
 void PostedJob::Wake() noexcept {

@@ -120,6 +120,30 @@ TEST_CASE("ParallelFor: grains whose multiples are beyond 64 bits", "[parallel_f
     CHECK(tiles != 0);
 }
 
+TEST_CASE("ParallelFor2D: sides and tiles beyond 63 bits", "[parallel_for]") {
+    test::Runner runner(test::Options(2));
+    constexpr uint64_t kHalf = uint64_t{1} << 63;
+    std::atomic<uint32_t> tiles{0}, wrong{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        LoopOptions options;
+        options.grain = options.columnGrain = kHalf;
+        const auto check = [&](uint64_t begin, uint64_t end, uint64_t length) {
+            wrong += !(begin == 0 ? end == (std::min)(kHalf, length) : begin == kHalf && end == length);
+        };
+        for (const bool tall : {true, false}) {
+            const uint64_t rows = tall ? kHalf + 1 : 1, columns = tall ? 1 : ~uint64_t{0};
+            const auto look = [&](const Tile<uint64_t> &tile) {
+                ++tiles;
+                check(tile.rowBegin, tile.rowEnd, rows);
+                check(tile.columnBegin, tile.columnEnd, columns);
+            };
+            ParallelFor2D(scheduler, rows, columns, look, options);
+        }
+    }) == Status::Ok);
+    CHECK(tiles == 4);
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("ParallelFor: the body is not copied, and may be const", "[parallel_for]") {
     struct Body {
         explicit Body(std::atomic<uint32_t> *total) : sum(total) {}

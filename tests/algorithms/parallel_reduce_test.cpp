@@ -43,6 +43,22 @@ float SumOf(TaskScheduler &scheduler, const std::vector<float> &numbers, uint64_
 
 }  // namespace
 
+TEST_CASE("ParallelReduce: a result that can be moved, but not assigned", "[parallel_reduce]") {
+    struct Sum {
+        explicit Sum(uint64_t of) : value(of) {}
+        Sum(Sum &&) = default;
+        const uint64_t value;
+    };
+    test::Runner runner(test::Options(2));
+    uint64_t sum = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        const auto lengths = [](uint32_t first, uint32_t last) { return Sum(last - first); };
+        const auto join = [](Sum left, Sum right) { return Sum(left.value + right.value); };
+        sum = ParallelReduce(scheduler, 0, 1000u, Sum(0), lengths, join).value;
+    }) == Status::Ok);
+    CHECK(sum == 1000);
+}
+
 TEST_CASE("ParallelReduce: a sum of numbers, by index and by range", "[parallel_reduce][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));

@@ -115,6 +115,7 @@ TEST_CASE("SleepUntilOrCancel: where its wait is refused it says so once and doe
     test::Runner runner(test::Options(1));
     CancelSource source(runner.scheduler);
     CHECK(!SleepUntilOrCancel(runner.scheduler, Now() + std::chrono::hours(100), source.Token()));
+    CHECK(SleepUntilOrCancel(runner.scheduler, Now(), source.Token()));  // there is nothing to wait for
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
     CHECK(runner.log.Count() == 1);
 }

@@ -112,3 +112,28 @@ TEST_CASE("FrameRing: who reads while frames go on sees one frame or none", "[fr
     CHECK(wrong == 0);
     INFO("reads of frames: " << seen);
 }
+
+TEST_CASE("FrameRing: who reads while it begins anew finds a frame of before, or none", "[frame]") {
+    FrameRing ring;
+    constexpr uint32_t kRestarts = 2000;
+    std::atomic<uint32_t> wrong{0};
+    std::atomic<bool> reading{false}, ends{false};
+    std::thread reader([&] {
+        FrameParams params;
+        while (!ends) {
+            reading = true;
+            if (!ring.Read(0, &params)) continue;
+            if (params.stageCount != 1 && params.stageCount != 2) ++wrong;
+            if (params.frame != 0 || params.slot != 0) ++wrong;
+        }
+    });
+    while (!reading) std::this_thread::yield();
+    for (uint32_t i = 0; i < kRestarts; ++i) {
+        ring.Restart(1 + i % 2, 1 + i % 3);
+        ring.BeginFrame(0);
+        ring.CompleteFrame(0);
+    }
+    ends = true;
+    reader.join();
+    CHECK(wrong == 0);
+}

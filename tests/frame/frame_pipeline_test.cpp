@@ -205,6 +205,23 @@ TEST_CASE("FramePipeline: Stop before Run is not lost, and a pipeline runs again
     CHECK(other.log.Text() == "");
 }
 
+TEST_CASE("FramePipeline: a run of no frames is a run: it uses up Stop, and none of its frames is there", "[frame]") {
+    test::Runner runner(test::Options(2));
+    Record record(2);
+    FramePipeline pipeline({}, kStages, record.stages);
+    pipeline.Stop();
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        if (pipeline.Run(&scheduler, 0) != Status::Ok) ++record.wrong;
+        if (pipeline.Run(&scheduler, 3) != Status::Ok || record.ended[2] != 3) ++record.wrong;
+        if (!pipeline.WaitForFrame(&scheduler, 2)) ++record.wrong;
+        if (pipeline.Run(&scheduler, 0) != Status::Ok || pipeline.WaitForFrame(&scheduler, 2)) ++record.wrong;
+    }) == Status::Ok);
+    CHECK(record.wrong == 0);
+    FrameParams params;
+    CHECK(!pipeline.Frames().Read(2, &params));
+    CHECK(runner.log.Text() == "");
+}
+
 TEST_CASE("FramePipeline: tasks and other threads wait for a frame", "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);

@@ -2,11 +2,18 @@
 
 #include "post/jobs.h"
 
+#include "support/child_process.h"
+
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include <catch2/catch.hpp>
+
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
 
 using namespace weft;
 using namespace std::chrono_literals;
@@ -203,6 +210,21 @@ TEST_CASE("report NotRunning: a job that is posted or called while nothing runs"
     CHECK(begun);
 }
 
+TEST_CASE("report BadOption: a job for a time that never comes is not posted", "[post][report][one_worker]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    PostQueue queue(one.Scheduler());
+    uint32_t begun = 0;
+    FunctionJob job(queue, [&](FunctionJob &) { ++begun; });
+    job.PostAt(Clock::time_point::max());
+    job.PostAfter(Clock::duration::max());
+    CHECK(one.Log().CountOf(ReportCode::BadOption) == 2);
+    job.Post();
+    one.Settle();
+    CHECK(begun == 1);
+    CHECK(one.Log().Count() == 2);
+}
+
 TEST_CASE("report BadOption: a job that nobody may run is not posted", "[post][report]") {
     test::Runner runner(test::Options(1));
     TaskOptions nobody;
@@ -273,3 +295,28 @@ TEST_CASE("PostQueue: ends though a job died while it was posted, and another ca
     CHECK(order == "233");
     CHECK(one.Log().CountOf(ReportCode::CounterDestroyed) == 2);
 }
+
+#if !defined(_WIN32)
+
+TEST_CASE("report Forked: the end of a PostQueue in a child says it once, and waits for nobody", "[post][fork_mark]") {
+    test::Runner runner(test::Options(1));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    std::optional<PostQueue> queue;
+    queue.emplace(runner.scheduler);
+    FunctionJob job(*queue, [](FunctionJob &) {});
+    job.PostWaitFor(kLong);
+    const test::ChildResult child = test::RunInChild([&] {
+        test::EndAfter(20);
+        queue.reset();
+        _exit(runner.log.CountOf(ReportCode::Forked) == 1 && runner.log.Count() == 1 ? 0 : 2);
+    });
+    INFO(child.output);
+    CHECK(child.exited);
+    CHECK(child.code == 0);
+    job.Wake();
+    queue.reset();
+    runner.scheduler.Stop();
+    CHECK(runner.log.Text() == "");
+}
+
+#endif

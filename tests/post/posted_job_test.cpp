@@ -186,6 +186,15 @@ TEST_CASE("PostedJob: a deadline ends a wait", "[post][time][one_worker]") {
     job.Wake();
     one.Settle();
     CHECK(begun == 4);
+    CHECK(expired == 2);
+    job.PostWaitUntil(Clock::time_point::min());  // has passed as any other
+    one.Settle();
+    CHECK(begun == 5);
+    CHECK(expired == 3);
+    job.PostAt(Clock::time_point::min());
+    one.Settle();
+    CHECK(begun == 6);
+    CHECK(expired == 4);
 }
 
 TEST_CASE("PostedJob: an earlier deadline goes before the one that is waited for, and nothing is left of that",

@@ -172,6 +172,13 @@ TEST_CASE("report NotRunning: a wait without a scheduler returns, and one with a
     CHECK(lock.owns_lock());
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
     CHECK(!changed.wait_for(lock, 1us, [] { return false; }));
-    CHECK(runner.log.Count() >= 2);
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 2);
+    int looks = 0;
+    changed.wait(lock, [&] { return ++looks == 10; });
+    CHECK(lock.owns_lock());
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 3);
+    CHECK(changed.wait_for(lock, 1h, [&] { return ++looks == 20; }));
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 4);
+    CHECK(runner.log.Count() == 4);
     changed.notify_all();
 }

@@ -33,6 +33,15 @@ TEST_CASE("Latch: nobody passes before all have arrived, and all see what the ot
     }
 }
 
+TEST_CASE("report NotRunning: Latch::arrive_and_wait says it once, and has no effect", "[sync][latch]") {
+    test::Runner runner(test::Options(1));
+    Latch latch(runner.scheduler, 1);
+    latch.arrive_and_wait();
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
+    CHECK(runner.log.Count() == 1);
+    CHECK(!latch.try_wait());
+}
+
 TEST_CASE("Latch: several at once, none, and too many", "[sync][latch][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());

@@ -102,7 +102,7 @@ void ParallelFor2D(TaskScheduler &scheduler, typename internal::Same<Index>::Typ
         }
     };
     internal::RunRange(scheduler, uint64_t{0}, down * across, 1, options, [&](uint64_t first, uint64_t last) {
-        const auto rowAt = [&](uint64_t tile) { return static_cast<Index>((std::min)(tile * tileRows, height)); };
+        const auto rowAt = [&](uint64_t tile) { return static_cast<Index>(tile < down ? tile * tileRows : height); };
         if (across == 1 && options.columnGrain == 0) {
             run(Tile<Index>{rowAt(first), rowAt(last), 0, columns});
             return;
@@ -110,7 +110,7 @@ void ParallelFor2D(TaskScheduler &scheduler, typename internal::Same<Index>::Typ
         for (uint64_t tile = first; tile != last; ++tile) {
             const uint64_t row = tile / across, column = tile % across * tileColumns;
             run(Tile<Index>{rowAt(row), rowAt(row + 1), static_cast<Index>(column),
-                            static_cast<Index>((std::min)(column + tileColumns, width))});
+                            static_cast<Index>(width - column > tileColumns ? column + tileColumns : width)});
         }
     });
 }

@@ -116,7 +116,9 @@ Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::
             results.At(i).emplace(reduce(internal::IndexAt(begin, i * block), to));
         }
     };
-    auto finish = [&] { result = results.JoinAll(join); };
+    auto finish = [&] {
+        if (auto joined = results.JoinAll(join)) result.emplace(std::move(*joined));
+    };
     struct Both {
         decltype(run) &blocksOf;
         decltype(finish) &joinThem;

@@ -89,6 +89,7 @@ inline bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, C
 /// token then.
 inline bool SleepUntilOrCancel(TaskScheduler &scheduler, Clock::time_point deadline, CancelToken token) noexcept {
     if (token.IsCancelled()) return false;
+    if (Now() >= deadline) return true;
     if (token.m_source == nullptr) {
         SleepUntil(scheduler, deadline);
         return Now() >= deadline;  // where that is refused it ends before

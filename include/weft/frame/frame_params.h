@@ -47,7 +47,7 @@ public:
     /// acquire: pairs with CompleteFrame, which publishes what the frame wrote.
     uint64_t FramesCompleted() const noexcept { return m_completed.load(std::memory_order_acquire); }
 
-    /// For whoever runs the frames. Forgets all; nobody may read meanwhile who expects a frame to be there.
+    /// For whoever runs the frames. Forgets all; who reads meanwhile may find a frame of before or none.
     void Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept;
     /// One frame after the other, each when the frame 8 before it has completed.
     void BeginFrame(uint64_t frame) noexcept;
@@ -64,7 +64,7 @@ private:
     };
     Entry m_entries[kFrames];
     WEFT_ATOMIC<uint64_t> m_completed{0};
-    uint32_t m_stageCount = 1, m_framesInFlight = 1;
+    WEFT_ATOMIC<uint32_t> m_stageCount{1}, m_framesInFlight{1};
 };
 
 }  // namespace weft

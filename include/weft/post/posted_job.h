@@ -61,7 +61,8 @@ public:
     /// Behind all that is ready in the queue. Any thread.
     void Post() noexcept;
 
-    /// At `time`, or at once if that has passed; calls do not hasten it. Any thread.
+    /// At `time`, or at once if that has passed; calls do not hasten it. A time that never comes, time_point::max(), is reported
+    /// (BadOption) and has no effect. Any thread.
     void PostAt(Clock::time_point time) noexcept { PostUntil(time, false); }
     void PostAfter(Clock::duration duration) noexcept { PostUntil(internal::DeadlineAfter(duration), false); }
 

@@ -27,7 +27,7 @@ namespace weft {
 ///
 /// It may be destroyed when all who wait without a time-out were notified, though they may not have returned yet; a wait with
 /// a time-out must have returned. No call allocates. While the scheduler does not run, a wait is reported (NotRunning) and
-/// returns at once, as if notified.
+/// returns at once, as if notified; one for a condition looks again and again, and is reported once.
 class WEFT_API ConditionVariable {
 public:
     /// Cannot fail. The scheduler, by which waiters wait, must outlive it, and need not run yet.
@@ -41,18 +41,20 @@ public:
     /// Unlocks, waits until notified, and locks again. Any thread that has locked it.
     template <class Lock>
     void wait(Lock &lock) noexcept {
-        WaitUntil(lock, nullptr);
+        bool looks = false;
+        WaitUntil(lock, nullptr, looks);
     }
     template <class Lock, class Condition>
     void wait(Lock &lock, Condition condition) noexcept(noexcept(condition())) {
-        while (!condition()) wait(lock);
+        for (bool looks = false; !condition();) WaitUntil(lock, nullptr, looks);
     }
 
     /// The same with a time-out, after which it locks again, too.
     template <class Lock, class OtherClock, class Duration>
     std::cv_status wait_until(Lock &lock, const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
         const Clock::time_point deadline = internal::DeadlineAt(time);
-        return WaitUntil(lock, &deadline) ? std::cv_status::no_timeout : std::cv_status::timeout;
+        bool looks = false;
+        return WaitUntil(lock, &deadline, looks) ? std::cv_status::no_timeout : std::cv_status::timeout;
     }
     template <class Lock, class Rep, class Period>
     std::cv_status wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &duration) noexcept {
@@ -63,8 +65,8 @@ public:
     bool wait_until(Lock &lock, const std::chrono::time_point<OtherClock, Duration> &time,
                     Condition condition) noexcept(noexcept(condition())) {
         const Clock::time_point deadline = internal::DeadlineAt(time);
-        while (!condition()) {
-            if (!WaitUntil(lock, &deadline)) return condition();
+        for (bool looks = false; !condition();) {
+            if (!WaitUntil(lock, &deadline, looks)) return condition();
         }
         return true;
     }
@@ -75,13 +77,16 @@ public:
     }
 
 private:
+    // `looks`: the same wait was refused before, because nothing runs.
     template <class Lock>
-    bool WaitUntil(Lock &lock, const Clock::time_point *deadline) noexcept {
+    bool WaitUntil(Lock &lock, const Clock::time_point *deadline, bool &looks) noexcept {
         internal::Waiter self;
         TaskScheduler &scheduler = m_queue.Scheduler();
-        const bool inLine = GetInLine(self);
+        const bool inLine = !looks && GetInLine(self);
         lock.unlock();
         // From here on the condition variable may be gone, unless there is a deadline.
+        if (looks) SleepFor(scheduler, std::chrono::microseconds(50));
+        looks = !inLine;
         const bool notified =
             inLine ? m_queue.WaitInLine(scheduler, self, deadline) : deadline == nullptr || Now() < *deadline;
         lock.lock();

@@ -24,6 +24,8 @@ public:
     /// Any thread.
     void wait() noexcept { m_scheduler->WaitForCounter(&m_counter); }
     void arrive_and_wait(uint32_t n = 1) noexcept {
+        Counter probe;  // if nothing runs it is not raised, and that is reported: once is enough
+        if (m_scheduler->CurrentWorker() == kAnyWorker && !m_scheduler->AddToCounter(&probe)) return;
         count_down(n);
         wait();
     }

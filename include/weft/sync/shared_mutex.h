@@ -22,7 +22,7 @@
 
 namespace weft {
 
-/// The standard's SharedTimedLockable. Up to 16,777,215 share it at once.
+/// The standard's SharedTimedLockable. Up to 16,777,214 share it at once: one more is taken for a writer.
 ///
 /// At most kMostBeforeCall newcomers go before a writer that is the first in line while others share it, and as many as with a
 /// Mutex before one that has been woken and is on its way: neither readers nor writers starve. Who shares it must not lock it
