@@ -17,7 +17,8 @@ Fiber *TakeWaiter(Worker *worker, const TaskEntry &entry) noexcept {
     if (counter == nullptr) return nullptr;
     CounterStorage &word = CounterAccess::Word(*counter);
     // seq_cst: after the item was counted, see PutIntoBacklog. Whose record is seen, of him all is seen that he wrote before.
-    if (CounterWord{word.load(kSeqCst)}.Head() == 0) return nullptr;
+    const CounterWord now{word.load(kSeqCst)};
+    if (now.Head() == 0 && !now.IsSorting()) return nullptr;  // while they are sorted, they are in the sorter's hands
     const uint32_t fibers = scheduler.FiberCount();
     for (uint32_t i = 0; i < fibers; ++i) {
         Fiber &fiber = scheduler.fibers[i];
@@ -34,16 +35,21 @@ Fiber *TakeWaiter(Worker *worker, const TaskEntry &entry) noexcept {
     return nullptr;
 }
 
-// A Low task that needs a permit of its own is not: the waiter may have none.
+// Its worker may be busy for long, or all permits be others', and the task could then be run by nobody else.
+bool MayBeLate(const Fiber &waiter) noexcept { return waiter.pinnedTo != kAnyWorker || waiter.holdsLow; }
+
+// False: it is to be put away. A waiter that may be late is woken without it, and takes it itself (TakeOfCounter) if it is still
+// there then. A Low task that needs a permit of its own is nobody's: the waiter may have none.
 bool HandToWaiter(Worker *worker, const BacklogEntry &item) noexcept {
     if (item.lane == kLowLane && worker->scheduler->options.maxLowWorkers != 0) return false;
     Fiber *waiter = TakeWaiter(worker, item.entry);
     if (waiter == nullptr) return false;
+    const bool gets = !MayBeLate(*waiter);
     // relaxed: published with the fiber.
-    *waiter->handed.load(kRelaxed) = item;
+    *waiter->handed.load(kRelaxed) = gets ? item : BacklogEntry{};
     waiter->handed.store(nullptr, kRelaxed);
     MakeReady(*worker->scheduler, worker, waiter);
-    return true;
+    return gets;
 }
 
 bool IsLow(const BacklogEntry &item) noexcept { return item.lane == kLowLane; }
@@ -53,6 +59,25 @@ StealResult StealFrom(Worker &victim, bool low, BacklogEntry &item) noexcept {
     // relaxed: too high for a moment; somebody looks in vain. Never too low: what is put away was counted before.
     if (result == StealResult::Taken) victim.scheduler->largeBacklog[low].fetch_sub(1, kRelaxed);
     return result;
+}
+
+// Takes what is put away by now, one after the other; `keeps(item)` ends it, and what is not kept is put away again.
+template <class Keeps>
+bool GoThrough(Worker *worker, bool low, Keeps keeps) noexcept {
+    const uint32_t slots = worker->scheduler->Slots();
+    for (uint32_t i = 1; i <= slots; ++i) {  // the caller's last: it gets what is put back
+        Worker &victim = worker->scheduler->workers[(worker->index + i) % slots];
+        // relaxed: no less than there was when we asked.
+        uint32_t left = worker->scheduler->largeBacklog[low].load(kRelaxed);
+        for (BacklogEntry item; left != 0; --left) {
+            StealResult result = StealFrom(victim, low, item);
+            while (result == StealResult::Lost) result = StealFrom(victim, low, item);
+            if (result == StealResult::Empty) break;
+            if (keeps(item)) return true;
+            PutIntoBacklog(worker, item);
+        }
+    }
+    return false;
 }
 
 }  // namespace
@@ -93,20 +118,17 @@ void OfferBacklog(Worker *worker) noexcept {
     // After the caller got in line: whoever counts something from now on sees the waiter.
     if (scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) == 0) return;
     scheduler.largeWaits.fetch_add(1, kAcqRel);  // release: the waiter; acquire: what was put away before
-    const uint32_t slots = scheduler.Slots();
-    for (const bool low : {false, true}) {
-        for (uint32_t i = 1; i <= slots; ++i) {  // the caller's last: it gets what is put back
-            Worker &victim = scheduler.workers[(worker->index + i) % slots];
-            uint32_t left =
-                scheduler.largeBacklog[low].load(kRelaxed);  // relaxed: no less than there was when we asked
-            for (BacklogEntry item; left != 0; --left) {
-                StealResult result = StealFrom(victim, low, item);
-                while (result == StealResult::Lost) result = StealFrom(victim, low, item);
-                if (result == StealResult::Empty) break;
-                PutIntoBacklog(worker, item);
-            }
-        }
-    }
+    for (const bool low : {false, true}) GoThrough(worker, low, [](const BacklogEntry &) { return false; });
+}
+
+bool TakeOfCounter(Worker *worker, const Counter &counter, BacklogEntry &item) noexcept {
+    const auto isOurs = [&](const BacklogEntry &found) {
+        if (found.entry.TheCounter() != &counter) return false;
+        item = found;
+        return true;
+    };
+    if (GoThrough(worker, false, isOurs)) return true;
+    return worker->scheduler->options.maxLowWorkers == 0 && GoThrough(worker, true, isOurs);
 }
 
 }  // namespace weft::internal

@@ -15,7 +15,8 @@ namespace weft::internal {
 
 namespace {
 
-// Until the wait is over; or, if it is for zero and this stack is Large, until the fiber has been handed a task.
+// Until the wait is over; or, if it is for zero and this stack is Large, until the fiber has been handed a task, or has to look
+// for one: then `handed` is empty.
 bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, BacklogEntry &handed) noexcept {
     const bool takesLarge = value == 0 && MayHelp(self, *self->worker->scheduler, StackClass::Large);
     if (takesLarge) self->handed.store(&handed, kRelaxed);  // published by the counter's record; then with the fiber
@@ -44,6 +45,7 @@ void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
             if (IsSatisfied(counter, 0)) return;
         }
         if (!SuspendOrTake(self, counter, value, handed)) return;
+        if (handed.entry.TheCounter() == nullptr && !TakeOfCounter(self->worker, counter, handed)) continue;
         ClaimEntry(self->worker, handed.entry, static_cast<uint32_t>(handed.lane), false);
         RunClaim(self, AndThen::ReturnToTask);
         if (IsSatisfied(counter, 0)) return;

@@ -200,64 +200,6 @@ void PoolEmpty() {
     Check(done == fibers, "a task was lost");
 }
 
-// More Large tasks than Large fibers; some wait.
-void LargeTasks() {
-    Counters counters;
-    uint32_t done = 0;
-    auto leaf = [&](TaskScheduler *) { ++done; };
-    auto parent = [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(leaf), counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
-        ++done;
-    };
-    TaskOptions large;
-    large.stack = StackClass::Large;
-    const uint32_t workers = 1 + Random(3);
-    RunMain(Options(workers, 2 + Random(3), 2), [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
-        const Task tasks[3] = {TaskOf(parent), TaskOf(parent), TaskOf(parent)};
-        scheduler->AddTasks(3, tasks, counter, large);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
-    });
-    Check(done == 6, "a Large task was lost");
-}
-
-// Those who wait for Large tasks have all the Large fibers: they run them themselves, whoever took them.
-void LargeWaits() {
-    Counters counters;
-    uint32_t done = 0;
-    auto leaf = [&](TaskScheduler *) { ++done; };
-    TaskOptions large;
-    large.stack = StackClass::Large;
-    auto parent = [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
-        const Task tasks[2] = {TaskOf(leaf), TaskOf(leaf)};
-        if (Random(2) != 0) scheduler->AddTasksAndWait(2, tasks, large);
-        scheduler->AddTasks(Random(2) + 1, tasks, counter, large);
-        scheduler->AddTask(TaskOf(leaf), counter);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
-        ++done;
-    };
-    const uint32_t workers = 1 + Random(3), parents = 1 + Random(2);
-    SchedulerOptions options = Options(workers, 5, parents);
-    options.largeStackBytes = 64 << 10;
-    RunMain(
-        options,
-        [&](TaskScheduler *scheduler) {
-            Counter *counter = counters.New();
-            const Task tasks[2] = {TaskOf(parent), TaskOf(parent)};
-            scheduler->AddTasks(parents, tasks, counter, large);
-            scheduler->WaitForCounter(counter);
-            Counters::Kill(counter);
-        },
-        StackClass::Small);
-    Check(done >= 3 * parents, "a Large task was lost");
-}
-
 // A thread that is no worker ends a wait while the workers fall asleep.
 void ForeignDecrement() {
     Counters counters;
@@ -343,8 +285,6 @@ std::vector<Model> SchedulerModels() {
         {"starvation", "a Low task among others that keep coming: at most 305 of them go first", Starvation, 20},
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
         {"pool_empty", "fewer fibers than waiting tasks", PoolEmpty},
-        {"large", "more Large tasks than Large fibers", LargeTasks},
-        {"large_waits", "tasks that wait for Large tasks have all the Large fibers", LargeWaits},
         {"foreign", "a decrement by a thread that is no worker", ForeignDecrement},
         {"lanes", "priorities, Yield, uncounted tasks, draining", LanesAndYield},
     };

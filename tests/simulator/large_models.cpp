@@ -1,0 +1,160 @@
+// Large tasks and too few Large fibers.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+
+namespace simulator {
+
+namespace {
+
+TaskOptions Large() {
+    TaskOptions options;
+    options.stack = StackClass::Large;
+    return options;
+}
+
+// With room on a Large stack for a task on top of another one.
+SchedulerOptions LargeOptions(uint32_t workers, uint32_t largeFibers) {
+    SchedulerOptions options = Options(workers, 6, largeFibers);
+    options.largeStackBytes = 64 << 10;
+    return options;
+}
+
+void Pauses(uint32_t most) {
+    for (uint32_t i = Random(most); i > 0; --i) weft::env::Pause();
+}
+
+// More Large tasks than Large fibers; some wait.
+void LargeTasks() {
+    Counters counters;
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    auto parent = [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(leaf), counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+        ++done;
+    };
+    const uint32_t workers = 1 + Random(3);
+    RunMain(Options(workers, 2 + Random(3), 2), [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        const Task tasks[3] = {TaskOf(parent), TaskOf(parent), TaskOf(parent)};
+        scheduler->AddTasks(3, tasks, counter, Large());
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(done == 6, "a Large task was lost");
+}
+
+// Those who wait for Large tasks have all the Large fibers: they run them themselves, whoever took them.
+void LargeWaits() {
+    Counters counters;
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    auto parent = [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        const Task tasks[2] = {TaskOf(leaf), TaskOf(leaf)};
+        if (Random(2) != 0) scheduler->AddTasksAndWait(2, tasks, Large());
+        scheduler->AddTasks(Random(2) + 1, tasks, counter, Large());
+        scheduler->AddTask(TaskOf(leaf), counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+        ++done;
+    };
+    const uint32_t workers = 1 + Random(3), parents = 1 + Random(2);
+    RunMain(
+        LargeOptions(workers, parents),
+        [&](TaskScheduler *scheduler) {
+            Counter *counter = counters.New();
+            const Task tasks[2] = {TaskOf(parent), TaskOf(parent)};
+            scheduler->AddTasks(parents, tasks, counter, Large());
+            scheduler->WaitForCounter(counter);
+            Counters::Kill(counter);
+        },
+        StackClass::Small);
+    Check(done >= 3 * parents, "a Large task was lost");
+}
+
+// A Large task is put away while the list of those who wait for it is being sorted, for somebody who waits for more than zero,
+// or whose wait for any of two counters ends.
+void LargeSorted(bool any) {
+    Counters counters;
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    const SchedulerOptions options = LargeOptions(2 + Random(2), 1);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New(), *other = counters.New(), *eager = counters.New();
+        Counter *const both[2] = {counter, other};
+        auto waiter = [&](TaskScheduler *running) {
+            if (any) return static_cast<void>(running->WaitForAny(2, both));
+            running->WaitForCounter(counter, 2);
+        };
+        scheduler->AddTask(TaskOf(leaf), counter, Large());
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask(TaskOf(leaf), any ? other : counter);
+        scheduler->AddTask(TaskOf(waiter), eager);
+        scheduler->WaitForCounter(counter);
+        scheduler->WaitForCounter(eager);
+        scheduler->WaitForCounter(other);
+        Counters::Kill(counter);
+    });
+    Check(done == 3, "a Large task was lost");
+}
+
+// Who waits for a Large task cannot go on before that has run: its worker, or the only permit for Low tasks, belongs to a task
+// that polls until then. Another Large fiber comes free.
+void LargeWaiterStays(bool low) {
+    SchedulerOptions options = LargeOptions(2, 2);
+    options.maxLowWorkers = low;
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::LargePoolEmpty>;
+    TaskScheduler scheduler(options);
+    Counter gate(1), began(1), counter, others;
+    weft::env::Atomic<bool> ran{false};
+    auto leaf = [&](TaskScheduler *) { ran.store(true, std::memory_order_release); };
+    auto holder = [&](TaskScheduler *running) {
+        running->DecrementCounter(&began);
+        running->WaitForCounter(&gate);
+    };
+    auto polls = [&](TaskScheduler *) {
+        while (!ran.load(std::memory_order_acquire)) weft::env::Pause();
+    };
+    TaskOptions waits = Large(), polling;
+    waits.priority = polling.priority = low ? Priority::Low : Priority::Normal;
+    waits.worker = polling.worker = low ? kAnyWorker : 0;
+    HostThread host([&] {
+        Pauses(600);
+        scheduler.DecrementCounter(&gate);
+    });
+    auto waiter = [&](TaskScheduler *running) {
+        running->AddTask(TaskOf(polls), &others, polling);
+        running->AddTask(TaskOf(leaf), &counter, Large());
+        Pauses(200);
+        running->WaitForCounter(&counter);
+    };
+    auto main = [&](TaskScheduler *running) {
+        running->AddTask(TaskOf(holder), &others, Large());
+        running->WaitForCounter(&began);
+        host.Start();
+        running->AddTask(TaskOf(waiter), &others, waits);
+        running->WaitForCounter(&others);
+    };
+    const Task task = TaskOf(main);
+    Check(scheduler.Run(task.function, task.arg, TaskOptions()) == Status::Ok, "Run failed");
+    host.Join();
+}
+
+}  // namespace
+
+std::vector<Model> LargeModels() {
+    return {
+        {"large", "more Large tasks than Large fibers", LargeTasks},
+        {"large_waits", "tasks that wait for Large tasks have all the Large fibers", LargeWaits},
+        {"large_sorted", "a Large task is put away while its waiters are sorted", [] { LargeSorted(false); }},
+        {"large_sorted_any", "the same, for the end of a wait for any", [] { LargeSorted(true); }},
+        {"large_pinned", "who waits for a Large task is pinned to a worker that is busy until it ran",
+         [] { LargeWaiterStays(false); }},
+        {"large_low", "who waits for a Large task needs a permit that is given back after it ran",
+         [] { LargeWaiterStays(true); }},
+    };
+}
+
+}  // namespace simulator
