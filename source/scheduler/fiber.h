@@ -62,6 +62,7 @@ public:
     // What it does, for reports: read by others, so atomic, and relaxed because nothing depends on it.
     env::Atomic<const char *> taskName{nullptr};
     env::Atomic<Counter *> waitsFor{nullptr};
+    env::Atomic<bool> waitsForIdle{false};  // in WaitIdle
 
 private:
     char *m_stackBottom = nullptr;

@@ -125,10 +125,27 @@ void WaitIdleHere(Worker *worker) noexcept {
     request.isTask = !worker->current->IsHost();
     // acquire and release: who counts this task out has counted it in, see AnswerIdleRequests.
     if (request.isTask) scheduler.idleTasks.fetch_add(1, kAcqRel);
+    worker->current->waitsForIdle.store(true, kRelaxed);  // for reports
     scheduler.idleRequests.Push(&request);
+    Fiber *self = worker->current;
     Wait(worker, request.counter, 0, Resume::AnyWorker);
+    self->waitsForIdle.store(false, kRelaxed);
     race::SawAll(&scheduler);
 }
+
+namespace {
+
+constexpr uint64_t kLeft = uint64_t{1} << 32;
+
+// Whether nothing is pending but tasks that are in WaitIdle. These are read first: they are submitted and not finished, if none
+// has left meanwhile. One that has, and was seen to have finished, was seen to have left before (acquire, in PendingTasks).
+// seq_cst: who answers one after this look sees the requests that were pushed before it.
+bool OnlyIdleTasks(const Scheduler &scheduler) noexcept {
+    const uint64_t before = scheduler.idleTasks.load(kSeqCst);
+    return PendingTasks(scheduler) == before % kLeft && scheduler.idleTasks.load(kRelaxed) / kLeft == before / kLeft;
+}
+
+}  // namespace
 
 bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
     bool any = false;
@@ -137,14 +154,13 @@ bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
         scheduler.answering.fetch_add(1, kSeqCst);
         // Taken before the question is asked: a request that comes later may come with tasks that the answer leaves out.
         IdleRequest *requests = scheduler.idleRequests.TakeAll();
-        const uint32_t idleTasks = scheduler.idleTasks.load(kAcquire);  // first: these are submitted and not finished
-        const bool idle = PendingTasks(scheduler) == idleTasks;
+        const bool idle = OnlyIdleTasks(scheduler);
         for (IdleRequest *request = requests; request != nullptr;) {
             IdleRequest *next = request->next;  // answered, it is gone
             if (!idle) {
                 scheduler.idleRequests.Push(request);
             } else {
-                if (request->isTask) scheduler.idleTasks.fetch_sub(1, kAcqRel);
+                if (request->isTask) scheduler.idleTasks.fetch_add(kLeft - 1, kSeqCst);  // before it can finish
                 LowerCounter(scheduler, worker, request->counter, 1);
                 any = true;
             }
@@ -155,7 +171,7 @@ bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
         // Who finished the last task meanwhile may have found the list empty. seq_cst: either it sees them now, or its
         // announcement is in this state, and with it (release) what it finished.
         scheduler.idle.Snapshot();
-        if (PendingTasks(scheduler) != scheduler.idleTasks.load(kAcquire)) break;
+        if (!OnlyIdleTasks(scheduler)) break;
     }
     return any;
 }

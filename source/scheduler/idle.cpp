@@ -45,6 +45,7 @@ void ReportWaiters(Scheduler &scheduler, IsStill isStill) noexcept {
         const Fiber &fiber = scheduler.fibers[i];
         Counter *counter = fiber.waitsFor.load(kRelaxed);
         if (counter == nullptr || counter == &scheduler.guestsLeft) continue;  // Stop, which waits for threads
+        if (fiber.waitsForIdle.load(kRelaxed)) continue;  // for the others; and if there are none it will be answered
         const char *name = fiber.taskName.load(kRelaxed);
         if (name == nullptr) name = i < scheduler.FiberCount() ? "unnamed task" : "attached thread";
         if (count++ < 4) {

@@ -49,6 +49,11 @@ struct LetterQueue {
         *end = letter;
         end = &letter->next;
     }
+    void Prepend(Letter *letter) noexcept {
+        letter->next = first;
+        if (first == nullptr) end = &letter->next;
+        first = letter;
+    }
     /// Takes out the letter that `link` points to.
     Letter *Remove(Letter **link) noexcept {
         Letter *letter = *link;

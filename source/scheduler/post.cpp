@@ -128,7 +128,8 @@ void PostClaimAgain(Worker *worker) noexcept {
     options.priority = static_cast<Priority>(claim.lane);
     options.stack = claim.stack;
     options.name = claim.name;
-    worker->pinnedTasks.Append(Fill(*worker->scheduler, 1, &claim.single, claim.counter, options));
+    worker->pinnedTasks.Prepend(Fill(*worker->scheduler, 1, &claim.single, claim.counter, options));
+    if (worker->pump != nullptr) --worker->pump->ran;  // it was counted when it was claimed
     claim.Clear();
 }
 

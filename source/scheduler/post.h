@@ -19,7 +19,7 @@ TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Count
                    const TaskOptions &options) noexcept;
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;
 
-/// Takes back the claim of a pinned task that cannot run now.
+/// Takes back the claim of a pinned task that cannot run now: it comes first again.
 void PostClaimAgain(Worker *worker) noexcept;
 
 /// Blocks whose tasks have been read: they go back to their pools together.

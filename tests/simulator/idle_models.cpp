@@ -127,6 +127,32 @@ void IdleRounds() {
     scheduler.Stop();
 }
 
+// A task that is answered leaves WaitIdle and finishes, while the answer to a thread whose task still runs is on its way.
+void IdleLeaves() {
+    const uint32_t hosts = 1 + Random(2);
+    TaskScheduler scheduler(Options(2 + Random(2), 8, 1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    auto waits = [](TaskScheduler *running) { running->WaitIdle(); };
+    auto rounds = [&scheduler] {
+        uint32_t ran = 0;
+        auto leaf = [&](TaskScheduler *) {
+            for (uint32_t i = 0; i < 20; ++i) weft::env::Pause();
+            ++ran;
+        };
+        for (uint32_t round = 1; round <= 2; ++round) {
+            scheduler.AddTask(TaskOf(leaf));
+            scheduler.WaitIdle();
+            Check(ran == round, "WaitIdle returned while tasks were pending");
+        }
+    };
+    HostThread host(rounds);
+    scheduler.AddTask(TaskOf(waits));
+    if (hosts == 2) host.Start();
+    rounds();
+    if (hosts == 2) host.Join();
+    scheduler.Stop();
+}
+
 // No workers: WaitIdle of a thread that comes while the attached thread runs its task, or while that does the host's work.
 void IdleWithoutWorkers() {
     uint32_t ran = 0;
@@ -230,6 +256,7 @@ std::vector<Model> IdleModels() {
         {"idle", "WaitIdle of tasks and threads", Idle},
         {"idle_single", "WaitIdle of a thread while another one is all that runs tasks", IdleWithoutWorkers},
         {"idle_attached", "WaitIdle while a thread attaches", IdleAndAttached},
+        {"idle_leaves", "a task leaves WaitIdle while a thread is about to be answered", IdleLeaves},
         {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},
     };
 }

@@ -318,6 +318,37 @@ void PumpWakes() {
     });
 }
 
+// What was put back for want of a fiber has not run; and what came first goes first, also then.
+void PumpCounts() {
+    SchedulerOptions options = Options(2, 3, 2);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::PoolEmpty>;
+    TaskScheduler scheduler(options);
+    Counter gate(1), blocked, pinned;
+    uint32_t done = 0;
+    const uint32_t most = 2 + Random(2);
+    auto blocker = [&](TaskScheduler *running) { running->WaitForCounter(&gate); };
+    auto first = [&](TaskScheduler *running) {
+        const Task tasks[3] = {TaskOf(blocker), TaskOf(blocker), TaskOf(blocker)};
+        running->AddTasks(3, tasks, &blocked);
+        for (uint32_t i = Random(1000); i > 0; --i) weft::env::Pause();
+        ++done;
+    };
+    auto second = [&](TaskScheduler *) { Check(++done == 2, "a pinned task was overtaken"); };
+    auto third = [&](TaskScheduler *) { ++done; };
+    auto main = [&](TaskScheduler *running) {
+        running->AddTask(TaskOf(first), &pinned, {Priority::Normal, StackClass::Large, 0});
+        running->AddTask(TaskOf(second), &pinned, {Priority::Normal, StackClass::Small, 0});
+        running->AddTask(TaskOf(third), &pinned, {Priority::Normal, StackClass::Small, 0});
+        const uint32_t ran = running->RunPinnedTasks(most);
+        Check(ran == done && done == most, "RunPinnedTasks says that it ran what it did not");
+        running->DecrementCounter(&gate);
+        running->WaitForCounter(&pinned);
+        running->WaitForCounter(&blocked);
+    };
+    const Task task = TaskOf(main);
+    Check(scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Large, 0}) == Status::Ok, "Run failed");
+}
+
 // A task yields on a worker that has become inactive, and no fiber is free: it goes on on the other worker, which sleeps.
 void YieldInactive() {
     RunMain(
@@ -352,6 +383,7 @@ std::vector<Model> MeetModels() {
         {"pinned_kept", "an inactive worker holds a fiber that ran, while the other has none", PinnedKept},
         {"meet_pinned", "a fiber that an inactive worker made ready, and what is pinned to that worker", MeetPinned},
         {"pump_wakes", "a fiber that a pinned task made ready, while its worker only pumps", PumpWakes},
+        {"pump_counts", "pinned tasks that are run by one who pumps, and few fibers", PumpCounts},
         {"yield_inactive", "a task that yields on an inactive worker while no fiber is free", YieldInactive},
         {"meet_ready", "a ready fiber and a pinned one for workers that have none", MeetReady},
     };
