@@ -41,7 +41,7 @@ struct SchedulerOptions {
     uint32_t maxAttached = 8;             ///< threads that AttachThread takes at once; 1 to 1024
     uint32_t maxLowWorkers = 0;           ///< workers that run Low tasks at once; 0 = no limit
     uint32_t smallFibers = 128;           ///< 1 to 1,000,000; at most this many tasks run or wait at once
-    uint32_t largeFibers = 32;            ///< 1 to 1,000,000; who waits for more tasks runs them (WaitForCounter)
+    uint32_t largeFibers = 32;            ///< 1 to 1,000,000; Large tasks beyond that run on those of their waiters
     size_t smallStackBytes = 64 << 10;    ///< usable bytes, rounded up to pages; at least 16 KiB
     size_t largeStackBytes = 512 << 10;   ///< usable bytes, rounded up to pages; at least 16 KiB
     size_t threadStackBytes = 512 << 10;  ///< stack of a worker thread; tasks never run on it; at least 64 KiB

@@ -23,9 +23,8 @@ struct LoopOptions {
     uint64_t columnGrain = 0;              ///< ParallelFor2D: columns of a tile; 0 = automatic; others ignore it
     Priority priority = Priority::Normal;  ///< lane of the tasks that ask others to help
     StackClass stack = StackClass::Small;  ///< that the body needs
-    const char *name =
-        nullptr;         ///< of these tasks, in reports; must live until the run is over (a string literal does)
-    CancelToken cancel;  ///< once it is cancelled, indices that no worker has taken yet are left out
+    const char *name = nullptr;            ///< of these tasks, in reports; must outlive the run (a string literal does)
+    CancelToken cancel;                    ///< once it is cancelled, indices that no worker has taken yet are left out
 };
 
 namespace internal {
