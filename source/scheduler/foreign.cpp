@@ -121,59 +121,54 @@ void WaitIdleForeign(Gate::Visit &visit, Scheduler &scheduler) noexcept {
 
 void WaitIdleHere(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    IdleRequest request;
-    request.isTask = !worker->current->IsHost();
-    // acquire and release: who counts this task out has counted it in, see AnswerIdleRequests.
-    if (request.isTask) scheduler.idleTasks.fetch_add(1, kAcqRel);
-    worker->current->waitsForIdle.store(true, kRelaxed);  // for reports
-    scheduler.idleRequests.Push(&request);
     Fiber *self = worker->current;
+    IdleRequest request;
+    request.isTask = !self->IsHost();
+    // relaxed: for reports.
+    if (request.isTask) scheduler.idleTasks.fetch_add(1, kRelaxed);
+    self->waitsForIdle.store(true, kRelaxed);
+    scheduler.idleRequests.Push(&request);
     Wait(worker, request.counter, 0, Resume::AnyWorker);
     self->waitsForIdle.store(false, kRelaxed);
+    if (request.isTask) scheduler.idleTasks.fetch_sub(1, kRelaxed);
     race::SawAll(&scheduler);
 }
 
 namespace {
 
-constexpr uint64_t kLeft = uint64_t{1} << 32;
-
-// Whether nothing is pending but tasks that are in WaitIdle. These are read first: they are submitted and not finished, if none
-// has left meanwhile. One that has, and was seen to have finished, was seen to have left before (acquire, in PendingTasks).
-// seq_cst: who answers one after this look sees the requests that were pushed before it.
-bool OnlyIdleTasks(const Scheduler &scheduler) noexcept {
-    const uint64_t before = scheduler.idleTasks.load(kSeqCst);
-    return PendingTasks(scheduler) == before % kLeft && scheduler.idleTasks.load(kRelaxed) / kLeft == before / kLeft;
+// Answers all requests if nothing is pending but the tasks that ask here; these do not finish before.
+bool AnswerOrGiveBack(Scheduler &scheduler, Worker *worker) noexcept {
+    // seq_cst: who asks pushes, and then looks for somebody who sleeps; who comes here has announced that it does.
+    if (scheduler.idleRequests.IsEmpty()) return false;
+    // Taken before the question is asked: a request that comes later may come with tasks that the answer leaves out.
+    IdleRequest *requests = scheduler.idleRequests.TakeAll();
+    uint64_t tasks = 0;
+    for (const IdleRequest *request = requests; request != nullptr; request = request->next) tasks += request->isTask;
+    const bool idle = PendingTasks(scheduler) == tasks;
+    while (requests != nullptr) {
+        IdleRequest *request = requests;
+        requests = request->next;  // answered, it is gone
+        if (idle) {
+            LowerCounter(scheduler, worker, request->counter, 1);
+        } else {
+            scheduler.idleRequests.Push(request);
+        }
+    }
+    return idle;
 }
 
 }  // namespace
 
+// By one at a time: only who holds all requests knows that no other task is in WaitIdle, and lets all of them go on at once. Who
+// comes meanwhile is counted, and makes that one look again.
 bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
+    // acquire and release, here and below: what each that came before had finished, and asked.
+    if (scheduler.answering.fetch_add(1, kAcqRel) != 0) return false;
     bool any = false;
-    while (!scheduler.idleRequests.IsEmpty()) {
-        // seq_cst: who finds the list empty because of this looks at the count next, see LookForTrouble.
-        scheduler.answering.fetch_add(1, kSeqCst);
-        // Taken before the question is asked: a request that comes later may come with tasks that the answer leaves out.
-        IdleRequest *requests = scheduler.idleRequests.TakeAll();
-        const bool idle = OnlyIdleTasks(scheduler);
-        for (IdleRequest *request = requests; request != nullptr;) {
-            IdleRequest *next = request->next;  // answered, it is gone
-            if (!idle) {
-                scheduler.idleRequests.Push(request);
-            } else {
-                if (request->isTask) scheduler.idleTasks.fetch_add(kLeft - 1, kSeqCst);  // before it can finish
-                LowerCounter(scheduler, worker, request->counter, 1);
-                any = true;
-            }
-            request = next;
-        }
-        scheduler.answering.fetch_sub(1, kSeqCst);
-        if (idle) continue;
-        // Who finished the last task meanwhile may have found the list empty. seq_cst: either it sees them now, or its
-        // announcement is in this state, and with it (release) what it finished.
-        scheduler.idle.Snapshot();
-        if (!OnlyIdleTasks(scheduler)) break;
+    for (uint32_t come = 1;;) {
+        if (AnswerOrGiveBack(scheduler, worker)) any = true;
+        if (scheduler.answering.compare_exchange_strong(come, 0, kAcqRel, kAcquire)) return any;
     }
-    return any;
 }
 
 // A request is pushed before somebody is woken for it, and who is woken and finds nothing announces and asks. Either that

@@ -41,11 +41,13 @@ void ReportWaiters(Scheduler &scheduler, IsStill isStill) noexcept {
     char names[384];
     size_t used = 0;
     uint32_t count = 0;
+    // If nothing else is pending, who is in WaitIdle goes on as soon as who answers has seen it. relaxed: all have announced since.
+    const bool isIdle = PendingTasks(scheduler) == scheduler.idleTasks.load(kRelaxed);
     for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
         const Fiber &fiber = scheduler.fibers[i];
         Counter *counter = fiber.waitsFor.load(kRelaxed);
         if (counter == nullptr || counter == &scheduler.guestsLeft) continue;  // Stop, which waits for threads
-        if (fiber.waitsForIdle.load(kRelaxed)) continue;  // for the others; and if there are none it will be answered
+        if (isIdle && fiber.waitsForIdle.load(kRelaxed)) continue;
         const char *name = fiber.taskName.load(kRelaxed);
         if (name == nullptr) name = i < scheduler.FiberCount() ? "unnamed task" : "attached thread";
         if (count++ < 4) {
@@ -92,13 +94,17 @@ void LookForTrouble(Worker *worker) noexcept {
     const auto isTimed = [&] { return scheduler.timers.Next() != Timers::kNever; };
     // A thread inside a call may be about to publish something, and wakes somebody then. Calls are short; but a report may
     // keep one for long, and nobody may be armed for a deadline yet.
-    for (Turns turns; !isTimed() && !Gate::NobodyInside(*scheduler.facade); turns.Next()) {
-        if (scheduler.idle.Snapshot() != snapshot) return;
-    }
+    const auto allSleep = [&] {
+        for (Turns turns; !isTimed() && !Gate::NobodyInside(*scheduler.facade); turns.Next()) {
+            if (scheduler.idle.Snapshot() != snapshot) return false;
+        }
+        return scheduler.idle.Snapshot() == snapshot && IdleSet::AllAsleep(snapshot, Awaited(scheduler));
+    };
+    if (!allSleep()) return;
     // Now that all have counted what they finished.
     if (AnswerIdleRequests(scheduler, worker)) return;  // [re-check]
     if (isTimed()) return;  // then somebody goes on; and if that was over meanwhile, somebody was awake for it
-    const bool anyReady = scheduler.answering.load(kSeqCst) != 0 || AnyReady(scheduler);
+    const bool anyReady = AnyReady(scheduler);
     const bool anyTask = AnyTask(scheduler);
     const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none
     const bool anyBacklog = scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) +
@@ -107,9 +113,6 @@ void LookForTrouble(Worker *worker) noexcept {
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
     // acquire, and before the next look at who sleeps: see OutsideWork::End.
     const bool anyOutside = Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0;
-    const auto allSleep = [&] {
-        return scheduler.idle.Snapshot() == snapshot && IdleSet::AllAsleep(snapshot, Awaited(scheduler));
-    };
     if (anyReady || !allSleep()) return;
     if (anyTask || (anyBacklog && anyLarge)) {
         if (anySmall) return;

@@ -9,9 +9,9 @@ namespace weft::internal {
 
 namespace {
 
-// A fiber that waits for the item's counter and takes it; it is off the counter, and the caller's to make ready. The counter
-// stays while the caller has the item, because it counts it.
-Fiber *TakeWaiter(Worker *worker, const TaskEntry &entry) noexcept {
+// A fiber, from `next` on, that waits for the item's counter and takes it; it is off the counter, and the caller's to make ready.
+// The counter stays while the caller has the item, because it counts it.
+Fiber *TakeWaiter(Worker *worker, const TaskEntry &entry, uint32_t &next) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     Counter *counter = entry.TheCounter();
     if (counter == nullptr) return nullptr;
@@ -20,7 +20,8 @@ Fiber *TakeWaiter(Worker *worker, const TaskEntry &entry) noexcept {
     const CounterWord now{word.load(kSeqCst)};
     if (now.Head() == 0 && !now.IsSorting()) return nullptr;  // while they are sorted, they are in the sorter's hands
     const uint32_t fibers = scheduler.FiberCount();
-    for (uint32_t i = 0; i < fibers; ++i) {
+    while (next < fibers) {
+        const uint32_t i = next++;
         Fiber &fiber = scheduler.fibers[i];
         // relaxed: a guess; the record decides.
         if (fiber.waitsFor.load(kRelaxed) != counter || fiber.handed.load(kRelaxed) == nullptr) continue;
@@ -42,14 +43,16 @@ bool MayBeLate(const Fiber &waiter) noexcept { return waiter.pinnedTo != kAnyWor
 // there then. A Low task that needs a permit of its own is nobody's: the waiter may have none.
 bool HandToWaiter(Worker *worker, const BacklogEntry &item) noexcept {
     if (item.lane == kLowLane && worker->scheduler->options.maxLowWorkers != 0) return false;
-    Fiber *waiter = TakeWaiter(worker, item.entry);
-    if (waiter == nullptr) return false;
-    const bool gets = !MayBeLate(*waiter);
-    // relaxed: published with the fiber.
-    *waiter->handed.load(kRelaxed) = gets ? item : BacklogEntry{};
-    waiter->handed.store(nullptr, kRelaxed);
-    MakeReady(*worker->scheduler, worker, waiter);
-    return gets;
+    uint32_t next = 0;
+    while (Fiber *waiter = TakeWaiter(worker, item.entry, next)) {
+        const bool gets = !MayBeLate(*waiter);
+        // relaxed: published with the fiber.
+        *waiter->handed.load(kRelaxed) = gets ? item : BacklogEntry{};
+        waiter->handed.store(nullptr, kRelaxed);
+        MakeReady(*worker->scheduler, worker, waiter);
+        if (gets) return true;
+    }
+    return false;
 }
 
 bool IsLow(const BacklogEntry &item) noexcept { return item.lane == kLowLane; }

@@ -105,8 +105,8 @@ struct Scheduler {
     env::Atomic<uint32_t> slotsInUse{0};     // the highest that ever was
     env::Atomic<uint32_t> activeWorkers{0};  // of workerCount; the others run only what is pinned to them
     PushList<IdleRequest> idleRequests;
-    env::Atomic<uint64_t> idleTasks{0};  // tasks that are in WaitIdle; and, above 32 bits, how many have left it
-    env::Atomic<uint32_t> answering{0};  // workers that hold idle requests
+    env::Atomic<uint32_t> idleTasks{0};  // tasks that are in WaitIdle, for reports
+    env::Atomic<uint32_t> answering{0};  // 1 and more: somebody holds all idle requests; and so many came since
 
     alignas(kLineBytes) env::Atomic<uint64_t> foreignSubmitted{0};  // tasks, by threads that are no workers
     env::Atomic<uint32_t> guests{0};  // attached threads and threads that are blocked in a wait: the end waits for them

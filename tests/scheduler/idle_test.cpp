@@ -1,5 +1,6 @@
 #include "scheduler/idle.h"
 
+#include "support/child_process.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
@@ -7,6 +8,8 @@
 
 #include <atomic>
 #include <thread>
+
+#include <cstdlib>
 
 #include <catch2/catch.hpp>
 
@@ -66,6 +69,27 @@ TEST_CASE("report OnlyWaiters: names who waits, and the wait goes on until a for
             CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == 1);
         }
     }
+}
+
+TEST_CASE("report OnlyWaiters: a task in WaitIdle that runs on top of one that waits for it", "[idle]") {
+    const test::ChildResult child = test::RunInChild([] {
+        test::EndAfter(20);
+        SchedulerOptions options = test::Options(1);
+        options.onReport = [](const Report &report, void *) {
+            std::_Exit(report.code == ReportCode::OnlyWaiters ? 7 : 8);
+        };
+        TaskScheduler scheduler(options);
+        auto idle = [](TaskScheduler *self) { self->WaitIdle(); };
+        auto main = [&](TaskScheduler *self) {
+            Counter counter;
+            self->AddTask(TaskOf(idle), &counter);
+            self->WaitForCounter(&counter);
+        };
+        const Task task = TaskOf(main);
+        scheduler.Run(task.function, task.arg);
+    });
+    CHECK(child.exited);
+    CHECK(child.code == 7);
 }
 
 TEST_CASE("OutsideWork: that only waiters are left is no mistake while one lives", "[idle]") {

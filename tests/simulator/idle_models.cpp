@@ -153,6 +153,24 @@ void IdleLeaves() {
     scheduler.Stop();
 }
 
+// Tasks for which it was idle at the same moment leave WaitIdle together, and then wait for each other.
+void IdleTogether() {
+    SchedulerOptions options = Options(2 + Random(2), 8, 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Counter all(3), done;
+    auto task = [&](TaskScheduler *running) {
+        running->WaitIdle();
+        running->DecrementCounter(&all);
+        running->WaitForCounter(&all);
+    };
+    const Task tasks[3] = {TaskOf(task), TaskOf(task), TaskOf(task)};
+    scheduler.AddTasks(3, tasks, &done);
+    scheduler.WaitForCounter(&done);
+    scheduler.Stop();
+}
+
 // No workers: WaitIdle of a thread that comes while the attached thread runs its task, or while that does the host's work.
 void IdleWithoutWorkers() {
     uint32_t ran = 0;
@@ -257,6 +275,7 @@ std::vector<Model> IdleModels() {
         {"idle_single", "WaitIdle of a thread while another one is all that runs tasks", IdleWithoutWorkers},
         {"idle_attached", "WaitIdle while a thread attaches", IdleAndAttached},
         {"idle_leaves", "a task leaves WaitIdle while a thread is about to be answered", IdleLeaves},
+        {"idle_together", "tasks leave WaitIdle together, and wait for each other", IdleTogether},
         {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},
     };
 }

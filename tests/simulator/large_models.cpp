@@ -142,6 +142,39 @@ void LargeWaiterStays(bool low) {
     host.Join();
 }
 
+// Two wait for the same Large task; the first of them cannot go on before that has run, as above, and no Large fiber is free.
+void LargeTwoWaiters(bool low) {
+    SchedulerOptions options = LargeOptions(2, 2);
+    options.maxLowWorkers = low;
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::LargePoolEmpty>;
+    TaskScheduler scheduler(options);
+    Counter began(2), counter(1), others;
+    weft::env::Atomic<bool> ran{false};
+    auto leaf = [&](TaskScheduler *) { ran.store(true, std::memory_order_release); };
+    auto waiter = [&](TaskScheduler *running) {
+        running->DecrementCounter(&began);
+        running->WaitForCounter(&counter);
+    };
+    auto polls = [&](TaskScheduler *) {
+        while (!ran.load(std::memory_order_acquire)) weft::env::Pause();
+    };
+    TaskOptions late = Large(), polling;
+    late.priority = polling.priority = low ? Priority::Low : Priority::Normal;
+    late.worker = polling.worker = low ? kAnyWorker : 0;
+    auto main = [&](TaskScheduler *running) {
+        running->AddTask(TaskOf(waiter), &others, late);
+        running->AddTask(TaskOf(waiter), &others, Large());
+        running->WaitForCounter(&began);
+        Pauses(300);
+        running->AddTask(TaskOf(polls), &others, polling);
+        running->AddTask(TaskOf(leaf), &counter, Large());
+        running->DecrementCounter(&counter);
+        running->WaitForCounter(&others);
+    };
+    const Task task = TaskOf(main);
+    Check(scheduler.Run(task.function, task.arg, TaskOptions()) == Status::Ok, "Run failed");
+}
+
 }  // namespace
 
 std::vector<Model> LargeModels() {
@@ -152,6 +185,9 @@ std::vector<Model> LargeModels() {
         {"large_sorted_any", "the same, for the end of a wait for any", [] { LargeSorted(true); }},
         {"large_pinned", "who waits for a Large task is pinned to a worker that is busy until it ran",
          [] { LargeWaiterStays(false); }},
+        {"large_two", "two wait for a Large task, of whom one is pinned to such a worker",
+         [] { LargeTwoWaiters(false); }},
+        {"large_two_low", "two wait for a Large task, of whom one needs such a permit", [] { LargeTwoWaiters(true); }},
         {"large_low", "who waits for a Large task needs a permit that is given back after it ran",
          [] { LargeWaiterStays(true); }},
     };
