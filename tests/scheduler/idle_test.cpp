@@ -7,9 +7,8 @@
 #include "weft/outside.h"
 
 #include <atomic>
-#include <thread>
-
 #include <cstdlib>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
