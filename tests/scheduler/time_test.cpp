@@ -9,6 +9,7 @@
 #include "weft/outside.h"
 
 #include <atomic>
+#include <new>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -242,26 +243,43 @@ TEST_CASE("deadlines do not wait for a worker that is busy while another one sle
     CHECK(runner.log.Text() == "");
 }
 
+// It stays in the host's allocator: while the worker sleeps there are not blocks enough for so many tasks.
 TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]") {
     struct Stay {
+        std::atomic<std::thread::id> who{};
         std::atomic<bool> inside{false}, due{false}, inTime{false};
     } stay;
-    SchedulerOptions options = test::Options(1);
-    options.user = &stay;
-    options.onReport = [](const Report &, void *user) {
+    SchedulerOptions options = test::Options(1, 128, 32, IdlePolicy::Quiet);
+    options.memory.user = &stay;
+    options.memory.allocate = [](size_t bytes, size_t alignment, void *user) {
         Stay &here = *static_cast<Stay *>(user);
-        here.inside.store(true);
-        here.inTime.store(test::SpinUntil([&] { return here.due.load(); }));
+        if (here.who.load() == std::this_thread::get_id() && !here.inside.exchange(true)) {
+            here.inTime.store(test::SpinUntil([&] { return here.due.load(); }));
+        }
+        return ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
     };
-    TaskScheduler scheduler(options);
-    REQUIRE(scheduler.Start() == Status::Ok);
-    test::Threads thread(1, [&](uint32_t) { scheduler.AddTask({nullptr, nullptr}); });
-    CHECK(test::SpinUntil([&] { return stay.inside.load(); }));
+    options.memory.release = [](void *memory, size_t, size_t alignment, void *) {
+        ::operator delete(memory, std::align_val_t(alignment));
+    };
+    test::Runner runner(options);
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    std::atomic<uint32_t> ran{0};
+    uint32_t rounds = 0;  // more than one if the worker did not sleep
+    test::Batch many(5000, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    runner.scheduler.WaitIdle();  // then the worker is about to sleep
+    test::Threads thread(1, [&](uint32_t) {
+        stay.who.store(std::this_thread::get_id());
+        for (; rounds < 1000 && !stay.inside.load(); ++rounds) runner.scheduler.AddTasks(many.Count(), many.Tasks());
+    });
+    const bool isInside = test::SpinUntil([&] { return stay.inside.load(); });
     test::Batch due(1, [&](TaskScheduler &, uint32_t) { stay.due.store(true); });
-    AddTaskAt(scheduler, Now() + milliseconds(20), due[0]);  // long enough for the worker to find nothing
+    AddTaskAt(runner.scheduler, Now() + milliseconds(20), due[0]);  // long enough for the worker to find nothing
     thread.Join();
-    scheduler.Stop();
+    runner.scheduler.Stop();
+    CHECK(isInside);
     CHECK(stay.inTime.load());
+    CHECK(ran.load() == rounds * 5000);
+    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("deadlines do not wait for a task that polls and yields", "[time][grid]") {
