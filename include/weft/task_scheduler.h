@@ -77,9 +77,10 @@ public:
     /// Submits `count` tasks and returns when all have finished. Any thread; one that is no worker blocks.
     void AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options = {}) noexcept;
 
-    /// Returns once the counter is at or below `value`, even if it rises again right after; but of several who wait for 0, all are to
-    /// have returned before it rises again. The fiber waits, the worker goes on with other tasks. After a wait for 0 all that the counted tasks wrote is visible, and the counter may be
-    /// destroyed or used again. Any thread; one that is no worker blocks in the operating system.
+    /// Returns once the counter is at or below `value`, even if it rises again right after; but of several who wait for 0,
+    /// all are to have returned before it rises again. The fiber waits, the worker goes on with other tasks. After a wait
+    /// for 0 all that the counted tasks wrote is visible, and the counter may be destroyed or used again. Any thread; one
+    /// that is no worker blocks in the operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
     /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the other.

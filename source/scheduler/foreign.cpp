@@ -159,8 +159,8 @@ bool AnswerOrGiveBack(Scheduler &scheduler, Worker *worker) noexcept {
 
 }  // namespace
 
-// By one at a time: only who holds all requests knows that no other task is in WaitIdle, and lets all of them go on at once. Who
-// comes meanwhile is counted, and makes that one look again.
+// By one at a time: of two who held a part each neither could answer, since the tasks of the other part are pending, and each would
+// rely on the other to look again. Who comes meanwhile is counted, and makes the one look again.
 bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
     // acquire and release, here and below: what each that came before had finished, and asked.
     if (scheduler.answering.fetch_add(1, kAcqRel) != 0) return false;

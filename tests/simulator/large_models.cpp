@@ -100,13 +100,22 @@ void LargeSorted(bool any) {
     Check(done == 3, "a Large task was lost");
 }
 
-// Who waits for a Large task cannot go on before that has run: its worker, or the only permit for Low tasks, belongs to a task
-// that polls until then. Another Large fiber comes free.
-void LargeWaiterStays(bool low) {
+SchedulerOptions LateOptions(bool low) {
     SchedulerOptions options = LargeOptions(2, 2);
     options.maxLowWorkers = low;
     options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::LargePoolEmpty>;
-    TaskScheduler scheduler(options);
+    return options;
+}
+
+// Of those who share the only permit for Low tasks, or worker 0.
+TaskOptions Late(bool low, StackClass stack) {
+    return {low ? Priority::Low : Priority::Normal, stack, low ? kAnyWorker : 0};
+}
+
+// Who waits for a Large task cannot go on before that has run: its worker, or the only permit for Low tasks, belongs to a task
+// that polls until then. Another Large fiber comes free.
+void LargeWaiterStays(bool low) {
+    TaskScheduler scheduler(LateOptions(low));
     Counter gate(1), began(1), counter, others;
     weft::env::Atomic<bool> ran{false};
     auto leaf = [&](TaskScheduler *) { ran.store(true, std::memory_order_release); };
@@ -117,9 +126,7 @@ void LargeWaiterStays(bool low) {
     auto polls = [&](TaskScheduler *) {
         while (!ran.load(std::memory_order_acquire)) weft::env::Pause();
     };
-    TaskOptions waits = Large(), polling;
-    waits.priority = polling.priority = low ? Priority::Low : Priority::Normal;
-    waits.worker = polling.worker = low ? kAnyWorker : 0;
+    const TaskOptions waits = Late(low, StackClass::Large), polling = Late(low, StackClass::Small);
     HostThread host([&] {
         Pauses(600);
         scheduler.DecrementCounter(&gate);
@@ -144,10 +151,7 @@ void LargeWaiterStays(bool low) {
 
 // Two wait for the same Large task; the first of them cannot go on before that has run, as above, and no Large fiber is free.
 void LargeTwoWaiters(bool low) {
-    SchedulerOptions options = LargeOptions(2, 2);
-    options.maxLowWorkers = low;
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::LargePoolEmpty>;
-    TaskScheduler scheduler(options);
+    TaskScheduler scheduler(LateOptions(low));
     Counter began(2), counter(1), others;
     weft::env::Atomic<bool> ran{false};
     auto leaf = [&](TaskScheduler *) { ran.store(true, std::memory_order_release); };
@@ -158,9 +162,7 @@ void LargeTwoWaiters(bool low) {
     auto polls = [&](TaskScheduler *) {
         while (!ran.load(std::memory_order_acquire)) weft::env::Pause();
     };
-    TaskOptions late = Large(), polling;
-    late.priority = polling.priority = low ? Priority::Low : Priority::Normal;
-    late.worker = polling.worker = low ? kAnyWorker : 0;
+    const TaskOptions late = Late(low, StackClass::Large), polling = Late(low, StackClass::Small);
     auto main = [&](TaskScheduler *running) {
         running->AddTask(TaskOf(waiter), &others, late);
         running->AddTask(TaskOf(waiter), &others, Large());
