@@ -1,7 +1,7 @@
-// How late sleepers go on.
+// How late sleepers go on, and waits with a deadline.
 #pragma once
 
-#include "rounds.h"
+#include "bodies.h"
 
 #include <chrono>
 #include <utility>
@@ -20,5 +20,26 @@ Quantiles SleepLate(Sleep sleep) {
     }
     return QuantilesOf(std::move(late));
 }
+
+inline constexpr uint32_t kTimedWaits = 200;
+
+/// Nanoseconds from 0 to less than a millisecond, another part each time.
+inline double PartOfMillisecond(size_t time) { return static_cast<double>(Mix(time + 1) % 1000) * 1e3; }
+
+/// Of waits by `wait(deadline)`, with deadlines one millisecond ahead; in nanoseconds. The caller works for a part of each
+/// millisecond before it waits. Otherwise a worker that begins a task of a millisecond then would always end it just in time.
+template <class Wait>
+Quantiles TimedWaitsLate(Wait wait) {
+    std::vector<double> late;
+    for (uint32_t i = 0; i < kTimedWaits; ++i) {
+        const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(1);
+        Spin(PartOfMillisecond(i));
+        wait(deadline);
+        late.push_back(Since(deadline));
+    }
+    return QuantilesOf(std::move(late));
+}
+
+inline Quantiles InMicroseconds(Quantiles nanoseconds) { return {nanoseconds.p50 / 1e3, nanoseconds.p99 / 1e3}; }
 
 }  // namespace bench

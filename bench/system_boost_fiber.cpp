@@ -209,6 +209,24 @@ double Foreign(uint32_t workers, uint32_t threads) {
     });
 }
 
+// As weft's row: beside a fiber that is at work for a millisecond at a time.
+Quantiles WaitUntil() {
+    Quantiles late{};
+    BoostFiber::Run(1, [&] {
+        bool isOver = false;
+        fibers::fiber load([&] {
+            while (!isOver) {
+                Spin(1e6);
+                boost::this_fiber::yield();
+            }
+        });
+        late = TimedWaitsLate([](Clock::time_point deadline) { boost::this_fiber::sleep_until(deadline); });
+        isOver = true;
+        load.join();
+    });
+    return InMicroseconds(late);
+}
+
 }  // namespace
 
 void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
@@ -231,6 +249,7 @@ void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
             1, [&] { late = SleepLate([](Clock::duration duration) { boost::this_fiber::sleep_for(duration); }); });
         return late;
     });
+    AddQuantiles(rows, "loaded_wait_until", BoostFiber::kName, 1, WaitUntil, "us");
 }
 
 }  // namespace bench

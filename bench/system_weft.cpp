@@ -149,6 +149,25 @@ double BytesPerFiber() {
     return (ResidentWith(1008) - ResidentWith(8)) / 1000;
 }
 
+// As weft, while a task waits with a deadline one hour ahead. At the end its counter is lowered, which ends that wait.
+struct WeftBesideDeadline : Weft {
+    template <class Body>
+    static void Run(uint32_t workers, Body body) {
+        Weft::Run(workers, [&] {
+            weft::Counter gate(1), notBegun(1), counter;
+            auto wait = [&](weft::TaskScheduler *scheduler) {
+                scheduler->DecrementCounter(&notBegun);
+                if (!weft::WaitForCounterFor(*scheduler, &gate, std::chrono::hours(1))) Wrong("an hour has passed");
+            };
+            s_running->AddTask(weft::TaskOf(wait), &counter);
+            s_running->WaitForCounter(&notBegun);
+            body();
+            s_running->DecrementCounter(&gate);
+            s_running->WaitForCounter(&counter);
+        });
+    }
+};
+
 double Foreign(uint32_t workers, uint32_t threads) {
     weft::SchedulerOptions options;
     options.workers = workers;
@@ -198,6 +217,7 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     add("1000_beside_1000_blocked", [=] { return BesideBlocked(workers, 1000); });
     add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers, kBulk); });
     if (workers == 1) rows.push_back({"bytes_per_fiber", "weft", 1, "bytes", BytesPerFiber, {}});
+    add("fork_join_fused_deadline", [=] { return Workloads<WeftBesideDeadline>::ForkJoin<true>(workers); });
     AddForeignRows(rows, "weft", workers, Foreign);
     AddQuantiles(rows, "sleep_late", "weft", workers, [=] { return Late(workers, false); });
     AddQuantiles(rows, "sleep_late_busy", "weft", workers, [=] { return Late(workers, true); });

@@ -44,7 +44,8 @@ struct Until {
 struct OwnScheduler {};
 
 /// A coroutine that has not begun yet, and its result. Begins when another one awaits it, or by Start, once; is destroyed with
-/// this otherwise. Its frame comes from operator new, as C++ has it; that is all that is allocated. Each part between two waits
+/// this otherwise. To begin one again, or one that was moved from, is reported (NullTask) and has no effect: who awaits it goes on
+/// at once, with Result() (if there is no such value, with std::bad_optional_access). Its frame comes from operator new, as C++ has it; that is all that is allocated. Each part between two waits
 /// is a task of its own: no FiberLocal::Scope, and no address from FiberLocal, across one.
 template <class Result = void>
 class [[nodiscard]] Coroutine;
@@ -152,6 +153,16 @@ struct ReadyAwaiter {
 template <class Result>
 struct CallAwaiter;
 
+/// False after a report.
+template <class Promise>
+bool MayBegin(TaskScheduler &scheduler, std::coroutine_handle<Promise> handle) noexcept {
+    if (handle && handle.promise().root == nullptr) return true;
+    ReportMisuse(
+        scheduler, ReportCode::NullTask, "Start or await each coroutine once, by the object that has it.",
+        handle ? "a coroutine was to begin that has begun already" : "a coroutine was to begin that was moved from");
+    return false;
+}
+
 struct PromiseBase {
     CoroutineRoot *root = nullptr;
     std::coroutine_handle<> caller;  // null: it was started
@@ -240,18 +251,29 @@ template <class Result>
 struct CallAwaiter {
     Coroutine<Result> &callee;
     CoroutineRoot *root;
-    bool await_ready() noexcept { return false; }
+    bool isRefused = false;
+    bool await_ready() noexcept { return isRefused = !MayBegin(*root->scheduler, callee.m_handle); }
     void await_suspend(std::coroutine_handle<> self) noexcept {
         callee.m_handle.promise().caller = self;
         callee.m_handle.promise().root = root;
         root->hop->next = callee.m_handle;
     }
     Result await_resume() {
+        if (isRefused) return NoResult();
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
         if (callee.m_handle.promise().error != nullptr)
             std::rethrow_exception(std::move(callee.m_handle.promise().error));
 #endif
         return callee.m_handle.promise().Take();
+    }
+
+private:
+    static Result NoResult() {
+        if constexpr (std::is_void_v<Result> || std::is_default_constructible_v<Result>) {
+            return Result();
+        } else {
+            return std::optional<Result>().value();
+        }
     }
 };
 
@@ -280,6 +302,7 @@ inline Coroutine<void> Promise<void>::get_return_object() noexcept {
 /// whose start was refused, and reported, is never destroyed.
 inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept {
+    if (!internal::MayBegin(scheduler, coroutine.m_handle)) return;
     const auto handle = std::exchange(coroutine.m_handle, {});
     auto &promise = handle.promise();
     promise.ownRoot = {&scheduler, counter, options, nullptr};

@@ -32,6 +32,13 @@ struct MemoryHooks {
 };
 
 /// On each thread that weft makes, first and last. `worker`: its index. They must not submit either.
+///
+/// A task begins with the floating-point control words (rounding, flush-to-zero, exception masks: MXCSR and the x87 control
+/// word, or FPCR) of the thread of the worker that it begins on: as `onStart` has left them; for worker 0 of Run those of the
+/// calling thread; for an attached thread those that it had in AttachThread. They stay with the task until it ends, also when it goes on
+/// on another worker after a wait. So to have flush-to-zero everywhere, set it in `onStart` and in the thread that calls Run or attaches.
+/// Without `onStart` the threads have the control words of the thread that called Run or Start. A task that a waiting task runs on its
+/// own stack begins with that task's.
 struct ThreadHooks {
     void *user = nullptr;
     void (*onStart)(uint32_t worker, void *user) = nullptr;

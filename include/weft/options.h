@@ -38,12 +38,18 @@ struct SchedulerOptions {
     uint32_t structBytes = sizeof(SchedulerOptions);  ///< set by the compiler; lets newer libraries read older structs
     uint32_t workers =
         kAnyWorker;  ///< threads that run tasks, the caller of Run included; kAnyWorker = one per usable CPU; 1 to 1024, for Start from 0
-    uint32_t maxAttached = 8;             ///< threads that AttachThread takes at once; 1 to 1024
-    uint32_t maxLowWorkers = 0;           ///< workers that run Low tasks at once; 0 = no limit
-    uint32_t smallFibers = 128;           ///< 1 to 1,000,000; at most this many tasks run or wait at once
-    uint32_t largeFibers = 32;            ///< 1 to 1,000,000; Large tasks beyond that run on those of their waiters
-    size_t smallStackBytes = 64 << 10;    ///< usable bytes, rounded up to pages; at least 16 KiB
-    size_t largeStackBytes = 512 << 10;   ///< usable bytes, rounded up to pages; at least 16 KiB
+    uint32_t maxAttached = 8;    ///< threads that AttachThread takes at once; 1 to 1024
+    uint32_t maxLowWorkers = 0;  ///< only the first so many workers run Low tasks; 0 = all of them
+    uint32_t smallFibers =
+        0;  ///< up to 1,000,000; at most this many small tasks run or wait at once; 0 = 128, or 16 for each worker if
+            ///< that is more
+    uint32_t largeFibers =
+        0;  ///< up to 1,000,000; the same for Large tasks; 0 = 32, or 2 for each worker if that is more
+    size_t smallStackBytes =
+        64 << 10;  ///< what every small task has, at least 16 KiB. Twice as much is mapped, so that a waiting task can
+                   ///< run another on top of its own frames; pages that nobody touches take no memory (Windows: they
+                   ///< count as committed)
+    size_t largeStackBytes = 512 << 10;   ///< the same for Large tasks
     size_t threadStackBytes = 512 << 10;  ///< stack of a worker thread; tasks never run on it; at least 64 KiB
     IdlePolicy idle = IdlePolicy::Balanced;
     Affinity affinity;  ///< of the threads that weft makes
@@ -62,6 +68,14 @@ struct SchedulerOptions {
     void (*onReport)(const Report &report,
                      void *user) = nullptr;  ///< any thread; a worker must not wait in it; null = one line on stderr
     void *user = nullptr;                    ///< handed to onReport
+    uint32_t stopGraceMilliseconds =
+        1000;  ///< after Stop was called, or Run's main task has returned: from then on threads that are no
+               ///< workers may not submit or wait any more; up to 60,000
+    uint32_t stallMilliseconds =
+        500;  ///< a stall (PoolEmpty, LargePoolEmpty, OnlyWaiters) is reported when it has lasted for so long; 1
+              ///< to 60,000
+    uint32_t agingMilliseconds =
+        100;  ///< a queue whose oldest task or fiber has waited for so long gets a sixth of the workers' time; 1 to 60,000
 };
 
 }  // namespace weft

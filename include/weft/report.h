@@ -3,15 +3,21 @@
 //     options.onReport = [](const weft::Report &report, void *) { engine::Log(report.what, report.cure); };
 #pragma once
 
+#include "weft/export.h"
+
 #include <cstdint>
 
 namespace weft {
 
+class TaskScheduler;
+
 enum class ReportCode : uint16_t {
-    NullTask,       ///< null tasks, a null function, or a posted job without a callback
+    NullTask,       ///< null tasks, functions or callbacks; a coroutine that was moved from or has begun
     NullCounter,    ///< a null counter where one is needed
     BadOption,      ///< an option out of its range
     NotRunning,     ///< a call while the scheduler does not run
+    Closed,         ///< a thread that is no worker submits or waits while the run is ending; once a run
+    EndDelayed,     ///< the run is to end, and threads that are no workers are still in a call, or attached; once a run
     NotAWorker,     ///< a call that only a task or an attached thread may make
     WrongThread,    ///< a call that this thread may not make, or an unlock, a turn or a post that was not its due
     InHook,         ///< a call that waits, from one of the host's hooks or from onReport
@@ -42,5 +48,13 @@ struct Report {
     const char *cure;  ///< what to do about it
     const char *task;  ///< the name of the task that called or is concerned, or null
 };
+
+namespace internal {
+
+/// Reports as `scheduler` does what a header found wrong with a call. The call then has no effect.
+WEFT_API void ReportMisuse(const TaskScheduler &scheduler, ReportCode code, const char *cure,
+                           const char *what) noexcept;
+
+}  // namespace internal
 
 }  // namespace weft

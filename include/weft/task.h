@@ -22,7 +22,9 @@ struct Task {
     void *arg;
 };
 
-/// Which lane a task waits in. Higher lanes go first; no lane starves.
+/// What goes first: no worker begins a lower task while it could begin a High one, wherever that was submitted. Tasks that a task waits
+/// for have its priority if that is the higher one. No priority starves: what has waited for longer than
+/// SchedulerOptions::agingMilliseconds gets a sixth of the time.
 enum class Priority : uint8_t { High, Normal, Low };
 
 /// Which kind of fiber stack a task needs: SchedulerOptions::smallStackBytes or ::largeStackBytes.

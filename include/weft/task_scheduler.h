@@ -33,6 +33,9 @@ struct Gate;
 
 /// Runs tasks on fibers. No call throws. Wrong use is reported through SchedulerOptions::onReport, and then has no effect: what was
 /// submitted raises no counter, and a wait is over at once (but one that nobody runs yet, NobodyRuns). All but Run, Start, Current and the queries, while the scheduler runs.
+///
+/// In a child process that was forked while it ran there are no workers. Each call by the thread that forked is wrong use there
+/// (Forked), but for the queries, also in a task and on an attached thread; and a task that returns there ends the child process.
 class WEFT_API TaskScheduler {
 public:
     /// Copies the options and cannot fail; they are checked by Run and Start.
@@ -63,8 +66,9 @@ public:
     /// schedulers the last one is to be detached from first.
     Status AttachThread() noexcept;
 
-    /// Ends that, after running the tasks that are pinned to this thread or lie in its queues. The attached thread only,
-    /// outside of tasks.
+    /// Ends that, after running the tasks that are pinned to this thread or lie in its queues. What runs on the thread meanwhile
+    /// may pin further tasks to it, which run too; from other threads such tasks are refused (BadOption) once it has begun. The
+    /// attached thread only, outside of tasks.
     void DetachThread() noexcept;
 
     /// Submits one task; `counter`, if given, rises by one now and falls by one when the task has finished. Any thread.
@@ -77,10 +81,15 @@ public:
     /// Submits `count` tasks and returns when all have finished. Any thread; one that is no worker blocks.
     void AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options = {}) noexcept;
 
-    /// Returns once the counter is at or below `value`, even if it rises again right after; but of several who wait for 0,
-    /// all are to have returned before it rises again. The fiber waits, the worker goes on with other tasks. After a wait
-    /// for 0 all that the counted tasks wrote is visible, and the counter may be destroyed or used again. Any thread; one
-    /// that is no worker blocks in the operating system.
+    /// Blocks the calling fiber until `counter <= value`. The value only has to be reached once, even for a moment. If several tasks wait
+    /// for 0, raise the counter again only after all of them have returned.
+    ///
+    /// The fiber waits; its worker goes on with other tasks, the counter's own first. Every wait is a scheduling point, also one that is
+    /// over at once: due deadlines, what is pinned to this worker, what other threads submitted, and work of higher priority go first.
+    /// After a wait for 0 all that the counted tasks wrote is visible, and the counter may be destroyed or used again. A wait for a
+    /// higher value depends on the decrements of tasks that others have finished: a task that blocks in the system keeps back those of
+    /// the tasks that its worker ran just before, unless it says so first (AboutToBlock). Thread-safe; a thread that is no worker blocks
+    /// in the operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
     /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the other.
@@ -115,6 +124,19 @@ public:
     /// for what is pinned to them. Lasts until the next call or the end of the run. Attached threads do not count. Any
     /// thread, while the scheduler runs.
     void SetActiveWorkers(uint32_t count) noexcept;
+
+    /// Only the first `count` workers run Low tasks from now on (0: all of them), instead of as many as SchedulerOptions::maxLowWorkers
+    /// says. Low tasks that others are in go on until they wait or end. Thread-safe, while the scheduler runs.
+    void SetMaxLowWorkers(uint32_t count) noexcept;
+
+    /// Says that the calling task is about to block its thread in the operating system. Tasks that its worker has claimed and not begun
+    /// become others', and what has finished counts. Costs nothing where there is no such thing. Has no effect on a thread that runs
+    /// no task of this scheduler.
+    void AboutToBlock() noexcept;
+
+    /// Changes the calling task's own priority: from now on its waits have it, and so has the task when it goes on. What it submits has
+    /// the priority that its options say. Tasks and attached threads; the latter keep it until they change it again.
+    void SetPriority(Priority priority) noexcept;
 
     /// Lets other ready work go first: the fiber goes to the back of the ready lane. Tasks and attached threads.
     void Yield() noexcept;

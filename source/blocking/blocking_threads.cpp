@@ -49,7 +49,7 @@ bool BlockingThreads::Acquire() noexcept {
         m_places[i].index = i;
         m_vacant.Set(i);
     }
-    m_forkMark.Acquire();
+    m_forkMark.Acquire(this);
     return true;
 }
 

@@ -130,12 +130,19 @@ public:
 
     /// One attempt at the oldest item.
     StealResult Steal(Item &item) noexcept {
+        return StealIf(item, [](const Item &) { return true; });
+    }
+
+    /// The same, if `wants(item)`; otherwise Empty. An item that somebody else has taken meanwhile may be torn: wanted, it is Lost.
+    template <class Predicate>
+    StealResult StealIf(Item &item, Predicate wants) noexcept {
         uint64_t top = m_top.load(kSeqCst);              // before bottom: see the proof above
         const uint64_t bottom = m_bottom.load(kSeqCst);  // as an acquire it pairs with Publish: the items are visible
         if (Distance(top, bottom) <= 0) return StealResult::Empty;
         // acquire: pairs with Grow. An older ring serves as well: the owner no longer writes to it.
         const Ring *ring = m_ring.load(kAcquire);
         ring->Read(top, item);  // may be torn if we are late; then the CAS fails
+        if (!wants(item)) return StealResult::Empty;
         // seq_cst: ordered against the owner's exchange of bottom. Its release keeps the reads above before it.
         return m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed) ? StealResult::Taken : StealResult::Lost;
     }
@@ -146,6 +153,10 @@ public:
         const int64_t size = Distance(top, m_bottom.load(kSeqCst));
         return size > 0 ? static_cast<uint64_t>(size) : 0;
     }
+
+    /// Index of the oldest item if there is one, and one more than that of the newest. Hints: relaxed.
+    uint64_t Oldest() const noexcept { return m_top.load(kRelaxed); }
+    uint64_t End() const noexcept { return m_bottom.load(kRelaxed); }
 
     /// Owner, or a hint for others.
     bool LooksEmpty() const noexcept { return Distance(m_top.load(kRelaxed), m_bottom.load(kRelaxed)) <= 0; }

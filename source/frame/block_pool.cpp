@@ -2,6 +2,7 @@
 
 #include "frame/blocks.h"
 #include "platform/compiler.h"
+#include "platform/turns.h"
 
 #include <new>
 
@@ -59,26 +60,81 @@ void DeleteState(BlockPoolState *state) noexcept {
     ReleaseTo(memory, state, StateBytes(words), kLineBytes);
 }
 
-}  // namespace
-
-namespace internal {
-
-uint32_t Blocks::Claim(BlockPoolState &state, uint32_t count, uint32_t start) noexcept {
+// As Blocks::Claim, but it looks once. `before` is called before the first attempt to take any.
+template <class Before>
+uint32_t Search(BlockPoolState &state, uint32_t count, uint32_t start, Before before) noexcept {
     for (uint32_t i = 0; i < state.wordCount; ++i) {
         const uint32_t index = (start + i) % state.wordCount;
         env::Atomic<uint64_t> &word = state.words[index];
-        uint64_t used = word.load(kRelaxed);  // a guess; the exchange below decides
+        // acquire, here and where the exchange fails: pairs with the exchange that took what is missing. If that is on trial,
+        // it is counted as such before CameBack looks.
+        uint64_t used = word.load(kAcquire);
         for (uint64_t starts; (starts = StartsOfFree(used, count)) != 0;) {
             const uint32_t bit = LowestBit(starts);
+            before();
             // acquire: pairs with the release by which the blocks came back; what was written into them comes before what
-            // we write. Other blocks' releases stay visible, as an exchange continues what it replaces.
-            if (word.compare_exchange_strong(used, used | MaskOf(count) << bit, kAcquire, kRelaxed)) {
+            // we write. Other blocks' releases stay visible, as an exchange continues what it replaces. release: see above.
+            if (word.compare_exchange_strong(used, used | MaskOf(count) << bit, kAcqRel, kAcquire)) {
                 race::SawAll(&word);
                 return index * kWordBlocks + bit;
             }
         }
     }
     return kNoBlock;
+}
+
+constexpr uint64_t kOneCameBack = uint64_t{1} << 32;
+
+// Whether a block came back from a trial since `seen` was read, so that a search may have missed it. Waits until none is on trial.
+bool CameBack(const BlockPoolState &state, uint64_t seen) noexcept {
+    uint64_t now;
+    // acquire: pairs with the end of each trial. The next search finds what came back; or what was kept is where its taker
+    // has put it.
+    for (Turns turns; static_cast<uint32_t>(now = state.trials.load(kAcquire)) != 0; turns.Next()) {
+    }
+    return now / kOneCameBack != seen / kOneCameBack;
+}
+
+}  // namespace
+
+namespace internal {
+
+uint32_t Blocks::Claim(BlockPoolState &state, uint32_t count, uint32_t start) noexcept {
+    for (;;) {
+        // acquire: what had come back by then is found by the search.
+        const uint64_t seen = state.trials.load(kAcquire);
+        const uint32_t first = Search(state, count, start, [] {});
+        if (first != kNoBlock || !CameBack(state, seen)) return first;
+    }
+}
+
+// Only who has found a block is counted: others who find none, again and again, must not make each other wait.
+Blocks::Trial::Trial(BlockPoolState &state) noexcept : m_state(state) {
+    const auto count = [&] {
+        if (!m_isCounted)
+            state.trials.fetch_add(1, kRelaxed);  // relaxed: published by the exchange that takes the block
+        m_isCounted = true;
+    };
+    for (;;) {
+        const uint64_t seen = state.trials.load(kAcquire);  // as in Claim
+        m_block = Search(state, 1, 0, count);
+        if (m_block != kNoBlock) return;
+        if (m_isCounted) state.trials.fetch_sub(1, kRelaxed);  // relaxed: it had nothing
+        m_isCounted = false;
+        if (!CameBack(state, seen)) return;
+    }
+}
+
+// release, here and below: pairs with CameBack. What is kept can be found, what is not is free.
+void Blocks::Trial::Keep() noexcept {
+    m_state.trials.fetch_sub(1, kRelease);
+    m_isCounted = false;
+}
+
+Blocks::Trial::~Trial() {
+    if (!m_isCounted) return;
+    Release(m_state, m_block, 1);
+    m_state.trials.fetch_add(kOneCameBack - 1, kRelease);
 }
 
 void Blocks::Release(BlockPoolState &state, uint32_t first, uint32_t count) noexcept {

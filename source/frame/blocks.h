@@ -18,17 +18,38 @@ struct BlockPoolState {
     char *blocks;  // null: there are none
     size_t blockBytes;
     uint32_t blockCount, wordCount;
-    env::Atomic<uint64_t> *words;  // a bit for each block: in use. Those past the last block always are
+    env::Atomic<uint64_t> *words;     // a bit for each block: in use. Those past the last block always are
+    env::Atomic<uint64_t> trials{0};  // see Blocks::Trial. Low half: blocks that are on trial; high half: came back
 };
 
 struct Blocks {
     static BlockPoolState *StateOf(const BlockPool &pool) noexcept { return pool.m_state; }
 
     /// The first of `count` (1 to 64) free blocks in a row, which are now the caller's; kNoBlock if no word has so many.
-    /// The search begins at word `start`, modulo their number. What those wrote who had them before is visible.
+    /// The search begins at word `start`, modulo their number. What those wrote who had them before is visible. Lock-free, but
+    /// where none is left and another thread has one on trial: then it waits for that one's decision.
     static uint32_t Claim(BlockPoolState &state, uint32_t count, uint32_t start) noexcept;
     /// Gives back exactly what Claim gave.
     static void Release(BlockPoolState &state, uint32_t first, uint32_t count) noexcept;
+
+    /// A block that its taker will give back at once if it finds that it does not need it. While there is such a block, nobody is
+    /// told that none is left. Who has one must not wait.
+    class Trial {
+    public:
+        explicit Trial(BlockPoolState &state) noexcept;
+        ~Trial();
+        Trial(const Trial &) = delete;
+        Trial &operator=(const Trial &) = delete;
+
+        uint32_t Block() const noexcept { return m_block; }  ///< kNoBlock: none is left
+        void Keep() noexcept;
+
+    private:
+        BlockPoolState &m_state;
+        uint32_t m_block = kNoBlock;
+        bool m_isCounted = false;
+    };
+
     /// For the race finder, which knows only of the claimer: the caller, too, comes after those who had `address` before.
     static void SawOwnersBefore(const BlockPoolState &state, const char *address) noexcept {
         const size_t block = static_cast<size_t>(address - state.blocks) / state.blockBytes;

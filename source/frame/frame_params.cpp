@@ -1,5 +1,7 @@
 #include "weft/frame/frame_params.h"
 
+#include "frame/host.h"
+#include "platform/compiler.h"
 #include "platform/env.h"
 #include "weft/time.h"
 
@@ -16,6 +18,13 @@ Clock::time_point TimeOf(int64_t stamp) noexcept { return Clock::time_point(Cloc
 }  // namespace
 
 void FrameRing::Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept {
+    // Nobody may find other numbers: they divide, and say how many stamps there are.
+    if (stageCount - 1 >= kMaxFrameStages || framesInFlight - 1 >= kMaxFramesInFlight) {
+        ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
+                           "Give 1 to 8 stages, and 1 to 8 frames in flight.",
+                           "FrameRing::Restart: %u stages, %u frames in flight", stageCount, framesInFlight);
+        return;
+    }
     // relaxed: who reads across a restart may find either.
     m_stageCount.store(stageCount, kRelaxed);
     m_framesInFlight.store(framesInFlight, kRelaxed);
@@ -36,11 +45,21 @@ void FrameRing::BeginFrame(uint64_t frame) noexcept {
     entry.next.store(frame + 1, kRelease);  // publishes the zeros
 }
 
+bool FrameRing::IsStage(uint32_t stage, const char *call) const noexcept {
+    const uint32_t stages = m_stageCount.load(kRelaxed);  // whoever runs the frames comes after Restart
+    if (WEFT_LIKELY(stage < stages)) return true;
+    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption, "Give Restart as many stages as there are.",
+                       "%s: stage %u of %u", call, stage, stages);
+    return false;
+}
+
 void FrameRing::BeginStage(uint64_t frame, uint32_t stage) noexcept {
+    if (!IsStage(stage, "FrameRing::BeginStage")) return;
     m_entries[frame % kFrames].begin[stage].store(Stamp(), kRelease);  // as in BeginFrame
 }
 
 void FrameRing::EndStage(uint64_t frame, uint32_t stage) noexcept {
+    if (!IsStage(stage, "FrameRing::EndStage")) return;
     m_entries[frame % kFrames].end[stage].store(Stamp(), kRelease);  // as in BeginFrame
 }
 
@@ -49,6 +68,11 @@ void FrameRing::CompleteFrame(uint64_t frame) noexcept {
 }
 
 bool FrameRing::Read(uint64_t frame, FrameParams *params) const noexcept {
+    if (WEFT_UNLIKELY(params == nullptr)) {
+        ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption, "Give it FrameParams to copy to.",
+                           "FrameRing::Read: null params");
+        return false;
+    }
     const Entry &entry = m_entries[frame % kFrames];
     if (frame + 1 == 0) return false;  // the frame before frame 0: an entry without a frame has this number, too
     if (entry.next.load(kAcquire) != frame + 1) return false;  // acquire: the zeros of BeginFrame, or later stamps

@@ -40,7 +40,11 @@ struct FramePipeline::StageCall {
 
 FramePipeline::FramePipeline(const SchedulerOptions &options, uint32_t stageCount, const FrameStage *stages,
                              uint32_t framesInFlight) noexcept
-    : m_onReport(options.onReport), m_user(options.user), m_stageCount(stageCount), m_framesInFlight(framesInFlight) {
+    : m_onReport(options.onReport),
+      m_user(options.user),
+      m_stageCount(stageCount),
+      m_framesInFlight(framesInFlight),
+      m_ring(options) {
     for (uint32_t i = 0; i < stageCount && i < kMaxFrameStages && stages != nullptr; ++i) {
         m_stages[i] = stages[i];
         m_loops[i] = {this, i};
@@ -58,8 +62,15 @@ bool FramePipeline::AreStagesGood() const noexcept {
     return false;
 }
 
+bool FramePipeline::IsScheduler(const TaskScheduler *scheduler, const char *call) const noexcept {
+    if (scheduler != nullptr) return true;
+    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption, "Give it the scheduler that runs the stages.",
+                       "%s: null scheduler", call);
+    return false;
+}
+
 Status FramePipeline::Run(TaskScheduler *scheduler, uint32_t frames) noexcept {
-    if (!AreStagesGood()) return Status::BadOption;
+    if (!AreStagesGood() || !IsScheduler(scheduler, "FramePipeline::Run")) return Status::BadOption;
     // acquire, and release below: what the run before us left comes before what we write.
     if (m_running.exchange(1, kAcquire) != 0) {
         ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption, "Let one run end before the next.",
@@ -153,6 +164,7 @@ void FramePipeline::Stop() noexcept {
 
 bool FramePipeline::WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexcept {
     const uint32_t last = m_stageCount - 1, of = static_cast<uint32_t>(frame);
+    if (!IsScheduler(scheduler, "FramePipeline::WaitForFrame")) return false;
     if (frame >= kAll || last >= kMaxFrameStages) return false;  // as many stages are refused by Run
     // After a run, or before the first, there is nothing to wait for, and perhaps no scheduler that runs.
     const bool mustWait = !m_ring.HasFrameCompleted(frame) && !scheduler->PollCounter(&m_toGo[last], kAll - 1 - of);

@@ -70,7 +70,27 @@ bool ScratchArena::Grow(size_t bytes, size_t alignment) noexcept {
     return true;
 }
 
+// Whether the mark lies in what is in use now.
+bool ScratchArena::Has(Mark mark) const noexcept {
+    uint32_t run = m_run;
+    size_t used = m_used;
+    while (run != mark.run) {
+        if (run == kNoBlock) return false;
+        const RunHeader header = HeaderOf(Blocks::At(*Blocks::StateOf(*m_pool), run));
+        run = header.runBefore;
+        used = header.usedBefore;
+    }
+    return mark.used <= used && (run == kNoBlock || mark.used >= sizeof(RunHeader));
+}
+
 void ScratchArena::Rewind(Mark mark) noexcept {
+    const BlockPoolState *state = Blocks::StateOf(*m_pool);
+    if (WEFT_UNLIKELY(state != nullptr && !Has(mark))) {
+        ReportFrameMistake(state->onReport, state->user, ReportCode::BadOption,
+                           "Give it a mark of this arena, and none that was taken after one that it went back to.",
+                           "ScratchArena::Rewind: the mark is not in what is in use");
+        return;
+    }
     while (m_run != mark.run && m_run != kNoBlock) {
         BlockPoolState &pool = *Blocks::StateOf(*m_pool);
         const RunHeader header = HeaderOf(m_first);

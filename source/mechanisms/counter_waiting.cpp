@@ -54,8 +54,8 @@ CounterResult CounterWaiting::Decrement(CounterStorage &counter, uint32_t n, uin
         // release: what the finished tasks wrote goes with the count. acquire: the last decrement carries what the
         // earlier ones wrote on to the waiters, and reads the records that they pushed.
         if (!counter.compare_exchange_strong(word.bits, lowered.bits, kAcqRel, kRelaxed)) continue;
-        bool removed = false;
-        if (takesList) woken = left == 0 ? word.Head() : Sort(counter, word.Head(), left, {}, removed);
+        Sorted sorted;
+        if (takesList) woken = left == 0 ? word.Head() : Sort(counter, word.Head(), left, sorted);
         // From here on the counter may be gone.
         return CounterResult::Ok;
     }
@@ -70,27 +70,25 @@ CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &count
     return result;
 }
 
-bool CounterWaiting::Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken, uint32_t mostTarget) noexcept {
+uint32_t CounterWaiting::RemoveIf(CounterStorage &counter, const Choice &choice, uint32_t &woken) noexcept {
     woken = 0;
     CounterWord word{counter.load(kRelaxed)};  // the CAS decides
     for (Turns turns;;) {
-        if (!IsOurs(word)) return false;  // its records are another scheduler's
-        if (word.IsSorting()) {           // it may be in the sorter's hands
+        if (!IsOurs(word)) return kNobody;  // its records are another scheduler's
+        if (word.IsSorting()) {             // it may be in the sorter's hands
             turns.Next();
             word.bits = counter.load(kRelaxed);
             continue;
         }
-        if (word.Head() == 0) return false;
+        if (word.Head() == 0) return kNobody;
         const CounterWord detached = word.WithHead(0).WithEager(false).WithSorting(true);
         // acquire: the records on the list.
         if (counter.compare_exchange_strong(word.bits, detached.bits, kAcqRel, kRelaxed)) break;
     }
-    bool removed = false;
     Sorted sorted;
-    sorted.remove = owner;
-    sorted.removeTo = mostTarget;
-    woken = Sort(counter, word.Head(), word.Count(), sorted, removed);
-    return removed;
+    sorted.remove = &choice;
+    woken = Sort(counter, word.Head(), word.Count(), sorted);
+    return sorted.removed;
 }
 
 CounterWaiting::Registration CounterWaiting::Push(CounterStorage &counter, uint32_t index, uint32_t owner,
@@ -104,14 +102,13 @@ CounterWaiting::Registration CounterWaiting::Push(CounterStorage &counter, uint3
         record = {word.Head(), target, owner, WaitRecord::Kind::Waiter};
         const CounterWord waiting = word.WithHead(index + 1).WithEager(word.IsEager() || target != 0).WithTag(m_tag);
         // release: publishes the record, and the context of the fiber that was left before it. seq_cst: a fiber that was left looks
-        // for Large tasks afterwards (scheduler/large_backlog.h).
+        // for Large tasks afterwards (scheduler/rescue.h).
         if (counter.compare_exchange_strong(word.bits, waiting.bits, kSeqCst, kAcquire)) return Registration::Waiting;
     }
 }
 
 // `list` was detached when the count was at `lowest`, which is above zero. Returns those to wake.
-uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, Sorted sorted,
-                              bool &removed) noexcept {
+uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, Sorted &sorted) noexcept {
     SortList(sorted, list, lowest);
     uint32_t sortedAt = lowest;  // none of those that are kept is satisfied by this count or a higher one
     // acquire: what others counted off meanwhile goes on to those that this wakes.
@@ -139,10 +136,7 @@ uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t l
         }
         const CounterWord done = word.WithHead(sorted.kept).WithEager(sorted.keptEager).WithSorting(false);
         // release: the links of the list that is put back. After success the counter is not touched again.
-        if (counter.compare_exchange_strong(word.bits, done.bits, kAcqRel, kAcquire)) {
-            removed = sorted.removed;
-            return sorted.woken;
-        }
+        if (counter.compare_exchange_strong(word.bits, done.bits, kAcqRel, kAcquire)) return sorted.woken;
     }
 }
 
@@ -155,9 +149,10 @@ void CounterWaiting::SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) n
         if (record.kind == WaitRecord::Kind::Note) {
             if (record.value < lowest) lowest = record.value;
             m_records.GiveBackSpare(index - 1);
-        } else if (record.owner == sorted.remove && record.value <= sorted.removeTo) {
+        } else if (sorted.remove != nullptr && sorted.removed == kNobody && record.value <= sorted.remove->mostTarget &&
+                   sorted.remove->isWanted(record.owner, sorted.remove->context)) {
+            sorted.removed = record.owner;
             if (m_records.IsSpare(index - 1)) m_records.GiveBackSpare(index - 1);
-            sorted.removed = true;
         } else if (record.value >= lowest) {
             Link(record, index, sorted.woken);
         } else {

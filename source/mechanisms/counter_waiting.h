@@ -76,9 +76,24 @@ public:
     /// The same for who is no fiber, under any name that no fiber has. NoRecord: there is no spare one.
     Registration RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target) noexcept;
 
-    /// Takes the record of `owner` off the list, if it is there still and its target is at most that. The counter must outlive
-    /// the call. `woken` as in Decrement. Waits while somebody else sorts. True if it was there.
-    bool Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken, uint32_t mostTarget = ~0u) noexcept;
+    static constexpr uint32_t kNobody = ~0u;  // no owner
+
+    /// Which record is taken off: one that waits for a value up to `mostTarget`, and whose owner `isWanted`.
+    struct Choice {
+        bool (*isWanted)(uint32_t owner, void *context);
+        void *context;
+        uint32_t mostTarget = 0;
+    };
+
+    /// Takes the first record of that choice off the list and returns its owner, or kNobody. The counter must outlive the call.
+    /// `woken` as in Decrement. Waits while somebody else sorts. While an owner is asked about it cannot be woken.
+    uint32_t RemoveIf(CounterStorage &counter, const Choice &choice, uint32_t &woken) noexcept;
+
+    /// The same for one owner, whatever it waits for. True if it was there.
+    bool Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken) noexcept {
+        const auto isOwner = [](uint32_t other, void *wanted) { return other == *static_cast<uint32_t *>(wanted); };
+        return RemoveIf(counter, {isOwner, &owner, ~0u}, woken) != kNobody;
+    }
 
     /// Goes through a list from Decrement: returns the owner of its first record and moves on.
     uint32_t NextOwner(uint32_t &list) noexcept {
@@ -101,13 +116,11 @@ private:
         uint32_t woken = 0;
         uint32_t kept = 0;
         bool keptEager = false;
-        uint32_t remove = kNobody;  // whose records are dropped,
-        uint32_t removeTo = ~0u;    // if their targets are at most that
-        bool removed = false;
+        const Choice *remove = nullptr;
+        uint32_t removed = kNobody;  // the owner whose record was dropped
     };
-    static constexpr uint32_t kNobody = ~0u;
     Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner, uint32_t target) noexcept;
-    uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, Sorted sorted, bool &removed) noexcept;
+    uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, Sorted &sorted) noexcept;
     void SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) noexcept;
     static void Link(WaitRecord &record, uint32_t index, uint32_t &list) noexcept {
         record.next = list;

@@ -64,11 +64,14 @@ public:
     /// False once a waker has taken it.
     bool IsAsleep(uint32_t worker, Ability ability) noexcept { return SetOf(ability).Test(worker); }
 
-    /// True if somebody sleeps and nobody searches. seq_cst: after the caller has published work.
-    bool Wanted() const noexcept {
+    /// True if somebody sleeps and fewer search than `tasks`. seq_cst: after the caller has published work.
+    bool Wanted(uint32_t tasks = 1) const noexcept {
         const State state{m_state.load(kSeqCst)};
-        return state.Searchers() == 0 && state.AllSleepers() > 0;
+        return state.AllSleepers() > 0 && state.Searchers() < tasks;
     }
+
+    /// A hint: relaxed.
+    bool AnySleeper() const noexcept { return State{m_state.load(kRelaxed)}.AllSleepers() > 0; }
 
     /// Neither sleeps nor wakes anybody, but has a place in the order of those who do. seq_cst: what the caller did is seen by
     /// whoever announces after this, and what those did who announced before is seen by the caller.
@@ -80,11 +83,15 @@ public:
         return State{snapshot}.AllSleepers() == workers;
     }
 
-    /// Makes a sleeper that can run tasks a searcher and returns it, to be unparked; kNone if there is none.
-    uint32_t TakeSleeper(uint32_t home) noexcept { return TakeAny(m_asleep, home, kSearcher - kSleeper); }
+    /// Makes a sleeper that can run tasks a searcher and returns it, to be unparked; kNone if there is none `below` that index.
+    uint32_t TakeSleeper(uint32_t home, uint32_t below = kNone) noexcept {
+        return TakeAny(m_asleep, home, below, kSearcher - kSleeper);
+    }
 
     /// The same for a starved one.
-    uint32_t TakeStarvedSleeper(uint32_t home) noexcept { return TakeAny(m_starvedAsleep, home, 0 - kOtherSleeper); }
+    uint32_t TakeStarvedSleeper(uint32_t home, uint32_t below = kNone) noexcept {
+        return TakeAny(m_starvedAsleep, home, below, 0 - kOtherSleeper);
+    }
 
     /// The same for one worker; false if it does not sleep.
     bool TakeSleeperAt(uint32_t worker) noexcept {
@@ -117,8 +124,8 @@ private:
         m_state.fetch_add(change, kSeqCst);
         return true;
     }
-    uint32_t TakeAny(AtomicBitSet &set, uint32_t home, uint64_t change) noexcept {
-        const uint32_t worker = set.ClearAny(home);
+    uint32_t TakeAny(AtomicBitSet &set, uint32_t home, uint32_t below, uint64_t change) noexcept {
+        const uint32_t worker = set.ClearAny(home, below);
         if (worker != kNone) m_state.fetch_add(change, kSeqCst);
         return worker;
     }

@@ -9,9 +9,14 @@
 
 namespace weft::internal {
 
-/// The calling thread's, without the sticky status flags; 0 where this is not known.
+/// The calling thread's, without the sticky status flags; 0 where this is not known. On x86-64 MXCSR, and above it the x87
+/// unit's control word (Visual C++ neither uses that unit nor has assembly).
 inline uint64_t FloatingPointControl() noexcept {
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__) && defined(__GNUC__)
+    uint16_t x87;
+    __asm__ __volatile__("fnstcw %0" : "=m"(x87));
+    return (_mm_getcsr() & ~0x3fu) | uint64_t{x87} << 32;
+#elif defined(_M_X64)
     return _mm_getcsr() & ~0x3fu;
 #elif defined(__aarch64__)
     uint64_t control;
@@ -23,7 +28,11 @@ inline uint64_t FloatingPointControl() noexcept {
 }
 
 inline void SetFloatingPointControl(uint64_t control) noexcept {
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__) && defined(__GNUC__)
+    const auto x87 = static_cast<uint16_t>(control >> 32);
+    __asm__ __volatile__("fldcw %0" : : "m"(x87));
+    _mm_setcsr(static_cast<unsigned>(control));
+#elif defined(_M_X64)
     _mm_setcsr(static_cast<unsigned>(control));
 #elif defined(__aarch64__)
     __asm__ __volatile__("msr fpcr, %0" : : "r"(control));

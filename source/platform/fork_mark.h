@@ -3,6 +3,7 @@
 
 namespace weft::env {
 
+/// Keeps a pointer that is null in child processes. To read it costs no call of the system's.
 class ForkMark {
 public:
     ForkMark() = default;
@@ -10,15 +11,18 @@ public:
     ForkMark &operator=(const ForkMark &) = delete;
     ~ForkMark() { Release(); }
 
-    /// Without such pages (Linux before 4.14, other systems) it never knows.
-    void Acquire() noexcept;
+    /// `value`: not null. Without such pages (Linux before 4.14, other systems) it never knows.
+    void Acquire(void *value) noexcept;
     void Release() noexcept;
 
-    /// True in a child process that was forked after Acquire.
-    bool IsForked() const noexcept { return m_page != nullptr && *m_page == 0; }
+    /// Where the value can be read until Release. In a child process that was forked after Acquire it is null.
+    void *const *Place() const noexcept { return m_place; }
+    /// True in such a child process.
+    bool IsForked() const noexcept { return *m_place != m_value; }
 
 private:
-    volatile char *m_page = nullptr;
+    void *m_value = nullptr;
+    void **m_place = &m_value;
 };
 
 }  // namespace weft::env

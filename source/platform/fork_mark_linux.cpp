@@ -5,7 +5,8 @@
 
 namespace weft::env {
 
-void ForkMark::Acquire() noexcept {
+void ForkMark::Acquire(void *value) noexcept {
+    m_value = value;
     const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     void *page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) return;
@@ -13,13 +14,14 @@ void ForkMark::Acquire() noexcept {
         munmap(page, bytes);
         return;
     }
-    m_page = static_cast<volatile char *>(page);
-    *m_page = 1;
+    m_place = static_cast<void **>(page);
+    *m_place = value;
 }
 
 void ForkMark::Release() noexcept {
-    if (m_page != nullptr) munmap(const_cast<char *>(m_page), static_cast<size_t>(sysconf(_SC_PAGESIZE)));
-    m_page = nullptr;
+    if (m_place != &m_value) munmap(m_place, static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+    m_value = nullptr;
+    m_place = &m_value;
 }
 
 }  // namespace weft::env

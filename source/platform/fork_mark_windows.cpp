@@ -3,7 +3,7 @@
 namespace weft::env {
 
 // Nobody forks on Windows, so nobody has to know.
-void ForkMark::Acquire() noexcept {}
-void ForkMark::Release() noexcept {}
+void ForkMark::Acquire(void *value) noexcept { m_value = value; }
+void ForkMark::Release() noexcept { m_value = nullptr; }
 
 }  // namespace weft::env

@@ -10,9 +10,14 @@ namespace weft::internal {
 
 // A task's scheduler runs. For other threads a counter tells: what does not run does not raise it, and reports that.
 bool PostLane::IsRunning() const noexcept {
-    if (m_scheduler.CurrentWorker() != kAnyWorker) return true;
+    if (IsTask()) return true;
     Counter probe;
     return m_scheduler.AddToCounter(&probe);
+}
+
+// Not in the child of one that forked.
+bool PostLane::IsTask() const noexcept {
+    return m_scheduler.CurrentWorker() != kAnyWorker && !IsForkedWorker(m_scheduler);
 }
 
 PostStatistics PostLane::Statistics() noexcept {
@@ -93,12 +98,15 @@ void PostLane::TakeBack(uint32_t runners) noexcept {
     if (count != 0) Release(count);
 }
 
+bool PostLane::IsCallback(PostedFunction callback, const char *what) const noexcept {
+    if (callback != nullptr) return true;
+    ReportMisuse(m_scheduler, ReportCode::NullTask, "Give the job one, by the constructor or SetCallback.", what);
+    return false;
+}
+
 void PostLane::Post(JobState &job, Clock::time_point due, bool waits) noexcept {
     TaskScheduler &scheduler = m_scheduler;
-    if (job.callback == nullptr) {
-        return ReportMisuse(scheduler, ReportCode::NullTask, "Set it, by the constructor or SetCallback.",
-                            "a job without a callback was posted");
-    }
+    if (!IsCallback(job.callback, "a job without a callback was posted")) return;
     if (due == Clock::time_point::max() && !waits) {
         return ReportMisuse(scheduler, ReportCode::BadOption,
                             "Post it when its time is known, or let it wait (PostWait).",
@@ -289,7 +297,7 @@ PostLane::~PostLane() {
     if (m_paid.fetch_add(kEnding - owed, kAcqRel) != owed) {
         if (IsRunning()) m_scheduler.WaitForCounter(&m_ended);  // or nobody will come, which was reported
         // Refused, and that was reported: a hook that waits.
-        for (Turns turns; !m_ended.IsZero() && m_scheduler.CurrentWorker() != kAnyWorker; turns.Next()) {
+        for (Turns turns; !m_ended.IsZero() && IsTask(); turns.Next()) {
         }
     }
     uint32_t left;

@@ -46,6 +46,8 @@ public:
     void Post(JobState &job, Clock::time_point due, bool waits) noexcept;
     void Call(JobState &job, bool isSignal) noexcept;
     bool ReceiveSignal(JobState &job) noexcept;
+    /// False after a report, which says `what`.
+    bool IsCallback(PostedFunction callback, const char *what) const noexcept;
     /// A job that dies.
     void Forget(JobState &job) noexcept;
     PostStatistics Statistics() noexcept;
@@ -84,6 +86,7 @@ private:
     };
 
     bool IsRunning() const noexcept;
+    bool IsTask() const noexcept;
     template <class Decide>
     void Enter(const char *call, Decide decide) noexcept;
     bool Do(const Caller &caller, const Todo &todo) noexcept;

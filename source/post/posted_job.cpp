@@ -20,7 +20,10 @@ PostedJob::~PostedJob() {
     if (state.place != JobPlace::Nowhere) state.lane->Forget(state);
 }
 
-void PostedJob::SetCallback(PostedFunction callback) noexcept { Stored<JobState>(m_storage).callback = callback; }
+void PostedJob::SetCallback(PostedFunction callback) noexcept {
+    JobState &state = Stored<JobState>(m_storage);
+    if (state.lane->IsCallback(callback, "PostedJob::SetCallback: a null callback")) state.callback = callback;
+}
 
 void PostedJob::Post() noexcept {
     JobState &state = Stored<JobState>(m_storage);

@@ -1,28 +1,41 @@
 #include "scheduler/any_work.h"
 
-#include "scheduler/low_limit.h"
 #include "scheduler/pinned.h"
+#include "scheduler/rescue.h"
 
 namespace weft::internal {
 
+namespace {
+
+// `worker`: who looks; its ability is Tasks.
+bool AnyTaskFor(const Worker *worker, const Worker &owner, uint32_t priority) noexcept {
+    const uint32_t small = LaneOf(static_cast<Priority>(priority), StackClass::Small);
+    const uint32_t large = LaneOf(static_cast<Priority>(priority), StackClass::Large);
+    if (owner.lanes[small].Size() != 0) return true;
+    return owner.lanes[large].Size() != 0 &&
+           (worker->scheduler->pool.AnyFree(StackClass::Large) || !IsRescueDone(worker, StackClass::Large));
+}
+
+}  // namespace
+
 bool AnyWork(const Worker *worker, Ability ability) noexcept {
     const Scheduler &scheduler = *worker->scheduler;
-    if (!worker->mailbox.IsEmpty() || worker->pinnedFibers.first != nullptr) return true;
+    if (!worker->mailbox.IsEmpty() || AnyPinnedFiber(*worker)) return true;
     if (ability == Ability::PinnedOnly) return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
     if (!scheduler.injector.IsEmpty()) return true;
-    if (!scheduler.lowAside.IsEmpty() && AnyLowPermit(scheduler)) return true;
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
         const Worker &other = scheduler.workers[i];
-        if (other.ready.Size() != 0) return true;
-        for (uint32_t lane = 0; lane < kLanes && ability == Ability::Tasks; ++lane) {
-            if (other.lanes[lane].Size() != 0 && (lane != kLowLane || AnyLowPermit(scheduler))) return true;
+        for (uint32_t priority = 0; priority < kPriorities; ++priority) {
+            if (priority == static_cast<uint32_t>(Priority::Low) && !scheduler.RunsLow(worker->index)) continue;
+            if (other.ready[priority].Size() != 0) return true;
+            if (ability == Ability::Tasks && AnyTaskFor(worker, other, priority)) return true;
         }
     }
-    if (ability != Ability::Tasks) return scheduler.pool.AnyFree(StackClass::Small);
-    const bool lowBacklog = scheduler.largeBacklog[1].load(kSeqCst) != 0 && AnyLowPermit(scheduler);
-    const bool wantsLarge = scheduler.largeBacklog[0].load(kSeqCst) != 0 || lowBacklog || worker->wantsLarge;
-    return wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
+    if (ability == Ability::ReadyFibersOnly) {
+        return scheduler.pool.AnyFree(StackClass::Small) || !IsRescueDone(worker, StackClass::Small);
+    }
+    return worker->wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
 }
 
 bool AnyTask(const Scheduler &scheduler) noexcept {
@@ -30,9 +43,17 @@ bool AnyTask(const Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < slots; ++i) {
         const Worker &worker = scheduler.workers[i];
         if (worker.keepsTasks.load(kRelaxed)) return true;
-        for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
-            if (lane.Size() != 0) return true;
+        for (uint32_t lane = 0; lane < kLanes; lane += kClasses) {
+            if (worker.lanes[lane].Size() != 0) return true;
         }
+    }
+    return false;
+}
+
+bool AnyLargeTask(const Scheduler &scheduler) noexcept {
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        if (HasLargeTask(scheduler.workers[i])) return true;
     }
     return false;
 }

@@ -1,6 +1,8 @@
 #include "scheduler/attach.h"
 
+#include "platform/floating_point.h"
 #include "platform/race_finder.h"
+#include "scheduler/any_work.h"
 #include "scheduler/claim.h"
 #include "scheduler/foreign.h"
 #include "scheduler/ready.h"
@@ -14,13 +16,26 @@ namespace weft::internal {
 
 namespace {
 
-bool HasQueues(const Worker &worker) noexcept { return worker.ready.IsAcquired(); }
+bool HasQueues(const Worker &worker) noexcept { return worker.ready[0].IsAcquired(); }
 
+// That it may run itself.
 bool OwnsTasks(const Worker &worker) noexcept {
+    for (uint32_t priority = 0; priority < kPriorities; ++priority) {
+        if (priority == static_cast<uint32_t>(Priority::Low) && !worker.scheduler->RunsLow(worker.index)) continue;
+        if (worker.ready[priority].Size() != 0) return true;
+        if (worker.lanes[LaneOf(static_cast<Priority>(priority), StackClass::Small)].Size() != 0) return true;
+    }
+    return !worker.mailbox.IsEmpty() || (HasLargeTask(worker) && worker.scheduler->pool.AnyFree(StackClass::Large));
+}
+
+bool OwnsAny(const Worker &worker) noexcept {
     for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
         if (lane.Size() != 0) return true;
     }
-    return worker.ready.Size() != 0 || !worker.mailbox.IsEmpty();
+    for (const WorkStealingDeque<uint64_t> &ready : worker.ready) {
+        if (ready.Size() != 0) return true;
+    }
+    return false;
 }
 
 void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
@@ -32,6 +47,7 @@ void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
 // The thread ends. All that it owes is done here and now, on its own stack.
 void LeftAttached(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
+    if (*worker->home == nullptr) return;  // it has forked, and is the parent's worker
     ReportMistake(worker->scheduler->options, ReportCode::LeftAttached, "Call DetachThread before the thread ends.",
                   "a thread ended while it was attached as %u; it is detached now", worker->index);
     worker->current->context.Adopt();  // by now mingw's runtime has freed what was known of the thread
@@ -40,9 +56,8 @@ void LeftAttached(void *arg) {
 
 void ReleaseQueues(Worker &worker) noexcept {
     worker.slab.Release();
-    for (WorkStealingDeque<BacklogEntry> &backlog : worker.largeBacklog) backlog.Release();
     for (WorkStealingDeque<TaskEntry> &lane : worker.lanes) lane.Release();
-    worker.ready.Release();
+    for (WorkStealingDeque<uint64_t> &ready : worker.ready) ready.Release();
 }
 
 // Each of the others may hold on to two: one whose tasks it runs, and one that it has not given back to yet (FlushOthers).
@@ -54,14 +69,14 @@ uint32_t SlabBlocks(const Scheduler &scheduler) noexcept {
 
 bool TryAcquireQueues(Worker &worker) noexcept {
     const Memory memory = worker.scheduler->memory;
-    if (!worker.slab.Acquire(SlabBlocks(*worker.scheduler), memory) || !worker.largeBacklog[0].Acquire(16, 0, memory) ||
-        !worker.largeBacklog[1].Acquire(16, 0, memory)) {
-        return false;
+    if (!worker.slab.Acquire(SlabBlocks(*worker.scheduler), memory)) return false;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        if (!worker.lanes[lane].Acquire(ClassOf(lane) == StackClass::Small ? 256 : 16, 0, memory)) return false;
     }
-    for (WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
-        if (!lane.Acquire(256, 0, memory)) return false;
+    for (uint32_t priority = kPriorities; priority-- != 0;) {  // HasQueues looks at the last one
+        if (!worker.ready[priority].Acquire(64, 0, memory)) return false;
     }
-    return worker.ready.Acquire(64, 0, memory);  // last: HasQueues looks at it
+    return true;
 }
 
 }  // namespace
@@ -95,6 +110,7 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     fiber.pinnedTo = index;
     fiber.context.Adopt();
     worker.current = &fiber;
+    worker.floatingPoint = FloatingPointControl();
     race::ThreadBegan(&worker);
     worker.outerSlot = env::ThreadSlot();
     env::SetThreadSlot(&worker);
@@ -113,7 +129,7 @@ void Detach(Worker *worker) noexcept {
         // can be run here.
         while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small)) YieldFiber(worker);
     } while (!worker->bound.IsZero());
-    if (OwnsTasks(*worker)) WakeForAny(scheduler, worker);  // [re-check]
+    if (OwnsAny(*worker)) WakeForAny(scheduler, worker);  // [re-check]
 
     worker->signalStack.Reset();
     Worker *outer = static_cast<Worker *>(worker->outerSlot);

@@ -8,23 +8,43 @@
 
 namespace weft::internal {
 
-// The calling thread's worker if it is one of this scheduler's, or null.
+// The calling thread's worker if it is one of this scheduler's, or null. Null in the child of a thread that forked while it was
+// one: there it is a thread like any other, whose calls are refused.
 inline Worker *WorkerOf(const TaskScheduler &facade) noexcept {
     Worker *worker = internal::CurrentWorker();
-    return worker != nullptr && worker->facade == &facade ? worker : nullptr;
+    return worker != nullptr && *worker->home == &facade ? worker : nullptr;
 }
 
 // The same if the thread is a worker of several, one inside of the other: with any of them, not only the innermost. Slow.
 inline bool IsWorkerOf(const TaskScheduler &facade) noexcept {
     const Worker *worker = internal::CurrentWorker();
-    while (worker != nullptr && worker->facade != &facade) worker = static_cast<const Worker *>(worker->outerSlot);
+    while (worker != nullptr && *worker->home != &facade) worker = static_cast<const Worker *>(worker->outerSlot);
     return worker != nullptr;
+}
+
+// For what only asks: also in such a child.
+inline Worker *WorkerThatAsks(const TaskScheduler &facade) noexcept {
+    Worker *worker = internal::CurrentWorker();
+    return worker != nullptr && worker->facade == &facade ? worker : nullptr;
+}
+
+// The thread was a worker when it forked, and this is the child.
+inline bool IsForkedWorker(const TaskScheduler &facade) noexcept {
+    const Worker *worker = WorkerThatAsks(facade);
+    return worker != nullptr && *worker->home == nullptr;
+}
+
+// The same, with a report.
+inline bool IsRefusedHere(const TaskScheduler &facade, const char *call) noexcept {
+    if (!IsForkedWorker(facade)) return false;
+    ReportForked(Gate::OptionsOf(facade), call);
+    return true;
 }
 
 // The calling thread's worker; null only after a report.
 inline Worker *CallingWorker(const TaskScheduler &facade, const char *call) noexcept {
     Worker *worker = WorkerOf(facade);
-    if (WEFT_UNLIKELY(worker == nullptr)) {
+    if (WEFT_UNLIKELY(worker == nullptr) && !IsRefusedHere(facade, call)) {
         ReportMistake(Gate::OptionsOf(facade), ReportCode::NotAWorker,
                       "Call it from a task that this scheduler runs, or attach the thread first.",
                       "%s was called by a thread that runs no task of this scheduler", call);
@@ -62,6 +82,12 @@ public:
     ForeignCall(const ForeignCall &) = delete;
     ForeignCall &operator=(const ForeignCall &) = delete;
 
+    /// Whether it runs, and threads that are no workers may still submit and wait: for a while after its end was wanted they may not
+    /// any more, or a thread that comes again and again would keep it from ending. False after a report.
+    bool MayEnter(const char *call) const noexcept {
+        return running != nullptr && (WEFT_LIKELY(!running->endWanted.load(kRelaxed)) || IsOpen(call));
+    }
+
     /// Goes out of the gate until Return. As a guest, so that the scheduler stays.
     void Leave() noexcept;
     void Return() noexcept;
@@ -77,6 +103,15 @@ private:
         running = nullptr;
         visit.GoOut();
         isForked ? ReportForked(Gate::OptionsOf(facade), call) : ReportNotRunning(facade, call);
+    }
+
+    // relaxed, as above: the end was wanted before; who learns of it later is refused later.
+    WEFT_NOINLINE bool IsOpen(const char *call) const noexcept {
+        if (env::Now() < running->closesAt.load(kRelaxed)) return true;
+        ReportOnce(*running, ReportCode::Closed,
+                   "End the thread's work before Stop is called, or raise stopGraceMilliseconds.",
+                   "%s was called by a thread that is no worker, while the run was ending; it is refused", call);
+        return false;
     }
 
     void *const m_outer;

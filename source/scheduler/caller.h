@@ -26,11 +26,14 @@ public:
     Scheduler *Running() const noexcept { return m_scheduler; }
 
     /// False after a report.
-    bool MaySubmit() const noexcept { return m_scheduler != nullptr && internal::MaySubmit(m_worker, m_call); }
+    bool MaySubmit() const noexcept {
+        return m_scheduler != nullptr &&
+               (m_worker != nullptr ? internal::MaySubmit(m_worker, m_call) : m_foreign->MayEnter(m_call));
+    }
 
     /// False if they were refused, which was reported.
     bool Submit(uint32_t count, const Task *tasks, const TaskOptions &options) const noexcept {
-        if (!AreTasks(*m_scheduler, count, tasks, options, m_call)) return false;
+        if (!MaySubmit() || !AreTasks(*m_scheduler, count, tasks, options, m_call)) return false;
         if (WEFT_LIKELY(m_worker != nullptr)) return internal::Submit(m_worker, count, tasks, nullptr, options);
         return Post(*m_scheduler, nullptr, count, tasks, nullptr, options);
     }

@@ -5,6 +5,8 @@
 #include "platform/env.h"
 #include "scheduler/reporting.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
@@ -31,6 +33,12 @@ uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept {
     return options.workers == kAnyWorker ? env::UsableCpus() : options.workers;
 }
 
+void SetDefaults(SchedulerOptions &options) noexcept {
+    const uint32_t workers = EffectiveWorkers(options);
+    if (options.smallFibers == 0) options.smallFibers = std::max(128u, 16 * workers);
+    if (options.largeFibers == 0) options.largeFibers = std::max(32u, 2 * workers);
+}
+
 Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
     if (options.structBytes < kLeastOptionBytes || options.structBytes > sizeof(SchedulerOptions)) {
         return OutOfRange(options, "Compile with the headers of the library that you link.", "structBytes",
@@ -42,11 +50,12 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     }
     if (options.maxAttached < 1 || options.maxAttached > 1024)
         return OutOfRange(options, "Give 1 to 1024.", "maxAttached", options.maxAttached);
-    const auto fibersAreBad = [](uint32_t count) { return count < 1 || count > kMostFibers; };
-    if (fibersAreBad(options.smallFibers))
-        return OutOfRange(options, "Give 1 to 1,000,000.", "smallFibers", options.smallFibers);
-    if (fibersAreBad(options.largeFibers))
-        return OutOfRange(options, "Give 1 to 1,000,000.", "largeFibers", options.largeFibers);
+    if (options.smallFibers > kMostFibers)
+        return OutOfRange(options, "Give up to 1,000,000.", "smallFibers", options.smallFibers);
+    if (options.largeFibers > kMostFibers)
+        return OutOfRange(options, "Give up to 1,000,000.", "largeFibers", options.largeFibers);
+    if (options.stopGraceMilliseconds > 60000)
+        return OutOfRange(options, "Give up to 60,000.", "stopGraceMilliseconds", options.stopGraceMilliseconds);
     constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
     if (options.smallStackBytes < kMinStack)
         return OutOfRange(options, "Give 16 KiB or more.", "smallStackBytes", options.smallStackBytes);
@@ -73,6 +82,10 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
         return OutOfRange(options, "Give -20 to 19.", "threadNice", options.threadNice);
     if (options.threadSlice != 0 && (options.threadSlice < 100 || options.threadSlice > 100000))
         return OutOfRange(options, "Give 0, or 100 to 100,000.", "threadSlice", options.threadSlice);
+    if (options.stallMilliseconds < 1 || options.stallMilliseconds > 60000)
+        return OutOfRange(options, "Give 1 to 60,000.", "stallMilliseconds", options.stallMilliseconds);
+    if (options.agingMilliseconds < 1 || options.agingMilliseconds > 60000)
+        return OutOfRange(options, "Give 1 to 60,000.", "agingMilliseconds", options.agingMilliseconds);
     if (options.idle > IdlePolicy::Quiet)
         return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
     return Status::Ok;

@@ -2,16 +2,17 @@
 
 #include "platform/compiler.h"
 #include "platform/race_finder.h"
-#include "scheduler/large_backlog.h"
-#include "scheduler/low_limit.h"
+#include "scheduler/find_work.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/run_task.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/shared_cpu.h"
+#include "scheduler/submit.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::internal {
 
@@ -24,14 +25,6 @@ uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept 
     if (time.batch != batch || worker.scheduler->workerCount == 0) return 1;
     const uint64_t fit = worker.scheduler->times.claimBudget * time.tasks / std::max<uint64_t>(time.ticks, 1);
     return static_cast<uint32_t>(std::clamp<uint64_t>(fit, 1, count));
-}
-
-void PushBack(Worker *worker, WorkStealingDeque<TaskEntry> &deque, const TaskEntry &entry) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    if (WEFT_UNLIKELY(!deque.Push(entry))) {
-        ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
-                    "a worker's deque could not grow");
-    }
 }
 
 // The tasks of a slice that were started have been read: their places in the slab are free.
@@ -118,87 +111,79 @@ private:
 
 }  // namespace
 
-void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stolen) noexcept {
+void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept {
+    if (WEFT_UNLIKELY(!worker->lanes[lane].Push(entry))) {
+        ReportFatal(worker->scheduler->options, ReportCode::OutOfMemory,
+                    "Give the process more memory, or submit less at once.", "a worker's deque could not grow");
+    }
+    ShowLane(worker, lane);
+}
+
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Priority priority, bool stolen) noexcept {
     Claim &claim = worker->claim;
     claim.counter = entry.TheCounter();
     claim.name = entry.Name();
     claim.stack = entry.Stack();
-    claim.lane = lane;
+    claim.priority = priority;
     claim.stolen = stolen;
-    claim.pinned = claim.low = false;
+    claim.pinned = claim.hasRest = false;
     if (!entry.IsSlice()) {
         claim.single = entry.TheTask();
-        claim.first = claim.next = &claim.single;
+        claim.first = claim.next = claim.noted = &claim.single;
         claim.end = claim.next + 1;
         claim.batch = 0;
         return;
     }
-    claim.first = claim.next = entry.First();
+    claim.first = claim.next = claim.noted = entry.First();
     claim.batch = entry.Batch();
     claim.end = claim.next + Allowed(*worker, claim.batch, entry.Count());
     const uint32_t rest = entry.Count() - claim.Left();
     if (rest != 0) {
-        PushBack(worker, worker->lanes[lane],
-                 TaskEntry::Slice(claim.end, rest, claim.batch, claim.counter, claim.name, claim.stack));
+        claim.hasRest = true;
+        PushEntry(worker, LaneOf(priority, claim.stack),
+                  TaskEntry::Slice(claim.end, rest, claim.batch, claim.counter, claim.name, claim.stack));
         // A worker that looked between our pop and our push may sleep now.
-        WakeForTasks(*worker->scheduler, worker, 1);  // [re-check]
+        WakeForLane(*worker->scheduler, worker, 1, priority);  // [re-check]
     }
 }
 
 void ClaimPinned(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
-    ClaimEntry(worker, TaskEntry::Single(task, counter, options.name, options.stack),
-               static_cast<uint32_t>(options.priority), false);
+    ClaimEntry(worker, TaskEntry::Single(task, counter, options.name, options.stack), options.priority, false);
     worker->claim.pinned = true;
 }
 
 void UnclaimNow(Worker *worker) noexcept {
     GiveBackStarted(worker);
+    worker->hides.store(false, kRelaxed);
     if (!worker->claim.HasMore()) return worker->claim.Clear();
-    const uint32_t lane = worker->claim.lane;
-    PushBack(worker, worker->lanes[lane], TakeRest(worker));  // [order]
-    WakeForTasks(*worker->scheduler, worker, 1);              // [re-check]
+    const uint32_t lane = LaneOf(worker->claim.priority, worker->claim.stack);
+    PushEntry(worker, lane, TakeRest(worker));                           // [order]
+    WakeForLane(*worker->scheduler, worker, 1, worker->claim.priority);  // [re-check]
 }
 
-void MoveClaimToBacklog(Worker *worker) noexcept {
-    GiveBackStarted(worker);
-    const BacklogEntry item{TakeRest(worker), worker->claim.lane};
-    if (worker->claim.low) GiveLowPermit(*worker->scheduler, worker);
-    worker->claim.low = false;
-    PutIntoBacklog(worker, item);
+void PutClaimBack(Worker *worker) noexcept {
+    if (worker->claim.pinned) return PostClaimAgain(worker);
+    UnclaimNow(worker);
+    // Between our look for a fiber and our push one may have been freed: then nobody was told.
+    if (worker->scheduler->pool.AnyFree(worker->claim.stack))
+        WakeForTasks(*worker->scheduler, worker, 1);  // [re-check]
 }
 
 namespace {
 
-// What only claims of pinned tasks, and of Low tasks with a permit, need before and after.
-struct SpecialClaim {
-    bool pinned;
-    bool low;
-    uint32_t outerPin;
-};
-
-WEFT_NOINLINE SpecialClaim BeginSpecial(Fiber *self) noexcept {
-    const Claim &claim = self->worker->claim;
-    const SpecialClaim special{claim.pinned, claim.low, self->pinnedTo};
-    if (special.low) self->holdsLow = true;
-    if (special.pinned) {
-        self->pinnedTo = self->worker->index;
-        race::ComesToThread(self->worker);
-    }
-    return special;
+// What only claims of pinned tasks need before and after.
+WEFT_NOINLINE uint32_t BeginPinned(Fiber *self) noexcept {
+    const uint32_t outerPin = self->pinnedTo;
+    self->pinnedTo = self->worker->index;
+    race::ComesToThread(self->worker);
+    return outerPin;
 }
 
-WEFT_NOINLINE void EndSpecial(Fiber *self, const SpecialClaim &special) noexcept {
+WEFT_NOINLINE void EndPinned(Fiber *self, uint32_t outerPin) noexcept {
     Worker *worker = self->worker;
-    Scheduler &scheduler = *worker->scheduler;
-    if (special.pinned) {
-        race::LeavesThread(worker);
-        self->pinnedTo = special.outerPin;
-        if (scheduler.IsAttachedSlot(worker->index)) Unbind(scheduler, worker, *worker);
-    }
-    if (special.low) {
-        self->holdsLow = false;
-        GiveLowPermit(scheduler, worker);
-    }
+    race::LeavesThread(worker);
+    self->pinnedTo = outerPin;
+    if (worker->scheduler->IsAttachedSlot(worker->index)) Unbind(*worker->scheduler, worker, *worker);
 }
 
 // One task that is not of a slice.
@@ -219,34 +204,37 @@ inline void RunSingle(Fiber *self) noexcept {
     NoteFinished(self->worker, counter, 1);
 }
 
+// What has finished is noted where somebody could wait for it (LowerPending), and at the end.
 template <bool kTraced>
 inline void RunSlice(Fiber *self) noexcept {
     Worker *const worker = self->worker;
-    Counter *const counter = worker->claim.counter;
-    const bool stolen = worker->claim.stolen;
+    Claim &claim = worker->claim;
+    Counter *const counter = claim.counter;
+    const bool stolen = claim.stolen;
     TaskScheduler *const facade = worker->facade;
     Stopwatch stopwatch(worker);
-    const Task *const first = worker->claim.first;
-    const Task *const end = worker->claim.end;
-    uint32_t tasks = 1;
-    for (const Task *next = worker->claim.next;; ++tasks) {
+    const Task *const first = claim.first;
+    const Task *const begin = claim.next;
+    const Task *const end = claim.end;
+    if (begin + 1 != end) worker->hides.store(true, kRelaxed);
+    const Task *next = begin;
+    bool spent = false;
+    do {
         const Task task = *next;
-        worker->claim.next = ++next;
+        claim.next = ++next;
         CallTask<kTraced>(self, facade, task);
-        if (WEFT_UNLIKELY(self->worker != worker || worker->claim.first != first)) {
+        if (WEFT_UNLIKELY(self->worker != worker || claim.first != first)) {
             // The task waited, and the rest of the claim went back to the deque then.
             NoteFinished(self->worker, counter, 1);
             return;
         }
-        NoteFinished(worker, counter, 1);
-        if (next == end) break;
-        if (stopwatch.Spent(tasks)) {
-            UnclaimRest(worker);
-            return;
-        }
-    }
-    stopwatch.Stop(tasks, stolen);
-    UnclaimRest(worker);  // gives its places back
+        spent = stopwatch.Spent(static_cast<uint32_t>(next - begin));
+    } while (next != end && !spent && !IsCalled(worker, self->priority));
+    const uint32_t finished = static_cast<uint32_t>(next - std::exchange(claim.noted, next));
+    NoteFinished(worker, counter, finished);
+    if (!spent)
+        stopwatch.Stop(static_cast<uint32_t>(next - begin), stolen);  // the next claim is sized by what these took
+    UnclaimRest(worker);                                              // gives its places back
 }
 
 WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept { slice ? RunSlice<true>(self) : RunSingle<true>(self); }
@@ -257,11 +245,11 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
     Worker *worker = self->worker;
     const Claim &claim = worker->claim;
     if (worker->pending.counter != claim.counter) FlushPending(worker);
-    const TaskName name(self, claim.name);
+    const Running running(self, claim.name, claim.priority);
     const bool traced = worker->scheduler->trace != nullptr;
-    const bool isSpecial = claim.pinned || claim.low;
-    SpecialClaim special{};
-    if (WEFT_UNLIKELY(isSpecial)) special = BeginSpecial(self);
+    const bool isPinned = claim.pinned;
+    uint32_t outerPin = kAnyWorker;
+    if (WEFT_UNLIKELY(isPinned)) outerPin = BeginPinned(self);
     if (WEFT_UNLIKELY(traced)) {
         RunTraced(self, claim.batch != 0);
     } else if (claim.batch == 0) {
@@ -269,7 +257,7 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
     } else {
         RunSlice<false>(self);
     }
-    if (WEFT_UNLIKELY(isSpecial)) EndSpecial(self, special);
+    if (WEFT_UNLIKELY(isPinned)) EndPinned(self, outerPin);
     worker = self->worker;
     worker->looksNext = andThen == AndThen::LookForWork;
     FlushPending(worker);
@@ -277,6 +265,12 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
 }
 
 void LowerPending(Worker *worker) noexcept {
+    Claim &claim = worker->claim;
+    if (claim.AnyToNote()) {
+        const uint32_t count = static_cast<uint32_t>(claim.next - 1 - claim.noted);
+        claim.noted += count;
+        NoteFinished(worker, claim.counter, count);
+    }
     const PendingDecrement pending = worker->pending;
     worker->pending = {};
     if (pending.counter != nullptr) LowerCounter(*worker->scheduler, worker, *pending.counter, pending.count);

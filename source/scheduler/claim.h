@@ -2,8 +2,9 @@
 //
 // The rule (invariant 8): until the task time of a batch is known to a worker, it claims exactly one task and leaves the
 // rest of the slice stealable, before it runs the one. Once it is known, it claims what is expected to run for
-// Times::claimBudget (3 microseconds). While it runs them it looks at the clock after 4, 16 and 64 tasks, and pushes
-// the remainder back as soon as the budget is spent.
+// Times::claimBudget (3 microseconds). Between two of them it pushes the remainder back, and what is finished counts, as soon as a
+// worker that has found nothing asks for it (Notices::kAsked), something has to have a turn (IsCalled), or a look at the clock,
+// after 4, 16 and 64 tasks, shows that the budget is spent.
 #pragma once
 
 #include "platform/race_finder.h"
@@ -13,9 +14,8 @@
 
 namespace weft::internal {
 
-/// `entry` was taken from a deque of lane `lane`: claims what the rule allows and pushes the remainder to this worker's
-/// own deque.
-void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t lane, bool stolen) noexcept;
+/// `entry` was taken from a deque: claims what the rule allows and pushes the remainder to this worker's own lane of that priority.
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Priority priority, bool stolen) noexcept;
 
 /// Claims one task that is pinned to this worker.
 void ClaimPinned(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept;
@@ -26,8 +26,11 @@ inline void UnclaimRest(Worker *worker) noexcept {
     if (worker->claim.first != nullptr) UnclaimNow(worker);
 }
 
-/// Puts the whole claim where Large tasks wait for a free Large fiber (large_backlog.h).
-void MoveClaimToBacklog(Worker *worker) noexcept;
+/// The entry goes to the newest end of the worker's own lane. Wakes nobody. Without memory: fatal.
+void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept;
+
+/// There is no fiber for the claim just now: it goes back to where it was found.
+void PutClaimBack(Worker *worker) noexcept;
 
 /// What the caller does after it has run something.
 enum class AndThen : uint8_t { LookForWork, ReturnToTask };
@@ -48,7 +51,7 @@ void LowerPending(Worker *worker) noexcept;
 
 /// Lowers the counter of tasks that finished here. Before anything that others could wait for.
 inline void FlushPending(Worker *worker) noexcept {
-    if (worker->pending.count != 0) LowerPending(worker);
+    if (worker->pending.count != 0 || worker->claim.AnyToNote()) LowerPending(worker);
 }
 
 /// `count` tasks of `counter` (or of none) finished on this worker.

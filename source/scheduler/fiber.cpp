@@ -27,6 +27,7 @@ void Fiber::Reset(Start start, void *arg) noexcept {
     const size_t colour = index % 16 * 192;
     context.Create(m_stackBottom, m_stackBytes - colour, start, arg);
     worker = nullptr;
+    floatingPoint = kNoControl;
 }
 
 }  // namespace weft::internal

@@ -13,7 +13,7 @@
 
 namespace weft::internal {
 
-struct BacklogEntry;
+class TaskEntry;
 struct Worker;
 
 /// Its own description lies here, outside its stack. Move-only. On lines of its own: others look at their neighbours'.
@@ -23,6 +23,8 @@ public:
 
     /// What a stack must have beyond the bytes that tasks may use, for Reset to shift its top by.
     static constexpr size_t kColourBytes = 4096;
+    /// No control words of any processor.
+    static constexpr uint64_t kNoControl = ~uint64_t{0};
 
     Fiber() noexcept : Letter(Kind::Fiber) {}
     /// A fiber on [stackBottom, stackBottom + stackBytes), which stays the caller's.
@@ -54,9 +56,12 @@ public:
     Worker *worker = nullptr;        // that runs it; set by whoever switches to it, re-read after every switch
     uint32_t pinnedTo = kAnyWorker;  // the only worker that may continue it
     uint32_t waitTarget = 0;
-    env::Atomic<BacklogEntry *> handed{nullptr};  // while it waits: where a Large task of its counter may be put for it
-    bool holdsLow = false;                        // its task runs with a permit, see low_limit.h
-    bool runsTask = false;                        // of a thread stack: a task, on top of the host's code
+    Priority priority = Priority::Normal;  // of its task; of the innermost, where one runs on top of one that waits
+    StackClass takes =
+        StackClass::Small;                // while `handed` is set: the largest class of task that has room on top of it
+    TaskEntry *handed = nullptr;          // while it waits: where a task of its counter may be put for it, see rescue.h
+    bool runsTask = false;                // of a thread stack: a task, on top of the host's code
+    uint64_t floatingPoint = kNoControl;  // the control words that its loop has taken from a worker
     FiberContext context;
 
     // What it does, for reports: read by others, so atomic, and relaxed because nothing depends on it.

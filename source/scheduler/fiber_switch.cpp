@@ -3,12 +3,12 @@
 #include "platform/compiler.h"
 #include "platform/race_finder.h"
 #include "scheduler/find_work.h"
-#include "scheduler/large_backlog.h"
-#include "scheduler/low_limit.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
+#include "scheduler/rescue.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/trace.h"
+#include "scheduler/turn.h"
 
 namespace weft::internal {
 
@@ -18,11 +18,12 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     // Both were written by the fiber that we left, on this thread.
     Counter *counter = fiber->waitsFor.load(kRelaxed);
-    const bool takesLarge = fiber->handed.load(kRelaxed) != nullptr;
+    const bool hasRoom = fiber->handed != nullptr;
+    const StackClass takes = fiber->takes;
     switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index, fiber->waitTarget)) {
         case CounterWaiting::Registration::Waiting:
             // It may be running already: neither it nor the counter may be touched.
-            if (takesLarge) OfferBacklog(worker);
+            if (hasRoom) OfferRoom(worker, takes);
             break;
         case CounterWaiting::Registration::Satisfied:
             MakeReady(scheduler, worker, fiber);
@@ -44,9 +45,12 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
         WakeStarved(scheduler, worker);
         return;
     }
-    // Both after the release, see find_work.cpp: FetchBacklog, SetWantsLarge.
-    if (scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) != 0)
+    // Both after the release: who has a Large task and finds no fiber tells of the task first, and looks for a fiber then.
+    if (scheduler.notices.Has(Notices::kLargeWork)) {
+        scheduler.notices.Show(Notices::kHighWork);  // it may be High: others may take it now
         WakeForTasks(scheduler, worker, 1);
+        if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, 1);
+    }
     if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);  // [re-check]
 }
 
@@ -91,7 +95,9 @@ void Arrive(Fiber *self) noexcept {
 void SuspendTo(Fiber *self, Destination destination) noexcept {
     Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
-    if (self->holdsLow) GiveLowPermit(scheduler, worker);  // MayResume takes a new one
+    StopLending(worker);
+    worker->suspensions.store(worker->suspensions.load(kRelaxed) + 1,
+                              kRelaxed);  // only the owner writes it; for reports
     Fiber *next = FindReady(worker);
     if (next == nullptr) {
         worker->looksNext = true;

@@ -1,9 +1,8 @@
 #include "scheduler/find_work.h"
 
-#include "platform/compiler.h"
+#include "scheduler/aging.h"
+#include "scheduler/any_work.h"
 #include "scheduler/claim.h"
-#include "scheduler/large_backlog.h"
-#include "scheduler/low_limit.h"
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
@@ -11,31 +10,36 @@
 #include "scheduler/submit.h"
 #include "scheduler/timing.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kUrgentStreak = 8;  // at most so many ready fibers and High tasks in a row while others wait
-constexpr uint32_t kOldestEvery = 61;  // every so many picks the oldest task of one lane or of the backlog goes first
-constexpr uint32_t kHigh = 0, kNormal = 1, kLow = kLowLane;
+constexpr Priority kPriorityOrder[] = {Priority::High, Priority::Normal, Priority::Low};
 
-// How many tasks there were. A worker takes from its lanes what came last: so the newest comes first, and the oldest is begun first.
-uint32_t EnqueueBlocks(Worker *worker, Letter *newest) noexcept {
+// How many tasks there were, and the highest priority among them. A worker takes from its lanes what came last: so the newest
+// comes first, and the oldest is begun first.
+uint32_t EnqueueBlocks(Worker *worker, Letter *newest, Priority &highest) noexcept {
     uint32_t tasks = 0;
     ReadBlocks blocks(*worker->scheduler);
     for (Letter *letter = newest; letter != nullptr;) {
         TaskBlock *block = static_cast<TaskBlock *>(letter);
         letter = letter->next;
         tasks += block->count;
+        if (block->options.priority < highest) highest = block->options.priority;
         Enqueue(worker, block->count, block->Tasks(), block->counter, block->options);
         blocks.Add(block);
     }
     return tasks;
 }
 
-// What threads that are no workers made ready or submitted goes to this worker's own deques, where others can steal it.
-void TakeInjected(Worker *worker) noexcept {
+// What threads that are no workers made ready or submitted goes to this worker's own deques, where others can steal it. True if
+// there were tasks of that priority or a higher one.
+bool TakeInjected(Worker *worker, Priority priority) noexcept {
     Scheduler &scheduler = *worker->scheduler;
+    if ((scheduler.notices.Look() & Notices::kInjected) == 0) return false;
+    scheduler.notices.Hide(Notices::kInjected, [] { return false; });  // [order] what comes from now on says so again
     uint32_t fibers = 0;
     Letter *newestTasks = nullptr;
     for (Letter *letter = scheduler.injector.TakeAll(); letter != nullptr;) {
@@ -43,79 +47,63 @@ void TakeInjected(Worker *worker) noexcept {
         if (letter->kind == Letter::Kind::Tasks) {
             letter->next = newestTasks;
             newestTasks = letter;
-        } else if (worker->ready.Push(static_cast<Fiber *>(letter)->index)) {
+        } else if (PushReady(worker, static_cast<Fiber *>(letter))) {
             ++fibers;
         } else {
-            scheduler.injector.Push(letter);
+            Inject(scheduler, letter);
         }
         letter = next;
     }
-    const uint32_t tasks = EnqueueBlocks(worker, newestTasks);
+    Priority highest = Priority::Low;
+    const uint32_t tasks = EnqueueBlocks(worker, newestTasks, highest);
     // One of them may be picked next; FindOwn wakes somebody otherwise.
     if (fibers != 0) worker->owesWake = true;
     for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);
     if (tasks != 0) WakeForTasks(scheduler, worker, tasks);
+    if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, tasks + fibers);  // there may be Low ones
+    return tasks != 0 && highest <= priority;
 }
 
-Found ReadyFiber(Worker *worker, Worker *victim) noexcept {
-    if (victim->ready.LooksEmpty()) return {};
-    uint64_t index;
-    if (victim->ready.Steal(index) != StealResult::Taken) return {};
-    Fiber *fiber = &worker->scheduler->fibers[index];
-    if (!MayResume(*worker->scheduler, worker, fiber)) return {};
-    return {fiber, false};
+// Whether the worker could run a task of the class. `fiber`: the loop goes on on the calling fiber.
+bool CanRun(const Worker *worker, StackClass stack) noexcept {
+    return stack == StackClass::Small || RunsOnLarge(worker) || worker->scheduler->pool.AnyFree(StackClass::Large);
 }
 
-// Around the attempt to take something from a lane. `attempt` fills the claim and says whether it did.
-template <class Attempt>
-Found WithPermit(Worker *worker, uint32_t lane, Attempt attempt) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    const bool low = lane == kLow && scheduler.options.maxLowWorkers != 0;
-    if (WEFT_LIKELY(!low)) return {nullptr, attempt()};
-    if (!TakeLowPermit(scheduler)) return {};
-    const bool claimed = attempt();
-    worker->claim.low = claimed;
-    if (!claimed) GiveLowPermit(scheduler, worker);
-    return {nullptr, claimed};
+// A look into the lanes of a class is worth it.
+bool MayHave(const Worker *worker, StackClass stack) noexcept {
+    return stack == StackClass::Small ||
+           ((worker->scheduler->notices.Look() & Notices::kLargeWork) != 0 && CanRun(worker, stack));
 }
 
-Found NewestTask(Worker *worker, uint32_t lane) noexcept {
-    if (worker->lanes[lane].LooksEmpty()) return {};
-    return WithPermit(worker, lane, [=] {
+Found NewestOf(Worker *worker, uint32_t lane) noexcept {
+    TaskEntry entry;
+    if (worker->lanes[lane].LooksEmpty() || !CanRun(worker, ClassOf(lane)) || !worker->lanes[lane].Pop(entry))
+        return {};
+    ClaimEntry(worker, entry, PriorityOf(lane), false);
+    return {nullptr, true};
+}
+
+// Large tasks before small ones: they are few, and long.
+Found NewestTask(Worker *worker, Priority priority) noexcept {
+    if (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return {};
+    Found found;
+    if (worker->hasLarge) found = NewestOf(worker, LaneOf(priority, StackClass::Large));
+    return found ? found : NewestOf(worker, LaneOf(priority, StackClass::Small));
+}
+
+// A task that a waiter of higher priority has published, and runs itself just then, see LendPriority.
+Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
+    const Lent lent{victim->lends.load(kRelaxed)};
+    if (!lent || lent.ThePriority() != priority) return {};
+    for (uint32_t lane = LaneOf(priority, StackClass::Large) + 1; lane < kLanes; ++lane) {
         TaskEntry entry;
-        if (!worker->lanes[lane].Pop(entry)) return false;
-        ClaimEntry(worker, entry, lane, false);
-        return true;
-    });
-}
-
-Found OldestTask(Worker *worker, Worker *victim, uint32_t lane) noexcept {
-    if (victim->lanes[lane].LooksEmpty()) return {};
-    return WithPermit(worker, lane, [=] {
-        TaskEntry entry;
-        if (victim->lanes[lane].Steal(entry) != StealResult::Taken) return false;
-        ClaimEntry(worker, entry, lane, victim != worker);
-        return true;
-    });
-}
-
-// Large tasks that once found no fiber. Who appends one looks for a free Large fiber afterwards; who frees a Large fiber
-// looks at this count afterwards; both seq_cst, so one of them sees the other.
-Found FetchBacklog(Worker *worker, bool low) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    if (scheduler.largeBacklog[low].load(kSeqCst) == 0) return {};
-    if (!RunsOnLarge(worker) && !scheduler.pool.AnyFree(StackClass::Large)) return {};
-    return WithPermit(worker, low ? kLow : kNormal, [&] {
-        BacklogEntry item;
-        if (!TakeFromBacklog(worker, low, item)) return false;
-        ClaimEntry(worker, item.entry, static_cast<uint32_t>(item.lane), false);
-        return true;
-    });
-}
-
-Found FetchBacklog(Worker *worker) noexcept {
-    const Found found = FetchBacklog(worker, false);
-    return found ? found : FetchBacklog(worker, true);
+        const auto isLent = [=](const TaskEntry &oldest) { return lent.IsOf(oldest.TheCounter()); };
+        if (!CanRun(worker, ClassOf(lane)) || victim->lanes[lane].StealIf(entry, isLent) != StealResult::Taken)
+            continue;
+        ClaimEntry(worker, entry, priority, true);
+        return {nullptr, true};
+    }
+    return {};
 }
 
 // Asks the others in turn, beginning with the one that last had something.
@@ -135,136 +123,193 @@ Found FromVictims(Worker *worker, Attempt attempt) noexcept {
     return {};
 }
 
-// The highest lane first, whoever has something in it.
-Found StealTask(Worker *worker) noexcept {
+Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
+    if (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return {};
+    return FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim, priority); });
+}
+
+Found StealTask(Worker *worker, Priority priority) noexcept {
+    if (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return {};
     Found found;
-    for (uint32_t lane = 0; lane < kLanes && !found; ++lane) {
+    for (const StackClass stack : {StackClass::Large, StackClass::Small}) {
+        if (found || !MayHave(worker, stack)) continue;
+        const uint32_t lane = LaneOf(priority, stack);
         found = FromVictims(worker, [=](Worker *victim) { return OldestTask(worker, victim, lane); });
     }
-    return found;
-}
-
-Found AnyTaskOf(Worker *worker, uint32_t first, uint32_t second, uint32_t third) noexcept {
-    Found found = NewestTask(worker, first);
-    if (!found) found = NewestTask(worker, second);
-    if (!found) found = NewestTask(worker, third);
-    return found;
-}
-
-Found ReadyFiberOfOthers(Worker *worker) noexcept {
-    return FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim); });
-}
-
-// Deques are last in, first out for their owner; so now and then what has waited longest goes first, Low most often.
-// And what others made ready who do not look after it, because they are inactive, have detached, or are in a long task:
-// whoever polls for it, and yields in between, never searches.
-Found Oldest(Worker *worker) noexcept {
-    switch (worker->picks / kOldestEvery % 5) {
-        case 0:
-            return OldestTask(worker, worker, kHigh);
-        case 1:
-            return OldestTask(worker, worker, kNormal);
-        case 2: {
-            const Found found = FetchBacklog(worker);
-            return found ? found : ReadyFiberOfOthers(worker);
-        }
-        default:
-            return OldestTask(worker, worker, kLow);
+    if (!found && priority == Priority::High) {
+        found = FromVictims(worker, [=](Worker *victim) { return LentTask(worker, victim, priority); });
     }
+    return found;
 }
 
-// Who polls, and yields in between, is always ready: that must not keep what is pinned here from going on. Nor must pinned
-// fibers that wake each other keep others from it. So they take turns.
+bool HasLent(const Worker &worker) noexcept {
+    if (worker.lends.load(kSeqCst) == 0) return false;
+    for (uint32_t lane = LaneOf(Priority::Normal, StackClass::Small); lane < kLanes; ++lane) {
+        if (worker.lanes[lane].Size() != 0) return true;
+    }
+    return false;
+}
+
+// Whether a worker has something of the priority that some worker could run. seq_cst: after Notices::Hide.
+bool AnyOf(const Scheduler &scheduler, Priority priority) noexcept {
+    const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        if (worker.ready[static_cast<uint32_t>(priority)].Size() != 0 ||
+            worker.lanes[LaneOf(priority, StackClass::Small)].Size() != 0 ||
+            (anyLarge && worker.lanes[LaneOf(priority, StackClass::Large)].Size() != 0) ||
+            (priority == Priority::High && HasLent(worker))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Others' ready fibers and tasks of a priority that has a notice.
+Found FromNotice(Worker *worker, Priority priority, uint32_t notice, Ability ability) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if ((scheduler.notices.Look() & notice) == 0) return {};
+    Found found = ReadyFiberOfOthers(worker, priority);
+    if (!found && ability == Ability::Tasks) found = StealTask(worker, priority);
+    const bool sawAll = ability == Ability::Tasks && (priority != Priority::Low || scheduler.RunsLow(worker->index));
+    if (!found && sawAll) scheduler.notices.Hide(notice, [&] { return AnyOf(scheduler, priority); });
+    return found;
+}
+
+// Others' Normal work is gone through where there is no notice of it.
+Found OfOthers(Worker *worker, Priority priority, Ability ability) noexcept {
+    if (priority == Priority::High) return FromNotice(worker, priority, Notices::kHighWork, ability);
+    if (priority == Priority::Low) return FromNotice(worker, priority, Notices::kLowWork, ability);
+    const Found found = ReadyFiberOfOthers(worker, priority);
+    return found || ability != Ability::Tasks ? found : StealTask(worker, priority);
+}
+
+// Of pinned fibers and ready ones of a priority: they take turns where somebody yields, so that neither keeps the other from
+// going on.
 Found FiberInTurn(Worker *worker) noexcept {
     worker->pinnedInTurn = !worker->pinnedInTurn;
-    const Found found = worker->pinnedInTurn ? PinnedFiber(worker) : Found{};
-    return found ? found : ReadyFiber(worker, worker);
+    Found found;
+    for (const Priority priority : kPriorityOrder) {
+        if (worker->pinnedInTurn) found = PinnedFiber(worker, priority);
+        if (!found) found = ReadyFiber(worker, worker, priority);
+        if (!found && !worker->pinnedInTurn) found = PinnedFiber(worker, priority);
+        if (found) break;
+    }
+    return found;
 }
 
-// Somebody yielded, or urgent work had many turns: what else is there, here or elsewhere?
-Found NotUrgent(Worker *worker) noexcept {
-    const bool yielded = worker->taskBeforeReady;
+// Somebody yielded: whatever else there is, here or elsewhere.
+Found AfterYield(Worker *worker) noexcept {
     worker->taskBeforeReady = false;
-    worker->urgentStreak = 0;
-    Found found = PinnedTask(worker, RunsOnLarge(worker));  // or pinned fibers that yield would go first for ever
-    if (!found) found = yielded ? AnyTaskOf(worker, kHigh, kNormal, kLow) : AnyTaskOf(worker, kNormal, kLow, kHigh);
-    if (!found) found = FetchBacklog(worker);
-    if (!found && MaySteal(worker, env::Ticks())) {
-        found = StealTask(worker);
+    Found found;
+    for (const Priority priority : kPriorityOrder) {
+        found =
+            PinnedTask(worker, priority, RunsOnLarge(worker));  // or pinned fibers that yield would go first for ever
+        if (!found) found = NewestTask(worker, priority);
+        if (!found && priority == Priority::High) found = OfOthers(worker, priority, Ability::Tasks);
+        if (found) return found;
     }
+    if (MaySteal(worker, env::Ticks())) found = FindElsewhere(worker, Ability::Tasks);
     return found ? found : FiberInTurn(worker);
 }
 
-// Pinned fibers, ready fibers and High tasks go first, but not for ever.
+bool HasLow(const Worker *worker) noexcept {
+    const uint32_t low = static_cast<uint32_t>(Priority::Low);
+    return !worker->ready[low].LooksEmpty() || !worker->lanes[LaneOf(Priority::Low, StackClass::Small)].LooksEmpty() ||
+           !worker->lanes[LaneOf(Priority::Low, StackClass::Large)].LooksEmpty();
+}
+
 Found ByPriority(Worker *worker) noexcept {
-    Found found;
-    if (++worker->picks % kOldestEvery == 0) found = Oldest(worker);
-    if (!found && (worker->taskBeforeReady || worker->urgentStreak >= kUrgentStreak)) found = NotUrgent(worker);
-    if (found) return found;
-    if (WEFT_UNLIKELY(HasMail(worker))) found = Pinned(worker);
-    if (!found) found = ReadyFiber(worker, worker);
-    if (!found) found = NewestTask(worker, kHigh);
-    if (found) {
-        ++worker->urgentStreak;
-        return found;
+    Found found = Late(worker, Ability::Tasks);
+    if (!found && worker->taskBeforeReady) found = AfterYield(worker);
+    worker->hasLarge = worker->hasLarge && HasLargeTask(*worker);
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) {
+        const Priority priority = kPriorityOrder[i];
+        found = Pinned(worker, priority);
+        if (!found) found = ReadyFiber(worker, worker, priority);
+        if (!found) found = NewestTask(worker, priority);
+        if (!found && priority == Priority::High) found = OfOthers(worker, priority, Ability::Tasks);
+        if (!found && priority == Priority::Normal && HasLow(worker) && MaySteal(worker, env::Ticks()))
+            found = OfOthers(worker, priority, Ability::Tasks);
     }
-    worker->urgentStreak = 0;
-    found = NewestTask(worker, kNormal);
-    if (!found) found = NewestTask(worker, kLow);
-    return found ? found : FetchBacklog(worker);
+    return found;
 }
 
 // Resuming needs no fiber of one's own.
 Found WithoutTasks(Worker *worker) noexcept {
-    Found found;
-    if (++worker->picks % kOldestEvery == 0) found = ReadyFiberOfOthers(worker);
-    if (found) return found;
-    if (worker->taskBeforeReady || ++worker->urgentStreak >= kUrgentStreak) {  // pinned fibers do not go first for ever
+    Found found = Late(worker, Ability::ReadyFibersOnly);
+    if (!found && worker->taskBeforeReady) {  // pinned fibers do not go first for ever
         worker->taskBeforeReady = false;
-        worker->urgentStreak = 0;
         found = FiberInTurn(worker);
-        if (found) return found;
     }
-    found = PinnedFiber(worker);
-    return found ? found : ReadyFiber(worker, worker);
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) {
+        const Priority priority = kPriorityOrder[i];
+        found = PinnedFiber(worker, priority);
+        if (!found) found = ReadyFiber(worker, worker, priority);
+        if (!found && priority == Priority::High) found = OfOthers(worker, priority, Ability::ReadyFibersOnly);
+    }
+    return found;
 }
 
 // A pinned fiber that polls and yields does not keep pinned tasks from beginning.
 Found PinnedInTurn(Worker *worker) noexcept {
     const bool yielded = worker->taskBeforeReady;
     worker->taskBeforeReady = false;
-    const Found found = yielded ? PinnedTask(worker, RunsOnLarge(worker)) : Found{};
-    return found ? found : Pinned(worker);
+    Found found;
+    for (uint32_t i = 0; i < kPriorities && !found && yielded; ++i)
+        found = PinnedTask(worker, kPriorityOrder[i], RunsOnLarge(worker));
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = Pinned(worker, kPriorityOrder[i]);
+    return found;
 }
 
-// Tasks that had to wait while urgent work had many turns. (What other workers have is looked at every 61st time.)
-bool AnyNotUrgent(const Worker *worker) noexcept {
-    const Scheduler &scheduler = *worker->scheduler;
-    return !worker->lanes[kHigh].LooksEmpty() || !worker->lanes[kNormal].LooksEmpty() ||
-           !worker->lanes[kLow].LooksEmpty() || scheduler.largeBacklog[0].load(kRelaxed) != 0 ||
-           scheduler.largeBacklog[1].load(kRelaxed) != 0;  // relaxed: a hint
-}
-
-// No reason to look anywhere but at the top of the worker's own ready deque and lanes.
-bool OnlyOwnLanes(const Worker *worker) noexcept {
-    const bool isTurnOfOthers = worker->taskBeforeReady || (worker->picks + 1) % kOldestEvery == 0 ||
-                                (worker->urgentStreak >= kUrgentStreak && AnyNotUrgent(worker));
-    return !isTurnOfOthers && !worker->owesWake && !worker->searching && worker->pump == nullptr && !HasMail(worker) &&
-           worker->scheduler->injector.LooksEmpty() && !(worker->anyDeadline && worker->scheduler->timers.MayBeDue()) &&
-           worker->inactive != worker->scheduler->IsActive(worker->index);
+// No turn of others is due, nobody has called, and nobody is to be woken.
+bool OnlyOwnLanes(const Worker *worker, Priority priority) noexcept {
+    return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->owesWake && !worker->searching &&
+           worker->pump == nullptr && !worker->inactive && !worker->hasLarge && !HasPinned(worker) &&
+           !IsCalled(worker, priority);
 }
 
 bool IsHandOver(const Worker *worker, const Found &found) noexcept {
-    return found.fiber != nullptr && worker->ready.LooksEmpty();
+    if (found.fiber == nullptr) return false;
+    for (const WorkStealingDeque<uint64_t> &ready : worker->ready) {
+        if (!ready.LooksEmpty()) return false;
+    }
+    return true;
 }
 
 }  // namespace
 
-Found FindOwn(Worker *worker, Ability ability) noexcept {
-    if (ability != Ability::PinnedOnly) {
-        TakeInjected(worker);
-        TellDueNow(worker);
+bool TakeArrivals(Worker *worker, Priority priority) noexcept {
+    TellDueNow(worker);
+    return TakeInjected(worker, priority);
+}
+
+Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept {
+    if (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return {};
+    WorkStealingDeque<uint64_t> &ready = owner->ready[static_cast<uint32_t>(priority)];
+    uint64_t index;
+    if (ready.LooksEmpty() || ready.Steal(index) != StealResult::Taken) return {};
+    return {&worker->scheduler->fibers[index], false};
+}
+
+Found OldestTask(Worker *worker, Worker *owner, uint32_t lane) noexcept {
+    const Priority priority = PriorityOf(lane);
+    TaskEntry entry;
+    if (owner->lanes[lane].LooksEmpty() || (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) ||
+        !CanRun(worker, ClassOf(lane)) || owner->lanes[lane].Steal(entry) != StealResult::Taken) {
+        return {};
     }
+    const Lent lent{owner->lends.load(kRelaxed)};
+    ClaimEntry(worker, entry, lent.IsOf(entry.TheCounter()) ? std::min(lent.ThePriority(), priority) : priority,
+               owner != worker);
+    return {nullptr, true};
+}
+
+Found FindOwn(Worker *worker, Ability ability) noexcept {
+    worker->calls.Take();  // nothing is claimed
+    SortMail(worker);
+    if (ability != Ability::PinnedOnly) TakeArrivals(worker, Priority::Low);
     Found found;
     switch (ability) {
         case Ability::Tasks:
@@ -285,42 +330,70 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
 }
 
 Fiber *FindReady(Worker *worker) noexcept {
-    if (worker->ready.LooksEmpty() || !OnlyOwnLanes(worker)) return nullptr;
-    ++worker->picks;
-    ++worker->urgentStreak;
-    return ReadyFiber(worker, worker).fiber;
+    for (const Priority priority : {Priority::High, Priority::Normal}) {
+        if (worker->ready[static_cast<uint32_t>(priority)].LooksEmpty()) {
+            if (!worker->lanes[LaneOf(priority, StackClass::Small)].LooksEmpty()) return nullptr;
+            continue;
+        }
+        if (!OnlyOwnLanes(worker, priority)) return nullptr;
+        CountPick(worker);
+        return ReadyFiber(worker, worker, priority).fiber;
+    }
+    return nullptr;
 }
 
-bool FindSingle(Worker *worker, TaskEntry &entry) noexcept {
-    if (!worker->ready.LooksEmpty() || !OnlyOwnLanes(worker)) return false;
-    const uint32_t lane = worker->lanes[kHigh].LooksEmpty() ? kNormal : kHigh;
-    const auto isPlain = [](const TaskEntry &newest) { return newest.IsSmallSingle(); };
-    if (!worker->lanes[lane].PopIf(entry, isPlain)) return false;
-    ++worker->picks;
-    worker->urgentStreak = lane == kHigh ? worker->urgentStreak + 1 : 0;
+bool FindSingle(Worker *worker, TaskEntry &entry, Priority &priority) noexcept {
+    const uint32_t high = LaneOf(Priority::High, StackClass::Small);
+    const bool anyHigh = !worker->lanes[high].LooksEmpty();
+    priority = anyHigh ? Priority::High : Priority::Normal;
+    if (!worker->ready[0].LooksEmpty() || (!anyHigh && !worker->ready[1].LooksEmpty()) ||
+        !OnlyOwnLanes(worker, priority)) {
+        return false;
+    }
+    const uint32_t lane = LaneOf(priority, StackClass::Small);
+    if (!worker->lanes[lane].PopIf(entry, [](const TaskEntry &newest) { return !newest.IsSlice(); })) return false;
+    CountPick(worker);
     return true;
 }
 
 Found FindElsewhere(Worker *worker, Ability ability) noexcept {
-    Found found = ReadyFiberOfOthers(worker);
-    if (!found && ability == Ability::Tasks) found = StealTask(worker);
+    Found found;
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = OfOthers(worker, kPriorityOrder[i], ability);
+    Scheduler &scheduler = *worker->scheduler;
+    if (!found && (scheduler.notices.Look() & Notices::kLargeWork) != 0)
+        scheduler.notices.Hide(Notices::kLargeWork, [&] { return AnyLargeTask(scheduler); });
+    return found;
+}
+
+Found FindBefore(Worker *worker, Priority priority) noexcept {
+    SortMail(worker);
+    const bool came = TakeArrivals(worker, priority);
+    Found found;
+    for (uint32_t i = 0; i <= static_cast<uint32_t>(priority) && !found; ++i) {
+        const Priority higher = kPriorityOrder[i];
+        found = PinnedFiber(worker, higher);
+        if (!found) found = PinnedTask(worker, higher, false);
+        if (found || worker->inactive) continue;
+        if (higher != priority) {
+            found = ReadyFiber(worker, worker, higher);
+            if (!found) found = NewestTask(worker, higher);
+            if (!found && higher == Priority::High) found = OfOthers(worker, higher, Ability::Tasks);
+        } else if (came) {
+            found = NewestTask(worker, higher);
+        }
+    }
     return found;
 }
 
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if (worker->lanes[lane].LooksEmpty()) continue;
-        const auto claim = [=] {
-            TaskEntry entry;
-            const auto isWanted = [=](const TaskEntry &newest) {
-                return newest.TheCounter() == counter && newest.Stack() <= most;
-            };
-            if (!worker->lanes[lane].PopIf(entry, isWanted)) return false;
-            ClaimEntry(worker, entry, lane, false);
-            return true;
-        };
-        // A Low task that helps itself needs one permit for both.
-        if (worker->current->holdsLow ? claim() : static_cast<bool>(WithPermit(worker, lane, claim))) return true;
+        if (worker->lanes[lane].LooksEmpty() || ClassOf(lane) > most) continue;
+        if (PriorityOf(lane) == Priority::Low && !worker->scheduler->RunsLow(worker->index)) continue;
+        TaskEntry entry;
+        const auto isWanted = [=](const TaskEntry &newest) { return newest.TheCounter() == counter; };
+        if (!worker->lanes[lane].PopIf(entry, isWanted)) continue;
+        ClaimEntry(worker, entry, PriorityOf(lane), false);
+        return true;
     }
     return false;
 }

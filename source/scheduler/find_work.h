@@ -1,6 +1,14 @@
-// What a worker does next: the whole policy of which work goes first.
+// What runs next: the one place that decides.
+//
+// The order. What is due comes first: deadlines are told, and what came from other threads goes to this worker's lanes. Then late work,
+// as far as its share goes (aging.h). Then by priority: High, wherever it lies; Normal, and others' Normal tasks before own Low ones;
+// Low, on the workers that run it. Within a priority: pinned fibers, pinned tasks, ready fibers, tasks; ready fibers oldest first, tasks
+// newest first.
+//
+// That High goes first everywhere costs one load at each pick (Notices::kHighWork). A pick that has begun may finish.
 #pragma once
 
+#include "platform/compiler.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -11,19 +19,40 @@ struct Found {
     explicit operator bool() const noexcept { return fiber != nullptr || claimed; }
 };
 
-/// Own work: pinned fibers, pinned tasks, ready fibers, High, Normal, Low.
+/// What is this worker's to do: see above. High work of others is among it.
 Found FindOwn(Worker *worker, Ability ability) noexcept;
-
-/// What FindOwn would return, if that is plain to see; else nothing. A ready fiber, for who leaves its fiber: no loop is
-/// needed in between. The newest task, if it stands on its own and is small: it is taken, and needs no claim.
-Fiber *FindReady(Worker *worker) noexcept;
-bool FindSingle(Worker *worker, TaskEntry &entry) noexcept;
 
 /// Others' work, the most urgent first.
 Found FindElsewhere(Worker *worker, Ability ability) noexcept;
 
+/// What FindOwn would return, if that is plain to see; else nothing. A ready fiber, for who leaves its fiber: no loop is
+/// needed in between. The newest task, if it stands on its own and is small: it is taken, and needs no claim.
+Fiber *FindReady(Worker *worker) noexcept;
+bool FindSingle(Worker *worker, TaskEntry &entry, Priority &priority) noexcept;
+
+/// What has to have a turn before a task of this priority goes on (turn.h): deadlines, what came from other threads, what is pinned
+/// here, and work of higher priority.
+Found FindBefore(Worker *worker, Priority priority) noexcept;
+
 /// Claims the newest entry of the worker's own deques if it belongs to `counter` and its tasks need no larger stack than
 /// `most`. For a task that waits for it.
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;
+
+/// The oldest ready fiber of that priority; the oldest task of a lane, claimed. For late work.
+Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept;
+Found OldestTask(Worker *worker, Worker *owner, uint32_t lane) noexcept;
+
+/// Due deadlines are told, and the injector is emptied. Returns whether tasks of this priority or a higher one came.
+bool TakeArrivals(Worker *worker, Priority priority) noexcept;
+
+/// Whether there is something that has to have a turn before a task of that priority goes on. Two loads of words that are seldom
+/// written; the clock is read while there is a deadline.
+inline bool IsCalled(const Worker *worker, Priority priority) noexcept {
+    const uint32_t lower = priority == Priority::High ? Notices::kHighWork : 0;
+    const uint32_t seen =
+        worker->scheduler->notices.Look() & ((Notices::kHighWork | Notices::kInjected | Notices::kTimed) & ~lower);
+    if (WEFT_LIKELY((seen | worker->calls.Look()) == 0)) return false;
+    return seen != Notices::kTimed || worker->calls.Look() != 0 || worker->scheduler->timers.MayBeDue();
+}
 
 }  // namespace weft::internal

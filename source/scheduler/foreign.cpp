@@ -45,6 +45,8 @@ bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t dead
         result = scheduler.counters.RegisterOther(CounterAccess::Word(counter), kThreadOwner | place, value);
     }
     bool inTime = true;
+    // relaxed: for a report.
+    if (result == Registration::Waiting) scheduler.threadWaiters.At(place).waitsFor.store(&counter, kRelaxed);
     switch (result) {
         case Registration::Satisfied:
             break;
@@ -65,7 +67,10 @@ bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t dead
             comeBack();
             break;
     }
-    if (place != SegmentPool<ThreadWaiter>::kNone) scheduler.threadWaiters.GiveBack(place);
+    if (place != SegmentPool<ThreadWaiter>::kNone) {
+        scheduler.threadWaiters.At(place).waitsFor.store(nullptr, kRelaxed);  // as above
+        scheduler.threadWaiters.GiveBack(place);
+    }
     return inTime;
 }
 

@@ -4,38 +4,66 @@
 #include "scheduler/find_work.h"
 #include "scheduler/ready.h"
 #include "scheduler/run_task.h"
+#include "scheduler/turn.h"
 #include "scheduler/wait.h"
+
+#include <algorithm>
 
 namespace weft::internal {
 
 namespace {
 
-constexpr uint32_t kMaxHelp = 64;
-
-// The newest entry of the lane, if it is a task of the counter on its own, which needs no permit.
-bool PopSingle(Worker *worker, uint32_t lane, const Counter *counter, StackClass most, TaskEntry &entry) noexcept {
-    if (lane == kLowLane && worker->scheduler->options.maxLowWorkers != 0 && !worker->current->holdsLow) return false;
-    return worker->lanes[lane].PopIf(entry, [=](const TaskEntry &newest) {
-        return newest.TheCounter() == counter && !newest.IsSlice() && newest.Stack() <= most;
-    });
+// The newest entry of the lane, if it is a task of the counter on its own.
+WEFT_FORCEINLINE bool PopSingle(Worker *worker, uint32_t lane, const Counter *counter, TaskEntry &entry) noexcept {
+    if (PriorityOf(lane) == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return false;
+    return worker->lanes[lane].PopIf(
+        entry, [=](const TaskEntry &newest) { return newest.TheCounter() == counter && !newest.IsSlice(); });
 }
+
+Priority OnTop(const Fiber *self, Priority task) noexcept { return std::min(self->priority, task); }
 
 // Without a claim, which would only be filled in to be read once. Only where the worker published last: the tasks of the
 // counter in other lanes, if there are any, are found with a claim.
 bool RunSingle(Fiber *self, Counter &counter, StackClass most) noexcept {
     TaskEntry entry;
-    if (!PopSingle(self->worker, self->worker->newestLane, &counter, most, entry)) return false;
-    RunEntry(self, entry, AndThen::ReturnToTask);
+    const uint32_t lane = self->worker->newestLane;
+    if (ClassOf(lane) > most || !PopSingle(self->worker, lane, &counter, entry)) return false;
+    RunEntry(self, entry, OnTop(self, PriorityOf(lane)), AndThen::ReturnToTask);
+    return true;
+}
+
+bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
+    if (!FindOfCounter(self->worker, &counter, most)) return false;
+    Claim &claim = self->worker->claim;
+    claim.priority = OnTop(self, claim.priority);
+    RunClaim(self, AndThen::ReturnToTask);
     return true;
 }
 
 bool AreLanesEmpty(const Worker &worker) noexcept {
-    return worker.lanes[0].LooksEmpty() && worker.lanes[1].LooksEmpty() && worker.lanes[2].LooksEmpty();
+    for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
+        if (!lane.LooksEmpty()) return false;
+    }
+    return true;
+}
+
+// The counter's tasks lie in a lane of lower priority: others may take them as if they had the waiter's.
+void LendPriority(Fiber *self, Counter &counter) noexcept {
+    Worker *worker = self->worker;
+    const uint32_t lane = worker->newestLane;
+    if (WEFT_LIKELY(self->priority >= PriorityOf(lane)) ||
+        (PriorityOf(lane) == Priority::Low && worker->scheduler->LimitsLow())) {
+        return;
+    }
+    const Lent lent(counter, self->priority);
+    if (worker->lends.load(kRelaxed) == lent.bits) return;  // the owner's own
+    worker->lends.store(lent.bits, kSeqCst);                // [order] before the notice of it
+    if (self->priority == Priority::High) worker->scheduler->notices.Show(Notices::kHighWork);
 }
 
 }  // namespace
 
-void Help(Fiber *self, Counter &counter) noexcept {
+void Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     if (AreLanesEmpty(*self->worker)) return;
     const Scheduler &scheduler = *self->worker->scheduler;
     if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return;
@@ -44,21 +72,21 @@ void Help(Fiber *self, Counter &counter) noexcept {
         most = StackClass::Small;
         if (!MayHelp(self, scheduler, most)) return;
     }
-    for (uint32_t claims = 0; claims < kMaxHelp; ++claims) {
-        if (!RunSingle(self, counter, most)) {
-            if (!FindOfCounter(self->worker, &counter, most)) return;
-            RunClaim(self, AndThen::ReturnToTask);
-        }
-        if (IsSatisfied(counter, 0)) return;
-    }
+    do {
+        LendPriority(self, counter);
+        if (!RunSingle(self, counter, most) && !RunClaimed(self, counter, most)) break;
+        if (IsSatisfied(counter, 0)) break;
+        GiveTurn(self);
+    } while (deadline == Timers::kNever || env::Now() < deadline);
+    StopLending(self->worker);
 }
 
-uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, Priority priority) noexcept {
+uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, uint32_t lane) noexcept {
     uint32_t ran = 0;
     TaskEntry entry;
-    while (ran < published &&
-           PopSingle(self->worker, static_cast<uint32_t>(priority), &counter, StackClass::Large, entry)) {
-        RunTask(self, entry.TheTask(), entry.Name());
+    while (ran < published && PopSingle(self->worker, lane, &counter, entry)) {
+        RunTask(self, entry.TheTask(), entry.Name(), OnTop(self, PriorityOf(lane)));
+        GiveTurn(self);
         ++ran;
     }
     return ran;

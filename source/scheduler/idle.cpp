@@ -8,13 +8,14 @@
 #include "scheduler/pinned.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
+#include "scheduler/rescue.h"
 #include "scheduler/shared_cpu.h"
+#include "scheduler/stall.h"
 #include "scheduler/steal_backoff.h"
 #include "scheduler/timing.h"
 #include "scheduler/trace.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace weft::internal {
 
@@ -34,106 +35,25 @@ bool RunIsOver(const Scheduler &scheduler) noexcept {
     return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 && NothingPending(scheduler);
 }
 
-// `isStill`: whether everybody still sleeps, asked when the waiters have been read.
-template <class IsStill>
-void ReportWaiters(Scheduler &scheduler, IsStill isStill) noexcept {
-    if (WasReported(scheduler, ReportCode::OnlyWaiters)) return;
-    char names[384];
-    size_t used = 0;
-    uint32_t count = 0;
-    // If nothing else is pending, who is in WaitIdle goes on as soon as who answers has seen it. relaxed: all have announced since.
-    const bool isIdle = PendingTasks(scheduler) == scheduler.idleTasks.load(kRelaxed);
-    for (uint32_t i = 0; i < scheduler.AllFibers(); ++i) {
-        const Fiber &fiber = scheduler.fibers[i];
-        Counter *counter = fiber.waitsFor.load(kRelaxed);
-        if (counter == nullptr || counter == &scheduler.guestsLeft) continue;  // Stop, which waits for threads
-        if (isIdle && fiber.waitsForIdle.load(kRelaxed)) continue;
-        const char *name = fiber.taskName.load(kRelaxed);
-        if (name == nullptr) name = i < scheduler.FiberCount() ? "unnamed task" : "attached thread";
-        if (count++ < 4) {
-            used += static_cast<size_t>(std::snprintf(names + used, sizeof names - used,
-                                                      "%s fiber %u '%.40s' for counter %p", used != 0 ? "," : "", i,
-                                                      name, static_cast<void *>(counter)));
-        }
-    }
-    const uint32_t deferred = scheduler.deferred.load(kRelaxed);  // for the report
-    if ((count == 0 && deferred == 0) || !isStill()) return;
-    char tasks[64] = "";
-    if (deferred != 0) {
-        std::snprintf(tasks, sizeof tasks, "%s%u submitted to come after a counter",
-                      count != 0 ? "; tasks: " : " tasks: ", deferred);
-    }
-    ReportOnce(scheduler, ReportCode::OnlyWaiters,
-               "Lower those counters, or set or unlock what they are in; if a thread of yours will, let it hold an "
-               "OutsideWork (weft/outside.h).",
-               "all workers sleep and %u %s%s%s%s%s", count, count == 1 ? "fiber waits" : "fibers wait",
-               count != 0 ? ":" : ";", count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
-}
-
-// How many workers there are that could sleep. A thread counts itself before it sleeps and after it slept, so whoever
-// reads its announcement in the idle state (acquire) and then this, reads that it is attached.
-uint32_t Awaited(const Scheduler &scheduler) noexcept { return scheduler.workerCount + scheduler.attached.Value(); }
-
-// Fibers that were made ready and are not running yet, anywhere. A worker that announced may be about to take one.
-bool AnyReady(const Scheduler &scheduler) noexcept {
-    bool any = !scheduler.injector.IsEmpty() || !scheduler.lowAside.IsEmpty();
-    const uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots && !any; ++i) {
-        const Worker &worker = scheduler.workers[i];
-        any = worker.ready.Size() != 0 || !worker.mailbox.IsEmpty();
-    }
-    return any;
-}
-
-// Everybody sleeps. That is how a scheduler idles while the main task waits for another thread of the process; but it
-// may also be for ever, and then it should not be in silence. A worker that has announced may be about to find work; so
-// nothing is said while there is any that it could find, or if anybody was awake in between.
-void LookForTrouble(Worker *worker) noexcept {
+// Whoever has claimed tasks that it has not begun puts them back after the task that it is in. `all`: also those that do not say so,
+// because they may be just claiming.
+void AskOthers(Worker *worker, bool all) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    const uint64_t snapshot = scheduler.idle.Snapshot();
-    const auto isTimed = [&] { return scheduler.timers.Next() != Timers::kNever; };
-    // A thread inside a call may be about to publish something, and wakes somebody then. Calls are short; but a report may
-    // keep one for long, and nobody may be armed for a deadline yet.
-    const auto allSleep = [&] {
-        for (Turns turns; !isTimed() && !Gate::NobodyInside(*scheduler.facade); turns.Next()) {
-            if (scheduler.idle.Snapshot() != snapshot) return false;
-        }
-        return scheduler.idle.Snapshot() == snapshot && IdleSet::AllAsleep(snapshot, Awaited(scheduler));
-    };
-    if (!allSleep()) return;
-    // Now that all have counted what they finished.
-    if (AnswerIdleRequests(scheduler, worker)) return;  // [re-check]
-    if (isTimed()) return;  // then somebody goes on; and if that was over meanwhile, somebody was awake for it
-    const bool anyReady = AnyReady(scheduler);
-    const bool anyTask = AnyTask(scheduler);
-    const bool anySmall = scheduler.pool.AnyFree(StackClass::Small);  // a worker that sleeps holds none
-    const bool anyBacklog = scheduler.largeBacklog[0].load(kSeqCst) + scheduler.largeBacklog[1].load(kSeqCst) +
-                                scheduler.pinnedLarge.load(kSeqCst) !=
-                            0;
-    const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
-    // acquire, and before the next look at who sleeps: see OutsideWork::End.
-    const bool anyOutside = Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0;
-    if (anyReady || !allSleep()) return;
-    if (anyTask || (anyBacklog && anyLarge)) {
-        if (anySmall) return;
-        ReportOnce(scheduler, ReportCode::PoolEmpty,
-                   "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
-                   "tasks are pending, nothing is ready, and all %u small fibers wait", scheduler.options.smallFibers);
-    } else if (anyBacklog) {
-        ReportOnce(scheduler, ReportCode::LargePoolEmpty,
-                   "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
-                   "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
-    } else if (!anyOutside) {
-        ReportWaiters(scheduler, allSleep);
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        Worker &other = scheduler.workers[i];
+        if (i != worker->index && (all || other.hides.load(kRelaxed))) other.calls.Show(Notices::kAsked);
     }
 }
 
-// Until there is work, or it is time to sleep.
+// Until there is work, or it is time to sleep. In between it asks others for what they have claimed, less and less often, and once
+// more before it sleeps: so nobody sleeps while somebody keeps what has not begun for longer than one task.
 Found Search(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint64_t begin = env::Ticks();
     IdlePolicy policy = scheduler.options.idle;
     if (policy == IdlePolicy::Balanced && !MaySearch(worker, begin)) policy = IdlePolicy::Quiet;
+    uint64_t askAfter = scheduler.times.claimBudget;
     for (uint64_t now = begin;; now = env::Ticks()) {
         Found found = FindOwn(worker, ability);
         if (!found && (MaySteal(worker, now) || policy == IdlePolicy::Quiet)) {
@@ -141,8 +61,12 @@ Found Search(Worker *worker, Ability ability) noexcept {
         }
         if (found || scheduler.stopping.load(kRelaxed)) return found;
         if (ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small)) return {};
-        if (policy == IdlePolicy::Quiet) return {};
-        if (now - begin > scheduler.times.idleSearch) return {};
+        const bool isLast = policy == IdlePolicy::Quiet || now - begin > scheduler.times.idleSearch;
+        if (ability == Ability::Tasks && (isLast || now - begin > askAfter)) {
+            AskOthers(worker, isLast);
+            askAfter *= 2;
+        }
+        if (isLast) return {};
         env::Pause();
     }
 }
@@ -169,6 +93,21 @@ void GetUp(Worker *worker, Ability ability) noexcept {
 
 }  // namespace
 
+namespace {
+
+// The searcher has found something, and there is more where it came from: it wakes two others, who do the same.
+void WakeForMore(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if (!scheduler.idle.AnySleeper()) return;
+    uint64_t entries = 0;
+    for (const uint32_t index : {worker->index, worker->victim}) {
+        for (const WorkStealingDeque<TaskEntry> &lane : scheduler.workers[index].lanes) entries += lane.Size();
+    }
+    if (entries != 0) WakeForTasks(scheduler, worker, static_cast<uint32_t>(std::min<uint64_t>(entries, ~0u)));
+}
+
+}  // namespace
+
 uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
     uint64_t finished = 0;
     uint64_t submitted = 0;
@@ -188,6 +127,12 @@ void StopSearching(Worker *worker) noexcept {
     if (worker->scheduler->idle.StopSearching()) WakeForAny(*worker->scheduler, worker);
 }
 
+void WantEnd(Scheduler &scheduler) noexcept {
+    const uint64_t grace = uint64_t{scheduler.options.stopGraceMilliseconds} * 1'000'000;
+    scheduler.closesAt.store(env::Now() + grace, kRelaxed);  // published by the next
+    scheduler.endWanted.store(true, kSeqCst);                // see Sleep
+}
+
 bool EndRun(Scheduler &scheduler) noexcept {
     if (!Gate::Close(*scheduler.facade, [&] { return RunIsOver(scheduler); })) return false;
     scheduler.stopping.store(true, kSeqCst);  // before anybody is woken
@@ -198,24 +143,29 @@ Found SearchForTasks(Worker *worker) noexcept {
     if (!worker->searching) worker->scheduler->idle.StartSearching();
     worker->slab.FlushOthers();
     worker->searching = true;
-    const Found found = Search(worker, Ability::Tasks);
+    Found found = Search(worker, Ability::Tasks);
+    if (!found && worker->scheduler->notices.Has(Notices::kLargeWork) &&
+        !worker->scheduler->pool.AnyFree(StackClass::Large) && Rescue(worker, StackClass::Large)) {
+        found = FindOwn(worker, Ability::Tasks);
+    }
     if (found) {
         StopSearching(worker);
         worker->lookInterval = 1;
+        WakeForMore(worker);
     }
     return found;
 }
 
-Found SearchForFibers(Worker *worker) noexcept { return Search(worker, Ability::ReadyFibersOnly); }
+Found SearchForFibers(Worker *worker) noexcept {
+    const Found found = Search(worker, Ability::ReadyFibersOnly);
+    if (found || worker->scheduler->pool.AnyFree(StackClass::Small)) return found;
+    const bool isHanded = Rescue(worker, StackClass::Small) || Rescue(worker, StackClass::Large);
+    return isHanded ? FindOwn(worker, Ability::ReadyFibersOnly) : Found{};
+}
 
 void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    if (WEFT_UNLIKELY(scheduler.forkMark.IsForked())) {
-        ReportFatal(
-            scheduler.options, ReportCode::Forked,
-            "In a child process call exec or _exit, or make a new TaskScheduler.",
-            "a task forked, and went on as a worker in the child process, where the other workers do not exist");
-    }
+    if (WEFT_UNLIKELY(scheduler.forkMark.IsForked())) EndForkedTask(scheduler);  // in a hook
     worker->keepsTasks.store(AnyPinnedTask(worker), kRelaxed);
     scheduler.idle.Announce(worker->index, ability);
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
@@ -226,9 +176,8 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     // read-modify-write in Announce. The later of the two sees both writes. Guests that leave wake somebody.
     if (RunIsOver(scheduler) && EndRun(scheduler)) {
         WakeAll(scheduler);
-    } else if (!AnswerIdleRequests(scheduler, worker) &&
-               IdleSet::AllAsleep(scheduler.idle.Snapshot(), Awaited(scheduler))) {
-        LookForTrouble(worker);
+    } else if (!AnswerIdleRequests(scheduler, worker) && AllAsleep(scheduler)) {
+        WatchForStall(worker);
     }
     if (scheduler.options.idle == IdlePolicy::Eager && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
         GetUp(worker, ability);

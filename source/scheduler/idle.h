@@ -21,6 +21,9 @@ Found SearchForFibers(Worker *worker) noexcept;
 /// afterwards. Here the end of a run is noticed.
 void Sleep(Worker *worker, Ability ability) noexcept;
 
+/// Stop was called, or the main task has returned.
+void WantEnd(Scheduler &scheduler) noexcept;
+
 /// Ends the run if it is over: nothing is pending and nobody is a guest; then nobody comes in any more. The caller wakes
 /// all.
 bool EndRun(Scheduler &scheduler) noexcept;

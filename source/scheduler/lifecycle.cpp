@@ -5,6 +5,7 @@
 #include "scheduler/lifecycle.h"
 
 #include "mechanisms/scheduler_tags.h"
+#include "platform/floating_point.h"
 #include "platform/memory.h"
 #include "platform/race_finder.h"
 #include "platform/turns.h"
@@ -31,9 +32,13 @@ constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
 
 Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
-    const auto withColour = [](size_t bytes) { return bytes + std::min(Fiber::kColourBytes, SIZE_MAX - bytes); };
-    const size_t small = withColour(options.smallStackBytes);
-    const size_t large = withColour(options.largeStackBytes);
+    // Twice the class: the task's own, and one for a task that it waits for and runs on top of its own frames (help.h).
+    const auto withRoom = [](size_t bytes) {
+        const size_t both = bytes + std::min(bytes, SIZE_MAX - bytes);
+        return both + std::min(Fiber::kColourBytes, SIZE_MAX - both);
+    };
+    const size_t small = withRoom(options.smallStackBytes);
+    const size_t large = withRoom(options.largeStackBytes);
     const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
     const Status status = scheduler.smallStacks.Acquire(options.smallFibers, small, hooks);
     if (status != Status::Ok) return status;
@@ -50,7 +55,9 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
         Worker &worker = scheduler.workers[i];
         worker.scheduler = &scheduler;
         worker.facade = scheduler.facade;
+        worker.home = scheduler.forkMark.Place();
         worker.index = i;
+        worker.aging.lookedAt = worker.aging.inspectedAt = scheduler.workerCount != 0 ? env::Ticks() : 0;
         worker.victim = (i + 1) % scheduler.slotCount;
         if (!scheduler.IsAttachedSlot(i)) {
             if (!AcquireQueues(worker) || !worker.signalStack.Acquire(scheduler.memory)) return false;
@@ -183,6 +190,7 @@ void WorkerThread(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
     const ThreadHooks &hooks = worker->scheduler->options.threads;
     race::ThreadBegan(worker);
+    SetFloatingPointControl(worker->scheduler->floatingPoint);  // not all systems hand them on to new threads
     SetUpThread(*worker);
     worker->signalStack.Set();
     CallThreadHook(worker, hooks.onStart);
@@ -195,7 +203,7 @@ void MainTask(TaskScheduler *facade, void *arg) {
     // Also when it throws.
     struct Returning {
         Scheduler *scheduler;
-        ~Returning() { scheduler->endWanted.store(true, kSeqCst); }  // seq_cst: see Sleep
+        ~Returning() { WantEnd(*scheduler); }
     } const returning{static_cast<Scheduler *>(arg)};
     returning.scheduler->main.function(facade, returning.scheduler->main.arg);
 }
@@ -205,7 +213,7 @@ Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
     Worker &worker = scheduler.workers[0];
     worker.submitted.store(1, kRelaxed);  // no other thread exists
     ClaimEntry(&worker, TaskEntry::Single({MainTask, &scheduler}, nullptr, options.name, options.stack),
-               static_cast<uint32_t>(options.priority), false);
+               options.priority, false);
     worker.claim.pinned = options.worker == 0;
     return &scheduler.fibers[scheduler.pool.AcquireFiber(options.stack, 0)];
 }
@@ -250,16 +258,19 @@ Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
     if (scheduler == nullptr) return nullptr;
     scheduler->facade = &facade;
     scheduler->options = options;
+    SetDefaults(scheduler->options);
     scheduler->memory = memory;
+    scheduler->forkMark.Acquire(&facade);
     scheduler->trace = AnyHook(options.trace) ? &scheduler->options.trace : nullptr;
     scheduler->workerCount = EffectiveWorkers(options);
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it
     scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
-    scheduler->times = MeasureTimes();
+    if (options.maxLowWorkers != 0) scheduler->lowWorkers.store(options.maxLowWorkers, kRelaxed);
+    scheduler->times = MeasureTimes(options);
+    scheduler->floatingPoint = FloatingPointControl();
     status = CopyMasks(*scheduler) ? Acquire(*scheduler) : Status::OutOfMemory;
     if (status == Status::Ok) {
-        scheduler->forkMark.Acquire();
         scheduler->tag.Publish(scheduler);
         scheduler->handlesFaults = options.reportStackOverflow && ReportStackOverflows();
         if (options.reportStackOverflow && !scheduler->handlesFaults) {
@@ -330,7 +341,7 @@ Status StartScheduler(TaskScheduler &facade) noexcept {
 
 void StopScheduler(TaskScheduler &facade) noexcept {
     Scheduler &scheduler = *Gate::FacadeOf(facade).started;  // nobody else ends it
-    scheduler.endWanted.store(true, kSeqCst);                // see Sleep
+    WantEnd(scheduler);
     if (scheduler.workerCount == 0) {
         DrainWithoutWorkers(scheduler);
     } else {

@@ -3,7 +3,6 @@
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/foreign.h"
-#include "scheduler/low_limit.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/submit.h"
@@ -12,30 +11,32 @@
 
 namespace weft::internal {
 
-namespace {
-
-// What came to this worker alone, oldest first.
 void SortMail(Worker *worker) noexcept {
     for (Letter *letter = worker->mailbox.TakeAll(); letter != nullptr;) {
         Letter *next = letter->next;
-        (letter->kind == Letter::Kind::Fiber ? worker->pinnedFibers : worker->pinnedTasks).Append(letter);
+        if (letter->kind == Letter::Kind::Fiber) {
+            const Priority priority = static_cast<Fiber *>(letter)->priority;
+            worker->pinnedFibers[static_cast<uint32_t>(priority)].Append(letter);
+        } else {
+            const Priority priority = static_cast<TaskBlock *>(letter)->options.priority;
+            worker->pinnedTasks[static_cast<uint32_t>(priority)].Append(letter);
+        }
+        ++worker->pinnedCount;
         letter = next;
     }
 }
 
-}  // namespace
-
-Found PinnedFiber(Worker *worker) noexcept {
-    SortMail(worker);
-    if (worker->pinnedFibers.first == nullptr) return {};
-    Fiber *fiber = static_cast<Fiber *>(worker->pinnedFibers.Remove(&worker->pinnedFibers.first));
-    MayResume(*worker->scheduler, worker, fiber);  // always, pinned as it is
-    return {fiber, false};
+Found PinnedFiber(Worker *worker, Priority priority) noexcept {
+    LetterQueue &fibers = worker->pinnedFibers[static_cast<uint32_t>(priority)];
+    if (fibers.first == nullptr) return {};
+    --worker->pinnedCount;
+    ++worker->pinnedTaken[static_cast<uint32_t>(priority)];
+    return {static_cast<Fiber *>(fibers.Remove(&fibers.first)), false};
 }
 
 namespace {
 
-// Pinned tasks cannot go to the backlog, which is everybody's. Those that find no Large fiber stay where they are, and
+// Pinned tasks are nobody else's. Those that find no Large fiber stay where they are, and
 // the worker says so before it looks for a free one (whoever frees one looks at this afterwards; seq_cst).
 void SetWantsLarge(Worker *worker, bool wants) noexcept {
     if (worker->wantsLarge == wants) return;
@@ -50,10 +51,10 @@ void SetWantsLarge(Worker *worker, bool wants) noexcept {
 }  // namespace
 
 // The oldest pinned task that can run now. `anyStack`: the caller's stack takes Large tasks too.
-Found PinnedTask(Worker *worker, bool anyStack) noexcept {
+Found PinnedTask(Worker *worker, Priority priority, bool anyStack) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    SortMail(worker);
-    for (Letter **link = &worker->pinnedTasks.first; *link != nullptr; link = &(*link)->next) {
+    LetterQueue &tasks = worker->pinnedTasks[static_cast<uint32_t>(priority)];
+    for (Letter **link = &tasks.first; *link != nullptr; link = &(*link)->next) {
         TaskBlock *block = static_cast<TaskBlock *>(*link);
         const bool large = block->options.stack == StackClass::Large;
         if (large && !anyStack) {
@@ -61,9 +62,11 @@ Found PinnedTask(Worker *worker, bool anyStack) noexcept {
             if (!scheduler.pool.AnyFree(StackClass::Large)) continue;
         }
         if (large) SetWantsLarge(worker, false);
+        ++worker->pinnedTaken[static_cast<uint32_t>(priority)];
         ClaimPinned(worker, block->Tasks()[block->taken++], block->counter, block->options);
         if (block->taken == block->count) {
-            worker->pinnedTasks.Remove(link);
+            tasks.Remove(link);
+            --worker->pinnedCount;
             ReadBlocks(scheduler).Add(block);
         }
         return {nullptr, true};
@@ -71,36 +74,54 @@ Found PinnedTask(Worker *worker, bool anyStack) noexcept {
     return {};
 }
 
-Found Pinned(Worker *worker) noexcept {
-    const Found found = PinnedFiber(worker);
-    return found ? found : PinnedTask(worker, RunsOnLarge(worker));
+Found Pinned(Worker *worker, Priority priority) noexcept {
+    const Found found = PinnedFiber(worker, priority);
+    return found ? found : PinnedTask(worker, priority, RunsOnLarge(worker));
 }
 
 bool AnyPinnedTask(const Worker *worker) noexcept {
-    for (const Letter *letter = worker->pinnedTasks.first; letter != nullptr; letter = letter->next) {
-        // A Large one too that nobody has looked at yet: mail is also sorted by a worker that lacks a fiber.
-        if (static_cast<const TaskBlock *>(letter)->options.stack == StackClass::Small || !worker->wantsLarge)
-            return true;
+    for (const LetterQueue &tasks : worker->pinnedTasks) {
+        for (const Letter *letter = tasks.first; letter != nullptr; letter = letter->next) {
+            // A Large one too that nobody has looked at yet: mail is also sorted by a worker that lacks a fiber.
+            if (static_cast<const TaskBlock *>(letter)->options.stack == StackClass::Small || !worker->wantsLarge)
+                return true;
+        }
     }
     return worker->wantsLarge && worker->scheduler->pool.AnyFree(StackClass::Large);
 }
 
+namespace {
+
+Found AnyFiber(Worker *worker) noexcept {
+    Found found;
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = PinnedFiber(worker, static_cast<Priority>(i));
+    return found;
+}
+
+Found AnyTask(Worker *worker, bool anyStack) noexcept {
+    Found found;
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = PinnedTask(worker, static_cast<Priority>(i), anyStack);
+    return found;
+}
+
+}  // namespace
+
 Found FindPumped(Worker *worker) noexcept {
     // What a pinned task made ready is not looked for here, nor perhaps for long after.
     if (std::exchange(worker->owesWake, false)) WakeForAny(*worker->scheduler, worker);  // [re-check]
+    SortMail(worker);
     Pump &pump = *worker->pump;
     const bool yielded = worker->taskBeforeReady;  // then it is the turn of tasks, or of the one who pumps
     worker->taskBeforeReady = false;
     if (pump.ran < pump.max) {
-        Found found = yielded ? Found{} : PinnedFiber(worker);
-        if (!found && worker->current != &worker->threadFiber) found = PinnedTask(worker, RunsOnLarge(worker));
+        Found found = yielded ? Found{} : AnyFiber(worker);
+        if (!found && worker->current != &worker->threadFiber) found = AnyTask(worker, RunsOnLarge(worker));
         if (found) {
             ++pump.ran;
             return found;
         }
     }
     worker->pump = pump.outer;
-    MayResume(*worker->scheduler, worker, pump.fiber);  // always, pinned as it is
     return {pump.fiber, false};
 }
 
@@ -122,7 +143,7 @@ uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
     FlushPending(worker);
     UnclaimRest(worker);
     SortMail(worker);
-    if (worker->pinnedFibers.first == nullptr && worker->pinnedTasks.first == nullptr) return 0;
+    if (!HasPinned(worker)) return 0;
     const uint32_t outerPin = self->pinnedTo;
     // Among what is pinned there may be the attached thread itself, which goes on then. It does not detach before this is
     // over. It has not detached yet, so there is nothing to refuse.
@@ -138,7 +159,8 @@ uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
         ran += pump.ran;
         again = false;
         if (ran == max || worker->scheduler->pool.AnyFree(StackClass::Small)) continue;
-        again = static_cast<bool>(PinnedTask(worker, self->IsThreadStack() || RunsOnLarge(worker)));
+        SortMail(worker);
+        again = static_cast<bool>(AnyTask(worker, self->IsThreadStack() || RunsOnLarge(worker)));
         if (!again) continue;
         RunHere(self);
         ++ran;

@@ -10,17 +10,24 @@ inline bool RunsOnLarge(const Worker *worker) noexcept {
     return worker->scheduler->pool.ClassOf(worker->current->index) == StackClass::Large;
 }
 
-/// A hint for the worker itself.
-inline bool HasMail(const Worker *worker) noexcept {
-    return !worker->mailbox.LooksEmpty() || worker->pinnedFibers.first != nullptr ||
-           worker->pinnedTasks.first != nullptr;
-}
+/// For the worker itself: what came to it alone, but for what lies in its mailbox still.
+inline bool HasPinned(const Worker *worker) noexcept { return worker->pinnedCount != 0; }
 
-/// The oldest pinned fiber; the oldest pinned task that can run now (`anyStack`: the caller's stack takes Large tasks too);
-/// the one or else the other.
-Found PinnedFiber(Worker *worker) noexcept;
-Found PinnedTask(Worker *worker, bool anyStack) noexcept;
-Found Pinned(Worker *worker) noexcept;
+/// What came to the worker alone goes to its queues. Before all of them are looked at, not in between: who finds nothing in them may
+/// sleep, and looks at the mailbox alone then.
+void SortMail(Worker *worker) noexcept;
+
+/// Of a priority the oldest pinned fiber; the oldest pinned task that can run now (`anyStack`: the caller's stack takes Large tasks
+/// too); the one or else the other.
+Found PinnedFiber(Worker *worker, Priority priority) noexcept;
+Found PinnedTask(Worker *worker, Priority priority, bool anyStack) noexcept;
+Found Pinned(Worker *worker, Priority priority) noexcept;
+
+/// Whether a fiber that is pinned to the worker is ready.
+inline bool AnyPinnedFiber(const Worker &worker) noexcept {
+    return worker.pinnedFibers[0].first != nullptr || worker.pinnedFibers[1].first != nullptr ||
+           worker.pinnedFibers[2].first != nullptr;
+}
 
 /// Last look: whether a pinned task waits that could run if the worker had a small fiber.
 bool AnyPinnedTask(const Worker *worker) noexcept;

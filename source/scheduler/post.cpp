@@ -59,15 +59,15 @@ void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept {
 
 namespace {
 
-// For a thread that runs a task it has not detached yet, whether it is about to or not.
-bool BindOwn(Scheduler &scheduler, Worker &own) noexcept { return RaiseCounter(scheduler, own.bound, 1); }
-
 // Everything but making them visible. False if it was refused (reported).
 bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-           const TaskOptions &options, bool isLater) noexcept {
+           const TaskOptions &options) noexcept {
     Worker *target = options.worker != kAnyWorker ? &scheduler.workers[options.worker] : nullptr;
     const bool bind = target != nullptr && scheduler.IsAttachedSlot(options.worker);
-    if (bind && !(isLater && worker == target ? BindOwn(scheduler, *target) : Bind(scheduler, *target, count))) {
+    // The caller's own thread has not detached yet, though it may be about to: it looks again after what it runs (Detach).
+    const bool bound =
+        bind && (worker == target ? RaiseCounter(scheduler, target->bound, count) : Bind(scheduler, *target, count));
+    if (bind && !bound) {
         ReportMistake(scheduler.options, ReportCode::BadOption, "Name a worker, or a thread that is attached.",
                       "TaskOptions::worker: no thread is attached as %u", options.worker);
         return false;
@@ -81,17 +81,21 @@ bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tas
     return true;
 }
 
-PushList<Letter> &ListFor(Scheduler &scheduler, const TaskOptions &options) noexcept {
-    return options.worker != kAnyWorker ? scheduler.workers[options.worker].mailbox : scheduler.injector;
+void PushLetter(Scheduler &scheduler, Letter *letter, const TaskOptions &options) noexcept {
+    if (options.worker != kAnyWorker) {
+        PushMail(scheduler.workers[options.worker], letter);
+    } else {
+        Inject(scheduler, letter);
+    }
 }
 
 // So many tasks were pushed on that list.
 void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, const TaskOptions &options) noexcept {
     if (options.worker == kAnyWorker) {
         WakeForAny(scheduler, worker);  // a starved one too: it cannot run them, but can say so
-        if (count > 1) WakeForTasks(scheduler, worker, count - 1);
-    } else if (scheduler.idle.TakeSleeperAt(options.worker)) {
-        scheduler.workers[options.worker].parker.Unpark();
+        if (count > 1) WakeForTasks(scheduler, worker, count);
+    } else {
+        WakeAt(scheduler, options.worker);
     }
 }
 
@@ -99,10 +103,10 @@ void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, const TaskOpt
 
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept {
-    if (!Admit(scheduler, worker, count, tasks, counter, options, false)) return false;
+    if (!Admit(scheduler, worker, count, tasks, counter, options)) return false;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
-        ListFor(scheduler, options)
-            .Push(Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options));
+        PushLetter(scheduler, Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options),
+                   options);
     }
     WakeFor(scheduler, worker, count, options);
     if (worker != nullptr) TraceSubmit(worker, count, counter, options);
@@ -111,24 +115,26 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
 
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Counter *counter,
                    const TaskOptions &options) noexcept {
-    if (!Admit(scheduler, worker, 1, &task, counter, options, true)) return nullptr;
+    if (!Admit(scheduler, worker, 1, &task, counter, options)) return nullptr;
     if (worker != nullptr) TraceSubmit(worker, 1, counter, options);
     return Fill(scheduler, 1, &task, counter, options);
 }
 
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
     const TaskOptions options = block->options;  // read before it is published
-    ListFor(scheduler, options).Push(block);
+    PushLetter(scheduler, block, options);
     WakeFor(scheduler, worker, 1, options);
 }
 
 void PostClaimAgain(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     TaskOptions options;
-    options.priority = static_cast<Priority>(claim.lane);
+    options.priority = claim.priority;
     options.stack = claim.stack;
     options.name = claim.name;
-    worker->pinnedTasks.Prepend(Fill(*worker->scheduler, 1, &claim.single, claim.counter, options));
+    worker->pinnedTasks[static_cast<uint32_t>(claim.priority)].Prepend(
+        Fill(*worker->scheduler, 1, &claim.single, claim.counter, options));
+    ++worker->pinnedCount;
     if (worker->pump != nullptr) --worker->pump->ran;  // it was counted when it was claimed
     claim.Clear();
 }

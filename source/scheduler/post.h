@@ -7,14 +7,14 @@ namespace weft::internal {
 
 /// Raises `counter` and hands copies of the tasks to whichever worker looks first, or, if options.worker is given, to
 /// that one. `worker`: the caller's, or null. The arguments have been checked. False if it was refused (reported).
+/// A task that is pinned to the caller's own thread is taken also while that thread detaches.
 /// Lock-free, but where more blocks of 30 tasks, or single ones, are under way than ever before (64 to begin with): then
 /// one thread allocates more, and the others wait for it.
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept;
 
 /// The same for one task that is to be submitted later, in two steps: it counts as submitted after the first, and is visible after
-/// the second. Prepare returns null if it was refused (reported). A task that is pinned to the caller's own thread is taken also
-/// while that detaches.
+/// the second. Prepare returns null if it was refused (reported).
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Counter *counter,
                    const TaskOptions &options) noexcept;
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;

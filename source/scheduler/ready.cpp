@@ -9,6 +9,13 @@ namespace weft::internal {
 
 namespace {
 
+bool AnyReadyHere(const Worker &worker) noexcept {
+    for (const WorkStealingDeque<uint64_t> &ready : worker.ready) {
+        if (!ready.LooksEmpty()) return true;
+    }
+    return false;
+}
+
 uint32_t HomeOf(const Worker *worker) noexcept { return worker != nullptr ? worker->index + 1 : 0; }
 
 }  // namespace
@@ -16,21 +23,28 @@ uint32_t HomeOf(const Worker *worker) noexcept { return worker != nullptr ? work
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
     const uint32_t pinnedTo = fiber->pinnedTo;  // read before it is published
     if (pinnedTo != kAnyWorker) {
-        Worker &target = scheduler.workers[pinnedTo];
-        target.mailbox.Push(fiber);
-        if (scheduler.idle.TakeSleeperAt(pinnedTo)) target.parker.Unpark();
+        PushMail(scheduler.workers[pinnedTo], fiber);
+        return WakeAt(scheduler, pinnedTo);
+    }
+    const Priority priority = fiber->priority;
+    const bool handOver = worker != nullptr && worker->looksNext && !worker->owesWake && !AnyReadyHere(*worker) &&
+                          (priority != Priority::Low || scheduler.RunsLow(worker->index));
+    if (worker == nullptr || !PushReady(worker, fiber)) {
+        Inject(scheduler, fiber);
+    } else if (handOver) {
+        worker->owesWake = true;  // FindOwn pays unless it takes this very fiber
         return;
     }
-    const bool handOver = worker != nullptr && worker->looksNext && !worker->owesWake && worker->ready.LooksEmpty();
-    if (worker != nullptr && worker->ready.Push(fiber->index)) {
-        if (handOver) {
-            worker->owesWake = true;  // FindWork pays unless it takes this very fiber
-            return;
-        }
-    } else {
-        scheduler.injector.Push(fiber);  // lock-free, and needs no memory
-    }
+    if (WEFT_UNLIKELY(priority == Priority::Low && scheduler.LimitsLow())) return WakeForLow(scheduler, worker, 1);
     WakeForAny(scheduler, worker);
+}
+
+bool PushReady(Worker *worker, Fiber *fiber) noexcept {
+    const Priority priority = fiber->priority;  // read before it is published
+    if (WEFT_UNLIKELY(!worker->ready[static_cast<uint32_t>(priority)].Push(fiber->index))) return false;
+    if (WEFT_UNLIKELY(priority != Priority::Normal))
+        worker->scheduler->notices.Show(priority == Priority::High ? Notices::kHighWork : Notices::kLowWork);
+    return true;
 }
 
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
@@ -71,8 +85,18 @@ bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
 }
 
 void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
-    for (uint32_t i = 0; i < count && i < 2; ++i) {
+    for (uint32_t i = 0; i < 2 && scheduler.idle.Wanted(count); ++i) {
         const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
+        if (sleeper == IdleSet::kNone) return;
+        scheduler.workers[sleeper].parker.Unpark();
+    }
+}
+
+void WakeForLow(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
+    const uint32_t below = scheduler.lowWorkers.load(kSeqCst);  // after the task was published, see SetLowWorkers
+    for (uint32_t i = 0; i < count && i < 2; ++i) {
+        uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), below);
+        if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), below);
         if (sleeper == IdleSet::kNone) return;
         scheduler.workers[sleeper].parker.Unpark();
     }
@@ -93,9 +117,7 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
 
 void WakeEverySleeper(Scheduler &scheduler) noexcept {
     const uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots; ++i) {
-        if (scheduler.idle.TakeSleeperAt(i)) scheduler.workers[i].parker.Unpark();
-    }
+    for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, i);
 }
 
 void WakeAll(Scheduler &scheduler) noexcept {

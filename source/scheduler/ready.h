@@ -11,6 +11,21 @@ namespace weft::internal {
 /// caller's, or null for a thread that is no worker of this scheduler.
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept;
 
+/// The fiber goes to the worker's own ready fibers. False when there is no memory. Wakes nobody.
+bool PushReady(Worker *worker, Fiber *fiber) noexcept;
+
+/// What any worker may take, from any thread. Lock-free, and needs no memory. Wakes nobody.
+inline void Inject(Scheduler &scheduler, Letter *letter) noexcept {
+    scheduler.injector.Push(letter);
+    scheduler.notices.Show(Notices::kInjected);
+}
+
+/// What only that worker may run, likewise.
+inline void PushMail(Worker &target, Letter *letter) noexcept {
+    target.mailbox.Push(letter);
+    target.calls.Show(Notices::kMail);
+}
+
 /// Goes through a list of wait records and lets their owners go on.
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept;
 
@@ -22,14 +37,32 @@ inline bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter,
     return LowerAndWake(scheduler, worker, counter, n);
 }
 
-/// `count` tasks were published: wakes up to two sleepers that can run them, if nobody searches.
+/// `count` tasks were published: wakes up to two sleepers that can run them, while fewer workers search than there are tasks. Each that
+/// is woken and finds more does the same, so n sleepers are awake after about log2 n wake-ups.
 void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
 inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
-    if (WEFT_UNLIKELY(scheduler.idle.Wanted())) WakeWanted(scheduler, worker, count);
+    if (WEFT_UNLIKELY(scheduler.idle.Wanted(count))) WakeWanted(scheduler, worker, count);
+}
+
+/// The same for Low tasks and ready fibers where only some workers run them. Whether others search says nothing then: it wakes one of
+/// these workers if it sleeps, and one that does not sleep looks before it does.
+void WakeForLow(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
+
+/// The same for tasks of one priority.
+inline void WakeForLane(Scheduler &scheduler, Worker *worker, uint32_t count, Priority priority) noexcept {
+    if (WEFT_UNLIKELY(priority == Priority::Low && scheduler.LimitsLow()))
+        WakeForLow(scheduler, worker, count);
+    else
+        WakeForTasks(scheduler, worker, count);
 }
 
 /// A ready fiber was published, or anything: wakes a sleeper, if nobody searches.
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept;
+
+/// Wakes that worker if it sleeps.
+inline void WakeAt(Scheduler &scheduler, uint32_t index) noexcept {
+    if (scheduler.idle.TakeSleeperAt(index)) scheduler.workers[index].parker.Unpark();
+}
 
 /// A small fiber was freed: wakes a worker that sleeps for want of one.
 void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept;

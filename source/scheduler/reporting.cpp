@@ -124,6 +124,12 @@ void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
                   "%s was called in a forked child process, in which the scheduler's threads do not exist", call);
 }
 
+void EndForkedTask(const Scheduler &scheduler) noexcept {
+    ReportFatal(scheduler.options, ReportCode::Forked,
+                "In a child process call exec or _exit, or make a new TaskScheduler.",
+                "a task forked, and went on as a worker in the child process, where the other workers do not exist");
+}
+
 void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what, ...) noexcept {
     va_list arguments;
     va_start(arguments, what);

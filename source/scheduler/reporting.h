@@ -38,6 +38,9 @@ void ReportCounterOfOther(const Scheduler &scheduler, const char *call, const Co
 /// A call in a child process, which has only the thread that forked.
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept;
 
+/// A task has forked, and goes on as a worker in the child: fatal.
+[[noreturn]] void EndForkedTask(const Scheduler &scheduler) noexcept;
+
 /// From a signal handler: onReport, or write(2) to stderr, without formatting. The process dies afterwards, of the signal.
 void ReportFault(const SchedulerOptions &options, const char *what, const char *cure, const char *task) noexcept;
 

@@ -12,19 +12,26 @@
 
 namespace weft::internal {
 
-// What the fiber is said to be doing, in reports. relaxed: nothing depends on it.
-class TaskName {
+// What the fiber is doing: its task's name, for reports (relaxed: nothing depends on it), and its priority. On top of a task that waits
+// for it, a task has at least that one's priority (help.cpp).
+class Running {
 public:
-    TaskName(Fiber *fiber, const char *name) noexcept : m_fiber(fiber), m_outer(fiber->taskName.load(kRelaxed)) {
+    Running(Fiber *fiber, const char *name, Priority priority) noexcept
+        : m_fiber(fiber), m_outer(fiber->taskName.load(kRelaxed)), m_outerPriority(fiber->priority) {
         m_fiber->taskName.store(name, kRelaxed);
+        m_fiber->priority = priority;
     }
-    ~TaskName() { m_fiber->taskName.store(m_outer, kRelaxed); }  // of the task that helps while it waits
-    TaskName(const TaskName &) = delete;
-    TaskName &operator=(const TaskName &) = delete;
+    ~Running() {
+        m_fiber->taskName.store(m_outer, kRelaxed);
+        m_fiber->priority = m_outerPriority;
+    }
+    Running(const Running &) = delete;
+    Running &operator=(const Running &) = delete;
 
 private:
     Fiber *m_fiber;
     const char *m_outer;
+    Priority m_outerPriority;
 };
 
 /// Calls the function. What it throws ends here; so do, in debug builds, changed floating-point control words.
@@ -48,6 +55,8 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
 #else
     task.function(facade, task.arg);
 #endif
+    // In a child process nobody else runs what is here, and it is the parent's to run.
+    if (WEFT_UNLIKELY(*self->worker->home == nullptr)) EndForkedTask(*self->worker->scheduler);
 #if defined(WEFT_DEBUG)
     if (FloatingPointControl() != floatingPoint) {
         SetFloatingPointControl(floatingPoint);
@@ -63,8 +72,8 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
 }
 
 /// One task that was not claimed, on the calling fiber, which may be on another worker afterwards.
-WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName) noexcept {
-    const TaskName name(self, taskName);
+WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName, Priority priority) noexcept {
+    const Running running(self, taskName, priority);
     const Worker &worker = *self->worker;
     if (WEFT_UNLIKELY(worker.scheduler->trace != nullptr)) {
         CallTask<true>(self, worker.facade, task);
@@ -74,8 +83,8 @@ WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskNam
 }
 
 /// A task that was taken from a lane without a claim: runs it, and lowers its counter.
-inline void RunEntry(Fiber *self, const TaskEntry &entry, AndThen andThen) noexcept {
-    RunTask(self, entry.TheTask(), entry.Name());
+inline void RunEntry(Fiber *self, const TaskEntry &entry, Priority priority, AndThen andThen) noexcept {
+    RunTask(self, entry.TheTask(), entry.Name(), priority);
     Worker *worker = self->worker;
     if (Counter *counter = entry.TheCounter(); counter != nullptr) {
         worker->looksNext = andThen == AndThen::LookForWork;

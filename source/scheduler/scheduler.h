@@ -6,6 +6,7 @@
 #include "mechanisms/counter_waiting.h"
 #include "mechanisms/fiber_pool.h"
 #include "mechanisms/idle_set.h"
+#include "mechanisms/notices.h"
 #include "mechanisms/scheduler_tags.h"
 #include "mechanisms/timers.h"
 #include "platform/env.h"
@@ -24,6 +25,7 @@ namespace weft::internal {
 /// Where a thread that is no worker sleeps while it waits. Its wait record's owner is kThreadOwner + its place in the pool.
 struct ThreadWaiter {
     env::Parker parker;
+    env::Atomic<const Counter *> waitsFor{nullptr};  // for reports; relaxed
 };
 inline constexpr uint32_t kThreadOwner = 1u << 31;
 
@@ -55,6 +57,18 @@ struct TimedTask {
     uint32_t place = 0;  // in its pool
 };
 
+enum class Stall : uint8_t { None, Small, Large /* fibers */, Waiters };
+
+/// See stall.h. Of the one that looks, but for the atomics.
+struct StallWatch {
+    env::Atomic<bool> isBusy{false};  // somebody looks
+    env::Atomic<bool> isSet{false};   // the timer
+    env::Atomic<bool> isDue{false};   // it has come
+    Stall kind = Stall::None;
+    uint64_t progress = 0;
+    Timer timer;
+};
+
 /// A call of WaitIdle.
 struct IdleRequest {
     IdleRequest *next = nullptr;
@@ -69,13 +83,14 @@ using BlockPool = SegmentPool<TaskBlockOf<kTasks>, 20>;
 struct Scheduler {
     TaskScheduler *facade = nullptr;
     SchedulerOptions options;
-    Memory memory;              // the options' hooks
-    uint64_t *masks = nullptr;  // a copy of the options'
-    env::ForkMark forkMark;
+    Memory memory;                      // the options' hooks
+    uint64_t *masks = nullptr;          // a copy of the options'
+    env::ForkMark forkMark;             // keeps `facade`
     const TraceHooks *trace = nullptr;  // the options', if there is any
     uint32_t workerCount = 0;           // threads of ours and the caller of Run
     uint32_t slotCount = 0;             // places for attached threads with them
     Times times{};
+    uint64_t floatingPoint = 0;  // the control words that threads of ours begin with
 
     Worker *workers = nullptr;  // attached threads have the places from workerCount on
     Fiber *fibers = nullptr;    // those of the pool, then one for each attached thread's own stack
@@ -97,13 +112,14 @@ struct Scheduler {
     Timers timers;
     env::Atomic<uint64_t> armedFor{Timers::kNever};  // the deadline that a worker sleeps until, see timing.h
 
-    alignas(kLineBytes) env::Atomic<uint32_t> largeBacklog[2]{};  // entries in the workers' backlogs: not Low, Low
-    env::Atomic<uint32_t> largeWaits{0};     // counts waiters that asked for it, see large_backlog.h
-    env::Atomic<uint32_t> lowRunning{0};     // permits that are out, see low_limit.h
-    PushList<Letter> lowAside;               // fibers that lack one
-    env::Atomic<uint32_t> pinnedLarge{0};    // workers with pinned tasks that want a large fiber
-    env::Atomic<uint32_t> slotsInUse{0};     // the highest that ever was
-    env::Atomic<uint32_t> activeWorkers{0};  // of workerCount; the others run only what is pinned to them
+    alignas(kLineBytes) Notices notices;
+    // Read at each pick that needs policy, and seldom written.
+    env::Atomic<uint32_t> slotsInUse{0};           // the highest that ever was
+    env::Atomic<uint32_t> activeWorkers{0};        // of workerCount; the others run only what is pinned to them
+    env::Atomic<uint32_t> lowWorkers{kAnyWorker};  // only workers below this one run Low tasks
+    alignas(kLineBytes) env::Atomic<uint32_t> rescues{
+        0};                                // counts waiters that came while a class had no free fiber, see rescue.h
+    env::Atomic<uint32_t> pinnedLarge{0};  // workers with pinned tasks that want a large fiber
     PushList<IdleRequest> idleRequests;
     env::Atomic<uint32_t> idleTasks{0};  // tasks that are in WaitIdle, for reports
     env::Atomic<uint32_t> answering{0};  // 1 and more: somebody holds all idle requests; and so many came since
@@ -113,9 +129,13 @@ struct Scheduler {
     Counter guestsLeft;               // the same, for a Stop without workers
     Counter attached;                 // threads
     alignas(kLineBytes) env::Atomic<bool> endWanted{false};  // the main task has returned, or Stop was called
-    env::Atomic<bool> stopping{false};                       // it is over: every loop goes home
-    env::Atomic<uint32_t> reported{0};                       // which of the reports that come once have come
-    bool handlesFaults = false;                              // reportStackOverflow
+    env::Atomic<uint64_t> closesAt{Timers::kNever};  // from then on threads that are no workers are refused, see gate.h
+    Timer closing;                                   // then who is still inside is told
+    bool closingIsSet = false;                       // by the one that looks for trouble
+    env::Atomic<bool> stopping{false};               // it is over: every loop goes home
+    env::Atomic<uint32_t> reported{0};               // which of the reports that come once have come
+    StallWatch stall;
+    bool handlesFaults = false;      // reportStackOverflow
     FiberContext *ending = nullptr;  // threads are joined: fibers that are switched to end, and go on here
 
     Task main{nullptr, nullptr};
@@ -126,6 +146,10 @@ struct Scheduler {
     bool IsActive(uint32_t index) const noexcept {
         return IsAttachedSlot(index) || index < activeWorkers.load(kSeqCst);
     }
+    /// Low tasks are for the first workers only (SchedulerOptions::maxLowWorkers). Without workers there is only the one thread that is
+    /// attached. relaxed: a worker that has just become one of them is woken after that, see SetLowWorkers.
+    bool RunsLow(uint32_t index) const noexcept { return index < lowWorkers.load(kRelaxed) || workerCount == 0; }
+    bool LimitsLow() const noexcept { return lowWorkers.load(kRelaxed) != kAnyWorker; }
     /// Those that are worth a look. seq_cst: an attached thread raises it before it publishes anything.
     uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }
 };

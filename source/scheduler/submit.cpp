@@ -40,18 +40,29 @@ void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t co
                  uint32_t sliceSize, Counter *counter, const TaskOptions &options) noexcept {
     // Unique among all batches of the scheduler, and never 0.
     const uint64_t batch = (++worker->batches * worker->scheduler->slotCount + worker->index) & TaskEntry::kMaxBatch;
-    uint32_t entries = 0;
+    uint32_t entries = (count + sliceSize - 1) / sliceSize;
     for (uint32_t begin = 0; begin < count; begin += sliceSize) {
         const uint32_t size = std::min(sliceSize, count - begin);
         Task *copy = worker->slab.Take(size);
         if (WEFT_UNLIKELY(copy == nullptr)) OutOfMemory(*worker->scheduler, count);
         const race::Unwatched unwatched;
         std::memcpy(copy, tasks + begin, size * sizeof(Task));
-        lane.Stage(entries++, TaskEntry::Slice(copy, size, batch, counter, options.name, options.stack));
+        lane.Stage(--entries, TaskEntry::Slice(copy, size, batch, counter, options.name, options.stack));
     }
 }
 
 }  // namespace
+
+void ShowSpecialLane(Worker *worker, uint32_t lane) noexcept {
+    uint32_t bits = 0;
+    if (PriorityOf(lane) == Priority::High) bits |= Notices::kHighWork;
+    if (PriorityOf(lane) == Priority::Low) bits |= Notices::kLowWork;
+    if (ClassOf(lane) == StackClass::Large) {
+        bits |= Notices::kLargeWork;
+        worker->hasLarge = true;
+    }
+    worker->scheduler->notices.Show(bits);
+}
 
 bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     switch (scheduler.counters.Add(CounterAccess::Word(counter), n)) {
@@ -80,14 +91,20 @@ WEFT_NOINLINE void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &l
 
 }  // namespace
 
+// The first task is staged last: this worker takes it first, and thieves begin at the batch's end.
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    worker->newestLane = static_cast<uint32_t>(options.priority);
+    worker->newestLane = LaneOf(options.priority, options.stack);
     WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
-    if (count > kMaxSingles) return EnqueueSlices(worker, lane, count, tasks, counter, options);
-    if (WEFT_UNLIKELY(!lane.Reserve(count))) OutOfMemory(*worker->scheduler, count);
-    const auto stage = lane.Staging();
-    for (uint32_t i = 0; i < count; ++i) stage(i, TaskEntry::Single(tasks[i], counter, options.name, options.stack));
-    lane.Publish(count);
+    if (count > kMaxSingles) {
+        EnqueueSlices(worker, lane, count, tasks, counter, options);
+    } else {
+        if (WEFT_UNLIKELY(!lane.Reserve(count))) OutOfMemory(*worker->scheduler, count);
+        const auto stage = lane.Staging();
+        for (uint32_t i = 0; i < count; ++i)
+            stage(count - 1 - i, TaskEntry::Single(tasks[i], counter, options.name, options.stack));
+        lane.Publish(count);
+    }
+    ShowLane(worker, worker->newestLane);
 }
 
 void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept {
@@ -101,10 +118,12 @@ void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const T
 namespace {
 
 // Most submissions are of one task, and it is a part of each of them that shows.
-inline void EnqueueOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
-    worker->newestLane = static_cast<uint32_t>(options.priority);
+WEFT_FORCEINLINE void EnqueueOne(Worker *worker, const Task &task, Counter *counter,
+                                 const TaskOptions &options) noexcept {
+    worker->newestLane = LaneOf(options.priority, options.stack);
     const TaskEntry entry = TaskEntry::Single(task, counter, options.name, options.stack);
     if (WEFT_UNLIKELY(!worker->lanes[worker->newestLane].Push(entry))) OutOfMemory(*worker->scheduler, 1);
+    ShowLane(worker, worker->newestLane);
 }
 
 // Counts them, and tells whom it concerns: what comes before the tasks are in the lane, and after.
@@ -115,7 +134,7 @@ inline void PublishWith(Worker *worker, uint32_t count, const Task *tasks, const
     worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
     race::Submitted(count, tasks);
     queue();
-    WakeForTasks(*worker->scheduler, worker, count);
+    WakeForLane(*worker->scheduler, worker, count, options.priority);
     if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr)) TraceSubmit(worker, count, counter, options);
 }
 

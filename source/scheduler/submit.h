@@ -16,6 +16,12 @@ void SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOpt
 /// Submit for tasks that the counter counts already, and that any worker may run.
 void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
 
+/// Tells of what was just published in the worker's own lane.
+void ShowSpecialLane(Worker *worker, uint32_t lane) noexcept;
+inline void ShowLane(Worker *worker, uint32_t lane) noexcept {
+    if (WEFT_UNLIKELY(lane != LaneOf(Priority::Normal, StackClass::Small))) ShowSpecialLane(worker, lane);
+}
+
 /// There is no memory for `count` tasks: fatal.
 [[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept;
 

@@ -36,6 +36,13 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
     WakeEverySleeper(scheduler);
 }
 
+// seq_cst: who publishes a Low task looks at the number afterwards, and wakes one of these workers.
+void SetLowWorkers(Scheduler &scheduler, uint32_t count) noexcept {
+    scheduler.lowWorkers.store(count == 0 ? kAnyWorker : count, kSeqCst);  // [order]
+    scheduler.notices.Show(Notices::kLowWork);  // others may have hidden what they do not run
+    WakeEverySleeper(scheduler);
+}
+
 // Options that were compiled with older headers lack what came later: that keeps its default. What is wrong with
 // structBytes remains to be reported by Run.
 SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
@@ -94,6 +101,11 @@ Status TaskScheduler::Start() noexcept {
 }
 
 void TaskScheduler::Stop() noexcept {
+    if (env::CallSlot() == InReport() && Gate::FacadeOf(*this).life.load(kRelaxed) == Life::Started) {
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::InHook, "Call it when onReport has returned.",
+                      "Stop, or the destructor, was called by onReport: it would wait for the call that reports");
+        return;
+    }
     if (IsWorkerOf(*this)) {
         ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread,
                       "Call it from a thread that is not attached, outside of tasks.",
@@ -118,7 +130,7 @@ void TaskScheduler::Stop() noexcept {
 Status TaskScheduler::AttachThread() noexcept {
     if (IsWorkerOf(*this)) return Status::AlreadyRunning;
     const ForeignCall call(*this, "AttachThread");
-    if (call.running == nullptr) return Status::NotRunning;
+    if (!call.MayEnter("AttachThread")) return Status::NotRunning;
     const Status status = Attach(*call.running);
     if (status != Status::TooManyThreads || call.running->workerCount != 0) return status;
     ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give it workers, or let one thread attach.",
@@ -128,6 +140,7 @@ Status TaskScheduler::AttachThread() noexcept {
 
 void TaskScheduler::DetachThread() noexcept {
     Worker *worker = WorkerOf(*this);
+    if (worker == nullptr && IsRefusedHere(*this, "DetachThread")) return;
     if (worker == nullptr || !worker->current->IsHost()) {
         ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread,
                       "Call it from the thread that called AttachThread.", "DetachThread was called by %s",
@@ -158,7 +171,7 @@ void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter
         return;
     }
     const ForeignCall call(*this, "AddTasks");
-    if (call.running == nullptr || !AreTasks(*call.running, count, tasks, options, "AddTasks")) return;
+    if (!call.MayEnter("AddTasks") || !AreTasks(*call.running, count, tasks, options, "AddTasks")) return;
     Post(*call.running, nullptr, count, tasks, counter, options);
 }
 
@@ -173,7 +186,7 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const Tas
         return;
     }
     ForeignCall call(*this, "AddTasksAndWait");
-    if (call.running == nullptr || !AreTasks(*call.running, count, tasks, options, "AddTasksAndWait")) return;
+    if (!call.MayEnter("AddTasksAndWait") || !AreTasks(*call.running, count, tasks, options, "AddTasksAndWait")) return;
     Counter counter;
     if (Post(*call.running, nullptr, count, tasks, &counter, options))
         WaitForeign(call.visit, *call.running, counter, 0);
@@ -187,7 +200,7 @@ void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, Resume resu
         return;
     }
     ForeignCall call(*this, "WaitForCounter");
-    if (call.running != nullptr) WaitForeign(call.visit, *call.running, *counter, value);
+    if (call.MayEnter("WaitForCounter")) WaitForeign(call.visit, *call.running, *counter, value);
 }
 
 void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcept {
@@ -202,7 +215,7 @@ uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noe
         return MayWait(worker, "WaitForAny") ? WaitAny(worker, count, counters) : count;
     }
     ForeignCall call(*this, "WaitForAny");
-    return call.running != nullptr ? WaitAnyForeign(call.visit, *call.running, count, counters) : count;
+    return call.MayEnter("WaitForAny") ? WaitAnyForeign(call.visit, *call.running, count, counters) : count;
 }
 
 bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
@@ -215,6 +228,26 @@ bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
 void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
     const Caller caller(*this, "SetActiveWorkers");
     if (caller.Running() != nullptr) SetActive(*caller.Running(), count);
+}
+
+void TaskScheduler::SetMaxLowWorkers(uint32_t count) noexcept {
+    const Caller caller(*this, "SetMaxLowWorkers");
+    if (caller.Running() != nullptr) SetLowWorkers(*caller.Running(), count);
+}
+
+void TaskScheduler::AboutToBlock() noexcept {
+    Worker *worker = WorkerOf(*this);
+    if (worker == nullptr) return;
+    FlushPending(worker);
+    UnclaimRest(worker);
+}
+
+void TaskScheduler::SetPriority(Priority priority) noexcept {
+    Worker *worker = CallingWorker(*this, "SetPriority");
+    TaskOptions options;
+    options.priority = priority;
+    if (worker != nullptr && AreOptions(worker->scheduler->options, options, "SetPriority"))
+        worker->current->priority = priority;
 }
 
 bool TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {
@@ -243,7 +276,7 @@ void TaskScheduler::WaitIdle() noexcept {
         return;
     }
     ForeignCall call(*this, "WaitIdle");
-    if (call.running != nullptr) WaitIdleForeign(call.visit, *call.running);
+    if (call.MayEnter("WaitIdle")) WaitIdleForeign(call.visit, *call.running);
 }
 
 uint32_t TaskScheduler::RunPinnedTasks(uint32_t max) noexcept {
@@ -262,20 +295,20 @@ TaskScheduler *TaskScheduler::Current() noexcept {
 }
 
 uint32_t TaskScheduler::CurrentWorker() const noexcept {
-    Worker *worker = WorkerOf(*this);
+    Worker *worker = WorkerThatAsks(*this);
     if (worker == nullptr) return kAnyWorker;
     race::AsksFor(worker);
     return worker->index;
 }
 
 uint32_t TaskScheduler::CurrentFiber() const noexcept {
-    const Worker *worker = WorkerOf(*this);
+    const Worker *worker = WorkerThatAsks(*this);
     return worker != nullptr ? worker->current->index : kAnyWorker;
 }
 
 // While it runs, those that it has: the CPUs that are usable now may be others than at the start.
 uint32_t TaskScheduler::WorkerCount() const noexcept {
-    const Worker *worker = WorkerOf(*this);
+    const Worker *worker = WorkerThatAsks(*this);
     if (worker != nullptr) return worker->scheduler->workerCount;
     Gate::Visit visit(const_cast<TaskScheduler &>(*this));
     const Scheduler *running = visit.ComeIn();

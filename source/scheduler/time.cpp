@@ -43,7 +43,8 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
                WaitAny(worker, 1, &counter, value, Nanoseconds(deadline)) == 0;
     }
     ForeignCall call(scheduler, "WaitForCounterUntil");
-    return call.running != nullptr && WaitForeign(call.visit, *call.running, *counter, value, Nanoseconds(deadline));
+    return call.MayEnter("WaitForCounterUntil") &&
+           WaitForeign(call.visit, *call.running, *counter, value, Nanoseconds(deadline));
 }
 
 bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration, uint32_t value) noexcept {
@@ -59,7 +60,7 @@ uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *cons
         return WaitAny(worker, count, counters, 0, Nanoseconds(deadline));
     }
     ForeignCall call(scheduler, "WaitForAnyUntil");
-    if (call.running == nullptr) return count;
+    if (!call.MayEnter("WaitForAnyUntil")) return count;
     return WaitAnyForeign(call.visit, *call.running, count, counters, Nanoseconds(deadline));
 }
 

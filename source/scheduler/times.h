@@ -2,6 +2,7 @@
 #pragma once
 
 #include "platform/env.h"
+#include "weft/options.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,10 +20,13 @@ struct Times {
     uint64_t maxSharing;       // of the waker's processor, before a worker leaves it; between two looks
     uint64_t wakeOnSharedCpu;  // what being woken there costs the waker
     uint64_t forgetSharing;    // a sleep so long ends what has been counted; between two leaves
+    uint64_t aging;            // half of how long the oldest item of a queue may wait, see aging.h
+    uint64_t stall;            // so long a lane without a fiber is told, see stall.h
+    uint64_t longPiece;        // so long a piece of work gets a look at the clock of its own
     uint64_t quiet;            // who has not submitted or finished anything for so long does not mind a look
 };
 
-inline Times MeasureTimes() noexcept {
+inline Times MeasureTimes(const SchedulerOptions &options) noexcept {
     const double ticks = env::TicksPerMicrosecond();
     const auto microseconds = [ticks](double us) { return static_cast<uint64_t>(us * ticks); };
     Times times{};
@@ -33,6 +37,9 @@ inline Times MeasureTimes() noexcept {
     times.maxStealPenalty = microseconds(20);
     times.firstLookInterval = std::max<uint64_t>(microseconds(0.1), 1);
     times.quiet = microseconds(2);
+    times.aging = microseconds(500.0 * options.agingMilliseconds);
+    times.stall = microseconds(1000.0 * options.stallMilliseconds);
+    times.longPiece = microseconds(1000);
     times.maxSharing = microseconds(100);
     times.wakeOnSharedCpu = microseconds(25);
     times.forgetSharing = microseconds(1000);

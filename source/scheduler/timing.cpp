@@ -34,8 +34,9 @@ void TellDue(Scheduler &scheduler, Worker *worker) noexcept {
 }
 
 void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadline, Expiry expiry) noexcept {
-    if (worker != nullptr) worker->anyDeadline = true;
-    if (scheduler.timers.Set(timer, deadline, expiry)) WakeForAny(scheduler, worker);
+    const bool isFirst = scheduler.timers.Set(timer, deadline, expiry);
+    scheduler.notices.Show(Notices::kTimed);
+    if (isFirst) WakeForAny(scheduler, worker);
 }
 
 bool ParkInTime(Worker *worker, Ability ability) noexcept {

@@ -18,13 +18,17 @@
 
 namespace weft::internal {
 
-/// Tells the owners of all deadlines that are due. `worker`: the caller's. Between two plain turns (find_work.h) a worker looks only
-/// if it knows of a deadline: who sets one does, and others learn of it at their next turn that is not plain.
+/// Tells the owners of all deadlines that are due. `worker`: the caller's. Every worker does between two pieces of work while there is a
+/// deadline (Notices::kTimed).
 void TellDue(Scheduler &scheduler, Worker *worker) noexcept;
 inline void TellDueNow(Worker *worker) noexcept {
-    const Timers &timers = worker->scheduler->timers;
-    worker->anyDeadline = timers.Any();
-    if (WEFT_UNLIKELY(worker->anyDeadline && timers.MayBeDue())) TellDue(*worker->scheduler, worker);
+    Scheduler &scheduler = *worker->scheduler;
+    if (WEFT_LIKELY((scheduler.notices.Look() & Notices::kTimed) == 0)) return;
+    if (!scheduler.timers.Any()) {
+        scheduler.notices.Hide(Notices::kTimed, [&] { return scheduler.timers.Next() != Timers::kNever; });
+    } else if (WEFT_UNLIKELY(scheduler.timers.MayBeDue())) {
+        TellDue(scheduler, worker);
+    }
 }
 
 /// Sets a timer whose owner will be told by a worker. `worker`: the caller's.

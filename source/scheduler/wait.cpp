@@ -5,21 +5,26 @@
 #include "scheduler/fiber_switch.h"
 #include "scheduler/foreign.h"
 #include "scheduler/help.h"
-#include "scheduler/large_backlog.h"
 #include "scheduler/post.h"
 #include "scheduler/run_task.h"
 #include "scheduler/submit.h"
 #include "scheduler/trace.h"
+#include "scheduler/turn.h"
+
+#include <algorithm>
 
 namespace weft::internal {
 
 namespace {
 
-// Until the wait is over; or, if it is for zero and this stack is Large, until the fiber has been handed a task, or has to look
-// for one: then `handed` is empty.
-bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, BacklogEntry &handed) noexcept {
-    const bool takesLarge = value == 0 && MayHelp(self, *self->worker->scheduler, StackClass::Large);
-    if (takesLarge) self->handed.store(&handed, kRelaxed);  // published by the counter's record; then with the fiber
+// Until the wait is over; or, if it is for zero, until the fiber has been handed a task of the counter (rescue.h): then true.
+bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &handed) noexcept {
+    const Scheduler &scheduler = *self->worker->scheduler;
+    const bool takes = value == 0 && MayHelp(self, scheduler, StackClass::Small);
+    if (takes) {
+        self->takes = MayHelp(self, scheduler, StackClass::Large) ? StackClass::Large : StackClass::Small;
+        self->handed = &handed;  // published by the counter's record; then with the fiber
+    }
     self->waitTarget = value;
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by the context that we leave for
     const auto what = [self, value, waited = &counter](TraceEvent &event) {
@@ -29,8 +34,8 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, BacklogEntry &
     };
     Trace(self->worker, &TraceHooks::wait, what);
     SuspendTo(self, Destination::ToWaiting);
-    const bool hasTaken = takesLarge && self->handed.load(kRelaxed) == nullptr;
-    if (takesLarge) self->handed.store(nullptr, kRelaxed);
+    const bool hasTaken = takes && self->handed == nullptr;
+    self->handed = nullptr;
     if (!hasTaken) race::SawCount(counter);
     self->waitsFor.store(nullptr, kRelaxed);  // for reports
     Trace(self->worker, &TraceHooks::resume, what);
@@ -39,14 +44,13 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, BacklogEntry &
 }
 
 void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    for (BacklogEntry handed;;) {
+    for (TaskEntry handed;;) {
         if (value == 0) {
             Help(self, counter);
-            if (IsSatisfied(counter, 0)) return;
+            if (IsSatisfied(counter, 0)) return GiveTurn(self);
         }
         if (!SuspendOrTake(self, counter, value, handed)) return;
-        if (handed.entry.TheCounter() == nullptr && !TakeOfCounter(self->worker, counter, handed)) continue;
-        ClaimEntry(self->worker, handed.entry, static_cast<uint32_t>(handed.lane), false);
+        ClaimEntry(self->worker, handed, self->priority, false);
         RunClaim(self, AndThen::ReturnToTask);
         if (IsSatisfied(counter, 0)) return;
     }
@@ -70,8 +74,8 @@ void WaitOnThisWorker(Fiber *self, Counter &counter, uint32_t value) noexcept {
 
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
     FlushPending(worker);
-    if (IsSatisfied(counter, value)) return;
     Fiber *self = worker->current;
+    if (IsSatisfied(counter, value)) return GiveTurn(self);
     UnclaimRest(worker);
     if (resume == Resume::SameWorker && self->pinnedTo == kAnyWorker) {
         WaitOnThisWorker(self, counter, value);
@@ -85,21 +89,30 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
     UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
-    // Not what belongs to another worker, or needs a permit (low_limit.h).
-    const bool low = options.priority == Priority::Low && scheduler.options.maxLowWorkers != 0;
-    if (options.worker != kAnyWorker || (low && !self->holdsLow) || !MayHelp(self, scheduler, options.stack)) {
+    // Not what belongs to other workers.
+    const bool limited = options.priority == Priority::Low && scheduler.LimitsLow();
+    if (options.worker != kAnyWorker || (limited && !scheduler.RunsLow(worker->index)) ||
+        !MayHelp(self, scheduler, options.stack)) {
         Counter counter;
         if (Submit(worker, count, tasks, &counter, options)) Wait(worker, counter, 0, Resume::AnyWorker);
         return;
     }
     const uint32_t published = count - 1;
     Counter counter(published);  // nobody knows it yet
-    if (published != 0) Publish(worker, published, tasks + 1, &counter, options);
+    const Priority priority = limited ? options.priority : std::min(options.priority, self->priority);
+    if (WEFT_LIKELY(priority == options.priority)) {
+        if (published != 0) Publish(worker, published, tasks + 1, &counter, options);
+    } else {
+        TaskOptions inherited = options;
+        inherited.priority = priority;
+        if (published != 0) Publish(worker, published, tasks + 1, &counter, inherited);
+    }
     if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options);
-    RunTask(self, tasks[0], options.name);
+    RunTask(self, tasks[0], options.name, priority);
+    GiveTurn(self);
     if (published == 0) return;
     if (race::kFinder) return Wait(self->worker, counter, 0, Resume::AnyWorker);
-    const uint32_t ran = TakeBack(self, counter, published, options.priority);
+    const uint32_t ran = TakeBack(self, counter, published, LaneOf(priority, options.stack));
     if (ran == published) {
         CountFinished(self->worker, ran);  // nobody else ever saw the counter
         return;

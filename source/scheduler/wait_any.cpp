@@ -2,10 +2,12 @@
 
 #include "scheduler/claim.h"
 #include "scheduler/foreign.h"
+#include "scheduler/help.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/submit.h"
 #include "scheduler/timing.h"
+#include "scheduler/turn.h"
 #include "scheduler/wait.h"
 
 namespace weft::internal {
@@ -108,12 +110,21 @@ void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept 
 // and a wake-up and a time-out never both let the fiber go on.
 uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint32_t value, uint64_t deadline) noexcept {
     FlushPending(worker);
+    Fiber *self = worker->current;
     if (deadline != Timers::kNever) {
-        const uint32_t first = Look(count, counters, value);
-        if (first < count || env::Now() >= deadline) return first;
+        uint32_t first = Look(count, counters, value);
+        if (first == count && count == 1 && value == 0 && env::Now() < deadline) {
+            UnclaimRest(worker);
+            Help(self, *counters[0], deadline);
+            first = Look(count, counters, value);
+        }
+        if (first < count || env::Now() >= deadline) {
+            GiveTurn(self);
+            return first;
+        }
+        worker = self->worker;
     }
     Scheduler &scheduler = *worker->scheduler;
-    Fiber *self = worker->current;
     const uint32_t place = Begin(scheduler, worker, count, counters, value);
     if (place == Places::kNone) return count;
     AnyWait &wait = scheduler.anyWaits.At(place);
@@ -155,7 +166,7 @@ void SleepUntil(Worker *worker, uint64_t deadline) noexcept {
         const Teller &by = *static_cast<Teller *>(teller);
         LowerCounter(by.scheduler, by.worker, *static_cast<Counter *>(owner), 1);
     };
-    if (env::Now() >= deadline) return;
+    if (env::Now() >= deadline) return GiveTurn(worker->current);
     SetTimer(*worker->scheduler, worker, timer, deadline, {isDue, &gate});
     Wait(worker, gate, 0, Resume::AnyWorker);
 }

@@ -4,6 +4,7 @@
 #include "containers/push_list.h"
 #include "containers/task_slab.h"
 #include "containers/work_stealing_deque.h"
+#include "mechanisms/notices.h"
 #include "platform/env.h"
 #include "scheduler/fiber.h"
 #include "scheduler/letter.h"
@@ -28,30 +29,29 @@ struct Handoff {
     Destination destination = Destination::None;
 };
 
-/// A claimed Large task for which no fiber was free, and the lane that it came from.
-struct BacklogEntry {
-    TaskEntry entry;
-    uint64_t lane = 0;
-};
-
 /// Tasks that a worker has claimed and not started yet: a part of a slice, or one task.
 struct Claim {
     Task single{nullptr, nullptr};
     const Task *first = nullptr;  // that is not given back to its slab yet; null while nothing is claimed
     const Task *next = nullptr;   // to start
+    const Task *noted = nullptr;  // of a slice: those before it are among the pending; the one before `next` runs
     const Task *end = nullptr;
     Counter *counter = nullptr;
     const char *name = nullptr;
-    uint64_t batch = 0;  // 0: not a slice
-    uint32_t lane = 0;
+    uint64_t batch = 0;                    // 0: not a slice
+    Priority priority = Priority::Normal;  // of the lane that it came from, or what its waiter lent it
     StackClass stack = StackClass::Small;
     bool stolen = false;
     bool pinned = false;
-    bool low = false;  // with a permit, see low_limit.h
+    bool hasRest = false;  // what was not claimed of the slice went to this worker's lane
 
     bool HasMore() const noexcept { return next != end; }
     uint32_t Left() const noexcept { return static_cast<uint32_t>(end - next); }
-    void Clear() noexcept { first = next = end = nullptr; }
+    /// Tasks have finished that are not among the pending yet.
+    bool AnyToNote() const noexcept {
+        return reinterpret_cast<uintptr_t>(next) > reinterpret_cast<uintptr_t>(noted) + sizeof(Task);
+    }
+    void Clear() noexcept { first = next = noted = end = nullptr; }
 };
 
 /// A fiber in RunPinnedTasks. It is left, but goes nowhere: the loops of its worker return to it.
@@ -88,13 +88,68 @@ struct CpuSharing {
     uint64_t leftAt = 0;
 };
 
-inline constexpr uint32_t kLanes = 3;  // one per Priority
-inline constexpr uint32_t kLowLane = 2;
+inline constexpr uint32_t kPriorities = 3;
+inline constexpr uint32_t kClasses = 2;
+inline constexpr uint32_t kLanes = kPriorities * kClasses;
+inline constexpr uint32_t kQueues = kLanes + kPriorities;  // the lanes, then the ready fibers of each priority
+
+constexpr uint32_t LaneOf(Priority priority, StackClass stack) noexcept {
+    return static_cast<uint32_t>(priority) * kClasses + static_cast<uint32_t>(stack);
+}
+constexpr uint32_t ReadyOf(Priority priority) noexcept { return kLanes + static_cast<uint32_t>(priority); }
+
+constexpr Priority PriorityOf(uint32_t lane) noexcept { return static_cast<Priority>(lane / kClasses); }
+constexpr StackClass ClassOf(uint32_t lane) noexcept { return static_cast<StackClass>(lane % kClasses); }
+
+/// A counter whose tasks have the priority of the task that waits for them, while that one runs them itself.
+struct Lent {
+    uint64_t bits = 0;  // 0: none
+
+    Lent() = default;
+    explicit constexpr Lent(uint64_t word) noexcept : bits(word) {}
+    Lent(const Counter &counter, Priority priority) noexcept
+        : bits(reinterpret_cast<uint64_t>(&counter) | (static_cast<uint64_t>(priority) + 1)) {}
+    explicit operator bool() const noexcept { return bits != 0; }
+    bool IsOf(const Counter *counter) const noexcept {
+        return bits != 0 && (bits & ~kPriorityMask) == reinterpret_cast<uint64_t>(counter);
+    }
+    Priority ThePriority() const noexcept { return static_cast<Priority>((bits & kPriorityMask) - 1); }
+
+private:
+    static_assert(alignof(Counter) > kPriorities, "a priority lies in a counter's address");
+    static constexpr uint64_t kPriorityMask = 3;
+};
+
+/// Since when nobody has taken the oldest item of a queue, see aging.h. Any worker may look; all relaxed, as nothing depends on
+/// the three being of the same moment: a wrong guess serves the oldest item too early or one look later.
+struct QueueAge {
+    env::Atomic<uint64_t> oldest{0};  // index of the item that was the oldest at the last look
+    env::Atomic<uint64_t> since{0};   // ticks
+    env::Atomic<uint64_t> lateTo{0};  // items up to this index are late; 0: none is
+};
+
+/// What this worker does for queues that are late, see aging.h. In ticks.
+struct Aging {
+    uint64_t looks = 0;  // that there have been
+    uint32_t picksToLook = 1;
+    uint32_t period = 1;  // picks between two looks at the clock
+    uint64_t lookedAt = 0;
+    uint64_t inspectedAt = 0;
+    uint32_t other = 0;                     // the worker whose queues are inspected next
+    uint32_t lateWorker = 0;                // where a queue was seen to be late, and which
+    uint32_t lateQueue = kQueues;           // kQueues: none
+    uint64_t pinnedSeen[kPriorities] = {};  // Worker::pinnedTaken at the last inspection
+    uint64_t pinnedSince[kPriorities] = {};
+    int64_t credit = 0;     // that late work may take
+    bool charging = false;  // late work has been begun; it is paid for at the next look
+};
 
 struct alignas(kLineBytes) Worker {
     // Owner only.
     Scheduler *scheduler = nullptr;
-    TaskScheduler *facade = nullptr;  // the scheduler's: each public call compares it
+    TaskScheduler *facade = nullptr;  // the scheduler's
+    void *const *home =
+        nullptr;  // where that is found as long as the process does not fork: each public call compares it
     uint32_t index = 0;
     Fiber *current = nullptr;
     Handoff handoff;
@@ -102,10 +157,9 @@ struct alignas(kLineBytes) Worker {
     PendingDecrement pending;
     Pump *pump = nullptr;
     TaskTime taskTime;
-    uint32_t newestLane = 0;    // where this worker published last
-    uint64_t batches = 0;       // that this worker has submitted
-    uint32_t urgentStreak = 0;  // consecutive picks of ready fibers and High tasks
-    uint32_t picks = 0;
+    uint32_t newestLane = 0;  // where this worker published last
+    uint64_t batches = 0;     // that this worker has submitted
+    Aging aging;
     bool taskBeforeReady = false;  // somebody yielded: one new task first
     bool pinnedInTurn = false;     // see FiberInTurn in find_work.cpp
     bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
@@ -113,7 +167,6 @@ struct alignas(kLineBytes) Worker {
     bool inHook = false;           // the host's function runs: it must not wait
     bool inactive = false;         // see TaskScheduler::SetActiveWorkers
     bool searching = false;        // counted as a searcher
-    bool anyDeadline = false;      // when it last looked, see timing.h
     bool owesWake = false;         // so it was; a wake is owed if something else is picked
     uint32_t victim = 0;           // the last one that was robbed with success
     uint64_t stealAgainAt = 0;     // ticks: no steal before
@@ -123,11 +176,16 @@ struct alignas(kLineBytes) Worker {
     uint64_t activitySeen = 0;     // of the others, at the last look
     uint64_t activityChangedAt = 0;
     CpuSharing sharing;
-    LetterQueue pinnedFibers;  // both taken from the mailbox, oldest first
-    LetterQueue pinnedTasks;
+    uint64_t floatingPoint = 0;             // the thread's control words, with which tasks begin
+    LetterQueue pinnedFibers[kPriorities];  // both taken from the mailbox, oldest first
+    LetterQueue pinnedTasks[kPriorities];
     // It went to sleep with pinned tasks that it has no fiber for. relaxed: published by the announcement.
     env::Atomic<bool> keepsTasks{false};
-    bool wantsLarge = false;  // counted in Scheduler::pinnedLarge
+    uint32_t rescuesSeen[kClasses] = {};     // before the last Rescue, see rescue.h
+    uint64_t pinnedTaken[kPriorities] = {};  // from the queues above
+    uint32_t pinnedCount = 0;                // in the queues above
+    bool hasLarge = false;                   // there may be Large tasks in its lanes
+    bool wantsLarge = false;                 // counted in Scheduler::pinnedLarge
     TaskSlab slab;
     Fiber threadFiber;  // the stack that the thread came with; an attached thread's reserve stack
     env::Thread thread;
@@ -138,13 +196,17 @@ struct alignas(kLineBytes) Worker {
     // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether anything is pending.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> finished{0};
-    env::Atomic<int32_t> cpu{-1};  // where it was lately, or -1 while it sleeps
+    env::Atomic<uint64_t> suspensions{0};  // of fibers here, by waits
+    env::Atomic<bool> hides{false};        // tasks that it has claimed and not begun; relaxed, a hint for those who ask
+    env::Atomic<int32_t> cpu{-1};          // where it was lately, or -1 while it sleeps
 
     // Shared.
-    WorkStealingDeque<TaskEntry> lanes[kLanes];
-    WorkStealingDeque<BacklogEntry> largeBacklog[2];  // not Low, Low
-    WorkStealingDeque<uint64_t> ready;                // indices of ready fibers
-    alignas(kLineBytes) PushList<Letter> mailbox;     // what only this worker may run
+    WorkStealingDeque<TaskEntry> lanes[kLanes];      // by LaneOf
+    WorkStealingDeque<uint64_t> ready[kPriorities];  // indices of ready fibers
+    QueueAge ages[kQueues];                          // of the lanes, then of the ready fibers
+    alignas(kLineBytes) PushList<Letter> mailbox;    // what only this worker may run
+    Notices calls;
+    env::Atomic<uint64_t> lends{0};  // see Lent; relaxed, but where a notice is hidden: a hint
     env::Parker parker;
 
     // Attached threads only.

@@ -1,10 +1,10 @@
 #include "scheduler/worker_loop.h"
 
+#include "platform/floating_point.h"
 #include "platform/race_finder.h"
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/idle.h"
-#include "scheduler/low_limit.h"
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
@@ -25,26 +25,6 @@ bool ContinueOn(Fiber *self, StackClass stack) noexcept {
     return true;
 }
 
-// The claim is Large and this stack is small: a Large fiber takes over, with the claim. Without one the claim waits where
-// whoever frees a Large fiber looks for it.
-void ContinueOnLarge(Fiber *self) noexcept {
-    if (ContinueOn(self, StackClass::Large)) return;
-    Worker *worker = self->worker;
-    if (worker->claim.pinned) {
-        PostClaimAgain(worker);  // PinnedTask looks again before it waits
-        return;
-    }
-    MoveClaimToBacklog(worker);
-}
-
-// The claim waits where it was found, for whoever has a fiber for it.
-void LeaveClaim(Worker *worker) noexcept {
-    if (worker->claim.pinned) return PostClaimAgain(worker);
-    UnclaimNow(worker);
-    if (worker->claim.low) GiveLowPermit(*worker->scheduler, worker);
-    worker->claim.low = false;
-}
-
 // Becomes inactive, or active again. Others may have to do what this worker would have done.
 void StepBack(Worker *worker, bool inactive) noexcept {
     worker->inactive = inactive;
@@ -53,14 +33,24 @@ void StepBack(Worker *worker, bool inactive) noexcept {
     for (uint32_t i = 0; i < 2; ++i) WakeForAny(*worker->scheduler, worker);
 }
 
+// Tasks begin with the control words of their worker's thread. The fiber has others if it is new, if another worker had it
+// before, or if its last task began elsewhere: such a task keeps its own to its end.
+void TakeFloatingPoint(Fiber *self) noexcept {
+    self->floatingPoint = self->worker->floatingPoint;
+    SetFloatingPointControl(self->floatingPoint);
+}
+
 void RunLoop(Fiber *self, StackClass stack) noexcept {
     for (;;) {
         Worker *worker = self->worker;
         Scheduler &scheduler = *worker->scheduler;
+        if (WEFT_UNLIKELY(self->floatingPoint != worker->floatingPoint)) TakeFloatingPoint(self);
         if (WEFT_UNLIKELY(worker->sharing.look)) LookForSharedCpu(worker);
         if (!worker->claim.HasMore()) {
-            if (TaskEntry entry; stack == StackClass::Small && FindSingle(worker, entry)) {
-                RunEntry(self, entry, AndThen::LookForWork);
+            TaskEntry entry;
+            Priority priority;
+            if (stack == StackClass::Small && FindSingle(worker, entry, priority)) {
+                RunEntry(self, entry, priority, AndThen::LookForWork);
                 if (race::kFinder) ContinueOn(self, stack);
                 continue;
             }
@@ -96,12 +86,10 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         if (worker->claim.stack == stack) {
             RunClaim(self, AndThen::LookForWork);
             if (race::kFinder) ContinueOn(self, stack);
-        } else if (stack == StackClass::Small) {
-            ContinueOnLarge(self);
-        } else if (!ContinueOn(self, StackClass::Small)) {
-            // It would fit, but it may wait, and what it waits for may need this very stack.
-            LeaveClaim(worker);
-            SwitchTo(self, &worker->threadFiber, Destination::ToPool);
+        } else if (!ContinueOn(self, worker->claim.stack)) {
+            PutClaimBack(worker);
+            // A small task would fit on a Large stack, but it may wait, and what it waits for may need this very stack.
+            if (stack == StackClass::Large) SwitchTo(self, &worker->threadFiber, Destination::ToPool);
         }
     }
 }
@@ -154,7 +142,7 @@ void ThreadLoop(Worker *worker) noexcept {
             if (woken || worker->owesWake) WakeForAny(scheduler, worker);                            // [re-check]
             woken = worker->owesWake = false;
             // While it holds ready fibers, which others do not see, nobody may think that it sleeps.
-            if (worker->pinnedFibers.first == nullptr) Sleep(worker, Ability::PinnedOnly);
+            if (!AnyPinnedFiber(*worker)) Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         }
         Fiber *next = LoopFiber(worker);
@@ -180,6 +168,7 @@ void ThreadMain(Worker *worker, Fiber *first) noexcept {
     self->worker = worker;
     self->context.Adopt();
     worker->current = self;
+    worker->floatingPoint = FloatingPointControl();
     env::SetThreadSlot(worker);
     worker->cpu.store(env::CurrentCpu(), kRelaxed);  // a hint, see shared_cpu.h
     if (first != nullptr) SwitchTo(self, first, Destination::None);

@@ -338,9 +338,11 @@ TEST_CASE("blocking threads: in the child of a task that forked its calls are ma
             uint32_t made = calls->Run([] { return 1u; });
             auto count = [&] { ++made; };
             BlockingCall call = BlockingCallOf(count);
-            if (calls->Submit(call, &counter) != Status::Ok || counter.Value() != 0) _exit(2);
+            if (calls->Submit(call) != Status::Ok || made != 2) _exit(2);
+            if (calls->Submit(call, &counter) != Status::BadOption || counter.Value() != 0 || made != 2) _exit(3);
+            if (runner.log.CountOf(ReportCode::Forked) != 1 || runner.log.Count() != 1) _exit(4);
             calls.reset();
-            _exit(made == 2 ? 0 : 3);
+            _exit(made == 2 ? 0 : 5);
         });
     }) == Status::Ok);
     INFO(child.output);

@@ -115,3 +115,15 @@ TEST_CASE("WaitAndRethrow: by a thread that is no worker", "[rethrow]") {
     CHECK(what == "logic");
     CHECK(runner.log.Text() == "");
 }
+
+TEST_CASE("report NullTask: Failures::Catching of a task with a null function", "[rethrow][report]") {
+    test::Runner runner(test::Options(1));
+    Failures failures;
+    auto nothing = failures.Catching(Task{nullptr, nullptr});
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        const Task task = TaskOf(nothing);
+        scheduler.AddTasksAndWait(1, &task);
+    }) == Status::Ok);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
+    CHECK(failures.Count() == 0);
+}

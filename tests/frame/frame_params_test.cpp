@@ -1,5 +1,8 @@
 #include "weft/frame/frame_params.h"
 
+#include "support/report_log.h"
+#include "support/spin.h"
+
 #include <atomic>
 #include <thread>
 
@@ -10,6 +13,16 @@ using namespace weft;
 namespace {
 
 using TimePoint = std::chrono::steady_clock::time_point;
+
+struct Logged {
+    SchedulerOptions WithLog() {
+        SchedulerOptions options;
+        log.AttachTo(options);
+        return options;
+    }
+    test::ReportLog log;
+    FrameRing ring{WithLog()};
+};
 
 }  // namespace
 
@@ -77,6 +90,58 @@ TEST_CASE("FrameRing: it has the last 16 frames", "[frame]") {
     CHECK(!ring.HasFrameCompleted(0));
 }
 
+TEST_CASE("report BadOption: a FrameRing without stages or frames in flight, or with too many", "[frame][report]") {
+    Logged logged;
+    FrameRing &ring = logged.ring;
+    FrameParams params;
+    for (const uint32_t wrong : {0u, 9u, ~0u}) {
+        ring.Restart(3, wrong);
+        ring.Restart(wrong, 2);
+    }
+    CHECK(logged.log.CountOf(ReportCode::BadOption) == 6);
+    CHECK(test::Names(logged.log.Text(), "3 stages, 0 frames in flight"));
+    ring.BeginFrame(0);
+    REQUIRE(ring.Read(0, &params));
+    CHECK(params.stageCount == 1);  // as before
+    ring.Restart(8, 8);
+    ring.BeginFrame(7);
+    ring.CompleteFrame(7);
+    ring.Restart(0, 0);
+    REQUIRE(ring.Read(7, &params));  // nothing was forgotten
+    CHECK(params.stageCount == 8);
+    CHECK(params.slot == 7);
+    CHECK(ring.HasFrameCompleted(7));
+    CHECK(logged.log.Count() == 7);
+}
+
+TEST_CASE("report BadOption: a stage that a FrameRing has not", "[frame][report]") {
+    Logged logged;
+    FrameRing &ring = logged.ring;
+    ring.Restart(3, 2);
+    for (uint64_t frame = 0; frame < FrameRing::kFrames; ++frame) ring.BeginFrame(frame);
+    for (const uint32_t stage : {3u, kMaxFrameStages, 2 * kMaxFrameStages, ~0u}) {
+        ring.BeginStage(15, stage);
+        ring.EndStage(15, stage);
+    }
+    CHECK(logged.log.CountOf(ReportCode::BadOption) == 8);
+    CHECK(test::Names(logged.log.Text(), "EndStage: stage 8 of 3"));
+    CHECK(ring.FramesCompleted() == 0);
+    FrameParams params;
+    for (uint64_t frame = 0; frame < FrameRing::kFrames; ++frame) {
+        REQUIRE(ring.Read(frame, &params));
+        for (const StageTimes &times : params.stages) {
+            CHECK((times.begin == TimePoint{} && times.end == TimePoint{}));
+        }
+    }
+}
+
+TEST_CASE("report BadOption: FrameRing::Read to nowhere", "[frame][report]") {
+    Logged logged;
+    logged.ring.BeginFrame(0);
+    CHECK(!logged.ring.Read(0, nullptr));
+    CHECK(logged.log.CountOf(ReportCode::BadOption) == 1);
+}
+
 // A frame's own stamps never come before those of the frame before it, nor its end before its begin.
 TEST_CASE("FrameRing: who reads while frames go on sees one frame or none", "[frame]") {
     FrameRing ring;
@@ -117,12 +182,15 @@ TEST_CASE("FrameRing: who reads while it begins anew finds a frame of before, or
     FrameRing ring;
     constexpr uint32_t kRestarts = 2000;
     std::atomic<uint32_t> wrong{0};
+    std::atomic<uint32_t> reads{0};
     std::atomic<bool> reading{false}, ends{false};
     std::thread reader([&] {
         FrameParams params;
         while (!ends) {
             reading = true;
             if (!ring.Read(0, &params)) continue;
+            reads.fetch_add(
+                1, std::memory_order_relaxed);  // orders nothing: ThreadSanitizer is to see what the ring orders
             if (params.stageCount != 1 && params.stageCount != 2) ++wrong;
             if (params.frame != 0 || params.slot != 0) ++wrong;
         }
@@ -132,6 +200,10 @@ TEST_CASE("FrameRing: who reads while it begins anew finds a frame of before, or
         ring.Restart(1 + i % 2, 1 + i % 3);
         ring.BeginFrame(0);
         ring.CompleteFrame(0);
+        // Now and then they meet for certain.
+        const uint32_t before = reads.load(std::memory_order_relaxed);
+        const auto hasRead = [&] { return reads.load(std::memory_order_relaxed) != before; };
+        if (i % 100 == 0) wrong += test::SpinUntil(hasRead) ? 0 : 1;
     }
     ends = true;
     reader.join();

@@ -341,3 +341,15 @@ TEST_CASE("FramePipeline: a run while it runs, or while the scheduler does not, 
     CHECK(record.ended[2] == 3);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 9);
 }
+
+TEST_CASE("report BadOption: a FramePipeline without a scheduler", "[frame][report]") {
+    test::ReportLog log;
+    SchedulerOptions options;
+    log.AttachTo(options);
+    Record record(1);
+    FramePipeline pipeline(options, kStages, record.stages, 1);
+    CHECK(pipeline.Run(nullptr, 1) == Status::BadOption);
+    CHECK(!pipeline.WaitForFrame(nullptr, 0));
+    CHECK(log.CountOf(ReportCode::BadOption) == 2);
+    CHECK(log.Count() == 2);
+}

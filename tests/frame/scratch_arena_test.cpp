@@ -131,3 +131,37 @@ TEST_CASE("ScratchArena: it stays with its task across waits", "[frame]") {
         CHECK(runner.log.Text() == "");
     }
 }
+
+TEST_CASE("report BadOption: an arena goes back to a mark that it has not, or has no more", "[frame][report]") {
+    test::ReportLog log;
+    SchedulerOptions options;
+    log.AttachTo(options);
+    BlockPool pool(options, 8, kBlock);
+    ScratchArena arena(pool), other(pool);
+    auto *kept = static_cast<uint32_t *>(arena.Allocate(sizeof(uint32_t)));
+    *kept = 7;
+    const ScratchArena::Mark early = arena.Here();
+    other.Allocate(64);
+    arena.Rewind(other.Here());
+    CHECK(log.CountOf(ReportCode::BadOption) == 1);
+    arena.Allocate(64);
+    const ScratchArena::Mark late = arena.Here();
+    arena.Allocate(kBlock);
+    const ScratchArena::Mark inNextRun = arena.Here();
+    arena.Rewind(late);  // good
+    arena.Rewind(inNextRun);
+    CHECK(log.CountOf(ReportCode::BadOption) == 2);
+    arena.Rewind(early);  // good
+    arena.Rewind(late);
+    CHECK(log.CountOf(ReportCode::BadOption) == 3);
+    ScratchArena::Mark forged = early;
+    forged.used = 0;
+    arena.Rewind(forged);
+    CHECK(log.CountOf(ReportCode::BadOption) == 4);
+    CHECK(pool.BlocksInUse() == 2);
+    CHECK(*kept == 7);
+    CHECK(arena.Allocate(sizeof(uint32_t)) != kept);
+    arena.Rewind({});
+    CHECK(pool.BlocksInUse() == 1);
+    CHECK(log.Count() == 4);
+}

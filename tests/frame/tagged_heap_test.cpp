@@ -16,7 +16,7 @@ using namespace weft;
 
 namespace {
 
-constexpr size_t kBlock = 64 << 10;
+constexpr size_t kBlock = 64 << 10, kFirst = TaggedHeap::FirstPieceBytes(kBlock);
 
 // A heap that no task uses: its only thread is none of a scheduler.
 struct Alone {
@@ -103,20 +103,112 @@ TEST_CASE("TaggedHeap: tasks have memory of their own until its tag is freed", "
     }
 }
 
-TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in its block", "[frame]") {
+TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in its piece", "[frame]") {
     InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &) {
         char *first = static_cast<char *>(heap.Allocate(0, 24));
         char *second = static_cast<char *>(heap.Allocate(0, 8));
         CHECK(second == first + 32);
         CHECK(static_cast<char *>(heap.Allocate(1, 8)) - first >= static_cast<ptrdiff_t>(kBlock));
         CHECK(pool.BlocksInUse() == 2);
-        CHECK(heap.Allocate(0, kBlock - 64) != nullptr);
+        CHECK(heap.Allocate(0, kFirst - 64) == first + 48);
+        CHECK(heap.Allocate(0, 64) == first + kFirst);  // only 16 were left
         CHECK(pool.BlocksInUse() == 2);
-        CHECK(heap.Allocate(0, 64) != nullptr);  // only 24 are left
+        CHECK(heap.Allocate(0, kBlock - 64) != nullptr);
         CHECK(pool.BlocksInUse() == 3);
         heap.Free(0);
         CHECK(pool.BlocksInUse() == 1);
         CHECK(heap.Allocate(0, 8) == first);
+    });
+}
+
+// So small are the pools here that nothing may be taken in vain, not even for a moment that others notice.
+TEST_CASE("TaggedHeap: 32 workers that allocate little under three tags take three blocks", "[frame]") {
+    constexpr uint32_t kWorkers = 32, kTags = 3, kRounds = 20;
+    for (const size_t blockBytes : {kBlock, BlockPool::kDefaultBlockBytes}) {
+        test::Runner runner(test::Options(kWorkers));
+        SchedulerOptions options = test::Options(kWorkers);
+        runner.log.AttachTo(options);
+        BlockPool pool(options, kTags, blockBytes);
+        TaggedHeap heap(runner.scheduler, options, pool, kTags);
+        constexpr size_t kEach = 32;
+        const size_t little = blockBytes / 32;
+        std::atomic<uint32_t> wrong{0}, begun{0};
+        const Status status = runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t round = 1; round <= kRounds; ++round) {
+                test::Batch batch(kWorkers, [&](TaskScheduler &self, uint32_t index) {
+                    begun.fetch_add(1);
+                    wrong += test::YieldUntil(self, [&] { return begun >= round * kWorkers; }) ? 0 : 1;
+                    uint32_t *pieces[kTags] = {};
+                    for (size_t i = 0; i < little / kEach; ++i) {
+                        for (uint32_t tag = 0; tag < kTags; ++tag) {
+                            auto *piece = static_cast<uint32_t *>(heap.Allocate(tag, kEach));
+                            if (piece == nullptr) return void(++wrong);
+                            *piece = index;
+                            if (i == 0) pieces[tag] = piece;
+                        }
+                    }
+                    for (const uint32_t *piece : pieces) wrong += *piece != index ? 1 : 0;
+                });
+                Counter counter;
+                for (uint32_t i = 0; i < kWorkers; ++i) {
+                    scheduler.AddTask(batch[i], &counter, {Priority::Normal, StackClass::Small, i, "little"});
+                }
+                scheduler.WaitForCounter(&counter);
+                if (heap.Statistics().blocks != kTags || pool.BlocksInUse() != kTags) ++wrong;
+                for (uint32_t tag = 0; tag < kTags; ++tag) heap.Free(tag);
+            }
+        });
+        CHECK(status == Status::Ok);
+        CHECK(wrong == 0);
+        CHECK(heap.Statistics().peakBlocks == kTags);
+        CHECK(pool.BlocksInUse() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("TaggedHeap: a worker's pieces double, up to whole blocks, and begin anew when the tag is freed", "[frame]") {
+    static_assert(TaggedHeap::FirstPieceBytes(BlockPool::kDefaultBlockBytes) == 64 << 10, "as the header says");
+    static_assert(TaggedHeap::FirstPieceBytes(4 << 10) == 1 << 10 && TaggedHeap::FirstPieceBytes(1 << 30) == 64 << 10);
+    InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &log) {
+        for (uint32_t round = 0; round < 2; ++round) {
+            CHECK(heap.Allocate(0, 1) != nullptr);
+            std::thread([&] { heap.Allocate(0, 1); }).join();
+            CHECK(heap.StatisticsOf(0).blocks == 1);  // so the worker has but a piece of it
+            heap.Free(0);
+            size_t used = 0;
+            char *begin = nullptr;
+            for (size_t piece = kFirst; piece <= kBlock / 2; piece *= 2) {
+                CHECK(heap.StatisticsOf(0).blocks == (used == 0 ? 0 : 1));
+                for (size_t bytes = 0; bytes < piece; bytes += kFirst / 2, used += kFirst / 2) {
+                    char *const memory = static_cast<char *>(heap.Allocate(0, kFirst / 2));
+                    if (begin == nullptr) begin = memory;
+                    CHECK(memory == begin + used);
+                }
+                CHECK(heap.Allocate(1, 1) != nullptr);  // of another tag
+            }
+            CHECK(used == kBlock - kFirst);
+            for (uint32_t block = 2; block <= 3; ++block) {
+                CHECK(heap.StatisticsOf(0).blocks == block - 1);
+                for (size_t bytes = 0; bytes < kBlock; bytes += kFirst) CHECK(heap.Allocate(0, kFirst) != nullptr);
+                CHECK(heap.StatisticsOf(0).blocks == block);
+            }
+            CHECK(heap.StatisticsOf(1).blocks == 1);
+            heap.Free(0);
+            heap.Free(1);
+            CHECK(pool.BlocksInUse() == 0);
+        }
+        CHECK(log.Text() == "");
+    });
+}
+
+TEST_CASE("TaggedHeap: what is left of the shared block is used up before another is taken", "[frame]") {
+    InTask(1, 1, [](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &log) {
+        CHECK(heap.Allocate(0, kBlock / 2) != nullptr);      // a piece by itself
+        CHECK(heap.Allocate(0, 3 * kBlock / 8) != nullptr);  // likewise, where it wanted half a block
+        CHECK(heap.Allocate(0, kBlock / 8) != nullptr);      // the rest, exactly
+        CHECK(log.Text() == "");
+        CHECK(heap.Allocate(0, 1) == nullptr);
+        CHECK(log.CountOf(ReportCode::OutOfMemory) == 1);
     });
 }
 
@@ -217,7 +309,7 @@ TEST_CASE("TaggedHeap: threads that are no workers share a block of each tag", "
     CHECK(alone.log.Text() == "");
 }
 
-TEST_CASE("TaggedHeap: an attached thread has blocks of its own", "[frame]") {
+TEST_CASE("TaggedHeap: an attached thread has a piece of its own", "[frame]") {
     test::Runner runner(test::Options(2));
     SchedulerOptions options = test::Options(2);
     BlockPool pool(options, 8, kBlock);
@@ -229,7 +321,8 @@ TEST_CASE("TaggedHeap: an attached thread has blocks of its own", "[frame]") {
     CHECK(inside != outside + 16);
     CHECK(heap.Allocate(0, 16) == inside + 16);
     runner.scheduler.DetachThread();
-    CHECK(heap.Allocate(0, 16) == outside + 16);
+    CHECK(heap.Allocate(0, 16) == inside + kFirst);
+    CHECK(pool.BlocksInUse() == 1);
     runner.scheduler.Stop();
     heap.Free(0);
     CHECK(pool.BlocksInUse() == 0);

@@ -2,6 +2,7 @@
 
 #include "support/control_words.h"
 #include "support/scheduler_run.h"
+#include "support/threads.h"
 
 #include <atomic>
 
@@ -45,6 +46,136 @@ TEST_CASE("tasks start with the control words of who called Run, on every worker
     CHECK(ran.load() == 200);
     CHECK(wrong.load() == 0);
 }
+
+namespace {
+
+// What onStart leaves on each worker's thread: differs between them.
+uint64_t WordsOf(uint32_t worker, uint64_t normal) { return normal | (worker % 2 == 0 ? test::kFlush : test::kToZero); }
+
+struct Begun {
+    std::atomic<uint32_t> ran{0}, wrong{0};
+};
+
+// Begins with its worker's words, which stay with it over waits, wherever it goes on.
+void CheckWords(TaskScheduler &scheduler, uint64_t normal, Begun &begun) {
+    const uint64_t expected = WordsOf(scheduler.CurrentWorker(), normal);
+    begun.wrong.fetch_add(FloatingPointControl() != expected);
+    for (int i = 0; i < 3; ++i) {
+        scheduler.Yield();
+        begun.wrong.fetch_add(FloatingPointControl() != expected);
+    }
+    begun.ran.fetch_add(1);
+}
+
+}  // namespace
+
+TEST_CASE("tasks begin with the control words that onStart has set on their worker's thread, and keep them",
+          "[floating_point]") {
+    for (test::Life life : {test::Life::Run, test::Life::Start}) {
+        INFO(test::Describe(life));
+        static uint64_t s_normal;
+        s_normal = FloatingPointControl();
+        SchedulerOptions options = test::Options(3, 16, 4);
+        options.threads.onStart = [](uint32_t worker, void *) { SetFloatingPointControl(WordsOf(worker, s_normal)); };
+        test::Runner runner(options);
+        Begun begun;
+        test::Batch batch(200, [&](TaskScheduler &scheduler, uint32_t) { CheckWords(scheduler, s_normal, begun); });
+        if (life == test::Life::Run) SetFloatingPointControl(WordsOf(0, s_normal));  // worker 0 is the caller
+        CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                  for (uint32_t round = 0; round < 5; ++round) {
+                      Counter counter;
+                      scheduler.AddTasks(200, batch.Tasks(), &counter, round % 2 == 0 ? test::kHigh : test::kLarge);
+                      for (uint32_t worker = 0; worker < 3; ++worker) {
+                          scheduler.AddTasks(20, batch.Tasks(), &counter,
+                                             {Priority::Normal, StackClass::Small, worker, "pinned"});
+                      }
+                      scheduler.WaitForCounter(&counter);  // by a thread that is no worker: nobody helps
+                  }
+              }) == Status::Ok);
+        const uint64_t after = FloatingPointControl();
+        SetFloatingPointControl(s_normal);
+        CHECK(after == (life == test::Life::Run ? WordsOf(0, s_normal) : s_normal));
+        CHECK(begun.ran.load() == 5 * 260);
+        CHECK(begun.wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("tasks begin with the control words that an attached thread had when it attached", "[floating_point]") {
+    const uint64_t normal = FloatingPointControl(), flush = normal | test::kFlush, toZero = normal | test::kToZero;
+    for (uint32_t workers : {0u, 1u}) {
+        test::Runner runner(test::Options(workers));
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        for (uint64_t words : {flush, toZero, normal}) {
+            uint32_t wrong = 0, ran = 0;  // plain: all on this thread
+            test::Batch batch(20, [&](TaskScheduler &scheduler, uint32_t) {
+                wrong += FloatingPointControl() != words;
+                scheduler.Yield();
+                wrong += FloatingPointControl() != words;
+                ++ran;
+            });
+            SetFloatingPointControl(words);
+            if (runner.scheduler.AttachThread() != Status::Ok) wrong += 1000;
+            runner.scheduler.AddTasksAndWait(20, batch.Tasks(),
+                                             {Priority::Normal, StackClass::Small, workers, "pinned"});
+            wrong += FloatingPointControl() != words;
+            SetFloatingPointControl(normal);  // the thread's own, from now on
+            runner.scheduler.AddTasksAndWait(20, batch.Tasks(),
+                                             {Priority::Normal, StackClass::Large, workers, "pinned"});
+            wrong += FloatingPointControl() != normal;
+            runner.scheduler.DetachThread();
+            CHECK(ran == 40);
+            CHECK(wrong == 0);
+        }
+        runner.scheduler.Stop();
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("threads of weft begin with the control words of who called Start", "[floating_point]") {
+    const uint64_t normal = FloatingPointControl(), flush = normal | test::kFlush;
+    static std::atomic<uint64_t> s_seen[2];
+    SchedulerOptions options = test::Options(2);
+    options.threads.onStart = [](uint32_t worker, void *) { s_seen[worker].store(FloatingPointControl()); };
+    test::Runner runner(options);
+    SetFloatingPointControl(flush);
+    const Status status = runner.scheduler.Start();
+    SetFloatingPointControl(normal);
+    REQUIRE(status == Status::Ok);
+    runner.scheduler.Stop();
+    CHECK(s_seen[0].load() == flush);
+    CHECK(s_seen[1].load() == flush);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+TEST_CASE("control words: the x87 unit's go with the others", "[floating_point]") {
+    static uint16_t s_toZero;
+    uint16_t normal;
+    __asm__ __volatile__("fnstcw %0" : "=m"(normal));
+    s_toZero = static_cast<uint16_t>(normal | 0x0c00);  // rounding
+    SchedulerOptions options = test::Options(2);
+    options.threads.onStart = [](uint32_t, void *) { __asm__ __volatile__("fldcw %0" : : "m"(s_toZero)); };
+    test::Runner runner(options);
+    std::atomic<uint32_t> wrong{0}, ran{0};
+    test::Batch batch(50, [&](TaskScheduler &scheduler, uint32_t) {
+        for (int i = 0; i < 2; ++i) {
+            uint16_t now;
+            __asm__ __volatile__("fnstcw %0" : "=m"(now));
+            wrong.fetch_add(now != s_toZero);
+            scheduler.Yield();
+        }
+        ran.fetch_add(1);
+    });
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    runner.scheduler.AddTasksAndWait(50, batch.Tasks());
+    runner.scheduler.Stop();
+    uint16_t after;
+    __asm__ __volatile__("fnstcw %0" : "=m"(after));
+    CHECK(after == normal);
+    CHECK(ran.load() == 50);
+    CHECK(wrong.load() == 0);
+}
+#endif
 
 #if defined(WEFT_DEBUG)
 TEST_CASE("report FloatingPointState: names the task that leaves with other control words, and restores them",

@@ -3,12 +3,19 @@
 #include "platform/sanitizers.h"
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
+#include "support/spin.h"
 #include "support/threads.h"
+#include "weft/deferred.h"
+#include "weft/time.h"
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,17 +27,19 @@ using namespace weft;
 TEST_CASE("fork mark: set in children that were forked after Acquire, and in theirs", "[fork_mark]") {
     env::ForkMark mark;
     CHECK(!mark.IsForked());  // it does not know yet
-    mark.Acquire();
+    int value = 0;
+    mark.Acquire(&value);
+    CHECK(*mark.Place() == &value);
     CHECK(!mark.IsForked());
     const test::ChildResult child = test::RunInChild([&] {
-        int code = mark.IsForked() ? 1 : 0;
+        int code = mark.IsForked() && *mark.Place() == nullptr ? 1 : 0;
         const pid_t grandchild = fork();
         if (grandchild == 0) _exit(mark.IsForked() ? 2 : 0);
         int status = 0;
         waitpid(grandchild, &status, 0);
         code += WEXITSTATUS(status);
         env::ForkMark own;
-        own.Acquire();
+        own.Acquire(&value);
         if (!own.IsForked()) code += 4;
         _exit(code);
     });
@@ -151,6 +160,170 @@ TEST_CASE("report Forked: calls in the child of another thread name themselves a
     runner.scheduler.Stop();
     CHECK(marks.Wrong(2) == 0);
     CHECK(runner.log.Text() == "");
+}
+
+namespace {
+
+// All calls of a thread that was a worker where it forked: how many of them were not refused as Forked, and what they did
+// nevertheless. `queued` tasks are the parent's; none of them may run here.
+uint32_t CallEverything(TaskScheduler &scheduler, const test::ReportLog &log, const std::function<uint32_t()> &ran) {
+    const Task task{Nothing, nullptr};
+    Counter counter(1), none;
+    Counter *const both[2] = {&counter, &counter};
+    const uint32_t before = ran(), worker = scheduler.CurrentWorker();
+    const size_t reported = log.Count();
+    uint32_t wrong = 0;
+    scheduler.AddTask(task, &none);
+    scheduler.AddTasks(1, &task, &none);
+    scheduler.AddTasksAndWait(1, &task);
+    scheduler.WaitForCounter(&counter);
+    wrong += scheduler.WaitForAny(2, both) != 2;
+    wrong += WaitForCounterFor(scheduler, &counter, std::chrono::seconds(100));
+    wrong += AddTaskAfter(scheduler, &counter, 0, task, &none) || AddTaskAt(scheduler, Now(), task, &none);
+    wrong += scheduler.AddToCounter(&counter);
+    scheduler.DecrementCounter(&counter);
+    scheduler.WaitIdle();
+    scheduler.SetActiveWorkers(1);
+    wrong += scheduler.RunPinnedTasks() != 0;
+    scheduler.Yield();
+    wrong += scheduler.AttachThread() != Status::NotRunning;
+    scheduler.DetachThread();
+    wrong += scheduler.PollCounter(&counter) || counter.Value() != 1 || none.Value() != 0;
+    wrong += scheduler.CurrentWorker() != worker || TaskScheduler::Current() != &scheduler;
+    wrong += log.Count() - reported != 16 || log.CountOf(ReportCode::Forked) - reported != 16;
+    for (const char *call : {"AddTasks", "AddTasksAndWait", "WaitForCounter", "WaitForAny", "WaitForCounterUntil",
+                             "AddTaskAfter", "AddTaskAt", "AddToCounter", "DecrementCounter", "WaitIdle",
+                             "SetActiveWorkers", "RunPinnedTasks", "Yield", "AttachThread", "DetachThread"}) {
+        wrong += !test::Names(log.Text(), std::string(call) + " was called in a forked child process");
+    }
+    return wrong + (ran() - before);
+}
+
+}  // namespace
+
+TEST_CASE("report Forked: calls in the child of an attached thread name themselves and run none of the parent's tasks",
+          "[fork_mark]") {
+    if (!kChildGoesOn) return;
+    for (uint32_t workers : {0u, 1u}) {
+        for (bool pinned : {false, true}) {
+            const test::ChildResult parent = test::RunInChild([=] {
+                test::Runner runner(test::Options(workers));
+                TaskScheduler &scheduler = runner.scheduler;
+                if (scheduler.Start() != Status::Ok || scheduler.AttachThread() != Status::Ok) _exit(2);
+                std::atomic<uint32_t> ran{0};
+                std::atomic<bool> mayEnd{false};
+                test::Batch busy(workers, [&](TaskScheduler &, uint32_t) {
+                    ran.fetch_add(1);
+                    test::SpinUntil([&] { return mayEnd.load(); });
+                });
+                test::Batch queued(10, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+                scheduler.AddTasks(workers, busy.Tasks());
+                if (!test::SpinUntil([&] { return ran.load() == workers; })) _exit(3);
+                Counter counter;
+                TaskOptions options;
+                if (pinned) options.worker = scheduler.CurrentWorker();
+                scheduler.AddTasks(10, queued.Tasks(), &counter, options);
+                const pid_t child = fork();
+                if (child == 0) {
+                    alarm(30);
+                    _exit(static_cast<int>(CallEverything(scheduler, runner.log, [&] { return ran.load(); })));
+                }
+                int status = 0;
+                waitpid(child, &status, 0);
+                mayEnd.store(true);
+                scheduler.WaitForCounter(&counter);
+                scheduler.DetachThread();
+                scheduler.Stop();
+                const bool isWhole = ran.load() == workers + 10 && runner.log.Text().empty();
+                _exit(!WIFEXITED(status) ? 100 : WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : isWhole ? 0 : 101);
+            });
+            INFO(parent.output << workers << " workers, pinned " << pinned);
+            CHECK(parent.exited);
+            CHECK(parent.code == 0);
+        }
+    }
+}
+
+TEST_CASE(
+    "report Forked: calls in the child of a task name themselves, and no other task runs before it is told and ends",
+    "[fork_mark]") {
+    if (!kChildGoesOn) return;
+    for (uint32_t tasks : {2u, 16u, 255u}) {  // an entry each, and a slice
+        for (bool waits : {false, true}) {
+            const test::ChildResult parent = test::RunInChild([=] {
+                SchedulerOptions options = test::Options(1);
+                options.onReport = nullptr;
+                TaskScheduler scheduler(options);
+                std::atomic<uint32_t> ran{0};
+                std::atomic<bool> isChild{false};
+                pid_t child = -1;
+                int status = 0;
+                test::Batch batch(tasks, [&](TaskScheduler &running, uint32_t) {
+                    if (isChild.load()) _exit(90);  // it is the parent's to run
+                    if (ran.fetch_add(1) != tasks / 2) return;
+                    child = fork();
+                    if (child != 0) {
+                        waitpid(child, &status, 0);
+                        return;
+                    }
+                    alarm(30);
+                    isChild.store(true);
+                    if (waits) {
+                        Counter counter(1);
+                        running.WaitForCounter(&counter);
+                    }
+                });
+                auto main = [&](TaskScheduler *running) { running->AddTasksAndWait(tasks, batch.Tasks()); };
+                if (scheduler.Run(TaskOf(main).function, &main) != Status::Ok) _exit(2);
+                if (child <= 0 || ran.load() != tasks) _exit(3);
+                _exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? 0 : WEXITSTATUS(status));
+            });
+            INFO(parent.output << tasks << " tasks, waits " << waits);
+            CHECK(parent.exited);
+            CHECK(parent.code == 0);
+            CHECK(test::Names(parent.output, "weft: fatal: a task forked, and went on as a worker in the child"));
+            CHECK(waits == test::Names(parent.output, "WaitForCounter was called in a forked child process"));
+        }
+    }
+}
+
+TEST_CASE("fork: an attached thread that ends in the child ends, and runs nothing", "[fork_mark]") {
+    if (!kChildGoesOn) return;
+    const test::ChildResult parent = test::RunInChild([] {
+        test::Runner runner(test::Options(0));
+        if (runner.scheduler.Start() != Status::Ok) _exit(2);
+        std::atomic<uint32_t> ran{0};
+        pid_t child = -1;
+        int status = 0;
+        test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+        std::thread attached([&] {
+            if (runner.scheduler.AttachThread() != Status::Ok) _exit(3);
+            TaskOptions here;
+            here.worker = runner.scheduler.CurrentWorker();
+            runner.scheduler.AddTasks(3, batch.Tasks(), nullptr, here);
+            child = fork();
+            if (child == 0) {
+                alarm(30);
+                // After what the thread's exit does to weft: its keys' destructors come in the order in which they were made.
+                static pthread_key_t key;
+                pthread_key_create(&key, [](void *arg) {
+                    const auto *count = static_cast<std::atomic<uint32_t> *>(arg);
+                    _exit(static_cast<int>(count->load()));
+                });
+                pthread_setspecific(key, &ran);
+                return;
+            }
+            waitpid(child, &status, 0);
+            runner.scheduler.DetachThread();
+        });
+        attached.join();
+        runner.scheduler.Stop();
+        if (ran.load() != 3 || !runner.log.Text().empty()) _exit(4);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 5);
+    });
+    INFO(parent.output);
+    CHECK(parent.exited);
+    CHECK(parent.code == 0);
 }
 
 TEST_CASE("report Forked: Stop and the destructor in a child return", "[fork_mark]") {

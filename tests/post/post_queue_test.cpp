@@ -196,6 +196,22 @@ TEST_CASE("report NullTask: a job without a callback", "[post][report][one_worke
     CHECK(one.Log().CountOf(ReportCode::NullTask) == 1);
 }
 
+TEST_CASE("report NullTask: a job whose callback is taken away keeps it, also while it is posted",
+          "[post][report][one_worker]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    PostQueue queue(one.Scheduler());
+    uint32_t begun = 0;
+    FunctionJob job(queue, [&](FunctionJob &) { ++begun; });
+    job.SetCallback(nullptr);
+    job.PostWait();
+    job.SetCallback(nullptr);
+    job.Wake();
+    one.Settle();
+    CHECK(begun == 1);
+    CHECK(one.Log().CountOf(ReportCode::NullTask) == 2);
+}
+
 TEST_CASE("report NotRunning: a job that is posted or called while nothing runs", "[post][report]") {
     test::Runner runner(test::Options(1));
     bool begun = false;
@@ -299,24 +315,28 @@ TEST_CASE("PostQueue: ends though a job died while it was posted, and another ca
 #if !defined(_WIN32)
 
 TEST_CASE("report Forked: the end of a PostQueue in a child says it once, and waits for nobody", "[post][fork_mark]") {
-    test::Runner runner(test::Options(1));
-    REQUIRE(runner.scheduler.Start() == Status::Ok);
-    std::optional<PostQueue> queue;
-    queue.emplace(runner.scheduler);
-    FunctionJob job(*queue, [](FunctionJob &) {});
-    job.PostWaitFor(kLong);
-    const test::ChildResult child = test::RunInChild([&] {
-        test::EndAfter(20);
+    for (bool attached : {false, true}) {
+        test::Runner runner(test::Options(1));
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        if (attached) REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+        std::optional<PostQueue> queue;
+        queue.emplace(runner.scheduler);
+        FunctionJob job(*queue, [](FunctionJob &) {});
+        job.PostWaitFor(kLong);
+        const test::ChildResult child = test::RunInChild([&] {
+            test::EndAfter(20);
+            queue.reset();
+            _exit(runner.log.CountOf(ReportCode::Forked) == 1 && runner.log.Count() == 1 ? 0 : 2);
+        });
+        INFO(child.output << "attached " << attached);
+        CHECK(child.exited);
+        CHECK(child.code == 0);
+        job.Wake();
         queue.reset();
-        _exit(runner.log.CountOf(ReportCode::Forked) == 1 && runner.log.Count() == 1 ? 0 : 2);
-    });
-    INFO(child.output);
-    CHECK(child.exited);
-    CHECK(child.code == 0);
-    job.Wake();
-    queue.reset();
-    runner.scheduler.Stop();
-    CHECK(runner.log.Text() == "");
+        if (attached) runner.scheduler.DetachThread();
+        runner.scheduler.Stop();
+        CHECK(runner.log.Text() == "");
+    }
 }
 
 #endif

@@ -7,6 +7,8 @@
 #include "scheduler/idle.h"
 #include "scheduler/post.h"
 #include "scheduler/reporting.h"
+#include "scheduler/rescue.h"
+#include "scheduler/stall.h"
 #include "scheduler/submit.h"
 #include "scheduler/wait.h"
 
@@ -16,8 +18,6 @@
 #include "scheduler/find_work.cpp"
 #include "scheduler/foreign.cpp"
 #include "scheduler/idle.cpp"
-#include "scheduler/large_backlog.cpp"
-#include "scheduler/low_limit.cpp"
 #include "scheduler/post.cpp"
 #include "scheduler/ready.cpp"
 #include "scheduler/steal_backoff.cpp"
@@ -37,19 +37,27 @@ TaskScheduler::~TaskScheduler() { internal::Gate::FacadeOf(*this).~Facade(); }
 namespace internal {
 
 // No slices here, nothing pinned, no fiber switches; every report fails.
-void ClaimEntry(Worker *worker, const TaskEntry &entry, uint32_t, bool) noexcept {
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Priority, bool) noexcept {
     worker->claim.single = entry.TheTask();
     worker->claim.counter = entry.TheCounter();
 }
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &) noexcept {
     for (uint32_t i = 0; i < count; ++i) {
-        relacy::Check(worker->lanes[1].Push(TaskEntry::Single(tasks[i], counter, nullptr, StackClass::Small)),
+        relacy::Check(worker->lanes[LaneOf(Priority::Normal, StackClass::Small)].Push(
+                          TaskEntry::Single(tasks[i], counter, nullptr, StackClass::Small)),
                       "memory");
     }
 }
-Found Pinned(Worker *) noexcept { return {}; }
-Found PinnedTask(Worker *, bool) noexcept { return {}; }
-Found PinnedFiber(Worker *) noexcept { return {}; }
+Found Pinned(Worker *, Priority) noexcept { return {}; }
+Found PinnedTask(Worker *, Priority, bool) noexcept { return {}; }
+Found PinnedFiber(Worker *, Priority) noexcept { return {}; }
+void SortMail(Worker *) noexcept {}
+Found Late(Worker *, Ability) noexcept { return {}; }  // no time passes
+bool Rescue(Worker *, StackClass) noexcept { return false; }
+bool IsRescueDone(const Worker *, StackClass) noexcept { return true; }
+void ShowSpecialLane(Worker *, uint32_t) noexcept { relacy::Check(false, "all tasks are small and Normal"); }
+bool AllAsleep(const Scheduler &) noexcept { return false; }
+void WatchForStall(Worker *) noexcept {}
 bool AnyPinnedTask(const Worker *) noexcept { return false; }
 void FireAnyWait(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false, "nobody waits for any"); }
 void SendDeferred(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false, "no task is deferred"); }
@@ -131,8 +139,7 @@ struct RunTest : Suite<Test, kThreads> {
             worker.current = &fiber;
             acquired = acquired && worker.slab.Acquire();
             for (auto &lane : worker.lanes) acquired = acquired && lane.Acquire(2);
-            for (auto &backlog : worker.largeBacklog) acquired = acquired && backlog.Acquire(1);
-            acquired = acquired && worker.ready.Acquire(1);
+            for (auto &ready : worker.ready) acquired = acquired && ready.Acquire(1);
         }
         scheduler.fibers = Memory().NewArray<Fiber>(scheduler.AllFibers());
         Check(acquired && scheduler.fibers != nullptr, "no memory");
@@ -185,8 +192,7 @@ struct RunTest : Suite<Test, kThreads> {
         for (uint32_t i = 0; i < kWorkers; ++i) {
             Worker &worker = scheduler.workers[i];
             for (auto &lane : worker.lanes) lane.Release();
-            for (auto &backlog : worker.largeBacklog) backlog.Release();
-            worker.ready.Release();
+            for (auto &ready : worker.ready) ready.Release();
         }
         Memory().DeleteArray(scheduler.workers, kWorkers);
         Memory().DeleteArray(scheduler.fibers, scheduler.AllFibers());

@@ -204,12 +204,63 @@ TEST_CASE("attach: detaching first runs what is pinned to the thread", "[attach]
         }
         runner.scheduler.Stop();
         CHECK(wrong == 0);
-        // Those submitted while it detaches already are run or refused.
-        const uint32_t refused = static_cast<uint32_t>(runner.log.CountOf(ReportCode::BadOption)) * 5;
-        CHECK(ran + refused == 5 * 40);
-        CHECK(runner.log.Count() ==
-              runner.log.CountOf(ReportCode::BadOption) + runner.log.CountOf(ReportCode::OnlyWaiters));
+        CHECK(ran == 5 * 40);
+        CHECK(test::Faults(runner.log) == "");
     }
+}
+
+TEST_CASE("attach: what runs on a thread while it detaches may pin tasks to it, by every call", "[attach][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        const std::thread::id self = std::this_thread::get_id();
+        const TaskOptions here = PinnedTo(point.workers);
+        uint32_t wrong = 0, ran = 0;  // plain: all on this thread
+        Counter counter;
+        test::Batch last(5, [&](TaskScheduler &scheduler, uint32_t) {
+            wrong += !StillHere(scheduler, point.workers, self);
+            ++ran;
+        });
+        test::Batch later(2, [&](TaskScheduler &scheduler, uint32_t i) {
+            wrong += !StillHere(scheduler, point.workers, self);
+            i == 0 ? scheduler.AddTasks(5, last.Tasks(), &counter, here) : scheduler.AddTask(last[0], nullptr, here);
+        });
+        test::Batch first(1, [&](TaskScheduler &scheduler, uint32_t) {
+            scheduler.AddTask(later[0], nullptr, here);
+            scheduler.AddTask(later[1], &counter, here);
+            scheduler.AddTasksAndWait(5, last.Tasks(), here);
+            wrong += ran < 5 || !StillHere(scheduler, point.workers, self);
+        });
+        for (uint32_t round = 1; round <= 5; ++round) {
+            REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+            runner.scheduler.AddTask(first[0], nullptr, here);
+            runner.scheduler.DetachThread();
+            REQUIRE(ran == 11 * round);
+            REQUIRE(counter.IsZero());
+        }
+        runner.scheduler.Stop();
+        CHECK(wrong == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("attach: so may a task of the thread's own queues, which is the last that it finds there", "[attach]") {
+    test::Runner runner(test::Options(0));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    uint32_t ran = 0;
+    test::Batch pinned(1, [&](TaskScheduler &, uint32_t) { ++ran; });
+    test::Batch queued(1, [&](TaskScheduler &scheduler, uint32_t) {
+        scheduler.AddTask(pinned[0], nullptr, PinnedTo(scheduler.CurrentWorker()));
+    });
+    for (uint32_t round = 1; round <= 3; ++round) {
+        REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+        runner.scheduler.AddTask(queued[0]);
+        runner.scheduler.DetachThread();
+        CHECK(ran == round);
+    }
+    runner.scheduler.Stop();
+    CHECK(runner.log.Text() == "");
 }
 
 TEST_CASE("report BadOption: tasks for a slot where nobody is attached are not submitted", "[attach]") {

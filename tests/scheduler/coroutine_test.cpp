@@ -370,3 +370,96 @@ TEST_CASE("coroutines: exceptions go to who awaits, and are reported if nobody d
     CHECK(runner.log.Text().find("an exception left the task") != std::string::npos);
 }
 #endif
+
+namespace {
+
+struct NoDefault {
+    explicit NoDefault(uint32_t given) : value(given) {}
+    uint32_t value;
+};
+
+Coroutine<> Count(std::atomic<uint32_t> &count) {
+    count.fetch_add(1);
+    co_return;
+}
+
+Coroutine<uint32_t> CountAndGive(std::atomic<uint32_t> &count) { co_return count.fetch_add(1) + 5; }
+
+Coroutine<NoDefault> GiveNoDefault() { co_return NoDefault(3); }
+
+Coroutine<> AwaitAgain(std::atomic<uint32_t> &count, std::atomic<uint32_t> &wrong) {
+    Coroutine<uint32_t> given = CountAndGive(count);
+    Coroutine<uint32_t> taken = std::move(given);
+    if (co_await given != 0) wrong.fetch_add(1);
+    if (co_await taken != 5) wrong.fetch_add(1);
+    if (co_await taken != 0) wrong.fetch_add(1);
+    Coroutine<> counts = Count(count);
+    co_await counts;
+    co_await counts;
+    TaskScheduler &scheduler = co_await OwnScheduler{};
+    Start(scheduler, std::move(counts));
+}
+
+}  // namespace
+
+TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is started", "[coroutine][report]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<uint32_t> count{0};
+    uint32_t left = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Coroutine<> given = Count(count);
+        Coroutine<> taken = std::move(given);
+        Counter counter;
+        Start(scheduler, std::move(given), &counter);
+        left = counter.Value();
+        Start(scheduler, std::move(taken), &counter);
+        Start(scheduler, std::move(taken), &counter);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(left == 0);
+    CHECK(count.load() == 1);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 2);
+    CHECK(runner.log.Count() == 2);
+    CHECK(test::Names(runner.log.Text(), "was moved from"));
+}
+
+TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is awaited", "[coroutine][report]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<uint32_t> count{0}, wrong{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        Start(scheduler, AwaitAgain(count, wrong), &counter);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(count.load() == 2);
+    CHECK(wrong.load() == 0);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 4);  // one of them moved from, two awaited again, one started
+    CHECK(runner.log.Count() == 4);
+    CHECK(test::Names(runner.log.Text(), "has begun already"));
+}
+
+#if !defined(WEFT_NO_EXCEPTIONS)
+namespace {
+
+Coroutine<> AwaitWithoutValue(std::atomic<uint32_t> &caught) {
+    Coroutine<NoDefault> given = GiveNoDefault();
+    Coroutine<NoDefault> taken = std::move(given);
+    try {
+        co_await given;
+    } catch (const std::bad_optional_access &) {
+        caught.fetch_add(1);
+    }
+    const NoDefault value = co_await taken;
+    caught.fetch_add(value.value);
+}
+
+}  // namespace
+
+TEST_CASE("coroutines: where there is no default result, who awaits again gets an exception", "[coroutine][report]") {
+    test::Runner runner(test::Options(1));
+    std::atomic<uint32_t> caught{0};
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { Start(scheduler, AwaitWithoutValue(caught)); }) == Status::Ok);
+    CHECK(caught.load() == 4);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
+}
+#endif

@@ -104,6 +104,10 @@ TEST_CASE("OutsideWork: that only waiters are left is no mistake while one lives
         bool slept = false;
         test::Threads foreign(1, [&](uint32_t) {
             slept = test::SpinUntil([&] { return parked.load() != 0; });  // the worker has looked before
+            if (isExpected)
+                test::Linger();
+            else
+                test::SpinUntil([&] { return runner.log.Count() != 0; });
             runner.scheduler.DecrementCounter(&gate);
         });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {

@@ -137,8 +137,12 @@ private:
 
 class ForkMark {
 public:
-    void Acquire() noexcept {}
+    void Acquire(void *value) noexcept { m_value = value; }
+    void *const *Place() const noexcept { return &m_value; }
     bool IsForked() const noexcept { return false; }
+
+private:
+    void *m_value = nullptr;
 };
 struct ExitCall {
     void (*call)(void *) = nullptr;

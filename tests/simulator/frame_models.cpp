@@ -181,6 +181,51 @@ void TaggedHeaps() {
     }
 }
 
+// Workers and a thread of the host begin with two tags at once, and a task with an arena: there are just enough blocks if those who
+// allocate under a tag share one. Nobody may find none left, not even while others have one in vain.
+void TaggedShare() {
+    const SchedulerOptions options = Options(1 + Random(3), 12, 2);
+    TaskScheduler scheduler(options);
+    BlockPool pool(options, 3, kBlock);
+    {
+        TaggedHeap heap(scheduler, options, pool, 2);
+        Check(scheduler.Start() == Status::Ok, "Start failed");
+        Owner owners[5];
+        uint32_t next = 0;
+        const auto allocate = [&](Owner &owner, uint32_t value) {
+            for (uint32_t tag : {0u, 1u}) {
+                owner.Take(heap, tag, 8, value);
+                Linger();
+            }
+            Check(owner.pieces.size() == 2, "no block is left where all could share one");
+            owner.Verify();
+        };
+        auto little = [&](TaskScheduler *) {
+            const uint32_t own = next++;
+            allocate(owners[own], own);
+        };
+        auto scratch = [&](TaskScheduler *) {
+            ScratchArena arena(pool);
+            Check(arena.Allocate(8) != nullptr, "an arena finds no block, though one is left");
+            Linger();
+        };
+        HostThread thread([&] { allocate(owners[4], 4); });
+        thread.Start();
+        for (uint32_t round = 0; round < 2; ++round) {
+            Counter counter;
+            for (uint32_t i = 0; i < 2; ++i) scheduler.AddTask(TaskOf(little), &counter);
+            scheduler.AddTask(TaskOf(scratch), &counter);
+            scheduler.WaitForCounter(&counter);
+            if (round == 0) thread.Join();
+            Check(pool.BlocksInUse() == 2, "a block was taken in vain, or lost");
+            for (uint32_t tag : {0u, 1u}) heap.Free(tag);
+            for (Owner &owner : owners) owner.pieces.clear();
+        }
+        Check(heap.Statistics().peakBlocks == 2 && pool.BlocksInUse() == 0, "a block was lost");
+        scheduler.Stop();
+    }
+}
+
 // A frame's memory is freed by its last stage, while other frames allocate: the tag is used again at once.
 void TaggedFrames() {
     Stages stages(2, 1 + Random(3));
@@ -192,7 +237,7 @@ void TaggedFrames() {
     stages.onEnd = [&](uint32_t stage, const FrameParams &params) {
         const uint32_t tag = params.slot;
         const auto value = static_cast<uint32_t>(params.frame);
-        owners[tag].Take(heap, tag, kBlock / 2, 10 * value + stage);
+        owners[tag].Take(heap, tag, kBlock / (Random(2) != 0 ? 2 : 8), 10 * value + stage);  // an eighth leaves room
         Check(owners[tag].pieces.size() == stage + 1, "a block of a frame was not given back");
         owners[tag].Verify();
         if (stage == 0) return;
@@ -239,6 +284,7 @@ std::vector<Model> FrameModels() {
         {"frames", "stages of consecutive frames, and who waits for one of them", Frames},
         {"frames_stopped", "an endless run, by a thread of the host, that is stopped", FramesStopped},
         {"tagged_heap", "workers and a thread of the host allocate under two tags, one of which is freed", TaggedHeaps},
+        {"tagged_share", "those who begin with a tag at once share its first block", TaggedShare},
         {"tagged_frames", "the last stage of a frame frees what its stages allocated", TaggedFrames},
         {"arenas", "arenas of tasks that wait", Arenas},
     };

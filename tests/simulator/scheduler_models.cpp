@@ -92,49 +92,6 @@ void LeftForReady() {
     Check(passed, "a task was lost");
 }
 
-// Whatever keeps coming, the oldest Low task has its turn within five rounds of 61 picks (find_work.cpp). A task that
-// submits itself again is one pick or more.
-void Starvation() {
-    constexpr uint32_t kBound = 5 * 61;
-    struct Feed {
-        Counters *counters;
-        uint32_t *runs;
-        const bool *over;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            Feed *feed = static_cast<Feed *>(arg);
-            Check(++*feed->runs <= kBound, "a Low task starves");
-            if (*feed->over) return;
-            TaskOptions again;
-            again.priority = Random(2) != 0 ? Priority::High : Priority::Normal;
-            if (Random(16) == 0) again.worker = 0;
-            switch (Random(8)) {
-                case 0:
-                    scheduler->Yield();
-                    break;
-                case 1: {
-                    Counter *counter = feed->counters->New();
-                    scheduler->AddTask({[](TaskScheduler *, void *) {}, nullptr}, counter, again);
-                    scheduler->WaitForCounter(counter);
-                    break;
-                }
-            }
-            scheduler->AddTask({Run, feed}, nullptr, again);
-        }
-    };
-    Counters counters;
-    uint32_t runs = 0;
-    bool over = false;
-    Feed feed{&counters, &runs, &over};
-    auto low = [&](TaskScheduler *) { over = true; };
-    RunMain(Options(1, 5, 1), [&](TaskScheduler *scheduler) {
-        TaskOptions lowOptions;
-        lowOptions.priority = Priority::Low;
-        for (uint64_t i = 1 + Random(3); i != 0; --i) scheduler->AddTask({Feed::Run, &feed});
-        scheduler->AddTask(TaskOf(low), nullptr, lowOptions);
-    });
-    Check(over, "a task was lost");
-}
-
 // Slices: a task waits for a later task of its own slice, and every task runs once.
 void Slices() {
     Counters counters;
@@ -282,7 +239,6 @@ std::vector<Model> SchedulerModels() {
         {"fused", "AddTasksAndWait, nested", Fused},
         {"hand_over", "two tasks that wake each other", HandOver},
         {"left_for_ready", "a task leaves for one that then needs it to go on elsewhere", LeftForReady},
-        {"starvation", "a Low task among others that keep coming: at most 305 of them go first", Starvation, 20},
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
         {"pool_empty", "fewer fibers than waiting tasks", PoolEmpty},
         {"foreign", "a decrement by a thread that is no worker", ForeignDecrement},

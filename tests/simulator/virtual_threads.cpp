@@ -292,6 +292,13 @@ void MarkDead(const void *address, size_t bytes) {
 }
 
 void LimitThreads(uint32_t count) { s_state.threadsLeft = count; }
+void CountNanoseconds() { s_state.ticksPerMicrosecond = 1000; }
+
+void Compute(uint64_t microseconds) {
+    weft::env::Parker nobody;
+    nobody.ParkUntil(weft::env::Now() + microseconds * 1000);
+}
+
 void RestartTicks() { s_state.ticksBefore = 0; }
 
 void PrintSteps(bool printed) { s_state.printed = printed; }

@@ -47,6 +47,12 @@ void LimitThreads(uint32_t count);
 /// The ticks begin anew, as after the machine was suspended; the clock goes on.
 void RestartTicks();
 
+/// A step takes a nanosecond, from here to the end of the schedule. For models of how long something takes; first of all.
+void CountNanoseconds();
+
+/// The calling thread computes for so long. Others go on meanwhile, as on processors of their own.
+void Compute(uint64_t microseconds);
+
 /// From now on each step is printed when it is about to happen: its number, the thread, the access, the place in the program.
 void PrintSteps(bool printed);
 

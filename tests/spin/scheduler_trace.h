@@ -134,7 +134,11 @@ inline uint32_t TasksOf(const Worker &worker) {
 }
 
 inline uint32_t ReadyOf(const Worker &worker) {
-    return Distance((worker.ready.*Member(ReadyTop())).Peek(), (worker.ready.*Member(ReadyBottom())).Peek());
+    uint32_t fibers = 0;
+    for (const WorkStealingDeque<uint64_t> &ready : worker.ready) {
+        fibers += Distance((ready.*Member(ReadyTop())).Peek(), (ready.*Member(ReadyBottom())).Peek());
+    }
+    return fibers;
 }
 
 /// Nothing happens any more, unless another thread does something.

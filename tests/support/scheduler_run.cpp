@@ -11,6 +11,7 @@ weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t 
     options.smallFibers = smallFibers;
     options.largeFibers = largeFibers;
     options.idle = idle;
+    options.stallMilliseconds = 5;
 #if defined(WEFT_DEBUG)
     options.smallStackBytes = 256 << 10;
     options.largeStackBytes = 1 << 20;

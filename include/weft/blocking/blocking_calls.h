@@ -73,7 +73,7 @@ BlockingCall BlockingCallOf(F &callable) noexcept {
 /// Makes blocking calls for the tasks of one scheduler. Threads are made when calls want them, at most so many as the
 /// options say; calls beyond that begin in the order in which they came. If the system refuses a thread, those that there
 /// are make the call; if there is none, the caller does on its own stack, and its worker is blocked after all. So it is in a child
-/// process that was forked: the threads, and the calls that were submitted before, are the parent's.
+/// process that was forked: the threads, and the calls that were submitted before, are the parent's, and a counter is refused.
 ///
 /// These threads run on all CPUs that the process may use (of the first 1,024), whatever SchedulerOptions::affinity says of
 /// the workers. On Linux each begins with the nice value, slice and timer slack of the thread whose call it was made for, so

@@ -47,9 +47,13 @@ public:
 #endif
         };
     }
-    /// The same for a task of a function and an argument.
+    /// The same for a task of a function and an argument. A null function is reported when it is called (NullTask).
     auto Catching(Task task) noexcept {
-        return Catching([task](TaskScheduler *scheduler) { task.function(scheduler, task.arg); });
+        return Catching([task](TaskScheduler *scheduler) {
+            if (task.function != nullptr) return task.function(scheduler, task.arg);
+            internal::ReportMisuse(*scheduler, ReportCode::NullTask, "Give the task a function.",
+                                   "Failures::Catching: a task with a null function");
+        });
     }
 
     /// As if it had left a task: for what was caught by other means. Any thread.

@@ -23,7 +23,8 @@ struct Blocks;
 /// Equal blocks in one piece of memory. Several heaps and arenas may share a pool. Nothing is allocated after construction.
 ///
 /// A block, or up to 64 that follow each other, is taken by one compare-and-exchange of a word that says which of 64 are
-/// in use, and given back by one read-modify-write.
+/// in use, and given back by one read-modify-write. Whoever finds none left while another thread is about to give one back that
+/// it did not need, waits for that.
 class WEFT_API BlockPool {
 public:
     static constexpr size_t kDefaultBlockBytes = size_t{2} << 20;

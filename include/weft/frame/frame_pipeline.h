@@ -59,14 +59,15 @@ public:
     /// Runs the frames 0 to `frames` - 1, and returns when all have completed. kEndless: until Stop, or 2^32 - 1 frames
     /// (two years at 60 a second). Each stage has a fiber of its stack class, which waits for the frame's turn. Any thread
     /// that may wait, while the scheduler runs; one run at a time (AlreadyRunning). Nothing runs if the options of a stage
-    /// are refused (BadOption).
+    /// are refused, or `scheduler` is null (BadOption).
     Status Run(TaskScheduler *scheduler, uint32_t frames = kEndless) noexcept;
 
     /// No further frame begins; those that have begun are completed. If nothing runs, the next run ends at once. Any thread.
     void Stop() noexcept;
 
     /// Returns when the frame has completed: true; or the run has ended before it, or there is none: false. Any thread, if
-    /// the pipeline outlives the call; when the run has ended, whether the scheduler runs or not.
+    /// the pipeline outlives the call; when the run has ended, whether the scheduler runs or not. A null `scheduler` is reported
+    /// (BadOption): false.
     bool WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexcept;
 
     /// Stamps of this run, or of the last one.
@@ -79,6 +80,7 @@ private:
     };
     struct StageCall;
     bool AreStagesGood() const noexcept;
+    bool IsScheduler(const TaskScheduler *scheduler, const char *call) const noexcept;
     Status RunStages(TaskScheduler *scheduler, uint32_t frames) noexcept;
     static void RunLoop(TaskScheduler *scheduler, void *arg);
     void LoopOver(TaskScheduler *scheduler, uint32_t stage) noexcept;

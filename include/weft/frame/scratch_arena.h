@@ -52,10 +52,12 @@ public:
         size_t used = 0;
     };
     Mark Here() const noexcept { return {m_run, m_used}; }
-    /// Gives back what was allocated since `mark` was taken. Marks that were taken since then are void.
+    /// Gives back what was allocated since `mark` was taken. Marks that were taken since then are void. One that is void, as far
+    /// as that can be seen, or of another arena, is reported (BadOption) and has no effect.
     void Rewind(Mark mark) noexcept;
 
 private:
+    bool Has(Mark mark) const noexcept;
     bool Grow(size_t bytes, size_t alignment) noexcept;
 
     BlockPool *m_pool;

@@ -55,7 +55,7 @@ public:
     PostedJob(const PostedJob &) = delete;
     PostedJob &operator=(const PostedJob &) = delete;
 
-    /// What the posts from now on begin. Who may post.
+    /// What the posts from now on begin; null is reported (NullTask) and has no effect. Who may post.
     void SetCallback(PostedFunction callback) noexcept;
 
     /// Behind all that is ready in the queue. Any thread.

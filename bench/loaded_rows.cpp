@@ -1,0 +1,188 @@
+// How late urgent work begins while every worker has more Normal work than it can do.
+//
+// A running task is never interrupted. So the least that can be expected is the rest of the shortest task that is running,
+// and the goal is at most the length of one task and 100 microseconds (50 for the High task).
+#include "bodies.h"
+#include "run_weft.h"
+#include "sleep_late.h"
+
+#include <weft/deferred.h>
+#include <weft/time.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace bench {
+
+namespace {
+
+// Keeps all workers in Normal tasks, each of which calls `work`, from its beginning to its end. The tasks come in batches, and
+// the last task of a batch to end submits the batch again. A batch without a task in a queue has one that is running. So with
+// two batches for each worker there are always as many tasks in the queues as workers, or more.
+class Load {
+public:
+    Load(weft::TaskScheduler &scheduler, uint32_t workers, void (*work)())
+        : m_scheduler(scheduler), m_work(work), m_batches(new Batch[2 * workers]) {
+        for (uint32_t i = 0; i < 2 * workers; ++i) {
+            Batch &batch = m_batches[i];
+            batch.load = this;
+            for (weft::Task &task : batch.tasks) task = {Work, &batch};
+            Submit(batch);
+        }
+    }
+    ~Load() {
+        m_isOver.store(true, std::memory_order_relaxed);  // publishes nothing
+        m_scheduler.WaitForCounter(&m_tasks);
+    }
+    Load(const Load &) = delete;
+    Load &operator=(const Load &) = delete;
+
+private:
+    static constexpr uint32_t kTasks = 32;
+    struct Batch {
+        Load *load;
+        weft::Task tasks[kTasks];
+        std::atomic<uint32_t> left;
+    };
+
+    void Submit(Batch &batch) {
+        // Relaxed here and in Work: AddTasks publishes the value to the batch's tasks, and the tasks write nothing else.
+        batch.left.store(kTasks, std::memory_order_relaxed);
+        m_scheduler.AddTasks(kTasks, batch.tasks, &m_tasks);
+    }
+
+    static void Work(weft::TaskScheduler *, void *arg) {
+        Batch &batch = *static_cast<Batch *>(arg);
+        Load &load = *batch.load;
+        if (load.m_isOver.load(std::memory_order_relaxed)) return;
+        load.m_work();
+        if (batch.left.fetch_sub(1, std::memory_order_relaxed) == 1) load.Submit(batch);
+    }
+
+    weft::TaskScheduler &m_scheduler;
+    void (*const m_work)();
+    const std::unique_ptr<Batch[]> m_batches;
+    std::atomic<bool> m_isOver{false};
+    weft::Counter m_tasks;
+};
+
+BENCH_NOINLINE uint64_t MixSteps(uint32_t steps) {
+    uint64_t value = steps;
+    for (uint32_t i = 0; i < steps; ++i) value = Mix(value + i);
+    return value;
+}
+
+// How many steps take 50 microseconds while nothing disturbs them: by the fastest of some, as other threads may do so.
+uint32_t StepsOf50Microseconds() {
+    constexpr uint32_t kSteps = 10000;
+    double least = 1e9;
+    for (int i = 0; i < 20; ++i) {
+        const Clock::time_point begin = Clock::now();
+        [[maybe_unused]] const volatile uint64_t value = MixSteps(kSteps);
+        least = std::min(least, Since(begin));
+    }
+    return static_cast<uint32_t>(kSteps * 50e3 / least);
+}
+
+// A task that Spin ends at a time would be over when its worker gets back the processor that another thread had. This is not.
+void Compute50Microseconds() {
+    static const uint32_t steps = StepsOf50Microseconds();
+    [[maybe_unused]] const volatile uint64_t value = MixSteps(steps);
+}
+
+const weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, nullptr};
+
+// An empty High task that a thread outside submits about every millisecond, beside Normal tasks of 50 microseconds: from just
+// before the call of AddTask to the beginning of the task. That is the call itself and the rest of a Normal task. With as many
+// workers as processors it is also what the threads do to each other: the thread outside takes the processor from a worker until
+// it waits, so that this worker's task takes so much longer, or loses it between the look at the clock and the call.
+Quantiles ForeignHigh(uint32_t workers) {
+    constexpr uint32_t kTimes = 200;
+    weft::SchedulerOptions options;
+    options.workers = workers;
+    weft::TaskScheduler scheduler(options);
+    if (scheduler.Start() != weft::Status::Ok) Wrong("Start");
+    std::vector<double> delays;
+    {
+        Compute50Microseconds();  // so that it is known how many steps that are, before there are tasks
+        const Load load(scheduler, workers, Compute50Microseconds);
+        for (uint32_t i = 0; i < kTimes; ++i) {
+            std::this_thread::sleep_for(std::chrono::microseconds(500 + Mix(i + 1) % 1000));
+            weft::Counter counter;
+            Clock::time_point begin;
+            auto measure = [&](weft::TaskScheduler *) { delays.push_back(Since(begin)); };
+            const weft::Task task = weft::TaskOf(measure);
+            begin = Clock::now();
+            scheduler.AddTask(task, &counter, kHigh);
+            scheduler.WaitForCounter(&counter);
+        }
+    }
+    scheduler.Stop();
+    if (delays.size() != kTimes) Wrong("a task did not run");
+    return InMicroseconds(QuantilesOf(std::move(delays)));
+}
+
+void SpinMillisecond() { Spin(1e6); }
+
+// High tasks for a time one millisecond ahead, beside Normal tasks of a millisecond: from that time to the beginning of the
+// task. Each of them submits the next, and works for a part of the millisecond. Without that part the next Normal task of the same
+// worker would always end just when the time has come.
+struct TimedTasks {
+    explicit TimedTasks(weft::TaskScheduler &scheduler) { SubmitNext(scheduler); }
+
+    void operator()(weft::TaskScheduler *scheduler) {
+        late.push_back(Since(time));
+        if (late.size() == kTimedWaits) return;
+        const double part = PartOfMillisecond(late.size());
+        SubmitNext(*scheduler);  // from here on all members are the next task's
+        Spin(part);
+    }
+    void SubmitNext(weft::TaskScheduler &scheduler) {
+        time = Clock::now() + std::chrono::milliseconds(1);
+        if (!weft::AddTaskAt(scheduler, time, weft::TaskOf(*this), &counter, kHigh)) Wrong("AddTaskAt");
+    }
+
+    Clock::time_point time;
+    std::vector<double> late;
+    weft::Counter counter;
+};
+
+Quantiles TaskAt(uint32_t workers) {
+    Quantiles late{};
+    RunsOnWeft::Run(workers, [&] {
+        weft::TaskScheduler &scheduler = *RunsOnWeft::s_running;
+        const Load load(scheduler, workers, SpinMillisecond);
+        TimedTasks tasks(scheduler);
+        scheduler.WaitForCounter(&tasks.counter);
+        late = QuantilesOf(std::move(tasks.late));
+    });
+    return InMicroseconds(late);
+}
+
+// A task that waits with such a deadline for a counter that stays at one: until it goes on.
+Quantiles WaitUntil(uint32_t workers) {
+    Quantiles late{};
+    RunsOnWeft::Run(workers, [&] {
+        weft::TaskScheduler &scheduler = *RunsOnWeft::s_running;
+        const Load load(scheduler, workers, SpinMillisecond);
+        weft::Counter never(1);
+        late = TimedWaitsLate([&](Clock::time_point deadline) {
+            if (weft::WaitForCounterUntil(scheduler, &never, deadline)) Wrong("a wait that nobody has ended");
+        });
+    });
+    return InMicroseconds(late);
+}
+
+}  // namespace
+
+void AddLoadedRows(std::vector<Row> &rows, uint32_t workers) {
+    const auto add = [&](const std::string &workload, auto measure) {
+        AddQuantiles(
+            rows, workload, "weft", workers, [=] { return measure(workers); }, "us");
+    };
+    add("loaded_foreign_high", ForeignHigh);
+    add("loaded_task_at", TaskAt);
+    add("loaded_wait_until", WaitUntil);
+}
+
+}  // namespace bench

@@ -1,0 +1,74 @@
+// What a TaggedHeap consists of. Data only.
+//
+// Who writes what, so that most allocations need no atomic read-modify-write:
+//
+// A HeapPlace is what one worker has of one tag: its current piece of memory and its sums. Only that worker's thread writes to it,
+// and a task stays on its thread from the beginning to the end of Allocate, because nothing in there suspends it. Free runs
+// anywhere and leaves the places alone: it raises the tag's generation, and a place of an older one counts as empty.
+//
+// A worker sees the new generation when it allocates under the tag again, because that comes after Free: users order the
+// two by a counter, as they must, for memory under the tag is theirs or not theirs.
+#pragma once
+
+#include "frame/blocks.h"
+#include "platform/compiler.h"
+#include "weft/task_scheduler.h"
+
+namespace weft::internal {
+
+struct HeapPlace {
+    env::Atomic<uint64_t> generation{0}, allocations{0}, bytes{0};  // written by one thread, read by statistics
+    char *next = nullptr, *end = nullptr;
+    size_t pieceBytes = 0;  // of the piece that it takes next
+};
+
+// The block that all who allocate under a tag take pieces from: its number + 1, and how many of its bytes are taken. 0: none.
+struct SharedBlock {
+    static constexpr uint32_t kUsedBits = 40;
+    uint64_t word;
+    bool IsNone() const noexcept { return word == 0; }
+    uint32_t Block() const noexcept { return static_cast<uint32_t>(word >> kUsedBits) - 1; }
+    size_t Used() const noexcept { return word & ((uint64_t{1} << kUsedBits) - 1); }
+    static uint64_t Of(uint32_t block, size_t used) noexcept { return uint64_t{block + 1} << kUsedBits | used; }
+};
+
+struct alignas(kLineBytes) HeapTag {
+    env::Atomic<uint64_t> generation{1};  // 0 is of places that were never used
+    env::Atomic<uint32_t> newest{0};      // of its runs of blocks: the first one's number + 1
+    env::Atomic<uint32_t> blocks{0};      // in them
+    env::Atomic<uint32_t> retained{0};
+    env::Atomic<uint64_t> shared{0}, sharedAllocations{0}, sharedBytes{0};
+};
+
+// Blocks in a row that a tag owns, kept at the first one's number. Written before the run is pushed, read after it was
+// taken off.
+struct HeapRun {
+    uint32_t older;  // the run that was pushed before, + 1
+    uint32_t blocks;
+};
+
+struct TaggedHeapState {
+    const TaskScheduler &scheduler;
+    BlockPool &pool;
+    BlockPoolState &blocks;
+    uint32_t tagCount, placeRows;  // a row of places for each worker
+    HeapTag *tags;
+    char *rows;
+    size_t rowBytes;
+    HeapRun *runs;
+    env::Atomic<uint32_t> owned{0}, peak{0};
+    env::Atomic<uint32_t> saidFull{0};
+
+    HeapPlace &PlaceOf(uint32_t row, uint32_t tag) const noexcept {
+        return reinterpret_cast<HeapPlace *>(rows + row * rowBytes)[tag];
+    }
+    size_t Bytes() const noexcept { return BytesFor(tagCount, placeRows, blocks.blockCount); }
+    static size_t RowBytes(uint32_t tagCount) noexcept { return Lines(tagCount * sizeof(HeapPlace)); }
+    static size_t OwnBytes() noexcept { return Lines(sizeof(TaggedHeapState)); }
+    static size_t BytesFor(uint32_t tagCount, uint32_t placeRows, uint32_t blockCount) noexcept {
+        return OwnBytes() + tagCount * sizeof(HeapTag) + placeRows * RowBytes(tagCount) + blockCount * sizeof(HeapRun);
+    }
+    static size_t Lines(size_t bytes) noexcept { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+};
+
+}  // namespace weft::internal

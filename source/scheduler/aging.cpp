@@ -1,0 +1,150 @@
+#include "scheduler/aging.h"
+
+#include "scheduler/pinned.h"
+#include "scheduler/rescue.h"
+#include "scheduler/stall.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+constexpr uint32_t kMaxPeriod = 32;
+constexpr int64_t kShare = 6;  // one part in so many is for late work
+
+// Calls look(queue) with the deque that has this number.
+template <class Act>
+auto WithQueue(Worker &worker, uint32_t queue, Act act) noexcept {
+    return queue < kLanes ? act(worker.lanes[queue]) : act(worker.ready[queue - kLanes]);
+}
+
+// Whether the queue is late. relaxed, all: hints, see QueueAge. Only what changes is written.
+bool InspectQueue(Worker &owner, uint32_t queue, uint64_t now) noexcept {
+    const Times &times = owner.scheduler->times;
+    QueueAge &age = owner.ages[queue];
+    const auto store = [](env::Atomic<uint64_t> &word, uint64_t value) {
+        if (word.load(kRelaxed) != value) word.store(value, kRelaxed);
+    };
+    uint64_t oldest = 0, end = 0;  // 0: it is empty
+    WithQueue(owner, queue, [&](auto &items) {
+        if (items.LooksEmpty()) return;
+        oldest = items.Oldest() + 1;
+        end = items.End() + 1;
+    });
+    const uint64_t lateTo = age.lateTo.load(kRelaxed);
+    if (oldest == 0 || (lateTo != 0 && static_cast<int64_t>(oldest - lateTo) >= 0)) store(age.lateTo, 0);
+    if (age.oldest.load(kRelaxed) != oldest) {
+        store(age.oldest, oldest);
+        store(age.since, now);
+    } else if (oldest != 0) {
+        const auto waited = static_cast<int64_t>(now - age.since.load(kRelaxed));
+        const bool isStuck = waited >= static_cast<int64_t>(times.stall) && queue < kLanes &&
+                             !owner.scheduler->pool.AnyFree(ClassOf(queue)) &&
+                             AllWait(*owner.scheduler, ClassOf(queue));
+        if (isStuck) ReportPoolEmpty(*owner.scheduler, ClassOf(queue));
+        if (waited >= static_cast<int64_t>(times.aging)) {
+            store(age.lateTo, end);
+            return true;
+        }
+    }
+    return age.lateTo.load(kRelaxed) != 0;
+}
+
+void Inspect(Worker *worker, uint32_t index, uint64_t now) noexcept {
+    Worker &owner = worker->scheduler->workers[index];
+    for (uint32_t queue = 0; queue < kQueues; ++queue) {
+        if (!InspectQueue(owner, queue, now)) continue;
+        if (worker->aging.lateQueue != kQueues) continue;  // one at a time
+        worker->aging.lateWorker = index;
+        worker->aging.lateQueue = queue;
+    }
+}
+
+// The same for what is pinned here; only its worker knows it.
+void InspectPinned(Worker *worker, uint64_t now) noexcept {
+    Aging &aging = worker->aging;
+    for (uint32_t priority = 0; priority < kPriorities; ++priority) {
+        const bool isEmpty =
+            worker->pinnedFibers[priority].first == nullptr && worker->pinnedTasks[priority].first == nullptr;
+        if (isEmpty || worker->pinnedTaken[priority] != aging.pinnedSeen[priority]) {
+            aging.pinnedSeen[priority] = worker->pinnedTaken[priority];
+            aging.pinnedSince[priority] = now;
+        } else if (now - aging.pinnedSince[priority] >= worker->scheduler->times.aging && aging.lateQueue == kQueues) {
+            aging.lateQueue = kQueues + 1 + priority;
+        }
+    }
+}
+
+void Look(Worker *worker) noexcept {
+    Aging &aging = worker->aging;
+    const Times &times = worker->scheduler->times;
+    // Without workers the order is always the same: a look counts as a time of its own.
+    const uint64_t now = worker->scheduler->workerCount != 0 ? env::Ticks() : ++aging.looks * times.longPiece;
+    const uint64_t passed = now - aging.lookedAt;
+    aging.lookedAt = now;
+    if (aging.charging) {
+        aging.charging = false;
+        aging.credit -= static_cast<int64_t>(passed);
+    }
+    if (aging.lateQueue != kQueues) {
+        aging.credit =
+            std::min(aging.credit + static_cast<int64_t>(passed) / kShare, static_cast<int64_t>(times.aging));
+    } else {
+        aging.credit = std::min<int64_t>(aging.credit, 0);  // what is owed is not forgotten
+    }
+    // Long pieces: a look at each. Short ones: twice as many as before, up to the most.
+    aging.period = passed * kMaxPeriod > times.longPiece * aging.period ? 1 : std::min(aging.period * 2, kMaxPeriod);
+    if (now - aging.inspectedAt < times.aging / 32) return;
+    aging.inspectedAt = now;
+    const bool knew = aging.lateQueue != kQueues;
+    Inspect(worker, worker->index, now);
+    InspectPinned(worker, now);
+    const uint32_t slots = worker->scheduler->Slots();
+    aging.other = aging.other + 1 < slots ? aging.other + 1 : 0;
+    if (aging.other != worker->index) Inspect(worker, aging.other, now);
+    if (!knew && aging.lateQueue != kQueues && aging.credit == 0) aging.credit = 1;  // at once, if nothing is owed
+}
+
+Found OldestOf(Worker *worker, Ability ability) noexcept {
+    const Aging &aging = worker->aging;
+    if (aging.lateQueue > kQueues) {
+        const Priority priority = static_cast<Priority>(aging.lateQueue - kQueues - 1);
+        const Found found = PinnedFiber(worker, priority);
+        return found || ability == Ability::ReadyFibersOnly ? found : PinnedTask(worker, priority, RunsOnLarge(worker));
+    }
+    Worker *owner = &worker->scheduler->workers[aging.lateWorker];
+    const uint64_t lateTo = owner->ages[aging.lateQueue].lateTo.load(kRelaxed);  // a hint, see QueueAge
+    const uint64_t oldest = WithQueue(*owner, aging.lateQueue, [](auto &items) { return items.Oldest() + 1; });
+    if (lateTo == 0 || static_cast<int64_t>(oldest - lateTo) >= 0) return {};
+    const bool isReady = aging.lateQueue >= kLanes;
+    const Priority priority = static_cast<Priority>(isReady ? aging.lateQueue - kLanes : aging.lateQueue / kClasses);
+    if (isReady) return ReadyFiber(worker, owner, priority);
+    return ability == Ability::Tasks ? OldestTask(worker, owner, aging.lateQueue) : Found{};
+}
+
+}  // namespace
+
+Found Late(Worker *worker, Ability ability) noexcept {
+    Aging &aging = worker->aging;
+    if (--aging.picksToLook != 0) return {};
+    Look(worker);
+    aging.picksToLook = aging.lateQueue != kQueues ? 1 : aging.period;
+    if (aging.lateQueue == kQueues || aging.credit <= 0) return {};
+    const Found found = OldestOf(worker, ability);
+    if (found) {
+        aging.charging = true;
+        // A rest that went to this worker's own lane is as late as what was taken.
+        if (!found.fiber && worker->claim.hasRest) {
+            const uint32_t lane = LaneOf(worker->claim.priority, worker->claim.stack);
+            worker->ages[lane].lateTo.store(worker->lanes[lane].End() + 1, kRelaxed);
+            aging.lateWorker = worker->index;
+            aging.lateQueue = lane;
+        }
+    } else {
+        aging.lateQueue = kQueues;  // the next inspection finds another one
+    }
+    return found;
+}
+
+}  // namespace weft::internal

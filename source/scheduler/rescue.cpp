@@ -1,0 +1,123 @@
+#include "scheduler/rescue.h"
+
+#include "scheduler/claim.h"
+#include "scheduler/find_work.h"
+#include "scheduler/ready.h"
+
+namespace weft::internal {
+
+namespace {
+
+// What is looked for: a fiber that waits for zero and has room for a task of the class, and that the worker itself may go on with. One
+// that only others may go on with could be late, as they may be busy until the task has run: they are woken to look for themselves.
+struct Wanted {
+    const Worker &worker;
+    StackClass stack;
+    uint32_t pinnedTo = kAnyWorker;  // of one that was passed over
+    bool low = false;
+
+    bool Takes(uint32_t owner) noexcept {
+        const Scheduler &scheduler = *worker.scheduler;
+        if (owner >= scheduler.FiberCount()) return false;
+        const Fiber &fiber = scheduler.fibers[owner];
+        if (fiber.handed == nullptr || stack > fiber.takes) return false;
+        const bool isPinned = fiber.pinnedTo != kAnyWorker;
+        if (isPinned && fiber.pinnedTo != worker.index && scheduler.IsActive(fiber.pinnedTo)) {
+            pinnedTo = fiber.pinnedTo;
+        } else if (!isPinned && fiber.priority == Priority::Low && !scheduler.RunsLow(worker.index)) {
+            low = true;
+        } else {
+            return true;
+        }
+        return false;
+    }
+};
+
+// Takes such a fiber off the counter. It stays in line while it is asked, so it does not run.
+Fiber *TakeWaiter(Worker *worker, Counter &counter, StackClass stack) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    Wanted wanted{*worker, stack};
+    const auto takes = [](uint32_t owner, void *by) { return static_cast<Wanted *>(by)->Takes(owner); };
+    uint32_t woken = 0;
+    const uint32_t owner = scheduler.counters.RemoveIf(CounterAccess::Word(counter), {takes, &wanted}, woken);
+    WakeOwners(scheduler, worker, woken);
+    if (owner != CounterWaiting::kNobody) return &scheduler.fibers[owner];
+    if (wanted.pinnedTo != kAnyWorker) WakeAt(scheduler, wanted.pinnedTo);
+    if (wanted.low) WakeForLow(scheduler, worker, 1);
+    return nullptr;
+}
+
+// `item` is the caller's. False: it still is.
+bool Hand(Worker *worker, const TaskEntry &item) noexcept {
+    Counter *counter = item.TheCounter();
+    if (counter == nullptr) return false;
+    // seq_cst: after the worker has read the count of rescues. A record that is not seen here is counted after that.
+    const CounterWord word{CounterAccess::Word(*counter).load(kSeqCst)};
+    if (word.Head() == 0 && !word.IsSorting()) return false;
+    Fiber *waiter = TakeWaiter(worker, *counter, item.Stack());
+    if (waiter == nullptr) return false;
+    *waiter->handed = item;  // published with the fiber
+    waiter->handed = nullptr;
+    MakeReady(*worker->scheduler, worker, waiter);
+    return true;
+}
+
+// From the oldest end; what nobody takes goes to the worker's own lane.
+bool GoThrough(Worker *worker, Worker &owner, uint32_t lane) noexcept {
+    TaskEntry item;
+    for (uint64_t left = owner.lanes[lane].Size(); left != 0; --left) {
+        StealResult result;
+        do {
+            result = owner.lanes[lane].Steal(item);
+        } while (result == StealResult::Lost);
+        if (result == StealResult::Empty) return false;
+        if (Hand(worker, item)) return true;
+        PushEntry(worker, lane, item);
+    }
+    return false;
+}
+
+// The newest of the worker's own comes first: of a batch that is the first task that has not begun.
+bool HandNewest(Worker *worker, uint32_t lane) noexcept {
+    TaskEntry item;
+    if (!worker->lanes[lane].Pop(item)) return false;
+    if (Hand(worker, item)) return true;
+    PushEntry(worker, lane, item);
+    return false;
+}
+
+}  // namespace
+
+bool Rescue(Worker *worker, StackClass stack) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    worker->rescuesSeen[static_cast<uint32_t>(stack)] = scheduler.rescues.load(kSeqCst);  // [order]
+    const uint32_t slots = scheduler.Slots();
+    const uint32_t priorities =
+        scheduler.LimitsLow() ? kPriorities - 1 : kPriorities;  // not to those that must not run them
+    for (uint32_t priority = 0; priority < priorities; ++priority) {
+        const uint32_t lane = LaneOf(static_cast<Priority>(priority), stack);
+        if (HandNewest(worker, lane)) return true;
+    }
+    for (uint32_t priority = 0; priority < priorities; ++priority) {
+        const uint32_t lane = LaneOf(static_cast<Priority>(priority), stack);
+        for (uint32_t i = 1; i <= slots; ++i) {  // its own last: they get what is put back
+            if (GoThrough(worker, scheduler.workers[(worker->index + i) % slots], lane)) return true;
+        }
+    }
+    return false;
+}
+
+bool IsRescueDone(const Worker *worker, StackClass stack) noexcept {
+    return worker->scheduler->rescues.load(kSeqCst) == worker->rescuesSeen[static_cast<uint32_t>(stack)];
+}
+
+void OfferRoom(Worker *worker, StackClass takes) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const bool lacksSmall = !scheduler.pool.AnyFree(StackClass::Small);
+    const bool lacksLarge = takes == StackClass::Large && !scheduler.pool.AnyFree(StackClass::Large);
+    if (WEFT_LIKELY(!lacksSmall && !lacksLarge)) return;
+    scheduler.rescues.fetch_add(1, kSeqCst);
+    WakeForAny(scheduler, worker);
+}
+
+}  // namespace weft::internal

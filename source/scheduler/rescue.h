@@ -1,0 +1,36 @@
+// Tasks for which no fiber is free, while fibers wait for them.
+//
+// A task needs a fiber of its class. When all fibers of the class are with tasks that wait for tasks which have not begun, nobody could
+// go on. But a task that waits for a counter's zero depends on all tasks of the counter already; so one of these may run on its stack,
+// above the frames that wait, if a whole stack of the class is left there. Such a waiter says so before it waits (Fiber::handed).
+//
+// A worker that has no fiber for the tasks that lie in the lanes goes through them before it sleeps: it takes a task, and if a fiber
+// waits for the task's counter and has room, the fiber is handed the task and made ready. What nobody takes goes back. The counter
+// stays meanwhile, because it counts the task in hand.
+//
+// No waiter is missed. A waiter gets in line at its counter, and then, if its class has no free fiber, it counts itself (rescues) and
+// wakes somebody. A worker reads that count before it goes through the lanes and again after it has announced that it sleeps; all
+// four are seq_cst. So either it sees the waiter at the counter, or it sees another count and goes through the lanes again, or the
+// waiter wakes it. A task in the hands of another worker that goes through the lanes is put back before that one sleeps, and
+// that one reads the count again too.
+//
+// No deadlock by lack of fibers: let all fibers of a class wait, and tasks of the class be in lanes. If one of these tasks is counted
+// by a counter that a fiber with room waits for, it is handed over. Otherwise nobody waits for any of the tasks on a stack with
+// room, and raising the number of fibers is what helps: that is reported (PoolEmpty, LargePoolEmpty).
+#pragma once
+
+#include "scheduler/scheduler.h"
+
+namespace weft::internal {
+
+/// Hands one task of the class, from any lane, to a fiber that waits for it. True if it did; that fiber is ready now.
+bool Rescue(Worker *worker, StackClass stack) noexcept;
+
+/// The fiber has got in line at its counter, with room for tasks on top of it: somebody looks for these if there is no other fiber
+/// for them. It may be running again.
+void OfferRoom(Worker *worker, StackClass takes) noexcept;
+
+/// No waiter has come since the worker's last Rescue for the class. For a last look before it sleeps.
+bool IsRescueDone(const Worker *worker, StackClass stack) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,206 @@
+#include "scheduler/stall.h"
+
+#include "scheduler/any_work.h"
+#include "scheduler/gate.h"
+#include "scheduler/idle.h"
+#include "scheduler/reporting.h"
+#include "scheduler/timing.h"
+
+#include <cstdio>
+
+namespace weft::internal {
+
+namespace {
+
+// A fiber that has run since has finished a task, submitted one, or been left again. relaxed: all have announced since, or the answer is
+// asked for once more.
+uint64_t Progress(const Scheduler &scheduler) noexcept {
+    uint64_t sum = scheduler.foreignSubmitted.load(kRelaxed);
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        sum += worker.submitted.load(kRelaxed) + worker.finished.load(kRelaxed) + worker.suspensions.load(kRelaxed);
+    }
+    return sum;
+}
+
+// Fibers that were made ready and are not running yet, anywhere. A worker that announced may be about to take one.
+bool AnyReady(const Scheduler &scheduler) noexcept {
+    bool any = !scheduler.injector.IsEmpty();
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots && !any; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        any = !worker.mailbox.IsEmpty();
+        for (const WorkStealingDeque<uint64_t> &ready : worker.ready) any = any || ready.Size() != 0;
+    }
+    return any;
+}
+
+// Calls act(fiber, counter, index) for each that waits and is not about to be answered. relaxed, all: for reports.
+template <class Act>
+void ForWaiters(const Scheduler &scheduler, uint32_t first, Act act) noexcept {
+    // If nothing else is pending, who is in WaitIdle goes on as soon as that has been seen.
+    const bool isIdle = PendingTasks(scheduler) == scheduler.idleTasks.load(kRelaxed);
+    for (uint32_t i = first; i < scheduler.AllFibers(); ++i) {
+        const Fiber &fiber = scheduler.fibers[i];
+        const Counter *counter = fiber.waitsFor.load(kRelaxed);
+        if (counter == nullptr || counter == &scheduler.guestsLeft) continue;  // Stop, which waits for threads
+        if (isIdle && fiber.waitsForIdle.load(kRelaxed)) continue;
+        act(fiber, *counter, i);
+    }
+}
+
+// A task that is pending and does not lie in a queue is with a fiber that waits, or behind a counter. So the fibers of the pool need not
+// be looked at one by one.
+bool AnyWaiter(const Scheduler &scheduler) noexcept {
+    bool any = PendingTasks(scheduler) != scheduler.idleTasks.load(kRelaxed);
+    ForWaiters(scheduler, scheduler.FiberCount(), [&](const Fiber &, const Counter &, uint32_t) { any = true; });
+    return any;
+}
+
+ReportCode CodeOf(Stall stall) noexcept {
+    return stall == Stall::Small   ? ReportCode::PoolEmpty
+           : stall == Stall::Large ? ReportCode::LargePoolEmpty
+                                   : ReportCode::OnlyWaiters;
+}
+
+Stall KindOf(const Scheduler &scheduler) noexcept {
+    const uint64_t next = scheduler.timers.Next();
+    const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
+    if (next != Timers::kNever && next <= env::Now() + lasts) return Stall::None;
+    // acquire: what the outside work did before it ended is seen below.
+    if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0 || AnyReady(scheduler)) return Stall::None;
+    const bool anyLargeTask = AnyLargeTask(scheduler) || scheduler.pinnedLarge.load(kSeqCst) != 0;
+    if (AnyTask(scheduler) || (anyLargeTask && scheduler.pool.AnyFree(StackClass::Large)))
+        return scheduler.pool.AnyFree(StackClass::Small) ? Stall::None : Stall::Small;
+    if (anyLargeTask) return Stall::Large;
+    return next == Timers::kNever && AnyWaiter(scheduler) ? Stall::Waiters : Stall::None;
+}
+
+void ReportWaiters(Scheduler &scheduler) noexcept {
+    char names[384];
+    size_t used = 0;
+    uint32_t count = 0;
+    ForWaiters(scheduler, 0, [&](const Fiber &fiber, const Counter &counter, uint32_t i) {
+        const char *name = fiber.taskName.load(kRelaxed);
+        if (name == nullptr) name = i < scheduler.FiberCount() ? "unnamed task" : "attached thread";
+        if (count++ < 4) {
+            used += static_cast<size_t>(std::snprintf(names + used, sizeof names - used,
+                                                      "%s fiber %u '%.40s' for counter %p", used != 0 ? "," : "", i,
+                                                      name, static_cast<const void *>(&counter)));
+        }
+    });
+    const uint32_t deferred = scheduler.deferred.load(kRelaxed);
+    if (count == 0 && deferred == 0) return;
+    char tasks[64] = "";
+    if (deferred != 0) {
+        std::snprintf(tasks, sizeof tasks, "%s%u submitted to come after a counter",
+                      count != 0 ? "; tasks: " : " tasks: ", deferred);
+    }
+    ReportOnce(scheduler, ReportCode::OnlyWaiters,
+               "Lower those counters, or set or unlock what they are in; if a thread of yours will, let it hold an "
+               "OutsideWork (weft/outside.h).",
+               "all workers sleep and %u %s%s%s%s%s", count, count == 1 ? "fiber waits" : "fibers wait",
+               count != 0 ? ":" : ";", count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
+}
+
+void Tell(Scheduler &scheduler, Stall stall) noexcept {
+    if (stall == Stall::Waiters) return ReportWaiters(scheduler);
+    ReportPoolEmpty(scheduler, stall == Stall::Small ? StackClass::Small : StackClass::Large);
+}
+
+void ReportGuests(Scheduler &scheduler) noexcept {
+    const uint32_t stops = scheduler.workerCount == 0 ? 1 : 0;  // Stop itself is attached then
+    if (scheduler.guests.load(kRelaxed) <= stops) return;       // for the report, like all below
+    char counters[128] = "";
+    size_t used = 0;
+    uint32_t waiting = 0;
+    for (uint32_t i = 0; scheduler.threadWaiters.Has(i); ++i) {
+        const Counter *counter = scheduler.threadWaiters.At(i).waitsFor.load(kRelaxed);
+        if (counter == nullptr) continue;
+        if (waiting++ < 4) {
+            used += static_cast<size_t>(std::snprintf(counters + used, sizeof counters - used, "%s counter %p",
+                                                      used != 0 ? "," : " for", static_cast<const void *>(counter)));
+        }
+    }
+    ReportOnce(scheduler, ReportCode::EndDelayed,
+               "Lower those counters, let attached threads detach, and let threads leave onReport, before the end.",
+               "the run is to end, and %u threads wait in a call%s, and %u are attached", waiting, counters,
+               scheduler.attached.Value() - stops);
+}
+
+// The end is wanted, and threads that are no workers keep it from coming: when the grace is over, that is told. Some may be waiting for
+// ever; others will be refused when they come again.
+void WatchGuests(Scheduler &scheduler, Worker *worker) noexcept {
+    if (scheduler.closingIsSet || !scheduler.endWanted.load(kSeqCst)) return;
+    // Without workers one of them is Stop itself.
+    if (scheduler.guests.load(kSeqCst) <= (scheduler.workerCount == 0 ? 1u : 0u)) return;
+    scheduler.closingIsSet = true;
+    const auto isDue = [](void *, void *owner) { ReportGuests(*static_cast<Scheduler *>(owner)); };
+    // relaxed: written before endWanted.
+    SetTimer(scheduler, worker, scheduler.closing, scheduler.closesAt.load(kRelaxed), {isDue, &scheduler});
+}
+
+void Watch(Scheduler &scheduler, Worker *worker) noexcept {
+    StallWatch &watch = scheduler.stall;
+    const Stall stall = KindOf(scheduler);
+    if (stall == Stall::None || WasReported(scheduler, CodeOf(stall))) return;
+    const uint64_t progress = Progress(scheduler);
+    // relaxed, all of its state: the timer's lock orders it.
+    if (watch.isDue.exchange(false, kRelaxed) && watch.kind == stall && watch.progress == progress)
+        return Tell(scheduler, stall);
+    watch.kind = stall;
+    watch.progress = progress;
+    watch.isSet.store(true, kRelaxed);
+    const auto isDue = [](void *, void *owner) {
+        StallWatch &its = *static_cast<StallWatch *>(owner);
+        its.isDue.store(true, kRelaxed);
+        its.isSet.store(false, kRelease);
+    };
+    const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
+    SetTimer(scheduler, worker, watch.timer, env::Now() + lasts, {isDue, &watch});
+}
+
+}  // namespace
+
+// A thread counts itself before it sleeps and after it slept, so whoever reads its announcement in the idle state (acquire) and then
+// this, reads that it is attached.
+bool AllAsleep(const Scheduler &scheduler) noexcept {
+    const uint64_t snapshot = scheduler.idle.Snapshot();
+    return IdleSet::AllAsleep(snapshot, scheduler.workerCount + scheduler.attached.Value());
+}
+
+void WatchForStall(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    StallWatch &watch = scheduler.stall;
+    // acquire and release: one at a time. Who comes meanwhile leaves it to the one, or to its timer.
+    if (watch.isSet.load(kAcquire) || watch.isBusy.exchange(true, kAcquire)) return;
+    WatchGuests(scheduler, worker);
+    Watch(scheduler, worker);
+    watch.isBusy.store(false, kRelease);
+}
+
+bool AllWait(const Scheduler &scheduler, StackClass stack) noexcept {
+    const bool small = stack == StackClass::Small;
+    const uint32_t first = small ? 0 : scheduler.options.smallFibers;
+    const uint32_t end = small ? scheduler.options.smallFibers : scheduler.FiberCount();
+    for (uint32_t i = first; i < end; ++i) {
+        if (scheduler.fibers[i].waitsFor.load(kRelaxed) == nullptr) return false;  // for a report
+    }
+    return true;
+}
+
+void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept {
+    if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0) return;  // it may go on by that
+    if (stack == StackClass::Small) {
+        ReportOnce(scheduler, ReportCode::PoolEmpty,
+                   "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
+                   "small tasks are pending, and all %u small fibers wait", scheduler.options.smallFibers);
+    } else {
+        ReportOnce(scheduler, ReportCode::LargePoolEmpty,
+                   "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
+                   "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
+    }
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,277 @@
+// What the policy promises, where no clock is needed to see it. How long anything waits at most: the simulator's fair models.
+#include "mechanisms/counter_word.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "weft/sync/ticket_queue.h"
+#include "weft/time.h"
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// Uses so much of the calling stack.
+void UseStack(size_t bytes) {
+    volatile char *memory = static_cast<volatile char *>(__builtin_alloca(bytes));
+    for (size_t i = 0; i < bytes; i += 512) memory[i] = 1;
+}
+
+}  // namespace
+
+TEST_CASE("a task that runs on top of its waiter has the whole stack of its class", "[fair]") {
+    for (const bool fused : {false, true}) {
+        SchedulerOptions options = test::Options(1);
+        const size_t small = options.smallStackBytes;
+        struct Sizes {
+            size_t child, parent;
+            bool fused;
+        } sizes{small / 16 * 14, small / 16 * 6, fused};
+        struct Tasks {
+            static void Child(TaskScheduler *, void *arg) { UseStack(static_cast<Sizes *>(arg)->child); }
+            static void Parent(TaskScheduler *scheduler, void *arg) {
+                const Sizes &its = *static_cast<Sizes *>(arg);
+                UseStack(its.parent);
+                volatile char *frame = static_cast<volatile char *>(__builtin_alloca(its.parent));
+                frame[0] = 1;
+                const Task children[2] = {{Child, arg}, {Child, arg}};
+                if (its.fused) return scheduler->AddTasksAndWait(2, children);
+                Counter counter;
+                scheduler->AddTasks(2, children, &counter);
+                scheduler->WaitForCounter(&counter);
+            }
+        };
+        test::Runner runner(options);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            const Task parent{Tasks::Parent, &sizes};
+            scheduler.AddTasksAndWait(1, &parent);
+            Counter counter;
+            scheduler.AddTask(parent, &counter);
+            test::YieldUntil(scheduler, [&] { return counter.IsZero(); });
+        }) == Status::Ok);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("a task that is about to block hands over what its worker has claimed and counted", "[fair]") {
+    constexpr uint32_t kTasks = 200;
+    std::atomic<bool> released{false};
+    bool met = false;
+    Counter counter;
+    test::Batch batch(kTasks, [&](TaskScheduler &scheduler, uint32_t i) {
+        if (i != kTasks / 2) return;
+        scheduler.AboutToBlock();
+        met = test::SpinUntil([&] { return released.load(); });
+    });
+    test::Batch waiter(1, [&](TaskScheduler &scheduler, uint32_t) {
+        scheduler.WaitForCounter(&counter, 1);
+        released.store(true);
+    });
+    test::Runner runner(test::Options(2));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter all;
+        scheduler.AddTasks(kTasks, batch.Tasks(), &counter);
+        scheduler.AddTask(waiter[0], &all, test::kHigh);
+        scheduler.WaitForCounter(&counter);
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    CHECK(met);
+}
+
+TEST_CASE("many High tasks that wait for Normal ones go on, whatever the pool", "[fair]") {
+    for (const uint32_t fibers : {0u, 4u}) {
+        for (const uint32_t workers : {1u, 2u, 8u}) {
+            for (const bool fused : {true, false}) {
+                INFO(workers << " workers, " << fibers << " fibers" << (fused ? ", fused" : ""));
+                std::atomic<uint32_t> ran{0};
+                test::Batch children(100, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+                test::Batch parents(200, [&](TaskScheduler &scheduler, uint32_t) {
+                    if (fused) return scheduler.AddTasksAndWait(100, children.Tasks());
+                    Counter counter;
+                    scheduler.AddTasks(100, children.Tasks(), &counter);
+                    scheduler.WaitForCounter(&counter);
+                });
+                SchedulerOptions options = test::Options(workers);
+                options.smallFibers = fibers;
+                test::Runner runner(options);
+                CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                    scheduler.AddTasksAndWait(200, parents.Tasks(), test::kHigh);
+                }) == Status::Ok);
+                CHECK(ran.load() == 200 * 100);
+                CHECK(runner.log.Text() == "");
+            }
+        }
+    }
+}
+
+namespace {
+
+enum class Submitter { Main, HeldUp, Outside };
+
+void CheckTickets(uint32_t workers, Submitter submitter) {
+    constexpr uint32_t kTickets = 1000;
+    test::ReportLog log;
+    SchedulerOptions options = test::Options(workers);
+    options.smallFibers = 128;
+    log.AttachTo(options);
+    TaskScheduler scheduler(options);
+    TicketQueue order(scheduler);
+    std::vector<uint32_t> done;
+    std::deque<Ticket> tickets;
+    for (uint32_t i = 0; i < kTickets; ++i) tickets.push_back(order.Take());
+    test::Batch batch(kTickets, [&](TaskScheduler &, uint32_t i) {
+        tickets[i].Wait();
+        done.push_back(i);
+        tickets[i].Done();
+    });
+    if (submitter == Submitter::Outside) {
+        REQUIRE(scheduler.Start() == Status::Ok);
+        scheduler.AddTasksAndWait(kTickets, batch.Tasks());
+        scheduler.Stop();
+    } else {
+        test::Batch main(1, [&](TaskScheduler &running, uint32_t) {
+            Counter counter;
+            running.AddTasks(kTickets, batch.Tasks(), &counter);
+            if (submitter == Submitter::HeldUp) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            running.WaitForCounter(&counter);
+        });
+        const Task task = main[0];
+        CHECK(scheduler.Run(task.function, task.arg) == Status::Ok);
+    }
+    bool inOrder = done.size() == kTickets;
+    for (uint32_t i = 0; inOrder && i < kTickets; ++i) inOrder = done[i] == i;
+    CHECK(inOrder);
+    CHECK(log.Text() == "");
+}
+
+}  // namespace
+
+TEST_CASE("a thousand tickets of one batch end", "[fair][tickets]") {
+    const uint32_t workers = GENERATE(1u);
+    const Submitter submitter = GENERATE(Submitter::Main, Submitter::HeldUp, Submitter::Outside);
+    INFO(workers << " workers, submitter " << static_cast<int>(submitter));
+    CheckTickets(workers, submitter);
+}
+
+TEST_CASE("a timed wait on the only Large fiber runs the Large task that it waits for", "[fair]") {
+    std::atomic<uint32_t> ran{0};
+    test::Batch child(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    SchedulerOptions options = test::Options(2);
+    options.largeFibers = 1;
+    test::Runner runner(options);
+    bool inTime = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        TaskOptions large;
+        large.stack = StackClass::Large;
+        scheduler.AddTask(child[0], &counter, large);
+        inTime = WaitForCounterFor(scheduler, &counter, std::chrono::hours(1));
+    }) == Status::Ok);
+    CHECK(inTime);
+    CHECK(ran.load() == 1);
+}
+
+TEST_CASE("by default there is a fiber for every worker", "[fair]") {
+    constexpr uint32_t kWorkers = 150;
+    std::atomic<uint32_t> come{0};
+    std::atomic<uint32_t> met{0};
+    test::Batch batch(kWorkers, [&](TaskScheduler &, uint32_t) {
+        come.fetch_add(1);
+        if (test::SpinUntil([&] { return come.load() == kWorkers; })) met.fetch_add(1);
+    });
+    SchedulerOptions options = test::Options(kWorkers);
+    options.smallFibers = options.largeFibers = 0;
+    options.smallStackBytes = 64 << 10;
+    test::Runner runner(options);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(kWorkers, batch.Tasks()); }) ==
+          Status::Ok);
+    CHECK(met.load() == kWorkers);
+}
+
+TEST_CASE("Stop returns although threads that are no workers submit and wait again and again", "[fair][stop]") {
+    test::ReportLog log;
+    SchedulerOptions options = test::Options(2);
+    options.stopGraceMilliseconds = 1;
+    log.AttachTo(options);
+    TaskScheduler scheduler(options);
+    REQUIRE(scheduler.Start() == Status::Ok);
+    std::atomic<uint32_t> turns{0};
+    std::atomic<bool> over{false};
+    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { turns.fetch_add(1); });
+    const auto loop = [&] {
+        while (!over.load()) scheduler.AddTasksAndWait(1, leaf.Tasks());
+    };
+    std::thread first(loop), second(loop);
+    CHECK(test::SpinUntil([&] { return turns.load() > 10; }));
+    scheduler.Stop();
+    over.store(true);
+    first.join();
+    second.join();
+    CHECK(log.CountOf(ReportCode::Closed) <= 1);
+}
+
+TEST_CASE("the end of a run names the thread that keeps it", "[fair][stop]") {
+    test::ReportLog log;
+    SchedulerOptions options = test::Options(2);
+    options.stopGraceMilliseconds = 1;
+    log.AttachTo(options);
+    TaskScheduler scheduler(options);
+    REQUIRE(scheduler.Start() == Status::Ok);
+    Counter counter(1);
+    std::thread waiter([&] { scheduler.WaitForCounter(&counter); });
+    std::thread lowers([&] {
+        test::SpinUntil([&] { return log.CountOf(ReportCode::EndDelayed) != 0; });
+        scheduler.DecrementCounter(&counter);
+    });
+    // It waits when its counter has a waiter; before that Stop might refuse it.
+    CHECK(test::SpinUntil([&] { return (internal::CounterAccess::Word(counter).load() & 0xFFFFFE00u) != 0; }));
+    scheduler.Stop();
+    lowers.join();
+    waiter.join();
+    CHECK(log.CountOf(ReportCode::EndDelayed) == 1);
+}
+
+TEST_CASE("Stop in onReport is refused", "[fair][stop]") {
+    struct Host {
+        TaskScheduler *scheduler = nullptr;
+        std::atomic<uint32_t> reports{0};
+    } host;
+    SchedulerOptions options = test::Options(1);
+    options.user = &host;
+    options.onReport = [](const Report &, void *user) {
+        Host &its = *static_cast<Host *>(user);
+        its.reports.fetch_add(1);
+        its.scheduler->Stop();
+    };
+    TaskScheduler scheduler(options);
+    host.scheduler = &scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    scheduler.AddTask({nullptr, nullptr});
+    CHECK(host.reports.load() == 1);
+    scheduler.Stop();
+}
+
+TEST_CASE("a task changes its priority", "[fair]") {
+    std::vector<int> order;
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter gate(1), all;
+        test::Batch waiter(2, [&](TaskScheduler &running, uint32_t i) {
+            running.SetPriority(i == 0 ? Priority::Low : Priority::High);
+            running.WaitForCounter(&gate);
+            order.push_back(static_cast<int>(i));
+        });
+        scheduler.AddTasks(2, waiter.Tasks(), &all);
+        scheduler.Yield();
+        scheduler.Yield();
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    CHECK(order == std::vector<int>{1, 0});
+}

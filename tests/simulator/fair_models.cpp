@@ -1,0 +1,262 @@
+// What every policy promises: who waits, and how long at most. In virtual time: tasks compute for so many microseconds, and a step
+// takes a nanosecond.
+#include "simulator/model_support.h"
+#include "simulator/models.h"
+#include "weft/deferred.h"
+#include "weft/time.h"
+
+#include <chrono>
+
+namespace simulator {
+
+namespace {
+
+constexpr uint64_t kUs = 1000;  // nanoseconds
+
+SchedulerOptions FairOptions(uint32_t workers) {
+    CountNanoseconds();
+    SchedulerOptions options = Options(workers, 32, 4);
+    options.idle = IdlePolicy::Quiet;  // who searches makes steps, and time pass
+    return options;
+}
+
+TaskOptions Of(Priority priority) { return {priority, StackClass::Small, kAnyWorker, nullptr}; }
+
+// When it was asked for, and how long it took to begin.
+struct Event {
+    uint64_t asked = 0;
+    uint64_t late = ~uint64_t{0};
+    bool over = false;
+    void Ask() { asked = weft::env::Now(); }
+    void Begin() {
+        late = weft::env::Now() - asked;
+        over = true;
+    }
+};
+
+// Loops that keep all workers busy by submitting four tasks and waiting for them, until `over`.
+struct Loops {
+    Counters *counters;
+    const bool *over;
+    uint64_t taskMicroseconds;
+    bool fused;
+
+    static void Leaf(TaskScheduler *, void *arg) { Compute(static_cast<Loops *>(arg)->taskMicroseconds); }
+    static void Loop(TaskScheduler *scheduler, void *arg) {
+        Loops &self = *static_cast<Loops *>(arg);
+        const Task leaf{Leaf, arg};
+        const Task tasks[4] = {leaf, leaf, leaf, leaf};
+        for (uint32_t turns = 0; !*self.over; ++turns) {
+            Check(turns < 400, "nobody else has a turn");
+            if (self.fused) {
+                scheduler->AddTasksAndWait(4, tasks);
+                continue;
+            }
+            Counter *counter = self.counters->New();
+            scheduler->AddTasks(4, tasks, counter);
+            scheduler->WaitForCounter(counter);
+            Counters::Kill(counter);
+        }
+    }
+};
+
+enum class Caller { Outside, Pinned, Timer };
+
+// Every wait is a scheduling point, also where the waiter runs its own tasks: what comes from outside, what is pinned and a deadline do
+// not wait for the end of loops.
+void LoopsGiveTurns(Caller caller) {
+    Counters counters;
+    Event event;
+    const uint32_t workers = 1 + Random(2);
+    const SchedulerOptions options = FairOptions(workers);
+    Loops loops{&counters, &event.over, 100, Random(2) != 0};
+    auto begins = [&](TaskScheduler *) { event.Begin(); };
+    TaskScheduler scheduler(options);
+    HostThread outside([&] {
+        Compute(300 + Random(300));
+        event.Ask();
+        scheduler.AddTask(TaskOf(begins), nullptr, Of(Priority::High));
+    });
+    auto main = [&](TaskScheduler *running) {
+        Counter *counter = counters.New();
+        for (uint32_t i = 0; i < workers; ++i) running->AddTask({Loops::Loop, &loops}, counter);
+        TaskOptions its = Of(caller == Caller::Timer ? Priority::High : Priority::Normal);
+        if (caller == Caller::Pinned) its.worker = Random(workers);
+        if (caller == Caller::Outside) outside.Start();
+        if (caller == Caller::Pinned) running->AddTask(TaskOf(begins), counter, its);
+        if (caller == Caller::Timer) {
+            event.asked = weft::env::Now() + 300 * kUs;
+            AddTaskAt(*running, Now() + std::chrono::microseconds(300), TaskOf(begins), counter, its);
+        }
+        if (caller == Caller::Pinned) event.Ask();
+        running->WaitForCounter(counter);
+        Counters::Kill(counter);
+    };
+    const Task task = TaskOf(main);
+    Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
+    if (caller == Caller::Outside) outside.Join();
+    Check(event.late <= (100 + 50) * kUs, "it began later than after the longest task and 50 microseconds");
+}
+
+// A High task that another worker, which is in a long task, has submitted goes before what this worker has.
+void HighGoesFirst() {
+    Counters counters;
+    Event event;
+    const SchedulerOptions options = FairOptions(2);
+    bool blockerHasIt = false;
+    auto high = [&](TaskScheduler *) { event.Begin(); };
+    auto normal = [&](TaskScheduler *) {
+        Check(event.asked == 0 || event.over || weft::env::Now() < event.asked + 10 * kUs,
+              "a Normal task began after a High one was visible");
+        Compute(20);
+    };
+    auto submitter = [&](TaskScheduler *scheduler) {
+        Compute(300);
+        scheduler->AddTask(TaskOf(high), nullptr, Of(Priority::High));
+        event.Ask();
+        Compute(5000);
+        blockerHasIt = true;
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(submitter), counter);
+        for (uint32_t i = 0; i < 100; ++i) scheduler->AddTask(TaskOf(normal), counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(blockerHasIt && event.late <= (20 + 10) * kUs, "a High task waited for Normal ones");
+}
+
+// Something is always there to run before it: the oldest Low task, or the oldest of the same priority, which goes last.
+void NothingStarves(Priority priority) {
+    struct Flood {
+        const bool *over;
+        TaskOptions options;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            Flood &self = *static_cast<Flood *>(arg);
+            if (*self.over) return;
+            TaskOptions again = self.options;
+            if (Random(16) == 0) again.worker = 0;
+            if (Random(4) == 0) scheduler->Yield();
+            if (Random(4) == 0) {
+                Counter counter;
+                scheduler->AddTask({[](TaskScheduler *, void *) {}, nullptr}, &counter, again);
+                scheduler->WaitForCounter(&counter);
+            }
+            scheduler->AddTask({Run, arg}, nullptr, again);
+            Compute(500);
+        }
+    };
+    Event event;
+    SchedulerOptions options = FairOptions(1);
+    options.agingMilliseconds = 10;
+    Flood flood{&event.over, Of(priority == Priority::Low && Random(2) != 0 ? Priority::High : Priority::Normal)};
+    auto oldest = [&](TaskScheduler *) { event.Begin(); };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(oldest), nullptr, Of(priority));
+        event.Ask();
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask({Flood::Run, &flood}, nullptr, flood.options);
+    });
+    Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
+}
+
+// While Low tasks are late, they have between an eighth and a quarter of the time.
+void LateWorkHasItsShare() {
+    struct Work {
+        uint64_t *busy;
+        const uint64_t *end;
+        uint64_t microseconds;
+        TaskOptions options;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            Work &self = *static_cast<Work *>(arg);
+            if (weft::env::Now() >= *self.end) return;
+            if (self.options.priority == Priority::High) scheduler->AddTask({Run, arg}, nullptr, self.options);
+            Compute(self.microseconds);
+            *self.busy += self.microseconds;
+        }
+    };
+    uint64_t high = 0, low = 0, end = 0;
+    SchedulerOptions options = FairOptions(1);
+    options.agingMilliseconds = 4;
+    Work urgent{&high, &end, 100, Of(Priority::High)}, late{&low, &end, 50 + Random(200), Of(Priority::Low)};
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        end = weft::env::Now() + 60000 * kUs;
+        for (uint32_t i = 0; i < 400; ++i) scheduler->AddTask({Work::Run, &late}, nullptr, late.options);
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask({Work::Run, &urgent}, nullptr, urgent.options);
+    });
+    const uint64_t total = 60000 - 4000;
+    Check(low * 9 >= total && low * 4 <= total + 4000, "late work has not an eighth to a quarter of the time");
+}
+
+// Deadlines are processed at the end of the task that is running then.
+void DeadlinesInTime() {
+    Event event;
+    const uint32_t workers = 1 + Random(2);
+    const SchedulerOptions options = FairOptions(workers);
+    const uint32_t count = 20 + Random(60);
+    auto busy = [&](TaskScheduler *) { Compute(100); };
+    auto due = [&](TaskScheduler *) { event.Begin(); };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter counter;
+        std::deque<Task> tasks(count, TaskOf(busy));
+        const uint32_t after = 100 + Random(800);
+        event.asked = weft::env::Now() + after * kUs;
+        AddTaskAt(*scheduler, Now() + std::chrono::microseconds(after), TaskOf(due), nullptr, Of(Priority::High));
+        if (Random(2) != 0) {
+            for (const Task &task : tasks) scheduler->AddTask(task, &counter);
+        } else {
+            std::vector<Task> batch(tasks.begin(), tasks.end());
+            scheduler->AddTasks(count, batch.data(), &counter);
+        }
+        scheduler->WaitForCounter(&counter);
+    });
+    Check(event.late <= (100 + 100) * kUs, "a deadline was later than the longest task and 100 microseconds");
+}
+
+// Tasks of a batch whose first ones say nothing about the others: what one worker has claimed does not keep the others idle.
+void ClaimsAreShared() {
+    const uint32_t workers = 2;
+    const SchedulerOptions options = FairOptions(workers);
+    uint64_t begin = 0, end = 0;
+    struct Part {
+        uint64_t microseconds;
+    };
+    std::vector<Part> parts(256);
+    const uint32_t first = Random(200);
+    for (uint32_t i = 0; i < 40; ++i) parts[first + i].microseconds = 100;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        std::vector<Task> tasks;
+        for (Part &part : parts) {
+            tasks.push_back({[](TaskScheduler *, void *arg) {
+                                 const Part &its = *static_cast<Part *>(arg);
+                                 if (its.microseconds != 0) Compute(its.microseconds);
+                             },
+                             &part});
+        }
+        Counter counter;
+        begin = weft::env::Now();
+        scheduler->AddTasks(256, tasks.data(), &counter);
+        scheduler->WaitForCounter(&counter);
+        end = weft::env::Now();
+    });
+    Check(end - begin <= (40 * 100 / 2 + 400) * kUs, "one worker kept what others could have run");
+}
+
+}  // namespace
+
+std::vector<Model> FairModels() {
+    return {
+        {"turn_outside", "a High task from outside, while all workers run loops of waits",
+         [] { LoopsGiveTurns(Caller::Outside); }},
+        {"turn_pinned", "a pinned task, likewise", [] { LoopsGiveTurns(Caller::Pinned); }},
+        {"turn_timer", "a deadline, likewise", [] { LoopsGiveTurns(Caller::Timer); }},
+        {"high_first", "a High task in the lane of a worker that is busy, and Normal ones elsewhere", HighGoesFirst},
+        {"aging_low", "a Low task among others that keep coming", [] { NothingStarves(Priority::Low); }, 20},
+        {"aging_normal", "the oldest of Normal tasks that keep coming", [] { NothingStarves(Priority::Normal); }, 20},
+        {"aging_share", "the share of work that is late", LateWorkHasItsShare, 40},
+        {"deadline_late", "a deadline while all workers are busy", DeadlinesInTime, 4},
+        {"claim_shared", "a batch with long tasks in between", ClaimsAreShared, 4},
+    };
+}
+
+}  // namespace simulator
