@@ -51,18 +51,34 @@ bool InspectQueue(Worker &owner, uint32_t queue, uint64_t now) noexcept {
     return age.lateTo.load(kRelaxed) != 0;
 }
 
-void Inspect(Worker *worker, uint32_t index, uint64_t now) noexcept {
+Priority PriorityOfQueue(uint32_t queue) noexcept {
+    return static_cast<Priority>(queue < kLanes    ? queue / kClasses
+                                 : queue < kQueues ? queue - kLanes
+                                                   : queue - kQueues);
+}
+
+// Late queues take turns: the next one is that which comes first behind the one that was looked into last.
+void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noexcept {
+    if (PriorityOfQueue(queue) == Priority::Low && queue < kQueues && !worker->scheduler->RunsLow(worker->index)) return;
+    const uint32_t all = worker->scheduler->Slots() * kAgedQueues;
+    const LateQueue &last = worker->aging.last;
+    const auto distance = [=](const LateQueue &to) {
+        const uint32_t from = last.worker * kAgedQueues + last.queue;
+        return (to.worker * kAgedQueues + to.queue + 2 * all - from - 1) % all;
+    };
+    const LateQueue offered{index, queue};
+    if (!next || distance(offered) < distance(next)) next = offered;
+}
+
+void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noexcept {
     Worker &owner = worker->scheduler->workers[index];
     for (uint32_t queue = 0; queue < kQueues; ++queue) {
-        if (!InspectQueue(owner, queue, now)) continue;
-        if (worker->aging.lateQueue != kQueues) continue;  // one at a time
-        worker->aging.lateWorker = index;
-        worker->aging.lateQueue = queue;
+        if (InspectQueue(owner, queue, now)) Offer(worker, index, queue, next);
     }
 }
 
 // The same for what is pinned here; only its worker knows it.
-void InspectPinned(Worker *worker, uint64_t now) noexcept {
+void InspectPinned(Worker *worker, uint64_t now, LateQueue &next) noexcept {
     Aging &aging = worker->aging;
     for (uint32_t priority = 0; priority < kPriorities; ++priority) {
         const bool isEmpty =
@@ -70,8 +86,8 @@ void InspectPinned(Worker *worker, uint64_t now) noexcept {
         if (isEmpty || worker->pinnedTaken[priority] != aging.pinnedSeen[priority]) {
             aging.pinnedSeen[priority] = worker->pinnedTaken[priority];
             aging.pinnedSince[priority] = now;
-        } else if (now - aging.pinnedSince[priority] >= worker->scheduler->times.aging && aging.lateQueue == kQueues) {
-            aging.lateQueue = kQueues + 1 + priority;
+        } else if (now - aging.pinnedSince[priority] >= worker->scheduler->times.aging) {
+            Offer(worker, worker->index, kQueues + priority, next);
         }
     }
 }
@@ -87,7 +103,7 @@ void Look(Worker *worker) noexcept {
         aging.charging = false;
         aging.credit -= static_cast<int64_t>(passed);
     }
-    if (aging.lateQueue != kQueues) {
+    if (aging.late) {
         aging.credit =
             std::min(aging.credit + static_cast<int64_t>(passed) / kShare, static_cast<int64_t>(times.aging));
     } else {
@@ -97,30 +113,32 @@ void Look(Worker *worker) noexcept {
     aging.period = passed * kMaxPeriod > times.longPiece * aging.period ? 1 : std::min(aging.period * 2, kMaxPeriod);
     if (now - aging.inspectedAt < times.aging / 32) return;
     aging.inspectedAt = now;
-    const bool knew = aging.lateQueue != kQueues;
-    Inspect(worker, worker->index, now);
-    InspectPinned(worker, now);
+    LateQueue next;
+    Inspect(worker, worker->index, now, next);
+    InspectPinned(worker, now, next);
     const uint32_t slots = worker->scheduler->Slots();
     aging.other = aging.other + 1 < slots ? aging.other + 1 : 0;
-    if (aging.other != worker->index) Inspect(worker, aging.other, now);
-    if (!knew && aging.lateQueue != kQueues && aging.credit == 0) aging.credit = 1;  // at once, if nothing is owed
+    if (aging.other != worker->index) Inspect(worker, aging.other, now, next);
+    if (!next) return;
+    if (!aging.late && aging.credit == 0) aging.credit = 1;  // at once, if nothing is owed
+    aging.late = aging.last = next;
 }
 
 Found OldestOf(Worker *worker, Ability ability) noexcept {
-    const Aging &aging = worker->aging;
-    if (aging.lateQueue > kQueues) {
-        const Priority priority = static_cast<Priority>(aging.lateQueue - kQueues - 1);
+    const uint32_t queue = worker->aging.late.queue;
+    const Priority priority = PriorityOfQueue(queue);
+    if (queue >= kQueues) {
         const Found found = PinnedFiber(worker, priority);
         return found || ability == Ability::ReadyFibersOnly ? found : PinnedTask(worker, priority, RunsOnLarge(worker));
     }
-    Worker *owner = &worker->scheduler->workers[aging.lateWorker];
-    const uint64_t lateTo = owner->ages[aging.lateQueue].lateTo.load(kRelaxed);  // a hint, see QueueAge
-    const uint64_t oldest = WithQueue(*owner, aging.lateQueue, [](auto &items) { return items.Oldest() + 1; });
+    Worker *owner = &worker->scheduler->workers[worker->aging.late.worker];
+    const uint64_t lateTo = owner->ages[queue].lateTo.load(kRelaxed);  // a hint, see QueueAge
+    const uint64_t oldest = WithQueue(*owner, queue, [](auto &items) { return items.Oldest() + 1; });
     if (lateTo == 0 || static_cast<int64_t>(oldest - lateTo) >= 0) return {};
-    const bool isReady = aging.lateQueue >= kLanes;
-    const Priority priority = static_cast<Priority>(isReady ? aging.lateQueue - kLanes : aging.lateQueue / kClasses);
-    if (isReady) return ReadyFiber(worker, owner, priority);
-    return ability == Ability::Tasks ? OldestTask(worker, owner, aging.lateQueue) : Found{};
+    if (queue >= kLanes) return ReadyFiber(worker, owner, priority);
+    const Found found = ability == Ability::Tasks ? OldestTask(worker, owner, queue) : Found{};
+    if (found || worker->scheduler->pool.AnyFree(ClassOf(queue))) return found;
+    return {HandOldest(worker, *owner, queue), false};
 }
 
 }  // namespace
@@ -129,8 +147,8 @@ Found Late(Worker *worker, Ability ability) noexcept {
     Aging &aging = worker->aging;
     if (--aging.picksToLook != 0) return {};
     Look(worker);
-    aging.picksToLook = aging.lateQueue != kQueues ? 1 : aging.period;
-    if (aging.lateQueue == kQueues || aging.credit <= 0) return {};
+    aging.picksToLook = aging.late ? 1 : aging.period;
+    if (!aging.late || aging.credit <= 0) return {};
     const Found found = OldestOf(worker, ability);
     if (found) {
         aging.charging = true;
@@ -138,11 +156,10 @@ Found Late(Worker *worker, Ability ability) noexcept {
         if (!found.fiber && worker->claim.hasRest) {
             const uint32_t lane = LaneOf(worker->claim.priority, worker->claim.stack);
             worker->ages[lane].lateTo.store(worker->lanes[lane].End() + 1, kRelaxed);
-            aging.lateWorker = worker->index;
-            aging.lateQueue = lane;
+            aging.late = {worker->index, lane};
         }
     } else {
-        aging.lateQueue = kQueues;  // the next inspection finds another one
+        aging.late = {};  // the next inspection finds another one
     }
     return found;
 }

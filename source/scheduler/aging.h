@@ -6,7 +6,7 @@
 // Every worker looks at the clock now and then (Look), and inspects its own queues and, in turn, those of one other worker. A queue
 // whose oldest item is the same as half the bound ago (SchedulerOptions::agingMilliseconds) is late, with all that lies in it by then. While
 // a worker knows of a late queue it has credit for a sixth of the time that passes, and with credit it takes the oldest item first.
-// What that item takes is paid from the credit. So late work gets a sixth of the time of each worker that knows of it: between an
+// What that item takes is paid from the credit. Several late queues take turns, one inspection each. So late work gets a sixth of the time of each worker that knows of it: between an
 // eighth and a quarter, as one item is never cut.
 //
 // The bound. A look costs as much as a third of the shortest task, so while pieces of work are short there is one in up to 32 picks,

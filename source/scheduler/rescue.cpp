@@ -47,19 +47,24 @@ Fiber *TakeWaiter(Worker *worker, Counter &counter, StackClass stack) noexcept {
     return nullptr;
 }
 
-// `item` is the caller's. False: it still is.
-bool Hand(Worker *worker, const TaskEntry &item) noexcept {
+// `item` is the caller's. The fiber that it was handed to; null, and it still is the caller's, if there is none.
+Fiber *HandTo(Worker *worker, const TaskEntry &item) noexcept {
     Counter *counter = item.TheCounter();
-    if (counter == nullptr) return false;
+    if (counter == nullptr) return nullptr;
     // seq_cst: after the worker has read the count of rescues. A record that is not seen here is counted after that.
     const CounterWord word{CounterAccess::Word(*counter).load(kSeqCst)};
-    if (word.Head() == 0 && !word.IsSorting()) return false;
+    if (word.Head() == 0 && !word.IsSorting()) return nullptr;
     Fiber *waiter = TakeWaiter(worker, *counter, item.Stack());
-    if (waiter == nullptr) return false;
+    if (waiter == nullptr) return nullptr;
     *waiter->handed = item;  // published with the fiber
     waiter->handed = nullptr;
-    MakeReady(*worker->scheduler, worker, waiter);
-    return true;
+    return waiter;
+}
+
+bool Hand(Worker *worker, const TaskEntry &item) noexcept {
+    Fiber *waiter = HandTo(worker, item);
+    if (waiter != nullptr) MakeReady(*worker->scheduler, worker, waiter);
+    return waiter != nullptr;
 }
 
 // From the oldest end; what nobody takes goes to the worker's own lane.
@@ -105,6 +110,19 @@ bool Rescue(Worker *worker, StackClass stack) noexcept {
         }
     }
     return false;
+}
+
+Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept {
+    TaskEntry item;
+    if (owner.lanes[lane].Steal(item) != StealResult::Taken) return nullptr;
+    Fiber *waiter = HandTo(worker, item);
+    if (waiter == nullptr) {
+        PushEntry(worker, lane, item);
+    } else if (waiter->pinnedTo != kAnyWorker && waiter->pinnedTo != worker->index) {
+        MakeReady(*worker->scheduler, worker, waiter);
+        return nullptr;
+    }
+    return waiter;
 }
 
 bool IsRescueDone(const Worker *worker, StackClass stack) noexcept {

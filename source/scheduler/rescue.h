@@ -26,6 +26,10 @@ namespace weft::internal {
 /// Hands one task of the class, from any lane, to a fiber that waits for it. True if it did; that fiber is ready now.
 bool Rescue(Worker *worker, StackClass stack) noexcept;
 
+/// The same for the oldest task of one lane; a task that nobody takes becomes the newest of the worker's own lane. The fiber that the
+/// worker goes on with now, or null.
+Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept;
+
 /// The fiber has got in line at its counter, with room for tasks on top of it: somebody looks for these if there is no other fiber
 /// for them. It may be running again.
 void OfferRoom(Worker *worker, StackClass takes) noexcept;

@@ -44,6 +44,8 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
 }
 
 void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    if (IsSatisfied(counter, value)) return GiveTurn(self);
+    UnclaimRest(self->worker);
     for (TaskEntry handed;;) {
         if (value == 0) {
             Help(self, counter);
@@ -75,8 +77,6 @@ void WaitOnThisWorker(Fiber *self, Counter &counter, uint32_t value) noexcept {
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
     FlushPending(worker);
     Fiber *self = worker->current;
-    if (IsSatisfied(counter, value)) return GiveTurn(self);
-    UnclaimRest(worker);
     if (resume == Resume::SameWorker && self->pinnedTo == kAnyWorker) {
         WaitOnThisWorker(self, counter, value);
     } else {

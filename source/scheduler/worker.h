@@ -128,6 +128,14 @@ struct QueueAge {
     env::Atomic<uint64_t> lateTo{0};  // items up to this index are late; 0: none is
 };
 
+/// One that may be late: a lane, ready fibers, or what is pinned to the worker itself.
+constexpr uint32_t kAgedQueues = kQueues + kPriorities;
+struct LateQueue {
+    uint32_t worker = 0;
+    uint32_t queue = kAgedQueues;  // that: none
+    explicit operator bool() const noexcept { return queue != kAgedQueues; }
+};
+
 /// What this worker does for queues that are late, see aging.h. In ticks.
 struct Aging {
     uint64_t looks = 0;  // that there have been
@@ -136,8 +144,8 @@ struct Aging {
     uint64_t lookedAt = 0;
     uint64_t inspectedAt = 0;
     uint32_t other = 0;                     // the worker whose queues are inspected next
-    uint32_t lateWorker = 0;                // where a queue was seen to be late, and which
-    uint32_t lateQueue = kQueues;           // kQueues: none
+    LateQueue late;                         // is served
+    LateQueue last;                         // was chosen last
     uint64_t pinnedSeen[kPriorities] = {};  // Worker::pinnedTaken at the last inspection
     uint64_t pinnedSince[kPriorities] = {};
     int64_t credit = 0;     // that late work may take

@@ -160,6 +160,86 @@ void NothingStarves(Priority priority) {
     Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
 }
 
+// A wait that is over at once gives others a turn, and goes on where it was if it is to.
+void TurnsKeepTheWorker() {
+    Counters counters;
+    const SchedulerOptions options = FairOptions(2);
+    auto urgent = [&](TaskScheduler *) { Compute(Random(20)); };
+    auto submitter = [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < 20; ++i) {
+            scheduler->AddTask(TaskOf(urgent), nullptr, Of(Priority::High));
+            Compute(Random(20));
+        }
+    };
+    auto stays = [&](TaskScheduler *scheduler) {
+        Counter *none = counters.New();
+        for (uint32_t i = 0; i < 20; ++i) {
+            const uint32_t before = scheduler->CurrentWorker();
+            scheduler->WaitForCounter(none, 0, Resume::SameWorker);
+            Check(scheduler->CurrentWorker() == before, "Resume::SameWorker went on on another worker");
+            Compute(Random(20));
+        }
+        Counters::Kill(none);
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        for (uint32_t i = 0; i < 3; ++i) {
+            scheduler->AddTask(TaskOf(stays), counter);
+            scheduler->AddTask(TaskOf(submitter), counter);
+        }
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+}
+
+// All fibers are taken, and some poll and yield: a Low fiber behind a Low task for which there is no fiber, and a Low task that somebody
+// waits for.
+void NothingStarvesWithoutFibers() {
+    struct Poll {
+        const bool *over;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            while (!*static_cast<Poll *>(arg)->over) {
+                Compute(100);
+                scheduler->Yield();
+            }
+        }
+    };
+    Event event;
+    Counters counters;
+    const uint32_t workers = 1 + Random(2);
+    SchedulerOptions options = FairOptions(workers);
+    options.agingMilliseconds = 10;
+    options.smallFibers = workers + 1;
+    Poll poll{&event.over};
+    auto yields = [&](TaskScheduler *scheduler) {
+        event.Ask();
+        scheduler->Yield();
+        event.Begin();
+    };
+    auto awaited = [&](TaskScheduler *) { event.Begin(); };
+    auto behind = [&](TaskScheduler *) {};
+    const bool isAwaited = Random(2) != 0;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New(), *waiters = counters.New();
+        auto waits = [&](TaskScheduler *waiter) { waiter->WaitForCounter(counter); };
+        for (uint32_t i = 0; i < workers; ++i) scheduler->AddTask({Poll::Run, &poll}, nullptr);
+        if (isAwaited) {
+            event.Ask();
+            scheduler->AddTask(TaskOf(awaited), counter, Of(Priority::Low));
+            scheduler->AddTask(TaskOf(waits), waiters);
+        } else {
+            scheduler->AddTask(TaskOf(yields), counter, Of(Priority::Low));
+            scheduler->AddTask(TaskOf(behind), counter, Of(Priority::Low));
+        }
+        Poll::Run(scheduler, &poll);
+        scheduler->WaitForCounter(counter);
+        scheduler->WaitForCounter(waiters);
+        Counters::Kill(counter);
+        Counters::Kill(waiters);
+    });
+    Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
+}
+
 // While Low tasks are late, they have between an eighth and a quarter of the time.
 void LateWorkHasItsShare() {
     struct Work {
@@ -250,9 +330,11 @@ std::vector<Model> FairModels() {
          [] { LoopsGiveTurns(Caller::Outside); }},
         {"turn_pinned", "a pinned task, likewise", [] { LoopsGiveTurns(Caller::Pinned); }},
         {"turn_timer", "a deadline, likewise", [] { LoopsGiveTurns(Caller::Timer); }},
+        {"turn_same_worker", "waits that are over, with Resume::SameWorker, while High tasks come", TurnsKeepTheWorker},
         {"high_first", "a High task in the lane of a worker that is busy, and Normal ones elsewhere", HighGoesFirst},
         {"aging_low", "a Low task among others that keep coming", [] { NothingStarves(Priority::Low); }, 20},
         {"aging_normal", "the oldest of Normal tasks that keep coming", [] { NothingStarves(Priority::Normal); }, 20},
+        {"aging_no_fiber", "Low work while all fibers are taken by some that poll", NothingStarvesWithoutFibers, 20},
         {"aging_share", "the share of work that is late", LateWorkHasItsShare, 40},
         {"deadline_late", "a deadline while all workers are busy", DeadlinesInTime, 4},
         {"claim_shared", "a batch with long tasks in between", ClaimsAreShared, 4},
