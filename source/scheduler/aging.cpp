@@ -59,7 +59,8 @@ Priority PriorityOfQueue(uint32_t queue) noexcept {
 
 // Late queues take turns: the next one is that which comes first behind the one that was looked into last.
 void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noexcept {
-    if (PriorityOfQueue(queue) == Priority::Low && queue < kQueues && !worker->scheduler->RunsLow(worker->index)) return;
+    if (PriorityOfQueue(queue) == Priority::Low && queue < kQueues && !worker->scheduler->RunsLow(worker->index))
+        return;
     const uint32_t all = worker->scheduler->Slots() * kAgedQueues;
     const LateQueue &last = worker->aging.last;
     const auto distance = [=](const LateQueue &to) {
