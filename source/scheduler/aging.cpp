@@ -11,7 +11,8 @@ namespace weft::internal {
 namespace {
 
 constexpr uint32_t kMaxPeriod = 32;
-constexpr int64_t kShare = 6;  // one part in so many is for late work
+constexpr int64_t kShare = 6;        // one part in so many is for each late queue
+constexpr uint32_t kMostShares = 3;  // at most, of all late queues
 
 // Calls look(queue) with the deque that has this number.
 template <class Act>
@@ -61,6 +62,7 @@ Priority PriorityOfQueue(uint32_t queue) noexcept {
 void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noexcept {
     if (PriorityOfQueue(queue) == Priority::Low && queue < kQueues && !worker->scheduler->RunsLow(worker->index))
         return;
+    ++worker->aging.lateQueues;
     const uint32_t all = worker->scheduler->Slots() * kAgedQueues;
     const LateQueue &last = worker->aging.last;
     const auto distance = [=](const LateQueue &to) {
@@ -78,6 +80,14 @@ void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noex
     }
 }
 
+// Its own, and in turn those of another worker.
+void InspectAll(Worker *worker, uint64_t now, LateQueue &next) noexcept {
+    Inspect(worker, worker->index, now, next);
+    Aging &aging = worker->aging;
+    aging.other = aging.other + 1 < worker->scheduler->Slots() ? aging.other + 1 : 0;
+    if (aging.other != worker->index) Inspect(worker, aging.other, now, next);
+}
+
 // The same for what is pinned here; only its worker knows it.
 void InspectPinned(Worker *worker, uint64_t now, LateQueue &next) noexcept {
     Aging &aging = worker->aging;
@@ -93,7 +103,7 @@ void InspectPinned(Worker *worker, uint64_t now, LateQueue &next) noexcept {
     }
 }
 
-void Look(Worker *worker) noexcept {
+void Look(Worker *worker, Ability ability) noexcept {
     Aging &aging = worker->aging;
     const Times &times = worker->scheduler->times;
     // Without workers the order is always the same: a look counts as a time of its own.
@@ -105,8 +115,8 @@ void Look(Worker *worker) noexcept {
         aging.credit -= static_cast<int64_t>(passed);
     }
     if (aging.late) {
-        aging.credit =
-            std::min(aging.credit + static_cast<int64_t>(passed) / kShare, static_cast<int64_t>(times.aging));
+        const int64_t earned = static_cast<int64_t>(passed) * std::min(aging.lateQueues, kMostShares) / kShare;
+        aging.credit = std::min(aging.credit + earned, static_cast<int64_t>(times.aging));
     } else {
         aging.credit = std::min<int64_t>(aging.credit, 0);  // what is owed is not forgotten
     }
@@ -115,14 +125,13 @@ void Look(Worker *worker) noexcept {
     if (now - aging.inspectedAt < times.aging / 32) return;
     aging.inspectedAt = now;
     LateQueue next;
-    Inspect(worker, worker->index, now, next);
+    aging.lateQueues = 0;
     InspectPinned(worker, now, next);
-    const uint32_t slots = worker->scheduler->Slots();
-    aging.other = aging.other + 1 < slots ? aging.other + 1 : 0;
-    if (aging.other != worker->index) Inspect(worker, aging.other, now, next);
-    if (!next) return;
+    if (ability != Ability::PinnedOnly) InspectAll(worker, now, next);
+    if (!next || (aging.late && !aging.wasServed)) return;
     if (!aging.late && aging.credit == 0) aging.credit = 1;  // at once, if nothing is owed
     aging.late = aging.last = next;
+    aging.wasServed = false;
 }
 
 Found OldestOf(Worker *worker, Ability ability) noexcept {
@@ -130,8 +139,10 @@ Found OldestOf(Worker *worker, Ability ability) noexcept {
     const Priority priority = PriorityOfQueue(queue);
     if (queue >= kQueues) {
         const Found found = PinnedFiber(worker, priority);
-        return found || ability == Ability::ReadyFibersOnly ? found : PinnedTask(worker, priority, RunsOnLarge(worker));
+        const bool runsTasks = worker->current != &worker->threadFiber;
+        return found || !runsTasks ? found : PinnedTask(worker, priority, RunsOnLarge(worker));
     }
+    if (ability == Ability::PinnedOnly) return {};
     Worker *owner = &worker->scheduler->workers[worker->aging.late.worker];
     const uint64_t lateTo = owner->ages[queue].lateTo.load(kRelaxed);  // a hint, see QueueAge
     const uint64_t oldest = WithQueue(*owner, queue, [](auto &items) { return items.Oldest() + 1; });
@@ -147,12 +158,12 @@ Found OldestOf(Worker *worker, Ability ability) noexcept {
 Found Late(Worker *worker, Ability ability) noexcept {
     Aging &aging = worker->aging;
     if (--aging.picksToLook != 0) return {};
-    Look(worker);
+    Look(worker, ability);
     aging.picksToLook = aging.late ? 1 : aging.period;
     if (!aging.late || aging.credit <= 0) return {};
     const Found found = OldestOf(worker, ability);
     if (found) {
-        aging.charging = true;
+        aging.charging = aging.wasServed = true;
         // A rest that went to this worker's own lane is as late as what was taken.
         if (!found.fiber && worker->claim.hasRest) {
             const uint32_t lane = LaneOf(worker->claim.priority, worker->claim.stack);

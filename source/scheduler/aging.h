@@ -4,10 +4,14 @@
 // is newest first for tasks, and between priorities it is strict; so something else has to bound how long the oldest item waits.
 //
 // Every worker looks at the clock now and then (Look), and inspects its own queues and, in turn, those of one other worker. A queue
-// whose oldest item is the same as half the bound ago (SchedulerOptions::agingMilliseconds) is late, with all that lies in it by then. While
-// a worker knows of a late queue it has credit for a sixth of the time that passes, and with credit it takes the oldest item first.
-// What that item takes is paid from the credit. Several late queues take turns, one inspection each. So late work gets a sixth of the time of each worker that knows of it: between an
-// eighth and a quarter, as one item is never cut.
+// whose oldest item is the same as half the bound ago (SchedulerOptions::agingMilliseconds) is late, with all that lies in it by then.
+// A worker that knows of a late queue has credit for a sixth of the time that passes, and with credit it takes the oldest item first.
+// What that item takes is paid from the credit. Two late queues have two sixths, and three or more have half of the time; they take
+// turns. So a late queue gets a sixth of the time of each worker that knows of it: between an eighth and a quarter, as one item is
+// never cut, and less if more than three queues are late.
+//
+// A late task for which no fiber is free is handed to a fiber that waits for it, if there is one (rescue.h); otherwise the next late queue
+// has its turn.
 //
 // The bound. A look costs as much as a third of the shortest task, so while pieces of work are short there is one in up to 32 picks,
 // and as soon as they are longer than 30 microseconds there is one at each. A queue is inspected by its owner every 64th part of

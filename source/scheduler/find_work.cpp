@@ -252,17 +252,6 @@ Found WithoutTasks(Worker *worker) noexcept {
     return found;
 }
 
-// A pinned fiber that polls and yields does not keep pinned tasks from beginning.
-Found PinnedInTurn(Worker *worker) noexcept {
-    const bool yielded = worker->taskBeforeReady;
-    worker->taskBeforeReady = false;
-    Found found;
-    for (uint32_t i = 0; i < kPriorities && !found && yielded; ++i)
-        found = PinnedTask(worker, kPriorityOrder[i], RunsOnLarge(worker));
-    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = Pinned(worker, kPriorityOrder[i]);
-    return found;
-}
-
 // No turn of others is due, nobody has called, and nobody is to be woken.
 bool OnlyOwnLanes(const Worker *worker, Priority priority) noexcept {
     return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->owesWake && !worker->searching &&
@@ -319,7 +308,7 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
             found = WithoutTasks(worker);
             break;
         case Ability::PinnedOnly:
-            found = PinnedInTurn(worker);
+            found = FindPinned(worker);
             break;
     }
     if (worker->owesWake) {

@@ -1,5 +1,6 @@
 #include "scheduler/pinned.h"
 
+#include "scheduler/aging.h"
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/foreign.h"
@@ -92,12 +93,6 @@ bool AnyPinnedTask(const Worker *worker) noexcept {
 
 namespace {
 
-Found AnyFiber(Worker *worker) noexcept {
-    Found found;
-    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = PinnedFiber(worker, static_cast<Priority>(i));
-    return found;
-}
-
 Found AnyTask(Worker *worker, bool anyStack) noexcept {
     Found found;
     for (uint32_t i = 0; i < kPriorities && !found; ++i) found = PinnedTask(worker, static_cast<Priority>(i), anyStack);
@@ -106,21 +101,34 @@ Found AnyTask(Worker *worker, bool anyStack) noexcept {
 
 }  // namespace
 
+Found FindPinned(Worker *worker) noexcept {
+    const bool runsTasks = worker->current != &worker->threadFiber;
+    Found found = Late(worker, Ability::PinnedOnly);
+    if (!found && std::exchange(worker->taskBeforeReady, false)) {
+        if (runsTasks) found = AnyTask(worker, RunsOnLarge(worker));
+        if (!found && worker->pump != nullptr) return found;  // it is the turn of the one who pumps
+    }
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) {
+        const Priority priority = static_cast<Priority>(i);
+        found = PinnedFiber(worker, priority);
+        if (!found && runsTasks) found = PinnedTask(worker, priority, RunsOnLarge(worker));
+    }
+    return found;
+}
+
 Found FindPumped(Worker *worker) noexcept {
     // What a pinned task made ready is not looked for here, nor perhaps for long after.
     if (std::exchange(worker->owesWake, false)) WakeForAny(*worker->scheduler, worker);  // [re-check]
     SortMail(worker);
     Pump &pump = *worker->pump;
-    const bool yielded = worker->taskBeforeReady;  // then it is the turn of tasks, or of the one who pumps
-    worker->taskBeforeReady = false;
     if (pump.ran < pump.max) {
-        Found found = yielded ? Found{} : AnyFiber(worker);
-        if (!found && worker->current != &worker->threadFiber) found = AnyTask(worker, RunsOnLarge(worker));
+        const Found found = FindPinned(worker);
         if (found) {
             ++pump.ran;
             return found;
         }
     }
+    worker->taskBeforeReady = false;
     worker->pump = pump.outer;
     return {pump.fiber, false};
 }

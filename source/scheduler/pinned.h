@@ -32,9 +32,12 @@ inline bool AnyPinnedFiber(const Worker &worker) noexcept {
 /// Last look: whether a pinned task waits that could run if the worker had a small fiber.
 bool AnyPinnedTask(const Worker *worker) noexcept;
 
-/// While somebody pumps: what is pinned to the worker, and when there is no more the one who pumps. For a loop, or for a
-/// thread stack, which takes fibers only.
+/// While somebody pumps: what is pinned to the worker, and when there is no more, or a fiber has yielded, the one who pumps.
 Found FindPumped(Worker *worker) noexcept;
+
+/// What a worker does that runs only what is pinned to it, because it is inactive or somebody pumps: by priority, but tasks first when a
+/// fiber has yielded, and what is late (aging.h) before all. Tasks only on a fiber of the pool.
+Found FindPinned(Worker *worker) noexcept;
 
 /// Runs what is pinned to the worker, at most `max`; returns how many.
 uint32_t RunPinned(Worker *worker, uint32_t max) noexcept;

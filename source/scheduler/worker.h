@@ -146,6 +146,8 @@ struct Aging {
     uint32_t other = 0;                     // the worker whose queues are inspected next
     LateQueue late;                         // is served
     LateQueue last;                         // was chosen last
+    bool wasServed = false;                 // since it was chosen
+    uint32_t lateQueues = 0;                // seen at the last inspection
     uint64_t pinnedSeen[kPriorities] = {};  // Worker::pinnedTaken at the last inspection
     uint64_t pinnedSince[kPriorities] = {};
     int64_t credit = 0;     // that late work may take

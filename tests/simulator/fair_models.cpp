@@ -240,6 +240,40 @@ void NothingStarvesWithoutFibers() {
     Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
 }
 
+// Fibers that are pinned to an inactive worker poll and yield; one of lower priority does so for what they wait for.
+void NothingStarvesOnInactive() {
+    struct Poll {
+        const bool *over;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            while (!*static_cast<Poll *>(arg)->over) {
+                Compute(100);
+                scheduler->Yield();
+            }
+        }
+    };
+    Event event;
+    Counters counters;
+    SchedulerOptions options = FairOptions(2);
+    options.agingMilliseconds = 10;
+    Poll poll{&event.over};
+    auto yields = [&](TaskScheduler *scheduler) {
+        event.Ask();
+        scheduler->Yield();
+        event.Begin();
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        TaskOptions low = Of(Priority::Low), normal = Of(Priority::Normal);
+        low.worker = normal.worker = 1;
+        scheduler->AddTask(TaskOf(yields), counter, low);
+        for (uint32_t i = 1 + Random(2); i != 0; --i) scheduler->AddTask({Poll::Run, &poll}, counter, normal);
+        scheduler->SetActiveWorkers(1);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
+}
+
 // While Low tasks are late, they have between an eighth and a quarter of the time.
 void LateWorkHasItsShare() {
     struct Work {
@@ -335,6 +369,8 @@ std::vector<Model> FairModels() {
         {"aging_low", "a Low task among others that keep coming", [] { NothingStarves(Priority::Low); }, 20},
         {"aging_normal", "the oldest of Normal tasks that keep coming", [] { NothingStarves(Priority::Normal); }, 20},
         {"aging_no_fiber", "Low work while all fibers are taken by some that poll", NothingStarvesWithoutFibers, 20},
+        {"aging_inactive", "a Low fiber among others that poll, pinned to an inactive worker", NothingStarvesOnInactive,
+         20},
         {"aging_share", "the share of work that is late", LateWorkHasItsShare, 40},
         {"deadline_late", "a deadline while all workers are busy", DeadlinesInTime, 4},
         {"claim_shared", "a batch with long tasks in between", ClaimsAreShared, 4},

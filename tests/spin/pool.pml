@@ -1,6 +1,6 @@
 /* Running out of fibers: source/mechanisms/fiber_pool.{h,cpp}, source/scheduler/worker_loop.cpp (RunLoop, ThreadLoop,
  * LoopFiber, WithoutFiber), fiber_switch.cpp (SuspendTo, FreeFiber), idle.cpp (Sleep), ready.cpp (MakeReady, WakeForAny,
- * WakeStarved), find_work.cpp (TakeInjected), idle_set.h with both of its sets, pinned.cpp (SortMail).
+ * WakeStarved, WakeForTasks), find_work.cpp (TakeInjected), idle_set.h with both of its sets, pinned.cpp (SortMail), rescue.cpp.
  *
  * Modelled    WORKERS workers share FIBERS small fibers. Each task may wait; then its worker goes on on another fiber, or on
  *             the thread's own stack if none is free, where it can only resume. TASKS tasks, the last POSTED of which come
@@ -12,7 +12,7 @@
  * Asserted    invariant 3: who acquires a fiber is the only one to hold it. When all is quiet every task has run, all
  *             fibers are free, nobody is starved, and the idle state is right. A park token is never overwritten.
  * Liveness    all_run: every task is run although fibers run out. With ONE_LOOK=1: in the source the clock ends a search.
- * Left out    memory orders, Large fibers and their backlog, inactive workers, priorities, the reports (sleep.pml has
+ * Left out    memory orders, Large fibers, a task that is handed to a waiter, inactive workers, priorities, the reports (sleep.pml has
  *             more of searching).
  * Followed    each change of the free fibers, of the starved workers, of the idle state and its two sets of sleepers, of how
  *             much is in the injector, in worker 0's mailbox, in the lanes and among the ready fibers, and of how many tasks
@@ -56,6 +56,7 @@ byte pinned;                    /* likewise: fibers on which such a task waits *
 byte searchers, sleepers, others;   /* m_state */
 byte asleep, starvedAsleep;     /* m_asleep, m_starvedAsleep */
 bool token[WORKERS];            /* the parkers */
+byte rescues;                   /* how often somebody got in line while no fiber was free */
 byte ended;
 #if CACHES
 byte cache[WORKERS];            /* fiber plus one */
@@ -74,7 +75,8 @@ byte posted;
 
 proctype Worker(byte self) {
     byte fiber = NONE, next = NONE, who, mine;
-    byte moved, fibers, myFibers;
+    byte moved, tasks, fibers, myFibers;
+    byte seen, tries;                                           /* of Rescue */
     bool searching, wakes, found, resumes, lacks, woken, owes, isPinned;
 #if CACHES
     byte i;
@@ -133,7 +135,8 @@ look:
 #if !ONE_LOOK
             :: found = false; goto look                         /* SearchForFibers, which looks first and then for a fiber */
 #endif
-            :: found = false
+            :: found -> found = false
+            :: !found -> Rescue()
             fi;
             atomic { starvedAsleep = starvedAsleep | BIT(self); Follow() };
             atomic { others++; Follow() };
@@ -143,6 +146,7 @@ look:
 #ifndef BUG_NO_LOOK_AFTER_STARVED
             if :: !found -> SetAny(found) :: else -> skip fi;
 #endif
+            if :: !found -> found = rescues != seen :: else -> skip fi;
             if
             :: found ->
                 found = false;
@@ -178,7 +182,12 @@ end_starved:        atomic { token[self] -> token[self] = false }
         PayWake(next);
         if
         :: next != NONE ->
+            found = searching;
             StopSearching();
+            if
+            :: found -> found = false; WakeForMore()
+            :: else -> skip
+            fi;
             atomic { who = fiber; fiber = next; next = who; who = 0 };
             FreeFiber(next);
             resumes = true
@@ -193,8 +202,12 @@ end_starved:        atomic { token[self] -> token[self] = false }
             fi;
             if
             :: found ->
-                found = false;
+                found = searching;
                 StopSearching();
+                if
+                :: found -> found = false; WakeForMore()
+                :: else -> skip
+                fi;
                 if
                 :: atomic { ended++; Follow() }                 /* the task ends without a wait */
                 :: skip ->                                      /* SuspendTo(ToWaiting) */
@@ -212,6 +225,7 @@ end_starved:        atomic { token[self] -> token[self] = false }
                     };
                     atomic { fiber = next; next = NONE };
                     isPinned = false;
+                    OfferRoom();
                     if
                     :: fiber == NONE -> goto thread
                     :: else -> skip

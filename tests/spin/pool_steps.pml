@@ -40,11 +40,11 @@ inline Wake(home) {
     fi
 }
 
-/* WakeForTasks, of one: only who can run it. */
-inline WakeForTask(home) {
+/* WakeForTasks: only who can run them, while fewer search than there are tasks. */
+inline WakeForTasks(home, count) {
     if
-    :: atomic { !(searchers == 0 && sleepers + others > 0) -> skip }
-    :: atomic { searchers == 0 && sleepers + others > 0 -> skip };
+    :: atomic { !(searchers < count && sleepers + others > 0) -> skip }
+    :: atomic { searchers < count && sleepers + others > 0 -> skip };
         ClearAny(asleep, home, who);
         if
         :: who != NONE -> atomic { sleepers--; searchers++; Follow() }; atomic { Unpark(who); who = 0 }
@@ -212,25 +212,22 @@ inline TakeInjected() {
     fi;
     if
     :: moved > 0 ->
+        tasks = moved;
         do
         :: moved > 0 -> atomic { lane++; moved--; Follow() }
         :: else -> break
         od;
-        WakeForTask(self)
+        WakeForTasks(self, tasks);
+        tasks = 0
     :: else -> skip
     fi
 }
 
-/* One is owed if the pick was something else than the only ready fiber; those of others lie in `ready` too. */
-inline PayWake(picked) {
+/* WakeForMore: where the searcher found something there may be more. */
+inline WakeForMore() {
     if
-    :: owes ->
-        owes = false;
-        if
-        :: atomic { picked != NONE -> skip }
-        :: atomic { picked == NONE || ready != 0 -> skip }; Wake(self)
-        fi
-    :: else -> skip
+    :: atomic { lane > 0 -> skip }; WakeForTasks(self, 1)
+    :: skip
     fi
 }
 
@@ -244,6 +241,38 @@ inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
     od;
     i = 0
 #endif
+}
+
+/* OfferRoom: the fiber has got in line. */
+inline OfferRoom() {
+    SetAny(found);
+    if
+    :: !found -> atomic { rescues++; Follow() }; Wake(self)
+    :: else -> found = false
+    fi
+}
+
+/* Rescue, of a worker without a fiber: each task in turn is taken out, is one that nobody waits for, and is put back. */
+inline Rescue() {
+    seen = rescues;
+    do
+    :: atomic { tries < 2 * TASKS && lane > 0 -> lane--; tries++; Follow() }; atomic { lane++; Follow() }
+    :: break
+    od;
+    tries = 0
+}
+
+/* One is owed if the pick was something else than the only ready fiber; those of others lie in `ready` too. */
+inline PayWake(picked) {
+    if
+    :: owes ->
+        owes = false;
+        if
+        :: atomic { picked != NONE -> skip }
+        :: atomic { picked == NONE || ready != 0 -> skip }; Wake(self)
+        fi
+    :: else -> skip
+    fi
 }
 
 /* TakeSleeperAt(0), and the parker. */

@@ -117,7 +117,8 @@ proctype Worker(byte self) {
             if
             :: found -> found = false; Wake(1)
             :: else -> skip
-            fi
+            fi;
+            WakeForMore()
         :: !searching && large -> large = false                 /* ContinueOn a small one, where its loop goes on */
         :: task != NONE && !searching && !large -> skip
         :: task == NONE && !searching && !large ->              /* StartSearching */

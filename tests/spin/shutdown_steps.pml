@@ -30,18 +30,30 @@ inline TakeSleeper() {
     fi
 }
 
-/* WakeForTasks: up to two. With one, WakeForAny, too. */
+/* WakeForTasks: up to two, while fewer search than there are tasks. With one, WakeForAny, too. */
 inline Wake(count) {
     if
-    :: atomic { !(searchers == 0 && sleepers > 0) -> Touch() }  /* Wanted */
-    :: atomic { searchers == 0 && sleepers > 0 -> Touch() };
+    :: atomic { !(searchers < count && sleepers > 0) -> Touch() }           /* Wanted */
+    :: atomic { searchers < count && sleepers > 0 -> Touch() };
         TakeSleeper();
         if
-        :: count > 1 && who != NONE -> TakeSleeper()
+        :: count > 1 && who != NONE ->
+            if
+            :: atomic { !(searchers < count && sleepers > 0) -> Touch() }
+            :: atomic { searchers < count && sleepers > 0 -> Touch() }; TakeSleeper()
+            fi
         :: else -> skip
         fi
     fi;
     who = NONE
+}
+
+/* Of the worker's own lane and of the one where it last found something, which may be either. */
+inline WakeForMore() {
+    if
+    :: atomic { lane[self] != 0 || lane[(self + 1) % WORKERS] != 0 -> skip }; Wake(1)
+    :: skip
+    fi
 }
 
 /* One of a set's tasks, any of them. */
