@@ -14,11 +14,13 @@ class PushList {
 public:
     /// seq_cst: the caller looks next whether the consumer sleeps, and the consumer announces that before its last look.
     /// As a release it publishes the node.
-    void Push(Node *node) noexcept {
+    void Push(Node *node) noexcept { Push(node, node); }
+    /// Several at once, from the newest by `next` to the oldest: nothing comes between them, and one TakeAll takes them.
+    void Push(Node *newest, Node *oldest) noexcept {
         Node *head = m_head.load(kRelaxed);
         do {
-            node->next = head;
-        } while (!m_head.compare_exchange_strong(head, node, kSeqCst, kRelaxed));
+            oldest->next = head;
+        } while (!m_head.compare_exchange_strong(head, newest, kSeqCst, kRelaxed));
     }
 
     /// The oldest node, the others behind it; null if there is none.

@@ -13,12 +13,14 @@ bool FiberPool::Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32
     m_workers = workers;
     // Small pools have no caches: what a worker kept for itself would be missed elsewhere.
     m_cacheSlots = small < 32 || workers == 0 || race::kFinder ? 0 : std::min(kCacheSlots, small / (4 * workers));
+    m_owned = small >= 4 * workers && !race::kFinder ? workers : 0;
     if (workers != 0) m_caches = memory.NewArray<Cache>(workers);
     if ((workers != 0 && m_caches == nullptr) || !m_freeSmall.Acquire(small, memory) ||
         !m_freeLarge.Acquire(large, memory) || !m_starved.Acquire(slots, memory)) {
         return false;
     }
-    for (uint32_t i = 0; i < small; ++i) m_freeSmall.Set(i);
+    for (uint32_t i = 0; i < m_owned; ++i) m_caches[i].ownIsFree.store(true, kRelaxed);  // nobody else is there yet
+    for (uint32_t i = m_owned; i < small; ++i) m_freeSmall.Set(i);
     for (uint32_t i = 0; i < large; ++i) m_freeLarge.Set(i);
     return true;
 }
@@ -39,12 +41,16 @@ uint32_t FiberPool::AcquireFiber(StackClass stack, uint32_t worker) noexcept {
     uint32_t fiber = race::kFinder ? TakeInTurn() : TakeFromCache(worker);
     if (fiber == kNone) fiber = m_freeSmall.ClearAny(worker * 64);
     if (fiber == kNone) fiber = RobCaches(worker);
-    return fiber;
+    return fiber != kNone ? fiber : TakeOwn(worker);
 }
 
 void FiberPool::ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept {
     if (fiber >= m_small) {
         m_freeLarge.Set(fiber - m_small);
+        return;
+    }
+    if (fiber < m_owned) {
+        m_caches[fiber].ownIsFree.store(true, kSeqCst);  // before the caller's look whether the owner is starved
         return;
     }
     if (worker < m_workers && m_caches[worker].used < m_cacheSlots && !AnyStarved()) {
@@ -88,12 +94,20 @@ uint32_t FiberPool::RobCaches(uint32_t worker) noexcept {
     return kNone;
 }
 
-bool FiberPool::AnyFree(StackClass stack) const noexcept {
+uint32_t FiberPool::TakeOwn(uint32_t worker) noexcept {
+    // acquire: pairs with whoever freed it. Nobody else takes it, so a store will do.
+    if (worker >= m_owned || !m_caches[worker].ownIsFree.load(kAcquire)) return kNone;
+    m_caches[worker].ownIsFree.store(false, kRelaxed);  // read by the worker, and by who frees the fiber after that
+    return worker;
+}
+
+bool FiberPool::AnyFree(StackClass stack, uint32_t worker) const noexcept {
     if (stack == StackClass::Large) return m_freeLarge.Any();
+    if (worker < m_owned && m_caches[worker].ownIsFree.load(kSeqCst)) return true;  // after SetStarved
     if (m_freeSmall.Any()) return true;
-    for (uint32_t worker = 0; worker < m_workers; ++worker) {
+    for (uint32_t other = 0; other < m_workers; ++other) {
         for (uint32_t slot = 0; slot < m_cacheSlots; ++slot) {
-            if (m_caches[worker].slots[slot].load(kSeqCst) != 0) return true;  // after SetStarved
+            if (m_caches[other].slots[slot].load(kSeqCst) != 0) return true;  // after SetStarved
         }
     }
     return false;

@@ -3,6 +3,10 @@
 // A cached fiber counts as free. Owner and robber alike take it out of its slot by exchange, so exactly one gets it.
 // Nobody goes without a fiber that is free: a worker that lacks one says so (SetStarved) and then looks everywhere; who
 // frees one puts it in its place first and then looks whether somebody is starved. All four are seq_cst.
+//
+// In a pool with four small fibers or more for each worker, one of them is each worker's own (IsOwnOf): nobody else takes it, and the
+// worker takes it when there is no other. So tasks that wait cannot take all fibers from a worker for long: its own fiber comes back
+// when the one task that it has begun there has ended. See worker_loop.h for what that is good for.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -29,7 +33,10 @@ public:
     /// A free fiber, or kNone if every place was seen empty. `worker`: the caller's index, whose cache is tried first.
     uint32_t AcquireFiber(StackClass stack, uint32_t worker) noexcept;
 
-    /// Frees a fiber that nobody runs on. `worker`: the caller's index.
+    /// The worker whose own fiber this is, or kNone.
+    uint32_t OwnerOf(uint32_t fiber) const noexcept { return fiber < m_owned ? fiber : kNone; }
+
+    /// Frees a fiber that nobody runs on. `worker`: the caller's index. Its owner, or else any starved worker, is to be woken then.
     void ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept;
 
     StackClass ClassOf(uint32_t fiber) const noexcept {
@@ -37,8 +44,8 @@ public:
     }
     uint32_t Count() const noexcept { return m_small + m_large; }
 
-    /// Last look of a worker that is about to sleep.
-    bool AnyFree(StackClass stack) const noexcept;
+    /// Last look of a worker that is about to sleep: a fiber that it could take. Without a worker: one that anybody could take.
+    bool AnyFree(StackClass stack, uint32_t worker = kNone) const noexcept;
 
     /// The calling worker has no small fiber to run tasks on, or has one again.
     void SetStarved(uint32_t worker, bool starved) noexcept {
@@ -48,16 +55,19 @@ public:
             m_starved.Clear(worker);
     }
     bool AnyStarved() const noexcept { return m_starved.Any(); }
+    bool IsStarved(uint32_t worker) const noexcept { return m_starved.Test(worker); }
 
 private:
     static constexpr uint32_t kCacheSlots = 16;
     struct alignas(kLineBytes) Cache {
         env::Atomic<uint32_t> slots[kCacheSlots]{};  // fiber plus one, 0: empty
         uint32_t used = 0;                           // owner only: slots from here on are empty
+        env::Atomic<bool> ownIsFree{false};          // the worker's own fiber; only the worker takes it
     };
     uint32_t TakeInTurn() noexcept;
     uint32_t TakeFromCache(uint32_t worker) noexcept;
     uint32_t RobCaches(uint32_t worker) noexcept;
+    uint32_t TakeOwn(uint32_t worker) noexcept;
 
     AtomicBitSet m_freeSmall;
     AtomicBitSet m_freeLarge;
@@ -67,6 +77,7 @@ private:
     uint32_t m_large = 0;
     uint32_t m_workers = 0;
     uint32_t m_cacheSlots = 0;  // in use, of each cache
+    uint32_t m_owned = 0;       // so many small fibers, the first ones, are each a worker's own
     env::Atomic<uint32_t> m_turn{0};
     Memory m_memory;
 };

@@ -148,7 +148,8 @@ Found OldestOf(Worker *worker, Ability ability) noexcept {
     const uint64_t oldest = WithQueue(*owner, queue, [](auto &items) { return items.Oldest() + 1; });
     if (lateTo == 0 || static_cast<int64_t>(oldest - lateTo) >= 0) return {};
     if (queue >= kLanes) return ReadyFiber(worker, owner, priority);
-    const Found found = ability == Ability::Tasks ? OldestTask(worker, owner, queue) : Found{};
+    const bool mayBegin = ability == Ability::Tasks && worker->current->owner != worker->index;  // see worker_loop.h
+    const Found found = mayBegin ? OldestTask(worker, owner, queue) : Found{};
     if (found || worker->scheduler->pool.AnyFree(ClassOf(queue))) return found;
     return {HandOldest(worker, *owner, queue), false};
 }

@@ -42,7 +42,8 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
     const StackClass stack = scheduler.pool.ClassOf(fiber->index);
     scheduler.pool.ReleaseFiber(fiber->index, worker->index);
     if (stack == StackClass::Small) {
-        WakeStarved(scheduler, worker);
+        if (WEFT_LIKELY(fiber->owner == kAnyWorker)) return WakeStarved(scheduler, worker);
+        if (scheduler.pool.IsStarved(fiber->owner)) WakeAt(scheduler, fiber->owner);
         return;
     }
     // Both after the release: who has a Large task and finds no fiber tells of the task first, and looks for a fiber then.

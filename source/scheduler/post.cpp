@@ -81,11 +81,11 @@ bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tas
     return true;
 }
 
-void PushLetter(Scheduler &scheduler, Letter *letter, const TaskOptions &options) noexcept {
+void PushLetters(Scheduler &scheduler, Letter *newest, Letter *oldest, const TaskOptions &options) noexcept {
     if (options.worker != kAnyWorker) {
-        PushMail(scheduler.workers[options.worker], letter);
+        PushMail(scheduler.workers[options.worker], newest, oldest);
     } else {
-        Inject(scheduler, letter);
+        Inject(scheduler, newest, oldest);
     }
 }
 
@@ -104,10 +104,15 @@ void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, const TaskOpt
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, count, tasks, counter, options)) return false;
+    // All at once: one worker takes them, and begins the batch in its order.
+    Letter *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
-        PushLetter(scheduler, Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options),
-                   options);
+        Letter *block = Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options);
+        block->next = newest;
+        newest = block;
+        if (oldest == nullptr) oldest = block;
     }
+    PushLetters(scheduler, newest, oldest, options);
     WakeFor(scheduler, worker, count, options);
     if (worker != nullptr) TraceSubmit(worker, count, counter, options);
     return true;
@@ -122,7 +127,7 @@ TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Count
 
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
     const TaskOptions options = block->options;  // read before it is published
-    PushLetter(scheduler, block, options);
+    PushLetters(scheduler, block, block, options);
     WakeFor(scheduler, worker, 1, options);
 }
 

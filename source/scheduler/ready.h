@@ -14,17 +14,20 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept;
 /// The fiber goes to the worker's own ready fibers. False when there is no memory. Wakes nobody.
 bool PushReady(Worker *worker, Fiber *fiber) noexcept;
 
-/// What any worker may take, from any thread. Lock-free, and needs no memory. Wakes nobody.
-inline void Inject(Scheduler &scheduler, Letter *letter) noexcept {
-    scheduler.injector.Push(letter);
+/// What any worker may take, from any thread: a letter, or a chain of them from the newest to the oldest. Lock-free, and needs no
+/// memory. Wakes nobody.
+inline void Inject(Scheduler &scheduler, Letter *newest, Letter *oldest) noexcept {
+    scheduler.injector.Push(newest, oldest);
     scheduler.notices.Show(Notices::kInjected);
 }
+inline void Inject(Scheduler &scheduler, Letter *letter) noexcept { Inject(scheduler, letter, letter); }
 
 /// What only that worker may run, likewise.
-inline void PushMail(Worker &target, Letter *letter) noexcept {
-    target.mailbox.Push(letter);
+inline void PushMail(Worker &target, Letter *newest, Letter *oldest) noexcept {
+    target.mailbox.Push(newest, oldest);
     target.calls.Show(Notices::kMail);
 }
+inline void PushMail(Worker &target, Letter *letter) noexcept { PushMail(target, letter, letter); }
 
 /// Goes through a list of wait records and lets their owners go on.
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept;

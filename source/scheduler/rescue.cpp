@@ -4,6 +4,8 @@
 #include "scheduler/find_work.h"
 #include "scheduler/ready.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
@@ -67,10 +69,11 @@ bool Hand(Worker *worker, const TaskEntry &item) noexcept {
     return waiter != nullptr;
 }
 
-// From the oldest end; what nobody takes goes to the worker's own lane.
-bool GoThrough(Worker *worker, Worker &owner, uint32_t lane) noexcept {
+// From the oldest end, each once; what nobody takes becomes the newest of the worker's own lane. So its own lane has its order again in
+// the end, if nobody took any.
+bool GoThrough(Worker *worker, Worker &owner, uint32_t lane, uint64_t most) noexcept {
     TaskEntry item;
-    for (uint64_t left = owner.lanes[lane].Size(); left != 0; --left) {
+    for (uint64_t left = std::min(owner.lanes[lane].Size(), most); left != 0; --left) {
         StealResult result;
         do {
             result = owner.lanes[lane].Steal(item);
@@ -91,10 +94,29 @@ bool HandNewest(Worker *worker, uint32_t lane) noexcept {
     return false;
 }
 
+// A worker that does not go through its own lanes: it is inactive, or its thread has detached.
+bool IsAway(const Scheduler &scheduler, uint32_t index) noexcept {
+    return !scheduler.IsActive(index) ||
+           (scheduler.IsAttachedSlot(index) && scheduler.freeSlots.Test(index - scheduler.workerCount));
+}
+
+// Of another worker's lane. Small tasks of a worker that may come back to them keep their order, see worker_loop.h: so only the oldest
+// one is looked at, and only if it does not come to lie above others here. That worker may be busy until the task has run.
+uint64_t HowMany(const Worker &worker, uint32_t other, uint32_t lane) noexcept {
+    if (ClassOf(lane) == StackClass::Large || IsAway(*worker.scheduler, other)) return ~uint64_t{0};
+    return worker.lanes[lane].LooksEmpty() ? 1 : 0;
+}
+
 }  // namespace
 
 bool Rescue(Worker *worker, StackClass stack) noexcept {
     Scheduler &scheduler = *worker->scheduler;
+    if (stack == StackClass::Small) {
+        const uint64_t suspensions = worker->suspensions.load(kRelaxed);  // the owner's own
+        if (!worker->hasNewTasks && suspensions == worker->rescuedAt && IsRescueDone(worker, stack)) return false;
+        worker->hasNewTasks = false;
+        worker->rescuedAt = suspensions;
+    }
     worker->rescuesSeen[static_cast<uint32_t>(stack)] = scheduler.rescues.load(kSeqCst);  // [order]
     const uint32_t slots = scheduler.Slots();
     const uint32_t priorities =
@@ -102,12 +124,12 @@ bool Rescue(Worker *worker, StackClass stack) noexcept {
     for (uint32_t priority = 0; priority < priorities; ++priority) {
         const uint32_t lane = LaneOf(static_cast<Priority>(priority), stack);
         if (HandNewest(worker, lane)) return true;
-    }
-    for (uint32_t priority = 0; priority < priorities; ++priority) {
-        const uint32_t lane = LaneOf(static_cast<Priority>(priority), stack);
-        for (uint32_t i = 1; i <= slots; ++i) {  // its own last: they get what is put back
-            if (GoThrough(worker, scheduler.workers[(worker->index + i) % slots], lane)) return true;
+        for (uint32_t i = 0; i < slots; ++i) {
+            if (i == worker->index) continue;
+            const uint64_t most = HowMany(*worker, i, lane);
+            if (most != 0 && GoThrough(worker, scheduler.workers[i], lane, most)) return true;
         }
+        if (GoThrough(worker, *worker, lane, ~uint64_t{0})) return true;
     }
     return false;
 }
@@ -135,7 +157,7 @@ void OfferRoom(Worker *worker, StackClass takes) noexcept {
     const bool lacksLarge = takes == StackClass::Large && !scheduler.pool.AnyFree(StackClass::Large);
     if (WEFT_LIKELY(!lacksSmall && !lacksLarge)) return;
     scheduler.rescues.fetch_add(1, kSeqCst);
-    WakeForAny(scheduler, worker);
+    if (scheduler.idle.Wanted(~0u)) WakeEverySleeper(scheduler);
 }
 
 }  // namespace weft::internal

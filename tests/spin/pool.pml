@@ -1,6 +1,7 @@
 /* Running out of fibers: source/mechanisms/fiber_pool.{h,cpp}, source/scheduler/worker_loop.cpp (RunLoop, ThreadLoop,
  * LoopFiber, WithoutFiber), fiber_switch.cpp (SuspendTo, FreeFiber), idle.cpp (Sleep), ready.cpp (MakeReady, WakeForAny,
- * WakeStarved, WakeForTasks), find_work.cpp (TakeInjected), idle_set.h with both of its sets, pinned.cpp (SortMail), rescue.cpp.
+ * WakeStarved, WakeForTasks, WakeEverySleeper), find_work.cpp (TakeInjected), idle_set.h with both of its sets, pinned.cpp
+ * (SortMail), rescue.cpp.
  *
  * Modelled    WORKERS workers share FIBERS small fibers. Each task may wait; then its worker goes on on another fiber, or on
  *             the thread's own stack if none is free, where it can only resume. TASKS tasks, the last POSTED of which come
@@ -8,7 +9,8 @@
  *             fibers come back to it by mail. Another thread makes waiting fibers ready at any time. A worker that finds
  *             nothing frees its fiber and sleeps. CACHES=1: each worker has a cache of one slot. Names as in the source.
  * Bounds      as above; the workers' tasks lie in one place and their ready fibers in another, so a look that is no search
- *             may miss tasks that are there; each task waits at most once. ONE_LOOK=1: each search looks once.
+ *             may miss tasks that are there; each task waits at most once; who goes through the lanes takes RESCUES
+ *             tasks out. ONE_LOOK=1: each search looks once.
  * Asserted    invariant 3: who acquires a fiber is the only one to hold it. When all is quiet every task has run, all
  *             fibers are free, nobody is starved, and the idle state is right. A park token is never overwritten.
  * Liveness    all_run: every task is run although fibers run out. With ONE_LOOK=1: in the source the clock ends a search.
@@ -17,7 +19,8 @@
  * Followed    each change of the free fibers, of the starved workers, of the idle state and its two sets of sleepers, of how
  *             much is in the injector, in worker 0's mailbox, in the lanes and among the ready fibers, and of how many tasks
  *             have ended, in runs of the whole scheduler up to its coming to rest (pool_trace.cpp), with one fiber and
- *             without caches. Parkers only then: all are parked.
+ *             without caches. Parkers only then: all are parked. Notices that come late, and the wake-ups for the timer of a
+ *             stall, are modelled there alone.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -40,6 +43,12 @@
 #ifndef ONE_LOOK
 #define ONE_LOOK 0
 #endif
+#ifdef TRACES
+#define RESCUES (2 * TASKS)
+#endif
+#ifndef RESCUES
+#define RESCUES 0
+#endif
 #define TOTAL (TASKS + PINNED)
 #define NONE 255
 #define BIT(i) (1 << (i))
@@ -56,7 +65,7 @@ byte pinned;                    /* likewise: fibers on which such a task waits *
 byte searchers, sleepers, others;   /* m_state */
 byte asleep, starvedAsleep;     /* m_asleep, m_starvedAsleep */
 bool token[WORKERS];            /* the parkers */
-byte rescues;                   /* how often somebody got in line while no fiber was free */
+byte inLine;                    /* rescues, as a set: for whom somebody got in line while no fiber was free */
 byte ended;
 #if CACHES
 byte cache[WORKERS];            /* fiber plus one */
@@ -64,6 +73,7 @@ byte cache[WORKERS];            /* fiber plus one */
 
 #if defined(TRACES) && FIBERS == 1 && WORKERS == 2
 byte posted;
+bool watched;
 #define OBSERVED (now.free | now.starved << 1 | now.searchers << 3 | (now.sleepers & 3) << 5 | (now.others & 3) << 7 | \
                   now.asleep << 9 | now.starvedAsleep << 11 | now.ended << 13 | (now.mail + now.mailFibers) << 15 | \
                   (now.injected + now.injectedFibers) << 17 | now.lane << 19 | now.ready << 21)
@@ -76,7 +86,8 @@ byte posted;
 proctype Worker(byte self) {
     byte fiber = NONE, next = NONE, who, mine;
     byte moved, tasks, fibers, myFibers;
-    byte seen, tries;                                           /* of Rescue */
+    byte tries;                                                 /* of Rescue */
+    bool expects = RESCUES > 0;                                         /* hasNewTasks, or it has left a fiber to wait */
     bool searching, wakes, found, resumes, lacks, woken, owes, isPinned;
 #if CACHES
     byte i;
@@ -100,7 +111,7 @@ thread:                                                         /* ThreadLoop */
                 atomic { sleepers--; searchers++; Follow() }
             :: atomic { !(asleep & BIT(self)) -> skip }; atomic { token[self] -> token[self] = false }
             fi
-        :: else ->
+        :: else -> WatchForStall();
 end_parked: atomic { token[self] -> token[self] = false }
         fi
     :: else -> skip
@@ -119,8 +130,8 @@ end_parked: atomic { token[self] -> token[self] = false }
     :: fiber != NONE && lacks -> atomic { starved = starved & ~BIT(self); lacks = false; Follow() }
     :: fiber == NONE ->                                         /* WithoutFiber */
 look:
-        TakeInjected();                                         /* FindOwn, with SortMail */
-        SortMail();
+        SortMail();                                             /* FindOwn */
+        TakeInjected();
         TakePinnedFiber(next);
         if
         :: next == NONE -> TakeReady(next)                      /* or SearchForFibers */
@@ -136,7 +147,8 @@ look:
             :: found = false; goto look                         /* SearchForFibers, which looks first and then for a fiber */
 #endif
             :: found -> found = false
-            :: !found -> Rescue()
+            :: !found && !expects && !(inLine & BIT(self)) -> skip
+            :: !found && (expects || (inLine & BIT(self))) -> Rescue()
             fi;
             atomic { starvedAsleep = starvedAsleep | BIT(self); Follow() };
             atomic { others++; Follow() };
@@ -146,7 +158,7 @@ look:
 #ifndef BUG_NO_LOOK_AFTER_STARVED
             if :: !found -> SetAny(found) :: else -> skip fi;
 #endif
-            if :: !found -> found = rescues != seen :: else -> skip fi;
+            if :: !found -> found = (inLine & BIT(self)) != 0 :: else -> skip fi;
             if
             :: found ->
                 found = false;
@@ -155,8 +167,9 @@ look:
                     atomic { others--; Follow() }
                 :: atomic { !(starvedAsleep & BIT(self)) -> skip }; atomic { token[self] -> token[self] = false }
                 fi
-            :: else ->
-end_starved:        atomic { token[self] -> token[self] = false }
+            :: else -> WatchForStall();
+end_starved:        atomic { token[self] -> token[self] = false };
+                WakeForDeadlines()
             fi;
             woken = true;
             goto thread
@@ -172,8 +185,8 @@ end_starved:        atomic { token[self] -> token[self] = false }
     :: resumes ->                                               /* a task goes on, and ends */
         atomic { resumes = false; ended++; Follow() }
     :: !resumes ->
-        TakeInjected();
         SortMail();
+        TakeInjected();
         TakePinnedFiber(next);
         if
         :: next == NONE && mine == 0 -> TakeReady(next)
@@ -223,7 +236,7 @@ end_starved:        atomic { token[self] -> token[self] = false }
                         waiting[fiber] = true;
                         pinned = pinned | (isPinned -> BIT(fiber) : 0)
                     };
-                    atomic { fiber = next; next = NONE };
+                    atomic { fiber = next; next = NONE; expects = RESCUES > 0 };
                     isPinned = false;
                     OfferRoom();
                     if
@@ -264,7 +277,7 @@ proctype PinnedPoster() {
     do
     :: i < PINNED ->
         atomic { mail++; Follow() };
-        TakeSleeperAt0();
+        TakeSleeperAt(0);
         atomic {
             i++;
 #ifdef TRACES
@@ -294,7 +307,7 @@ end:
             mailFibers = mailFibers | BIT(fiber);
             Follow()
         };
-        TakeSleeperAt0()
+        TakeSleeperAt(0)
 #endif
     od
 }

@@ -199,7 +199,7 @@ inline TakePinnedFiber(into) {
 }
 
 /* What others published goes to the worker's own deques; a task at a time. */
-inline TakeInjected() {
+inline TakeAllInjected() {
     atomic { moved = injected; fibers = injectedFibers; injected = 0; injectedFibers = 0; Follow() };
     if
     :: fibers != 0 -> atomic { ready = ready | fibers; owes = true; Follow() };
@@ -213,6 +213,7 @@ inline TakeInjected() {
     if
     :: moved > 0 ->
         tasks = moved;
+        expects = expects || (RESCUES && lacks);
         do
         :: moved > 0 -> atomic { lane++; moved--; Follow() }
         :: else -> break
@@ -221,6 +222,40 @@ inline TakeInjected() {
         tasks = 0
     :: else -> skip
     fi
+}
+
+inline TakeInjected() {
+#ifdef TRACES
+    if
+    :: skip                                                     /* the notice has not come yet */
+    :: TakeAllInjected()
+    fi
+#else
+    TakeAllInjected()
+#endif
+}
+
+/* WatchForStall sets a timer, once here, and SetTimer wakes somebody; so does a starved worker that has slept until a deadline. */
+inline WatchForStall() {
+#ifdef TRACES
+    if
+    :: atomic { sleepers + others == WORKERS && !watched -> watched = true }; Wake(self)
+    :: skip
+    fi
+#else
+    skip
+#endif
+}
+
+inline WakeForDeadlines() {
+#ifdef TRACES
+    if
+    :: watched -> Wake(self)
+    :: skip
+    fi
+#else
+    skip
+#endif
 }
 
 /* WakeForMore: where the searcher found something there may be more. */
@@ -243,20 +278,45 @@ inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
 #endif
 }
 
+/* With the parker. */
+inline TakeSleeperAt(w) {
+    if
+    :: atomic { asleep & BIT(w) -> asleep = asleep & ~BIT(w); Follow() };
+        atomic { sleepers--; searchers++; Follow() };
+        atomic { Unpark(w) }
+    :: atomic { !(asleep & BIT(w)) -> skip };
+        if
+        :: atomic { starvedAsleep & BIT(w) -> starvedAsleep = starvedAsleep & ~BIT(w); Follow() };
+            atomic { others--; Follow() };
+            atomic { Unpark(w) }
+        :: atomic { !(starvedAsleep & BIT(w)) -> skip }
+        fi
+    fi
+}
+
 /* OfferRoom: the fiber has got in line. */
 inline OfferRoom() {
     SetAny(found);
     if
-    :: !found -> atomic { rescues++; Follow() }; Wake(self)
+    :: !found -> atomic { inLine = BIT(WORKERS) - 1; Follow() };
+        if
+        :: atomic { sleepers + others == 0 -> skip }            /* WakeEverySleeper, one by one */
+        :: atomic { sleepers + others > 0 -> skip };
+            do
+            :: tries < WORKERS -> TakeSleeperAt(tries); tries++
+            :: else -> break
+            od;
+            tries = 0
+        fi
     :: else -> found = false
     fi
 }
 
 /* Rescue, of a worker without a fiber: each task in turn is taken out, is one that nobody waits for, and is put back. */
 inline Rescue() {
-    seen = rescues;
+    atomic { expects = false; inLine = inLine & ~BIT(self) };
     do
-    :: atomic { tries < 2 * TASKS && lane > 0 -> lane--; tries++; Follow() }; atomic { lane++; Follow() }
+    :: atomic { tries < RESCUES && lane > 0 -> lane--; tries++; Follow() }; atomic { lane++; Follow() }
     :: break
     od;
     tries = 0
@@ -275,18 +335,3 @@ inline PayWake(picked) {
     fi
 }
 
-/* TakeSleeperAt(0), and the parker. */
-inline TakeSleeperAt0() {
-    if
-    :: atomic { asleep & BIT(0) -> asleep = asleep & ~BIT(0); Follow() };
-        atomic { sleepers--; searchers++; Follow() };
-        atomic { Unpark(0) }
-    :: atomic { !(asleep & BIT(0)) -> skip };
-        if
-        :: atomic { starvedAsleep & BIT(0) -> starvedAsleep = starvedAsleep & ~BIT(0); Follow() };
-            atomic { others--; Follow() };
-            atomic { Unpark(0) }
-        :: atomic { !(starvedAsleep & BIT(0)) -> skip }
-        fi
-    fi
-}

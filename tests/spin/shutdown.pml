@@ -15,7 +15,7 @@
  *             included, and nobody is a guest; nobody stays behind (invalid end state).
  * Liveness    all_home: every worker goes home, and the caller of Stop or Run with them. With ONE_LOOK=1.
  * Left out    memory orders, attached threads, WaitIdle, scheduling without workers, a second run, the end of the fibers,
- *             the look for trouble before parking.
+ *             when a timer for a stall is due.
  * Followed    each change of closing, scheduler, inside, guests, endWanted, stopping, the counts of tasks, how much is in the
  *             injector and in each lane, the idle state and the sleepers' bits, in whole runs from Start or Run up to the
  *             visitors' end (shutdown_trace.cpp), with two visitors and one child. After the release only of what the façade
@@ -57,6 +57,7 @@ byte asleep;                            /* m_asleep */
 bool token[WORKERS];                    /* the parkers */
 bool answered[VISITORS];                /* the visitor's counter is at zero */
 byte spawned, home;
+bool watched;                           /* a timer is set for a stall, once */
 
 #if defined(TRACES) && WORKERS == 2 && VISITORS == 2
 byte gone;
@@ -150,7 +151,8 @@ proctype Worker(byte self) {
                         WakeAll()
                     :: else -> skip
                     fi
-                :: else -> skip
+                :: !over && sleepers == WORKERS && !watched -> watched = true; Wake(1)  /* WatchForStall: SetTimer */
+                :: !over -> skip
                 fi;
                 atomic { token[self] -> token[self] = false }   /* Park */
             fi
