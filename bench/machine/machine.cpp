@@ -31,6 +31,7 @@ struct Core {
     void *arg = nullptr;
     void *slot = nullptr;
     void *callSlot = nullptr;
+    void *hookSlot = nullptr;
     double clock = 0;
     uint32_t joiner = kNobody;
     bool runnable = false;
@@ -135,7 +136,7 @@ uint32_t AddCore(void (*entry)(void *), void *arg, double clock) {
     core.context = fcontext::make_fcontext(core.stack.get() + kStackBytes, kStackBytes, Entry);
     core.entry = entry;
     core.arg = arg;
-    core.slot = core.callSlot = nullptr;
+    core.slot = core.callSlot = core.hookSlot = nullptr;
     core.clock = clock;
     core.joiner = kNobody;
     core.done = core.joined = false;
@@ -227,6 +228,8 @@ void *ThreadSlot() noexcept { return s_state.cores[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.cores[s_state.current].slot = value; }
 void *CallSlot() noexcept { return s_state.cores[s_state.current].callSlot; }
 void *ExchangeCallSlot(void *value) noexcept { return std::exchange(s_state.cores[s_state.current].callSlot, value); }
+void *HookSlot() noexcept { return s_state.cores[s_state.current].hookSlot; }
+void SetHookSlot(void *value) noexcept { s_state.cores[s_state.current].hookSlot = value; }
 
 // No workload has deadlines.
 bool Parker::ParkUntil(uint64_t deadline) noexcept {

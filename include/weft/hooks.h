@@ -6,7 +6,7 @@
 //
 // Keep zones by fiber, not by thread: a task that waits ends on another thread, perhaps, and other tasks run in between.
 //
-// They must not throw, and must not call anything of weft that waits (reported).
+// They must not throw, and must not call anything of weft that waits (reported). Those for memory may only ask: see MemoryHooks.
 #pragma once
 
 #include "weft/counter.h"
@@ -17,6 +17,25 @@
 namespace weft {
 
 /// Where memory comes from. Give `allocate` and `release` together, and `reserveStacks` and `releaseStacks` together.
+///
+/// They are called in the middle of weft's work: a queue is about to grow, or an internal lock is held. They may block their
+/// thread for a short while, on a lock of the host's or in the system. Of weft they may call
+/// - queries, on any scheduler: Current, CurrentWorker, CurrentFiber, WorkerCount, PollCounter, Counter::Value, Now,
+///   IsCancelled, WorkerLocal::Get, FiberLocal::Get. They answer as in the task or the thread that the function was called
+///   on. PollCounter does not let the caller's own finished tasks count first;
+/// - AboutToBlock, which has no effect there, OutsideWork, SleepFor and SleepUntil, which block the thread;
+/// - allocations from a TaggedHeap or a ScratchArena.
+///
+/// Any other call, on any scheduler, has no effect there and is reported (InHook): nothing is submitted or posted, no counter
+/// moves, no wait waits, and nothing is started, attached or stopped. A Status is NotRunning then; other results are those
+/// after any report. The same holds for an onReport that is called from there.
+///
+/// Calls that cannot be refused keep their promise:
+/// - weft/sync/ works as elsewhere where nobody has to wait or to be woken. Otherwise it is reported. Who would have to wait
+///   looks again and again, which may take for ever where no other worker is; but a wait for a condition variable is over at
+///   once. Who waits for what is unlocked, set, released or notified there is woken;
+/// - BlockingCalls::Run is reported and makes its call, while the thread is blocked;
+/// - the ends of PostQueue, PostedJob and BlockingCalls block the thread. A TaskScheduler that was started must not end there.
 struct MemoryHooks {
     void *user = nullptr;  ///< handed to each of them
 
@@ -83,5 +102,13 @@ struct Affinity {
     const uint64_t *masks =
         nullptr;  ///< Explicit: one mask for each worker, bit 0 of word 0 is CPU 0; read by Run and Start
 };
+
+namespace internal {
+
+/// The host's functions, called so that weft knows that the thread is in them.
+WEFT_API void *CallAllocate(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept;
+WEFT_API void CallRelease(const MemoryHooks &hooks, void *memory, size_t bytes, size_t alignment) noexcept;
+
+}  // namespace internal
 
 }  // namespace weft

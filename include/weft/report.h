@@ -20,7 +20,7 @@ enum class ReportCode : uint16_t {
     EndDelayed,     ///< the run is to end, and threads that are no workers are still in a call, or attached; once a run
     NotAWorker,     ///< a call that only a task or an attached thread may make
     WrongThread,    ///< a call that this thread may not make, or an unlock, a turn or a post that was not its due
-    InHook,         ///< a call that waits, from one of the host's hooks or from onReport
+    InHook,         ///< a call that waits, from one of the host's hooks or from onReport; any call from a memory hook
     LeftAttached,   ///< an attached thread ended without detaching
     Forked,         ///< a call in a child process, in which the workers do not exist
     StackOverflow,  ///< a task has run over the end of its stack
@@ -54,6 +54,9 @@ namespace internal {
 /// Reports as `scheduler` does what a header found wrong with a call. The call then has no effect.
 WEFT_API void ReportMisuse(const TaskScheduler &scheduler, ReportCode code, const char *cure,
                            const char *what) noexcept;
+
+/// False, after a report, in a memory hook: for calls that are more than a call of the scheduler's.
+WEFT_API bool MayCall(const TaskScheduler &scheduler, const char *call) noexcept;
 
 }  // namespace internal
 

@@ -96,6 +96,7 @@ Status BlockingCalls::RunBlocking(BlockingFunction function, void *arg) noexcept
 Status BlockingCalls::Submit(BlockingCall &call, Counter *counter) noexcept {
     BlockingNode &node = call.m_node;
     if (node.function == nullptr) return Status::BadOption;
+    if (!MayCall(m_scheduler, "BlockingCalls::Submit")) return Status::NotRunning;
     // acquire: pairs with the store in Call, whose thread has read the node by then. It is exchanged, so that of several
     // that submit it at once one does.
     if (node.submitted.exchange(true, kAcquire)) return Status::AlreadyRunning;

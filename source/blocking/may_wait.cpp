@@ -6,7 +6,9 @@ namespace weft::internal {
 
 bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {
     const Worker *const worker = WorkerOf(scheduler);
-    return worker != nullptr && MayWait(worker, call);
+    if (worker != nullptr) return MayWait(worker, call);
+    IsRefusedInMemoryHook(Gate::OptionsOf(scheduler), call);
+    return false;
 }
 
 }  // namespace weft::internal

@@ -5,7 +5,7 @@
 
 namespace weft::internal {
 
-/// True for a task of this scheduler and a thread that is attached to it. False for other threads; and for a hook, which is
+/// True for a task of this scheduler and a thread that is attached to it. False for other threads; and for a hook of any kind, which is
 /// reported.
 bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept;
 

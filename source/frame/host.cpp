@@ -24,7 +24,7 @@ void ReportFrameMistake(void (*onReport)(const Report &report, void *user), void
 
 void *AllocateFrom(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept {
     const race::Unwatched unwatched;  // ThreadSanitizer takes an allocation for a write
-    return hooks.allocate != nullptr ? hooks.allocate(bytes, alignment, hooks.user)
+    return hooks.allocate != nullptr ? CallAllocate(hooks, bytes, alignment)
                                      : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
 }
 
@@ -32,7 +32,7 @@ void ReleaseTo(const MemoryHooks &hooks, void *memory, size_t bytes, size_t alig
     if (memory == nullptr) return;
     const race::Unwatched unwatched;
     if (hooks.allocate != nullptr) {
-        hooks.release(memory, bytes, alignment, hooks.user);
+        CallRelease(hooks, memory, bytes, alignment);
     } else {
         ::operator delete(memory, std::align_val_t(alignment));
     }

@@ -6,7 +6,7 @@
 //   Pause()                   one turn of a spin loop
 //   PrefetchForWrite(address) a hint
 //   Ticks(), TicksPerMicrosecond(), Now()
-//   ThreadSlot(), CallSlot()  two pointers per OS thread; the only thread_locals of the library
+//   ThreadSlot(), CallSlot(), HookSlot()  three pointers per OS thread; the only thread_locals of the library
 //   Parker                    Park() sleeps until Unpark() was called once; a call may come first and is not lost; ParkUntil()
 //                             sleeps until Now() at most
 //   Thread                    Start(entry, arg, stackBytes), Join()

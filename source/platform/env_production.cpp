@@ -13,6 +13,7 @@ namespace {
 #if !defined(_WIN32)  // thread_slot_windows.cpp; no others in the library
 thread_local void *t_slot = nullptr;
 thread_local void *t_callSlot = nullptr;
+thread_local void *t_hookSlot = nullptr;
 #endif
 
 }  // namespace
@@ -54,6 +55,10 @@ WEFT_NOINLINE void *ExchangeCallSlot(void *value) noexcept {
     t_callSlot = value;
     return former;
 }
+
+WEFT_NOINLINE void *HookSlot() noexcept { return t_hookSlot; }
+
+WEFT_NOINLINE void SetHookSlot(void *value) noexcept { t_hookSlot = value; }
 
 #endif
 

@@ -75,6 +75,10 @@ WEFT_NOINLINE void SetThreadSlot(void *value) noexcept;
 WEFT_NOINLINE void *CallSlot() noexcept;
 WEFT_NOINLINE void *ExchangeCallSlot(void *value) noexcept;
 
+/// A third one, for the host's memory functions (memory_hook.h).
+WEFT_NOINLINE void *HookSlot() noexcept;
+WEFT_NOINLINE void SetHookSlot(void *value) noexcept;
+
 /// Differs between threads, mostly: spreads them over counters.
 inline uint32_t ThreadHint() noexcept {
     char here;

@@ -10,6 +10,10 @@
 
 namespace weft::internal {
 
+/// The host's functions for stacks; see memory_hook.h. (Those for the rest: weft/hooks.h.)
+void *CallReserveStacks(const MemoryHooks &hooks, size_t bytes) noexcept;
+void CallReleaseStacks(const MemoryHooks &hooks, void *memory, size_t bytes) noexcept;
+
 /// The host's functions, or the aligned operator new. Copied freely; the hooks must live as long as what was allocated.
 class Memory {
 public:

@@ -1,5 +1,7 @@
 #include "platform/stack_memory.h"
 
+#include "platform/memory.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -59,7 +61,7 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     if (count > (SIZE_MAX - m_guardBytes) / stride) return Status::OutOfMemory;
     m_bytes = count * stride + m_guardBytes;
 
-    m_base = hooks != nullptr ? static_cast<char *>(hooks->reserveStacks(m_bytes, hooks->user)) : Map(m_bytes);
+    m_base = hooks != nullptr ? static_cast<char *>(CallReserveStacks(*hooks, m_bytes)) : Map(m_bytes);
     if (m_base == nullptr) return Status::OutOfMemory;
     // A huge page under a stack would commit 2 MiB for the 4 KiB that are used. Best effort.
     madvise(m_base, m_bytes, MADV_NOHUGEPAGE);
@@ -81,7 +83,7 @@ void StackMemory::Release() noexcept {
     } else {
         for (size_t guard = 0; guard < m_bytes; guard += m_stackBytes + m_guardBytes)
             RemoveGuard(m_base + guard, m_guardBytes);
-        m_hooks->releaseStacks(m_base, m_bytes, m_hooks->user);
+        CallReleaseStacks(*m_hooks, m_base, m_bytes);
     }
     m_base = nullptr;
 }

@@ -1,5 +1,6 @@
 #include "platform/stack_memory.h"
 
+#include "platform/memory.h"
 #include "platform/stack_end.h"
 #include "platform/windows_api.h"
 
@@ -38,7 +39,7 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     if (count > (SIZE_MAX - m_guardBytes) / stride) return Status::OutOfMemory;
     m_bytes = count * stride + m_guardBytes;
 
-    m_base = hooks != nullptr ? static_cast<char *>(hooks->reserveStacks(m_bytes, hooks->user)) : Map(m_bytes);
+    m_base = hooks != nullptr ? static_cast<char *>(CallReserveStacks(*hooks, m_bytes)) : Map(m_bytes);
     if (m_base == nullptr) return Status::OutOfMemory;
     for (size_t i = 0; i <= count; ++i) {
         if (!Guard(m_base + i * stride)) {
@@ -56,7 +57,7 @@ void StackMemory::Release() noexcept {
     } else {
         for (size_t guard = 0; guard < m_bytes; guard += m_stackBytes + m_guardBytes)
             Protect(m_base + guard, m_guardBytes, PAGE_READWRITE);  // the host may use them again
-        m_hooks->releaseStacks(m_base, m_bytes, m_hooks->user);
+        CallReleaseStacks(*m_hooks, m_base, m_bytes);
     }
     m_base = nullptr;
 }

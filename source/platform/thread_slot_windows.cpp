@@ -24,6 +24,11 @@ DWORD SlotOfCalls() noexcept {
     return slot;
 }
 
+DWORD SlotOfHooks() noexcept {
+    static const DWORD slot = NewSlot();
+    return slot;
+}
+
 }  // namespace
 
 WEFT_NOINLINE void *ThreadSlot() noexcept { return TlsGetValue(Slot()); }
@@ -37,5 +42,9 @@ WEFT_NOINLINE void *ExchangeCallSlot(void *value) noexcept {
     TlsSetValue(SlotOfCalls(), value);
     return former;
 }
+
+WEFT_NOINLINE void *HookSlot() noexcept { return TlsGetValue(SlotOfHooks()); }
+
+WEFT_NOINLINE void SetHookSlot(void *value) noexcept { TlsSetValue(SlotOfHooks(), value); }
 
 }  // namespace weft::env

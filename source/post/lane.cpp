@@ -20,6 +20,11 @@ bool PostLane::IsTask() const noexcept {
     return m_scheduler.CurrentWorker() != kAnyWorker && !IsForkedWorker(m_scheduler);
 }
 
+// In one of the host's memory functions, while runners may come. acquire: as a call at the gate.
+bool PostLane::IsInMemoryHook() const noexcept {
+    return MemoryHookCall::Current() != nullptr && Gate::FacadeOf(m_scheduler).scheduler.load(kAcquire) != nullptr;
+}
+
 PostStatistics PostLane::Statistics() noexcept {
     const Held held(*this);
     return m_statistics;
@@ -44,7 +49,8 @@ void PostLane::OweLess() noexcept {
 void PostLane::Release(uint32_t count) noexcept {
     TaskScheduler &scheduler = m_scheduler;
     Counter &ended = m_ended;
-    if (m_paid.fetch_add(count * kOne, kAcqRel) + count * kOne == kEnding) scheduler.DecrementCounter(&ended);
+    if (m_paid.fetch_add(count * kOne, kAcqRel) + count * kOne == kEnding)
+        LowerForWaiter(scheduler, ended, "the end of a PostQueue");
     // From here on the queue may be gone.
 }
 
@@ -273,7 +279,7 @@ void PostLane::Forget(JobState &job) noexcept {
         const bool isOwed = place == JobPlace::Timed || (place == JobPlace::Ready && m_ready.Size() >= m_onTheirWay);
         if (!isOwed) Owe();  // Release is then the same for all
     }
-    if (todo.alarm != nullptr) m_scheduler.DecrementCounter(todo.alarm);
+    if (todo.alarm != nullptr) LowerForWaiter(m_scheduler, *todo.alarm, "~PostedJob");
     ReportMisuse(m_scheduler, ReportCode::CounterDestroyed,
                  "Destroy it in its callback, or when that does not post it.",
                  "a job was destroyed while it was posted");
@@ -297,7 +303,7 @@ PostLane::~PostLane() {
     if (m_paid.fetch_add(kEnding - owed, kAcqRel) != owed) {
         if (IsRunning()) m_scheduler.WaitForCounter(&m_ended);  // or nobody will come, which was reported
         // Refused, and that was reported: a hook that waits.
-        for (Turns turns; !m_ended.IsZero() && IsTask(); turns.Next()) {
+        for (Turns turns; !m_ended.IsZero() && (IsTask() || IsInMemoryHook()); turns.Next()) {
         }
     }
     uint32_t left;

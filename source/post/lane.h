@@ -87,6 +87,7 @@ private:
 
     bool IsRunning() const noexcept;
     bool IsTask() const noexcept;
+    bool IsInMemoryHook() const noexcept;
     template <class Decide>
     void Enter(const char *call, Decide decide) noexcept;
     bool Do(const Caller &caller, const Todo &todo) noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "platform/compiler.h"
+#include "platform/memory_hook.h"
 #include "scheduler/gate.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
@@ -9,7 +10,7 @@
 namespace weft::internal {
 
 // The calling thread's worker if it is one of this scheduler's, or null. Null in the child of a thread that forked while it was
-// one: there it is a thread like any other, whose calls are refused.
+// one: there it is a thread like any other, whose calls are refused. Null, too, in one of the host's memory functions.
 inline Worker *WorkerOf(const TaskScheduler &facade) noexcept {
     Worker *worker = internal::CurrentWorker();
     return worker != nullptr && *worker->home == &facade ? worker : nullptr;
@@ -22,9 +23,12 @@ inline bool IsWorkerOf(const TaskScheduler &facade) noexcept {
     return worker != nullptr;
 }
 
-// For what only asks: also in such a child.
+// Also in a memory function.
+inline Worker *WorkerOfThread() noexcept { return static_cast<Worker *>(MemoryHookCall::ThreadSlot()); }
+
+// For what only asks: also in such a child, and in a memory function.
 inline Worker *WorkerThatAsks(const TaskScheduler &facade) noexcept {
-    Worker *worker = internal::CurrentWorker();
+    Worker *worker = WorkerOfThread();
     return worker != nullptr && worker->facade == &facade ? worker : nullptr;
 }
 
@@ -34,8 +38,9 @@ inline bool IsForkedWorker(const TaskScheduler &facade) noexcept {
     return worker != nullptr && *worker->home == nullptr;
 }
 
-// The same, with a report.
+// The same, or it is in a memory function; with a report.
 inline bool IsRefusedHere(const TaskScheduler &facade, const char *call) noexcept {
+    if (IsRefusedInMemoryHook(Gate::OptionsOf(facade), call)) return true;
     if (!IsForkedWorker(facade)) return false;
     ReportForked(Gate::OptionsOf(facade), call);
     return true;
@@ -67,11 +72,14 @@ inline void ReportNotRunning(const TaskScheduler &facade, const char *call) noex
 
 // A call by a thread that is no worker: for its duration the scheduler exists. The thread knows those that it is in, because
 // it reports outside of the gate: onReport may take a lock whose holder waits at the gate, or call weft and wait there itself,
-// and who closes the gate waits until nobody is inside.
+// and who closes the gate waits until nobody is inside. For that reason a memory function does not come to the gate: it may be called
+// by who is inside.
 class ForeignCall {
 public:
     ForeignCall(TaskScheduler &facade, const char *call) noexcept
-        : visit(facade), running(visit.ComeIn()), m_outer(env::ExchangeCallSlot(this)) {
+        : visit(facade),
+          running(WEFT_LIKELY(MemoryHookCall::Current() == nullptr) ? visit.ComeIn() : nullptr),
+          m_outer(env::ExchangeCallSlot(this)) {
         if (WEFT_UNLIKELY(m_outer == InReport())) env::ExchangeCallSlot(m_outer);
         if (WEFT_UNLIKELY(running == nullptr || running->forkMark.IsForked())) Refuse(facade, call);
     }
@@ -99,6 +107,7 @@ public:
 
 private:
     WEFT_NOINLINE void Refuse(TaskScheduler &facade, const char *call) noexcept {
+        if (IsRefusedInMemoryHook(Gate::OptionsOf(facade), call)) return;
         const bool isForked = running != nullptr;
         running = nullptr;
         visit.GoOut();

@@ -61,4 +61,21 @@ private:
     Scheduler *m_scheduler;
 };
 
+/// Lowers a counter of weft's own for which somebody waits. False if the run has ended, which was reported.
+///
+/// In one of the host's memory functions that is reported, too, and then done as by a thread that is no worker: whatever this thread
+/// is in the middle of, others do that at any time. It takes no memory. Who waits keeps the run from ending until it is told, so
+/// the gate is not asked but only held open.
+inline bool LowerForWaiter(TaskScheduler &facade, Counter &counter, const char *call) noexcept {
+    const Caller caller(facade, call);
+    if (WEFT_LIKELY(caller.Running() != nullptr)) return caller.Lower(counter);
+    if (MemoryHookCall::Current() == nullptr) return false;
+    Gate::Visit visit(facade);
+    visit.ComeBack();
+    Scheduler *const scheduler = Gate::FacadeOf(facade).scheduler.load(kSeqCst);  // as in ComeIn
+    const bool isLowered = scheduler != nullptr && LowerCounter(*scheduler, nullptr, counter, 1);
+    visit.GoOut();
+    return isLowered;
+}
+
 }  // namespace weft::internal

@@ -1,5 +1,6 @@
 #include "scheduler/reporting.h"
 
+#include "platform/memory_hook.h"
 #include "scheduler/call.h"
 #include "scheduler/foreign.h"
 
@@ -12,7 +13,7 @@ namespace weft::internal {
 namespace {
 
 const char *CallingTask() noexcept {
-    Worker *worker = CurrentWorker();
+    const Worker *worker = WorkerOfThread();
     if (worker == nullptr || worker->current == nullptr) return nullptr;
     return worker->current->taskName.load(kRelaxed);  // our own
 }
@@ -122,6 +123,14 @@ void ReportCounterOfOther(const Scheduler &scheduler, const char *call, const Co
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
     ReportMistake(options, ReportCode::Forked, "In a child process make a new TaskScheduler, or call exec.",
                   "%s was called in a forked child process, in which the scheduler's threads do not exist", call);
+}
+
+bool IsRefusedInMemoryHook(const SchedulerOptions &options, const char *call) noexcept {
+    if (WEFT_LIKELY(MemoryHookCall::Current() == nullptr)) return false;
+    ReportMistake(options, ReportCode::InHook,
+                  "Call it before or afterwards; a function that gives memory may only ask.",
+                  "%s was called by a memory hook", call);
+    return true;
 }
 
 void EndForkedTask(const Scheduler &scheduler) noexcept {

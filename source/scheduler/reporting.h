@@ -38,6 +38,10 @@ void ReportCounterOfOther(const Scheduler &scheduler, const char *call, const Co
 /// A call in a child process, which has only the thread that forked.
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept;
 
+/// True, after a report, if the calling thread is in a memory function of any host's (memory_hook.h): `call` then has no effect. For
+/// who has found no worker, and before the gate, at which such a thread must not wait.
+bool IsRefusedInMemoryHook(const SchedulerOptions &options, const char *call) noexcept;
+
 /// A task has forked, and goes on as a worker in the child: fatal.
 [[noreturn]] void EndForkedTask(const Scheduler &scheduler) noexcept;
 

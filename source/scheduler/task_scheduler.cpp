@@ -67,6 +67,7 @@ TaskScheduler::~TaskScheduler() {
 }
 
 Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
+    if (IsRefusedInMemoryHook(Gate::OptionsOf(*this), "Run")) return Status::NotRunning;
     if (main == nullptr) {
         ReportMistake(Gate::OptionsOf(*this), ReportCode::NullTask, "Give Run a function.", "Run: null main task");
         return Status::BadOption;
@@ -89,6 +90,7 @@ Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &optio
 }
 
 Status TaskScheduler::Start() noexcept {
+    if (IsRefusedInMemoryHook(Gate::OptionsOf(*this), "Start")) return Status::NotRunning;
     Status status = CheckOptions(Gate::OptionsOf(*this), 0);
     if (status != Status::Ok) return status;
     Life idle = Life::Idle;
@@ -101,6 +103,7 @@ Status TaskScheduler::Start() noexcept {
 }
 
 void TaskScheduler::Stop() noexcept {
+    if (IsRefusedInMemoryHook(Gate::OptionsOf(*this), "Stop")) return;
     if (env::CallSlot() == InReport() && Gate::FacadeOf(*this).life.load(kRelaxed) == Life::Started) {
         ReportMistake(Gate::OptionsOf(*this), ReportCode::InHook, "Call it when onReport has returned.",
                       "Stop, or the destructor, was called by onReport: it would wait for the call that reports");
@@ -290,7 +293,7 @@ void TaskScheduler::Yield() noexcept {
 }
 
 TaskScheduler *TaskScheduler::Current() noexcept {
-    Worker *worker = internal::CurrentWorker();
+    const Worker *worker = WorkerOfThread();
     return worker != nullptr ? worker->scheduler->facade : nullptr;
 }
 
@@ -310,6 +313,7 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
 uint32_t TaskScheduler::WorkerCount() const noexcept {
     const Worker *worker = WorkerThatAsks(*this);
     if (worker != nullptr) return worker->scheduler->workerCount;
+    if (MemoryHookCall::Current() != nullptr) return EffectiveWorkers(Gate::OptionsOf(*this));  // it may be in the gate
     Gate::Visit visit(const_cast<TaskScheduler &>(*this));
     const Scheduler *running = visit.ComeIn();
     const uint32_t count = running != nullptr ? running->workerCount : EffectiveWorkers(Gate::OptionsOf(*this));

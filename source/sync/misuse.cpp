@@ -13,6 +13,10 @@ void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept {
     ReportFatal(Gate::OptionsOf(scheduler), ReportCode::OutOfMemory, "Give it more memory.", "%s", what);
 }
 
+bool MayCall(const TaskScheduler &scheduler, const char *call) noexcept {
+    return !IsRefusedInMemoryHook(Gate::OptionsOf(scheduler), call);
+}
+
 Memory MemoryOf(const TaskScheduler &scheduler) noexcept { return Memory(Gate::OptionsOf(scheduler).memory); }
 
 }  // namespace weft::internal

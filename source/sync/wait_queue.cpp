@@ -18,6 +18,7 @@
 
 #include "platform/env.h"
 #include "platform/turns.h"
+#include "sync/called.h"
 #include "sync/misuse.h"
 #include "weft/task_scheduler.h"
 
@@ -72,7 +73,7 @@ void WaitQueue::Remove(Waiter &waiter) noexcept {
 
 // A task's scheduler runs. For other threads a counter tells: what does not run does not raise it, and reports that.
 bool WaitQueue::CanWait() const noexcept {
-    if (m_scheduler->CurrentWorker() != kAnyWorker) return true;
+    if (IsTaskOf(*m_scheduler)) return true;
     Counter probe;
     return m_scheduler->AddToCounter(&probe);
 }

@@ -112,6 +112,8 @@ void *ThreadSlot() noexcept;
 void SetThreadSlot(void *value) noexcept;
 void *CallSlot() noexcept;
 void *ExchangeCallSlot(void *value) noexcept;
+void *HookSlot() noexcept;
+void SetHookSlot(void *value) noexcept;
 
 class Parker {
 public:

@@ -36,6 +36,7 @@ struct VirtualThread {
     void *arg = nullptr;
     void *slot = nullptr;
     void *callSlot = nullptr;
+    void *hookSlot = nullptr;
     int64_t priority = 0;
     uint32_t joiner = kNobody;
     uint64_t steps = 0;
@@ -230,7 +231,7 @@ uint32_t AddThread(void (*entry)(void *), void *arg) {
     thread.context = fcontext::make_fcontext(thread.stack.get() + kStackBytes, kStackBytes, ThreadEntry);
     thread.entry = entry;
     thread.arg = arg;
-    thread.slot = thread.callSlot = nullptr;
+    thread.slot = thread.callSlot = thread.hookSlot = nullptr;
     thread.joiner = kNobody;
     thread.steps = 0;
     thread.wakeAt = kNever;
@@ -369,6 +370,8 @@ void *ThreadSlot() noexcept { return s_state.threads[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.threads[s_state.current].slot = value; }
 void *CallSlot() noexcept { return s_state.threads[s_state.current].callSlot; }
 void *ExchangeCallSlot(void *value) noexcept { return std::exchange(s_state.threads[s_state.current].callSlot, value); }
+void *HookSlot() noexcept { return s_state.threads[s_state.current].hookSlot; }
+void SetHookSlot(void *value) noexcept { s_state.threads[s_state.current].hookSlot = value; }
 
 bool Parker::ParkUntil(uint64_t deadline) noexcept {
     SchedulePoint(this);

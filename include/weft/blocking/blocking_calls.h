@@ -119,7 +119,8 @@ public:
 
     /// Has `call` made, and returns at once (but see above for when there is no thread). `counter`, if given, rises by one
     /// now and falls by one when the function has returned; then the scheduler has to run still. Any thread. BadOption: a
-    /// null function, or the counter was refused (reported); AlreadyRunning: this very call is submitted and has not begun; it has no effect then.
+    /// null function, or the counter was refused (reported); NotRunning: in a memory hook (reported); AlreadyRunning: this very call is
+    /// submitted and has not begun; it has no effect then.
     Status Submit(BlockingCall &call, Counter *counter = nullptr) noexcept;
 
     /// Threads that there are now, busy or idle. Any thread.

@@ -45,8 +45,9 @@ public:
     CancelSource &operator=(const CancelSource &) = delete;
 
     /// From the second time on it does nothing. Never waits, never runs others. Any thread, while the scheduler runs; the tokens
-    /// are cancelled otherwise, too, but it is reported (NotRunning).
+    /// are cancelled otherwise, too, but it is reported (NotRunning). Not in a memory hook (reported, InHook; it has no effect).
     void Cancel() noexcept {
+        if (!internal::MayCall(*m_scheduler, "CancelSource::Cancel")) return;
         // Before the counter: whoever is woken by that finds its token cancelled.
         // acq_rel: release for whoever sees the flag. Acquire: who comes second has its word that the first was there.
         if (!m_isCancelled.exchange(true, std::memory_order_acq_rel)) m_scheduler->DecrementCounter(&m_running);

@@ -17,7 +17,7 @@ public:
     Places(const MemoryHooks &memory, uint32_t count, const Args &...args) noexcept : m_memory(memory) {
         const size_t bytes = sizeof(Place) * count;
         m_places =
-            static_cast<Place *>(IsHosted() ? m_memory.allocate(bytes, alignof(Place), m_memory.user)
+            static_cast<Place *>(IsHosted() ? CallAllocate(m_memory, bytes, alignof(Place))
                                             : ::operator new (bytes, std::align_val_t{alignof(Place)}, std::nothrow));
         if (m_places == nullptr) return;
         for (; m_count < count; ++m_count) new (m_places + m_count) Place{T(args...)};
@@ -26,7 +26,7 @@ public:
         if (m_places == nullptr) return;
         for (uint32_t i = 0; i < m_count; ++i) m_places[i].~Place();
         if (IsHosted()) {
-            m_memory.release(m_places, sizeof(Place) * m_count, alignof(Place), m_memory.user);
+            CallRelease(m_memory, m_places, sizeof(Place) * m_count, alignof(Place));
         } else {
             ::operator delete (m_places, std::align_val_t{alignof(Place)});
         }
