@@ -20,9 +20,9 @@ bool PostLane::IsTask() const noexcept {
     return m_scheduler.CurrentWorker() != kAnyWorker && !IsForkedWorker(m_scheduler);
 }
 
-// In one of the host's memory functions, while runners may come. acquire: as a call at the gate.
+// In one of the host's memory functions, while runners may come. relaxed: only whether there is a scheduler.
 bool PostLane::IsInMemoryHook() const noexcept {
-    return MemoryHookCall::Current() != nullptr && Gate::FacadeOf(m_scheduler).scheduler.load(kAcquire) != nullptr;
+    return MemoryHookCall::Current() != nullptr && Gate::FacadeOf(m_scheduler).scheduler.load(kRelaxed) != nullptr;
 }
 
 PostStatistics PostLane::Statistics() noexcept {

@@ -72,8 +72,8 @@ inline bool LowerForWaiter(TaskScheduler &facade, Counter &counter, const char *
     if (MemoryHookCall::Current() == nullptr) return false;
     Gate::Visit visit(facade);
     visit.ComeBack();
-    Scheduler *const scheduler = Gate::FacadeOf(facade).scheduler.load(kSeqCst);  // as in ComeIn
-    const bool isLowered = scheduler != nullptr && LowerCounter(*scheduler, nullptr, counter, 1);
+    Scheduler *const running = visit.Running();
+    const bool isLowered = running != nullptr && LowerCounter(*running, nullptr, counter, 1);
     visit.GoOut();
     return isLowered;
 }

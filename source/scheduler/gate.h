@@ -45,11 +45,13 @@ struct Gate {
         Scheduler *ComeIn() noexcept {
             for (;;) {
                 m_stripe.inside.fetch_add(1, kSeqCst);  // [order]
-                if (m_facade.closing.load(kSeqCst) == 0) return m_facade.scheduler.load(kSeqCst);
+                if (m_facade.closing.load(kSeqCst) == 0) return Running();
                 GoOut();
                 Await([&] { return m_facade.closing.load(kAcquire) == 0; });
             }
         }
+        /// For who is inside: it stays until GoOut.
+        Scheduler *Running() const noexcept { return m_facade.scheduler.load(kSeqCst); }
         /// For a guest, whom the end of the run waits for anyway.
         void ComeBack() noexcept { m_stripe.inside.fetch_add(1, kSeqCst); }
         /// release: what was done inside comes before what the decider does when it reads the count.
