@@ -338,6 +338,7 @@ TEST_CASE("report InHook: a memory hook that posts, has calls made or runs frame
         job.Post();
         wrong.fetch_add(frames.Run(&scheduler, 3) != Status::Ok);
         calls.Run([&] { ++ran; });
+        wrong.fetch_add(!test::YieldUntil(scheduler, [&] { return posted.load() == 1; }));
     }) == Status::Ok);
     CHECK(wrong.load() == 0);
     CHECK(ran == 4);
