@@ -23,6 +23,7 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <catch2/catch.hpp>
@@ -85,9 +86,39 @@ private:
     std::atomic<uint32_t> m_armed{0};
 };
 
+// While it lives no other worker takes what the caller submits, so that the queues have to grow.
+class OthersBusy {
+public:
+    explicit OthersBusy(TaskScheduler &scheduler)
+        : m_scheduler(scheduler),
+          m_batch(scheduler.WorkerCount() - (scheduler.CurrentWorker() != kAnyWorker),
+                  [this](TaskScheduler &, uint32_t) {
+                      m_begun.fetch_add(1);
+                      test::SpinUntil([this] { return m_isOver.load(); });
+                  }) {
+        scheduler.AddTasks(m_batch.Count(), m_batch.Tasks(), &m_counter);
+        test::SpinUntil([this] { return m_begun.load() == m_batch.Count(); });
+    }
+    ~OthersBusy() {
+        m_isOver.store(true);
+        m_scheduler.WaitForCounter(&m_counter);
+    }
+    OthersBusy(const OthersBusy &) = delete;
+    OthersBusy &operator=(const OthersBusy &) = delete;
+
+private:
+    TaskScheduler &m_scheduler;
+    std::atomic<uint32_t> m_begun{0};
+    std::atomic<bool> m_isOver{false};
+    Counter m_counter;
+    test::Batch m_batch;
+};
+
 // More than the deques and the slab of a worker begin with, one by one and in slices; or more blocks than there are.
 constexpr uint32_t kMany = 3000;
-void SubmitMany(TaskScheduler &scheduler, test::Marks &marks, Counter &counter) {
+void SubmitMany(TaskScheduler &scheduler, test::Marks &marks, Counter &counter, bool othersAreBusy = false) {
+    std::optional<OthersBusy> busy;
+    if (!othersAreBusy) busy.emplace(scheduler);
     for (uint32_t i = 0; i < kMany / 2; ++i) scheduler.AddTask(marks[i], &counter);
     scheduler.AddTasks(kMany / 2, marks.Tasks() + kMany / 2, &counter);
 }
@@ -190,10 +221,13 @@ TEST_CASE("report InHook: a memory hook that submits or lowers while a queue gro
             };
             const auto submit = [&](TaskScheduler &scheduler) {
                 Counter counter;
-                for (uint32_t i = 0; i < kMany; ++i) {
-                    if (host.WasCalled()) host.Arm(meddle);  // each of the growths
-                    if (i < kMany / 2) scheduler.AddTask(marks[i], &counter);
-                    if (i == kMany / 2) scheduler.AddTasks(kMany / 2, marks.Tasks() + i, &counter);
+                {
+                    const OthersBusy busy(scheduler);
+                    for (uint32_t i = 0; i < kMany; ++i) {
+                        if (host.WasCalled()) host.Arm(meddle);  // each of the growths
+                        if (i < kMany / 2) scheduler.AddTask(marks[i], &counter);
+                        if (i == kMany / 2) scheduler.AddTasks(kMany / 2, marks.Tasks() + i, &counter);
+                    }
                 }
                 scheduler.WaitForCounter(&counter);
                 host.Disarm();
@@ -459,7 +493,7 @@ TEST_CASE("report InHook: locks in a memory hook exclude all the same, and who w
             lock.unlock();
             event.Set();
         });
-        SubmitMany(scheduler, marks, counter);
+        SubmitMany(scheduler, marks, counter, true);
         scheduler.WaitForCounter(&counter);
         wrong.fetch_add(!host.WasCalled() || plain != 2);
     }) == Status::Ok);
