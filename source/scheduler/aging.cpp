@@ -149,9 +149,9 @@ Found OldestOf(Worker *worker, Ability ability) noexcept {
     if (lateTo == 0 || static_cast<int64_t>(oldest - lateTo) >= 0) return {};
     if (queue >= kLanes) return ReadyFiber(worker, owner, priority);
     const bool mayBegin = ability == Ability::Tasks && worker->current->owner != worker->index;  // see worker_loop.h
-    const Found found = mayBegin ? OldestTask(worker, owner, queue) : Found{};
+    const Found found = mayBegin ? LateTask(worker, owner, queue) : Found{};
     if (found || worker->scheduler->pool.AnyFree(ClassOf(queue))) return found;
-    return {HandOldest(worker, *owner, queue), false};
+    return {HandLate(worker, *owner, queue), false};
 }
 
 }  // namespace

@@ -286,11 +286,24 @@ Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept {
     return {&worker->scheduler->fibers[index], false};
 }
 
-Found OldestTask(Worker *worker, Worker *owner, uint32_t lane) noexcept {
+Found LateTask(Worker *worker, Worker *owner, uint32_t lane) noexcept {
+    uint64_t batch = 0;
+    const auto look = [&](const TaskEntry &newest) {
+        if (newest.IsSlice()) batch = newest.Batch();
+        return false;
+    };
+    TaskEntry newest;
+    worker->lanes[lane].PopIf(newest, look);
+    const Found found = OldestTask(worker, owner, lane, batch);
+    return found || batch == 0 ? found : NewestOf(worker, lane);
+}
+
+Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBatch) noexcept {
     const Priority priority = PriorityOf(lane);
     TaskEntry entry;
+    const auto isWanted = [=](const TaskEntry &oldest) { return !oldest.IsSlice() || oldest.Batch() != exceptBatch; };
     if (owner->lanes[lane].LooksEmpty() || (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) ||
-        !CanRun(worker, ClassOf(lane)) || owner->lanes[lane].Steal(entry) != StealResult::Taken) {
+        !CanRun(worker, ClassOf(lane)) || owner->lanes[lane].StealIf(entry, isWanted) != StealResult::Taken) {
         return {};
     }
     const Lent lent{owner->lends.load(kRelaxed)};

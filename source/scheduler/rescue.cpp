@@ -4,8 +4,6 @@
 #include "scheduler/find_work.h"
 #include "scheduler/ready.h"
 
-#include <algorithm>
-
 namespace weft::internal {
 
 namespace {
@@ -49,8 +47,15 @@ Fiber *TakeWaiter(Worker *worker, Counter &counter, StackClass stack) noexcept {
     return nullptr;
 }
 
-// `item` is the caller's. The fiber that it was handed to; null, and it still is the caller's, if there is none.
-Fiber *HandTo(Worker *worker, const TaskEntry &item) noexcept {
+// A worker with a fiber that looked meanwhile may sleep now.
+void PushBack(Worker *worker, uint32_t lane, const TaskEntry &item) noexcept {
+    PushEntry(worker, lane, item);
+    WakeForLane(*worker->scheduler, worker, 1, PriorityOf(lane));  // [re-check]
+}
+
+// `item` is the caller's. The fiber that its first task was handed to; the rest becomes the newest of the worker's own lane, and does
+// not go to where the fiber goes on. Null, and the item still is the caller's, if there is none.
+Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane) noexcept {
     Counter *counter = item.TheCounter();
     if (counter == nullptr) return nullptr;
     // seq_cst: after the worker has read the count of rescues. A record that is not seen here is counted after that.
@@ -58,53 +63,51 @@ Fiber *HandTo(Worker *worker, const TaskEntry &item) noexcept {
     if (word.Head() == 0 && !word.IsSorting()) return nullptr;
     Fiber *waiter = TakeWaiter(worker, *counter, item.Stack());
     if (waiter == nullptr) return nullptr;
-    *waiter->handed = item;  // published with the fiber
+    *waiter->handed = item.Part(0, 1);  // published with the fiber
+    if (item.Count() > 1) PushBack(worker, lane, item.Part(1, item.Count() - 1));
     waiter->handed = nullptr;
     return waiter;
 }
 
-bool Hand(Worker *worker, const TaskEntry &item) noexcept {
-    Fiber *waiter = HandTo(worker, item);
-    if (waiter != nullptr) MakeReady(*worker->scheduler, worker, waiter);
-    return waiter != nullptr;
-}
+constexpr uint32_t kInHand = 64;  // a batch has fewer slices
 
-// From the oldest end, each once; what nobody takes becomes the newest of the worker's own lane. So its own lane has its order again in
-// the end, if nobody took any.
-bool GoThrough(Worker *worker, Worker &owner, uint32_t lane, uint64_t most) noexcept {
-    TaskEntry item;
-    for (uint64_t left = std::min(owner.lanes[lane].Size(), most); left != 0; --left) {
-        StealResult result;
-        do {
-            result = owner.lanes[lane].Steal(item);
-        } while (result == StealResult::Lost);
-        if (result == StealResult::Empty) return false;
-        if (Hand(worker, item)) return true;
-        PushEntry(worker, lane, item);
+// Of the worker's own lane, from the newest end: what nobody takes goes back to its place.
+Fiber *HandOwn(Worker *worker, uint32_t lane) noexcept {
+    TaskEntry inHand[kInHand];
+    uint32_t count = 0;
+    Fiber *waiter = nullptr;
+    while (waiter == nullptr && count < kInHand && worker->lanes[lane].Pop(inHand[count])) {
+        waiter = HandTo(worker, inHand[count], lane);
+        if (waiter == nullptr) ++count;
     }
-    return false;
+    while (count != 0) PushBack(worker, lane, inHand[--count]);
+    return waiter;
 }
 
-// The newest of the worker's own comes first: of a batch that is the first task that has not begun.
-bool HandNewest(Worker *worker, uint32_t lane) noexcept {
+Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     TaskEntry item;
-    if (!worker->lanes[lane].Pop(item)) return false;
-    if (Hand(worker, item)) return true;
-    PushEntry(worker, lane, item);
-    return false;
+    StealResult result;
+    do {
+        result = owner.lanes[lane].Steal(item);
+    } while (result == StealResult::Lost);
+    if (result == StealResult::Empty) return nullptr;
+    Fiber *waiter = HandTo(worker, item, lane);
+    if (waiter == nullptr) PushBack(worker, lane, item);
+    return waiter;
+}
+
+// From the oldest end, each once; what nobody takes becomes the newest of the worker's own lane.
+Fiber *HandAny(Worker *worker, Worker &owner, uint32_t lane) noexcept {
+    Fiber *waiter = nullptr;
+    for (uint64_t left = owner.lanes[lane].Size(); left != 0 && waiter == nullptr; --left)
+        waiter = HandOldest(worker, owner, lane);
+    return waiter;
 }
 
 // A worker that does not go through its own lanes: it is inactive, or its thread has detached.
 bool IsAway(const Scheduler &scheduler, uint32_t index) noexcept {
     return !scheduler.IsActive(index) ||
            (scheduler.IsAttachedSlot(index) && scheduler.freeSlots.Test(index - scheduler.workerCount));
-}
-
-// Of another worker's lane. Small tasks of a worker that may come back to them keep their order, see worker_loop.h: so only the oldest
-// one is looked at, and only if it does not come to lie above others here. That worker may be busy until the task has run.
-uint64_t HowMany(const Worker &worker, uint32_t other, uint32_t lane) noexcept {
-    if (ClassOf(lane) == StackClass::Large || IsAway(*worker.scheduler, other)) return ~uint64_t{0};
-    return worker.lanes[lane].LooksEmpty() ? 1 : 0;
 }
 
 }  // namespace
@@ -123,28 +126,26 @@ bool Rescue(Worker *worker, StackClass stack) noexcept {
         scheduler.LimitsLow() ? kPriorities - 1 : kPriorities;  // not to those that must not run them
     for (uint32_t priority = 0; priority < priorities; ++priority) {
         const uint32_t lane = LaneOf(static_cast<Priority>(priority), stack);
-        if (HandNewest(worker, lane)) return true;
-        for (uint32_t i = 0; i < slots; ++i) {
-            if (i == worker->index) continue;
-            const uint64_t most = HowMany(*worker, i, lane);
-            if (most != 0 && GoThrough(worker, scheduler.workers[i], lane, most)) return true;
+        Fiber *waiter = HandOwn(worker, lane);
+        for (uint32_t i = 0; i < slots && waiter == nullptr; ++i) {
+            // Small ones of a worker that comes back to them keep their order, see worker_loop.h.
+            const bool mayTake = stack == StackClass::Large || IsAway(scheduler, i);
+            if (i != worker->index && mayTake) waiter = HandAny(worker, scheduler.workers[i], lane);
         }
-        if (GoThrough(worker, *worker, lane, ~uint64_t{0})) return true;
+        if (waiter == nullptr && worker->lanes[lane].Size() > kInHand) waiter = HandAny(worker, *worker, lane);
+        if (waiter == nullptr) continue;
+        MakeReady(scheduler, worker, waiter);
+        return true;
     }
     return false;
 }
 
-Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept {
-    TaskEntry item;
-    if (owner.lanes[lane].Steal(item) != StealResult::Taken) return nullptr;
-    Fiber *waiter = HandTo(worker, item);
-    if (waiter == nullptr) {
-        PushEntry(worker, lane, item);
-    } else if (waiter->pinnedTo != kAnyWorker && waiter->pinnedTo != worker->index) {
-        MakeReady(*worker->scheduler, worker, waiter);
-        return nullptr;
-    }
-    return waiter;
+Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept {
+    if (ClassOf(lane) == StackClass::Small && &owner != worker) return nullptr;
+    Fiber *waiter = ClassOf(lane) == StackClass::Small ? HandOwn(worker, lane) : HandOldest(worker, owner, lane);
+    if (waiter == nullptr || waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index) return waiter;
+    MakeReady(*worker->scheduler, worker, waiter);
+    return nullptr;
 }
 
 bool IsRescueDone(const Worker *worker, StackClass stack) noexcept {

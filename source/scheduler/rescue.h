@@ -7,7 +7,7 @@
 // A worker that has no fiber for the tasks that lie in the lanes goes through them before it sleeps: it takes a task, and if a fiber
 // waits for the task's counter and has room, the fiber is handed the task and made ready. What nobody takes goes back. The counter
 // stays meanwhile, because it counts the task in hand. Small tasks of other workers are left to these, but for those of workers that are
-// inactive or have detached, and for the oldest.
+// inactive or have detached: a lane keeps its order.
 //
 // No waiter is missed. A waiter gets in line at its counter, and then, if its class has no free fiber, it counts itself (rescues) and
 // wakes all that sleep. A worker reads that count before it goes through the lanes and again after it has announced that it sleeps; all
@@ -31,9 +31,9 @@ inline void ExpectRescue(Worker *worker) noexcept { worker->hasNewTasks = true; 
 /// out only if it has got some, has left a fiber to wait, or somebody has got in line since it last did: others, who have a fiber, shall find them in their lanes.
 bool Rescue(Worker *worker, StackClass stack) noexcept;
 
-/// The same for the oldest task of one lane; a task that nobody takes becomes the newest of the worker's own lane. The fiber that the
-/// worker goes on with now, or null.
-Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept;
+/// The same for a late lane: one of its Large tasks, or a small one if the lane is the worker's own. The fiber that the worker goes on
+/// with now, or null.
+Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept;
 
 /// The fiber has got in line at its counter, with room for tasks on top of it: somebody looks for these if there is no other fiber
 /// for them. It may be running again.

@@ -37,6 +37,10 @@ public:
         return IsSlice() ? static_cast<uint32_t>(m_second) & ((1u << kCountBits) - 1) : 1;
     }
     uint64_t Batch() const noexcept { return m_second >> kCountBits; }
+    /// So many of its tasks, from that one on.
+    TaskEntry Part(uint32_t begin, uint32_t count) const noexcept {
+        return IsSlice() ? Slice(First() + begin, count, Batch(), TheCounter(), Name(), Stack()) : *this;
+    }
 
     static constexpr uint32_t kCountBits = 8;
     static constexpr uint64_t kMaxBatch = (uint64_t{1} << (64 - kCountBits)) - 1;
