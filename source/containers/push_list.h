@@ -25,7 +25,8 @@ public:
 
     /// The oldest node, the others behind it; null if there is none.
     Node *TakeAll() noexcept {
-        if (m_head.load(kRelaxed) == nullptr) return nullptr;  // a hint; a sleeper's last look is IsEmpty
+        // seq_cst: a consumer that has cleared a notice looks here afterwards, and nobody tells it again (mechanisms/notices.h).
+        if (m_head.load(kSeqCst) == nullptr) return nullptr;
         Node *newest = m_head.exchange(nullptr, kAcquire);     // pairs with Push
         Node *oldest = nullptr;
         while (newest != nullptr) {

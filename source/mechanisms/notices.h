@@ -40,7 +40,7 @@ public:
         if ((m_bits.load(kSeqCst) & bits) != bits) m_bits.fetch_or(bits, kSeqCst);
     }
 
-    /// Clears all, before the caller looks for the items.
+    /// Clears all, before the caller looks for the items, with seq_cst loads.
     void Take() noexcept {
         if (Look() != 0) m_bits.exchange(0, kSeqCst);
     }

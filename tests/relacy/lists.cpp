@@ -1,9 +1,10 @@
 // Mailbox and injector: nodes arrive once, with what was written to them, in the order of each producer; and a consumer that
-// sleeps is told.
+// sleeps is told, or one that has cleared its notice sees what came before that.
 #include "relacy/suite.h"
 
 #include "containers/push_list.h"
 #include "mechanisms/idle_set.h"
+#include "mechanisms/notices.h"
 
 namespace relacy {
 
@@ -119,6 +120,34 @@ struct Injector : ListTest<Injector, 3> {
     }
 };
 
+// The consumer clears the notice and looks then (find_work.cpp). Who has seen the notice set tells nobody again: so either there is
+// nothing left, or the notice is set.
+struct Noticed : ListTest<Noticed, 2> {
+    Notices notices;
+
+    void Post(uint32_t producer, int order) {
+        Push(producer, order);
+        notices.Show(Notices::kInjected);
+    }
+    void thread(unsigned index) {
+        if (index == 0) {
+            Post(0, 0);
+            Post(0, 1);
+            Post(1, 0);
+            return;
+        }
+        for (int look = 0; look < 3; ++look) {
+            if (notices.Look() == 0) continue;
+            notices.Hide(Notices::kInjected, [] { return false; });
+            Consume();
+        }
+    }
+    void after() {
+        const bool isShown = notices.Look() != 0;
+        Check(Consume() == 0 || isShown, "what was pushed lies there without a notice");
+    }
+};
+
 }  // namespace
 
 }  // namespace relacy
@@ -130,5 +159,6 @@ int main(int argc, char **argv) {
     runner.Run<Consumers>("consumers", 200000);
     runner.Run<Mailbox>("mailbox", 200000);
     runner.Run<Injector>("injector", 200000);
+    runner.Run<Noticed>("noticed", 200000);
     return runner.Report();
 }
