@@ -2,8 +2,8 @@
 //
 // The objects lie in segments, each as large as all before it, which are added when all are out and never move. Those that
 // nobody uses are a stack, linked by index. Its head is one word: the index on top plus one, and above it a tag that counts
-// the takings. So who replaces a head that it has read replaces it only if nothing was taken since (or 2^32 objects were),
-// and what it read below the top still lies there. Lock-free, as the allocator is: a compare-and-swap fails only because
+// the takings. So who replaces a head that it has read replaces it only if nothing was taken since (or 2^32 times
+// something was), and what it read below the top still lies there. Lock-free, as the allocator is: a compare-and-swap fails only because
 // another one succeeded; but one thread at a time adds a segment, and the others wait for it if they have nothing to take.
 #pragma once
 
@@ -56,15 +56,22 @@ public:
 
     /// The index of an object that nobody uses; kNone when there is no memory, or when kMaxItems are out.
     uint32_t Take() noexcept {
+        uint32_t index;
+        return TakeSome(&index, 1) != 0 ? index : kNone;
+    }
+
+    /// Several of them by one exchange of the head: at least one, at most `most`. Returns how many; 0 where Take returns kNone.
+    uint32_t TakeSome(uint32_t *taken, uint32_t most) noexcept {
         for (Turns turns;;) {
-            // acquire, at each success: what the last user read comes before our writes, and the link below the top is there.
-            // Every change of the head is a read-modify-write, so it pairs with each PushChain before it.
+            // acquire, at each success: what the last users read comes before our writes, and the links from the top on are
+            // there. Every change of the head is a read-modify-write, so it pairs with each PushChain before it.
             uint64_t head = m_head.load(kAcquire);
             while (TopOf(head) != 0) {
-                const uint32_t index = TopOf(head) - 1;
-                // relaxed: if somebody else has taken it meanwhile, the tag is another and this is not used.
-                const uint64_t next = (head | kTopMask) + 1 + Below(index).load(kRelaxed);
-                if (m_head.compare_exchange_strong(head, next, kAcquire, kAcquire)) return index;
+                uint32_t below;
+                const uint32_t count = Follow(TopOf(head), taken, most, below);
+                const uint64_t next = (head | kTopMask) + 1 + below;
+                if (m_head.compare_exchange_strong(head, next, kAcquire, kAcquire)) return count;
+                // What was noted is others'. If the head is empty now, nothing of it may be returned.
             }
             if (m_growing.exchange(1, kAcquire) != 0) {  // pairs with the store below
                 turns.Next();
@@ -72,7 +79,7 @@ public:
             }
             const bool isThere = TopOf(m_head.load(kRelaxed)) != 0 || AddSegment();
             m_growing.store(0, kRelease);
-            if (!isThere) return kNone;
+            if (!isThere) return 0;
         }
     }
 
@@ -123,6 +130,20 @@ private:
     env::Atomic<uint32_t> &Below(uint32_t index) noexcept {
         const uint32_t segment = SegmentOf(index);
         return m_segments[segment].below.load(kRelaxed)[index - FirstOf(segment)];  // as in At
+    }
+
+    // Notes up to `most` objects from `top` on (an index plus one), and what lies below them. relaxed: if something was taken since the
+    // head was read, the tag is another, the exchange fails, and nothing of this is used. Until then a link may be newer than the
+    // head, and name an object of a segment that this thread has not seen yet; so it is followed only after Has, which pairs with
+    // AddSegment. Where it stops for that, what it has noted is right as well.
+    uint32_t Follow(uint32_t top, uint32_t *taken, uint32_t most, uint32_t &below) noexcept {
+        uint32_t count = 0;
+        do {
+            taken[count++] = top - 1;
+            top = Below(top - 1).load(kRelaxed);
+        } while (count < most && top != 0 && Has(top - 1));
+        below = top;
+        return count;
     }
 
     // From `first` to `last` they are linked. release: our reads of the objects come before their next users' writes, and

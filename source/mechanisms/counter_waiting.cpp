@@ -61,16 +61,17 @@ CounterResult CounterWaiting::Decrement(CounterStorage &counter, uint32_t n, uin
     }
 }
 
-CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &counter, uint32_t owner,
-                                                           uint32_t target) noexcept {
-    const uint32_t spare = m_records.TakeSpare();
+CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target,
+                                                           uint32_t user) noexcept {
+    const uint32_t spare = m_records.TakeSpare(user);
     if (spare == WaitRecords::kNone) return Registration::NoRecord;
     const Registration result = Push(counter, spare, owner, target);
-    if (result != Registration::Waiting) m_records.GiveBackSpare(spare);  // else NextOwner does
+    if (result != Registration::Waiting) m_records.GiveBackSpare(spare, user);  // else NextOwner does
     return result;
 }
 
-uint32_t CounterWaiting::RemoveIf(CounterStorage &counter, const Choice &choice, uint32_t &woken) noexcept {
+uint32_t CounterWaiting::RemoveIf(CounterStorage &counter, const Choice &choice, uint32_t &woken,
+                                  uint32_t user) noexcept {
     woken = 0;
     CounterWord word{counter.load(kRelaxed)};  // the CAS decides
     for (Turns turns;;) {
@@ -87,6 +88,7 @@ uint32_t CounterWaiting::RemoveIf(CounterStorage &counter, const Choice &choice,
     }
     Sorted sorted;
     sorted.remove = &choice;
+    sorted.user = user;
     woken = Sort(counter, word.Head(), word.Count(), sorted);
     return sorted.removed;
 }
@@ -148,11 +150,11 @@ void CounterWaiting::SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) n
         list = record.next;
         if (record.kind == WaitRecord::Kind::Note) {
             if (record.value < lowest) lowest = record.value;
-            m_records.GiveBackSpare(index - 1);
+            m_records.GiveBackSpare(index - 1, sorted.user);
         } else if (sorted.remove != nullptr && sorted.removed == kNobody && record.value <= sorted.remove->mostTarget &&
                    sorted.remove->isWanted(record.owner, sorted.remove->context)) {
             sorted.removed = record.owner;
-            if (m_records.IsSpare(index - 1)) m_records.GiveBackSpare(index - 1);
+            if (m_records.IsSpare(index - 1)) m_records.GiveBackSpare(index - 1, sorted.user);
         } else if (record.value >= lowest) {
             Link(record, index, sorted.woken);
         } else {

@@ -28,12 +28,13 @@ enum class CounterResult : uint8_t { Ok, Underflow, Overflow, OtherScheduler };
 
 using CounterStorage = WEFT_ATOMIC<uint64_t>;
 
-/// The counters of one scheduler. All calls: any thread. Lock-free, except where stated.
+/// The counters of one scheduler. All calls: any thread. Lock-free, except where stated. `user`: the caller, if it has a cache of spare
+/// records (cached_pool.h).
 class CounterWaiting {
 public:
-    bool Acquire(uint32_t fibers, uint32_t tag, Memory memory = {}) noexcept {
+    bool Acquire(uint32_t fibers, uint32_t tag, Memory memory = {}, uint32_t users = 0) noexcept {
         m_tag = tag;
-        return m_records.Acquire(fibers, memory);
+        return m_records.Acquire(fibers, memory, users);
     }
     void Release() noexcept { m_records.Release(); }
 
@@ -74,7 +75,8 @@ public:
     }
 
     /// The same for who is no fiber, under any name that no fiber has. NoRecord: there is no spare one.
-    Registration RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target) noexcept;
+    Registration RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target,
+                               uint32_t user = kNoCache) noexcept;
 
     static constexpr uint32_t kNobody = ~0u;  // no owner
 
@@ -87,21 +89,22 @@ public:
 
     /// Takes the first record of that choice off the list and returns its owner, or kNobody. The counter must outlive the call.
     /// `woken` as in Decrement. Waits while somebody else sorts. While an owner is asked about it cannot be woken.
-    uint32_t RemoveIf(CounterStorage &counter, const Choice &choice, uint32_t &woken) noexcept;
+    uint32_t RemoveIf(CounterStorage &counter, const Choice &choice, uint32_t &woken,
+                      uint32_t user = kNoCache) noexcept;
 
     /// The same for one owner, whatever it waits for. True if it was there.
-    bool Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken) noexcept {
+    bool Remove(CounterStorage &counter, uint32_t owner, uint32_t &woken, uint32_t user = kNoCache) noexcept {
         const auto isOwner = [](uint32_t other, void *wanted) { return other == *static_cast<uint32_t *>(wanted); };
-        return RemoveIf(counter, {isOwner, &owner, ~0u}, woken) != kNobody;
+        return RemoveIf(counter, {isOwner, &owner, ~0u}, woken, user) != kNobody;
     }
 
     /// Goes through a list from Decrement: returns the owner of its first record and moves on.
-    uint32_t NextOwner(uint32_t &list) noexcept {
+    uint32_t NextOwner(uint32_t &list, uint32_t user = kNoCache) noexcept {
         const uint32_t index = list - 1;
         const WaitRecord &record = m_records.At(index);
         list = record.next;  // before the owner is made ready: then the record is its own again
         const uint32_t owner = record.owner;
-        if (m_records.IsSpare(index)) m_records.GiveBackSpare(index);
+        if (m_records.IsSpare(index)) m_records.GiveBackSpare(index, user);
         return owner;
     }
 
@@ -117,6 +120,7 @@ private:
         uint32_t kept = 0;
         bool keptEager = false;
         const Choice *remove = nullptr;
+        uint32_t user = kNoCache;
         uint32_t removed = kNobody;  // the owner whose record was dropped
     };
     Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner, uint32_t target) noexcept;

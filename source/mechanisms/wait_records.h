@@ -1,10 +1,10 @@
 // Who waits for what: records that are linked into counters by index.
 //
 // Record i belongs to fiber i, for the one wait that a fiber can be in. Spare records, for those that are no fiber, come
-// from a pool.
+// from a pool, in which workers have caches.
 #pragma once
 
-#include "containers/segment_pool.h"
+#include "containers/cached_pool.h"
 #include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/memory.h"
@@ -26,18 +26,19 @@ struct WaitRecord {
 
 class WaitRecords {
     // As many as there is memory for, practically: 4 million.
-    using Spares = SegmentPool<WaitRecord, 17>;
+    using Spares = CachedPool<WaitRecord, 17>;
 
 public:
     static constexpr uint32_t kNone = ~0u, kMostSpares = Spares::kMaxItems;
 
     ~WaitRecords() { Release(); }
 
-    bool Acquire(uint32_t fibers, Memory memory = {}) noexcept {
+    /// `users` of the spare records have caches.
+    bool Acquire(uint32_t fibers, Memory memory = {}, uint32_t users = 0) noexcept {
         m_memory = memory;
         m_own = memory.NewArray<WaitRecord>(fibers);
         m_fibers = fibers;
-        return m_own != nullptr && m_spares.Acquire(memory);
+        return m_own != nullptr && m_spares.Acquire(users, memory);
     }
     void Release() noexcept {
         m_memory.DeleteArray(m_own, m_fibers);
@@ -53,12 +54,12 @@ public:
     }
     bool IsSpare(uint32_t index) const noexcept { return index >= m_fibers; }
 
-    /// A spare record, or kNone when there is no memory or kMostSpares are out. Any thread; lock-free.
-    uint32_t TakeSpare() noexcept {
-        const uint32_t spare = m_spares.Take();
+    /// A spare record, or kNone when there is no memory or kMostSpares are out. `user`: the caller, see CachedPool. Lock-free.
+    uint32_t TakeSpare(uint32_t user = kNoCache) noexcept {
+        const uint32_t spare = m_spares.Take(user);
         return spare == Spares::kNone ? kNone : m_fibers + spare;
     }
-    void GiveBackSpare(uint32_t index) noexcept { m_spares.GiveBack(index - m_fibers); }
+    void GiveBackSpare(uint32_t index, uint32_t user = kNoCache) noexcept { m_spares.GiveBack(index - m_fibers, user); }
 
 private:
     WaitRecord *m_own = nullptr;

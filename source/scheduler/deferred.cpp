@@ -44,7 +44,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
     TaskBlock *block = Prepare(scheduler, worker, task, counter, options);
     if (block == nullptr) return false;
     scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
-    switch (scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value)) {
+    switch (scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value, CacheOf(worker))) {
         case Registration::Waiting:
             return true;  // the block may be gone
         case Registration::NoRecord:
@@ -74,7 +74,7 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Tas
     if (worker != nullptr) FlushPending(worker);
     TaskBlock *block = Prepare(scheduler, worker, task, counter, options);
     if (block == nullptr) return false;
-    const uint32_t place = scheduler.timedTasks.Take();
+    const uint32_t place = scheduler.timedTasks.Take(CacheOf(worker));
     if (place == scheduler.timedTasks.kNone) OutOfMemory(scheduler, 1);
     TimedTask &timed = scheduler.timedTasks.At(place);
     timed.block = block;
@@ -83,7 +83,7 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Tas
         const Teller &by = *static_cast<Teller *>(teller);
         const TimedTask &told = *static_cast<TimedTask *>(owner);
         TaskBlock *due = told.block;
-        by.scheduler.timedTasks.GiveBack(told.place);
+        by.scheduler.timedTasks.GiveBack(told.place, CacheOf(by.worker));
         Send(by.scheduler, by.worker, due);
     };
     SetTimer(scheduler, worker, timed.timer, deadline, {isDue, &timed});

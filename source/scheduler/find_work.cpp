@@ -23,7 +23,7 @@ constexpr Priority kPriorityOrder[] = {Priority::High, Priority::Normal, Priorit
 // comes first, and the oldest is begun first.
 uint32_t EnqueueBlocks(Worker *worker, Letter *newest, Priority &highest) noexcept {
     uint32_t tasks = 0;
-    ReadBlocks blocks(*worker->scheduler);
+    ReadBlocks blocks(worker);
     for (Letter *letter = newest; letter != nullptr;) {
         TaskBlock *block = static_cast<TaskBlock *>(letter);
         letter = letter->next;

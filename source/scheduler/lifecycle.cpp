@@ -97,10 +97,12 @@ Status Acquire(Scheduler &scheduler) noexcept {
     const Memory memory = scheduler.memory;
     const bool acquired = scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
                                                  scheduler.slotCount, memory) &&
-                          scheduler.idle.Acquire(scheduler.slotCount, memory) && scheduler.singles.Acquire(memory) &&
-                          scheduler.blocks.Acquire(memory) && scheduler.threadWaiters.Acquire(memory) &&
-                          scheduler.anyWaits.Acquire(memory) && scheduler.timedTasks.Acquire(memory) &&
-                          scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory) &&
+                          scheduler.idle.Acquire(scheduler.slotCount, memory) &&
+                          scheduler.singles.Acquire(scheduler.slotCount, memory) &&
+                          scheduler.blocks.Acquire(0, memory) && scheduler.threadWaiters.Acquire(memory) &&
+                          scheduler.anyWaits.Acquire(scheduler.slotCount, memory) &&
+                          scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
+                          scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount) &&
                           AcquireWorkers(scheduler) && AcquireFibers(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;
 }

@@ -68,7 +68,7 @@ Found PinnedTask(Worker *worker, Priority priority, bool anyStack) noexcept {
         if (block->taken == block->count) {
             tasks.Remove(link);
             --worker->pinnedCount;
-            ReadBlocks(scheduler).Add(block);
+            ReadBlocks(worker).Add(block);
         }
         return {nullptr, true};
     }

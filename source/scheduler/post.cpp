@@ -13,17 +13,18 @@ namespace weft::internal {
 namespace {
 
 template <uint32_t kTasks>
-TaskBlock *TakeBlock(Scheduler &scheduler, BlockPool<kTasks> &pool) noexcept {
-    const uint32_t place = pool.Take();
+TaskBlock *TakeBlock(Scheduler &scheduler, uint32_t user, BlockPool<kTasks> &pool) noexcept {
+    const uint32_t place = pool.Take(user);
     if (WEFT_UNLIKELY(place == pool.kNone)) OutOfMemory(scheduler, kTasks);
     TaskBlock *block = &pool.At(place);
     block->place = place;
     return block;
 }
 
-TaskBlock *Fill(Scheduler &scheduler, uint32_t count, const Task *tasks, Counter *counter,
+TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
                 const TaskOptions &options) noexcept {
-    TaskBlock *block = count == 1 ? TakeBlock(scheduler, scheduler.singles) : TakeBlock(scheduler, scheduler.blocks);
+    TaskBlock *block = count == 1 ? TakeBlock(scheduler, CacheOf(worker), scheduler.singles)
+                                  : TakeBlock(scheduler, kNoCache, scheduler.blocks);
     block->count = count;
     block->taken = 0;
     block->counter = counter;
@@ -107,7 +108,8 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     // All at once: one worker takes them, and begins the batch in its order.
     Letter *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
-        Letter *block = Fill(scheduler, std::min(kTasksPerBlock, count - begin), tasks + begin, counter, options);
+        const uint32_t size = std::min(kTasksPerBlock, count - begin);
+        Letter *block = Fill(scheduler, worker, size, tasks + begin, counter, options);
         block->next = newest;
         newest = block;
         if (oldest == nullptr) oldest = block;
@@ -122,7 +124,7 @@ TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Count
                    const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, 1, &task, counter, options)) return nullptr;
     if (worker != nullptr) TraceSubmit(worker, 1, counter, options);
-    return Fill(scheduler, 1, &task, counter, options);
+    return Fill(scheduler, worker, 1, &task, counter, options);
 }
 
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
@@ -138,7 +140,7 @@ void PostClaimAgain(Worker *worker) noexcept {
     options.stack = claim.stack;
     options.name = claim.name;
     worker->pinnedTasks[static_cast<uint32_t>(claim.priority)].Prepend(
-        Fill(*worker->scheduler, 1, &claim.single, claim.counter, options));
+        Fill(*worker->scheduler, worker, 1, &claim.single, claim.counter, options));
     ++worker->pinnedCount;
     if (worker->pump != nullptr) --worker->pump->ran;  // it was counted when it was claimed
     claim.Clear();

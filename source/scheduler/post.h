@@ -22,10 +22,11 @@ void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;
 /// Takes back the claim of a pinned task that cannot run now: it comes first again.
 void PostClaimAgain(Worker *worker) noexcept;
 
-/// Blocks whose tasks have been read: they go back to their pools together.
+/// Blocks whose tasks the worker has read: they go back to their pools together.
 class ReadBlocks {
 public:
-    explicit ReadBlocks(Scheduler &scheduler) noexcept : m_singles(scheduler.singles), m_blocks(scheduler.blocks) {}
+    explicit ReadBlocks(Worker *worker) noexcept
+        : m_singles(worker->scheduler->singles, worker->index), m_blocks(worker->scheduler->blocks, kNoCache) {}
     void Add(const TaskBlock *block) noexcept {
         block->count == 1 ? m_singles.Add(block->place) : m_blocks.Add(block->place);
     }

@@ -49,7 +49,7 @@ bool PushReady(Worker *worker, Fiber *fiber) noexcept {
 
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
     while (list != 0) {
-        const uint32_t owner = scheduler.counters.NextOwner(list);
+        const uint32_t owner = scheduler.counters.NextOwner(list, CacheOf(worker));
         if (WEFT_LIKELY((owner & (kThreadOwner | kAnyOwner | kTaskOwner)) == 0)) {
             MakeReady(scheduler, worker, &scheduler.fibers[owner]);
         } else if ((owner & kThreadOwner) != 0) {

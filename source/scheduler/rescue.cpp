@@ -39,7 +39,8 @@ Fiber *TakeWaiter(Worker *worker, Counter &counter, StackClass stack) noexcept {
     Wanted wanted{*worker, stack};
     const auto takes = [](uint32_t owner, void *by) { return static_cast<Wanted *>(by)->Takes(owner); };
     uint32_t woken = 0;
-    const uint32_t owner = scheduler.counters.RemoveIf(CounterAccess::Word(counter), {takes, &wanted}, woken);
+    const uint32_t owner =
+        scheduler.counters.RemoveIf(CounterAccess::Word(counter), {takes, &wanted}, woken, CacheOf(worker));
     WakeOwners(scheduler, worker, woken);
     if (owner != CounterWaiting::kNobody) return &scheduler.fibers[owner];
     if (wanted.pinnedTo != kAnyWorker) WakeAt(scheduler, wanted.pinnedTo);

@@ -1,6 +1,7 @@
 // The scheduler: the sum of its parts. Data only; the verbs are in the other files of this folder.
 #pragma once
 
+#include "containers/cached_pool.h"
 #include "containers/push_list.h"
 #include "containers/segment_pool.h"
 #include "mechanisms/counter_waiting.h"
@@ -78,7 +79,7 @@ struct IdleRequest {
 
 /// As many as there is memory for, practically: 33 million.
 template <uint32_t kTasks>
-using BlockPool = SegmentPool<TaskBlockOf<kTasks>, 20>;
+using BlockPool = CachedPool<TaskBlockOf<kTasks>, 20>;
 
 struct Scheduler {
     TaskScheduler *facade = nullptr;
@@ -105,9 +106,9 @@ struct Scheduler {
     BlockPool<1> singles;
     BlockPool<kTasksPerBlock> blocks;
     SegmentPool<ThreadWaiter> threadWaiters;
-    SegmentPool<AnyWait, 12> anyWaits;      // 131,072
+    CachedPool<AnyWait, 12> anyWaits;       // 131,072
     AtomicBitSet freeSlots;                 // for AttachThread
-    SegmentPool<TimedTask, 17> timedTasks;  // 4 million
+    CachedPool<TimedTask, 17> timedTasks;   // 4 million
     env::Atomic<uint32_t> deferred{0};      // tasks that wait for a counter, see deferred.h
     Timers timers;
     env::Atomic<uint64_t> armedFor{Timers::kNever};  // the deadline that a worker sleeps until, see timing.h
@@ -153,5 +154,8 @@ struct Scheduler {
     /// Those that are worth a look. seq_cst: an attached thread raises it before it publishes anything.
     uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }
 };
+
+/// The caller's cache in the scheduler's pools. `worker`: the caller's, or null.
+inline uint32_t CacheOf(const Worker *worker) noexcept { return worker != nullptr ? worker->index : kNoCache; }
 
 }  // namespace weft::internal

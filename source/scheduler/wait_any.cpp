@@ -28,8 +28,9 @@ static_assert(PlaceOf(kLastOwner) == Places::kMaxItems - 1 && CounterOf(kLastOwn
 static_assert((kLastOwner & kThreadOwner) == 0, "it is told apart");
 
 // acq_rel: the last to let go comes after all that the others did with it.
-void LetGo(Scheduler &scheduler, uint32_t place) noexcept {
-    if (scheduler.anyWaits.At(place).references.fetch_sub(1, kAcqRel) == 1) scheduler.anyWaits.GiveBack(place);
+void LetGo(Scheduler &scheduler, const Worker *worker, uint32_t place) noexcept {
+    if (scheduler.anyWaits.At(place).references.fetch_sub(1, kAcqRel) == 1)
+        scheduler.anyWaits.GiveBack(place, CacheOf(worker));
 }
 
 // One counter is zero. The first to say so opens the gate.
@@ -52,7 +53,7 @@ uint32_t Look(uint32_t count, Counter *const *counters, uint32_t value) noexcept
 // records (reported) the gate is open, and no counter was first.
 uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters,
                uint32_t value) noexcept {
-    const uint32_t place = scheduler.anyWaits.Take();
+    const uint32_t place = scheduler.anyWaits.Take(CacheOf(worker));
     bool complete = place != Places::kNone;
     if (complete) {
         AnyWait &wait = scheduler.anyWaits.At(place);
@@ -64,8 +65,8 @@ uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *co
             wait.asked = i + 1;
             wait.references.fetch_add(1, kRelaxed);  // the record's, before somebody may let go of it
             using Registration = CounterWaiting::Registration;
-            const Registration result =
-                scheduler.counters.RegisterOther(CounterAccess::Word(*counters[i]), OwnerOf(place, i), value);
+            const Registration result = scheduler.counters.RegisterOther(CounterAccess::Word(*counters[i]),
+                                                                         OwnerOf(place, i), value, CacheOf(worker));
             if (result == Registration::Waiting) continue;
             wait.references.fetch_sub(1, kRelaxed);  // there is no record
             if (result == Registration::Satisfied) NoteZero(scheduler, worker, wait, i);
@@ -88,12 +89,12 @@ uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t coun
     const uint32_t asked = scheduler.anyWaits.At(place).asked;  // the others may be anybody's
     for (uint32_t i = 0; i < asked; ++i) {
         uint32_t woken = 0;
-        if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(place, i), woken))
-            LetGo(scheduler, place);
+        if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(place, i), woken, CacheOf(worker)))
+            LetGo(scheduler, worker, place);
         WakeOwners(scheduler, worker, woken);
     }
     const uint32_t first = scheduler.anyWaits.At(place).first.load(kAcquire);
-    LetGo(scheduler, place);
+    LetGo(scheduler, worker, place);
     if (first < count) race::SawCount(*counters[first]);
     return first;
 }
@@ -103,7 +104,7 @@ uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t coun
 void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
     const uint32_t place = PlaceOf(owner);
     NoteZero(scheduler, worker, scheduler.anyWaits.At(place), CounterOf(owner));
-    LetGo(scheduler, place);
+    LetGo(scheduler, worker, place);
 }
 
 // The deadline is one more counter, as it were, that becomes zero by itself. So there is one state that says who was first,
@@ -141,7 +142,7 @@ uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint3
                  {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(place, count)})});
     }
     Wait(worker, wait.gate, 0, Resume::AnyWorker);
-    if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, place);
+    if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, self->worker, place);
     const uint32_t first = End(scheduler, self->worker, place, count, counters);
     return first == count && isTimed ? Look(count, counters, value) : first;
 }

@@ -124,6 +124,22 @@ TEST_CASE("segment pool: what comes back together is there again, any number", "
     }
 }
 
+TEST_CASE("segment pool: several at once, as many as there are, and none past the most", "[segment_pool]") {
+    SegmentPool<Item, 1, 8> pool;
+    REQUIRE(pool.Acquire());
+    uint32_t taken[6] = {};
+    REQUIRE(pool.TakeSome(taken, 6) == 6);
+    for (uint32_t i = 0; i < 6; ++i) CHECK(taken[i] == i);
+    uint32_t last[6] = {};
+    REQUIRE(pool.TakeSome(last, 6) == 2);
+    CHECK(last[0] == 6);
+    CHECK(last[1] == 7);
+    CHECK(pool.TakeSome(last, 6) == 0);
+    pool.GiveBack(3);
+    CHECK(pool.TakeSome(last, 6) == 1);
+    CHECK(last[0] == 3);
+}
+
 TEST_CASE("segment pool: no item has two owners, also while it grows", "[segment_pool]") {
     for (int round = 0; round < 20; ++round) {
         Pool pool;

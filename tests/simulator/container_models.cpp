@@ -1,5 +1,6 @@
 // Single mechanisms, driven directly by virtual threads.
 #include "containers/atomic_bit_set.h"
+#include "containers/cached_pool.h"
 #include "containers/push_list.h"
 #include "containers/spin_lock.h"
 #include "containers/work_stealing_deque.h"
@@ -255,6 +256,72 @@ void CounterLifetime() {
     Check(dead, "lost wake-up in wait");
 }
 
+// Two users with caches and one without take objects, hand some to each other and give them back, of a pool that grows once: each object
+// has one user at a time, who sees what the last one wrote; none is lost, and none is given away that is not there.
+void CachedObjects() {
+    struct Object {
+        weft::env::Atomic<uint32_t> last{0};  // relaxed: ordered by the pool
+        uint32_t newest = 0, users = 0;
+    };
+    using Pool = CachedPool<Object, 2, 4, 2>;
+    constexpr uint32_t kUsers = 2;
+    Pool pool;
+    Check(pool.Acquire(kUsers), "no memory");
+    uint32_t next = 0;
+    const auto take = [&](uint32_t user) {
+        const uint32_t index = pool.Take(user);
+        if (index == Pool::kNone) return index;
+        Check(index < Pool::kMaxItems && pool.Has(index), "there is no such object");
+        Object &object = pool.At(index);
+        Check(++object.users == 1, "an object has two users");
+        Check(object.last.load(kRelaxed) == object.newest, "what the last user wrote is not visible");
+        object.newest = ++next;
+        object.last.store(object.newest, kRelaxed);
+        return index;
+    };
+    const auto giveBack = [&](uint32_t index, uint32_t user) {
+        --pool.At(index).users;
+        pool.GiveBack(index, user);
+    };
+    weft::env::Atomic<uint32_t> handed{0};
+    Crew crew;
+    for (uint32_t thread = 0; thread < kUsers + 1; ++thread) {
+        crew.Start([&, user = thread < kUsers ? thread : kNoCache] {
+            for (int round = 0; round < 2; ++round) {
+                uint32_t mine[3];
+                uint32_t count = 0;
+                for (const uint32_t wanted = 1 + Random(3); count < wanted; ++count) {
+                    mine[count] = take(user);
+                    if (mine[count] == Pool::kNone) break;
+                }
+                if (count != 0 && Random(2) != 0) {
+                    const uint32_t other = handed.exchange(mine[count - 1] + 1, kAcqRel);
+                    if (other != 0)
+                        mine[count - 1] = other - 1;
+                    else
+                        --count;
+                }
+                Pool::Returns returns(pool, user);
+                for (uint32_t i = 0; i < count; ++i) {
+                    if (Random(2) != 0) {
+                        giveBack(mine[i], user);
+                    } else {
+                        --pool.At(mine[i]).users;
+                        returns.Add(mine[i]);
+                    }
+                }
+            }
+        });
+    }
+    crew.RunAll();
+    if (const uint32_t left = handed.load(kRelaxed); left != 0) giveBack(left - 1, kNoCache);
+    uint32_t objects = 0;
+    for (uint32_t user : {0u, 1u, kNoCache}) {
+        while (take(user) != Pool::kNone) ++objects;
+    }
+    Check(objects == Pool::kMaxItems, "an object was lost");
+}
+
 // Two schedulers come and go, and others look at what they find.
 void Tags() {
     struct Object {
@@ -304,6 +371,7 @@ std::vector<Model> ContainerModels() {
         {"spin_lock", "three threads under a lock", Lock},
         {"counter", "waiters with targets, decrements, additions", Counters},
         {"counter_lifetime", "a counter that dies at zero", CounterLifetime},
+        {"cached_pool", "objects by way of caches, growth, the last ones", CachedObjects},
         {"tags", "who looks at a scheduler that ends", Tags},
     };
 }

@@ -1,0 +1,143 @@
+#include "containers/cached_pool.h"
+
+#include "support/failing_allocation.h"
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft::internal;
+
+namespace {
+
+struct Item {
+    uint64_t value = 7;
+};
+
+using Pool = CachedPool<Item>;
+
+// All that a user gets.
+std::set<uint32_t> TakeAll(Pool &pool, uint32_t user) {
+    std::set<uint32_t> taken;
+    for (uint32_t index; (index = pool.Take(user)) != Pool::kNone;) REQUIRE(taken.insert(index).second);
+    return taken;
+}
+
+}  // namespace
+
+TEST_CASE("cached pool: items are distinct, never move, and come back to whoever gave them back", "[cached_pool]") {
+    const int64_t before = test::OutstandingAllocations();
+    {
+        Pool pool;
+        REQUIRE(pool.Acquire(2));
+        std::set<uint32_t> taken;
+        for (uint32_t i = 0; i < 300; ++i) {
+            const uint32_t index = pool.Take(i % 3 < 2 ? i % 3 : kNoCache);
+            REQUIRE(pool.Has(index));
+            CHECK(taken.insert(index).second);
+            CHECK(pool.At(index).value == 7);
+            pool.At(index).value = index;
+        }
+        for (uint32_t index : taken) CHECK(pool.At(index).value == index);
+        pool.GiveBack(17, 1);
+        pool.GiveBack(18, 0);
+        CHECK(pool.Take(1) == 17);
+        CHECK(pool.Take(0) == 18);
+    }
+    CHECK(test::OutstandingAllocations() == before);
+}
+
+TEST_CASE("cached pool: a cache keeps so many, the coldest go to the others", "[cached_pool]") {
+    Pool pool;
+    REQUIRE(pool.Acquire(2));
+    for (uint32_t i = 0; i < 64; ++i) REQUIRE(pool.Take(kNoCache) == i);
+    const test::FailingAllocation failing(0);
+    REQUIRE(pool.Take(0) == Pool::kNone);
+    for (uint32_t i = 0; i < Pool::kMostCached; ++i) pool.GiveBack(i, 0);
+    CHECK(pool.Take(kNoCache) == Pool::kNone);  // all lie in the cache
+    CHECK(pool.Take(1) == Pool::kNone);
+    pool.GiveBack(Pool::kMostCached, 0);
+    const uint32_t spilled = (Pool::kMostCached + 1) / 2;
+    std::set<uint32_t> others = TakeAll(pool, 1);
+    CHECK(others.size() == spilled);
+    CHECK(*others.rbegin() == spilled - 1);
+    for (uint32_t i = Pool::kMostCached; i >= spilled; --i) CHECK(pool.Take(0) == i);
+    CHECK(pool.Take(0) == Pool::kNone);
+}
+
+TEST_CASE("cached pool: what comes back together fills the cache, the rest goes to the pool", "[cached_pool]") {
+    for (const uint32_t user : {0u, kNoCache}) {
+        Pool pool;
+        REQUIRE(pool.Acquire(1));
+        const test::FailingAllocation failing(0);
+        for (uint32_t i = 0; i < 64; ++i) REQUIRE(pool.Take(kNoCache) == i);
+        {
+            Pool::Returns returns(pool, user);
+            for (uint32_t i = 0; i < 64; ++i) returns.Add(i);
+        }
+        const std::set<uint32_t> rest = TakeAll(pool, kNoCache), cached = TakeAll(pool, 0);
+        CHECK(cached.size() == (user == 0 ? Pool::kMostCached : 0));
+        CHECK(rest.size() + cached.size() == 64);
+    }
+}
+
+TEST_CASE("cached pool: Acquire without memory", "[cached_pool]") {
+    const int64_t before = test::OutstandingAllocations();
+    for (int allocations : {0, 1, 2}) {  // the caches, and the two that a segment takes
+        Pool pool;
+        const test::FailingAllocation failing(allocations);
+        CHECK(!pool.Acquire(3));
+    }
+    {
+        Pool pool;
+        REQUIRE(pool.Acquire(3));
+        pool.Release();
+        pool.Release();  // harmless
+        REQUIRE(pool.Acquire(0));
+        CHECK(pool.Take(kNoCache) == 0);
+    }
+    CHECK(test::OutstandingAllocations() == before);
+}
+
+TEST_CASE("cached pool: no item has two owners, also while it grows and runs out", "[cached_pool]") {
+    using Small = CachedPool<Item, 4, 16, 4>;  // up to 128
+    for (int round = 0; round < 20; ++round) {
+        Small pool;
+        REQUIRE(pool.Acquire(3));
+        std::vector<std::atomic<uint32_t>> owners(Small::kMaxItems);
+        std::atomic<uint32_t> wrong{0};
+        std::vector<std::thread> threads;
+        for (uint32_t thread = 0; thread < 4; ++thread) {
+            threads.emplace_back([&, thread, user = thread < 3 ? thread : kNoCache] {
+                for (int turn = 0; turn < 50; ++turn) {
+                    uint32_t mine[40];
+                    uint32_t count = 0;
+                    for (; count < 40; ++count) {
+                        const uint32_t index = mine[count] = pool.Take(user);
+                        if (index == Small::kNone) break;
+                        if (index >= Small::kMaxItems || owners[index].fetch_add(1) != 0) {
+                            wrong.fetch_add(1);
+                            return;
+                        }
+                        pool.At(index).value = thread;  // plain: whose it is may write
+                    }
+                    for (uint32_t i = 0; i < count; ++i) {
+                        if (pool.At(mine[i]).value != thread) wrong.fetch_add(1);
+                        owners[mine[i]].fetch_sub(1);
+                        pool.GiveBack(mine[i], user);
+                    }
+                }
+            });
+        }
+        for (std::thread &thread : threads) thread.join();
+        REQUIRE(wrong.load() == 0);
+        uint32_t items = 0;
+        for (uint32_t user : {0u, 1u, 2u, kNoCache}) {
+            while (pool.Take(user) != Small::kNone) ++items;
+        }
+        CHECK(items == Small::kMaxItems);
+    }
+}
