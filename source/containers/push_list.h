@@ -27,7 +27,7 @@ public:
     Node *TakeAll() noexcept {
         // seq_cst: a consumer that has cleared a notice looks here afterwards, and nobody tells it again (mechanisms/notices.h).
         if (m_head.load(kSeqCst) == nullptr) return nullptr;
-        Node *newest = m_head.exchange(nullptr, kAcquire);     // pairs with Push
+        Node *newest = m_head.exchange(nullptr, kAcquire);  // pairs with Push
         Node *oldest = nullptr;
         while (newest != nullptr) {
             Node *next = newest->next;

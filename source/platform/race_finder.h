@@ -60,6 +60,10 @@ inline void RunsOn(void *thread) noexcept { __tsan_acquire(static_cast<char *>(t
 inline void Leaves(void *worker) noexcept { __tsan_release(static_cast<char *>(worker) + 2); }
 inline void AsksFor(void *worker) noexcept { __tsan_acquire(static_cast<char *>(worker) + 2); }
 
+// Memory of the library's in which something of the user's was, and comes again.
+inline void Frees(void *memory) noexcept { __tsan_release(memory); }
+inline void Reuses(void *memory) noexcept { __tsan_acquire(memory); }
+
 // The library copies with memcpy, which ThreadSanitizer watches wherever it is called.
 class Unwatched {
 public:
@@ -90,6 +94,8 @@ inline void ThreadBegan(void *) noexcept {}
 inline void RunsOn(void *) noexcept {}
 inline void Leaves(void *) noexcept {}
 inline void AsksFor(void *) noexcept {}
+inline void Frees(void *) noexcept {}
+inline void Reuses(void *) noexcept {}
 struct Unwatched {
     Unwatched() noexcept {}
 };

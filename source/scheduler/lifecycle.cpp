@@ -102,6 +102,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
                           scheduler.blocks.Acquire(0, memory) && scheduler.threadWaiters.Acquire(memory) &&
                           scheduler.anyWaits.Acquire(scheduler.slotCount, memory) &&
                           scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
+                          scheduler.closures.Acquire(scheduler.slotCount, memory) &&
                           scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount) &&
                           AcquireWorkers(scheduler) && AcquireFibers(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;

@@ -16,6 +16,7 @@
 #include "scheduler/fiber.h"
 #include "scheduler/times.h"
 #include "scheduler/worker.h"
+#include "weft/closure.h"
 #include "weft/options.h"
 #include "weft/task_scheduler.h"
 
@@ -77,6 +78,13 @@ struct IdleRequest {
     bool isTask = false;
 };
 
+/// Where a closure lies until its task has run it.
+struct alignas(64) ClosureBlock {
+    unsigned char room[kClosureBytes];  // first: its address is what the task is given
+    uint32_t place;                     // in its pool
+};
+static_assert(sizeof(ClosureBlock) == 64 && alignof(ClosureBlock) >= kClosureAlignment, "one line of the cache each");
+
 /// As many as there is memory for, practically: 33 million.
 template <uint32_t kTasks>
 using BlockPool = CachedPool<TaskBlockOf<kTasks>, 20>;
@@ -109,6 +117,7 @@ struct Scheduler {
     CachedPool<AnyWait, 12> anyWaits;       // 131,072
     AtomicBitSet freeSlots;                 // for AttachThread
     CachedPool<TimedTask, 17> timedTasks;   // 4 million
+    CachedPool<ClosureBlock, 20> closures;  // 33 million
     env::Atomic<uint32_t> deferred{0};      // tasks that wait for a counter, see deferred.h
     Timers timers;
     env::Atomic<uint64_t> armedFor{Timers::kNever};  // the deadline that a worker sleeps until, see timing.h

@@ -5,6 +5,7 @@
 #include <weft/algorithms/parallel_for.h>
 #include <weft/algorithms/parallel_reduce.h>
 #include <weft/blocking/blocking_calls.h>
+#include <weft/closure.h>
 #include <weft/coroutine.h>
 #include <weft/counter.h>
 #include <weft/data/cancellation.h>
@@ -69,6 +70,9 @@ weft::Counter *NewCounter();
 
 // LoaderThread
 void ReadFile();
+
+// Save
+void WriteSlot(int slot, const std::string &text);
 
 // OpenDoor
 struct Door {

@@ -1,6 +1,9 @@
 // The whole scheduler: the production sources on virtual threads.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
+#include "weft/closure.h"
+
+#include <utility>
 
 namespace simulator {
 
@@ -230,6 +233,70 @@ void Fused() {
     Check(done == 13, "a task was lost or run twice");
 }
 
+// Closures that are submitted by tasks, by closures that wait, and by a thread that is no worker: each is called once and destroyed
+// once, sees what was written before, and is over before its counter falls.
+struct Ledger {
+    uint32_t made = 0, ended = 0, called = 0;
+};
+
+class Owned {
+public:
+    Owned(Ledger &ledger, Cell &before, uint32_t value) : m_ledger(&ledger), m_before(&before), m_value(value) {
+        ++ledger.made;
+        before.Set(value);
+    }
+    Owned(Owned &&other) noexcept
+        : m_ledger(std::exchange(other.m_ledger, nullptr)), m_before(other.m_before), m_value(other.m_value) {}
+    ~Owned() {
+        if (m_ledger != nullptr) ++m_ledger->ended;
+    }
+    void operator()(TaskScheduler *scheduler) {
+        Check(m_before->Get() == m_value, "what was written before the submission is not visible");
+        if (Random(2) != 0) scheduler->Yield();
+        ++m_ledger->called;
+    }
+
+private:
+    Ledger *m_ledger;
+    Cell *m_before;
+    uint32_t m_value;
+};
+
+void Closures() {
+    constexpr uint32_t kClosures = 12;
+    Counters counters;
+    Ledger ledger;
+    Cell cells[kClosures];
+    const uint32_t workers = 1 + Random(3);
+    SchedulerOptions options = Options(workers, 4, 1);
+    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *gate = counters.New(1), *all = counters.New();
+        HostThread host([&] {
+            for (uint32_t i = 0; i < 2; ++i) AddTask(*scheduler, Owned(ledger, cells[i], i + 1), all);
+            scheduler->DecrementCounter(gate);
+        });
+        host.Start();
+        for (uint32_t i = 2; i < 6; ++i) AddTask(*scheduler, Owned(ledger, cells[i], i + 1), all);
+        for (uint32_t i = 6; i < kClosures; i += 2) {
+            AddTask(
+                *scheduler,
+                [&, i](TaskScheduler *running) {
+                    AddTask(*running, Owned(ledger, cells[i], i + 1), all);
+                    if (i == 6) running->WaitForCounter(gate);
+                    AddTask(*running, Owned(ledger, cells[i + 1], i + 2), all);
+                },
+                all);
+        }
+        scheduler->WaitForCounter(gate);
+        scheduler->WaitForCounter(all);
+        Counters::Kill(all);
+        Check(ledger.made == kClosures && ledger.ended == kClosures, "a closure was not destroyed, or destroyed twice");
+        host.Join();
+    });
+    Check(ledger.called == kClosures, "a task was lost or run twice");
+}
+
 }  // namespace
 
 std::vector<Model> SchedulerModels() {
@@ -242,6 +309,7 @@ std::vector<Model> SchedulerModels() {
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
         {"pool_empty", "fewer fibers than waiting tasks", PoolEmpty},
         {"foreign", "a decrement by a thread that is no worker", ForeignDecrement},
+        {"closures", "closures by tasks and by a thread that is no worker", Closures},
         {"lanes", "priorities, Yield, uncounted tasks, draining", LanesAndYield},
     };
 }

@@ -1,0 +1,97 @@
+// Closures lie in blocks of a pool: none is allocated while no more are pending than ever before.
+#include "weft/closure.h"
+#include "allocation/interposed.h"
+#include "weft/deferred.h"
+
+#include <atomic>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+struct Closures {
+    std::atomic<uint64_t> called{0}, refused{0};
+    std::atomic<uint32_t> foreignRound{0};
+    std::atomic<bool> quit{false};
+    uint64_t callsSeen = ~uint64_t{0};
+
+    void Add(TaskScheduler &scheduler, Counter *counter) {
+        if (!AddTask(
+                scheduler, [this] { called.fetch_add(1); }, counter))
+            refused.fetch_add(1);
+    }
+
+    // `width` times ten closures by ten closures, as many after another counter, and by the other thread.
+    void Round(TaskScheduler &scheduler, uint32_t width, uint32_t number) {
+        Counter all, first, foreign(1);
+        m_foreign = &foreign;
+        foreignRound.store(number);
+        for (uint32_t i = 0; i < 10; ++i) {
+            AddTask(
+                scheduler,
+                [this, width, &all](TaskScheduler *running) {
+                    for (uint32_t k = 0; k < width; ++k) Add(*running, &all);
+                    running->Yield();
+                },
+                &all);
+        }
+        const Task follows{[](TaskScheduler *, void *self) { static_cast<Closures *>(self)->called.fetch_add(1); },
+                           this};
+        scheduler.AddToCounter(&first);
+        for (uint32_t k = 0; k < width; ++k) AddTaskAfter(scheduler, &first, 0, follows, &all);
+        scheduler.DecrementCounter(&first);
+        scheduler.WaitForCounter(&foreign);
+        scheduler.WaitForCounter(&all);
+    }
+
+    void Foreign(TaskScheduler &scheduler) {
+        for (uint32_t seen = 0; !quit.load();) {
+            if (foreignRound.load() == seen) {
+                std::this_thread::yield();
+                continue;
+            }
+            ++seen;
+            for (int i = 0; i < 10; ++i) Add(scheduler, m_foreign);
+            scheduler.DecrementCounter(m_foreign);
+        }
+    }
+
+    // Caches keep some blocks that others lack: so the warm-up has more of them out than the rounds that count.
+    static constexpr uint32_t kWarmUp = 100, kRounds = 500, kWidth = 10, kWarmWidth = 60;
+    static constexpr uint64_t kCalled = kWarmUp * (11 * kWarmWidth + 10) + kRounds * (11 * kWidth + 10);
+
+    static void Main(TaskScheduler *scheduler, void *arg) {
+        Closures &closures = *static_cast<Closures *>(arg);
+        std::thread foreign([&] { closures.Foreign(*scheduler); });
+        for (uint32_t i = 1; i <= kWarmUp; ++i) closures.Round(*scheduler, kWarmWidth, i);
+        const uint64_t before = test::CountedCalls();
+        test::CountCalls(true);
+        for (uint32_t i = 1; i <= kRounds; ++i) closures.Round(*scheduler, kWidth, kWarmUp + i);
+        test::CountCalls(false);
+        closures.callsSeen = test::CountedCalls() - before;
+        closures.quit.store(true);
+        foreign.join();
+    }
+
+private:
+    Counter *m_foreign = nullptr;  // of the round
+};
+
+}  // namespace
+
+TEST_CASE("invariant 9: closures and tasks that follow allocate nothing", "[allocation]") {
+    for (uint32_t workers : {1u, 2u, 4u}) {
+        INFO(workers << " workers");
+        SchedulerOptions options;
+        options.workers = workers;
+        options.onReport = [](const Report &, void *) {};  // of waiters, while the foreign thread is late
+        Closures closures;
+        CHECK(TaskScheduler(options).Run(Closures::Main, &closures) == Status::Ok);
+        CHECK(closures.called.load() == Closures::kCalled);
+        CHECK(closures.refused.load() == 0);
+        CHECK(closures.callsSeen == 0);
+    }
+}

@@ -1,0 +1,496 @@
+#include "weft/closure.h"
+
+#include "support/failing_allocation.h"
+#include "support/host_memory.h"
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+#include "support/trace_log.h"
+#include "weft/time.h"
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// What became of callables: each that was made, copied or moved has to be destroyed, and each that was submitted called.
+struct Ledger {
+    std::atomic<uint32_t> made{0}, copied{0}, moved{0}, destroyed{0}, called{0}, wrong{0};
+    uint32_t Alive() const { return made.load() + copied.load() + moved.load() - destroyed.load(); }
+};
+
+class Counted {
+public:
+    explicit Counted(Ledger &ledger, uint32_t value = 0) noexcept : m_ledger(&ledger), m_value(value), m_self(this) {
+        ledger.made.fetch_add(1);
+    }
+    Counted(const Counted &other) noexcept : m_ledger(other.m_ledger), m_value(other.m_value), m_self(this) {
+        m_ledger->copied.fetch_add(1);
+    }
+    Counted(Counted &&other) noexcept : m_ledger(other.m_ledger), m_value(other.m_value), m_self(this) {
+        other.m_value = ~0u;
+        m_ledger->moved.fetch_add(1);
+    }
+    ~Counted() {
+        if (m_self != this) m_ledger->wrong.fetch_add(1);  // was destroyed, or copied byte by byte
+        m_self = nullptr;
+        m_ledger->destroyed.fetch_add(1);
+    }
+    void operator()() {
+        if (m_self != this || m_value == ~0u) m_ledger->wrong.fetch_add(1);
+        m_ledger->called.fetch_add(1);
+    }
+    uint32_t Value() const { return m_value; }
+    Ledger &TheLedger() const { return *m_ledger; }
+
+private:
+    Ledger *m_ledger;
+    uint32_t m_value;
+    Counted *m_self;
+};
+
+class MoveOnly : public Counted {
+public:
+    using Counted::Counted;
+    MoveOnly(MoveOnly &&) noexcept = default;
+    MoveOnly(const MoveOnly &) = delete;
+};
+
+// `count` of each kind. False if one was refused.
+bool Submit(TaskScheduler &scheduler, Ledger &ledger, uint32_t count, Counter *counter = nullptr,
+            const TaskOptions &options = {}) {
+    const Counted kept(ledger);
+    bool all = true;
+    for (uint32_t i = 0; i < count; ++i) {
+        all = AddTask(scheduler, kept, counter, options) && all;
+        all = AddTask(scheduler, MoveOnly(ledger), counter, options) && all;
+        all = AddTask(
+                  scheduler, [counted = Counted(ledger)]() mutable { counted(); }, counter, options) &&
+              all;
+    }
+    return all;
+}
+
+void CheckAll(const Ledger &ledger, uint32_t called) {
+    CHECK(ledger.called.load() == called);
+    CHECK(ledger.Alive() == 0);
+    CHECK(ledger.wrong.load() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("closures: each is called once and destroyed once", "[closure][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        Ledger ledger;
+        std::atomic<uint32_t> wrong{0};
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            test::Batch batch(10, [&](TaskScheduler &running, uint32_t i) {
+                if (!Submit(running, ledger, 30, i % 2 == 0 ? &counter : nullptr)) wrong.fetch_add(1);
+            });
+            scheduler.AddTasks(10, batch.Tasks(), &counter);
+            scheduler.WaitForCounter(&counter);
+            if (ledger.called.load() < 450) wrong.fetch_add(1);
+        }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CheckAll(ledger, 900);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("closures: a copy is made of what is kept, and what is given away is moved", "[closure]") {
+    for (uint32_t workers : {1u, 2u}) {
+        Ledger copied, moved;
+        test::Runner runner(test::Options(workers));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            const Counted kept(copied);
+            CHECK(AddTask(scheduler, kept));
+            CHECK(AddTask(scheduler, kept));
+            CHECK(kept.Value() == 0);
+            CHECK(AddTask(scheduler, Counted(moved)));
+        }) == Status::Ok);
+        CHECK(copied.copied.load() == 2);
+        CHECK(moved.copied.load() == 0);
+        CHECK(moved.moved.load() <= 2);
+        CheckAll(copied, 2);
+        CheckAll(moved, 1);
+    }
+}
+
+TEST_CASE("closures: what they may be", "[closure]") {
+    static std::atomic<uint32_t> sum{0};
+    static std::atomic<TaskScheduler *> seen{nullptr};
+    struct Function {
+        static void Plain() { sum.fetch_add(1); }
+        static void WithScheduler(TaskScheduler *scheduler) {
+            seen.store(scheduler);
+            sum.fetch_add(10);
+        }
+    };
+    sum.store(0);
+    test::Runner runner(test::Options(2));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        CHECK(AddTask(scheduler, Function::Plain));
+        CHECK(AddTask(scheduler, &Function::WithScheduler));
+        CHECK(AddTask(scheduler, [](auto... scheduler) { sum.fetch_add(100 * sizeof...(scheduler)); }));
+        const std::function<void()> function = [] { sum.fetch_add(1000); };
+        CHECK(AddTask(scheduler, function));
+        CHECK(AddTask(scheduler, [ten = std::make_unique<uint32_t>(10000)] { return sum.fetch_add(*ten); }));
+        std::array<uint64_t, 6> whole{1, 2, 3, 4, 5, 6};  // 48 bytes
+        static_assert(sizeof whole == 48);
+        const auto large = [whole] {
+            for (uint64_t each : whole) sum.fetch_add(static_cast<uint32_t>(each) * 100000);
+        };
+        CHECK(AddTask(scheduler, large));
+        struct alignas(16) Aligned {
+            uint32_t value = 10000000;
+            void operator()() const {
+                if (reinterpret_cast<uintptr_t>(this) % 16 == 0) sum.fetch_add(value);
+            }
+        };
+        CHECK(AddTask(scheduler, Aligned()));
+    }) == Status::Ok);
+    CHECK(sum.load() == 12111111);
+    CHECK(seen.load() == &runner.scheduler);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("closures: one that waits ends where it goes on, and its block with it", "[closure]") {
+    for (uint32_t workers : {1u, 2u, 3u}) {
+        INFO(workers << " workers");
+        Ledger ledger;
+        std::atomic<uint32_t> wrong{0};
+        test::Runner runner(test::Options(workers));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (int round = 0; round < 50; ++round) {
+                Counter gate(1), all;
+                for (int i = 0; i < 60; ++i) {
+                    const bool submitted = AddTask(
+                        scheduler,
+                        [&, counted = Counted(ledger)](TaskScheduler *running) mutable {
+                            running->WaitForCounter(&gate);
+                            running->Yield();
+                            counted();
+                        },
+                        &all);
+                    if (!submitted) wrong.fetch_add(1);
+                }
+                scheduler.Yield();
+                scheduler.DecrementCounter(&gate);
+                scheduler.WaitForCounter(&all);
+                if (ledger.Alive() != 0) wrong.fetch_add(1);  // before the counter falls
+            }
+        }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CheckAll(ledger, 3000);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("closures: the destructor may wait, too", "[closure]") {
+    struct Waits {
+        Waits(Ledger &toLedger, Counter &toGate) : counted(toLedger), gate(&toGate) {}
+        Waits(Waits &&other) noexcept : counted(std::move(other.counted)), gate(std::exchange(other.gate, nullptr)) {}
+        ~Waits() {
+            if (gate != nullptr) TaskScheduler::Current()->WaitForCounter(gate);
+        }
+        void operator()() { counted(); }
+        Counted counted;
+        Counter *gate;
+    };
+    for (uint32_t workers : {1u, 2u}) {
+        Ledger ledger;
+        Counter gate(1);
+        test::Runner runner(test::Options(workers));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter all;
+            for (int i = 0; i < 40; ++i) AddTask(scheduler, Waits(ledger, gate), &all);
+            while (ledger.called.load() != 40) scheduler.Yield();
+            CHECK(all.Value() == 40);
+            scheduler.DecrementCounter(&gate);
+            scheduler.WaitForCounter(&all);
+        }) == Status::Ok);
+        CheckAll(ledger, 40);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("closures: from attached threads and threads that are no workers", "[closure]") {
+    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+        INFO(test::Describe(life));
+        Ledger ledger;
+        std::atomic<uint32_t> wrong{0};
+        test::Runner runner(test::Options(2));
+        CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                  test::Threads threads(4, [&](uint32_t thread) {
+                      Counter counter;
+                      const bool attaches = thread % 2 == 0;
+                      if (attaches && scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1);
+                      for (int round = 0; round < 10; ++round) {
+                          if (!Submit(scheduler, ledger, 30, round % 2 == 0 ? &counter : nullptr)) wrong.fetch_add(1);
+                          if (round % 3 == 0) scheduler.WaitForCounter(&counter);
+                      }
+                      scheduler.WaitForCounter(&counter);
+                      if (attaches) scheduler.DetachThread();
+                  });
+              }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CheckAll(ledger, 4 * 900);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("closures: without workers the attached thread runs them, and a Stop what is left", "[closure]") {
+    Ledger ledger;
+    test::Runner runner(test::Options(0));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    CHECK(Submit(runner.scheduler, ledger, 10));
+    REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+    Counter counter;
+    CHECK(Submit(runner.scheduler, ledger, 50, &counter));
+    runner.scheduler.WaitForCounter(&counter);
+    CHECK(ledger.called.load() >= 150);
+    runner.scheduler.DetachThread();
+    CHECK(Submit(runner.scheduler, ledger, 10));
+    runner.scheduler.Stop();
+    CheckAll(ledger, 210);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("closures: options and counters are honoured", "[closure]") {
+    test::TraceLog trace;
+    SchedulerOptions given = test::Options(2);
+    trace.AttachTo(given);
+    test::Runner runner(given);
+    std::atomic<uint32_t> elsewhere{0};
+    std::vector<int> order;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        TaskOptions pinned = test::Named("pinned closure");
+        pinned.worker = 1;
+        for (int i = 0; i < 100; ++i) {
+            AddTask(
+                scheduler,
+                [&](TaskScheduler *running) {
+                    running->Yield();
+                    elsewhere.fetch_add(running->CurrentWorker() != 1);
+                },
+                &counter, pinned);
+        }
+        CHECK(counter.Value() <= 100);
+        scheduler.WaitForCounter(&counter);
+        AddTask(
+            scheduler,
+            [&] {
+                volatile char room[100 << 10];  // more than a small stack has
+                room[0] = room[sizeof room - 1] = 1;
+                order.push_back(room[0]);
+            },
+            &counter, test::kLarge);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(elsewhere.load() == 0);
+    CHECK(order.size() == 1);
+    uint32_t named = 0;
+    for (const test::LoggedEvent &event : trace.Events(test::Traced::TaskBegin))
+        named += event.task == "pinned closure";
+    CHECK(named == 100);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("closures: High ones go first", "[closure]") {
+    std::vector<int> order;
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        AddTask(
+            scheduler, [&] { order.push_back(2); }, &counter, test::kLow);
+        AddTask(
+            scheduler, [&] { order.push_back(1); }, &counter);
+        AddTask(
+            scheduler, [&] { order.push_back(0); }, &counter, test::kHigh);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(order == std::vector<int>{0, 1, 2});
+}
+
+TEST_CASE("closures: a refused one is destroyed at once, and reported", "[closure]") {
+    Ledger ledger;
+    uint32_t refused = 0;
+    const auto isRefused = [&](TaskScheduler &scheduler, Counter *counter, const TaskOptions &options) {
+        const uint32_t before = ledger.Alive();
+        const bool submitted = AddTask(scheduler, MoveOnly(ledger), counter, options);
+        ++refused;
+        return !submitted && ledger.Alive() == before;
+    };
+    Counter full(~0u), others(0), mine;
+    TaskOptions unattached, priority, nobody;
+    unattached.worker = 2;
+    priority.priority = static_cast<Priority>(7);
+    nobody.worker = 1000;
+    test::Runner other(test::Options(1)), runner(test::Options(2));
+    CHECK(isRefused(runner.scheduler, nullptr, {}));  // it does not run
+    REQUIRE(other.scheduler.Start() == Status::Ok);
+    REQUIRE(other.scheduler.AddToCounter(&others));
+    const auto refuseAll = [&](TaskScheduler &scheduler) {
+        for (int round = 0; round < 100; ++round) {
+            CHECK(isRefused(scheduler, &full, {}));
+            CHECK(isRefused(scheduler, &others, {}));
+            CHECK(isRefused(scheduler, &mine, unattached));
+            CHECK(isRefused(scheduler, &mine, priority));
+            CHECK(isRefused(scheduler, &mine, nobody));
+        }
+    };
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        refuseAll(scheduler);
+        std::thread([&] { refuseAll(scheduler); }).join();
+        CHECK(Submit(scheduler, ledger, 100, &mine));
+        scheduler.WaitForCounter(&mine);
+    }) == Status::Ok);
+    CHECK(isRefused(runner.scheduler, nullptr, {}));  // nor does it any more
+    other.scheduler.DecrementCounter(&others);
+    other.scheduler.Stop();
+    CheckAll(ledger, 300);
+    CHECK(mine.IsZero());
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 2);
+    CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 200);
+    CHECK(runner.log.CountOf(ReportCode::CounterOfOther) == 200);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 600);
+    CHECK(runner.log.Count() == refused);
+}
+
+TEST_CASE("report NullTask: a closure that is a null function pointer", "[closure]") {
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        void (*function)() = nullptr;
+        CHECK(!AddTask(scheduler, function));
+    }) == Status::Ok);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
+    CHECK(runner.log.Count() == 1);
+}
+
+TEST_CASE("report InHook: a closure by a hook that must not submit", "[closure]") {
+    static TaskScheduler *running;
+    static Ledger ledger;
+    static std::atomic<uint32_t> refused{0}, submitted{0};
+    SchedulerOptions options = test::Options(2);
+    options.trace.fiberSwitch = [](const TraceEvent &, void *) {
+        if (refused.load() < 10) refused.fetch_add(!AddTask(*running, MoveOnly(ledger)));
+    };
+    options.trace.wait = [](const TraceEvent &, void *) {
+        if (submitted.load() < 10) submitted.fetch_add(AddTask(*running, MoveOnly(ledger)));
+    };
+    test::Runner runner(options);
+    running = &runner.scheduler;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (int i = 0; i < 20; ++i) {
+            scheduler.Yield();
+            Counter counter;
+            AddTask(
+                scheduler, [](TaskScheduler *self) { self->Yield(); }, &counter);
+            scheduler.WaitForCounter(&counter);
+        }
+    }) == Status::Ok);
+    CHECK(refused.load() >= 10);
+    CheckAll(ledger, submitted.load());
+    CHECK(runner.log.CountOf(ReportCode::InHook) == refused.load());
+    CHECK(runner.log.Count() == refused.load());
+}
+
+TEST_CASE("report OutOfMemory: without memory for another block a closure is refused and destroyed", "[closure]") {
+    for (const bool foreign : {false, true}) {
+        INFO((foreign ? "by another thread" : "by a task"));
+        Ledger ledger;
+        uint32_t submitted = 0, refused = 0;
+        test::Runner runner(test::Options(1));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            const auto submit = [&] {
+                const test::FailingAllocation failing(0);
+                for (int i = 0; i < 66; ++i) ++(AddTask(scheduler, MoveOnly(ledger)) ? submitted : refused);
+            };
+            foreign ? std::thread(submit).join() : submit();
+        }) == Status::Ok);
+        CHECK(submitted == 64);
+        CHECK(refused == 2);
+        CheckAll(ledger, 64);
+        CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 2);
+        CHECK(runner.log.Count() == 2);
+    }
+}
+
+TEST_CASE("report TaskThrew: a closure that throws is destroyed", "[closure]") {
+    Ledger ledger;
+    test::Runner runner(test::Options(2));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        for (int i = 0; i < 100; ++i) {
+            AddTask(
+                scheduler,
+                [counted = MoveOnly(ledger)]() mutable {
+                    counted();
+                    throw std::runtime_error("thrown");
+                },
+                &counter);
+        }
+        scheduler.WaitForCounter(&counter);
+        CHECK(ledger.Alive() == 0);
+    }) == Status::Ok);
+    CheckAll(ledger, 100);
+    CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 100);
+}
+
+TEST_CASE("closures: a copy that throws is thrown to the caller, and nothing is submitted", "[closure]") {
+    struct Throws {
+        Throws() = default;
+        Throws(const Throws &) { throw std::runtime_error("thrown"); }
+        Throws(Throws &&) noexcept {}
+        void operator()() {}
+    };
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        const Throws throws;
+        CHECK_THROWS(AddTask(scheduler, throws, &counter));
+        CHECK(counter.IsZero());
+        CHECK(AddTask(scheduler, Throws(), &counter));
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("closures: the run does not end before them, and blocks are the host's memory, which it has back",
+          "[closure]") {
+    test::HostMemory memory;
+    SchedulerOptions options = test::Options(2);
+    memory.AttachTo(options.memory);
+    Ledger ledger;
+    int64_t grown = 0;
+    test::Runner runner(options);
+    for (int run = 0; run < 2; ++run) {
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            const int64_t before = memory.Allocations();
+            Counter gate(1);
+            AddTask(scheduler, [&](TaskScheduler *running) {
+                SleepFor(*running, std::chrono::milliseconds(2));
+                AddTask(*running, MoveOnly(ledger));
+            });
+            for (int i = 0; i < 1000; ++i) AddTask(scheduler, MoveOnly(ledger));
+            grown += memory.Allocations() - before;
+        }) == Status::Ok);
+        CHECK(memory.OutstandingBytes() == 0);
+    }
+    CHECK(grown >= 2);  // a thousand did not fit into the first segment
+    CHECK(memory.Wrong() == 0);
+    CheckAll(ledger, 2002);
+}
