@@ -1,6 +1,7 @@
 #include "scheduler/find_work.h"
 
 #include "support/scheduler_run.h"
+#include "support/spin.h"
 
 #include <atomic>
 #include <chrono>
@@ -69,6 +70,34 @@ TEST_CASE("fault: starvation of Low. It runs while High and Normal keep coming",
         CHECK(!high.gaveUp.load());
         CHECK(!normal.gaveUp.load());
     }
+}
+
+// Each task of the chain submits the next one, so that the worker always has one of its own.
+TEST_CASE("a High task goes before the Normal ones that another worker has", "[find_work]") {
+    struct Chain {
+        std::atomic<bool> isVisible{false}, over{false};
+        std::atomic<uint32_t> begun{0}, late{0};
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            Chain &self = *static_cast<Chain *>(arg);
+            self.begun.fetch_add(1);
+            if (self.over.load()) return;
+            if (self.isVisible.load()) self.late.fetch_add(1);
+            scheduler->AddTask({Run, arg});
+        }
+    } chain;
+    bool met = false;
+    test::Batch high(1, [&](TaskScheduler &, uint32_t) { chain.over.store(true); });
+    test::Runner runner(test::Options(2));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTask({Chain::Run, &chain});
+        met = test::SpinUntil([&] { return chain.begun.load() != 0; });
+        scheduler.AddTask(high[0], nullptr, test::kHigh);
+        chain.isVisible.store(true);
+        met = met && test::SpinUntil([&] { return chain.over.load(); });
+        chain.over.store(true);
+    }) == Status::Ok);
+    CHECK(met);
+    CHECK(chain.late.load() <= 2);
 }
 
 TEST_CASE("Normal runs while High keeps coming", "[find_work]") {

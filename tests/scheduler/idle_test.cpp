@@ -6,7 +6,9 @@
 #include "support/threads.h"
 #include "weft/outside.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -105,7 +107,7 @@ TEST_CASE("OutsideWork: that only waiters are left is no mistake while one lives
         test::Threads foreign(1, [&](uint32_t) {
             slept = test::SpinUntil([&] { return parked.load() != 0; });  // the worker has looked before
             if (isExpected)
-                test::Linger();
+                std::this_thread::sleep_for(std::chrono::milliseconds(4 * options.stallMilliseconds));
             else
                 test::SpinUntil([&] { return runner.log.Count() != 0; });
             runner.scheduler.DecrementCounter(&gate);
@@ -134,6 +136,35 @@ TEST_CASE("no report of waiters while a task still runs", "[idle]") {
         scheduler.WaitForCounter(&gate);
     }) == Status::Ok);
     CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("no report of waiters that go on now and then", "[idle]") {
+    using Clock = std::chrono::steady_clock;
+    constexpr uint32_t kTurns = 10;
+    SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Quiet);
+    options.stallMilliseconds = 1000;
+    test::Runner runner(options);
+    Counter turns(kTurns);
+    std::atomic<bool> began{false};
+    Clock::duration longest{};
+    test::Threads foreign(1, [&](uint32_t) {
+        test::SpinUntil([&] { return began.load(); });
+        Clock::time_point before = Clock::now();
+        for (uint32_t i = 0; i < kTurns; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(150));
+            runner.scheduler.DecrementCounter(&turns);
+            const Clock::time_point now = Clock::now();
+            longest = std::max(longest, now - before);
+            before = now;
+        }
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        began.store(true);
+        for (uint32_t i = kTurns; i > 0; --i) scheduler.WaitForCounter(&turns, i - 1);
+    }) == Status::Ok);
+    foreign.Join();
+    // Where this process had no processor for so long, it was a stall.
+    CHECK((runner.log.Text() == "" || longest >= std::chrono::milliseconds(options.stallMilliseconds)));
 }
 
 TEST_CASE("fault: shutdown with pending tasks and waiters. Run drains them", "[idle][grid]") {

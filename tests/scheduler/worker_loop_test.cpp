@@ -2,8 +2,10 @@
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "weft/time.h"
 
 #include <atomic>
+#include <chrono>
 #include <initializer_list>
 #include <thread>
 #include <vector>
@@ -139,7 +141,7 @@ TEST_CASE("a freed fiber wakes a worker that sleeps for want of one", "[worker_l
 
 namespace {
 
-void ExpectPoolEmpty(std::initializer_list<IdlePolicy> policies) {
+void ExpectPoolEmpty(std::initializer_list<IdlePolicy> policies, bool hasDeadline = false) {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (IdlePolicy idle : policies) {
             test::Runner runner(test::Options(workers, 2, 2, idle));
@@ -157,7 +159,8 @@ void ExpectPoolEmpty(std::initializer_list<IdlePolicy> policies) {
             });
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
                 scheduler.AddTasks(5, waiters.Tasks());
-                scheduler.WaitForCounter(&gate);
+                hasDeadline ? static_cast<void>(WaitForCounterFor(scheduler, &gate, std::chrono::hours(1)))
+                            : scheduler.WaitForCounter(&gate);
             }) == Status::Ok);
             foreign.join();
             CHECK(reported);
@@ -213,6 +216,10 @@ TEST_CASE("report PoolEmpty: names smallFibers, and goes on", "[worker_loop][gri
 
 TEST_CASE("report PoolEmpty, from workers that never sleep", "[worker_loop][grid]") {
     ExpectPoolEmpty({IdlePolicy::Eager});
+}
+
+TEST_CASE("report PoolEmpty: also while a deadline is pending", "[worker_loop]") {
+    ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Quiet}, true);
 }
 
 TEST_CASE("report LargePoolEmpty: names largeFibers, and goes on", "[worker_loop][grid]") {
