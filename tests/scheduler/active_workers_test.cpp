@@ -80,7 +80,9 @@ TEST_CASE("SetActiveWorkers names what is out of its range", "[active_workers]")
 }
 
 TEST_CASE("inactive workers: who polls for what they made ready, and yields, gets it", "[active_workers]") {
-    test::Runner runner(test::Options(2));
+    SchedulerOptions options = test::Options(2);
+    options.agingMilliseconds = 60'000;  // not because it is late
+    test::Runner runner(options);
     bool done = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.SetActiveWorkers(1);
