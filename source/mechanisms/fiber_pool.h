@@ -4,9 +4,9 @@
 // Nobody goes without a fiber that is free: a worker that lacks one says so (SetStarved) and then looks everywhere; who
 // frees one puts it in its place first and then looks whether somebody is starved. All four are seq_cst.
 //
-// In a pool with four small fibers or more for each worker, one of them is each worker's own (IsOwnOf): nobody else takes it, and the
-// worker takes it when there is no other. So tasks that wait cannot take all fibers from a worker for long: its own fiber comes back
-// when the one task that it has begun there has ended. See worker_loop.h for what that is good for.
+// In a pool with four small fibers or more for each worker, each worker owns one of them: it is free for this worker alone, which takes it
+// when there is no other, or it is the one that the worker took last. So a worker that has no fiber gets one back when the task ends
+// that it began last. See worker_loop.h for what that is good for.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -33,11 +33,19 @@ public:
     /// A free fiber, or kNone if every place was seen empty. `worker`: the caller's index, whose cache is tried first.
     uint32_t AcquireFiber(StackClass stack, uint32_t worker) noexcept;
 
-    /// The worker whose own fiber this is, or kNone.
-    uint32_t OwnerOf(uint32_t fiber) const noexcept { return fiber < m_owned ? fiber : kNone; }
+    /// The worker that owns the small fiber and is to have it back, if this is not `worker`; or kNone. Whoever runs on the fiber asks.
+    uint32_t OwnedByOther(uint32_t fiber, uint32_t worker) noexcept {
+        if (m_owners == nullptr || m_owners[fiber] == kNone || m_owners[fiber] == worker) return kNone;
+        return FindOwner(fiber);
+    }
+    /// The worker's own fiber is with a task that waits, or with the caller.
+    bool HasLent(uint32_t worker) const noexcept {
+        return m_owners != nullptr && worker < m_workers && (m_caches[worker].own.load(kRelaxed) & kFree) == 0;
+    }
 
-    /// Frees a fiber that nobody runs on. `worker`: the caller's index. Its owner, or else any starved worker, is to be woken then.
-    void ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept;
+    /// Frees a fiber that nobody runs on. `worker`: the caller's index. Its owner, if it has one, which is to be woken then; otherwise
+    /// any starved worker is.
+    uint32_t ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept;
 
     StackClass ClassOf(uint32_t fiber) const noexcept {
         return fiber < m_small ? StackClass::Small : StackClass::Large;
@@ -62,12 +70,16 @@ private:
     struct alignas(kLineBytes) Cache {
         env::Atomic<uint32_t> slots[kCacheSlots]{};  // fiber plus one, 0: empty
         uint32_t used = 0;                           // owner only: slots from here on are empty
-        env::Atomic<bool> ownIsFree{false};          // the worker's own fiber; only the worker takes it
+        env::Atomic<uint32_t> own{0};                // the worker's own fiber, times two, and whether it is free
     };
+    static constexpr uint32_t kFree = 1;
     uint32_t TakeInTurn() noexcept;
     uint32_t TakeFromCache(uint32_t worker) noexcept;
     uint32_t RobCaches(uint32_t worker) noexcept;
     uint32_t TakeOwn(uint32_t worker) noexcept;
+    void Own(uint32_t worker, uint32_t fiber) noexcept;
+    uint32_t FindOwner(uint32_t fiber) noexcept;
+    uint32_t GiveBack(uint32_t fiber) noexcept;
 
     AtomicBitSet m_freeSmall;
     AtomicBitSet m_freeLarge;
@@ -76,8 +88,8 @@ private:
     uint32_t m_small = 0;
     uint32_t m_large = 0;
     uint32_t m_workers = 0;
-    uint32_t m_cacheSlots = 0;  // in use, of each cache
-    uint32_t m_owned = 0;       // so many small fibers, the first ones, are each a worker's own
+    uint32_t m_cacheSlots = 0;     // in use, of each cache
+    uint32_t *m_owners = nullptr;  // of each small fiber, who owned it last, or kNone; belongs to who holds the fiber
     env::Atomic<uint32_t> m_turn{0};
     Memory m_memory;
 };

@@ -148,9 +148,11 @@ Found OldestOf(Worker *worker, Ability ability) noexcept {
     const uint64_t oldest = WithQueue(*owner, queue, [](auto &items) { return items.Oldest() + 1; });
     if (lateTo == 0 || static_cast<int64_t>(oldest - lateTo) >= 0) return {};
     if (queue >= kLanes) return ReadyFiber(worker, owner, priority);
-    const bool mayBegin = ability == Ability::Tasks && worker->current->owner != worker->index;  // see worker_loop.h
+    const FiberPool &pool = worker->scheduler->pool;
+    const bool isScarce = pool.HasLent(worker->index) && !pool.AnyFree(StackClass::Small);  // see worker_loop.h
+    const bool mayBegin = ability == Ability::Tasks && !isScarce;
     const Found found = mayBegin ? LateTask(worker, owner, queue) : Found{};
-    if (found || worker->scheduler->pool.AnyFree(ClassOf(queue))) return found;
+    if (found || pool.AnyFree(ClassOf(queue))) return found;
     return {HandLate(worker, *owner, queue), false};
 }
 

@@ -55,7 +55,6 @@ public:
     uint32_t index = kAnyWorker;
     Worker *worker = nullptr;        // that runs it; set by whoever switches to it, re-read after every switch
     uint32_t pinnedTo = kAnyWorker;  // the only worker that may continue it
-    uint32_t owner = kAnyWorker;     // the only worker whose loop runs on it, if it is its own, see fiber_pool.h
     uint32_t waitTarget = 0;
     Priority priority = Priority::Normal;  // of its task; of the innermost, where one runs on top of one that waits
     StackClass takes =

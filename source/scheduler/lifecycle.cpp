@@ -83,7 +83,6 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < count; ++i) {
         const StackMemory &stacks = i < small ? scheduler.smallStacks : scheduler.largeStacks;
         scheduler.fibers[i] = Fiber(i, stacks.Bottom(i < small ? i : i - small), stacks.StackBytes());
-        scheduler.fibers[i].owner = scheduler.pool.OwnerOf(i);
         scheduler.fibers[i].Reset(FiberMain, &scheduler.fibers[i]);
     }
     return true;

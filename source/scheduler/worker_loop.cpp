@@ -25,13 +25,11 @@ bool ContinueOn(Fiber *self, StackClass stack) noexcept {
     return true;
 }
 
-// A worker's own fiber is for when there is no other; and who went on with what another worker had begun on its own gives it back. True
-// if the loop went on somewhere else meanwhile.
+// The loop went on with a task that another worker had begun and that has ended: that worker has its fiber back. True if the loop goes
+// on somewhere else.
 WEFT_NOINLINE bool LeaveOwned(Fiber *self) noexcept {
     if (self->worker->scheduler->stopping.load(kRelaxed)) return false;  // as in RunLoop
-    if (ContinueOn(self, StackClass::Small)) return true;
-    if (self->owner == self->worker->index) return false;
-    SwitchTo(self, &self->worker->threadFiber, Destination::ToPool);
+    if (!ContinueOn(self, StackClass::Small)) SwitchTo(self, &self->worker->threadFiber, Destination::ToPool);
     return true;
 }
 
@@ -57,7 +55,11 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         if (WEFT_UNLIKELY(self->floatingPoint != worker->floatingPoint)) TakeFloatingPoint(self);
         if (WEFT_UNLIKELY(worker->sharing.look)) LookForSharedCpu(worker);
         if (!worker->claim.HasMore()) {
-            if (WEFT_UNLIKELY(self->owner != kAnyWorker) && LeaveOwned(self)) continue;
+            if (stack == StackClass::Small &&
+                WEFT_UNLIKELY(scheduler.pool.OwnedByOther(self->index, worker->index) != FiberPool::kNone) &&
+                LeaveOwned(self)) {
+                continue;
+            }
             TaskEntry entry;
             Priority priority;
             if (stack == StackClass::Small && FindSingle(worker, entry, priority)) {

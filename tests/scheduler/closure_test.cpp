@@ -143,7 +143,7 @@ TEST_CASE("closures: what they may be", "[closure]") {
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         CHECK(AddTask(scheduler, Function::Plain));
         CHECK(AddTask(scheduler, &Function::WithScheduler));
-        CHECK(AddTask(scheduler, [](auto... scheduler) { sum.fetch_add(100 * sizeof...(scheduler)); }));
+        CHECK(AddTask(scheduler, [](auto... given) { sum.fetch_add(100 * sizeof...(given)); }));
         const std::function<void()> function = [] { sum.fetch_add(1000); };
         CHECK(AddTask(scheduler, function));
         CHECK(AddTask(scheduler, [ten = std::make_unique<uint32_t>(10000)] { return sum.fetch_add(*ten); }));
