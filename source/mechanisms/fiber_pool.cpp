@@ -106,8 +106,9 @@ uint32_t FiberPool::RobCaches(uint32_t worker) noexcept {
 
 uint32_t FiberPool::TakeOwn(uint32_t worker) noexcept {
     if (m_owners == nullptr || worker >= m_workers) return kNone;
-    // acquire: pairs with GiveBack. Nobody else changes it while it is free, so a store will do.
-    const uint32_t own = m_caches[worker].own.load(kAcquire);
+    // seq_cst: after the caller's SetStarved; as an acquire it pairs with GiveBack. Nobody else changes it while it is free, so a
+    // store will do.
+    const uint32_t own = m_caches[worker].own.load(kSeqCst);
     if ((own & kFree) == 0) return kNone;
     m_caches[worker].own.store(own & ~kFree, kRelaxed);  // read by the worker, and by who frees the fiber after it ran
     return own / 2;

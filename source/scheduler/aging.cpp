@@ -21,7 +21,7 @@ auto WithQueue(Worker &worker, uint32_t queue, Act act) noexcept {
 }
 
 // Whether the queue is late. relaxed, all: hints, see QueueAge. Only what changes is written.
-bool InspectQueue(Worker &owner, uint32_t queue, uint64_t now) noexcept {
+bool InspectQueue(const Worker *worker, Worker &owner, uint32_t queue, uint64_t now) noexcept {
     const Times &times = owner.scheduler->times;
     QueueAge &age = owner.ages[queue];
     const auto store = [](env::Atomic<uint64_t> &word, uint64_t value) {
@@ -42,7 +42,7 @@ bool InspectQueue(Worker &owner, uint32_t queue, uint64_t now) noexcept {
         const auto waited = static_cast<int64_t>(now - age.since.load(kRelaxed));
         const bool isStuck = waited >= static_cast<int64_t>(times.stall) && queue < kLanes &&
                              !owner.scheduler->pool.AnyFree(ClassOf(queue)) &&
-                             AllWait(*owner.scheduler, ClassOf(queue));
+                             AllWait(*owner.scheduler, ClassOf(queue)) && IsRescueDone(worker, ClassOf(queue));
         if (isStuck) ReportPoolEmpty(*owner.scheduler, ClassOf(queue));
         if (waited >= static_cast<int64_t>(times.aging)) {
             store(age.lateTo, end);
@@ -76,7 +76,7 @@ void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noex
 void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noexcept {
     Worker &owner = worker->scheduler->workers[index];
     for (uint32_t queue = 0; queue < kQueues; ++queue) {
-        if (InspectQueue(owner, queue, now)) Offer(worker, index, queue, next);
+        if (InspectQueue(worker, owner, queue, now)) Offer(worker, index, queue, next);
     }
 }
 

@@ -51,6 +51,7 @@ void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter
 Found Pinned(Worker *, Priority) noexcept { return {}; }
 Found PinnedTask(Worker *, Priority, bool) noexcept { return {}; }
 Found PinnedFiber(Worker *, Priority) noexcept { return {}; }
+Found FindPinned(Worker *) noexcept { return {}; }
 void SortMail(Worker *) noexcept {}
 Found Late(Worker *, Ability) noexcept { return {}; }  // no time passes
 bool Rescue(Worker *, StackClass) noexcept { return false; }
@@ -129,8 +130,8 @@ struct RunTest : Suite<Test, kThreads> {
         scheduler.activeWorkers.store(kWorkers, kRelaxed);
         scheduler.workers = Memory().NewArray<Worker>(kWorkers);
         bool acquired = scheduler.pool.Acquire(2, 1, kWorkers, kWorkers) && scheduler.idle.Acquire(kWorkers) &&
-                        scheduler.counters.Acquire(3, 1) && scheduler.blocks.Acquire() &&
-                        scheduler.threadWaiters.Acquire();
+                        scheduler.counters.Acquire(3, 1, {}, kWorkers) && scheduler.blocks.Acquire(0) &&
+                        scheduler.singles.Acquire(kWorkers) && scheduler.threadWaiters.Acquire();
         for (uint32_t i = 0; i < kWorkers; ++i) {
             Worker &worker = scheduler.workers[i];
             worker.scheduler = &scheduler;
