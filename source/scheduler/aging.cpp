@@ -149,9 +149,7 @@ Found OldestOf(Worker *worker, Ability ability) noexcept {
     if (lateTo == 0 || static_cast<int64_t>(oldest - lateTo) >= 0) return {};
     if (queue >= kLanes) return ReadyFiber(worker, owner, priority);
     const FiberPool &pool = worker->scheduler->pool;
-    const bool isScarce = pool.HasLent(worker->index) && !pool.AnyFree(StackClass::Small);  // see worker_loop.h
-    const bool mayBegin = ability == Ability::Tasks && !isScarce;
-    const Found found = mayBegin ? LateTask(worker, owner, queue) : Found{};
+    const Found found = ability == Ability::Tasks ? LateTask(worker, owner, queue) : Found{};
     if (found || pool.AnyFree(ClassOf(queue))) return found;
     return {HandLate(worker, *owner, queue), false};
 }

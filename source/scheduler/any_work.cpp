@@ -33,7 +33,7 @@ bool AnyWork(const Worker *worker, Ability ability) noexcept {
         }
     }
     if (ability == Ability::ReadyFibersOnly) {
-        return scheduler.pool.AnyFree(StackClass::Small, worker->index) || !IsRescueDone(worker, StackClass::Small);
+        return scheduler.pool.AnyFree(StackClass::Small) || !IsRescueDone(worker, StackClass::Small);
     }
     return worker->wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
 }

@@ -127,7 +127,7 @@ void Detach(Worker *worker) noexcept {
         Wait(worker, worker->bound, 0, Resume::AnyWorker);
         // What lies in the queues others could take as well; but there may be no others. Without a free fiber nothing
         // can be run here.
-        while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small, worker->index)) YieldFiber(worker);
+        while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small)) YieldFiber(worker);
     } while (!worker->bound.IsZero());
     if (OwnsAny(*worker)) WakeForAny(scheduler, worker);  // [re-check]
 

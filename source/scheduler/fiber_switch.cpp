@@ -40,10 +40,9 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
 void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const StackClass stack = scheduler.pool.ClassOf(fiber->index);
-    const uint32_t owner = scheduler.pool.ReleaseFiber(fiber->index, worker->index);
+    scheduler.pool.ReleaseFiber(fiber->index, worker->index);
     if (stack == StackClass::Small) {
-        if (WEFT_LIKELY(owner == FiberPool::kNone)) return WakeStarved(scheduler, worker);
-        if (owner != worker->index && scheduler.pool.IsStarved(owner)) WakeAt(scheduler, owner);
+        WakeStarved(scheduler, worker);
         return;
     }
     // Both after the release: who has a Large task and finds no fiber tells of the task first, and looks for a fiber then.

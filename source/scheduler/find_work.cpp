@@ -6,7 +6,6 @@
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
-#include "scheduler/rescue.h"
 #include "scheduler/steal_backoff.h"
 #include "scheduler/submit.h"
 #include "scheduler/timing.h"
@@ -60,10 +59,7 @@ bool TakeInjected(Worker *worker, Priority priority) noexcept {
     // One of them may be picked next; FindOwn wakes somebody otherwise.
     if (fibers != 0) worker->owesWake = true;
     for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);
-    if (tasks != 0) {
-        ExpectRescue(worker);
-        WakeForTasks(scheduler, worker, tasks);
-    }
+    if (tasks != 0) WakeForTasks(scheduler, worker, tasks);
     if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, tasks + fibers);  // there may be Low ones
     return tasks != 0 && highest <= priority;
 }

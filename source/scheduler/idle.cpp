@@ -60,7 +60,7 @@ Found Search(Worker *worker, Ability ability) noexcept {
             found = FindElsewhere(worker, ability);
         }
         if (found || scheduler.stopping.load(kRelaxed)) return found;
-        if (ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small, worker->index)) return {};
+        if (ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small)) return {};
         const bool isLast = policy == IdlePolicy::Quiet || now - begin > scheduler.times.idleSearch;
         if (ability == Ability::Tasks && (isLast || now - begin > askAfter)) {
             AskOthers(worker, isLast);
@@ -158,7 +158,7 @@ Found SearchForTasks(Worker *worker) noexcept {
 
 Found SearchForFibers(Worker *worker) noexcept {
     const Found found = Search(worker, Ability::ReadyFibersOnly);
-    if (found || worker->scheduler->pool.AnyFree(StackClass::Small, worker->index)) return found;
+    if (found || worker->scheduler->pool.AnyFree(StackClass::Small)) return found;
     const bool isHanded = Rescue(worker, StackClass::Small) || Rescue(worker, StackClass::Large);
     return isHanded ? FindOwn(worker, Ability::ReadyFibersOnly) : Found{};
 }

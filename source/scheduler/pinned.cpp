@@ -166,7 +166,7 @@ uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
         SuspendTo(self, Destination::None);
         ran += pump.ran;
         again = false;
-        if (ran == max || worker->scheduler->pool.AnyFree(StackClass::Small, worker->index)) continue;
+        if (ran == max || worker->scheduler->pool.AnyFree(StackClass::Small)) continue;
         SortMail(worker);
         again = static_cast<bool>(AnyTask(worker, self->IsThreadStack() || RunsOnLarge(worker)));
         if (!again) continue;

@@ -48,10 +48,11 @@ Fiber *TakeWaiter(Worker *worker, Counter &counter, StackClass stack) noexcept {
     return nullptr;
 }
 
-// A worker with a fiber that looked meanwhile may sleep now.
+// A worker with a small fiber that looked meanwhile may sleep now. For Large tasks there is no fiber: two workers would wake each other
+// again and again.
 void PushBack(Worker *worker, uint32_t lane, const TaskEntry &item) noexcept {
     PushEntry(worker, lane, item);
-    WakeForLane(*worker->scheduler, worker, 1, PriorityOf(lane));  // [re-check]
+    if (ClassOf(lane) == StackClass::Small) WakeForLane(*worker->scheduler, worker, 1, PriorityOf(lane));  // [re-check]
 }
 
 // `item` is the caller's. The fiber that its first task was handed to; the rest becomes the newest of the worker's own lane, and does
@@ -105,22 +106,10 @@ Fiber *HandAny(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     return waiter;
 }
 
-// A worker that does not go through its own lanes: it is inactive, or its thread has detached.
-bool IsAway(const Scheduler &scheduler, uint32_t index) noexcept {
-    return !scheduler.IsActive(index) ||
-           (scheduler.IsAttachedSlot(index) && scheduler.freeSlots.Test(index - scheduler.workerCount));
-}
-
 }  // namespace
 
 bool Rescue(Worker *worker, StackClass stack) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    if (stack == StackClass::Small) {
-        const uint64_t suspensions = worker->suspensions.load(kRelaxed);  // the owner's own
-        if (!worker->hasNewTasks && suspensions == worker->rescuedAt && IsRescueDone(worker, stack)) return false;
-        worker->hasNewTasks = false;
-        worker->rescuedAt = suspensions;
-    }
     worker->rescuesSeen[static_cast<uint32_t>(stack)] = scheduler.rescues.load(kSeqCst);  // [order]
     const uint32_t slots = scheduler.Slots();
     const uint32_t priorities =
@@ -129,9 +118,7 @@ bool Rescue(Worker *worker, StackClass stack) noexcept {
         const uint32_t lane = LaneOf(static_cast<Priority>(priority), stack);
         Fiber *waiter = HandOwn(worker, lane);
         for (uint32_t i = 0; i < slots && waiter == nullptr; ++i) {
-            // Small ones of a worker that comes back to them keep their order, see worker_loop.h.
-            const bool mayTake = stack == StackClass::Large || IsAway(scheduler, i);
-            if (i != worker->index && mayTake) waiter = HandAny(worker, scheduler.workers[i], lane);
+            if (i != worker->index) waiter = HandAny(worker, scheduler.workers[i], lane);
         }
         if (waiter == nullptr && worker->lanes[lane].Size() > kInHand) waiter = HandAny(worker, *worker, lane);
         if (waiter == nullptr) continue;
@@ -142,8 +129,7 @@ bool Rescue(Worker *worker, StackClass stack) noexcept {
 }
 
 Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept {
-    if (ClassOf(lane) == StackClass::Small && &owner != worker) return nullptr;
-    Fiber *waiter = ClassOf(lane) == StackClass::Small ? HandOwn(worker, lane) : HandOldest(worker, owner, lane);
+    Fiber *waiter = &owner == worker ? HandOwn(worker, lane) : HandOldest(worker, owner, lane);
     if (waiter == nullptr || waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index) return waiter;
     MakeReady(*worker->scheduler, worker, waiter);
     return nullptr;

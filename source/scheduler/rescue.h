@@ -6,13 +6,12 @@
 //
 // A worker that has no fiber for the tasks that lie in the lanes goes through them before it sleeps: it takes a task, and if a fiber
 // waits for the task's counter and has room, the fiber is handed the task and made ready. What nobody takes goes back. The counter
-// stays meanwhile, because it counts the task in hand. Small tasks of other workers are left to these, but for those of workers that are
-// inactive or have detached: a lane keeps its order.
+// stays meanwhile, because it counts the task in hand. Its own lanes keep their order.
 //
 // No waiter is missed. A waiter gets in line at its counter, and then, if its class has no free fiber, it counts itself (rescues) and
 // wakes all that sleep. A worker reads that count before it goes through the lanes and again after it has announced that it sleeps; all
 // four are seq_cst. So either it sees the waiter at the counter, or it sees another count and goes through the lanes again, or the
-// waiter wakes it. A task in the hands of another worker that goes through the lanes is put back before that one sleeps, and
+// waiter wakes it. A Large task that is submitted while no Large fiber is free counts likewise, after it lies in its lane. A task in the hands of another worker that goes through the lanes is put back before that one sleeps, and
 // that one reads the count again too.
 //
 // No deadlock by lack of fibers: let all fibers of a class wait, and tasks of the class be in lanes. If one of these tasks is counted
@@ -24,14 +23,10 @@
 
 namespace weft::internal {
 
-/// The worker, perhaps without a fiber, got tasks from the injector.
-inline void ExpectRescue(Worker *worker) noexcept { worker->hasNewTasks = true; }
-
-/// Hands one task of the class to a fiber that waits for it. True if it did; that fiber is ready now. Small tasks it takes
-/// out only if it has got some, has left a fiber to wait, or somebody has got in line since it last did: others, who have a fiber, shall find them in their lanes.
+/// Hands one task of the class to a fiber that waits for it. True if it did; that fiber is ready now.
 bool Rescue(Worker *worker, StackClass stack) noexcept;
 
-/// The same for a late lane: one of its Large tasks, or a small one if the lane is the worker's own. The fiber that the worker goes on
+/// The same for a late lane. The fiber that the worker goes on
 /// with now, or null.
 Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept;
 

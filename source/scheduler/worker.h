@@ -192,8 +192,6 @@ struct alignas(kLineBytes) Worker {
     // It went to sleep with pinned tasks that it has no fiber for. relaxed: published by the announcement.
     env::Atomic<bool> keepsTasks{false};
     uint32_t rescuesSeen[kClasses] = {};     // before the last Rescue, see rescue.h
-    uint64_t rescuedAt = ~uint64_t{0};       // suspensions before the last one for Small tasks
-    bool hasNewTasks = false;                // there are some from the injector since then
     uint64_t pinnedTaken[kPriorities] = {};  // from the queues above
     uint32_t pinnedCount = 0;                // in the queues above
     bool hasLarge = false;                   // there may be Large tasks in its lanes

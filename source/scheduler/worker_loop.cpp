@@ -25,14 +25,6 @@ bool ContinueOn(Fiber *self, StackClass stack) noexcept {
     return true;
 }
 
-// The loop went on with a task that another worker had begun and that has ended: that worker has its fiber back. True if the loop goes
-// on somewhere else.
-WEFT_NOINLINE bool LeaveOwned(Fiber *self) noexcept {
-    if (self->worker->scheduler->stopping.load(kRelaxed)) return false;  // as in RunLoop
-    if (!ContinueOn(self, StackClass::Small)) SwitchTo(self, &self->worker->threadFiber, Destination::ToPool);
-    return true;
-}
-
 // Becomes inactive, or active again. Others may have to do what this worker would have done.
 void StepBack(Worker *worker, bool inactive) noexcept {
     worker->inactive = inactive;
@@ -55,11 +47,6 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         if (WEFT_UNLIKELY(self->floatingPoint != worker->floatingPoint)) TakeFloatingPoint(self);
         if (WEFT_UNLIKELY(worker->sharing.look)) LookForSharedCpu(worker);
         if (!worker->claim.HasMore()) {
-            if (stack == StackClass::Small &&
-                WEFT_UNLIKELY(scheduler.pool.OwnedByOther(self->index, worker->index) != FiberPool::kNone) &&
-                LeaveOwned(self)) {
-                continue;
-            }
             TaskEntry entry;
             Priority priority;
             if (stack == StackClass::Small && FindSingle(worker, entry, priority)) {

@@ -112,43 +112,7 @@ TEST_CASE("invariant 3: a fiber has one user at a time, whoever acquires and rel
         for (uint64_t stack : stacks) sum += stack;
         CHECK(sum == used.load());
         uint32_t left = 0;
-        for (uint32_t worker = 0; worker < workers; ++worker) {  // each has one that no other takes
-            while (pool.AcquireFiber(StackClass::Small, worker) != FiberPool::kNone) ++left;
-        }
+        while (pool.AcquireFiber(StackClass::Small, 0) != FiberPool::kNone) ++left;
         CHECK(left == small);
     }
-}
-
-TEST_CASE("a worker owns one small fiber, and gets the one back that it took last", "[fiber_pool]") {
-    constexpr uint32_t kSmall = 8, kNone = FiberPool::kNone;
-    FiberPool pool;
-    REQUIRE(pool.Acquire(kSmall, 1, 2, 2));
-    std::vector<uint32_t> shared;
-    for (uint32_t i = 0; i + 2 < kSmall; ++i) shared.push_back(pool.AcquireFiber(StackClass::Small, 0));
-    CHECK(!pool.AnyFree(StackClass::Small));
-    CHECK(pool.AnyFree(StackClass::Small, 0));
-    CHECK(pool.AnyFree(StackClass::Small, 1));
-    CHECK(!pool.HasLent(0));
-    const uint32_t own = pool.AcquireFiber(StackClass::Small, 0);
-    REQUIRE(own != kNone);
-    CHECK(pool.HasLent(0));
-    CHECK(pool.AcquireFiber(StackClass::Small, 0) == kNone);
-    CHECK(pool.OwnedByOther(own, 0) == kNone);
-    CHECK(pool.OwnedByOther(own, 1) == 0);
-
-    // Worker 1 frees it: it is worker 0's again, and no other's.
-    CHECK(pool.ReleaseFiber(own, 1) == 0);
-    CHECK(!pool.AnyFree(StackClass::Small));
-    CHECK(pool.AnyFree(StackClass::Small, 0));
-    CHECK(pool.AcquireFiber(StackClass::Small, 0) == own);
-
-    // It takes another one meanwhile: that is the one to come back, and the first one is anybody's.
-    CHECK(pool.ReleaseFiber(shared[0], 1) == kNone);
-    CHECK(pool.AcquireFiber(StackClass::Small, 0) == shared[0]);
-    CHECK(pool.OwnedByOther(own, 1) == kNone);
-    CHECK(pool.OwnedByOther(shared[0], 1) == 0);
-    CHECK(pool.ReleaseFiber(own, 1) == kNone);
-    CHECK(pool.AnyFree(StackClass::Small));
-    CHECK(pool.ReleaseFiber(shared[0], 1) == 0);
-    CHECK(pool.AcquireFiber(StackClass::Small, 1) == own);
 }

@@ -51,34 +51,22 @@ struct PoolTest : Suite<Test, kThreads> {
 
     void Acquire() {
         Check(pool.Acquire(kSmall, 1, kWorkers, kThreads) && idle.Acquire(kThreads), "no memory");
-        TakeAll();
+        for (uint32_t i = 0; i < kSmall; ++i) Take(pool.AcquireFiber(StackClass::Small, 0));
         Take(pool.AcquireFiber(StackClass::Large, 0));
-    }
-    // Each worker of a large pool has a fiber that no other takes.
-    uint32_t TakeAll() {
-        uint32_t taken = 0;
-        for (uint32_t worker = 0; worker < kWorkers; ++worker) {
-            while (TryTake(worker)) ++taken;
-        }
-        return taken;
     }
     void Take(uint32_t fiber) {
         Check(fiber <= kSmall, "no fiber");
         Check(++holders[fiber] == 1, "invariant 3: a fiber has two holders");
         stack[fiber].Write(stack[fiber].Read() + 1);
     }
-    uint32_t Release(uint32_t fiber, uint32_t worker) {
+    void Release(uint32_t fiber, uint32_t worker) {
         stack[fiber].Write(stack[fiber].Read() + 1);
         --holders[fiber];
-        return pool.ReleaseFiber(fiber, worker);
+        pool.ReleaseFiber(fiber, worker);
     }
     // As scheduler/fiber_switch.cpp frees a fiber, and scheduler/ready.cpp wakes a starved worker.
     void Free(uint32_t fiber, uint32_t worker) {
-        const uint32_t owner = Release(fiber, worker);
-        if (owner != FiberPool::kNone) {
-            if (pool.IsStarved(owner) && idle.TakeSleeperAt(owner)) parkers[owner].Unpark();
-            return;
-        }
+        Release(fiber, worker);
         if (!pool.AnyStarved()) return;
         const uint32_t sleeper = idle.TakeStarvedSleeper(0);
         if (sleeper != IdleSet::kNone) parkers[sleeper].Unpark();
@@ -95,7 +83,7 @@ struct PoolTest : Suite<Test, kThreads> {
             pool.SetStarved(worker, true);
             if (TryTake(worker)) break;
             idle.Announce(worker, Ability::ReadyFibersOnly);
-            if (!pool.AnyFree(StackClass::Small, worker) || !idle.Cancel(worker, Ability::ReadyFibersOnly))
+            if (!pool.AnyFree(StackClass::Small) || !idle.Cancel(worker, Ability::ReadyFibersOnly))
                 parkers[worker].Park();
         }
         pool.SetStarved(worker, false);
@@ -117,16 +105,9 @@ struct TwoStarved : PoolTest<TwoStarved, 3, 2, 3> {
     }
 };
 
-// The free fiber goes to the cache of whoever frees it; or to its owner.
+// The free fiber goes to the cache of whoever frees it.
 struct StarvedAtCaches : PoolTest<StarvedAtCaches, 2, 32, 2> {
     void before() { Acquire(); }
-    void thread(unsigned index) { index == 0 ? TakeOrSleep(0) : Free(5, 1); }
-};
-struct StarvedOwner : PoolTest<StarvedOwner, 2, 32, 2> {
-    void before() {
-        Acquire();
-        Check(pool.HasLent(0), "its own fiber is free");
-    }
     void thread(unsigned index) { index == 0 ? TakeOrSleep(0) : Free(0, 1); }
 };
 
@@ -154,7 +135,7 @@ using SaysSoOnceAtCaches = SaysSo<32, 2>;  // with caches
 struct Robbers : PoolTest<Robbers, 3, 32, 2> {
     void before() {
         Acquire();
-        Release(5, 0);
+        Release(0, 0);
     }
     void thread(unsigned index) {
         for (int round = 0; round < 2; ++round) {
@@ -164,7 +145,7 @@ struct Robbers : PoolTest<Robbers, 3, 32, 2> {
             Release(fiber, index);
         }
     }
-    void after() { Check(TakeAll() == 1, "a fiber was lost, or is free twice"); }
+    void after() { Check(TryTake(0) && !TryTake(0), "a fiber was lost, or is free twice"); }
 };
 
 // A task that needs a Large fiber is put aside, then its worker looks for one again; who frees one looks for such tasks.
@@ -195,7 +176,6 @@ int main(int argc, char **argv) {
     runner.Run<StarvedAtWords>("starved_at_words", 100000);
     runner.Run<TwoStarved>("two_starved", 100000);
     runner.Run<StarvedAtCaches>("starved_at_caches", 100000);
-    runner.Run<StarvedOwner>("starved_owner", 100000);
     runner.Run<SaysSoOnce>("says_so_once", 100000);
     runner.Run<SaysSoOnceAtCaches>("says_so_once_at_caches", 30000);
     runner.Run<Robbers>("robbers", 30000);

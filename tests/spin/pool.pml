@@ -87,7 +87,6 @@ proctype Worker(byte self) {
     byte fiber = NONE, next = NONE, who, mine;
     byte moved, tasks, fibers, myFibers;
     byte tries;                                                 /* of Rescue */
-    bool expects = RESCUES > 0;                                         /* hasNewTasks, or it has left a fiber to wait */
     bool searching, wakes, found, resumes, lacks, woken, owes, isPinned;
 #if CACHES
     byte i;
@@ -147,8 +146,7 @@ look:
             :: found = false; goto look                         /* SearchForFibers, which looks first and then for a fiber */
 #endif
             :: found -> found = false
-            :: !found && !expects && !(inLine & BIT(self)) -> skip
-            :: !found && (expects || (inLine & BIT(self))) -> Rescue()
+            :: !found -> Rescue()
             fi;
             atomic { starvedAsleep = starvedAsleep | BIT(self); Follow() };
             atomic { others++; Follow() };
@@ -236,7 +234,7 @@ end_starved:        atomic { token[self] -> token[self] = false };
                         waiting[fiber] = true;
                         pinned = pinned | (isPinned -> BIT(fiber) : 0)
                     };
-                    atomic { fiber = next; next = NONE; expects = RESCUES > 0 };
+                    atomic { fiber = next; next = NONE };
                     isPinned = false;
                     OfferRoom();
                     if

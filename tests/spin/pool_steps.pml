@@ -213,7 +213,6 @@ inline TakeAllInjected() {
     if
     :: moved > 0 ->
         tasks = moved;
-        expects = expects || (RESCUES && lacks);
         do
         :: moved > 0 -> atomic { lane++; moved--; Follow() }
         :: else -> break
@@ -314,7 +313,7 @@ inline OfferRoom() {
 
 /* Rescue, of a worker without a fiber: each task in turn is taken out, is one that nobody waits for, and is put back. */
 inline Rescue() {
-    atomic { expects = false; inLine = inLine & ~BIT(self) };
+    atomic { inLine = inLine & ~BIT(self) };
     do
     :: atomic { tries < RESCUES && lane > 0 -> lane--; tries++; Follow() }; atomic { lane++; Follow() }
     :: break

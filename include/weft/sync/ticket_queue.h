@@ -11,9 +11,6 @@
 //         WriteToFile(chunk);     // one at a time, in order
 //         chunk.ticket.Done();
 //     }
-//
-// Tasks of one call of AddTasks that are in the order of their tickets all end, however many there are, if the pool has four small
-// fibers for each worker (SchedulerOptions::smallFibers). Of other tasks, each that waits may need a fiber.
 #pragma once
 
 #include "weft/export.h"
