@@ -31,9 +31,9 @@ namespace weft {
 /// after any report. The same holds for an onReport that is called from there.
 ///
 /// Calls that cannot be refused keep their promise:
-/// - weft/sync/ works as elsewhere where nobody has to wait or to be woken. Otherwise it is reported. Who would have to wait
-///   looks again and again, which may take for ever where no other worker is; but a wait for a condition variable is over at
-///   once. Who waits for what is unlocked, set, released or notified there is woken;
+/// - weft/sync/ works as elsewhere if no call there has to wait or to wake a waiter. Otherwise the call is reported. A call that has
+///   to wait looks again and again, for ever if no other worker can end the wait. A wait for a condition variable returns at once. A
+///   call that unlocks, sets, releases or notifies wakes the waiters;
 /// - BlockingCalls::Run is reported and makes its call, while the thread is blocked;
 /// - the ends of PostQueue, PostedJob and BlockingCalls block the thread. A TaskScheduler that was started must not end there.
 struct MemoryHooks {

@@ -33,7 +33,7 @@ struct Blocks {
     static void Release(BlockPoolState &state, uint32_t first, uint32_t count) noexcept;
 
     /// A block that its taker will give back at once if it finds that it does not need it. While there is such a block, nobody is
-    /// told that none is left. Who has one must not wait.
+    /// told that none is left. So its taker must not wait while it has it.
     class Trial {
     public:
         explicit Trial(BlockPoolState &state) noexcept;

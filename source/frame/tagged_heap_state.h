@@ -1,6 +1,6 @@
 // What a TaggedHeap consists of. Data only.
 //
-// Who writes what, so that most allocations need no atomic read-modify-write:
+// Each part has one writer, so most allocations need no atomic read-modify-write:
 //
 // A HeapPlace is what one worker has of one tag: its current piece of memory and its sums. Only that worker's thread writes to it,
 // and a task stays on its thread from the beginning to the end of Allocate, because nothing in there suspends it. Free runs

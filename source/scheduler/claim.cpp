@@ -164,9 +164,9 @@ void UnclaimNow(Worker *worker) noexcept {
 void PutClaimBack(Worker *worker) noexcept {
     if (worker->claim.pinned) return PostClaimAgain(worker);
     UnclaimNow(worker);
+    // seq_cst: after the push, as for a Large task that is submitted, see rescue.h.
+    if (worker->claim.stack == StackClass::Large) worker->scheduler->rescues.fetch_add(1, kSeqCst);
     // Between our look for a fiber and our push one may have been freed: then nobody was told.
-    if (worker->claim.stack == StackClass::Large)
-        worker->scheduler->rescues.fetch_add(1, kSeqCst);  // as for one that is submitted, see rescue.h
     if (worker->scheduler->pool.AnyFree(worker->claim.stack))
         WakeForTasks(*worker->scheduler, worker, 1);  // [re-check]
 }

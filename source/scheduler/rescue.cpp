@@ -110,7 +110,8 @@ Fiber *HandAny(Worker *worker, Worker &owner, uint32_t lane) noexcept {
 
 bool Rescue(Worker *worker, StackClass stack) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    worker->rescuesSeen[static_cast<uint32_t>(stack)] = scheduler.rescues.load(kSeqCst);  // [order]
+    // seq_cst: before the looks into the lanes and at the waiters.
+    worker->rescuesSeen[static_cast<uint32_t>(stack)] = scheduler.rescues.load(kSeqCst);
     const uint32_t slots = scheduler.Slots();
     const uint32_t priorities =
         scheduler.LimitsLow() ? kPriorities - 1 : kPriorities;  // not to those that must not run them

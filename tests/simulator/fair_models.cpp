@@ -192,18 +192,20 @@ void TurnsKeepTheWorker() {
     });
 }
 
+// Polls and yields, until `over`.
+struct Poll {
+    const bool *over;
+    static void Run(TaskScheduler *scheduler, void *arg) {
+        while (!*static_cast<Poll *>(arg)->over) {
+            Compute(100);
+            scheduler->Yield();
+        }
+    }
+};
+
 // All fibers are taken, and some poll and yield: a Low fiber behind a Low task for which there is no fiber, and a Low task that somebody
 // waits for.
 void NothingStarvesWithoutFibers() {
-    struct Poll {
-        const bool *over;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            while (!*static_cast<Poll *>(arg)->over) {
-                Compute(100);
-                scheduler->Yield();
-            }
-        }
-    };
     Event event;
     Counters counters;
     const uint32_t workers = 1 + Random(2);
@@ -242,15 +244,6 @@ void NothingStarvesWithoutFibers() {
 
 // Fibers that are pinned to an inactive worker poll and yield; one of lower priority does so for what they wait for.
 void NothingStarvesOnInactive() {
-    struct Poll {
-        const bool *over;
-        static void Run(TaskScheduler *scheduler, void *arg) {
-            while (!*static_cast<Poll *>(arg)->over) {
-                Compute(100);
-                scheduler->Yield();
-            }
-        }
-    };
     Event event;
     Counters counters;
     SchedulerOptions options = FairOptions(2);

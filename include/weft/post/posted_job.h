@@ -55,7 +55,7 @@ public:
     PostedJob(const PostedJob &) = delete;
     PostedJob &operator=(const PostedJob &) = delete;
 
-    /// What the posts from now on begin; null is reported (NullTask) and has no effect. Who may post.
+    /// Sets what later posts begin. Null is reported (NullTask) and has no effect. For threads that may post.
     void SetCallback(PostedFunction callback) noexcept;
 
     /// Behind all that is ready in the queue. Any thread.
