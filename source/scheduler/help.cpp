@@ -20,7 +20,11 @@ WEFT_FORCEINLINE bool PopSingle(Worker *worker, uint32_t lane, const Counter *co
         entry, [=](const TaskEntry &newest) { return newest.TheCounter() == counter && !newest.IsSlice(); });
 }
 
-Priority OnTop(const Fiber *self, Priority task) noexcept { return std::min(self->priority, task); }
+// Where Low tasks are limited, one stays Low: or it would go on where it must not when it has waited.
+Priority OnTop(const Fiber *self, Priority task) noexcept {
+    if (task == Priority::Low && self->worker->scheduler->LimitsLow()) return task;
+    return std::min(self->priority, task);
+}
 
 // Without a claim, which would only be filled in to be read once. Only where the worker published last: the tasks of the
 // counter in other lanes, if there are any, are found with a claim.

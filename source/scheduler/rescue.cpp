@@ -13,6 +13,7 @@ namespace {
 struct Wanted {
     const Worker &worker;
     StackClass stack;
+    bool onlyLow = false;            // a limited Low task: on top of others it would go on where it must not
     uint32_t pinnedTo = kAnyWorker;  // of one that was passed over
     bool low = false;
 
@@ -21,6 +22,7 @@ struct Wanted {
         if (owner >= scheduler.FiberCount()) return false;
         const Fiber &fiber = scheduler.fibers[owner];
         if (fiber.handed == nullptr || stack > fiber.takes) return false;
+        if (onlyLow && fiber.priority != Priority::Low) return false;
         const bool isPinned = fiber.pinnedTo != kAnyWorker;
         if (isPinned && fiber.pinnedTo != worker.index && scheduler.IsActive(fiber.pinnedTo)) {
             pinnedTo = fiber.pinnedTo;
@@ -34,9 +36,9 @@ struct Wanted {
 };
 
 // Takes such a fiber off the counter. It stays in line while it is asked, so it does not run.
-Fiber *TakeWaiter(Worker *worker, Counter &counter, StackClass stack) noexcept {
+Fiber *TakeWaiter(Worker *worker, Counter &counter, uint32_t lane) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    Wanted wanted{*worker, stack};
+    Wanted wanted{*worker, ClassOf(lane), PriorityOf(lane) == Priority::Low && scheduler.LimitsLow()};
     const auto takes = [](uint32_t owner, void *by) { return static_cast<Wanted *>(by)->Takes(owner); };
     uint32_t woken = 0;
     const uint32_t owner =
@@ -63,7 +65,7 @@ Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane) noexcept {
     // seq_cst: after the worker has read the count of rescues. A record that is not seen here is counted after that.
     const CounterWord word{CounterAccess::Word(*counter).load(kSeqCst)};
     if (word.Head() == 0 && !word.IsSorting()) return nullptr;
-    Fiber *waiter = TakeWaiter(worker, *counter, item.Stack());
+    Fiber *waiter = TakeWaiter(worker, *counter, lane);
     if (waiter == nullptr) return nullptr;
     *waiter->handed = item.Part(0, 1);  // published with the fiber
     if (item.Count() > 1) PushBack(worker, lane, item.Part(1, item.Count() - 1));
@@ -113,8 +115,7 @@ bool Rescue(Worker *worker, StackClass stack) noexcept {
     // seq_cst: before the looks into the lanes and at the waiters.
     worker->rescuesSeen[static_cast<uint32_t>(stack)] = scheduler.rescues.load(kSeqCst);
     const uint32_t slots = scheduler.Slots();
-    const uint32_t priorities =
-        scheduler.LimitsLow() ? kPriorities - 1 : kPriorities;  // not to those that must not run them
+    const uint32_t priorities = scheduler.RunsLow(worker->index) ? kPriorities : kPriorities - 1;
     for (uint32_t priority = 0; priority < priorities; ++priority) {
         const uint32_t lane = LaneOf(static_cast<Priority>(priority), stack);
         Fiber *waiter = HandOwn(worker, lane);

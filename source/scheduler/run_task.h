@@ -13,7 +13,7 @@
 namespace weft::internal {
 
 // What the fiber is doing: its task's name, for reports (relaxed: nothing depends on it), and its priority. On top of a task that waits
-// for it, a task has at least that one's priority (help.cpp).
+// for it, a task has at least that one's priority, unless it is Low and these are limited (help.cpp).
 class Running {
 public:
     Running(Fiber *fiber, const char *name, Priority priority) noexcept

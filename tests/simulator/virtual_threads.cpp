@@ -27,7 +27,7 @@ constexpr uint32_t kNobody = ~0u;
 constexpr uint64_t kNever = ~uint64_t{0};
 constexpr size_t kStackBytes = 128 << 10;
 constexpr uint64_t kMaxSteps = 400000;
-constexpr uint64_t kFairTurn = 1500;  // steps in a row before others get a chance
+constexpr uint64_t kFairTurn = 1500;  // steps in a row before others get a chance, about
 
 struct VirtualThread {
     fcontext::fcontext_t context = nullptr;  // while it does not run
@@ -61,7 +61,8 @@ struct State {
     uint64_t alone = 0;   // the first steps, before there was a second thread
     uint64_t passed = 0;  // ticks in which all slept
     uint64_t ticksBefore = 0;
-    uint64_t turn = 0;
+    uint64_t turn = 0;              // steps that the running thread has taken in a row
+    uint64_t turnEnd = kFairTurn;
     uint64_t hash = 0;
     int64_t lowest = 0;
     bool randomWalk = false;
@@ -254,6 +255,7 @@ Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     state.random = seed * 0x9e3779b97f4a7c15ull | 1;
     for (int i = 0; i < 4; ++i) NextRandom();
     state.steps = state.alone = state.passed = state.turn = 0;
+    state.turnEnd = kFairTurn;
     state.ticksBefore = uint64_t{1} << 50;  // a past that they can go back to
     state.hash = 0xcbf29ce484222325ull;
     state.lowest = 0;
@@ -335,8 +337,10 @@ WEFT_NOINLINE void SchedulePoint(const void *address, Access access) noexcept {
     ++state.threads[state.current].steps;
     if (step > kMaxSteps) Fail("no progress: the schedule does not end");
     if (state.count == 1) state.alone = step;
-    if (++state.turn > kFairTurn) {
+    if (++state.turn > state.turnEnd) {
         state.turn = 0;
+        // Turns of one length could end at the same place of a loop for ever, which no machine does.
+        state.turnEnd = kFairTurn / 2 + NextRandom() % kFairTurn;
         Lower(state.threads[state.current]);
     }
     for (uint64_t change : state.changes) {
