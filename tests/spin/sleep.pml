@@ -1,13 +1,14 @@
 /* Going to sleep and being woken: source/mechanisms/idle_set.h, source/scheduler/idle.cpp (SearchForTasks, StopSearching,
- * Sleep, GetUp, LookInsteadOfSleeping), ready.cpp (MakeReady, WakeWanted, WakeForAny), find_work.cpp (FindOwn), any_work.cpp
- * (AnyWork).
+ * Sleep, GetUp, LookInsteadOfSleeping), ready.cpp (MakeReady, WakeWanted, WakeForAny), stall.cpp (WatchForStall),
+ * find_work.cpp (FindOwn), any_work.cpp (AnyWork).
  *
  * Modelled    WORKERS workers that look, search, announce, look once more, and park; POSTERS threads that are no workers,
  *             each of which publishes one task (FIBERS=1: ready fiber) in the injector and then looks for a sleeper (Post);
- *             and workers that publish: they move what is in the injector to their own lane, or among their ready fibers (TakeInjected); the first
- *             CHILDREN tasks to run submit one task each (Publish), or make a fiber ready whose wake-up is owed until the
- *             next pick (looksNext, owesWake), by yielding or by their end. Each look at a deque, each change of one, of the
- *             idle state, of a sleeper's bit, and of a parker is one step. Names as in the source.
+ *             and workers that publish: when they see its notice, they move what is in the injector to their own lane, or
+ *             among their ready fibers (TakeInjected); the first CHILDREN tasks to run submit one task each (Publish), or
+ *             make a fiber ready whose wake-up is owed until the next pick (looksNext, owesWake), by yielding or by their
+ *             end. Each look at a deque, each change of one, of the idle state, of a sleeper's bit, and of a parker is one
+ *             step. The wake-up by who first finds that all sleep, which sets the time of a stall. Names as in the source.
  * Bounds      WORKERS, POSTERS, CHILDREN; one lane. Balanced and Quiet: a search may end after any look. EAGER=1: a worker
  *             that has announced looks on instead of parking.
  * Asserted    a worker has an unpark to consume if its bit was taken, and no other; a park token is never overwritten; when
@@ -48,6 +49,8 @@ byte lane[WORKERS], ready[WORKERS];
 byte searchers, sleepers;   /* m_state, one word: read and changed in one step */
 byte asleep;                /* m_asleep */
 bool token[WORKERS];        /* the parkers */
+bool shown;                 /* the notice of what is in the injector */
+bool watched;               /* the time of a stall has been noted */
 byte begun, ended;
 
 #if defined(TRACES) && WORKERS == 2
@@ -86,22 +89,37 @@ inline TakeSleeper() {
     fi
 }
 
-/* WakeForTasks: up to two. With one, WakeForAny, too. */
+/* WakeForTasks: up to two, while fewer search than there are tasks. With one, WakeForAny, too. */
 inline Wake(count) {
     if
-    :: atomic { !(searchers == 0 && sleepers > 0) -> skip }     /* Wanted */
-    :: atomic { searchers == 0 && sleepers > 0 -> skip };
+    :: atomic { !(searchers < count && sleepers > 0) -> skip }  /* Wanted */
+    :: atomic { searchers < count && sleepers > 0 -> skip };
         TakeSleeper();
         if
-        :: count > 1 && who != NONE -> TakeSleeper()
+        :: count > 1 && who != NONE ->
+            if
+            :: atomic { !(searchers < count && sleepers > 0) -> skip }
+            :: atomic { searchers < count && sleepers > 0 -> skip }; TakeSleeper()
+            fi
         :: else -> skip
         fi
     fi;
     who = NONE
 }
 
+/* Of the worker's own lane and of the one where it last found something, which may be either. */
+inline WakeForMore() {
+    if
+    :: atomic { lane[self] != 0 || lane[(self + 1) % WORKERS] != 0 -> skip }; Wake(1)
+    :: skip
+    fi
+}
+
 inline TakeInjected() {
-    atomic { i = injector; injector = 0; Follow() };
+    if
+    :: atomic { !shown -> skip }
+    :: atomic { shown -> shown = false }; atomic { i = injector; injector = 0; Follow() }
+    fi;
     if
     :: i == 0 -> skip
 #if !FIBERS
@@ -169,7 +187,7 @@ inline FindOwn() {
             fi
         };
         if
-        :: !found -> LookAtOthers(lane[OTHER], false)
+        :: !found -> LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)  /* FindElsewhere */
         :: skip                                                 /* MaySteal */
         fi
     :: else -> skip
@@ -212,7 +230,8 @@ end:
                 if
                 :: found -> Wake(1)
                 :: else -> skip
-                fi
+                fi;
+                WakeForMore()
             :: else -> skip
             fi;
             atomic { found = false; isFiber = false };
@@ -274,6 +293,10 @@ end:
                         atomic { token[self] -> token[self] = false }
                     fi
                 :: else ->
+                    if
+                    :: atomic { sleepers == WORKERS && !watched -> watched = true }; Wake(1)  /* WatchForStall: SetTimer */
+                    :: skip
+                    fi;
 end_parked:         atomic { token[self] -> token[self] = false }
                 fi
             fi
@@ -286,9 +309,14 @@ proctype Poster() {
 
 #ifdef BUG_WAKE_BEFORE_PUBLISH
     Wake(1);
-    injector++
+    injector++;
+    shown = true
 #else
     atomic { injector++; Follow() };
+    if                                                          /* Show */
+    :: atomic { shown -> skip }
+    :: atomic { !shown -> skip }; shown = true
+    fi;
     Wake(1)
 #endif
 #ifdef TRACES
