@@ -3,6 +3,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/find_work.h"
 #include "scheduler/ready.h"
+#include "scheduler/wait_any.h"
 
 namespace weft::internal {
 
@@ -11,14 +12,20 @@ namespace {
 // What is looked for: a fiber that waits for zero and has room for a task of the class, and that the worker itself may go on with. One
 // that only others may go on with could be late, as they may be busy until the task has run: they are woken to look for themselves.
 struct Wanted {
-    const Worker &worker;
+    Worker &worker;
     StackClass stack;
     bool onlyLow = false;            // a limited Low task: on top of others it would go on where it must not
     uint32_t pinnedTo = kAnyWorker;  // of one that was passed over
     bool low = false;
+    uint32_t timed = CounterWaiting::kNobody;  // it waits with a deadline: its record stays on the counter
 
     bool Takes(uint32_t owner) noexcept {
-        const Scheduler &scheduler = *worker.scheduler;
+        Scheduler &scheduler = *worker.scheduler;
+        if (timed != CounterWaiting::kNobody) return false;
+        if (Counter *gate = GateOfOne(scheduler, owner)) {
+            timed = RemoveFrom(*gate);
+            return false;
+        }
         if (owner >= scheduler.FiberCount()) return false;
         const Fiber &fiber = scheduler.fibers[owner];
         if (fiber.handed == nullptr || stack > fiber.takes) return false;
@@ -33,17 +40,24 @@ struct Wanted {
         }
         return false;
     }
+
+    // Such a fiber, taken off the counter. It stays in line while it is asked, so it does not run.
+    uint32_t RemoveFrom(Counter &counter) noexcept {
+        Scheduler &scheduler = *worker.scheduler;
+        const auto takes = [](uint32_t owner, void *by) { return static_cast<Wanted *>(by)->Takes(owner); };
+        uint32_t woken = 0;
+        const uint32_t owner =
+            scheduler.counters.RemoveIf(CounterAccess::Word(counter), {takes, this}, woken, CacheOf(&worker));
+        WakeOwners(scheduler, &worker, woken);
+        return owner;
+    }
 };
 
-// Takes such a fiber off the counter. It stays in line while it is asked, so it does not run.
 Fiber *TakeWaiter(Worker *worker, Counter &counter, uint32_t lane) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     Wanted wanted{*worker, ClassOf(lane), PriorityOf(lane) == Priority::Low && scheduler.LimitsLow()};
-    const auto takes = [](uint32_t owner, void *by) { return static_cast<Wanted *>(by)->Takes(owner); };
-    uint32_t woken = 0;
-    const uint32_t owner =
-        scheduler.counters.RemoveIf(CounterAccess::Word(counter), {takes, &wanted}, woken, CacheOf(worker));
-    WakeOwners(scheduler, worker, woken);
+    uint32_t owner = wanted.RemoveFrom(counter);
+    if (owner == CounterWaiting::kNobody) owner = wanted.timed;
     if (owner != CounterWaiting::kNobody) return &scheduler.fibers[owner];
     if (wanted.pinnedTo != kAnyWorker) WakeAt(scheduler, wanted.pinnedTo);
     if (wanted.low) WakeForLow(scheduler, worker, 1);

@@ -38,6 +38,7 @@ struct AnyWait {
     env::Atomic<uint32_t> first{~0u};     // which counter was zero first
     Counter gate{0};                      // what the waiter waits for
     uint32_t asked = 0;                   // counters that the waiter got to before one was zero; its own
+    bool isOne = false;                   // a wait for zero of one counter, with a deadline; published with the record
 };
 inline constexpr uint32_t kAnyOwner = 1u << 30;
 inline constexpr uint32_t kMostOfAny = 4096;        // counters in one call

@@ -61,6 +61,7 @@ uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *co
         wait.first.store(~0u, kRelaxed);
         RaiseCounter(scheduler, wait.gate, 1);
         wait.asked = 0;
+        wait.isOne = count == 1 && value == 0;
         for (uint32_t i = 0; i < count && complete && wait.first.load(kRelaxed) == ~0u; ++i) {
             wait.asked = i + 1;
             wait.references.fetch_add(1, kRelaxed);  // the record's, before somebody may let go of it
@@ -105,6 +106,12 @@ void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept 
     const uint32_t place = PlaceOf(owner);
     NoteZero(scheduler, worker, scheduler.anyWaits.At(place), CounterOf(owner));
     LetGo(scheduler, worker, place);
+}
+
+Counter *GateOfOne(Scheduler &scheduler, uint32_t owner) noexcept {
+    if ((owner & (kThreadOwner | kAnyOwner)) != kAnyOwner) return nullptr;
+    AnyWait &wait = scheduler.anyWaits.At(PlaceOf(owner));
+    return wait.isOne ? &wait.gate : nullptr;
 }
 
 // The deadline is one more counter, as it were, that becomes zero by itself. So there is one state that says who was first,

@@ -21,4 +21,8 @@ void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept;
 /// Returns at the deadline.
 void SleepUntil(Worker *worker, uint64_t deadline) noexcept;
 
+/// What the fiber waits for that waits, with a deadline, for zero of the counter on which a record with this owner stands; null if it is
+/// no such record. It must stay on the counter meanwhile.
+Counter *GateOfOne(Scheduler &scheduler, uint32_t owner) noexcept;
+
 }  // namespace weft::internal

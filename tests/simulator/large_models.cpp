@@ -1,6 +1,7 @@
 // Large tasks and too few Large fibers.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
+#include "weft/time.h"
 
 namespace simulator {
 
@@ -73,6 +74,31 @@ void LargeWaits() {
         },
         StackClass::Small);
     Check(done >= 3 * parents, "a Large task was lost");
+}
+
+// The same for waits with a deadline, which is an hour away.
+void LargeTimed() {
+    Counters counters;
+    uint32_t done = 0, inTime = 0;
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    auto parent = [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(leaf), counter, Large());
+        inTime += WaitForCounterFor(*scheduler, counter, std::chrono::hours(1));
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    };
+    const uint32_t parents = 1 + Random(2);
+    RunMain(
+        LargeOptions(2 + Random(2), parents),
+        [&](TaskScheduler *scheduler) {
+            Counter counter;
+            for (uint32_t i = 0; i < parents; ++i) scheduler->AddTask(TaskOf(parent), &counter, Large());
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(done == parents, "a Large task was lost");
+    Check(inTime == parents, "a task that waits had to wait for its deadline");
 }
 
 // A Large task is put away while the list of those who wait for it is being sorted, for somebody who waits for more than zero,
@@ -183,6 +209,7 @@ std::vector<Model> LargeModels() {
     return {
         {"large", "more Large tasks than Large fibers", LargeTasks},
         {"large_waits", "tasks that wait for Large tasks have all the Large fibers", LargeWaits},
+        {"large_timed", "the same with deadlines", LargeTimed},
         {"large_sorted", "a Large task is put away while its waiters are sorted", [] { LargeSorted(false); }},
         {"large_sorted_any", "the same, for the end of a wait for any", [] { LargeSorted(true); }},
         {"large_pinned", "who waits for a Large task is pinned to a worker that is busy until it ran",
