@@ -14,7 +14,7 @@ namespace {
 struct Wanted {
     Worker &worker;
     StackClass stack;
-    bool onlyLow = false;            // a limited Low task: on top of others it would go on where it must not
+    bool isLimited = false;          // the task is Low, and only some workers run these
     uint32_t pinnedTo = kAnyWorker;  // of one that was passed over
     bool low = false;
     uint32_t timed = CounterWaiting::kNobody;  // it waits with a deadline: its record stays on the counter
@@ -29,8 +29,8 @@ struct Wanted {
         if (owner >= scheduler.FiberCount()) return false;
         const Fiber &fiber = scheduler.fibers[owner];
         if (fiber.handed == nullptr || stack > fiber.takes) return false;
-        if (onlyLow && fiber.priority != Priority::Low) return false;
         const bool isPinned = fiber.pinnedTo != kAnyWorker;
+        if (isLimited && isPinned && !scheduler.RunsLow(fiber.pinnedTo)) return false;
         if (isPinned && fiber.pinnedTo != worker.index && scheduler.IsActive(fiber.pinnedTo)) {
             pinnedTo = fiber.pinnedTo;
         } else if (!isPinned && fiber.priority == Priority::Low && !scheduler.RunsLow(worker.index)) {
@@ -53,9 +53,8 @@ struct Wanted {
     }
 };
 
-Fiber *TakeWaiter(Worker *worker, Counter &counter, uint32_t lane) noexcept {
+Fiber *TakeWaiter(Worker *worker, Counter &counter, Wanted wanted) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    Wanted wanted{*worker, ClassOf(lane), PriorityOf(lane) == Priority::Low && scheduler.LimitsLow()};
     uint32_t owner = wanted.RemoveFrom(counter);
     if (owner == CounterWaiting::kNobody) owner = wanted.timed;
     if (owner != CounterWaiting::kNobody) return &scheduler.fibers[owner];
@@ -79,9 +78,11 @@ Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane) noexcept {
     // seq_cst: after the worker has read the count of rescues. A record that is not seen here is counted after that.
     const CounterWord word{CounterAccess::Word(*counter).load(kSeqCst)};
     if (word.Head() == 0 && !word.IsSorting()) return nullptr;
-    Fiber *waiter = TakeWaiter(worker, *counter, lane);
+    const bool isLimited = PriorityOf(lane) == Priority::Low && worker->scheduler->LimitsLow();
+    Fiber *waiter = TakeWaiter(worker, *counter, {*worker, ClassOf(lane), isLimited});
     if (waiter == nullptr) return nullptr;
     *waiter->handed = item.Part(0, 1);  // published with the fiber
+    if (isLimited) waiter->priority = Priority::Low;
     if (item.Count() > 1) PushBack(worker, lane, item.Part(1, item.Count() - 1));
     waiter->handed = nullptr;
     return waiter;

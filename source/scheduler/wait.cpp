@@ -46,14 +46,16 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
 void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     if (IsSatisfied(counter, value)) return GiveTurn(self);
     UnclaimRest(self->worker);
+    const Priority priority = self->priority;
     for (TaskEntry handed;;) {
         if (value == 0) {
             Help(self, counter);
             if (IsSatisfied(counter, 0)) return GiveTurn(self);
         }
         if (!SuspendOrTake(self, counter, value, handed)) return;
-        ClaimEntry(self->worker, handed, self->priority, false);
+        ClaimEntry(self->worker, handed, self->priority, false);  // Low, if the task is limited
         RunClaim(self, AndThen::ReturnToTask);
+        self->priority = priority;
         if (IsSatisfied(counter, 0)) return;
     }
 }

@@ -212,13 +212,22 @@ void NothingStarvesWithoutFibers() {
     SchedulerOptions options = FairOptions(workers);
     options.agingMilliseconds = 10;
     options.smallFibers = workers + 1;
+    options.maxLowWorkers = Random(2);
     Poll poll{&event.over};
+    const auto begin = [&](const TaskScheduler *scheduler) {
+        Check(options.maxLowWorkers == 0 || scheduler->CurrentWorker() == 0, "a Low task ran where it must not");
+        event.Begin();
+    };
     auto yields = [&](TaskScheduler *scheduler) {
         event.Ask();
         scheduler->Yield();
-        event.Begin();
+        begin(scheduler);
     };
-    auto awaited = [&](TaskScheduler *) { event.Begin(); };
+    auto awaited = [&](TaskScheduler *scheduler) {
+        begin(scheduler);
+        scheduler->Yield();
+        begin(scheduler);
+    };
     auto behind = [&](TaskScheduler *) {};
     const bool isAwaited = Random(2) != 0;
     RunMain(options, [&](TaskScheduler *scheduler) {

@@ -101,6 +101,33 @@ void LargeTimed() {
     Check(inTime == parents, "a task that waits had to wait for its deadline");
 }
 
+// The only Large fiber waits for a Large Low task, which then runs on top of the waiter: where Low tasks may run, also after a yield.
+void LargeLimited() {
+    uint32_t done = 0;
+    SchedulerOptions options = LargeOptions(2, 1);
+    options.maxLowWorkers = 1;
+    TaskOptions low = Large();
+    low.priority = Priority::Low;
+    auto leaf = [&](TaskScheduler *scheduler) {
+        Check(scheduler->CurrentWorker() == 0, "a Low task began where it must not");
+        scheduler->Yield();
+        Check(scheduler->CurrentWorker() == 0, "a Low task went on where it must not");
+        ++done;
+    };
+    RunMain(
+        options,
+        [&](TaskScheduler *scheduler) {
+            Counter counter, waiters;
+            auto waits = [&](TaskScheduler *waiter) { waiter->WaitForCounter(&counter); };
+            scheduler->AddTask(TaskOf(leaf), &counter, low);
+            scheduler->AddTask(TaskOf(waits), &waiters, Large());
+            scheduler->WaitForCounter(&waiters);
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(done == 1, "a Large task was lost");
+}
+
 // A Large task is put away while the list of those who wait for it is being sorted, for somebody who waits for more than zero,
 // or whose wait for any of two counters ends.
 void LargeSorted(bool any) {
@@ -210,6 +237,7 @@ std::vector<Model> LargeModels() {
         {"large", "more Large tasks than Large fibers", LargeTasks},
         {"large_waits", "tasks that wait for Large tasks have all the Large fibers", LargeWaits},
         {"large_timed", "the same with deadlines", LargeTimed},
+        {"large_limited", "who waits for a Large Low task is handed it, with one permit", LargeLimited},
         {"large_sorted", "a Large task is put away while its waiters are sorted", [] { LargeSorted(false); }},
         {"large_sorted_any", "the same, for the end of a wait for any", [] { LargeSorted(true); }},
         {"large_pinned", "who waits for a Large task is pinned to a worker that is busy until it ran",

@@ -61,7 +61,7 @@ struct State {
     uint64_t alone = 0;   // the first steps, before there was a second thread
     uint64_t passed = 0;  // ticks in which all slept
     uint64_t ticksBefore = 0;
-    uint64_t turn = 0;              // steps that the running thread has taken in a row
+    uint64_t turn = 0;  // steps that the running thread has taken in a row
     uint64_t turnEnd = kFairTurn;
     uint64_t hash = 0;
     int64_t lowest = 0;
