@@ -6,6 +6,7 @@
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
+#include "scheduler/rescue.h"
 #include "scheduler/run_task.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/shared_cpu.h"
@@ -164,8 +165,7 @@ void UnclaimNow(Worker *worker) noexcept {
 void PutClaimBack(Worker *worker) noexcept {
     if (worker->claim.pinned) return PostClaimAgain(worker);
     UnclaimNow(worker);
-    // seq_cst: after the push, as for a Large task that is submitted, see rescue.h.
-    if (worker->claim.stack == StackClass::Large) worker->scheduler->rescues.fetch_add(1, kSeqCst);
+    if (worker->claim.stack == StackClass::Large) CountLarge(*worker->scheduler);
     // Between our look for a fiber and our push one may have been freed: then nobody was told.
     if (worker->scheduler->pool.AnyFree(worker->claim.stack))
         WakeForTasks(*worker->scheduler, worker, 1);  // [re-check]

@@ -156,6 +156,11 @@ bool IsRescueDone(const Worker *worker, StackClass stack) noexcept {
     return worker->scheduler->rescues.load(kSeqCst) == worker->rescuesSeen[static_cast<uint32_t>(stack)];
 }
 
+void CountLarge(Scheduler &scheduler) noexcept {
+    // seq_cst, both: after the task is in the lane.
+    if (!scheduler.pool.AnyFree(StackClass::Large)) scheduler.rescues.fetch_add(1, kSeqCst);
+}
+
 void OfferRoom(Worker *worker, StackClass takes) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const bool lacksSmall = !scheduler.pool.AnyFree(StackClass::Small);

@@ -11,8 +11,8 @@
 // No waiter is missed. A waiter gets in line at its counter, and then, if its class has no free fiber, it counts itself (rescues) and
 // wakes all that sleep. A worker reads that count before it goes through the lanes and again after it has announced that it sleeps; all
 // four are seq_cst. So either it sees the waiter at the counter, or it sees another count and goes through the lanes again, or the
-// waiter wakes it. A Large task that is submitted while no Large fiber is free counts likewise, after it lies in its lane. A task in the hands of another worker that goes through the lanes is put back before that one sleeps, and
-// that one reads the count again too.
+// waiter wakes it. A Large task that comes into a lane while no Large fiber is free counts likewise (CountLarge). A task in the hands of
+// another worker that goes through the lanes is put back before that one sleeps, and that one reads the count again too.
 //
 // No deadlock by lack of fibers: let all fibers of a class wait, and tasks of the class be in lanes. If one of these tasks is counted
 // by a counter that a fiber with room waits for, it is handed over. Otherwise nobody waits for any of the tasks on a stack with
@@ -26,15 +26,17 @@ namespace weft::internal {
 /// Hands one task of the class to a fiber that waits for it. True if it did; that fiber is ready now.
 bool Rescue(Worker *worker, StackClass stack) noexcept;
 
-/// The same for a late lane. The fiber that the worker goes on
-/// with now, or null.
+/// The same for a late lane. The fiber that the worker goes on with now, or null.
 Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept;
 
 /// The fiber has got in line at its counter, with room for tasks on top of it: somebody looks for these if there is no other fiber
 /// for them. It may be running again.
 void OfferRoom(Worker *worker, StackClass takes) noexcept;
 
-/// No waiter has come since the worker's last Rescue for the class. For a last look before it sleeps.
+/// The caller has put a Large task into a lane: who has just gone through the lanes may have passed it.
+void CountLarge(Scheduler &scheduler) noexcept;
+
+/// No waiter and no Large task has come since the worker's last Rescue for the class. For a last look before it sleeps.
 bool IsRescueDone(const Worker *worker, StackClass stack) noexcept;
 
 }  // namespace weft::internal

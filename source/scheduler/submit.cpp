@@ -6,6 +6,7 @@
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
+#include "scheduler/rescue.h"
 #include "scheduler/trace.h"
 
 #include <algorithm>
@@ -91,16 +92,6 @@ WEFT_NOINLINE void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &l
 
 }  // namespace
 
-namespace {
-
-// Who goes through the lanes just now for waiters (rescue.h) may have passed this one. seq_cst: after the task is in the lane.
-WEFT_FORCEINLINE void CountLarge(Worker *worker, uint32_t lane) noexcept {
-    if (WEFT_UNLIKELY(ClassOf(lane) == StackClass::Large) && !worker->scheduler->pool.AnyFree(StackClass::Large))
-        worker->scheduler->rescues.fetch_add(1, kSeqCst);
-}
-
-}  // namespace
-
 // The first task is staged last: this worker takes it first, and thieves begin at the batch's end.
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     worker->newestLane = LaneOf(options.priority, options.stack);
@@ -115,7 +106,7 @@ void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter
         lane.Publish(count);
     }
     ShowLane(worker, worker->newestLane);
-    CountLarge(worker, worker->newestLane);
+    if (WEFT_UNLIKELY(options.stack == StackClass::Large)) CountLarge(*worker->scheduler);
 }
 
 void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept {
@@ -135,7 +126,7 @@ WEFT_FORCEINLINE void EnqueueOne(Worker *worker, const Task &task, Counter *coun
     const TaskEntry entry = TaskEntry::Single(task, counter, options.name, options.stack);
     if (WEFT_UNLIKELY(!worker->lanes[worker->newestLane].Push(entry))) OutOfMemory(*worker->scheduler, 1);
     ShowLane(worker, worker->newestLane);
-    CountLarge(worker, worker->newestLane);
+    if (WEFT_UNLIKELY(options.stack == StackClass::Large)) CountLarge(*worker->scheduler);
 }
 
 // Counts them, and tells whom it concerns: what comes before the tasks are in the lane, and after.
