@@ -1,6 +1,7 @@
 /* Running out of fibers: the steps of pool.pml, named as in the source. `self`, and what they leave results in, are the
  * caller's.
  */
+#line 10005  /* Spin shows these lines as if they were the model's: so tests/spin.sh tells them apart */
 
 inline Unpark(who) { assert(!token[who]); token[who] = true }
 

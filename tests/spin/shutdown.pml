@@ -51,6 +51,7 @@ bool endWanted, stopping;
 byte guests, foreignSubmitted;
 byte submitted[WORKERS], finished[WORKERS];
 byte injector, lane[WORKERS];           /* sets of bits */
+bool shown;                             /* the notice of what is in the injector */
 bool popping[WORKERS];
 byte searchers, sleepers;               /* m_state */
 byte asleep;                            /* m_asleep */
@@ -179,6 +180,7 @@ proctype Visitor(byte self) {
     :: atomic { running -> Touch() };
         atomic { Touch(); foreignSubmitted++; Follow() };       /* Post */
         atomic { Touch(); injector = injector | BIT(self); Follow() };
+        atomic { Touch(); shown = true };                       /* Show */
         Wake(1);
         if
         :: skip                                                 /* AddTask, or the task has run */

@@ -1,5 +1,6 @@
 /* The end of a run: the steps of shutdown.pml, named as in the source. `self`, and what they leave results in, are the caller's.
  */
+#line 10004  /* Spin shows these lines as if they were the model's: so tests/spin.sh tells them apart */
 
 inline Touch() { assert(!released) }
 
@@ -60,9 +61,12 @@ inline WakeForMore() {
 #define CanTake(set) (lowest < TASKS && (set & BIT(lowest)))
 #define CanPass(set) (lowest < TASKS && (!(set & BIT(lowest)) || (set >> (lowest + 1)) != 0))
 
-/* What visitors submitted goes to the worker's own lane; a task at a time. */
+/* What visitors submitted goes to the worker's own lane when its notice is seen; a task at a time. */
 inline TakeInjected() {
-    atomic { seen = injector; injector = 0; Follow() };
+    if
+    :: atomic { !shown -> seen = 0 }
+    :: atomic { shown -> shown = false }; atomic { seen = injector; injector = 0; Follow() }
+    fi;
     if
     :: seen == 0 -> skip
     :: seen != 0 ->
