@@ -60,11 +60,11 @@ void ReleaseQueues(Worker &worker) noexcept {
     for (WorkStealingDeque<uint64_t> &ready : worker.ready) ready.Release();
 }
 
-// Each of the others may hold on to two: one whose tasks it runs, and one that it has not given back to yet (FlushOthers).
+// Each of the others may hold on to two: one whose tasks it runs, and one that it has not given back to yet (FlushOthers). Of threads
+// that are attached one is counted: it has as many others as there are workers, and each worker has one other more.
 uint32_t SlabBlocks(const Scheduler &scheduler) noexcept {
     constexpr uint32_t kEnough = 7;  // of many others few are so slow at the same time
-    const uint32_t others = std::max(scheduler.workerCount, 1u) - 1;
-    return std::min(1 + 2 * others, kEnough);
+    return std::min(1 + 2 * scheduler.workerCount, kEnough);
 }
 
 bool TryAcquireQueues(Worker &worker) noexcept {
