@@ -50,11 +50,13 @@ bool TakeArrivals(Worker *worker, Priority priority) noexcept;
 /// Whether there is something that has to have a turn before a task of that priority goes on. Two loads of words that are seldom
 /// written; the clock is read while there is a deadline.
 inline bool IsCalled(const Worker *worker, Priority priority) noexcept {
-    const uint32_t lower = priority == Priority::High ? Notices::kHighWork : 0;
-    const uint32_t seen =
-        worker->scheduler->notices.Look() & ((Notices::kHighWork | Notices::kInjected | Notices::kTimed) & ~lower);
-    if (WEFT_LIKELY((seen | worker->calls.Look()) == 0)) return false;
-    return seen != Notices::kTimed || worker->calls.Look() != 0 || worker->scheduler->timers.MayBeDue();
+    const uint32_t notices = worker->scheduler->notices.Look();
+    const uint32_t calls = worker->calls.Look();
+    if (WEFT_LIKELY((notices | calls) == 0)) return false;
+    const uint32_t higher = priority == Priority::High ? 0 : Notices::kHighWork;
+    const uint32_t seen = notices & (Notices::kInjected | Notices::kTimed | higher);
+    if ((seen | calls) == 0) return false;
+    return seen != Notices::kTimed || calls != 0 || worker->scheduler->timers.MayBeDue();
 }
 
 }  // namespace weft::internal

@@ -21,9 +21,9 @@ WEFT_FORCEINLINE bool PopSingle(Worker *worker, uint32_t lane, const Counter *co
 }
 
 // Where Low tasks are limited, one stays Low: or it would go on where it must not when it has waited.
-Priority OnTop(const Fiber *self, Priority task) noexcept {
-    if (task == Priority::Low && self->worker->scheduler->LimitsLow()) return task;
-    return std::min(self->priority, task);
+WEFT_FORCEINLINE Priority OnTop(const Fiber *self, Priority task) noexcept {
+    if (WEFT_LIKELY(task <= self->priority)) return task;
+    return task == Priority::Low && self->worker->scheduler->LimitsLow() ? task : self->priority;
 }
 
 // Without a claim, which would only be filled in to be read once. Only where the worker published last: the tasks of the
@@ -45,6 +45,7 @@ bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
 }
 
 bool AreLanesEmpty(const Worker &worker) noexcept {
+    if (WEFT_LIKELY(!worker.lanes[worker.newestLane].LooksEmpty())) return false;
     for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
         if (!lane.LooksEmpty()) return false;
     }
@@ -52,13 +53,9 @@ bool AreLanesEmpty(const Worker &worker) noexcept {
 }
 
 // The counter's tasks lie in a lane of lower priority: others may take them as if they had the waiter's.
-void LendPriority(Fiber *self, Counter &counter) noexcept {
+WEFT_NOINLINE void LendPriority(Fiber *self, Counter &counter) noexcept {
     Worker *worker = self->worker;
-    const uint32_t lane = worker->newestLane;
-    if (WEFT_LIKELY(self->priority >= PriorityOf(lane)) ||
-        (PriorityOf(lane) == Priority::Low && worker->scheduler->LimitsLow())) {
-        return;
-    }
+    if (PriorityOf(worker->newestLane) == Priority::Low && worker->scheduler->LimitsLow()) return;
     const Lent lent(counter, self->priority);
     if (worker->lends.load(kRelaxed) == lent.bits) return;  // the owner's own
     worker->lends.store(lent.bits, kSeqCst);                // [order] before the notice of it
@@ -77,7 +74,7 @@ void Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
         if (!MayHelp(self, scheduler, most)) return;
     }
     do {
-        LendPriority(self, counter);
+        if (WEFT_UNLIKELY(self->priority < PriorityOf(self->worker->newestLane))) LendPriority(self, counter);
         if (!RunSingle(self, counter, most) && !RunClaimed(self, counter, most)) break;
         if (IsSatisfied(counter, 0)) break;
         GiveTurn(self);
