@@ -31,7 +31,8 @@ using RelocateClosure = void (*)(void *to, void *from) noexcept;
 /// is where it was.
 WEFT_API bool SubmitClosure(TaskScheduler &scheduler, void *closure, RelocateClosure relocate, TaskFunction run,
                             Counter *counter, const TaskOptions &options) noexcept;
-/// The closure at that place has been destroyed. By its task, as the last thing that it does, on whichever worker it is then.
+/// Frees the place of a closure that has been destroyed. Its task calls this as its last action, on the worker that it is on
+/// then.
 WEFT_API void FreeClosure(TaskScheduler &scheduler, void *place) noexcept;
 
 template <class Callable>
@@ -65,10 +66,10 @@ struct Closure {
 /// Submits a task that calls a copy of `callable`, as callable(scheduler) with a TaskScheduler * if it takes that, or as callable();
 /// what it returns is dropped. `counter`, if given, rises by one now and falls by one when the task has finished.
 ///
-/// The copy (std::decay_t; of an rvalue: moved) is made on the caller's stack and moved to a block of the scheduler's, which nothing that
-/// is moved may notice by calling weft. It is destroyed once: after it has been called, by its task, on the worker that the
-/// task ends on and before `counter` falls; also when an exception leaves it (TaskThrew). Or before this returns, if the task was refused.
-/// A task that was not refused runs before the run ends.
+/// The copy (std::decay_t; moved from an rvalue) is made on the caller's stack and then moved to a block of the scheduler. Nothing in
+/// this second move may call weft. The copy is destroyed once: after it has been called, by its task, on the worker that the task ends on
+/// and before `counter` falls; also when an exception leaves it (TaskThrew). Or before this returns, if the task was refused. A task
+/// that was not refused runs before the run ends.
 ///
 /// The callable has at most 48 bytes; else it does not compile ("put it behind a std::unique_ptr"): capture a pointer, or a
 /// std::unique_ptr to the rest. Nor does one that is aligned to more than 16, or that may throw when it is moved or destroyed.

@@ -69,8 +69,8 @@ struct SchedulerOptions {
                      void *user) = nullptr;  ///< any thread; a worker must not wait in it; null = one line on stderr
     void *user = nullptr;                    ///< handed to onReport
     uint32_t stopGraceMilliseconds =
-        1000;  ///< after Stop was called, or Run's main task has returned: from then on threads that are no
-               ///< workers may not submit or wait any more; up to 60,000
+        1000;  ///< so long after Stop, or after Run's main task has returned, threads that are no workers may
+               ///< no longer submit or wait; up to 60,000
     uint32_t stallMilliseconds =
         500;  ///< a stall (PoolEmpty, LargePoolEmpty, OnlyWaiters) is reported when it has lasted for so long; 1
               ///< to 60,000

@@ -24,10 +24,10 @@ using Clock = std::chrono::steady_clock;
 /// Now; in a simulated environment its virtual time. Any thread.
 WEFT_API Clock::time_point Now() noexcept;
 
-/// As TaskScheduler::WaitForCounter, but returns false when `deadline` came before the counter was at or below `value`; then
-/// a last look is taken, so a deadline that has passed already asks just once. Unlike there, the counter must outlive the
-/// call in any case. A task that waits for zero may run tasks of the counter meanwhile: then it returns when the one that runs at the
-/// deadline has ended. False after a report, too. Any thread; one that is no worker blocks in the operating system.
+/// Like TaskScheduler::WaitForCounter, but returns false if `deadline` passes first. The counter is checked once more at the
+/// deadline, so a past deadline makes this a single check. Unlike there, the counter must outlive the call in any case. A
+/// task that waits for zero may run tasks of the counter meanwhile: then it returns when the one that runs at the deadline
+/// has ended. False after a report, too. Any thread; one that is no worker blocks in the operating system.
 WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
                                   uint32_t value = 0) noexcept;
 

@@ -1,8 +1,8 @@
 // A segment pool with a cache for each of its frequent users, who are workers.
 //
-// A user takes from its own cache and gives back to it; nobody else looks there. Only an empty cache goes to the pool, for a batch of
-// objects, and a full one gives a batch back, the coldest: one exchange of the pool's head each, and seven takings or returns at least
-// between two of them. A user without a cache goes to the pool itself.
+// A user takes from its own cache and gives back to it; nobody else looks there. An empty cache takes a batch of objects from
+// the pool. A full one returns its coldest batch. Each costs one exchange of the pool's head, with at least seven takes or
+// returns between two of them. A user without a cache goes to the pool itself.
 //
 // For the pool, objects in a cache are out. So while others run out of objects, and the pool grows or has no more, up to kMostCached
 // lie idle in each cache.

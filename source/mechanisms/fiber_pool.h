@@ -1,8 +1,8 @@
 // Which fibers are free: a flat bit set per stack class, and a small LIFO cache of hot stacks per worker.
 //
-// A cached fiber counts as free. Owner and robber alike take it out of its slot by exchange, so exactly one gets it.
-// Nobody goes without a fiber that is free: a worker that lacks one says so (SetStarved) and then looks everywhere; who
-// frees one puts it in its place first and then looks whether somebody is starved. All four are seq_cst.
+// A cached fiber counts as free. Owner and robber alike take it out of its slot by exchange, so exactly one gets it. No
+// worker misses a free fiber. A worker that lacks one sets its mark (SetStarved), then looks everywhere. A worker that frees
+// one puts it in its place, then looks for starved workers. All four are seq_cst.
 #pragma once
 
 #include "containers/atomic_bit_set.h"

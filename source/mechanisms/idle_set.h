@@ -73,8 +73,8 @@ public:
     /// A hint: relaxed.
     bool AnySleeper() const noexcept { return State{m_state.load(kRelaxed)}.AllSleepers() > 0; }
 
-    /// Neither sleeps nor wakes anybody, but has a place in the order of those who do. seq_cst: what the caller did is seen by
-    /// whoever announces after this, and what those did who announced before is seen by the caller.
+    /// Takes a place in the order of announcements without sleeping or waking anybody. seq_cst: workers that announce later
+    /// see what the caller did; the caller sees what workers did that announced earlier.
     void TakePlace() noexcept { m_state.fetch_add(0, kSeqCst); }
 
     /// Equal values mean that, from the first look to the second, nobody fell asleep and nobody woke up.

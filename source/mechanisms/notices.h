@@ -32,7 +32,7 @@ public:
     /// relaxed: a hint for those who work. Who is about to sleep looks at the items themselves.
     uint32_t Look() const noexcept { return m_bits.load(kRelaxed); }
 
-    /// The same for those who may not miss it: after the caller has published something that concerns the items.
+    /// Like Look, for callers that must not miss a bit. Call it after publishing something that concerns the items.
     bool Has(uint32_t bits) const noexcept { return (m_bits.load(kSeqCst) & bits) != 0; }
 
     /// After an item was published.

@@ -1,10 +1,10 @@
 // From a deque's entry to running tasks: what a worker claims, and what it may hide from the others by claiming it.
 //
-// The rule (invariant 8): until the task time of a batch is known to a worker, it claims exactly one task and leaves the
-// rest of the slice stealable, before it runs the one. Once it is known, it claims what is expected to run for
-// Times::claimBudget (3 microseconds). Between two of them it pushes the remainder back, and what is finished counts, as soon as a
-// worker that has found nothing asks for it (Notices::kAsked), something has to have a turn (IsCalled), or a look at the clock,
-// after 4, 16 and 64 tasks, shows that the budget is spent.
+// The rule (invariant 8): until the task time of a batch is known to a worker, it claims exactly one task and leaves the rest
+// of the slice stealable, before it runs the one. Once it is known, it claims what is expected to run for Times::claimBudget
+// (3 microseconds). Between two claimed tasks it pushes the remainder back, and lowers the counter by the finished ones, as
+// soon as a worker without work asks (Notices::kAsked), something must have a turn (IsCalled), or the clock, read after 4, 16
+// and 64 tasks, shows that the budget is spent.
 #pragma once
 
 #include "platform/race_finder.h"

@@ -1,8 +1,8 @@
 // Closures: blocks of a pool in which tasks keep what they call.
 //
-// Each task that was submitted runs exactly once before the run ends (invariant 1), so each block comes back, and what lies in it has
-// been destroyed by then. A worker takes from its own cache and gives back to it: the one on which the task ends, since a closure
-// may wait and go on elsewhere.
+// Each task that was submitted runs exactly once before the run ends (invariant 1), so each block comes back, and what lies
+// in it has been destroyed by then. A worker takes a block from its own cache. The worker on which the task ends puts it into
+// its own cache; a closure may wait and continue on another worker.
 #include "weft/closure.h"
 
 #include "platform/race_finder.h"

@@ -41,7 +41,8 @@ bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;
 /// The oldest ready fiber of that priority; the oldest task of a lane, claimed, unless it is of that batch.
 Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept;
 Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBatch = 0) noexcept;
-/// The same for a late lane. Of a batch that the worker has begun it is the next task: so its own lane keeps the batch's order.
+/// The same for a late lane. If the oldest task belongs to a batch that the worker has begun, claims the next task of its own
+/// lane instead. So that lane keeps the batch's order.
 Found LateTask(Worker *worker, Worker *owner, uint32_t lane) noexcept;
 
 /// Due deadlines are told, and the injector is emptied. Returns whether tasks of this priority or a higher one came.

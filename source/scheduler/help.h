@@ -3,8 +3,8 @@
 // While a task waits for zero it depends on all tasks of that very counter already, so running them adds no dependency
 // and no deadlock. Anything else might be what holds a lock that the waiter needs.
 //
-// They run at the waiter's priority if that is the higher one. So do those that others steal meanwhile: the waiter's worker says which
-// counter's tasks these are (Worker::lends), and where the waiter is High, others look for them as for High tasks.
+// They run at the waiter's priority if that is the higher one. So do tasks of the counter that others steal meanwhile: the
+// waiter's worker names the counter in Worker::lends. If the waiter is High, others look for these tasks as for High ones.
 #pragma once
 
 #include "scheduler/scheduler.h"
@@ -23,8 +23,8 @@ inline bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass ta
 /// whatever has to have a turn has one (GiveTurn).
 void Help(Fiber *self, Counter &counter, uint64_t deadline = Timers::kNever) noexcept;
 
-/// Runs those of the `published` tasks of the counter in that lane, which only the caller knows, that nobody else has taken. The count
-/// is left alone; returns how many ran.
+/// Runs the counter's tasks in that lane that nobody else has taken, at most `published`. Only the caller may know the
+/// counter, which is not lowered. Returns how many tasks ran.
 uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, uint32_t lane) noexcept;
 
 }  // namespace weft::internal

@@ -47,8 +47,8 @@ inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count) n
     if (WEFT_UNLIKELY(scheduler.idle.Wanted(count))) WakeWanted(scheduler, worker, count);
 }
 
-/// The same for Low tasks and ready fibers where only some workers run them. Whether others search says nothing then: it wakes one of
-/// these workers if it sleeps, and one that does not sleep looks before it does.
+/// The same for Low tasks and ready fibers where only some workers run them. Searchers do not count then. It wakes up to two
+/// of these workers that sleep; one that is awake looks before it sleeps.
 void WakeForLow(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
 
 /// The same for tasks of one priority.

@@ -8,11 +8,12 @@
 // waits for the task's counter and has room, the fiber is handed the task and made ready. What nobody takes goes back. The counter
 // stays meanwhile, because it counts the task in hand. Its own lanes keep their order.
 //
-// No waiter is missed. A waiter gets in line at its counter, and then, if its class has no free fiber, it counts itself (rescues) and
-// wakes all that sleep. A worker reads that count before it goes through the lanes and again after it has announced that it sleeps; all
-// four are seq_cst. So either it sees the waiter at the counter, or it sees another count and goes through the lanes again, or the
-// waiter wakes it. A Large task that comes into a lane while no Large fiber is free counts likewise (CountLarge). A task in the hands of
-// another worker that goes through the lanes is put back before that one sleeps, and that one reads the count again too.
+// No waiter is missed. A waiter gets in line at its counter, and then, if its class has no free fiber, it counts itself
+// (rescues) and wakes all that sleep. A worker reads that count before it goes through the lanes and again after it has
+// announced that it sleeps; all four are seq_cst. So either it sees the waiter at the counter, or it sees another count and
+// goes through the lanes again, or the waiter wakes it. A Large task that comes into a lane while no Large fiber is free
+// counts likewise (CountLarge). Another worker may have taken the task out of its lane to check it. That worker puts it back
+// before it sleeps, and also reads the count again.
 //
 // No deadlock by lack of fibers: let all fibers of a class wait, and tasks of the class be in lanes. If one of these tasks is counted
 // by a counter that a fiber with room waits for, it is handed over. Otherwise nobody waits for any of the tasks on a stack with
@@ -26,14 +27,15 @@ namespace weft::internal {
 /// Hands one task of the class to a fiber that waits for it. True if it did; that fiber is ready now.
 bool Rescue(Worker *worker, StackClass stack) noexcept;
 
-/// The same for a late lane. The fiber that the worker goes on with now, or null.
+/// The same for a late lane. Returns the fiber if this worker can resume it; else null, also where the fiber that it handed a
+/// task to goes on elsewhere.
 Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept;
 
-/// The fiber has got in line at its counter, with room for tasks on top of it: somebody looks for these if there is no other fiber
-/// for them. It may be running again.
+/// Call after a fiber with stack room has registered on its counter. If no other fiber is free for such tasks, the sleepers
+/// are woken to look for them. The fiber may be running again by now.
 void OfferRoom(Worker *worker, StackClass takes) noexcept;
 
-/// The caller has put a Large task into a lane: who has just gone through the lanes may have passed it.
+/// Call after pushing a Large task to a lane: a worker that has just scanned the lanes may have missed it.
 void CountLarge(Scheduler &scheduler) noexcept;
 
 /// No waiter and no Large task has come since the worker's last Rescue for the class. For a last look before it sleeps.

@@ -1,9 +1,9 @@
 // Stalls: nothing goes on by itself any more, or a class of fibers is too small for anything of it to go on.
 //
-// A stall is told once a run, and only when it has lasted for SchedulerOptions::stallMilliseconds: a thread may just be about to
-// lower a counter, or have been preempted while it holds a lock. The worker that is the last to fall asleep looks whether this is a
-// stall, and sets a timer. When the timer is due, all sleep again, it is the same stall, and no fiber has run in between (Progress), it is
-// told. Where a deadline comes before the timer would, something goes on by itself.
+// A stall is told once a run, and only when it has lasted for SchedulerOptions::stallMilliseconds: a thread may just be about
+// to lower a counter, or have been preempted while it holds a lock. The worker that is the last to fall asleep looks whether
+// this is a stall, and sets a timer. The stall is reported if, after the timer has fired, all sleep again, the stall is the
+// same, and no fiber has run in between (Progress). Where a deadline comes before the timer would, something goes on by itself.
 //
 // While others go on, the lanes of a class may be stuck all the same: that is seen where queues are inspected (aging.h).
 #pragma once

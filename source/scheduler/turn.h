@@ -1,12 +1,13 @@
-// Every wait is a scheduling point: where a task waits, also for what is over already or what it runs itself, whatever has come
-// meanwhile and goes before it gets a turn first (FindBefore).
+// Every wait is a scheduling point, even if the counter is satisfied already or the task runs the awaited tasks itself. Work
+// that has arrived meanwhile, and that goes before the task, gets a turn first (FindBefore).
 #pragma once
 
 #include "scheduler/find_work.h"
 
 namespace weft::internal {
 
-/// Leaves the calling fiber, which stays ready, for what goes before it. It may be on another worker afterwards.
+/// Switches to work that goes before the calling fiber, if there is any, and makes the fiber ready. The fiber may be on
+/// another worker afterwards.
 void GiveTurnNow(Fiber *self) noexcept;
 inline void GiveTurn(Fiber *self) noexcept {
     if (IsCalled(self->worker, self->priority)) GiveTurnNow(self);
