@@ -8,6 +8,7 @@
 #include "sync/called.h"
 #include "sync/misuse.h"
 #include "sync/spin.h"
+#include "weft/deferred.h"
 
 namespace weft {
 
@@ -60,9 +61,9 @@ void TicketQueue::Wait(uint32_t number) noexcept {
     }
 }
 
-void TicketQueue::WaitInLine(uint32_t number) noexcept {
-    Waiter self(number);
-    TaskScheduler &scheduler = m_queue.Scheduler();
+// Whether it is the turn of that number. Else the waiter is in line.
+bool TicketQueue::Passes(uint32_t number, Waiter &waiter) noexcept {
+    waiter.wanted = number;
     const uint64_t word = m_queue.Lock();
     const bool passes = !IsBefore(NumberOf(word), number);
     if (!passes) {
@@ -70,11 +71,40 @@ void TicketQueue::WaitInLine(uint32_t number) noexcept {
         while (previous != nullptr && IsBefore(number, static_cast<uint32_t>(previous->wanted))) {
             previous = previous->previous;
         }
-        m_queue.InsertAfter(previous, self);
+        m_queue.InsertAfter(previous, waiter);
+    } else {
+        race::SawAll(&m_queue);
     }
     m_queue.Unlock(word);
-    if (!passes) m_queue.WaitInLine(scheduler, self, nullptr);
+    return passes;
+}
+
+void TicketQueue::WaitInLine(uint32_t number) noexcept {
+    Waiter self;
+    TaskScheduler &scheduler = m_queue.Scheduler();
+    if (!Passes(number, self)) m_queue.WaitInLine(scheduler, self, nullptr);
     race::SawAll(&m_queue);
+}
+
+// The task follows the waiter's counter. So who calls the waiter need not know that no stack waits there.
+bool TicketQueue::AddTask(const Ticket &ticket, TicketTurn &turn, Task task, Counter *counter,
+                          const TaskOptions &options) noexcept {
+    TaskScheduler &scheduler = m_queue.Scheduler();
+    Waiter &waiter = turn.m_waiter;
+    if (ticket.m_queue != this) {
+        ReportMisuse(scheduler, ReportCode::BadOption, "Give a ticket that this queue has given out.",
+                     "TicketQueue::AddTask: the ticket is not one of this queue");
+        return false;
+    }
+    if (waiter.counter.IsZero() && !scheduler.AddToCounter(&waiter.counter)) return false;  // used before
+    if (!AddTaskAfter(scheduler, &waiter.counter, 0, task, counter, options)) return false;
+    if (Passes(ticket.m_number, waiter)) {
+        Called called;
+        called.Add(waiter);
+        called.Wake(scheduler);
+    }
+    // From here on the task may have run, and the queue and the waiter may be gone.
+    return true;
 }
 
 void TicketQueue::Done(uint32_t number) noexcept {

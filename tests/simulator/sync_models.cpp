@@ -136,24 +136,43 @@ void SyncTickets() {
         Mortal<TicketQueue> queue(scheduler);
         constexpr uint32_t kAll = 4;
         Ticket tickets[kAll];
+        TicketTurn turns[kAll];
         for (Ticket &ticket : tickets) ticket = queue->Take();
         Cell turn;
+        Counter written;
+        const auto end = [&](uint32_t mine) {
+            tickets[mine].Done();
+            if (mine + 1 == kAll) queue.Die();
+        };
+        const auto takeTurn = [&](uint32_t mine) {
+            Check(turn.Get() == mine, "a turn out of order, or an old value");
+            turn.Set(mine + 1);
+            end(mine);
+        };
+        std::function<void(TaskScheduler *)> writes[kAll];
         const uint32_t shift = Random(kAll);
         AllAtOnce(scheduler, kAll - 1, [&](TaskScheduler &self, uint32_t index) {
             const uint32_t mine = (index + shift) % kAll;
-            if (Random(3) != 0) {
-                tickets[mine].Wait();
-                Check(turn.Get() == mine, "a turn out of order, or an old value");
-                turn.Set(mine + 1);
-            } else {
-                while (!tickets[mine].IsTurn()) {
-                    self.CurrentWorker() != kAnyWorker ? self.Yield() : weft::env::Pause();
-                }
-                turn.Set(mine + 1);
+            switch (Random(3)) {
+                case 0:
+                    writes[mine] = [&takeTurn, mine](TaskScheduler *) { takeTurn(mine); };
+                    Check(queue->AddTask(tickets[mine], turns[mine], TaskOf(writes[mine]), &written),
+                          "AddTask refused a task");
+                    break;
+                case 1:
+                    tickets[mine].Wait();
+                    takeTurn(mine);
+                    break;
+                default:
+                    while (!tickets[mine].IsTurn()) {
+                        self.CurrentWorker() != kAnyWorker ? self.Yield() : weft::env::Pause();
+                    }
+                    turn.Set(mine + 1);
+                    end(mine);
             }
-            tickets[mine].Done();
-            if (mine + 1 == kAll) queue.Die();
         });
+        scheduler.WaitForCounter(&written);
+        Check(turn.Get() == kAll, "a task was lost");
     });
 }
 

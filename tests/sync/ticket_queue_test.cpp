@@ -98,3 +98,90 @@ TEST_CASE("report WrongThread: a ticket that is done twice; it has no effect", "
     none.Wait();
     none.Done();
 }
+
+namespace {
+
+enum class Submitter { Main, HeldUp, Outside };
+
+// A batch of tasks, each of which lets a task of its own wait for its turn.
+void CheckTasksInTurn(uint32_t workers, Submitter submitter) {
+    constexpr uint32_t kTickets = 1000;
+    test::ReportLog log;
+    SchedulerOptions options = test::Options(workers);
+    options.smallFibers = workers + 2;
+    log.AttachTo(options);
+    TaskScheduler scheduler(options);
+    TicketQueue order(scheduler);
+    struct Chunk {
+        Ticket ticket;
+        TicketTurn turn;
+    };
+    std::vector<Chunk> chunks(kTickets);
+    for (Chunk &chunk : chunks) chunk.ticket = order.Take();
+    std::vector<uint32_t> done;  // plain: the turns order it
+    Counter written;
+    test::Batch write(kTickets, [&](TaskScheduler &, uint32_t i) {
+        done.push_back(i);
+        chunks[i].ticket.Done();
+    });
+    std::atomic<uint32_t> refused{0};
+    test::Batch batch(kTickets, [&](TaskScheduler &, uint32_t i) {
+        if (!order.AddTask(chunks[i].ticket, chunks[i].turn, write[i], &written)) refused.fetch_add(1);
+    });
+    if (submitter == Submitter::Outside) {
+        REQUIRE(scheduler.Start() == Status::Ok);
+        scheduler.AddTasksAndWait(kTickets, batch.Tasks());
+        scheduler.WaitForCounter(&written);
+        scheduler.Stop();
+    } else {
+        test::Batch main(1, [&](TaskScheduler &running, uint32_t) {
+            Counter counter;
+            running.AddTasks(kTickets, batch.Tasks(), &counter);
+            if (submitter == Submitter::HeldUp) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            running.WaitForCounter(&counter);
+            running.WaitForCounter(&written);
+        });
+        const Task task = main[0];
+        CHECK(scheduler.Run(task.function, task.arg) == Status::Ok);
+    }
+    CHECK(refused.load() == 0);
+    REQUIRE(done.size() == kTickets);
+    CHECK(std::is_sorted(done.begin(), done.end()));
+    CHECK(log.Text() == "");
+}
+
+}  // namespace
+
+TEST_CASE("TicketQueue: a thousand tasks wait for their turns without a stack", "[sync][ticket]") {
+    const uint32_t workers = GENERATE(1u, 2u, 8u);
+    const Submitter submitter = GENERATE(Submitter::Main, Submitter::HeldUp, Submitter::Outside);
+    INFO(workers << " workers, submitter " << static_cast<int>(submitter));
+    CheckTasksInTurn(workers, submitter);
+}
+
+TEST_CASE("TicketQueue: a task is refused for a ticket of another queue, and a turn may be used again",
+          "[sync][ticket][one_worker]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    TicketQueue queue(one.Scheduler()), other(one.Scheduler());
+    const Ticket first = queue.Take(), second = queue.Take(), third = queue.Take();
+    TicketTurn turn;
+    std::string order;
+    auto early = [&](TaskScheduler *) { order += 'b'; };
+    auto late = [&](TaskScheduler *) { order += 'c', third.Done(); };
+    CHECK(!other.AddTask(second, turn, TaskOf(early)));
+    CHECK(!other.AddTask(Ticket(), turn, TaskOf(early)));
+    CHECK(one.Log().CountOf(ReportCode::BadOption) == 2);
+    CHECK(queue.AddTask(second, turn, TaskOf(early)));
+    one.Settle();
+    CHECK(order == "");
+    first.Done();
+    one.Settle();
+    CHECK(order == "b");
+    CHECK(queue.AddTask(third, turn, TaskOf(late)));
+    one.Settle();
+    CHECK(order == "b");
+    second.Done();
+    one.Settle();
+    CHECK(order == "bc");
+}

@@ -11,10 +11,23 @@
 //         WriteToFile(chunk);     // one at a time, in order
 //         chunk.ticket.Done();
 //     }
+//
+// A task that waits keeps its fiber. With more tickets than fibers let a task of its own do what comes in order; it begins when its
+// turn has come, and holds no fiber before that:
+//
+//     struct Chunk { weft::Ticket ticket; weft::TicketTurn turn; ... };
+//     order.AddTask(chunk.ticket, chunk.turn, {Write, &chunk}, &written);   // at the end of Compress
+//
+//     void Write(weft::TaskScheduler *, void *arg) {
+//         Chunk &chunk = *static_cast<Chunk *>(arg);
+//         WriteToFile(chunk);
+//         chunk.ticket.Done();
+//     }
 #pragma once
 
 #include "weft/export.h"
 #include "weft/sync/wait_queue.h"
+#include "weft/task.h"
 
 namespace weft {
 
@@ -41,6 +54,12 @@ private:
     uint32_t m_number = 0;
 };
 
+/// Where a task waits for the turn of its ticket. Lives until the task begins; then it may be used again.
+class TicketTurn {
+    friend class TicketQueue;
+    internal::Waiter m_waiter;
+};
+
 /// After `marl::Ticket` of Google's marl. Strictly in order; fewer than 2^31 tickets that are not done. When all are done it may
 /// be destroyed. No call allocates. While the scheduler does not run, whoever would have to wait is reported (NotRunning) and
 /// looks again and again.
@@ -52,10 +71,18 @@ public:
     /// The next place in the order. Any thread.
     Ticket Take() noexcept;
 
+    /// Submits the task when it is the turn of `ticket`, which this queue has given out. It counts as submitted right away: `counter`, if
+    /// given, rises by one now and falls by one when the task has finished, and the run does not end before it. The task, or whatever
+    /// comes after it, calls ticket.Done(). Never waits. False after a report: then nothing was submitted. Any thread, while the
+    /// scheduler runs.
+    bool AddTask(const Ticket &ticket, TicketTurn &turn, Task task, Counter *counter = nullptr,
+                 const TaskOptions &options = {}) noexcept;
+
 private:
     friend class Ticket;
     bool IsTurn(uint32_t number) const noexcept;
     void Wait(uint32_t number) noexcept;
+    bool Passes(uint32_t number, internal::Waiter &waiter) noexcept;
     void WaitInLine(uint32_t number) noexcept;
     void Done(uint32_t number) noexcept;
 
