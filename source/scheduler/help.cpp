@@ -46,8 +46,8 @@ bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
 
 bool AreLanesEmpty(const Worker &worker) noexcept {
     if (WEFT_LIKELY(!worker.lanes[worker.newestLane].LooksEmpty())) return false;
-    for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
-        if (!lane.LooksEmpty()) return false;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        if (lane != worker.newestLane && !worker.lanes[lane].LooksEmpty()) return false;
     }
     return true;
 }
