@@ -109,8 +109,8 @@ run() {
         faults) set -- $case ;;
         *) set -- "$case" ;;
     esac
-    # The simulator ends by itself: a schedule that does not is one that fails.
-    [ "$program" != simulator ] || limit=300
+    # The simulator ends by itself, after minutes if it goes through all models: a schedule that does not end is one that fails.
+    [ "$program" != simulator ] || limit=900
     timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program/program" "$@" < /dev/null > "$work/log" 2>&1
 }
 
