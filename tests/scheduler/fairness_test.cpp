@@ -2,6 +2,7 @@
 #include "mechanisms/counter_word.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "support/submitters.h"
 #include "weft/sync/ticket_queue.h"
 #include "weft/time.h"
 
@@ -112,9 +113,7 @@ TEST_CASE("many High tasks that wait for Normal ones go on, whatever the pool", 
 
 namespace {
 
-enum class Submitter { Main, HeldUp, Outside };
-
-void CheckTickets(uint32_t workers, Submitter submitter) {
+void CheckTickets(uint32_t workers, test::Submitter submitter) {
     constexpr uint32_t kTickets = 1000;
     test::ReportLog log;
     SchedulerOptions options = test::Options(workers);
@@ -130,20 +129,7 @@ void CheckTickets(uint32_t workers, Submitter submitter) {
         done.push_back(i);
         tickets[i].Done();
     });
-    if (submitter == Submitter::Outside) {
-        REQUIRE(scheduler.Start() == Status::Ok);
-        scheduler.AddTasksAndWait(kTickets, batch.Tasks());
-        scheduler.Stop();
-    } else {
-        test::Batch main(1, [&](TaskScheduler &running, uint32_t) {
-            Counter counter;
-            running.AddTasks(kTickets, batch.Tasks(), &counter);
-            if (submitter == Submitter::HeldUp) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-            running.WaitForCounter(&counter);
-        });
-        const Task task = main[0];
-        CHECK(scheduler.Run(task.function, task.arg) == Status::Ok);
-    }
+    test::RunBatch(scheduler, submitter, kTickets, batch.Tasks());
     bool inOrder = done.size() == kTickets;
     for (uint32_t i = 0; inOrder && i < kTickets; ++i) inOrder = done[i] == i;
     CHECK(inOrder);
@@ -154,7 +140,8 @@ void CheckTickets(uint32_t workers, Submitter submitter) {
 
 TEST_CASE("a thousand tickets of one batch end", "[fair][tickets]") {
     const uint32_t workers = GENERATE(1u);
-    const Submitter submitter = GENERATE(Submitter::Main, Submitter::HeldUp, Submitter::Outside);
+    const test::Submitter submitter =
+        GENERATE(test::Submitter::Main, test::Submitter::HeldUp, test::Submitter::Outside);
     INFO(workers << " workers, submitter " << static_cast<int>(submitter));
     CheckTickets(workers, submitter);
 }

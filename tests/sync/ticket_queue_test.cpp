@@ -1,5 +1,6 @@
 #include "weft/sync/ticket_queue.h"
 
+#include "support/submitters.h"
 #include "sync/mix.h"
 
 #include <algorithm>
@@ -101,10 +102,8 @@ TEST_CASE("report WrongThread: a ticket that is done twice; it has no effect", "
 
 namespace {
 
-enum class Submitter { Main, HeldUp, Outside };
-
 // A batch of tasks, each of which lets a task of its own wait for its turn.
-void CheckTasksInTurn(uint32_t workers, Submitter submitter) {
+void CheckTasksInTurn(uint32_t workers, test::Submitter submitter) {
     constexpr uint32_t kTickets = 1000;
     test::ReportLog log;
     SchedulerOptions options = test::Options(workers);
@@ -128,22 +127,7 @@ void CheckTasksInTurn(uint32_t workers, Submitter submitter) {
     test::Batch batch(kTickets, [&](TaskScheduler &, uint32_t i) {
         if (!order.AddTask(chunks[i].ticket, chunks[i].turn, write[i], &written)) refused.fetch_add(1);
     });
-    if (submitter == Submitter::Outside) {
-        REQUIRE(scheduler.Start() == Status::Ok);
-        scheduler.AddTasksAndWait(kTickets, batch.Tasks());
-        scheduler.WaitForCounter(&written);
-        scheduler.Stop();
-    } else {
-        test::Batch main(1, [&](TaskScheduler &running, uint32_t) {
-            Counter counter;
-            running.AddTasks(kTickets, batch.Tasks(), &counter);
-            if (submitter == Submitter::HeldUp) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-            running.WaitForCounter(&counter);
-            running.WaitForCounter(&written);
-        });
-        const Task task = main[0];
-        CHECK(scheduler.Run(task.function, task.arg) == Status::Ok);
-    }
+    test::RunBatch(scheduler, submitter, kTickets, batch.Tasks(), &written);
     CHECK(refused.load() == 0);
     REQUIRE(done.size() == kTickets);
     CHECK(std::is_sorted(done.begin(), done.end()));
@@ -154,7 +138,8 @@ void CheckTasksInTurn(uint32_t workers, Submitter submitter) {
 
 TEST_CASE("TicketQueue: a thousand tasks wait for their turns without a stack", "[sync][ticket]") {
     const uint32_t workers = GENERATE(1u, 2u, 8u);
-    const Submitter submitter = GENERATE(Submitter::Main, Submitter::HeldUp, Submitter::Outside);
+    const test::Submitter submitter =
+        GENERATE(test::Submitter::Main, test::Submitter::HeldUp, test::Submitter::Outside);
     INFO(workers << " workers, submitter " << static_cast<int>(submitter));
     CheckTasksInTurn(workers, submitter);
 }
