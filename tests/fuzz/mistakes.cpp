@@ -165,13 +165,13 @@ void Script::MistakeAtStart() {
             bad.maxAttached = 1025;
             break;
         case 3:
-            bad.smallFibers = 0;
+            bad.stallMilliseconds = m_bytes.Below(2) == 0 ? 0 : 60001;
             break;
         case 4:
             bad.smallFibers = 1000001;
             break;
         case 5:
-            bad.largeFibers = 0;
+            bad.agingMilliseconds = m_bytes.Below(2) == 0 ? 0 : 60001;
             break;
         case 6:
             bad.largeFibers = ~0u;
