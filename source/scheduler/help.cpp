@@ -15,25 +15,18 @@ namespace {
 
 // The newest entry of the lane, if it is a task of the counter on its own.
 WEFT_FORCEINLINE bool PopSingle(Worker *worker, uint32_t lane, const Counter *counter, TaskEntry &entry) noexcept {
-    if (PriorityOf(lane) == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return false;
     return worker->lanes[lane].PopIf(
         entry, [=](const TaskEntry &newest) { return newest.TheCounter() == counter && !newest.IsSlice(); });
+}
+
+bool MayRunHere(const Worker &worker, uint32_t lane) noexcept {
+    return PriorityOf(lane) != Priority::Low || worker.scheduler->RunsLow(worker.index);
 }
 
 // Where Low tasks are limited, one stays Low: or it would go on where it must not when it has waited.
 WEFT_FORCEINLINE Priority OnTop(const Fiber *self, Priority task) noexcept {
     if (WEFT_LIKELY(task <= self->priority)) return task;
     return task == Priority::Low && self->worker->scheduler->LimitsLow() ? task : self->priority;
-}
-
-// Without a claim, which would only be filled in to be read once. Only where the worker published last: the tasks of the
-// counter in other lanes, if there are any, are found with a claim.
-bool RunSingle(Fiber *self, Counter &counter, StackClass most) noexcept {
-    TaskEntry entry;
-    const uint32_t lane = self->worker->newestLane;
-    if (ClassOf(lane) > most || !PopSingle(self->worker, lane, &counter, entry)) return false;
-    RunEntry(self, entry, OnTop(self, PriorityOf(lane)), AndThen::ReturnToTask);
-    return true;
 }
 
 bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
@@ -44,17 +37,10 @@ bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
     return true;
 }
 
-bool AreLanesEmpty(const Worker &worker) noexcept {
-    if (WEFT_LIKELY(!worker.lanes[worker.newestLane].LooksEmpty())) return false;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if (lane != worker.newestLane && !worker.lanes[lane].LooksEmpty()) return false;
-    }
-    return true;
-}
-
 // The counter's tasks lie in a lane of lower priority: others may take them as if they had the waiter's.
 WEFT_NOINLINE void LendPriority(Fiber *self, Counter &counter) noexcept {
     Worker *worker = self->worker;
+    if (worker->lanes[worker->newestLane].LooksEmpty()) return;
     if (PriorityOf(worker->newestLane) == Priority::Low && worker->scheduler->LimitsLow()) return;
     const Lent lent(counter, self->priority);
     if (worker->lends.load(kRelaxed) == lent.bits) return;  // the owner's own
@@ -62,30 +48,47 @@ WEFT_NOINLINE void LendPriority(Fiber *self, Counter &counter) noexcept {
     if (self->priority == Priority::High) worker->scheduler->notices.Show(Notices::kHighWork);
 }
 
+// Without a claim, which would only be filled in to be read once. Only where the worker published last: the tasks of the
+// counter in other lanes, if there are any, are found with a claim.
+WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) noexcept {
+    const uint32_t lane = self->worker->newestLane;
+    Priority priority = self->priority;
+    // Most often the tasks are like their waiter: then there is nothing to decide.
+    if (WEFT_UNLIKELY(lane != LaneOf(priority, StackClass::Small) || priority == Priority::Low)) {
+        if (PriorityOf(lane) > priority) LendPriority(self, counter);
+        if (ClassOf(lane) > most || !MayRunHere(*self->worker, lane)) return false;
+        priority = OnTop(self, PriorityOf(lane));
+    }
+    TaskEntry entry;
+    if (!PopSingle(self->worker, lane, &counter, entry)) return false;
+    RunEntry(self, entry, priority, AndThen::ReturnToTask);
+    return true;
+}
+
 }  // namespace
 
-void Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
-    if (AreLanesEmpty(*self->worker)) return;
+bool Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
-    if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return;
+    if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return false;
     StackClass most = StackClass::Large;
     if (!MayHelp(self, scheduler, most)) {
         most = StackClass::Small;
-        if (!MayHelp(self, scheduler, most)) return;
+        if (!MayHelp(self, scheduler, most)) return false;
     }
+    bool isOver = false;
     do {
-        if (WEFT_UNLIKELY(self->priority < PriorityOf(self->worker->newestLane))) LendPriority(self, counter);
         if (!RunSingle(self, counter, most) && !RunClaimed(self, counter, most)) break;
-        if (IsSatisfied(counter, 0)) break;
+        isOver = IsSatisfied(counter, 0);
         GiveTurn(self);
-    } while (deadline == Timers::kNever || env::Now() < deadline);
+    } while (!isOver && (deadline == Timers::kNever || env::Now() < deadline));
     StopLending(self->worker);
+    return isOver;
 }
 
 uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, uint32_t lane) noexcept {
     uint32_t ran = 0;
     TaskEntry entry;
-    while (ran < published && PopSingle(self->worker, lane, &counter, entry)) {
+    while (ran < published && MayRunHere(*self->worker, lane) && PopSingle(self->worker, lane, &counter, entry)) {
         RunTask(self, entry.TheTask(), entry.Name(), OnTop(self, PriorityOf(lane)));
         GiveTurn(self);
         ++ran;

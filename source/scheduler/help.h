@@ -19,9 +19,9 @@ inline bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass ta
            self->StackLeft() >= bytes;
 }
 
-/// Runs the counter's tasks for as long as they are what this worker published last, or until `deadline` has passed. Between two of them
-/// whatever has to have a turn has one (GiveTurn).
-void Help(Fiber *self, Counter &counter, uint64_t deadline = Timers::kNever) noexcept;
+/// Runs the counter's tasks for as long as they are what this worker published last, or until `deadline` has passed. After each of them
+/// whatever has to have a turn has one (GiveTurn). Returns whether the counter is at zero; false where no task was run.
+bool Help(Fiber *self, Counter &counter, uint64_t deadline = Timers::kNever) noexcept;
 
 /// Runs the counter's tasks in that lane that nobody else has taken, at most `published`. Only the caller may know the
 /// counter, which is not lowered. Returns how many tasks ran.

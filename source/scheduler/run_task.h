@@ -87,9 +87,9 @@ inline void RunEntry(Fiber *self, const TaskEntry &entry, Priority priority, And
     RunTask(self, entry.TheTask(), entry.Name(), priority);
     Worker *worker = self->worker;
     if (Counter *counter = entry.TheCounter(); counter != nullptr) {
-        worker->looksNext = andThen == AndThen::LookForWork;
+        if (andThen == AndThen::LookForWork) worker->looksNext = true;
         LowerCounter(*worker->scheduler, worker, *counter, 1);
-        worker->looksNext = false;
+        if (andThen == AndThen::LookForWork) worker->looksNext = false;
     }
     CountFinished(worker, 1);
 }

@@ -81,6 +81,15 @@ bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept 
 
 namespace {
 
+WEFT_NOINLINE void ShowSpecial(Worker *worker) noexcept {
+    ShowLane(worker, worker->newestLane);
+    if (ClassOf(worker->newestLane) == StackClass::Large) CountLarge(*worker->scheduler);
+}
+
+WEFT_FORCEINLINE void ShowSubmitted(Worker *worker) noexcept {
+    if (WEFT_UNLIKELY(worker->newestLane != LaneOf(Priority::Normal, StackClass::Small))) ShowSpecial(worker);
+}
+
 WEFT_NOINLINE void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
                                  Counter *counter, const TaskOptions &options) noexcept {
     const uint32_t sliceSize = SliceSize(*worker->scheduler, count);
@@ -105,8 +114,7 @@ void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter
             stage(count - 1 - i, TaskEntry::Single(tasks[i], counter, options.name, options.stack));
         lane.Publish(count);
     }
-    ShowLane(worker, worker->newestLane);
-    if (WEFT_UNLIKELY(options.stack == StackClass::Large)) CountLarge(*worker->scheduler);
+    ShowSubmitted(worker);
 }
 
 void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept {
@@ -125,8 +133,7 @@ WEFT_FORCEINLINE void EnqueueOne(Worker *worker, const Task &task, Counter *coun
     worker->newestLane = LaneOf(options.priority, options.stack);
     const TaskEntry entry = TaskEntry::Single(task, counter, options.name, options.stack);
     if (WEFT_UNLIKELY(!worker->lanes[worker->newestLane].Push(entry))) OutOfMemory(*worker->scheduler, 1);
-    ShowLane(worker, worker->newestLane);
-    if (WEFT_UNLIKELY(options.stack == StackClass::Large)) CountLarge(*worker->scheduler);
+    ShowSubmitted(worker);
 }
 
 // Counts them, and tells whom it concerns: what comes before the tasks are in the lane, and after.

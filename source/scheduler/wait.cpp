@@ -43,21 +43,26 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
     return hasTaken;
 }
 
-void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    if (IsSatisfied(counter, value)) return GiveTurn(self);
-    UnclaimRest(self->worker);
+// Whatever it is handed meanwhile runs here.
+WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     const Priority priority = self->priority;
-    for (TaskEntry handed;;) {
-        if (value == 0) {
-            Help(self, counter);
-            if (IsSatisfied(counter, 0)) return GiveTurn(self);
-        }
-        if (!SuspendOrTake(self, counter, value, handed)) return;
+    for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
         ClaimEntry(self->worker, handed, self->priority, false);  // Low, if the task is limited
         RunClaim(self, AndThen::ReturnToTask);
         self->priority = priority;
-        if (IsSatisfied(counter, 0)) return;
+        if (IsSatisfied(counter, 0) || Help(self, counter)) return;
     }
+}
+
+void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    if (IsSatisfied(counter, value)) return GiveTurn(self);
+    UnclaimRest(self->worker);
+    if (value == 0) {
+        if (Help(self, counter)) return;
+        // What others ran may have finished while no task was left for this one.
+        if (IsSatisfied(counter, 0)) return GiveTurn(self);
+    }
+    Suspend(self, counter, value);
 }
 
 // Pinned meanwhile; so are the waits of tasks that this one helps with.
