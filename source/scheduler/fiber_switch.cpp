@@ -46,11 +46,7 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
         return;
     }
     // Both after the release: who has a Large task and finds no fiber tells of the task first, and looks for a fiber then.
-    if (scheduler.notices.Has(Notices::kLargeWork)) {
-        scheduler.notices.Show(Notices::kHighWork);  // it may be High: others may take it now
-        WakeForTasks(scheduler, worker, 1);
-        if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, 1);
-    }
+    if (scheduler.notices.Has(Notices::kLargeWork)) WakeForFreeLarge(scheduler, worker);
     if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);  // [re-check]
 }
 

@@ -362,8 +362,11 @@ Found FindElsewhere(Worker *worker, Ability ability) noexcept {
     Found found;
     for (uint32_t i = 0; i < kPriorities && !found; ++i) found = OfOthers(worker, kPriorityOrder[i], ability);
     Scheduler &scheduler = *worker->scheduler;
-    if (!found && (scheduler.notices.Look() & Notices::kLargeWork) != 0)
+    if (!found && (scheduler.notices.Look() & Notices::kLargeWork) != 0 && !AnyLargeTask(scheduler)) {
         scheduler.notices.Hide(Notices::kLargeWork, [&] { return AnyLargeTask(scheduler); });
+        // If one has come just now: who freed a Large fiber in between has not seen the notice.
+        if (MayHave(worker, StackClass::Large)) WakeForFreeLarge(scheduler, worker);  // [re-check]
+    }
     return found;
 }
 

@@ -115,6 +115,12 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
     if (sleeper != IdleSet::kNone) scheduler.workers[sleeper].parker.Unpark();
 }
 
+void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {
+    scheduler.notices.Show(Notices::kHighWork | Notices::kLowWork);  // hidden perhaps while nobody could run it
+    WakeForTasks(scheduler, worker, 1);
+    if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, 1);
+}
+
 void WakeEverySleeper(Scheduler &scheduler) noexcept {
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, i);

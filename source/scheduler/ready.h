@@ -70,6 +70,9 @@ inline void WakeAt(Scheduler &scheduler, uint32_t index) noexcept {
 /// A small fiber was freed: wakes a worker that sleeps for want of one.
 void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept;
 
+/// There is a Large task, of whatever priority, and a Large fiber has become free.
+void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept;
+
 /// Wakes all that sleep: one of them, nobody knows which, has something to do.
 void WakeEverySleeper(Scheduler &scheduler) noexcept;
 

@@ -363,10 +363,37 @@ void ClaimsAreShared() {
     Check(end - begin <= (40 * 100 / 2 + 400) * kUs, "one worker kept what others could have run");
 }
 
+// A Low task, which only one worker may run, and others that need the one Large fiber.
+void LowLarge(SchedulerOptions options) {
+    uint32_t done = 0;
+    const uint64_t begin = weft::env::Now();
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    TaskOptions large, low;
+    large.stack = low.stack = StackClass::Large;
+    low.priority = Priority::Low;
+    auto submit = [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(leaf), nullptr, Random(2) != 0 ? low : large);
+    };
+    options.largeFibers = 1;
+    options.maxLowWorkers = 1;
+    RunMain(
+        options,
+        [&](TaskScheduler *scheduler) {
+            const Task tasks[] = {TaskOf(submit), TaskOf(submit), TaskOf(submit)};
+            scheduler->AddTasks(3, tasks);
+        },
+        StackClass::Small);
+    Check(done == 3, "a task was lost");
+    CheckSoon(weft::env::Now() < begin + 20'000 * kUs, "a Large task waited for a free fiber to be noticed");
+}
+
 }  // namespace
 
 std::vector<Model> FairModels() {
     return {
+        {"low_large", "Low tasks, which one worker may run, and others that need the one Large fiber",
+         [] { LowLarge(FairOptions(3)); }},
+        {"low_large_search", "the same; workers search before they sleep", [] { LowLarge(Options(3, 6, 1)); }},
         {"turn_outside", "a High task from outside, while all workers run loops of waits",
          [] { LoopsGiveTurns(Caller::Outside); }},
         {"turn_pinned", "a pinned task, likewise", [] { LoopsGiveTurns(Caller::Pinned); }},
