@@ -2,8 +2,11 @@
 
 #include "scheduler/claim.h"
 #include "scheduler/find_work.h"
+#include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/run_task.h"
+#include "scheduler/submit.h"
+#include "scheduler/trace.h"
 #include "scheduler/turn.h"
 #include "scheduler/wait.h"
 
@@ -85,15 +88,59 @@ bool Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     return isOver;
 }
 
-uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, uint32_t lane) noexcept {
+namespace {
+
+// Runs the tasks that the caller has just published in that lane, and that nobody else has taken. Their counter, which only the caller
+// knows, is not lowered. Returns how many ran.
+WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, uint32_t lane,
+                                   Priority priority) noexcept {
     uint32_t ran = 0;
     TaskEntry entry;
     while (ran < published && MayRunHere(*self->worker, lane) && PopSingle(self->worker, lane, &counter, entry)) {
-        RunTask(self, entry.TheTask(), entry.Name(), OnTop(self, PriorityOf(lane)));
+        RunTask(self, entry.TheTask(), entry.Name(), priority);
         GiveTurn(self);
         ++ran;
     }
     return ran;
+}
+
+}  // namespace
+
+void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
+    Fiber *self = worker->current;
+    Scheduler &scheduler = *worker->scheduler;
+    FlushPending(worker);
+    UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
+    // Not what belongs to other workers.
+    const bool limited = options.priority == Priority::Low && scheduler.LimitsLow();
+    if (options.worker != kAnyWorker || (limited && !scheduler.RunsLow(worker->index)) ||
+        !MayHelp(self, scheduler, options.stack)) {
+        Counter counter;
+        if (Submit(worker, count, tasks, &counter, options)) Wait(worker, counter, 0, Resume::AnyWorker);
+        return;
+    }
+    const uint32_t published = count - 1;
+    Counter counter(published);  // nobody knows it yet
+    const Priority priority = limited ? options.priority : std::min(options.priority, self->priority);
+    if (WEFT_LIKELY(priority == options.priority)) {
+        if (published != 0) Publish(worker, published, tasks + 1, &counter, options);
+    } else {
+        TaskOptions inherited = options;
+        inherited.priority = priority;
+        if (published != 0) Publish(worker, published, tasks + 1, &counter, inherited);
+    }
+    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options);
+    RunTask(self, tasks[0], options.name, priority);
+    GiveTurn(self);
+    if (published == 0) return;
+    if (race::kFinder) return Wait(self->worker, counter, 0, Resume::AnyWorker);
+    const uint32_t ran = TakeBack(self, counter, published, LaneOf(priority, options.stack), priority);
+    if (ran == published) {
+        CountFinished(self->worker, ran);  // nobody else ever saw the counter
+        return;
+    }
+    if (ran != 0) NoteFinished(self->worker, &counter, ran);
+    Wait(self->worker, counter, 0, Resume::AnyWorker);
 }
 
 }  // namespace weft::internal

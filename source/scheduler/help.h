@@ -23,8 +23,7 @@ inline bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass ta
 /// whatever has to have a turn has one (GiveTurn). Returns whether the counter is at zero; false where no task was run.
 bool Help(Fiber *self, Counter &counter, uint64_t deadline = Timers::kNever) noexcept;
 
-/// Runs the counter's tasks in that lane that nobody else has taken, at most `published`. Only the caller may know the
-/// counter, which is not lowered. Returns how many tasks ran.
-uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, uint32_t lane) noexcept;
+/// Runs the first task on the caller's stack and publishes the others; then waits for them.
+void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &options) noexcept;
 
 }  // namespace weft::internal

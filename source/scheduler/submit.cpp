@@ -86,10 +86,6 @@ WEFT_NOINLINE void ShowSpecial(Worker *worker) noexcept {
     if (ClassOf(worker->newestLane) == StackClass::Large) CountLarge(*worker->scheduler);
 }
 
-WEFT_FORCEINLINE void ShowSubmitted(Worker *worker) noexcept {
-    if (WEFT_UNLIKELY(worker->newestLane != LaneOf(Priority::Normal, StackClass::Small))) ShowSpecial(worker);
-}
-
 WEFT_NOINLINE void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
                                  Counter *counter, const TaskOptions &options) noexcept {
     const uint32_t sliceSize = SliceSize(*worker->scheduler, count);
@@ -99,22 +95,30 @@ WEFT_NOINLINE void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &l
     lane.Publish(slices);
 }
 
-}  // namespace
-
-// The first task is staged last: this worker takes it first, and thieves begin at the batch's end.
-void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
+// Most submissions are of one task or of few, and each step of theirs shows. Of several the first is staged last: this worker takes
+// it first, and thieves begin at the batch's end.
+WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+                                  const TaskOptions &options) noexcept {
     worker->newestLane = LaneOf(options.priority, options.stack);
     WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
-    if (count > kMaxSingles) {
-        EnqueueSlices(worker, lane, count, tasks, counter, options);
-    } else {
+    const auto single = [&](uint32_t i) { return TaskEntry::Single(tasks[i], counter, options.name, options.stack); };
+    if (count == 1) {
+        if (WEFT_UNLIKELY(!lane.Push(single(0)))) OutOfMemory(*worker->scheduler, count);
+    } else if (WEFT_LIKELY(count <= kMaxSingles)) {
         if (WEFT_UNLIKELY(!lane.Reserve(count))) OutOfMemory(*worker->scheduler, count);
         const auto stage = lane.Staging();
-        for (uint32_t i = 0; i < count; ++i)
-            stage(count - 1 - i, TaskEntry::Single(tasks[i], counter, options.name, options.stack));
+        for (uint32_t i = 0; i < count; ++i) stage(count - 1 - i, single(i));
         lane.Publish(count);
+    } else {
+        EnqueueSlices(worker, lane, count, tasks, counter, options);
     }
-    ShowSubmitted(worker);
+    if (WEFT_UNLIKELY(worker->newestLane != LaneOf(Priority::Normal, StackClass::Small))) ShowSpecial(worker);
+}
+
+}  // namespace
+
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
+    EnqueueHere(worker, count, tasks, counter, options);
 }
 
 void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept {
@@ -127,23 +131,13 @@ void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const T
 
 namespace {
 
-// Most submissions are of one task, and it is a part of each of them that shows.
-WEFT_FORCEINLINE void EnqueueOne(Worker *worker, const Task &task, Counter *counter,
-                                 const TaskOptions &options) noexcept {
-    worker->newestLane = LaneOf(options.priority, options.stack);
-    const TaskEntry entry = TaskEntry::Single(task, counter, options.name, options.stack);
-    if (WEFT_UNLIKELY(!worker->lanes[worker->newestLane].Push(entry))) OutOfMemory(*worker->scheduler, 1);
-    ShowSubmitted(worker);
-}
-
 // Counts them, and tells whom it concerns: what comes before the tasks are in the lane, and after.
-template <class Queue>
-inline void PublishWith(Worker *worker, uint32_t count, const Task *tasks, const Counter *counter,
-                        const TaskOptions &options, Queue queue) noexcept {
+WEFT_FORCEINLINE void PublishHere(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+                                  const TaskOptions &options) noexcept {
     // relaxed: published together with the tasks.
     worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
     race::Submitted(count, tasks);
-    queue();
+    EnqueueHere(worker, count, tasks, counter, options);
     WakeForLane(*worker->scheduler, worker, count, options.priority);
     if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr)) TraceSubmit(worker, count, counter, options);
 }
@@ -151,13 +145,7 @@ inline void PublishWith(Worker *worker, uint32_t count, const Task *tasks, const
 }  // namespace
 
 void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    PublishWith(worker, count, tasks, counter, options, [=, &options] {
-        if (count == 1) {
-            EnqueueOne(worker, *tasks, counter, options);
-        } else {
-            Enqueue(worker, count, tasks, counter, options);
-        }
-    });
+    PublishHere(worker, count, tasks, counter, options);
 }
 
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
@@ -165,14 +153,14 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
     if (WEFT_UNLIKELY(options.worker != kAnyWorker))
         return Post(*worker->scheduler, worker, count, tasks, counter, options);
     if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, count))) return false;
-    Publish(worker, count, tasks, counter, options);
+    PublishHere(worker, count, tasks, counter, options);
     return true;
 }
 
 void SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
     FlushPending(worker);
     if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, 1))) return;
-    PublishWith(worker, 1, &task, counter, options, [&] { EnqueueOne(worker, task, counter, options); });
+    PublishHere(worker, 1, &task, counter, options);
 }
 
 }  // namespace weft::internal

@@ -8,6 +8,7 @@
 #include "scheduler/check_options.h"
 #include "scheduler/claim.h"
 #include "scheduler/foreign.h"
+#include "scheduler/help.h"
 #include "scheduler/lifecycle.h"
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"

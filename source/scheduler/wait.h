@@ -16,9 +16,6 @@ inline bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
 /// Returns once the counter was at or below `value`. The caller is a task on `worker`.
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept;
 
-/// Runs the first task on the caller's stack and publishes the others; then waits for them.
-void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &options) noexcept;
-
 /// To the back of the ready lane.
 void YieldFiber(Worker *worker) noexcept;
 
