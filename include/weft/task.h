@@ -33,6 +33,12 @@ enum class StackClass : uint8_t { Small, Large };
 /// Which worker may continue a fiber after a wait.
 enum class Resume : uint8_t { AnyWorker, SameWorker };
 
+/// What a thread does while a task of its waits.
+enum class Meanwhile : uint8_t {
+    AnyTask,  ///< all that there is
+    Nothing   ///< it sleeps: its tasks are for others, and what is pinned to it waits
+};
+
 /// "Any worker" in options; "not a worker" as an answer.
 inline constexpr uint32_t kAnyWorker = ~0u;
 

@@ -92,6 +92,11 @@ public:
     /// in the operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
+    /// The same, but the calling thread does only what `meanwhile` says, and the task goes on on that thread. For code that holds a lock of
+    /// its own while it waits, and for threads whose time is short. With Meanwhile::Nothing the wait is no scheduling point. If no other
+    /// worker is left for what is waited for, OnlyWaiters is reported.
+    void WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value = 0) noexcept;
+
     /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the other.
     void WaitForAll(uint32_t count, Counter *const *counters) noexcept;
 

@@ -35,6 +35,12 @@ WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Cl
 WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
                                 uint32_t value = 0) noexcept;
 
+/// Both, where the thread does only what `meanwhile` says, see TaskScheduler::WaitForCounter.
+WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
+                                  Meanwhile meanwhile, uint32_t value = 0) noexcept;
+WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
+                                Meanwhile meanwhile, uint32_t value = 0) noexcept;
+
 /// As TaskScheduler::WaitForAny, but returns `count` when `deadline` came before one of the counters was at zero; then a last
 /// look is taken. Of 1 to 4,096 counters. `count` after a report, too. Any thread; one that is no worker blocks in the operating system.
 WEFT_API uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *const *counters,

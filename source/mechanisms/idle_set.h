@@ -15,8 +15,8 @@
 //
 // A starved worker (one that has no fiber to run tasks on, and can only resume ready fibers) sleeps in a set of its own
 // and is never counted as a searcher: a publisher of tasks that relied on it would rely on nobody. It is woken for ready
-// fibers when no other sleeper is left, and when a fiber is freed. A worker that is to be inactive sleeps in a third set, from
-// which it is woken by name only.
+// fibers when no other sleeper is left, and when a fiber is freed. A worker that is inactive, or blocks in a wait, sleeps
+// in a third set, from which it is woken by name only.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -27,7 +27,12 @@
 namespace weft::internal {
 
 /// What a worker can do at the moment.
-enum class Ability : uint8_t { Tasks /* and ready fibers */, ReadyFibersOnly /* starved */, PinnedOnly /* inactive */ };
+enum class Ability : uint8_t {
+    Tasks,            ///< and ready fibers
+    ReadyFibersOnly,  ///< it is starved
+    PinnedOnly,       ///< it is inactive
+    Nothing           ///< it blocks in a wait: its fiber is all that it goes on with
+};
 
 class IdleSet {
 public:
@@ -35,7 +40,7 @@ public:
 
     bool Acquire(uint32_t workers, Memory memory = {}) noexcept {
         return m_asleep.Acquire(workers, memory) && m_starvedAsleep.Acquire(workers, memory) &&
-               m_inactiveAsleep.Acquire(workers, memory);
+               m_namedAsleep.Acquire(workers, memory);
     }
 
     /// The caller begins to search. relaxed: only its absence is ever waited for.
@@ -97,7 +102,7 @@ public:
     bool TakeSleeperAt(uint32_t worker) noexcept {
         return (m_asleep.Test(worker) && Cancel(worker, Ability::Tasks)) ||
                (m_starvedAsleep.Test(worker) && Cancel(worker, Ability::ReadyFibersOnly)) ||
-               (m_inactiveAsleep.Test(worker) && Cancel(worker, Ability::PinnedOnly));
+               (m_namedAsleep.Test(worker) && Cancel(worker, Ability::PinnedOnly));
     }
 
 private:
@@ -114,9 +119,9 @@ private:
     };
 
     AtomicBitSet &SetOf(Ability ability) noexcept {
-        return ability == Ability::Tasks        ? m_asleep
-               : ability == Ability::PinnedOnly ? m_inactiveAsleep
-                                                : m_starvedAsleep;
+        return ability == Ability::Tasks             ? m_asleep
+               : ability == Ability::ReadyFibersOnly ? m_starvedAsleep
+                                                     : m_namedAsleep;
     }
     // seq_cst, all changes of the state: see the proof above.
     bool Take(AtomicBitSet &set, uint32_t worker, uint64_t change) noexcept {
@@ -133,7 +138,7 @@ private:
     alignas(kLineBytes) env::Atomic<uint64_t> m_state{0};
     AtomicBitSet m_asleep;
     AtomicBitSet m_starvedAsleep;
-    AtomicBitSet m_inactiveAsleep;
+    AtomicBitSet m_namedAsleep;
 };
 
 }  // namespace weft::internal

@@ -20,7 +20,9 @@ bool AnyTaskFor(const Worker *worker, const Worker &owner, uint32_t priority) no
 
 bool AnyWork(const Worker *worker, Ability ability) noexcept {
     const Scheduler &scheduler = *worker->scheduler;
-    if (!worker->mailbox.IsEmpty() || AnyPinnedFiber(*worker)) return true;
+    if (!worker->mailbox.IsEmpty()) return true;
+    if (ability == Ability::Nothing) return false;  // it has looked at all that came before
+    if (AnyPinnedFiber(*worker)) return true;
     if (ability == Ability::PinnedOnly) return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
     if (!scheduler.injector.IsEmpty()) return true;
     const uint32_t slots = scheduler.Slots();

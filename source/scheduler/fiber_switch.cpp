@@ -12,8 +12,6 @@
 
 namespace weft::internal {
 
-namespace {
-
 void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     // Both were written by the fiber that we left, on this thread.
@@ -36,6 +34,8 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
             break;
     }
 }
+
+namespace {
 
 void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
     Scheduler &scheduler = *worker->scheduler;

@@ -323,6 +323,8 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
         case Ability::PinnedOnly:
             found = FindPinned(worker);
             break;
+        case Ability::Nothing:
+            break;
     }
     if (worker->owesWake) {
         worker->owesWake = false;

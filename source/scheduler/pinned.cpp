@@ -35,6 +35,18 @@ Found PinnedFiber(Worker *worker, Priority priority) noexcept {
     return {static_cast<Fiber *>(fibers.Remove(&fibers.first)), false};
 }
 
+bool TakePinnedFiber(Worker *worker, const Fiber *fiber) noexcept {
+    SortMail(worker);
+    LetterQueue &fibers = worker->pinnedFibers[static_cast<uint32_t>(fiber->priority)];
+    for (Letter **link = &fibers.first; *link != nullptr; link = &(*link)->next) {
+        if (*link != fiber) continue;
+        fibers.Remove(link);
+        --worker->pinnedCount;
+        return true;
+    }
+    return false;
+}
+
 namespace {
 
 // Pinned tasks are nobody else's. Those that find no Large fiber stay where they are, and

@@ -23,6 +23,9 @@ Found PinnedFiber(Worker *worker, Priority priority) noexcept;
 Found PinnedTask(Worker *worker, Priority priority, bool anyStack) noexcept;
 Found Pinned(Worker *worker, Priority priority) noexcept;
 
+/// Takes that fiber, if it is ready.
+bool TakePinnedFiber(Worker *worker, const Fiber *fiber) noexcept;
+
 /// Whether a fiber that is pinned to the worker is ready.
 inline bool AnyPinnedFiber(const Worker &worker) noexcept {
     return worker.pinnedFibers[0].first != nullptr || worker.pinnedFibers[1].first != nullptr ||

@@ -71,8 +71,11 @@ Stall KindOf(const Scheduler &scheduler) noexcept {
     // acquire: what the outside work did before it ended is seen below.
     if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0 || AnyReady(scheduler)) return Stall::None;
     const bool anyLargeTask = AnyLargeTask(scheduler) || scheduler.pinnedLarge.load(kSeqCst) != 0;
-    if (AnyTask(scheduler) || (anyLargeTask && scheduler.pool.AnyFree(StackClass::Large)))
-        return scheduler.pool.AnyFree(StackClass::Small) ? Stall::None : Stall::Small;
+    if (AnyTask(scheduler) || (anyLargeTask && scheduler.pool.AnyFree(StackClass::Large))) {
+        if (!scheduler.pool.AnyFree(StackClass::Small)) return Stall::Small;
+        // Somebody is about to take it, unless all who could block in waits. relaxed: they have announced that they sleep.
+        return scheduler.blocked.load(kRelaxed) != 0 ? Stall::Waiters : Stall::None;
+    }
     if (anyLargeTask) return Stall::Large;
     return next == Timers::kNever && AnyWaiter(scheduler) ? Stall::Waiters : Stall::None;
 }
@@ -97,11 +100,14 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
         std::snprintf(tasks, sizeof tasks, "%s%u submitted to come after a counter",
                       count != 0 ? "; tasks: " : " tasks: ", deferred);
     }
-    ReportOnce(scheduler, ReportCode::OnlyWaiters,
-               "Lower those counters, or set or unlock what they are in; if a thread of yours will, let it hold an "
-               "OutsideWork (weft/outside.h).",
-               "all workers sleep and %u %s%s%s%s%s", count, count == 1 ? "fiber waits" : "fibers wait",
-               count != 0 ? ":" : ";", count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
+    ReportOnce(
+        scheduler, ReportCode::OnlyWaiters,
+        scheduler.blocked.load(kRelaxed) != 0
+            ? "Wait with Meanwhile::Nothing only where another worker runs what is waited for."
+            : "Lower those counters, or set or unlock what they are in; if a thread of yours will, let it hold an "
+              "OutsideWork (weft/outside.h).",
+        "all workers sleep and %u %s%s%s%s%s", count, count == 1 ? "fiber waits" : "fibers wait",
+        count != 0 ? ":" : ";", count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
 }
 
 void Tell(Scheduler &scheduler, Stall stall) noexcept {

@@ -196,15 +196,29 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const Tas
         WaitForeign(call.visit, *call.running, counter, 0);
 }
 
-void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, Resume resume) noexcept {
-    if (!IsCounter(*this, counter, "WaitForCounter")) return;
-    Worker *worker = WorkerOf(*this);
+namespace {
+
+// wait(worker), unless the caller is no worker.
+template <class Wait>
+WEFT_FORCEINLINE void WaitHere(TaskScheduler &scheduler, Counter *counter, uint32_t value, Wait wait) noexcept {
+    if (!IsCounter(scheduler, counter, "WaitForCounter")) return;
+    Worker *worker = WorkerOf(scheduler);
     if (WEFT_LIKELY(worker != nullptr)) {
-        if (MayWait(worker, "WaitForCounter")) Wait(worker, *counter, value, resume);
+        if (MayWait(worker, "WaitForCounter")) wait(worker);
         return;
     }
-    ForeignCall call(*this, "WaitForCounter");
+    ForeignCall call(scheduler, "WaitForCounter");
     if (call.MayEnter("WaitForCounter")) WaitForeign(call.visit, *call.running, *counter, value);
+}
+
+}  // namespace
+
+void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, Resume resume) noexcept {
+    WaitHere(*this, counter, value, [=](Worker *worker) { Wait(worker, *counter, value, resume); });
+}
+
+void TaskScheduler::WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value) noexcept {
+    WaitHere(*this, counter, value, [=](Worker *worker) { WaitMeanwhile(worker, *counter, value, meanwhile); });
 }
 
 void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcept {

@@ -36,11 +36,16 @@ Clock::time_point Now() noexcept {
 
 bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
                          uint32_t value) noexcept {
+    return WaitForCounterUntil(scheduler, counter, deadline, Meanwhile::AnyTask, value);
+}
+
+bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline, Meanwhile meanwhile,
+                         uint32_t value) noexcept {
     if (!IsCounter(scheduler, counter, "WaitForCounterUntil")) return false;
     Worker *worker = WorkerOf(scheduler);
     if (worker != nullptr) {
         return MayWait(worker, "WaitForCounterUntil") &&
-               WaitAny(worker, 1, &counter, value, Nanoseconds(deadline)) == 0;
+               WaitAny(worker, 1, &counter, value, Nanoseconds(deadline), meanwhile) == 0;
     }
     ForeignCall call(scheduler, "WaitForCounterUntil");
     return call.MayEnter("WaitForCounterUntil") &&
@@ -49,6 +54,11 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
 
 bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration, uint32_t value) noexcept {
     return WaitForCounterUntil(scheduler, counter, After(duration), value);
+}
+
+bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration, Meanwhile meanwhile,
+                       uint32_t value) noexcept {
+    return WaitForCounterUntil(scheduler, counter, After(duration), meanwhile, value);
 }
 
 uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *const *counters,

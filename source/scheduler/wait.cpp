@@ -5,14 +5,36 @@
 #include "scheduler/fiber_switch.h"
 #include "scheduler/foreign.h"
 #include "scheduler/help.h"
+#include "scheduler/idle.h"
+#include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/submit.h"
+#include "scheduler/timing.h"
 #include "scheduler/trace.h"
 #include "scheduler/turn.h"
 
 namespace weft::internal {
 
 namespace {
+
+void TraceWait(const Fiber *self, TraceHook TraceHooks::*hook, const Counter *counter, uint32_t value) noexcept {
+    Trace(self->worker, hook, [=](TraceEvent &event) {
+        event.count = value;
+        event.task = self->taskName.load(kRelaxed);
+        event.counter = counter;
+    });
+}
+
+void BeginWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    self->waitTarget = value;
+    self->waitsFor.store(&counter, kRelaxed);  // read on this thread by RegisterWaiter
+    TraceWait(self, &TraceHooks::wait, &counter, value);
+}
+
+void EndWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    self->waitsFor.store(nullptr, kRelaxed);  // for reports
+    TraceWait(self, &TraceHooks::resume, &counter, value);
+}
 
 // Until the wait is over; or, if it is for zero, until the fiber has been handed a task of the counter (rescue.h): then true.
 bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &handed) noexcept {
@@ -22,20 +44,12 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
         self->takes = MayHelp(self, scheduler, StackClass::Large) ? StackClass::Large : StackClass::Small;
         self->handed = &handed;  // published by the counter's record; then with the fiber
     }
-    self->waitTarget = value;
-    self->waitsFor.store(&counter, kRelaxed);  // read on this thread by the context that we leave for
-    const auto what = [self, value, waited = &counter](TraceEvent &event) {
-        event.count = value;
-        event.task = self->taskName.load(kRelaxed);
-        event.counter = waited;
-    };
-    Trace(self->worker, &TraceHooks::wait, what);
+    BeginWait(self, counter, value);
     SuspendTo(self, Destination::ToWaiting);
     const bool hasTaken = takes && self->handed == nullptr;
     self->handed = nullptr;
     if (!hasTaken) race::SawCount(counter);
-    self->waitsFor.store(nullptr, kRelaxed);  // for reports
-    Trace(self->worker, &TraceHooks::resume, what);
+    EndWait(self, counter, value);
     if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(self->worker);
     return hasTaken;
 }
@@ -62,8 +76,26 @@ void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     Suspend(self, counter, value);
 }
 
+// The thread sleeps in here, and runs nothing. It may be on the counter's list while it runs, as nobody else continues it.
+void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    if (IsSatisfied(counter, value)) return;
+    Worker *worker = self->worker;
+    Scheduler &scheduler = *worker->scheduler;
+    UnclaimRest(worker);
+    StopLending(worker);
+    scheduler.blocked.fetch_add(1, kRelaxed);  // for a report
+    BeginWait(self, counter, value);
+    RegisterWaiter(worker, self);
+    for (; !TakePinnedFiber(worker, self); TellDueNow(worker)) Sleep(worker, Ability::Nothing);
+    race::SawCount(counter);
+    EndWait(self, counter, value);
+    scheduler.blocked.fetch_sub(1, kRelaxed);
+}
+
 // Pinned meanwhile; so are the waits of tasks that this one helps with.
-void WaitOnThisWorker(Fiber *self, Counter &counter, uint32_t value) noexcept {
+template <class Wait>
+void OnThisWorker(Fiber *self, Wait wait) noexcept {
+    if (self->pinnedTo != kAnyWorker) return wait();
     Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
     // The thread does not detach before this is over. It has not detached yet, so there is nothing to refuse.
@@ -71,7 +103,7 @@ void WaitOnThisWorker(Fiber *self, Counter &counter, uint32_t value) noexcept {
     if (bind) RaiseCounter(scheduler, worker->bound, 1);
     self->pinnedTo = worker->index;
     race::ComesToThread(worker);
-    HelpOrSuspend(self, counter, value);
+    wait();
     self->pinnedTo = kAnyWorker;
     if (bind) Unbind(scheduler, worker, *worker);
 }
@@ -81,11 +113,15 @@ void WaitOnThisWorker(Fiber *self, Counter &counter, uint32_t value) noexcept {
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
     FlushPending(worker);
     Fiber *self = worker->current;
-    if (resume == Resume::SameWorker && self->pinnedTo == kAnyWorker) {
-        WaitOnThisWorker(self, counter, value);
-    } else {
-        HelpOrSuspend(self, counter, value);
-    }
+    if (WEFT_LIKELY(resume == Resume::AnyWorker)) return HelpOrSuspend(self, counter, value);
+    OnThisWorker(self, [&] { HelpOrSuspend(self, counter, value); });
+}
+
+void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept {
+    if (meanwhile == Meanwhile::AnyTask) return Wait(worker, counter, value, Resume::AnyWorker);
+    FlushPending(worker);
+    Fiber *self = worker->current;
+    OnThisWorker(self, [&] { Block(self, counter, value); });
 }
 
 void YieldFiber(Worker *worker) noexcept {

@@ -16,6 +16,9 @@ inline bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
 /// Returns once the counter was at or below `value`. The caller is a task on `worker`.
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept;
 
+/// The same; what the thread does meanwhile is restricted. It comes back on that thread.
+void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept;
+
 /// To the back of the ready lane.
 void YieldFiber(Worker *worker) noexcept;
 

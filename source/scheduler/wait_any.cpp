@@ -116,18 +116,19 @@ Counter *GateOfOne(Scheduler &scheduler, uint32_t owner) noexcept {
 
 // The deadline is one more counter, as it were, that becomes zero by itself. So there is one state that says who was first,
 // and a wake-up and a time-out never both let the fiber go on.
-uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint32_t value, uint64_t deadline) noexcept {
+uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint32_t value, uint64_t deadline,
+                 Meanwhile meanwhile) noexcept {
     FlushPending(worker);
     Fiber *self = worker->current;
     if (deadline != Timers::kNever) {
         uint32_t first = Look(count, counters, value);
-        if (first == count && count == 1 && value == 0 && env::Now() < deadline) {
+        if (first == count && count == 1 && value == 0 && meanwhile == Meanwhile::AnyTask && env::Now() < deadline) {
             UnclaimRest(worker);
             Help(self, *counters[0], deadline);
             first = Look(count, counters, value);
         }
         if (first < count || env::Now() >= deadline) {
-            GiveTurn(self);
+            if (meanwhile == Meanwhile::AnyTask) GiveTurn(self);
             return first;
         }
         worker = self->worker;
@@ -148,7 +149,7 @@ uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint3
         SetTimer(scheduler, worker, timer, deadline,
                  {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(place, count)})});
     }
-    Wait(worker, wait.gate, 0, Resume::AnyWorker);
+    WaitMeanwhile(worker, wait.gate, 0, meanwhile);
     if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, self->worker, place);
     const uint32_t first = End(scheduler, self->worker, place, count, counters);
     return first == count && isTimed ? Look(count, counters, value) : first;

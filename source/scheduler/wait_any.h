@@ -9,7 +9,7 @@ namespace weft::internal {
 /// Returns once one of the counters was at or below `value`, and which; `count` at the deadline, or after a report. The caller is
 /// a task on `worker`.
 uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint32_t value = 0,
-                 uint64_t deadline = Timers::kNever) noexcept;
+                 uint64_t deadline = Timers::kNever, Meanwhile meanwhile = Meanwhile::AnyTask) noexcept;
 
 /// The same for zero, by a thread that is no worker, from inside the gate; goes out and comes back.
 uint32_t WaitAnyForeign(Gate::Visit &visit, Scheduler &scheduler, uint32_t count, Counter *const *counters,

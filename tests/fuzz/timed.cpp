@@ -19,15 +19,17 @@ Clock::time_point Script::Soon() {
 }
 
 void Script::WaitInTime() {
-    const uint32_t which = m_bytes.Below(Account::kCounters), value = m_bytes.Below(4), how = m_bytes.Below(4);
+    const uint32_t which = m_bytes.Below(Account::kCounters), byte = m_bytes.Next(), how = m_bytes.Below(4);
+    const uint32_t value = byte % 4;
+    const Meanwhile meanwhile = byte < 128 ? Meanwhile::AnyTask : Meanwhile::Nothing;
     Counter &counter = m_account.counters[which];
     bool inTime;
     if (!m_mayWait) {
         inTime = WaitForCounterUntil(m_scheduler, &counter, Clock::time_point::min(), value);
     } else if (how == 0) {
-        inTime = WaitForCounterUntil(m_scheduler, &counter, Soon(), value);
+        inTime = WaitForCounterUntil(m_scheduler, &counter, Soon(), meanwhile, value);
     } else if (how == 1) {
-        inTime = WaitForCounterFor(m_scheduler, &counter, Short(), value);
+        inTime = WaitForCounterFor(m_scheduler, &counter, Short(), meanwhile, value);
     } else {
         if (m_account.byHand[which] > value) Settle(which);
         SettleBefore(which);

@@ -108,6 +108,29 @@ void ClaimHelps() {
     Check(begun == kSlice && leaves == expected, "a task was lost or run twice");
 }
 
+// One of those that were claimed together blocks its thread until the next one has come.
+void ClaimBlocks() {
+    uint32_t begun = 0;
+    const uint32_t blocking = 4 + Random(kSlice - 5);
+    Counter next(1);
+    auto one = [&](TaskScheduler *scheduler) {
+        const uint32_t mine = begun++;  // the first ones are short: several are claimed at once from then on
+        if (mine == blocking) scheduler->WaitForCounter(&next, Meanwhile::Nothing);
+        if (mine == blocking + 1) scheduler->DecrementCounter(&next);
+    };
+    Task tasks[kSlice];
+    for (Task &task : tasks) task = TaskOf(one);
+    RunMain(
+        MeetingOptions(2),
+        [&](TaskScheduler *scheduler) {
+            Counter counter;
+            scheduler->AddTasks(kSlice, tasks, &counter);
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+    Check(begun == kSlice && next.IsZero(), "a task was lost or run twice");
+}
+
 // Workers that were inactive take part again.
 void MeetActive() {
     Meeting meeting{2};
@@ -375,6 +398,7 @@ std::vector<Model> MeetModels() {
         {"meet", "as many tasks as workers wait for each other, busily", Meet},
         {"meet_claimed", "two that were claimed together", MeetClaimed},
         {"claim_helps", "tasks that were claimed together wait and help", ClaimHelps},
+        {"claim_blocks", "one of them blocks its thread until the next has come", ClaimBlocks},
         {"meet_active", "on workers that were inactive", MeetActive},
         {"meet_large", "one of them on the only large fiber", MeetLarge},
         {"pinned_large", "two pinned tasks and one large fiber", PinnedLarge},

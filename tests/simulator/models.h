@@ -17,6 +17,7 @@ struct Model {
 std::vector<Model> ContainerModels();  ///< deque, counters, parts on their own
 std::vector<Model> SchedulerModels();  ///< the whole scheduler
 std::vector<Model> FairModels();       ///< how long anything waits at most
+std::vector<Model> WaitModels();       ///< what threads do while they wait
 std::vector<Model> LargeModels();      ///< Large tasks and too few fibers for them
 std::vector<Model> EmbedModels();      ///< the same among threads that are not its own
 std::vector<Model> IdleModels();       ///< idleness and the end of a run

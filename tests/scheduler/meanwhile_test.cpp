@@ -1,0 +1,152 @@
+// What a thread does while it waits.
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+#include "support/threads.h"
+#include "weft/time.h"
+
+#include <atomic>
+#include <thread>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// Tasks that tell on which thread they ran.
+struct Seen {
+    explicit Seen(std::thread::id thread) : waiting(thread) {}
+    void Note() {
+        ran.fetch_add(1);
+        if (std::this_thread::get_id() == waiting) onWaiting.fetch_add(1);
+    }
+    const std::thread::id waiting;
+    std::atomic<uint32_t> ran{0}, onWaiting{0};
+};
+
+TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, StackClass::Small, worker, "pinned"}; }
+
+}  // namespace
+
+TEST_CASE("Meanwhile::Nothing: the waiting thread runs no task, and goes on", "[meanwhile][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        if (point.workers < 2) continue;
+        INFO(test::Describe(point));
+        test::Runner runner(point);
+        uint32_t waits = 0;
+        std::atomic<uint32_t> pinnedRan{0};
+        runner.Run([&](TaskScheduler &scheduler) {
+            Counter pinnedDone;
+            for (uint32_t i = 0; i < 10; ++i) {
+                const std::thread::id thread = std::this_thread::get_id();
+                const uint32_t worker = scheduler.CurrentWorker();
+                Seen seen(thread);
+                test::Batch pinned(1, [&](TaskScheduler &, uint32_t) { pinnedRan.fetch_add(1); });
+                test::Batch batch(20, [&](TaskScheduler &running, uint32_t j) {
+                    seen.Note();
+                    if (j % 4 == 0) running.Yield();
+                    seen.Note();
+                });
+                Counter counter;
+                const uint32_t before = pinnedRan.load();
+                scheduler.AddTasks(pinned.Count(), pinned.Tasks(), &pinnedDone, PinnedTo(worker));
+                scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
+                scheduler.WaitForCounter(&counter, Meanwhile::Nothing);
+                waits += seen.ran.load() == 40 ? 1 : 0;
+                CHECK(seen.onWaiting.load() == 0);
+                CHECK(pinnedRan.load() == before);
+                CHECK(std::this_thread::get_id() == thread);
+                scheduler.WaitForCounter(&pinnedDone);
+                CHECK(pinnedRan.load() == before + 1);
+            }
+        });
+        CHECK(waits == 10);
+        CHECK(runner.log.Count() == 0);
+    }
+}
+
+TEST_CASE("Meanwhile::Nothing: an attached thread, and one that is no worker", "[meanwhile][attach]") {
+    test::Runner runner(test::Options(2));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    for (const bool attached : {true, false}) {
+        INFO(attached);
+        std::thread host([&] {
+            if (attached) CHECK(runner.scheduler.AttachThread() == Status::Ok);
+            Seen seen(std::this_thread::get_id());
+            test::Batch batch(50, [&](TaskScheduler &, uint32_t) { seen.Note(); });
+            Counter counter;
+            runner.scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
+            runner.scheduler.WaitForCounter(&counter, Meanwhile::Nothing);
+            CHECK(seen.ran.load() == 50);
+            CHECK(seen.onWaiting.load() == 0);
+            if (attached) runner.scheduler.DetachThread();
+        });
+        host.join();
+    }
+    runner.scheduler.Stop();
+    CHECK(runner.log.Count() == 0);
+}
+
+TEST_CASE("Meanwhile::Nothing: values above zero, and waits that are over", "[meanwhile]") {
+    test::Runner runner(test::Options(2));
+    runner.Run([&](TaskScheduler &scheduler) {
+        Counter done;
+        scheduler.WaitForCounter(&done, Meanwhile::Nothing);
+        Counter counter(3);
+        test::Batch lower(2, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
+        scheduler.AddTasks(2, lower.Tasks(), &done);
+        scheduler.WaitForCounter(&counter, Meanwhile::Nothing, 1);
+        CHECK(counter.Value() == 1);
+        scheduler.WaitForCounter(&done, Meanwhile::AnyTask);
+        scheduler.DecrementCounter(&counter);
+    });
+    CHECK(runner.log.Count() == 0);
+}
+
+TEST_CASE("Meanwhile::Nothing: a deadline, while all other workers are busy", "[meanwhile][time]") {
+    for (const IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+        SchedulerOptions options = test::Options(2);
+        options.idle = idle;
+        test::Runner runner(options);
+        runner.Run([&](TaskScheduler &scheduler) {
+            std::atomic<bool> isBusy{false}, goesOn{false};
+            auto hold = [&](TaskScheduler *) {
+                isBusy.store(true);
+                while (!goesOn.load()) std::this_thread::yield();
+            };
+            Counter holding;
+            scheduler.AddTask(TaskOf(hold), &holding);
+            while (!isBusy.load()) std::this_thread::yield();
+            const Clock::time_point deadline = Now() + std::chrono::milliseconds(2);
+            CHECK(!WaitForCounterUntil(scheduler, &holding, deadline, Meanwhile::Nothing));
+            CHECK(Now() >= deadline);
+            CHECK(!WaitForCounterFor(scheduler, &holding, std::chrono::milliseconds(0), Meanwhile::Nothing));
+            goesOn.store(true);
+            CHECK(WaitForCounterFor(scheduler, &holding, std::chrono::hours(1), Meanwhile::Nothing));
+        });
+        CHECK(runner.log.Count() == 0);
+    }
+}
+
+TEST_CASE("report OnlyWaiters: all workers wait, and none runs what is waited for", "[meanwhile][stall]") {
+    SchedulerOptions options = test::Options(1);
+    options.stallMilliseconds = 10;
+    test::Runner runner(options);
+    Counter byHand(1);
+    std::thread rescuer([&] {
+        while (runner.log.CountOf(ReportCode::OnlyWaiters) == 0) std::this_thread::yield();
+        runner.scheduler.DecrementCounter(&byHand);
+    });
+    std::atomic<uint32_t> ran{0};
+    test::Batch task(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasks(1, task.Tasks());
+        scheduler.WaitForCounter(&byHand, Meanwhile::Nothing);
+        CHECK(ran.load() == 0);
+    });
+    rescuer.join();
+    CHECK(ran.load() == 1);
+    CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == 1);
+    CHECK(test::Names(runner.log.First(ReportCode::OnlyWaiters).cure, "Meanwhile::Nothing"));
+    CHECK(runner.log.Count() == 1);
+}
