@@ -33,10 +33,12 @@ enum class StackClass : uint8_t { Small, Large };
 /// Which worker may continue a fiber after a wait.
 enum class Resume : uint8_t { AnyWorker, SameWorker };
 
-/// What a thread does while a task of its waits.
+/// What a thread does while one of its tasks waits.
 enum class Meanwhile : uint8_t {
-    AnyTask,  ///< all that there is
-    Nothing   ///< it sleeps: its tasks are for others, and what is pinned to it waits
+    AnyTask,         ///< it runs whatever is next
+    NormalOrHigher,  ///< it begins no Low task. Tasks that wait, and that another thread may go on with, count in the same way
+    HighOnly,  ///< it begins no Low and no Normal task. In both modes the counter's own tasks have the waiter's priority
+    Nothing    ///< it sleeps. Its tasks are for others; what is pinned to it waits
 };
 
 /// "Any worker" in options; "not a worker" as an answer.

@@ -92,9 +92,10 @@ public:
     /// in the operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
-    /// The same, but the calling thread does only what `meanwhile` says, and the task goes on on that thread. For code that holds a lock of
-    /// its own while it waits, and for threads whose time is short. With Meanwhile::Nothing the wait is no scheduling point. If no other
-    /// worker is left for what is waited for, OnlyWaiters is reported.
+    /// The same, but the calling thread runs only what `meanwhile` allows, and the task goes on on that thread. For a thread whose time is
+    /// short, and for code that holds a lock of its own while it waits (Meanwhile::Nothing). Tasks that are pinned to the thread and have
+    /// begun go on in every mode but Nothing. With Nothing the wait is no scheduling point. If no other worker is left for what is waited
+    /// for, OnlyWaiters is reported. A thread that is no worker blocks in every mode.
     void WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value = 0) noexcept;
 
     /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the other.

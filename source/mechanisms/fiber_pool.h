@@ -47,6 +47,7 @@ public:
         else
             m_starved.Clear(worker);
     }
+    bool IsStarved(uint32_t worker) const noexcept { return m_starved.Test(worker); }
     bool AnyStarved() const noexcept { return m_starved.Any(); }
 
 private:

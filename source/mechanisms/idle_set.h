@@ -16,7 +16,8 @@
 // A starved worker (one that has no fiber to run tasks on, and can only resume ready fibers) sleeps in a set of its own
 // and is never counted as a searcher: a publisher of tasks that relied on it would rely on nobody. It is woken for ready
 // fibers when no other sleeper is left, and when a fiber is freed. A worker that is inactive, or blocks in a wait, sleeps
-// in a third set, from which it is woken by name only.
+// in a third set, from which it is woken by name only. One that begins only tasks of higher priority sleeps in a fourth: as it cannot
+// take everything, all of these are woken where no other sleeper is left, and none of them is ever counted as a searcher.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -30,6 +31,7 @@ namespace weft::internal {
 enum class Ability : uint8_t {
     Tasks,            ///< and ready fibers
     ReadyFibersOnly,  ///< it is starved
+    HigherTasks,      ///< and ready fibers, of a restricted worker; none of its tasks if it is starved
     PinnedOnly,       ///< it is inactive
     Nothing           ///< it blocks in a wait: its fiber is all that it goes on with
 };
@@ -40,7 +42,7 @@ public:
 
     bool Acquire(uint32_t workers, Memory memory = {}) noexcept {
         return m_asleep.Acquire(workers, memory) && m_starvedAsleep.Acquire(workers, memory) &&
-               m_namedAsleep.Acquire(workers, memory);
+               m_restrictedAsleep.Acquire(workers, memory) && m_namedAsleep.Acquire(workers, memory);
     }
 
     /// The caller begins to search. relaxed: only its absence is ever waited for.
@@ -98,10 +100,20 @@ public:
         return TakeAny(m_starvedAsleep, home, below, 0 - kOtherSleeper);
     }
 
+    /// Takes each that begins only higher tasks, once, and calls wake(worker).
+    template <class Wake>
+    void TakeRestricted(uint32_t workers, Wake wake) noexcept {
+        if (!m_restrictedAsleep.Any()) return;
+        for (uint32_t worker = 0; worker < workers; ++worker) {
+            if (m_restrictedAsleep.Test(worker) && Cancel(worker, Ability::HigherTasks)) wake(worker);
+        }
+    }
+
     /// The same for one worker; false if it does not sleep.
     bool TakeSleeperAt(uint32_t worker) noexcept {
         return (m_asleep.Test(worker) && Cancel(worker, Ability::Tasks)) ||
                (m_starvedAsleep.Test(worker) && Cancel(worker, Ability::ReadyFibersOnly)) ||
+               (m_restrictedAsleep.Test(worker) && Cancel(worker, Ability::HigherTasks)) ||
                (m_namedAsleep.Test(worker) && Cancel(worker, Ability::PinnedOnly));
     }
 
@@ -121,6 +133,7 @@ private:
     AtomicBitSet &SetOf(Ability ability) noexcept {
         return ability == Ability::Tasks             ? m_asleep
                : ability == Ability::ReadyFibersOnly ? m_starvedAsleep
+               : ability == Ability::HigherTasks     ? m_restrictedAsleep
                                                      : m_namedAsleep;
     }
     // seq_cst, all changes of the state: see the proof above.
@@ -138,6 +151,7 @@ private:
     alignas(kLineBytes) env::Atomic<uint64_t> m_state{0};
     AtomicBitSet m_asleep;
     AtomicBitSet m_starvedAsleep;
+    AtomicBitSet m_restrictedAsleep;
     AtomicBitSet m_namedAsleep;
 };
 

@@ -60,8 +60,7 @@ Priority PriorityOfQueue(uint32_t queue) noexcept {
 
 // Late queues take turns: the next one is that which comes first behind the one that was looked into last.
 void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noexcept {
-    if (PriorityOfQueue(queue) == Priority::Low && queue < kQueues && !worker->scheduler->RunsLow(worker->index))
-        return;
+    if (queue < kQueues && !MayRun(*worker, PriorityOfQueue(queue))) return;
     ++worker->aging.lateQueues;
     const uint32_t all = worker->scheduler->Slots() * kAgedQueues;
     const LateQueue &last = worker->aging.last;
@@ -150,7 +149,7 @@ Found OldestOf(Worker *worker, Ability ability) noexcept {
     if (queue >= kLanes) return ReadyFiber(worker, owner, priority);
     const FiberPool &pool = worker->scheduler->pool;
     const Found found = ability == Ability::Tasks ? LateTask(worker, owner, queue) : Found{};
-    if (found || pool.AnyFree(ClassOf(queue))) return found;
+    if (found || pool.AnyFree(ClassOf(queue)) || !MayRun(*worker, priority)) return found;
     return {HandLate(worker, *owner, queue), false};
 }
 

@@ -1,5 +1,6 @@
 #include "scheduler/any_work.h"
 
+#include "scheduler/find_work.h"
 #include "scheduler/pinned.h"
 #include "scheduler/rescue.h"
 
@@ -7,13 +8,14 @@ namespace weft::internal {
 
 namespace {
 
-// `worker`: who looks; its ability is Tasks.
+// `worker`: who looks, and has a fiber for it.
 bool AnyTaskFor(const Worker *worker, const Worker &owner, uint32_t priority) noexcept {
+    const bool rescues = !IsRestricted(worker);
     const uint32_t small = LaneOf(static_cast<Priority>(priority), StackClass::Small);
     const uint32_t large = LaneOf(static_cast<Priority>(priority), StackClass::Large);
     if (owner.lanes[small].Size() != 0) return true;
-    return owner.lanes[large].Size() != 0 &&
-           (worker->scheduler->pool.AnyFree(StackClass::Large) || !IsRescueDone(worker, StackClass::Large));
+    return owner.lanes[large].Size() != 0 && (worker->scheduler->pool.AnyFree(StackClass::Large) ||
+                                              (rescues && !IsRescueDone(worker, StackClass::Large)));
 }
 
 }  // namespace
@@ -25,19 +27,24 @@ bool AnyWork(const Worker *worker, Ability ability) noexcept {
     if (AnyPinnedFiber(*worker)) return true;
     if (ability == Ability::PinnedOnly) return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
     if (!scheduler.injector.IsEmpty()) return true;
+    // A restricted worker may have come here before it looked for a fiber. It is told of one that is freed only if it has said that it
+    // found none.
+    const bool hasFiber = ability == Ability::Tasks ||
+                          (ability == Ability::HigherTasks &&
+                           (scheduler.pool.AnyFree(StackClass::Small) || !scheduler.pool.IsStarved(worker->index)));
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
         const Worker &other = scheduler.workers[i];
         for (uint32_t priority = 0; priority < kPriorities; ++priority) {
-            if (priority == static_cast<uint32_t>(Priority::Low) && !scheduler.RunsLow(worker->index)) continue;
+            if (!MayRun(*worker, static_cast<Priority>(priority))) continue;
             if (other.ready[priority].Size() != 0) return true;
-            if (ability == Ability::Tasks && AnyTaskFor(worker, other, priority)) return true;
+            if (hasFiber && AnyTaskFor(worker, other, priority)) return true;
         }
     }
     if (ability == Ability::ReadyFibersOnly) {
         return scheduler.pool.AnyFree(StackClass::Small) || !IsRescueDone(worker, StackClass::Small);
     }
-    return worker->wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
+    return hasFiber && worker->wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
 }
 
 bool AnyTask(const Scheduler &scheduler) noexcept {

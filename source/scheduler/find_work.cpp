@@ -77,7 +77,8 @@ bool MayHave(const Worker *worker, StackClass stack) noexcept {
 
 Found NewestOf(Worker *worker, uint32_t lane) noexcept {
     TaskEntry entry;
-    if (worker->lanes[lane].LooksEmpty() || !CanRun(worker, ClassOf(lane)) || !worker->lanes[lane].Pop(entry))
+    if (worker->lanes[lane].LooksEmpty() || !MayRun(*worker, PriorityOf(lane)) || !CanRun(worker, ClassOf(lane)) ||
+        !worker->lanes[lane].Pop(entry))
         return {};
     ClaimEntry(worker, entry, PriorityOf(lane), false);
     return {nullptr, true};
@@ -85,7 +86,6 @@ Found NewestOf(Worker *worker, uint32_t lane) noexcept {
 
 // Large tasks before small ones: they are few, and long.
 Found NewestTask(Worker *worker, Priority priority) noexcept {
-    if (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return {};
     Found found;
     if (worker->hasLarge) found = NewestOf(worker, LaneOf(priority, StackClass::Large));
     return found ? found : NewestOf(worker, LaneOf(priority, StackClass::Small));
@@ -124,12 +124,12 @@ Found FromVictims(Worker *worker, Attempt attempt) noexcept {
 }
 
 Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
-    if (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return {};
+    if (!MayRun(*worker, priority)) return {};
     return FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim, priority); });
 }
 
 Found StealTask(Worker *worker, Priority priority) noexcept {
-    if (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return {};
+    if (!MayRun(*worker, priority)) return {};
     Found found;
     for (const StackClass stack : {StackClass::Large, StackClass::Small}) {
         if (found || !MayHave(worker, stack)) continue;
@@ -172,7 +172,7 @@ Found FromNotice(Worker *worker, Priority priority, uint32_t notice, Ability abi
     if ((scheduler.notices.Look() & notice) == 0) return {};
     Found found = ReadyFiberOfOthers(worker, priority);
     if (!found && ability == Ability::Tasks) found = StealTask(worker, priority);
-    const bool sawAll = ability == Ability::Tasks && (priority != Priority::Low || scheduler.RunsLow(worker->index));
+    const bool sawAll = ability == Ability::Tasks && MayRun(*worker, priority);
     if (!found && sawAll) scheduler.notices.Hide(notice, [&] { return AnyOf(scheduler, priority); });
     return found;
 }
@@ -255,8 +255,8 @@ Found WithoutTasks(Worker *worker) noexcept {
 // No turn of others is due, nobody has called, and nobody is to be woken.
 bool OnlyOwnLanes(const Worker *worker, Priority priority) noexcept {
     return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->owesWake && !worker->searching &&
-           worker->pump == nullptr && !worker->inactive && !worker->hasLarge && !HasPinned(worker) &&
-           !IsCalled(worker, priority);
+           worker->pump == nullptr && !worker->inactive && worker->lowest == Priority::Low && !worker->hasLarge &&
+           !HasPinned(worker) && !IsCalled(worker, priority);
 }
 
 bool IsHandOver(const Worker *worker, const Found &found) noexcept {
@@ -275,7 +275,7 @@ bool TakeArrivals(Worker *worker, Priority priority) noexcept {
 }
 
 Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept {
-    if (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) return {};
+    if (!MayRun(*worker, priority)) return {};
     WorkStealingDeque<uint64_t> &ready = owner->ready[static_cast<uint32_t>(priority)];
     uint64_t index;
     if (ready.LooksEmpty() || ready.Steal(index) != StealResult::Taken) return {};
@@ -298,8 +298,8 @@ Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBa
     const Priority priority = PriorityOf(lane);
     TaskEntry entry;
     const auto isWanted = [=](const TaskEntry &oldest) { return !oldest.IsSlice() || oldest.Batch() != exceptBatch; };
-    if (owner->lanes[lane].LooksEmpty() || (priority == Priority::Low && !worker->scheduler->RunsLow(worker->index)) ||
-        !CanRun(worker, ClassOf(lane)) || owner->lanes[lane].StealIf(entry, isWanted) != StealResult::Taken) {
+    if (owner->lanes[lane].LooksEmpty() || !MayRun(*worker, priority) || !CanRun(worker, ClassOf(lane)) ||
+        owner->lanes[lane].StealIf(entry, isWanted) != StealResult::Taken) {
         return {};
     }
     const Lent lent{owner->lends.load(kRelaxed)};
@@ -315,6 +315,7 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
     Found found;
     switch (ability) {
         case Ability::Tasks:
+        case Ability::HigherTasks:
             found = ByPriority(worker);
             break;
         case Ability::ReadyFibersOnly:

@@ -19,6 +19,14 @@ struct Found {
     explicit operator bool() const noexcept { return fiber != nullptr || claimed; }
 };
 
+/// Whether the worker may begin tasks of the priority, and go on with fibers that are not pinned to it.
+inline bool MayRun(const Worker &worker, Priority priority) noexcept {
+    return priority <= worker.lowest && (priority != Priority::Low || worker.scheduler->RunsLow(worker.index));
+}
+
+/// A wait restricts it, see Meanwhile.
+inline bool IsRestricted(const Worker *worker) noexcept { return worker->lowest != Priority::Low; }
+
 /// What is this worker's to do: see above. High work of others is among it.
 Found FindOwn(Worker *worker, Ability ability) noexcept;
 

@@ -73,6 +73,7 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
 bool Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
     if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return false;
+    if (WEFT_UNLIKELY(self->priority > self->worker->lowest)) return false;
     StackClass most = StackClass::Large;
     if (!MayHelp(self, scheduler, most)) {
         most = StackClass::Small;

@@ -158,7 +158,7 @@ Found SearchForTasks(Worker *worker) noexcept {
 
 Found SearchForFibers(Worker *worker) noexcept {
     const Found found = Search(worker, Ability::ReadyFibersOnly);
-    if (found || worker->scheduler->pool.AnyFree(StackClass::Small)) return found;
+    if (found || worker->scheduler->pool.AnyFree(StackClass::Small) || IsRestricted(worker)) return found;
     const bool isHanded = Rescue(worker, StackClass::Small) || Rescue(worker, StackClass::Large);
     return isHanded ? FindOwn(worker, Ability::ReadyFibersOnly) : Found{};
 }

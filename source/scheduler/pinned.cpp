@@ -66,6 +66,7 @@ void SetWantsLarge(Worker *worker, bool wants) noexcept {
 // The oldest pinned task that can run now. `anyStack`: the caller's stack takes Large tasks too.
 Found PinnedTask(Worker *worker, Priority priority, bool anyStack) noexcept {
     Scheduler &scheduler = *worker->scheduler;
+    if (priority > worker->lowest) return {};
     LetterQueue &tasks = worker->pinnedTasks[static_cast<uint32_t>(priority)];
     for (Letter **link = &tasks.first; *link != nullptr; link = &(*link)->next) {
         TaskBlock *block = static_cast<TaskBlock *>(*link);
@@ -93,8 +94,8 @@ Found Pinned(Worker *worker, Priority priority) noexcept {
 }
 
 bool AnyPinnedTask(const Worker *worker) noexcept {
-    for (const LetterQueue &tasks : worker->pinnedTasks) {
-        for (const Letter *letter = tasks.first; letter != nullptr; letter = letter->next) {
+    for (uint32_t priority = 0; priority <= static_cast<uint32_t>(worker->lowest); ++priority) {
+        for (const Letter *letter = worker->pinnedTasks[priority].first; letter != nullptr; letter = letter->next) {
             // A Large one too that nobody has looked at yet: mail is also sorted by a worker that lacks a fiber.
             if (static_cast<const TaskBlock *>(letter)->options.stack == StackClass::Small || !worker->wantsLarge)
                 return true;

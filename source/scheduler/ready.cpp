@@ -2,6 +2,7 @@
 
 #include "platform/compiler.h"
 #include "scheduler/deferred.h"
+#include "scheduler/find_work.h"
 #include "scheduler/reporting.h"
 #include "scheduler/wait_any.h"
 
@@ -16,6 +17,12 @@ bool AnyReadyHere(const Worker &worker) noexcept {
     return false;
 }
 
+// Those that begin only tasks of higher priority: all of them, as nobody knows here who may do what there is. Each of them once, or
+// one that finds nothing would be woken again and again.
+void WakeRestricted(Scheduler &scheduler) noexcept {
+    scheduler.idle.TakeRestricted(scheduler.Slots(), [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });
+}
+
 uint32_t HomeOf(const Worker *worker) noexcept { return worker != nullptr ? worker->index + 1 : 0; }
 
 }  // namespace
@@ -28,7 +35,7 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
     }
     const Priority priority = fiber->priority;
     const bool handOver = worker != nullptr && worker->looksNext && !worker->owesWake && !AnyReadyHere(*worker) &&
-                          (priority != Priority::Low || scheduler.RunsLow(worker->index));
+                          MayRun(*worker, priority);
     if (worker == nullptr || !PushReady(worker, fiber)) {
         Inject(scheduler, fiber);
     } else if (handOver) {
@@ -87,7 +94,7 @@ bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
 void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
     for (uint32_t i = 0; i < 2 && scheduler.idle.Wanted(count); ++i) {
         const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
-        if (sleeper == IdleSet::kNone) return;
+        if (sleeper == IdleSet::kNone) return WakeRestricted(scheduler);
         scheduler.workers[sleeper].parker.Unpark();
     }
 }
@@ -106,13 +113,15 @@ void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept {
     if (!scheduler.idle.Wanted()) return;
     uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
     if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
-    if (sleeper != IdleSet::kNone) scheduler.workers[sleeper].parker.Unpark();
+    if (sleeper == IdleSet::kNone) return WakeRestricted(scheduler);
+    scheduler.workers[sleeper].parker.Unpark();
 }
 
 void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
     if (!scheduler.pool.AnyStarved()) return;
     const uint32_t sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
-    if (sleeper != IdleSet::kNone) scheduler.workers[sleeper].parker.Unpark();
+    if (sleeper == IdleSet::kNone) return WakeRestricted(scheduler);
+    scheduler.workers[sleeper].parker.Unpark();
 }
 
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {

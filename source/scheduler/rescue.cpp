@@ -33,7 +33,7 @@ struct Wanted {
         if (isLimited && isPinned && !scheduler.RunsLow(fiber.pinnedTo)) return false;
         if (isPinned && fiber.pinnedTo != worker.index && scheduler.IsActive(fiber.pinnedTo)) {
             pinnedTo = fiber.pinnedTo;
-        } else if (!isPinned && fiber.priority == Priority::Low && !scheduler.RunsLow(worker.index)) {
+        } else if (!isPinned && !MayRun(worker, fiber.priority)) {
             low = true;
         } else {
             return true;

@@ -92,6 +92,22 @@ void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
     scheduler.blocked.fetch_sub(1, kRelaxed);
 }
 
+void CountRestriction(Worker *worker, Meanwhile meanwhile, uint32_t change) noexcept {
+    worker->restricting[meanwhile == Meanwhile::HighOnly ? 0 : 1] += change;
+    worker->lowest = worker->restricting[0] != 0   ? Priority::High
+                     : worker->restricting[1] != 0 ? Priority::Normal
+                                                   : Priority::Low;
+    worker->scheduler->blocked.fetch_add(change, kRelaxed);  // for a report
+}
+
+// It comes back on the same worker. Several may wait so at once: the strictest decides.
+void WaitRestricted(Fiber *self, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept {
+    Worker *worker = self->worker;
+    CountRestriction(worker, meanwhile, 1);
+    HelpOrSuspend(self, counter, value);
+    CountRestriction(worker, meanwhile, ~0u);
+}
+
 // Pinned meanwhile; so are the waits of tasks that this one helps with.
 template <class Wait>
 void OnThisWorker(Fiber *self, Wait wait) noexcept {
@@ -121,7 +137,9 @@ void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile m
     if (meanwhile == Meanwhile::AnyTask) return Wait(worker, counter, value, Resume::AnyWorker);
     FlushPending(worker);
     Fiber *self = worker->current;
-    OnThisWorker(self, [&] { Block(self, counter, value); });
+    OnThisWorker(self, [&] {
+        meanwhile == Meanwhile::Nothing ? Block(self, counter, value) : WaitRestricted(self, counter, value, meanwhile);
+    });
 }
 
 void YieldFiber(Worker *worker) noexcept {

@@ -176,14 +176,17 @@ struct alignas(kLineBytes) Worker {
     bool mustNotSubmit = false;    // a hook runs while the worker may be on its way out
     bool inHook = false;           // the host's function runs: it must not wait
     bool inactive = false;         // see TaskScheduler::SetActiveWorkers
-    bool searching = false;        // counted as a searcher
-    bool owesWake = false;         // so it was; a wake is owed if something else is picked
-    uint32_t victim = 0;           // the last one that was robbed with success
-    uint64_t stealAgainAt = 0;     // ticks: no steal before
-    uint64_t stealPenalty = 0;     // ticks
-    uint64_t lookAgainAt = 0;      // ticks: no look at others before
-    uint64_t lookInterval = 1;     // ticks
-    uint64_t activitySeen = 0;     // of the others, at the last look
+    // It begins no lower tasks: so many waits with HighOnly and with NormalOrHigher there are on it.
+    uint32_t restricting[2] = {};
+    Priority lowest = Priority::Low;
+    bool searching = false;     // counted as a searcher
+    bool owesWake = false;      // so it was; a wake is owed if something else is picked
+    uint32_t victim = 0;        // the last one that was robbed with success
+    uint64_t stealAgainAt = 0;  // ticks: no steal before
+    uint64_t stealPenalty = 0;  // ticks
+    uint64_t lookAgainAt = 0;   // ticks: no look at others before
+    uint64_t lookInterval = 1;  // ticks
+    uint64_t activitySeen = 0;  // of the others, at the last look
     uint64_t activityChangedAt = 0;
     CpuSharing sharing;
     uint64_t floatingPoint = 0;             // the thread's control words, with which tasks begin

@@ -73,7 +73,8 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 if (!ContinueOn(self, StackClass::Small)) SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
-            if (!found && active) found = SearchForTasks(worker);
+            if (!found && active)
+                found = IsRestricted(worker) ? FindElsewhere(worker, Ability::Tasks) : SearchForTasks(worker);
             if (!found) {
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
@@ -144,10 +145,14 @@ void ThreadLoop(Worker *worker) noexcept {
             // While it holds ready fibers, which others do not see, nobody may think that it sleeps.
             if (!AnyPinnedFiber(*worker)) Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
+        } else if (worker->pump == nullptr && IsRestricted(worker)) {
+            Sleep(worker, Ability::HigherTasks);
+            if (scheduler.stopping.load(kRelaxed)) break;
         }
         Fiber *next = LoopFiber(worker);
         if (next == nullptr) {
             next = WithoutFiber(worker);
+            if (next == nullptr && IsRestricted(worker)) continue;
             if (next == nullptr) {
                 Sleep(worker, Ability::ReadyFibersOnly);
                 woken = true;

@@ -24,6 +24,8 @@ struct Seen {
     std::atomic<uint32_t> ran{0}, onWaiting{0};
 };
 
+enum class By { Task, Outside };
+
 TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, StackClass::Small, worker, "pinned"}; }
 
 }  // namespace
@@ -128,7 +130,74 @@ TEST_CASE("Meanwhile::Nothing: a deadline, while all other workers are busy", "[
     }
 }
 
+TEST_CASE("Meanwhile: the only worker begins no lower task", "[meanwhile]") {
+    for (const Priority lowest : {Priority::High, Priority::Normal}) {
+        for (const By by : {By::Task, By::Outside}) {
+            INFO(static_cast<int>(lowest) << " " << static_cast<int>(by));
+            test::Runner runner(test::Options(1));
+            runner.Run([&](TaskScheduler &scheduler) {
+                std::atomic<uint32_t> ran[3] = {};
+                Counter event(1), rest;
+                const auto note = [&](Priority priority) {
+                    ran[static_cast<uint32_t>(priority)].fetch_add(1);
+                    if (priority == lowest) scheduler.DecrementCounter(&event);
+                };
+                // Whatever else the worker would begin, it would begin while they yield.
+                auto high = [&](TaskScheduler *running) {
+                    for (int i = 0; i < 3; ++i) running->Yield();
+                    note(Priority::High);
+                };
+                auto normal = [&](TaskScheduler *running) {
+                    for (int i = 0; i < 3; ++i) running->Yield();
+                    note(Priority::Normal);
+                };
+                auto low = [&](TaskScheduler *) { note(Priority::Low); };
+                auto pinned = [&](TaskScheduler *) { ran[2].fetch_add(1); };
+                const auto submit = [&] {
+                    const uint32_t worker = by == By::Task ? scheduler.CurrentWorker() : 0;
+                    scheduler.AddTask(TaskOf(pinned), &rest, {Priority::Low, StackClass::Small, worker, nullptr});
+                    scheduler.AddTask(TaskOf(low), &rest, test::kLow);
+                    if (lowest == Priority::Normal) scheduler.AddTask(TaskOf(normal), &rest);
+                    scheduler.AddTask(TaskOf(high), &rest, test::kHigh);
+                };
+                std::thread outside;
+                if (by == By::Task) submit();
+                if (by == By::Outside) outside = std::thread(submit);
+                scheduler.WaitForCounter(&event,
+                                         lowest == Priority::High ? Meanwhile::HighOnly : Meanwhile::NormalOrHigher);
+                CHECK(ran[static_cast<uint32_t>(lowest)].load() == 1);
+                CHECK(ran[2].load() == 0);
+                if (outside.joinable()) outside.join();
+                scheduler.WaitForCounter(&rest);
+                CHECK(ran[0].load() == 1);
+                CHECK(ran[1].load() == (lowest == Priority::Normal ? 1 : 0));
+                CHECK(ran[2].load() == 2);
+            });
+            CHECK(runner.log.Count() == 0);
+        }
+    }
+}
+
+TEST_CASE("Meanwhile: the awaited tasks have the waiter's priority", "[meanwhile]") {
+    test::Runner runner(test::Options(1));
+    runner.Run([&](TaskScheduler &scheduler) {
+        uint32_t ran = 0;
+        test::Batch batch(10, [&](TaskScheduler &, uint32_t) { ++ran; });
+        auto waiter = [&](TaskScheduler *running) {
+            Counter counter;
+            running->AddTasks(batch.Count(), batch.Tasks(), &counter);
+            running->WaitForCounter(&counter, Meanwhile::HighOnly);
+            CHECK(ran == 10);
+        };
+        Counter done;
+        scheduler.AddTask(TaskOf(waiter), &done, test::kHigh);
+        scheduler.WaitForCounter(&done);
+    });
+    CHECK(runner.log.Count() == 0);
+}
+
 TEST_CASE("report OnlyWaiters: all workers wait, and none runs what is waited for", "[meanwhile][stall]") {
+    const Meanwhile meanwhile = GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly);
     SchedulerOptions options = test::Options(1);
     options.stallMilliseconds = 10;
     test::Runner runner(options);
@@ -141,12 +210,12 @@ TEST_CASE("report OnlyWaiters: all workers wait, and none runs what is waited fo
     test::Batch task(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTasks(1, task.Tasks());
-        scheduler.WaitForCounter(&byHand, Meanwhile::Nothing);
+        scheduler.WaitForCounter(&byHand, meanwhile);
         CHECK(ran.load() == 0);
     });
     rescuer.join();
     CHECK(ran.load() == 1);
     CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == 1);
-    CHECK(test::Names(runner.log.First(ReportCode::OnlyWaiters).cure, "Meanwhile::Nothing"));
+    CHECK(test::Names(runner.log.First(ReportCode::OnlyWaiters).cure, "Meanwhile"));
     CHECK(runner.log.Count() == 1);
 }

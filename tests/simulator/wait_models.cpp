@@ -3,6 +3,7 @@
 #include "simulator/models.h"
 #include "weft/time.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace simulator {
@@ -142,10 +143,163 @@ void NothingMeets() {
     Check(done == 2, "a task was lost");
 }
 
+// What a restricted worker begins. Tasks of the awaited counter have the waiter's priority, Normal.
+struct Restriction {
+    uint32_t worker = kNowhere;
+    Priority lowest = Priority::Low;
+    uint32_t done = 0;
+    void Begin(TaskScheduler *scheduler, Priority priority) const {
+        Check(scheduler->CurrentWorker() != worker || priority <= lowest, "a restricted worker begins a lower task");
+    }
+};
+
+struct Other {
+    Restriction *restriction;
+    Priority priority;
+    bool forks;
+
+    static void Run(TaskScheduler *scheduler, void *arg) {
+        const Other &self = *static_cast<Other *>(arg);
+        self.restriction->Begin(scheduler, self.priority);
+        ++self.restriction->done;
+        if (!self.forks) return;
+        Other child{self.restriction, Priority::High, false};
+        const Task task{Run, &child};
+        Counter counter;
+        scheduler->AddTask(task, &counter, Of(Priority::High));
+        scheduler->WaitForCounter(&counter);
+    }
+    static TaskOptions Of(Priority priority) { return {priority, StackClass::Small, kAnyWorker, nullptr}; }
+};
+
+// A wait for a counter among tasks of all priorities.
+void HigherOnly() {
+    Counters counters;
+    Restriction restriction;
+    const uint32_t workers = 2 + Random(2);
+    const bool high = Random(2) != 0;
+    uint32_t expected = 0;
+    Other others[6];
+    RunMain(Options(workers, 2 + Random(6), 1), [&](TaskScheduler *scheduler) {
+        Counter *own = counters.New(), *rest = counters.New();
+        for (uint32_t i = 0; i < 6; ++i) {
+            const Priority priority = static_cast<Priority>(Random(3));
+            const bool isOwn = i < 3;
+            others[i] = {&restriction, isOwn ? std::min(priority, Priority::Normal) : priority, Random(2) == 0};
+            expected += others[i].forks ? 2 : 1;
+            scheduler->AddTask({Other::Run, &others[i]}, isOwn ? own : rest, Other::Of(priority));
+        }
+        const uint32_t worker = scheduler->CurrentWorker();
+        restriction.worker = worker;
+        restriction.lowest = high ? Priority::High : Priority::Normal;
+        scheduler->WaitForCounter(own, high ? Meanwhile::HighOnly : Meanwhile::NormalOrHigher);
+        restriction.worker = kNowhere;
+        Check(scheduler->CurrentWorker() == worker, "a restricted wait ended on another worker");
+        Counters::Kill(own);
+        scheduler->WaitForCounter(rest);
+        Counters::Kill(rest);
+    });
+    Check(restriction.done == expected, "a task was lost");
+}
+
+// All others are held until a High task has run, which only the restricted worker can run.
+void HigherWakes() {
+    Counters counters;
+    Counter *const event = counters.New(1), *const go = counters.New(1);
+    Cell hasRun;
+    TaskScheduler *running = nullptr;
+    auto high = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(go);
+        hasRun.Set(1);
+        scheduler->DecrementCounter(event);
+    };
+    auto submit = [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(high), nullptr, Other::Of(Priority::High));
+        scheduler->DecrementCounter(go);
+    };
+    const bool fromOutside = Random(2) != 0;
+    auto hold = [&](TaskScheduler *scheduler) {
+        if (!fromOutside) submit(scheduler);
+        while (hasRun.Get() == 0) weft::env::Pause();
+    };
+    HostThread outside([&] { submit(running); });
+    RunMain(Options(2, 6, 1), [&](TaskScheduler *scheduler) {
+        running = scheduler;
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(hold), counter);
+        if (fromOutside) outside.Start();
+        scheduler->WaitForCounter(event, Meanwhile::HighOnly);
+        if (fromOutside) outside.Join();
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+}
+
+// The same, and it has no fiber until another worker frees one, which then goes on with a task that holds it.
+void HigherGetsStack() {
+    Counters counters;
+    Counter *const event = counters.New(1), *const go = counters.New(1);
+    Cell hasRun;
+    auto high = [&](TaskScheduler *scheduler) {
+        hasRun.Set(1);
+        scheduler->DecrementCounter(event);
+    };
+    auto hold = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(go);
+        while (hasRun.Get() == 0) weft::env::Pause();
+    };
+    auto submit = [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(high), nullptr, Other::Of(Priority::High));
+        scheduler->DecrementCounter(go);
+    };
+    RunMain(Options(2, 2, 1), [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(submit), counter);
+        scheduler->AddTask(TaskOf(hold), counter, Other::Of(Priority::High));
+        scheduler->WaitForCounter(event, Meanwhile::HighOnly);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+}
+
+// Two tasks restrict their workers; each goes on as soon as the other one has lowered its counter.
+void HigherMeets() {
+    Counters counters;
+    Counter *const lowered[2] = {counters.New(1), counters.New(1)};
+    uint32_t done = 0;
+    auto first = [&](TaskScheduler *scheduler) {
+        scheduler->DecrementCounter(lowered[1]);
+        scheduler->WaitForCounter(lowered[0], Meanwhile::HighOnly);
+        ++done;
+    };
+    auto second = [&](TaskScheduler *scheduler) {
+        scheduler->DecrementCounter(lowered[0]);
+        scheduler->WaitForCounter(lowered[1], Meanwhile::NormalOrHigher);
+        ++done;
+    };
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    RunMain(Options(3, 4 + Random(4), 1), [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(first), counter);
+        scheduler->AddTask(TaskOf(second), counter);
+        for (int i = 0; i < 2; ++i) {
+            const TaskOptions options = Other::Of(static_cast<Priority>(Random(3)));
+            scheduler->AddTask(TaskOf(leaf), counter, options);
+        }
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(done == 4, "a task was lost");
+}
+
 }  // namespace
 
 std::vector<Model> WaitModels() {
     return {
+        {"restrict_higher", "a wait with HighOnly or NormalOrHigher among tasks of all priorities", HigherOnly},
+        {"restrict_wakes", "a High task that only the restricted worker can run", HigherWakes},
+        {"restrict_stack", "the same, and no fiber for it at first", HigherGetsStack},
+        {"restrict_meets", "two tasks restrict their workers until the other one has come", HigherMeets},
         {"block_runs_nothing", "a wait with Meanwhile::Nothing; tasks of all priorities, and one that is pinned",
          NothingRuns},
         {"block_until", "the same with a deadline, and a thread that may be quicker", NothingUntil},
