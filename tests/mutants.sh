@@ -119,12 +119,12 @@ row() { printf '%-32s | %-74s | %s\n' "$@"; }
 escaped() { failed=$((failed + 1)); row "$name" "$1" "$((SECONDS - start))"; }
 
 list() { (cd "$root/patches" && ls -- *.patch | sed 's/\.patch$//'); }
-# The second of each kind: configuration and program, or how it was generated.
+# The second of each kind: configuration and program; and one of each kind that is generated.
 sample() {
     for name in $(list); do
         case $name in
-            recheck_*) echo "$name generated recheck" ;;
-            order_*) echo "$name generated order" ;;
+            recheck_claim_1 | order_notices_1) echo "$name generated ${name%%_*}" ;;  # found soon
+            recheck_* | order_*) ;;
             *) echo "$name $(field config "$root/patches/$name.patch") $(field program "$root/patches/$name.patch")" ;;
         esac
     done | awk '{ kind = $2 " " $3; if (++count[kind] <= 2) names[kind] = $1 } END { for (kind in names) print names[kind] }' | sort
