@@ -67,7 +67,8 @@ TEST_CASE("Meanwhile::Nothing: the waiting thread runs no task, and goes on", "[
     }
 }
 
-TEST_CASE("Meanwhile::Nothing: an attached thread, and one that is no worker", "[meanwhile][attach]") {
+TEST_CASE("Meanwhile: an attached thread, and one that is no worker", "[meanwhile][attach]") {
+    const Meanwhile meanwhile = GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly);
     test::Runner runner(test::Options(2));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     for (const bool attached : {true, false}) {
@@ -78,7 +79,7 @@ TEST_CASE("Meanwhile::Nothing: an attached thread, and one that is no worker", "
             test::Batch batch(50, [&](TaskScheduler &, uint32_t) { seen.Note(); });
             Counter counter;
             runner.scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
-            runner.scheduler.WaitForCounter(&counter, Meanwhile::Nothing);
+            runner.scheduler.WaitForCounter(&counter, meanwhile);
             CHECK(seen.ran.load() == 50);
             CHECK(seen.onWaiting.load() == 0);
             if (attached) runner.scheduler.DetachThread();

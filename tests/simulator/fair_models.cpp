@@ -387,10 +387,38 @@ void LowLarge(SchedulerOptions options) {
     CheckSoon(weft::env::Now() < begin + 20'000 * kUs, "a Large task waited for a free fiber to be noticed");
 }
 
+// A thread with 2 ms left waits beside tasks of 10 ms, which it must not begin.
+void WaitKeepsBudget() {
+    Counters counters;
+    const Meanwhile meanwhile = static_cast<Meanwhile>(1 + Random(3));
+    const Priority priority = meanwhile == Meanwhile::NormalOrHigher ? Priority::Low : Priority::Normal;
+    uint32_t done = 0;
+    auto slow = [&](TaskScheduler *) {
+        Compute(10'000);
+        ++done;
+    };
+    auto quick = [&](TaskScheduler *) {
+        Compute(20);
+        ++done;
+    };
+    RunMain(FairOptions(2), [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New(), *never = counters.New(1);
+        for (int i = 0; i < 4; ++i) scheduler->AddTask(TaskOf(slow), counter, Of(priority));
+        scheduler->AddTask(TaskOf(quick), counter, Of(Priority::High));
+        const Clock::time_point deadline = Now() + std::chrono::milliseconds(2);
+        Check(!WaitForCounterUntil(*scheduler, never, deadline, meanwhile), "a counter was there that never is");
+        CheckSoon(Now() - deadline <= std::chrono::microseconds(20 + 50), "a wait that spares its thread took longer");
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(done == 5, "a task was lost");
+}
+
 }  // namespace
 
 std::vector<Model> FairModels() {
     return {
+        {"budget", "a wait of 2 ms that restricts its thread, beside tasks of 10 ms", WaitKeepsBudget},
         {"low_large", "Low tasks, which one worker may run, and others that need the one Large fiber",
          [] { LowLarge(FairOptions(3)); }},
         {"low_large_search", "the same; workers search before they sleep", [] { LowLarge(Options(3, 6, 1)); }},
