@@ -96,8 +96,19 @@ bool TicketQueue::AddTask(const Ticket &ticket, TicketTurn &turn, Task task, Cou
                      "TicketQueue::AddTask: the ticket is not one of this queue");
         return false;
     }
-    if (waiter.counter.IsZero() && !scheduler.AddToCounter(&waiter.counter)) return false;  // used before
-    if (!AddTaskAfter(scheduler, &waiter.counter, 0, task, counter, options)) return false;
+    // relaxed: it tells only which of several mistaken callers was first. A turn that was used before and is over has its counter at zero.
+    if (turn.m_wasUsed.exchange(true, kRelaxed)) {
+        if (!waiter.counter.IsZero()) {
+            ReportMisuse(scheduler, ReportCode::BadOption, "Give each ticket that waits a TicketTurn of its own.",
+                         "TicketQueue::AddTask: the turn still waits for another ticket");
+            return false;
+        }
+        if (!scheduler.AddToCounter(&waiter.counter)) return false;
+    }
+    if (!AddTaskAfter(scheduler, &waiter.counter, 0, task, counter, options)) {
+        turn.m_wasUsed.store(false, kRelaxed);  // as new
+        return false;
+    }
     if (Passes(ticket.m_number, waiter)) {
         Called called;
         called.Add(waiter);

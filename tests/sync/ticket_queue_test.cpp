@@ -158,6 +158,8 @@ TEST_CASE("TicketQueue: a task is refused for a ticket of another queue, and a t
     CHECK(!other.AddTask(Ticket(), turn, TaskOf(early)));
     CHECK(one.Log().CountOf(ReportCode::BadOption) == 2);
     CHECK(queue.AddTask(second, turn, TaskOf(early)));
+    CHECK(!queue.AddTask(third, turn, TaskOf(late)));
+    CHECK(one.Log().CountOf(ReportCode::BadOption) == 3);
     one.Settle();
     CHECK(order == "");
     first.Done();

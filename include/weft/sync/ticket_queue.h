@@ -54,10 +54,12 @@ private:
     uint32_t m_number = 0;
 };
 
-/// Where a task waits for the turn of its ticket. Lives until the task begins; then it may be used again.
+/// Where a task waits for the turn of its ticket. Lives until the task begins; then it may be used again. Before that it is refused
+/// for another ticket (BadOption).
 class TicketTurn {
     friend class TicketQueue;
     internal::Waiter m_waiter;
+    WEFT_ATOMIC<bool> m_wasUsed{false};
 };
 
 /// After `marl::Ticket` of Google's marl. Strictly in order; fewer than 2^31 tickets that are not done. When all are done it may
