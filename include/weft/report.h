@@ -33,7 +33,7 @@ enum class ReportCode : uint16_t {
     FloatingPointState,  ///< a task returned with other floating-point control words (debug builds)
     PoolEmpty,           ///< every worker is out of small fibers and nothing is ready
     LargePoolEmpty,      ///< tasks wait for a large fiber, and every large fiber waits
-    OnlyWaiters,         ///< all workers sleep and only waiting fibers are left
+    OnlyWaiters,         ///< all workers sleep, and fibers wait for what no worker runs
     OutOfMemory,         ///< a queue could not grow, or there is no memory for a wait or a block
     MemoryInUse,         ///< a tag of a TaggedHeap is freed while somebody has it retained
     MemoryLeaked,        ///< a TaggedHeap or a BlockPool ends while some of its memory is in use

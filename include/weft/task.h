@@ -33,12 +33,13 @@ enum class StackClass : uint8_t { Small, Large };
 /// Which worker may continue a fiber after a wait.
 enum class Resume : uint8_t { AnyWorker, SameWorker };
 
-/// What a thread does while one of its tasks waits.
+/// What a thread does while one of its tasks waits. NormalOrHigher and HighOnly hold for tasks that begin, and for tasks that have waited
+/// and are not pinned to the thread. Without a deadline the waiter may run tasks of its counter itself; they have at least its priority.
 enum class Meanwhile : uint8_t {
     AnyTask,         ///< it runs whatever is next
-    NormalOrHigher,  ///< it begins no Low task. Tasks that wait, and that another thread may go on with, count in the same way
-    HighOnly,  ///< it begins no Low and no Normal task. In both modes the counter's own tasks have the waiter's priority
-    Nothing    ///< it sleeps. Its tasks are for others; what is pinned to it waits
+    NormalOrHigher,  ///< it runs no Low task
+    HighOnly,        ///< it runs no Low and no Normal task
+    Nothing          ///< it sleeps. Other workers may take its tasks; its pinned tasks wait until it wakes
 };
 
 /// "Any worker" in options; "not a worker" as an answer.

@@ -92,10 +92,11 @@ public:
     /// in the operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
-    /// The same, but the calling thread runs only what `meanwhile` allows, and the task goes on on that thread. For a thread whose time is
-    /// short, and for code that holds a lock of its own while it waits (Meanwhile::Nothing). Tasks that are pinned to the thread and have
-    /// begun go on in every mode but Nothing. With Nothing the wait is no scheduling point. If no other worker is left for what is waited
-    /// for, OnlyWaiters is reported. A thread that is no worker blocks in every mode.
+    /// The same, but the calling thread runs only what `meanwhile` allows. Unless that is AnyTask, the task continues on the same thread. For
+    /// a thread whose time is short, and for code that holds a lock of its own while it waits (Meanwhile::Nothing). In every mode but
+    /// Nothing the thread still continues pinned tasks that have begun, whatever their priority. With Nothing the wait is no scheduling
+    /// point. If no other worker can run the tasks that the wait needs, OnlyWaiters is reported. A thread that is no worker blocks in
+    /// every mode.
     void WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value = 0) noexcept;
 
     /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the other.

@@ -16,8 +16,9 @@
 // A starved worker (one that has no fiber to run tasks on, and can only resume ready fibers) sleeps in a set of its own
 // and is never counted as a searcher: a publisher of tasks that relied on it would rely on nobody. It is woken for ready
 // fibers when no other sleeper is left, and when a fiber is freed. A worker that is inactive, or blocks in a wait, sleeps
-// in a third set, from which it is woken by name only. One that begins only tasks of higher priority sleeps in a fourth: as it cannot
-// take everything, all of these are woken where no other sleeper is left, and none of them is ever counted as a searcher.
+// in a third set, from which it is woken by name only. A worker that a wait restricts to higher tasks sleeps
+// in a fourth set. It may be unable to take the work. So all of this set are woken when no sleeper of the first set is left. None of
+// them counts as a searcher.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -31,7 +32,7 @@ namespace weft::internal {
 enum class Ability : uint8_t {
     Tasks,            ///< and ready fibers
     ReadyFibersOnly,  ///< it is starved
-    HigherTasks,      ///< and ready fibers, of a restricted worker; none of its tasks if it is starved
+    HigherTasks,      ///< it is restricted: only higher tasks and ready fibers; only ready fibers if it is starved
     PinnedOnly,       ///< it is inactive
     Nothing           ///< it blocks in a wait: its fiber is all that it goes on with
 };
@@ -100,7 +101,7 @@ public:
         return TakeAny(m_starvedAsleep, home, below, 0 - kOtherSleeper);
     }
 
-    /// Takes each that begins only higher tasks, once, and calls wake(worker).
+    /// Takes every restricted sleeper once, and calls wake(worker) for each.
     template <class Wake>
     void TakeRestricted(uint32_t workers, Wake wake) noexcept {
         if (!m_restrictedAsleep.Any()) return;

@@ -8,7 +8,7 @@ namespace weft::internal {
 
 namespace {
 
-// `worker`: who looks, and has a fiber for it.
+// `worker` looks; it has a fiber for the task, or does not know yet that it has none.
 bool AnyTaskFor(const Worker *worker, const Worker &owner, uint32_t priority) noexcept {
     const bool rescues = !IsRestricted(worker);
     const uint32_t small = LaneOf(static_cast<Priority>(priority), StackClass::Small);
@@ -27,8 +27,7 @@ bool AnyWork(const Worker *worker, Ability ability) noexcept {
     if (AnyPinnedFiber(*worker)) return true;
     if (ability == Ability::PinnedOnly) return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
     if (!scheduler.injector.IsEmpty()) return true;
-    // A restricted worker may have come here before it looked for a fiber. It is told of one that is freed only if it has said that it
-    // found none.
+    // A restricted worker may get here before it has looked for a fiber. Until it is marked as starved, nobody wakes it for a freed one.
     const bool hasFiber = ability == Ability::Tasks ||
                           (ability == Ability::HigherTasks &&
                            (scheduler.pool.AnyFree(StackClass::Small) || !scheduler.pool.IsStarved(worker->index)));

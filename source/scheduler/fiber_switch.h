@@ -23,8 +23,8 @@ void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept;
 /// Carries out what the context that was left asked for. First act of every context after every switch to it.
 void Arrive(Fiber *self) noexcept;
 
-/// Puts the fiber on the list of the counter that it waits for, or makes it ready if the wait is over. It must not run, unless it is
-/// pinned to the calling worker and the caller keeps it from being continued.
+/// Puts the fiber on the list of the counter that it waits for, or makes it ready if the wait is over. The fiber must be
+/// suspended. Exception: it runs, is pinned to the calling worker, and the caller lets nobody continue it.
 void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept;
 
 /// Leaves `self` for a ready fiber if one is plainly next, or for a free loop fiber, or for the thread stack if none is

@@ -367,7 +367,7 @@ Found FindElsewhere(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (!found && (scheduler.notices.Look() & Notices::kLargeWork) != 0 && !AnyLargeTask(scheduler)) {
         scheduler.notices.Hide(Notices::kLargeWork, [&] { return AnyLargeTask(scheduler); });
-        // If one has come just now: who freed a Large fiber in between has not seen the notice.
+        // A Large task may have come just now. A worker that freed a Large fiber meanwhile did not see the notice.
         if (MayHave(worker, StackClass::Large)) WakeForFreeLarge(scheduler, worker);  // [re-check]
     }
     return found;

@@ -19,7 +19,7 @@ struct Found {
     explicit operator bool() const noexcept { return fiber != nullptr || claimed; }
 };
 
-/// Whether the worker may begin tasks of the priority, and go on with fibers that are not pinned to it.
+/// Whether the worker may begin tasks of this priority, and continue fibers of this priority that are not pinned to it.
 inline bool MayRun(const Worker &worker, Priority priority) noexcept {
     return priority <= worker.lowest && (priority != Priority::Low || worker.scheduler->RunsLow(worker.index));
 }

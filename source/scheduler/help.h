@@ -20,7 +20,8 @@ inline bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass ta
 }
 
 /// Runs the counter's tasks for as long as they are what this worker published last, or until `deadline` has passed. After each of them
-/// whatever has to have a turn has one (GiveTurn). Returns whether the counter is at zero; false where no task was run.
+/// whatever has to have a turn has one (GiveTurn). Returns true if the counter was at zero after one of them. False does not mean
+/// that it is above zero.
 bool Help(Fiber *self, Counter &counter, uint64_t deadline = Timers::kNever) noexcept;
 
 /// Runs the first task on the caller's stack and publishes the others; then waits for them.

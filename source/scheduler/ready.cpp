@@ -17,8 +17,8 @@ bool AnyReadyHere(const Worker &worker) noexcept {
     return false;
 }
 
-// Those that begin only tasks of higher priority: all of them, as nobody knows here who may do what there is. Each of them once, or
-// one that finds nothing would be woken again and again.
+// Wakes all restricted sleepers: the caller does not know which of them may run the work. Each is woken once; a loop until none is left
+// could wake the same one for ever.
 void WakeRestricted(Scheduler &scheduler) noexcept {
     scheduler.idle.TakeRestricted(scheduler.Slots(), [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });
 }
@@ -125,7 +125,8 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
 }
 
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {
-    scheduler.notices.Show(Notices::kHighWork | Notices::kLowWork);  // hidden perhaps while nobody could run it
+    scheduler.notices.Show(Notices::kHighWork |
+                           Notices::kLowWork);  // may have been hidden while no Large fiber was free
     WakeForTasks(scheduler, worker, 1);
     if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, 1);
 }

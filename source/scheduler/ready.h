@@ -70,7 +70,7 @@ inline void WakeAt(Scheduler &scheduler, uint32_t index) noexcept {
 /// A small fiber was freed: wakes a worker that sleeps for want of one.
 void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept;
 
-/// There is a Large task, of whatever priority, and a Large fiber has become free.
+/// A Large fiber is free, and a Large task may wait: shows the notices again and wakes workers.
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept;
 
 /// Wakes all that sleep: one of them, nobody knows which, has something to do.

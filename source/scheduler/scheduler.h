@@ -120,7 +120,7 @@ struct Scheduler {
     CachedPool<TimedTask, 17> timedTasks;   // 4 million
     CachedPool<ClosureBlock, 20> closures;  // 33 million
     env::Atomic<uint32_t> deferred{0};      // tasks that wait for a counter, see deferred.h
-    env::Atomic<uint32_t> blocked{0};       // waits that restrict their worker, for reports
+    env::Atomic<uint32_t> blocked{0};       // waits with another Meanwhile than AnyTask, for reports
     Timers timers;
     env::Atomic<uint64_t> armedFor{Timers::kNever};  // the deadline that a worker sleeps until, see timing.h
 

@@ -73,7 +73,7 @@ Stall KindOf(const Scheduler &scheduler) noexcept {
     const bool anyLargeTask = AnyLargeTask(scheduler) || scheduler.pinnedLarge.load(kSeqCst) != 0;
     if (AnyTask(scheduler) || (anyLargeTask && scheduler.pool.AnyFree(StackClass::Large))) {
         if (!scheduler.pool.AnyFree(StackClass::Small)) return Stall::Small;
-        // Somebody is about to take it, unless all who could block in waits. relaxed: they have announced that they sleep.
+        // A worker is about to take the task, unless a restricted wait keeps it from that. relaxed: all have announced that they sleep.
         return scheduler.blocked.load(kRelaxed) != 0 ? Stall::Waiters : Stall::None;
     }
     if (anyLargeTask) return Stall::Large;

@@ -76,7 +76,7 @@ void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     Suspend(self, counter, value);
 }
 
-// The thread sleeps in here, and runs nothing. It may be on the counter's list while it runs, as nobody else continues it.
+// The thread sleeps here and runs no task. The fiber is on the counter's list while it still runs; that is safe, as it is pinned.
 void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
     if (IsSatisfied(counter, value)) return;
     Worker *worker = self->worker;

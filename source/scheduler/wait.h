@@ -16,7 +16,7 @@ inline bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
 /// Returns once the counter was at or below `value`. The caller is a task on `worker`.
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept;
 
-/// The same; what the thread does meanwhile is restricted. It comes back on that thread.
+/// The same, but `meanwhile` restricts what the thread runs. Unless it is AnyTask, the fiber continues on this worker.
 void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept;
 
 /// To the back of the ready lane.

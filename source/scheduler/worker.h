@@ -176,7 +176,7 @@ struct alignas(kLineBytes) Worker {
     bool mustNotSubmit = false;    // a hook runs while the worker may be on its way out
     bool inHook = false;           // the host's function runs: it must not wait
     bool inactive = false;         // see TaskScheduler::SetActiveWorkers
-    // It begins no lower tasks: so many waits with HighOnly and with NormalOrHigher there are on it.
+    // The waits on this worker with HighOnly, and with NormalOrHigher; the lowest priority that it may begin.
     uint32_t restricting[2] = {};
     Priority lowest = Priority::Low;
     bool searching = false;     // counted as a searcher
