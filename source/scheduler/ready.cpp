@@ -125,8 +125,8 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
 }
 
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {
-    scheduler.notices.Show(Notices::kHighWork |
-                           Notices::kLowWork);  // may have been hidden while no Large fiber was free
+    // They may have been hidden while no Large fiber was free.
+    scheduler.notices.Show(Notices::kHighWork | Notices::kLowWork);
     WakeForTasks(scheduler, worker, 1);
     if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, 1);
 }
