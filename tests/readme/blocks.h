@@ -66,6 +66,7 @@ const weft::Task *RenderTasks();
 const weft::Task *LoadTasks();
 weft::Task LinkTask();
 weft::Task HurryTask();
+void ShowOldTextures();
 weft::Counter *NewCounter();
 
 // LoaderThread
