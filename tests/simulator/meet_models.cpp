@@ -80,6 +80,21 @@ void MeetClaimed() {
     Check(shared.next == kSlice, "a task was lost");
 }
 
+// One call of AddTasks that makes one entry of a deque.
+template <class Body>
+void RunSlice(uint32_t workers, Body &body) {
+    Task tasks[kSlice];
+    for (Task &task : tasks) task = TaskOf(body);
+    RunMain(
+        MeetingOptions(workers),
+        [&](TaskScheduler *scheduler) {
+            Counter counter;
+            scheduler->AddTasks(kSlice, tasks, &counter);
+            scheduler->WaitForCounter(&counter);
+        },
+        StackClass::Small);
+}
+
 // Tasks that were claimed together with others wait, and help with what they wait for.
 void ClaimHelps() {
     uint32_t begun = 0, leaves = 0, expected = 0;
@@ -95,20 +110,11 @@ void ClaimHelps() {
         scheduler->AddTasks(count, tasks, &counter);
         scheduler->WaitForCounter(&counter);
     };
-    Task tasks[kSlice];
-    for (Task &task : tasks) task = TaskOf(one);
-    RunMain(
-        MeetingOptions(1 + Random(2)),
-        [&](TaskScheduler *scheduler) {
-            Counter counter;
-            scheduler->AddTasks(kSlice, tasks, &counter);
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
+    RunSlice(1 + Random(2), one);
     Check(begun == kSlice && leaves == expected, "a task was lost or run twice");
 }
 
-// One of those that were claimed together blocks its thread until the next one has come.
+// A worker has claimed several tasks. One of them blocks the thread until the next one has run.
 void ClaimBlocks() {
     uint32_t begun = 0;
     const uint32_t blocking = 4 + Random(kSlice - 5);
@@ -118,16 +124,7 @@ void ClaimBlocks() {
         if (mine == blocking) scheduler->WaitForCounter(&next, Meanwhile::Nothing);
         if (mine == blocking + 1) scheduler->DecrementCounter(&next);
     };
-    Task tasks[kSlice];
-    for (Task &task : tasks) task = TaskOf(one);
-    RunMain(
-        MeetingOptions(2),
-        [&](TaskScheduler *scheduler) {
-            Counter counter;
-            scheduler->AddTasks(kSlice, tasks, &counter);
-            scheduler->WaitForCounter(&counter);
-        },
-        StackClass::Small);
+    RunSlice(2, one);
     Check(begun == kSlice && next.IsZero(), "a task was lost or run twice");
 }
 
