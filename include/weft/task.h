@@ -34,11 +34,12 @@ enum class StackClass : uint8_t { Small, Large };
 enum class Resume : uint8_t { AnyWorker, SameWorker };
 
 /// What a thread does while one of its tasks waits. NormalOrHigher and HighOnly hold for tasks that begin, and for tasks that have waited
-/// and are not pinned to the thread. Without a deadline the waiter may run tasks of its counter itself; they have at least its priority.
+/// and are not pinned to the thread. The waiter may run tasks of its counter itself; they have at least its priority.
 enum class Meanwhile : uint8_t {
     AnyTask,         ///< it runs whatever is next
     NormalOrHigher,  ///< it runs no Low task
     HighOnly,        ///< it runs no Low and no Normal task
+    OwnTasks,        ///< it runs only what the wait depends on by way of counters: their tasks, and what these wait for
     Nothing          ///< it sleeps. Other workers may take its tasks; its pinned tasks wait until it wakes
 };
 

@@ -93,10 +93,11 @@ public:
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
     /// The same, but the calling thread runs only what `meanwhile` allows. Unless that is AnyTask, the task continues on the same thread. For
-    /// a thread whose time is short, and for code that holds a lock of its own while it waits (Meanwhile::Nothing). In every mode but
-    /// Nothing the thread still continues pinned tasks that have begun, whatever their priority. With Nothing the wait is no scheduling
-    /// point. If no other worker can run the tasks that the wait needs, OnlyWaiters is reported. A thread that is no worker blocks in
-    /// every mode.
+    /// a thread whose time is short, and for code that holds a lock of its own while it waits (OwnTasks, Nothing). With NormalOrHigher and
+    /// HighOnly the thread still continues pinned tasks that have begun, whatever their priority. With OwnTasks it runs the counter's tasks,
+    /// the tasks of counters that these wait for, and so on. Everything else has to wait, pinned tasks too. All workers may wait so at once;
+    /// then the thread goes through all queued tasks to find its own. With Nothing the wait is no scheduling point. If no worker can run what
+    /// the wait needs, OnlyWaiters is reported. A thread that is no worker blocks in every mode.
     void WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value = 0) noexcept;
 
     /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the other.

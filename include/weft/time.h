@@ -35,8 +35,7 @@ WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Cl
 WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
                                 uint32_t value = 0) noexcept;
 
-/// The two functions above, but the thread runs only what `meanwhile` allows; see TaskScheduler::WaitForCounter. Unless that is AnyTask, the
-/// waiter runs no task of the counter itself, and a wait that is over at once is no scheduling point.
+/// The two functions above, but the thread runs only what `meanwhile` allows; see TaskScheduler::WaitForCounter.
 WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
                                   Meanwhile meanwhile, uint32_t value = 0) noexcept;
 WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,

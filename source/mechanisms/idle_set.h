@@ -17,7 +17,8 @@
 // and is never counted as a searcher: a publisher of tasks that relied on it would rely on nobody. It is woken for ready
 // fibers when no other sleeper is left, and when a fiber is freed. A worker that is inactive, or blocks in a wait, sleeps
 // in a third set, from which it is woken by name only. A worker that a wait restricts to higher tasks sleeps
-// in a fourth set. It may be unable to take the work. So all of this set are woken when no sleeper of the first set is left. None of
+// in a fourth set. It may be unable to take the work. So all of this set are woken when no sleeper of the first set is left. The same
+// holds for a fifth set, of workers that a wait restricts to its own tasks (scheduler/own_tasks.h says which of them are woken). None of
 // them counts as a searcher.
 #pragma once
 
@@ -33,6 +34,7 @@ enum class Ability : uint8_t {
     Tasks,            ///< and ready fibers
     ReadyFibersOnly,  ///< it is starved
     HigherTasks,      ///< it is restricted: only higher tasks and ready fibers; only ready fibers if it is starved
+    OwnTasks,         ///< only what a wait depends on
     PinnedOnly,       ///< it is inactive
     Nothing           ///< it blocks in a wait: its fiber is all that it goes on with
 };
@@ -43,7 +45,8 @@ public:
 
     bool Acquire(uint32_t workers, Memory memory = {}) noexcept {
         return m_asleep.Acquire(workers, memory) && m_starvedAsleep.Acquire(workers, memory) &&
-               m_restrictedAsleep.Acquire(workers, memory) && m_namedAsleep.Acquire(workers, memory);
+               m_restrictedAsleep.Acquire(workers, memory) && m_ownAsleep.Acquire(workers, memory) &&
+               m_namedAsleep.Acquire(workers, memory);
     }
 
     /// The caller begins to search. relaxed: only its absence is ever waited for.
@@ -101,27 +104,32 @@ public:
         return TakeAny(m_starvedAsleep, home, below, 0 - kOtherSleeper);
     }
 
-    /// Takes every restricted sleeper once, and calls wake(worker) for each.
-    template <class Wake>
-    void TakeRestricted(uint32_t workers, Wake wake) noexcept {
-        if (!m_restrictedAsleep.Any()) return;
+    /// Takes once each of the sleepers with that ability that `wants(worker)`, and calls wake(worker) for it. Not Ability::Tasks.
+    template <class Wants, class Wake>
+    void TakeEach(uint32_t workers, Ability ability, Wants wants, Wake wake) noexcept {
+        AtomicBitSet &set = SetOf(ability);
+        if (!set.Any()) return;
         for (uint32_t worker = 0; worker < workers; ++worker) {
-            if (m_restrictedAsleep.Test(worker) && Cancel(worker, Ability::HigherTasks)) wake(worker);
+            if (set.Test(worker) && wants(worker) && Cancel(worker, ability)) wake(worker);
         }
     }
+
+    /// seq_cst: after the caller has published something.
+    bool AnyOwnSleeper() const noexcept { return m_ownAsleep.Any(); }
 
     /// The same for one worker; false if it does not sleep.
     bool TakeSleeperAt(uint32_t worker) noexcept {
         return (m_asleep.Test(worker) && Cancel(worker, Ability::Tasks)) ||
                (m_starvedAsleep.Test(worker) && Cancel(worker, Ability::ReadyFibersOnly)) ||
                (m_restrictedAsleep.Test(worker) && Cancel(worker, Ability::HigherTasks)) ||
+               (m_ownAsleep.Test(worker) && Cancel(worker, Ability::OwnTasks)) ||
                (m_namedAsleep.Test(worker) && Cancel(worker, Ability::PinnedOnly));
     }
 
 private:
     static constexpr uint64_t kSearcher = 1;
     static constexpr uint64_t kSleeper = uint64_t{1} << 16;
-    static constexpr uint64_t kOtherSleeper = uint64_t{1} << 32;  // starved or inactive
+    static constexpr uint64_t kOtherSleeper = uint64_t{1} << 32;  // of the other sets
     static constexpr uint64_t kEpoch = uint64_t{1} << 48;         // counts announcements, modulo 65,536
     struct State {
         uint64_t bits;
@@ -135,6 +143,7 @@ private:
         return ability == Ability::Tasks             ? m_asleep
                : ability == Ability::ReadyFibersOnly ? m_starvedAsleep
                : ability == Ability::HigherTasks     ? m_restrictedAsleep
+               : ability == Ability::OwnTasks        ? m_ownAsleep
                                                      : m_namedAsleep;
     }
     // seq_cst, all changes of the state: see the proof above.
@@ -153,6 +162,7 @@ private:
     AtomicBitSet m_asleep;
     AtomicBitSet m_starvedAsleep;
     AtomicBitSet m_restrictedAsleep;
+    AtomicBitSet m_ownAsleep;
     AtomicBitSet m_namedAsleep;
 };
 

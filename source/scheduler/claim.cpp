@@ -248,6 +248,7 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
     const Claim &claim = worker->claim;
     if (worker->pending.counter != claim.counter) FlushPending(worker);
     const Running running(self, claim.name, claim.priority);
+    if (andThen == AndThen::LookForWork) self->taskCounter = claim.counter;
     const bool traced = worker->scheduler->trace != nullptr;
     const bool isPinned = claim.pinned;
     uint32_t outerPin = kAnyWorker;

@@ -16,6 +16,13 @@ namespace weft::internal {
 class TaskEntry;
 struct Worker;
 
+/// A counter that is not lowered before what runs on top of here has ended: one that a task of this fiber waits for, while it runs tasks
+/// of the counter itself. On the fiber's stack.
+struct WaitFrame {
+    Counter *counter;
+    const WaitFrame *outer;
+};
+
 /// Its own description lies here, outside its stack. Move-only. On lines of its own: others look at their neighbours'.
 class alignas(kLineBytes) Fiber : public Letter {
 public:
@@ -61,6 +68,8 @@ public:
         StackClass::Small;                // while `handed` is set: the largest class of task that has room on top of it
     TaskEntry *handed = nullptr;          // while it waits: where a task of its counter may be put for it, see rescue.h
     bool runsTask = false;                // of a thread stack: a task, on top of the host's code
+    Counter *taskCounter = nullptr;       // of the task that its loop has begun
+    const WaitFrame *waits = nullptr;     // the innermost
     uint64_t floatingPoint = kNoControl;  // the control words that its loop has taken from a worker
     FiberContext context;
 
@@ -72,6 +81,21 @@ public:
 private:
     char *m_stackBottom = nullptr;
     size_t m_stackBytes = 0;
+};
+
+/// Puts a frame on the fiber, for as long as it lives.
+class Awaits {
+public:
+    Awaits(Fiber *fiber, Counter *counter) noexcept : m_fiber(fiber), m_frame{counter, fiber->waits} {
+        m_fiber->waits = &m_frame;
+    }
+    ~Awaits() { m_fiber->waits = m_frame.outer; }
+    Awaits(const Awaits &) = delete;
+    Awaits &operator=(const Awaits &) = delete;
+
+private:
+    Fiber *m_fiber;
+    const WaitFrame m_frame;
 };
 
 }  // namespace weft::internal

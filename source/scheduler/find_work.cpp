@@ -3,6 +3,7 @@
 #include "scheduler/aging.h"
 #include "scheduler/any_work.h"
 #include "scheduler/claim.h"
+#include "scheduler/own_tasks.h"
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
@@ -255,7 +256,7 @@ Found WithoutTasks(Worker *worker) noexcept {
 // No turn of others is due, nobody has called, and nobody is to be woken.
 bool OnlyOwnLanes(const Worker *worker, Priority priority) noexcept {
     return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->owesWake && !worker->searching &&
-           worker->pump == nullptr && !worker->inactive && worker->lowest == Priority::Low && !worker->hasLarge &&
+           worker->pump == nullptr && !worker->inactive && worker->mayBegin == kPriorities && !worker->hasLarge &&
            !HasPinned(worker) && !IsCalled(worker, priority);
 }
 
@@ -311,7 +312,8 @@ Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBa
 Found FindOwn(Worker *worker, Ability ability) noexcept {
     worker->calls.Take();  // nothing is claimed
     SortMail(worker);
-    if (ability != Ability::PinnedOnly) TakeArrivals(worker, Priority::Low);
+    const bool all = ability != Ability::PinnedOnly && ability != Ability::OwnTasks;
+    if (all) TakeArrivals(worker, Priority::Low);
     Found found;
     switch (ability) {
         case Ability::Tasks:
@@ -320,6 +322,9 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
             break;
         case Ability::ReadyFibersOnly:
             found = WithoutTasks(worker);
+            break;
+        case Ability::OwnTasks:
+            found = FindServing(worker, worker->current != &worker->threadFiber);
             break;
         case Ability::PinnedOnly:
             found = FindPinned(worker);
@@ -375,6 +380,7 @@ Found FindElsewhere(Worker *worker, Ability ability) noexcept {
 
 Found FindBefore(Worker *worker, Priority priority) noexcept {
     SortMail(worker);
+    if (worker->own != nullptr) return TellDueNow(worker), Found{};
     const bool came = TakeArrivals(worker, priority);
     Found found;
     for (uint32_t i = 0; i <= static_cast<uint32_t>(priority) && !found; ++i) {

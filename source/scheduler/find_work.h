@@ -21,11 +21,18 @@ struct Found {
 
 /// Whether the worker may begin tasks of this priority, and continue fibers of this priority that are not pinned to it.
 inline bool MayRun(const Worker &worker, Priority priority) noexcept {
-    return priority <= worker.lowest && (priority != Priority::Low || worker.scheduler->RunsLow(worker.index));
+    return static_cast<uint32_t>(priority) < worker.mayBegin &&
+           (priority != Priority::Low || worker.scheduler->RunsLow(worker.index));
 }
 
 /// A wait restricts it, see Meanwhile.
-inline bool IsRestricted(const Worker *worker) noexcept { return worker->lowest != Priority::Low; }
+inline bool IsRestricted(const Worker *worker) noexcept { return worker->mayBegin != kPriorities; }
+
+/// What it can do that has a fiber.
+inline Ability AbilityOf(const Worker *worker) noexcept {
+    if (WEFT_UNLIKELY(worker->own != nullptr)) return Ability::OwnTasks;
+    return worker->scheduler->IsActive(worker->index) ? Ability::Tasks : Ability::PinnedOnly;
+}
 
 /// What is this worker's to do: see above. High work of others is among it.
 Found FindOwn(Worker *worker, Ability ability) noexcept;

@@ -4,6 +4,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/foreign.h"
+#include "scheduler/own_tasks.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
 #include "scheduler/submit.h"
@@ -27,12 +28,14 @@ void SortMail(Worker *worker) noexcept {
     }
 }
 
-Found PinnedFiber(Worker *worker, Priority priority) noexcept {
+Found PinnedFiber(Worker *worker, Priority priority, Serving *only) noexcept {
     LetterQueue &fibers = worker->pinnedFibers[static_cast<uint32_t>(priority)];
-    if (fibers.first == nullptr) return {};
+    Letter **link = &fibers.first;
+    while (only != nullptr && *link != nullptr && !only->Needs(*static_cast<Fiber *>(*link))) link = &(*link)->next;
+    if (*link == nullptr) return {};
     --worker->pinnedCount;
     ++worker->pinnedTaken[static_cast<uint32_t>(priority)];
-    return {static_cast<Fiber *>(fibers.Remove(&fibers.first)), false};
+    return {static_cast<Fiber *>(fibers.Remove(link)), false};
 }
 
 bool TakePinnedFiber(Worker *worker, const Fiber *fiber) noexcept {
@@ -64,12 +67,13 @@ void SetWantsLarge(Worker *worker, bool wants) noexcept {
 }  // namespace
 
 // The oldest pinned task that can run now. `anyStack`: the caller's stack takes Large tasks too.
-Found PinnedTask(Worker *worker, Priority priority, bool anyStack) noexcept {
+Found PinnedTask(Worker *worker, Priority priority, bool anyStack, Serving *only) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    if (priority > worker->lowest) return {};
+    if (only == nullptr && static_cast<uint32_t>(priority) >= worker->mayBegin) return {};
     LetterQueue &tasks = worker->pinnedTasks[static_cast<uint32_t>(priority)];
     for (Letter **link = &tasks.first; *link != nullptr; link = &(*link)->next) {
         TaskBlock *block = static_cast<TaskBlock *>(*link);
+        if (only != nullptr && !only->Needs(block->counter)) continue;
         const bool large = block->options.stack == StackClass::Large;
         if (large && !anyStack) {
             SetWantsLarge(worker, true);
@@ -94,7 +98,7 @@ Found Pinned(Worker *worker, Priority priority) noexcept {
 }
 
 bool AnyPinnedTask(const Worker *worker) noexcept {
-    for (uint32_t priority = 0; priority <= static_cast<uint32_t>(worker->lowest); ++priority) {
+    for (uint32_t priority = 0; priority < worker->mayBegin; ++priority) {
         for (const Letter *letter = worker->pinnedTasks[priority].first; letter != nullptr; letter = letter->next) {
             // A Large one too that nobody has looked at yet: mail is also sorted by a worker that lacks a fiber.
             if (static_cast<const TaskBlock *>(letter)->options.stack == StackClass::Small || !worker->wantsLarge)
@@ -102,6 +106,22 @@ bool AnyPinnedTask(const Worker *worker) noexcept {
         }
     }
     return worker->wantsLarge && worker->scheduler->pool.AnyFree(StackClass::Large);
+}
+
+bool AnyPinnedFor(const Worker *worker, Serving &only, bool tasks) noexcept {
+    for (uint32_t priority = 0; priority < kPriorities; ++priority) {
+        for (Letter *letter = worker->pinnedFibers[priority].first; letter != nullptr; letter = letter->next) {
+            if (only.Needs(*static_cast<const Fiber *>(letter))) return true;
+        }
+        if (!tasks) continue;
+        for (Letter *letter = worker->pinnedTasks[priority].first; letter != nullptr; letter = letter->next) {
+            const TaskBlock *block = static_cast<const TaskBlock *>(letter);
+            const bool hasFiber =
+                block->options.stack == StackClass::Small || worker->scheduler->pool.AnyFree(StackClass::Large);
+            if (hasFiber && only.Needs(block->counter)) return true;
+        }
+    }
+    return false;
 }
 
 namespace {
@@ -151,6 +171,7 @@ namespace {
 // On top of the caller's frames.
 void RunHere(Fiber *self) noexcept {
     const bool outer = self->runsTask;
+    const Awaits awaits(self, self->worker->claim.counter);
     self->runsTask = true;
     RunClaim(self, AndThen::ReturnToTask);
     self->runsTask = outer;

@@ -18,9 +18,10 @@ inline bool HasPinned(const Worker *worker) noexcept { return worker->pinnedCoun
 void SortMail(Worker *worker) noexcept;
 
 /// Of a priority the oldest pinned fiber; the oldest pinned task that can run now (`anyStack`: the caller's stack takes Large tasks
-/// too); the one or else the other.
-Found PinnedFiber(Worker *worker, Priority priority) noexcept;
-Found PinnedTask(Worker *worker, Priority priority, bool anyStack) noexcept;
+/// too); the one or else the other. `only`: of those that a wait with OwnTasks depends on.
+class Serving;
+Found PinnedFiber(Worker *worker, Priority priority, Serving *only = nullptr) noexcept;
+Found PinnedTask(Worker *worker, Priority priority, bool anyStack, Serving *only = nullptr) noexcept;
 Found Pinned(Worker *worker, Priority priority) noexcept;
 
 /// Takes that fiber, if it is ready.
@@ -34,6 +35,9 @@ inline bool AnyPinnedFiber(const Worker &worker) noexcept {
 
 /// Last look: whether a pinned task waits that could run if the worker had a small fiber.
 bool AnyPinnedTask(const Worker *worker) noexcept;
+
+/// The same for what a wait with OwnTasks depends on, fibers too.
+bool AnyPinnedFor(const Worker *worker, Serving &only, bool tasks) noexcept;
 
 /// While somebody pumps: what is pinned to the worker, and when there is no more, or a fiber has yielded, the one who pumps.
 Found FindPumped(Worker *worker) noexcept;

@@ -3,6 +3,7 @@
 #include "platform/compiler.h"
 #include "scheduler/deferred.h"
 #include "scheduler/find_work.h"
+#include "scheduler/own_tasks.h"
 #include "scheduler/reporting.h"
 #include "scheduler/wait_any.h"
 
@@ -19,11 +20,27 @@ bool AnyReadyHere(const Worker &worker) noexcept {
 
 // Wakes all restricted sleepers: the caller does not know which of them may run the work. Each is woken once; a loop until none is left
 // could wake the same one for ever.
+void WakeHigher(Scheduler &scheduler) noexcept {
+    scheduler.idle.TakeEach(
+        scheduler.Slots(), Ability::HigherTasks, [](uint32_t) { return true; },
+        [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });
+}
+
 void WakeRestricted(Scheduler &scheduler) noexcept {
-    scheduler.idle.TakeRestricted(scheduler.Slots(), [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });
+    WakeHigher(scheduler);
+    WakeOwn(scheduler);
 }
 
 uint32_t HomeOf(const Worker *worker) noexcept { return worker != nullptr ? worker->index + 1 : 0; }
+
+// For a ready fiber. False if no such sleeper is left.
+bool WakeOpen(Scheduler &scheduler, Worker *worker) noexcept {
+    uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
+    if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
+    if (sleeper == IdleSet::kNone) return false;
+    scheduler.workers[sleeper].parker.Unpark();
+    return true;
+}
 
 }  // namespace
 
@@ -104,17 +121,17 @@ void WakeForLow(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
     for (uint32_t i = 0; i < count && i < 2; ++i) {
         uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), below);
         if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), below);
-        if (sleeper == IdleSet::kNone) return;
+        if (sleeper == IdleSet::kNone) return WakeOwn(scheduler);
         scheduler.workers[sleeper].parker.Unpark();
     }
 }
 
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept {
-    if (!scheduler.idle.Wanted()) return;
-    uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
-    if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
-    if (sleeper == IdleSet::kNone) return WakeRestricted(scheduler);
-    scheduler.workers[sleeper].parker.Unpark();
+    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker)) WakeRestricted(scheduler);
+}
+
+void WakeOther(Scheduler &scheduler, Worker *worker) noexcept {
+    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker)) WakeHigher(scheduler);
 }
 
 void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {

@@ -62,6 +62,9 @@ inline void WakeForLane(Scheduler &scheduler, Worker *worker, uint32_t count, Pr
 /// A ready fiber was published, or anything: wakes a sleeper, if nobody searches.
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept;
 
+/// The same, but wakes nobody that waits with Meanwhile::OwnTasks.
+void WakeOther(Scheduler &scheduler, Worker *worker) noexcept;
+
 /// Wakes that worker if it sleeps.
 inline void WakeAt(Scheduler &scheduler, uint32_t index) noexcept {
     if (scheduler.idle.TakeSleeperAt(index)) scheduler.workers[index].parker.Unpark();

@@ -84,6 +84,7 @@ WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskNam
 
 /// A task that was taken from a lane without a claim: runs it, and lowers its counter.
 inline void RunEntry(Fiber *self, const TaskEntry &entry, Priority priority, AndThen andThen) noexcept {
+    if (andThen == AndThen::LookForWork) self->taskCounter = entry.TheCounter();
     RunTask(self, entry.TheTask(), entry.Name(), priority);
     Worker *worker = self->worker;
     if (Counter *counter = entry.TheCounter(); counter != nullptr) {

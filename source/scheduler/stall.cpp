@@ -103,7 +103,9 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
     ReportOnce(
         scheduler, ReportCode::OnlyWaiters,
         scheduler.blocked.load(kRelaxed) != 0
-            ? "Restrict a wait with Meanwhile only where another worker runs what is waited for."
+            ? "Restrict a wait with Meanwhile only where another worker runs what is waited for; OwnTasks knows tasks "
+              "by "
+              "their counters alone."
             : "Lower those counters, or set or unlock what they are in; if a thread of yours will, let it hold an "
               "OutsideWork (weft/outside.h).",
         "all workers sleep and %u %s%s%s%s%s", count, count == 1 ? "fiber waits" : "fibers wait",

@@ -67,6 +67,7 @@ WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexce
 
 void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     if (IsSatisfied(counter, value)) return GiveTurn(self);
+    const Awaits awaits(self, &counter);
     UnclaimRest(self->worker);
     if (value == 0) {
         if (Help(self, counter)) return;
@@ -76,70 +77,81 @@ void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     Suspend(self, counter, value);
 }
 
-// The thread sleeps here and runs no task. The fiber is on the counter's list while it still runs; that is safe, as it is pinned.
-void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    if (IsSatisfied(counter, value)) return;
-    Worker *worker = self->worker;
-    Scheduler &scheduler = *worker->scheduler;
-    UnclaimRest(worker);
-    StopLending(worker);
-    scheduler.blocked.fetch_add(1, kRelaxed);  // for a report
-    BeginWait(self, counter, value);
-    RegisterWaiter(worker, self);
-    for (; !TakePinnedFiber(worker, self); TellDueNow(worker)) Sleep(worker, Ability::Nothing);
-    race::SawCount(counter);
-    EndWait(self, counter, value);
-    scheduler.blocked.fetch_sub(1, kRelaxed);
-}
-
-void CountRestriction(Worker *worker, Meanwhile meanwhile, uint32_t change) noexcept {
-    worker->restricting[meanwhile == Meanwhile::HighOnly ? 0 : 1] += change;
-    worker->lowest = worker->restricting[0] != 0   ? Priority::High
-                     : worker->restricting[1] != 0 ? Priority::Normal
-                                                   : Priority::Low;
-    worker->scheduler->blocked.fetch_add(change, kRelaxed);  // for a report
-}
-
-// It comes back on the same worker. Several may wait so at once: the strictest decides.
-void WaitRestricted(Fiber *self, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept {
-    Worker *worker = self->worker;
-    CountRestriction(worker, meanwhile, 1);
-    HelpOrSuspend(self, counter, value);
-    CountRestriction(worker, meanwhile, ~0u);
-}
-
-// Pinned meanwhile; so are the waits of tasks that this one helps with.
-template <class Wait>
-void OnThisWorker(Fiber *self, Wait wait) noexcept {
-    if (self->pinnedTo != kAnyWorker) return wait();
-    Worker *worker = self->worker;
-    Scheduler &scheduler = *worker->scheduler;
-    // The thread does not detach before this is over. It has not detached yet, so there is nothing to refuse.
-    const bool bind = scheduler.IsAttachedSlot(worker->index);
-    if (bind) RaiseCounter(scheduler, worker->bound, 1);
-    self->pinnedTo = worker->index;
-    race::ComesToThread(worker);
-    wait();
-    self->pinnedTo = kAnyWorker;
-    if (bind) Unbind(scheduler, worker, *worker);
+void SetRestricted(Worker *worker) noexcept {
+    const uint32_t *waits = worker->restricting;
+    worker->mayBegin = waits[static_cast<uint32_t>(Meanwhile::OwnTasks)] != 0         ? 0
+                       : waits[static_cast<uint32_t>(Meanwhile::HighOnly)] != 0       ? 1
+                       : waits[static_cast<uint32_t>(Meanwhile::NormalOrHigher)] != 0 ? 2
+                                                                                      : kPriorities;
+    worker->restricted.store(IsRestricted(worker) || waits[static_cast<uint32_t>(Meanwhile::Nothing)] != 0, kSeqCst);
 }
 
 }  // namespace
+
+StaysHere::StaysHere(Fiber *self) noexcept {
+    if (self->pinnedTo != kAnyWorker) return;
+    m_self = self;
+    Worker *worker = self->worker;
+    if (worker->scheduler->IsAttachedSlot(worker->index)) RaiseCounter(*worker->scheduler, worker->bound, 1);
+    self->pinnedTo = worker->index;
+    race::ComesToThread(worker);
+}
+
+StaysHere::~StaysHere() {
+    if (m_self == nullptr) return;
+    m_self->pinnedTo = kAnyWorker;
+    Worker *worker = m_self->worker;
+    if (worker->scheduler->IsAttachedSlot(worker->index)) Unbind(*worker->scheduler, worker, *worker);
+}
+
+// Several may wait so at once: the strictest decides.
+Restricted::Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter) noexcept
+    : m_staysHere(self),
+      m_worker(self->worker),
+      m_meanwhile(meanwhile),
+      m_own{self, counter, self->waits, m_worker->own} {
+    if (meanwhile == Meanwhile::OwnTasks) m_worker->own = &m_own;
+    ++m_worker->restricting[static_cast<uint32_t>(meanwhile)];
+    SetRestricted(m_worker);
+    m_worker->scheduler->blocked.fetch_add(1, kRelaxed);  // for a report
+}
+
+Restricted::~Restricted() {
+    m_worker->scheduler->blocked.fetch_sub(1, kRelaxed);
+    --m_worker->restricting[static_cast<uint32_t>(m_meanwhile)];
+    OwnWait **link = &m_worker->own;
+    while (*link != nullptr && *link != &m_own) link = &(*link)->outer;
+    if (*link != nullptr) *link = m_own.outer;
+    SetRestricted(m_worker);
+}
 
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
     FlushPending(worker);
     Fiber *self = worker->current;
     if (WEFT_LIKELY(resume == Resume::AnyWorker)) return HelpOrSuspend(self, counter, value);
-    OnThisWorker(self, [&] { HelpOrSuspend(self, counter, value); });
+    const StaysHere staysHere(self);
+    HelpOrSuspend(self, counter, value);
+}
+
+// The fiber is on the counter's list while it still runs. That is safe, as it is pinned.
+void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    if (IsSatisfied(counter, value)) return;
+    Worker *worker = self->worker;
+    UnclaimRest(worker);
+    StopLending(worker);
+    BeginWait(self, counter, value);
+    RegisterWaiter(worker, self);
+    for (; !TakePinnedFiber(worker, self); TellDueNow(worker)) Sleep(worker, Ability::Nothing);
+    race::SawCount(counter);
+    EndWait(self, counter, value);
 }
 
 void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept {
     if (meanwhile == Meanwhile::AnyTask) return Wait(worker, counter, value, Resume::AnyWorker);
     FlushPending(worker);
     Fiber *self = worker->current;
-    OnThisWorker(self, [&] {
-        meanwhile == Meanwhile::Nothing ? Block(self, counter, value) : WaitRestricted(self, counter, value, meanwhile);
-    });
+    const Restricted restricted(self, meanwhile, &counter);
+    meanwhile == Meanwhile::Nothing ? Block(self, counter, value) : HelpOrSuspend(self, counter, value);
 }
 
 void YieldFiber(Worker *worker) noexcept {

@@ -108,31 +108,35 @@ void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept 
     LetGo(scheduler, worker, place);
 }
 
+Counter &GateOf(Scheduler &scheduler, uint32_t owner) noexcept { return scheduler.anyWaits.At(PlaceOf(owner)).gate; }
+
 Counter *GateOfOne(Scheduler &scheduler, uint32_t owner) noexcept {
     if ((owner & (kThreadOwner | kAnyOwner)) != kAnyOwner) return nullptr;
     AnyWait &wait = scheduler.anyWaits.At(PlaceOf(owner));
     return wait.isOne ? &wait.gate : nullptr;
 }
 
+namespace {
+
 // The deadline is one more counter, as it were, that becomes zero by itself. So there is one state that says who was first,
 // and a wake-up and a time-out never both let the fiber go on.
-uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint32_t value, uint64_t deadline,
-                 Meanwhile meanwhile) noexcept {
-    FlushPending(worker);
-    Fiber *self = worker->current;
+uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32_t value, uint64_t deadline,
+                   Meanwhile meanwhile) noexcept {
+    const bool sleeps = meanwhile == Meanwhile::Nothing;
     if (deadline != Timers::kNever) {
         uint32_t first = Look(count, counters, value);
-        if (first == count && count == 1 && value == 0 && meanwhile == Meanwhile::AnyTask && env::Now() < deadline) {
-            UnclaimRest(worker);
+        if (first == count && count == 1 && value == 0 && !sleeps && env::Now() < deadline) {
+            UnclaimRest(self->worker);
+            const Awaits awaits(self, counters[0]);
             Help(self, *counters[0], deadline);
             first = Look(count, counters, value);
         }
         if (first < count || env::Now() >= deadline) {
-            if (meanwhile == Meanwhile::AnyTask) GiveTurn(self);
+            if (!sleeps) GiveTurn(self);
             return first;
         }
-        worker = self->worker;
     }
+    Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t place = Begin(scheduler, worker, count, counters, value);
     if (place == Places::kNone) return count;
@@ -149,10 +153,21 @@ uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint3
         SetTimer(scheduler, worker, timer, deadline,
                  {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(place, count)})});
     }
-    WaitMeanwhile(worker, wait.gate, 0, meanwhile);
+    sleeps ? Block(self, wait.gate, 0) : Wait(worker, wait.gate, 0, Resume::AnyWorker);
     if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, self->worker, place);
     const uint32_t first = End(scheduler, self->worker, place, count, counters);
     return first == count && isTimed ? Look(count, counters, value) : first;
+}
+
+}  // namespace
+
+uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint32_t value, uint64_t deadline,
+                 Meanwhile meanwhile) noexcept {
+    FlushPending(worker);
+    Fiber *self = worker->current;
+    if (meanwhile == Meanwhile::AnyTask) return WaitFirst(self, count, counters, value, deadline, meanwhile);
+    const Restricted restricted(self, meanwhile, count == 1 ? counters[0] : nullptr);
+    return WaitFirst(self, count, counters, value, deadline, meanwhile);
 }
 
 uint32_t WaitAnyForeign(Gate::Visit &visit, Scheduler &scheduler, uint32_t count, Counter *const *counters,

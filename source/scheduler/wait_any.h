@@ -21,6 +21,9 @@ void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept;
 /// Returns at the deadline.
 void SleepUntil(Worker *worker, uint64_t deadline) noexcept;
 
+/// What the waiter itself waits for on whose behalf a record with this kAnyOwner stands on a counter. It must stay there meanwhile.
+Counter &GateOf(Scheduler &scheduler, uint32_t owner) noexcept;
+
 /// What the fiber waits for that waits, with a deadline, for zero of the counter on which a record with this owner stands; null if it is
 /// no such record. It must stay on the counter meanwhile.
 Counter *GateOfOne(Scheduler &scheduler, uint32_t owner) noexcept;

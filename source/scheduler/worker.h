@@ -101,6 +101,14 @@ constexpr uint32_t ReadyOf(Priority priority) noexcept { return kLanes + static_
 constexpr Priority PriorityOf(uint32_t lane) noexcept { return static_cast<Priority>(lane / kClasses); }
 constexpr StackClass ClassOf(uint32_t lane) noexcept { return static_cast<StackClass>(lane % kClasses); }
 
+/// A wait with Meanwhile::OwnTasks, see own_tasks.h. On the waiter's stack.
+struct OwnWait {
+    const Fiber *fiber;
+    const Counter *counter;    // that it is for; null if there are several
+    const WaitFrame *outside;  // of the fiber's frames the first that the wait began on top of
+    OwnWait *outer;            // of the same worker
+};
+
 /// A counter whose tasks have the priority of the task that waits for them, while that one runs them itself.
 struct Lent {
     uint64_t bits = 0;  // 0: none
@@ -170,23 +178,23 @@ struct alignas(kLineBytes) Worker {
     uint32_t newestLane = 0;  // where this worker published last
     uint64_t batches = 0;     // that this worker has submitted
     Aging aging;
-    bool taskBeforeReady = false;  // somebody yielded: one new task first
-    bool pinnedInTurn = false;     // see FiberInTurn in find_work.cpp
-    bool looksNext = false;        // the caller looks for work right away: one ready fiber wakes nobody
-    bool mustNotSubmit = false;    // a hook runs while the worker may be on its way out
-    bool inHook = false;           // the host's function runs: it must not wait
-    bool inactive = false;         // see TaskScheduler::SetActiveWorkers
-    // The waits on this worker with HighOnly, and with NormalOrHigher; the lowest priority that it may begin.
-    uint32_t restricting[2] = {};
-    Priority lowest = Priority::Low;
-    bool searching = false;     // counted as a searcher
-    bool owesWake = false;      // so it was; a wake is owed if something else is picked
-    uint32_t victim = 0;        // the last one that was robbed with success
-    uint64_t stealAgainAt = 0;  // ticks: no steal before
-    uint64_t stealPenalty = 0;  // ticks
-    uint64_t lookAgainAt = 0;   // ticks: no look at others before
-    uint64_t lookInterval = 1;  // ticks
-    uint64_t activitySeen = 0;  // of the others, at the last look
+    bool taskBeforeReady = false;     // somebody yielded: one new task first
+    bool pinnedInTurn = false;        // see FiberInTurn in find_work.cpp
+    bool looksNext = false;           // the caller looks for work right away: one ready fiber wakes nobody
+    bool mustNotSubmit = false;       // a hook runs while the worker may be on its way out
+    bool inHook = false;              // the host's function runs: it must not wait
+    bool inactive = false;            // see TaskScheduler::SetActiveWorkers
+    uint32_t restricting[5] = {};     // the waits on this worker by Meanwhile; those with AnyTask are not counted
+    uint32_t mayBegin = kPriorities;  // so many priorities, from the highest on
+    OwnWait *own = nullptr;           // the innermost wait with OwnTasks
+    bool searching = false;           // counted as a searcher
+    bool owesWake = false;            // so it was; a wake is owed if something else is picked
+    uint32_t victim = 0;              // the last one that was robbed with success
+    uint64_t stealAgainAt = 0;        // ticks: no steal before
+    uint64_t stealPenalty = 0;        // ticks
+    uint64_t lookAgainAt = 0;         // ticks: no look at others before
+    uint64_t lookInterval = 1;        // ticks
+    uint64_t activitySeen = 0;        // of the others, at the last look
     uint64_t activityChangedAt = 0;
     CpuSharing sharing;
     uint64_t floatingPoint = 0;             // the thread's control words, with which tasks begin
@@ -210,6 +218,7 @@ struct alignas(kLineBytes) Worker {
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> finished{0};
     env::Atomic<uint64_t> suspensions{0};  // of fibers here, by waits
+    env::Atomic<bool> restricted{false};   // a wait keeps it from some or all tasks. seq_cst, see own_tasks.h
     env::Atomic<bool> hides{false};        // tasks that it has claimed and not begun; relaxed, a hint for those who ask
     env::Atomic<int32_t> cpu{-1};          // where it was lately, or -1 while it sleeps
 

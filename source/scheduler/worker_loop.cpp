@@ -64,16 +64,16 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 if (found.fiber != nullptr) SwitchTo(self, found.fiber, Destination::ToPool);
                 continue;
             }
-            const bool active = scheduler.IsActive(worker->index);
-            if (active == worker->inactive) StepBack(worker, !active);
-            Found found = worker->searching ? SearchForTasks(worker)
-                                            : FindOwn(worker, active ? Ability::Tasks : Ability::PinnedOnly);
+            const Ability ability = AbilityOf(worker);
+            const bool inactive = ability == Ability::PinnedOnly;
+            if (inactive != worker->inactive) StepBack(worker, inactive);
+            Found found = worker->searching ? SearchForTasks(worker) : FindOwn(worker, ability);
             if (!found && stack == StackClass::Large) {
                 // Nobody searches or sleeps on a stack that others may be waiting for.
                 if (!ContinueOn(self, StackClass::Small)) SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
-            if (!found && active)
+            if (!found && ability == Ability::Tasks)
                 found = IsRestricted(worker) ? FindElsewhere(worker, Ability::Tasks) : SearchForTasks(worker);
             if (!found) {
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
@@ -119,6 +119,7 @@ Fiber *LoopFiber(Worker *worker) noexcept {
 // What a starved worker goes on with: a fiber that somebody else left. Null if there is none.
 Fiber *WithoutFiber(Worker *worker) noexcept {
     if (worker->pump != nullptr) return FindPumped(worker).fiber;
+    if (worker->own != nullptr) return FindOwn(worker, Ability::OwnTasks).fiber;
     const Found found = FindOwn(worker, Ability::ReadyFibersOnly);
     return found ? found.fiber : SearchForFibers(worker).fiber;
 }
@@ -136,7 +137,7 @@ void ThreadLoop(Worker *worker) noexcept {
         if (worker->searching) {
             Sleep(worker, Ability::Tasks);
             if (scheduler.stopping.load(kRelaxed)) break;
-        } else if (worker->pump == nullptr && !scheduler.IsActive(worker->index)) {  // who pumps goes on at once
+        } else if (worker->pump == nullptr && AbilityOf(worker) == Ability::PinnedOnly) {  // who pumps goes on at once
             scheduler.pool.SetStarved(worker->index, false);
             // What it was woken for, or made ready when it came here, it does not look for.
             if (woken && scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);  // [re-check]
@@ -146,7 +147,7 @@ void ThreadLoop(Worker *worker) noexcept {
             if (!AnyPinnedFiber(*worker)) Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         } else if (worker->pump == nullptr && IsRestricted(worker)) {
-            Sleep(worker, Ability::HigherTasks);
+            Sleep(worker, worker->own != nullptr ? Ability::OwnTasks : Ability::HigherTasks);
             if (scheduler.stopping.load(kRelaxed)) break;
         }
         Fiber *next = LoopFiber(worker);

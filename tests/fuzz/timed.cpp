@@ -21,7 +21,7 @@ Clock::time_point Script::Soon() {
 void Script::WaitInTime() {
     const uint32_t which = m_bytes.Below(Account::kCounters), byte = m_bytes.Next(), how = m_bytes.Below(4);
     const uint32_t value = byte % 4;
-    const Meanwhile meanwhile = static_cast<Meanwhile>(byte / 4 % 4);
+    const Meanwhile meanwhile = static_cast<Meanwhile>(byte / 4 % 5);
     Counter &counter = m_account.counters[which];
     bool inTime;
     if (!m_mayWait) {

@@ -5,7 +5,10 @@
 #include "weft/time.h"
 
 #include <atomic>
+#include <chrono>
+#include <deque>
 #include <thread>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -65,6 +68,93 @@ TEST_CASE("Meanwhile::Nothing: the waiting thread runs no task, and goes on", "[
         CHECK(waits == 10);
         CHECK(runner.log.Count() == 0);
     }
+}
+
+namespace {
+
+// A task that waits for two like it. Each thread knows for whom it waits so.
+struct Part {
+    std::atomic<uint32_t> &wrong, &ran;
+    Part *parent;
+    uint32_t height;
+    Meanwhile meanwhile;
+
+    static thread_local const Part *waits;
+    void Look() const {
+        const Part *each = this;
+        while (each != nullptr && each != waits) each = each->parent;
+        if (waits != nullptr && each == nullptr) wrong.fetch_add(1);
+    }
+    void Wait(TaskScheduler &scheduler, Counter &counter) {
+        if (meanwhile != Meanwhile::OwnTasks) return scheduler.WaitForCounter(&counter, meanwhile);
+        const Part *outer = std::exchange(waits, this);
+        scheduler.WaitForCounter(&counter, meanwhile);
+        waits = outer;
+    }
+    void Run(TaskScheduler &scheduler) {
+        Look();
+        Part children[2] = {{wrong, ran, this, height - 1, meanwhile}, {wrong, ran, this, height - 1, meanwhile}};
+        if (height != 0) {
+            Counter counter;
+            for (Part &child : children) scheduler.AddTask({Main, &child}, &counter);
+            Wait(scheduler, counter);
+        }
+        Look();
+        ran.fetch_add(1);
+    }
+    static void Main(TaskScheduler *scheduler, void *arg) { static_cast<Part *>(arg)->Run(*scheduler); }
+};
+thread_local const Part *Part::waits = nullptr;
+
+}  // namespace
+
+TEST_CASE("Meanwhile::OwnTasks: all workers wait so, for tasks that wait", "[meanwhile]") {
+    const uint32_t workers = GENERATE(1u, 2u, 3u, 8u);
+    INFO(workers);
+    test::Runner runner(test::GridPoint{workers, 128, 32, IdlePolicy::Balanced});
+    std::atomic<uint32_t> wrong{0}, ran{0}, strangers{0};
+    runner.Run([&](TaskScheduler &scheduler) {
+        for (uint32_t i = 0; i < 20; ++i) {
+            std::deque<Part> roots;
+            Counter counter, others;
+            test::Batch batch(50, [&](TaskScheduler &, uint32_t) {
+                if (Part::waits != nullptr) wrong.fetch_add(1);
+                strangers.fetch_add(1);
+            });
+            for (uint32_t root = 0; root < workers; ++root) {
+                roots.push_back({wrong, ran, nullptr, 4, Meanwhile::OwnTasks});
+                scheduler.AddTask({Part::Main, &roots.back()}, &counter);
+            }
+            scheduler.AddTasks(batch.Count(), batch.Tasks(), &others);
+            scheduler.WaitForCounter(&counter);
+            scheduler.WaitForCounter(&others);
+        }
+    });
+    CHECK(ran.load() == 20 * workers * 31);
+    CHECK(strangers.load() == 20 * 50);
+    CHECK(wrong.load() == 0);
+    CHECK(runner.log.Count() == 0);
+}
+
+TEST_CASE("Meanwhile::OwnTasks: a thread that waits with a deadline runs its tasks", "[meanwhile][time]") {
+    test::Runner runner(test::GridPoint{1, 16, 1, IdlePolicy::Balanced});
+    uint32_t ran = 0, stranger = 0;
+    runner.Run([&](TaskScheduler &scheduler) {
+        test::Batch other(1, [&](TaskScheduler &, uint32_t) { ++stranger; });
+        test::Batch batch(3, [&](TaskScheduler &running, uint32_t) {
+            running.Yield();
+            ++ran;
+        });
+        Counter counter, others;
+        scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
+        scheduler.AddTasks(other.Count(), other.Tasks(), &others);
+        CHECK(WaitForCounterFor(scheduler, &counter, std::chrono::hours(1), Meanwhile::OwnTasks));
+        CHECK(ran == 3);
+        CHECK(stranger == 0);
+        scheduler.WaitForCounter(&others);
+    });
+    CHECK(stranger == 1);
+    CHECK(runner.log.Count() == 0);
 }
 
 TEST_CASE("Meanwhile: an attached thread, and one that is no worker", "[meanwhile][attach]") {
@@ -198,7 +288,7 @@ TEST_CASE("Meanwhile: the awaited tasks have the waiter's priority", "[meanwhile
 }
 
 TEST_CASE("report OnlyWaiters: all workers wait, and none runs what is waited for", "[meanwhile][stall]") {
-    const Meanwhile meanwhile = GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly);
+    const Meanwhile meanwhile = GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly, Meanwhile::OwnTasks);
     SchedulerOptions options = test::Options(1);
     options.stallMilliseconds = 10;
     test::Runner runner(options);

@@ -390,7 +390,7 @@ void LowLarge(SchedulerOptions options) {
 // A thread with 2 ms left waits beside tasks of 10 ms, which it must not begin.
 void WaitKeepsBudget() {
     Counters counters;
-    const Meanwhile meanwhile = static_cast<Meanwhile>(1 + Random(3));
+    const Meanwhile meanwhile = static_cast<Meanwhile>(1 + Random(4));
     const Priority priority = meanwhile == Meanwhile::NormalOrHigher ? Priority::Low : Priority::Normal;
     uint32_t done = 0;
     auto slow = [&](TaskScheduler *) {

@@ -18,6 +18,7 @@ std::vector<Model> ContainerModels();  ///< deque, counters, parts on their own
 std::vector<Model> SchedulerModels();  ///< the whole scheduler
 std::vector<Model> FairModels();       ///< how long anything waits at most
 std::vector<Model> WaitModels();       ///< what threads do while they wait
+std::vector<Model> OwnModels();        ///< waits whose thread runs only what they depend on
 std::vector<Model> LargeModels();      ///< Large tasks and too few fibers for them
 std::vector<Model> EmbedModels();      ///< the same among threads that are not its own
 std::vector<Model> IdleModels();       ///< idleness and the end of a run
