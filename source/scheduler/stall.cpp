@@ -69,12 +69,14 @@ Stall KindOf(const Scheduler &scheduler) noexcept {
     const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
     if (next != Timers::kNever && next <= env::Now() + lasts) return Stall::None;
     // acquire: what the outside work did before it ended is seen below.
-    if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0 || AnyReady(scheduler)) return Stall::None;
+    if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0) return Stall::None;
+    // A worker is about to take it, unless restricted waits keep them all from that. relaxed: all have announced that they sleep.
+    const Stall untilTaken = scheduler.blocked.load(kRelaxed) != 0 ? Stall::Waiters : Stall::None;
+    if (AnyReady(scheduler)) return untilTaken;
     const bool anyLargeTask = AnyLargeTask(scheduler) || scheduler.pinnedLarge.load(kSeqCst) != 0;
     if (AnyTask(scheduler) || (anyLargeTask && scheduler.pool.AnyFree(StackClass::Large))) {
         if (!scheduler.pool.AnyFree(StackClass::Small)) return Stall::Small;
-        // A worker is about to take the task, unless a restricted wait keeps it from that. relaxed: all have announced that they sleep.
-        return scheduler.blocked.load(kRelaxed) != 0 ? Stall::Waiters : Stall::None;
+        return untilTaken;
     }
     if (anyLargeTask) return Stall::Large;
     return next == Timers::kNever && AnyWaiter(scheduler) ? Stall::Waiters : Stall::None;

@@ -289,6 +289,7 @@ TEST_CASE("Meanwhile: the awaited tasks have the waiter's priority", "[meanwhile
 
 TEST_CASE("report OnlyWaiters: all workers wait, and none runs what is waited for", "[meanwhile][stall]") {
     const Meanwhile meanwhile = GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly, Meanwhile::OwnTasks);
+    const bool hasBegun = GENERATE(false, true);
     SchedulerOptions options = test::Options(1);
     options.stallMilliseconds = 10;
     test::Runner runner(options);
@@ -298,9 +299,15 @@ TEST_CASE("report OnlyWaiters: all workers wait, and none runs what is waited fo
         runner.scheduler.DecrementCounter(&byHand);
     });
     std::atomic<uint32_t> ran{0};
-    test::Batch task(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    Counter event(1);
+    test::Batch task(1, [&](TaskScheduler &scheduler, uint32_t) {
+        if (hasBegun) scheduler.WaitForCounter(&event);
+        ran.fetch_add(1);
+    });
     runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTasks(1, task.Tasks());
+        if (hasBegun) scheduler.Yield();
+        scheduler.DecrementCounter(&event);
         scheduler.WaitForCounter(&byHand, meanwhile);
         CHECK(ran.load() == 0);
     });

@@ -2,6 +2,7 @@
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/deferred.h"
+#include "weft/outside.h"
 #include "weft/time.h"
 
 #include <chrono>
@@ -25,6 +26,23 @@ struct Forms {
     uint32_t priorities = 1;
     uint32_t strangers = 2;  // for each task up to so many that nobody waits for
 };
+
+// The watch for stalls wakes sleepers to set its timer. Where there is outside work it does not look: nobody makes up for a wake-up that
+// is missing.
+template <class Main>
+void RunWatched(const SchedulerOptions &options, Main main) {
+    const bool isWatched = Random(4) == 0;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        if (isWatched) return main(scheduler);
+        const OutsideWork outside(*scheduler);
+        main(scheduler);
+    });
+}
+
+// Others may go on meanwhile.
+void Dawdle() {
+    for (uint32_t turns = Random(400); turns != 0; --turns) weft::env::Pause();
+}
 
 class Tree;
 
@@ -132,10 +150,151 @@ void OwnTree(const Forms &forms, uint32_t height) {
     Tree tree(forms, workers);
     SchedulerOptions options = Options(workers, 40, 1);
     if (forms.limited) options.maxLowWorkers = 1;
-    RunMain(options, [&](TaskScheduler *scheduler) {
+    RunWatched(options, [&](TaskScheduler *scheduler) {
         tree.RunRoot(scheduler, height);
         tree.AwaitStrangers(scheduler);
     });
+}
+
+// What a wait with OwnTasks needs lies in the queues of a worker that waits so for something else, and came there late: a task of its
+// counter, one that another task comes after, or a fiber that has been made ready.
+void OwnNeedsComeLate() {
+    Counters counters;
+    Counter *const own = counters.New(1), *const others = counters.New(), *const gate = counters.New(1);
+    Counter *const before = counters.New(), *const ready = counters.New(1);
+    const uint32_t form = Random(3);
+    uint32_t done = 0;
+    auto last = [&](TaskScheduler *scheduler) {
+        ++done;
+        scheduler->DecrementCounter(gate);
+        scheduler->DecrementCounter(own);
+    };
+    auto first = [&](TaskScheduler *) { ++done; };
+    auto isReady = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(ready);
+        last(scheduler);
+    };
+    auto holds = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(gate);
+        ++done;
+    };
+    auto submits = [&](TaskScheduler *scheduler) {
+        if (form == 0) {
+            scheduler->AddTask(TaskOf(last), own);
+        } else if (form == 1) {
+            scheduler->AddTask(TaskOf(first), before);
+            Dawdle();
+            Check(AddTaskAfter(*scheduler, before, 0, TaskOf(last), own), "AddTaskAfter failed");
+        } else {
+            scheduler->DecrementCounter(ready);
+        }
+        ++done;
+    };
+    auto other = [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(submits), counter);
+        scheduler->AddTask(TaskOf(holds), counter);
+        scheduler->WaitForCounter(counter, Meanwhile::OwnTasks);
+        Counters::Kill(counter);
+        ++done;
+    };
+    RunWatched(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
+        if (form == 2) scheduler->AddTask(TaskOf(isReady), own);
+        scheduler->AddTask(TaskOf(other), others);
+        scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
+        scheduler->WaitForCounter(others);
+    });
+    Check(done == (form == 1 ? 5u : 4u), "a task was lost");
+}
+
+// Two workers wait with OwnTasks. What they need lies with a third one, buried, and becomes theirs to run when that one blocks.
+void OwnNeedsAreBuried() {
+    Counters counters;
+    Counter *const gate = counters.New(2), *const others = counters.New();
+    struct Side {
+        Counter *own, *inner;
+    };
+    Side sides[2] = {{counters.New(), counters.New(1)}, {counters.New(), counters.New(1)}};
+    const uint32_t workers = 2 + Random(2), count = workers - 1;
+    const Meanwhile meanwhile = Random(2) != 0 ? Meanwhile::Nothing : Meanwhile::HighOnly;
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *) { ++done; };
+    auto stranger = [&](TaskScheduler *) { ++done; };
+    struct Work {
+        Counters *counters;
+        Counter *gate;
+        Side *side;
+        uint32_t *done;
+        static void Inner(TaskScheduler *scheduler, void *arg) {
+            Work &self = *static_cast<Work *>(arg);
+            scheduler->WaitForCounter(self.side->inner);
+            ++*self.done;
+        }
+        static void Outer(TaskScheduler *scheduler, void *arg) {
+            Work &self = *static_cast<Work *>(arg);
+            scheduler->AddTask({Inner, arg}, self.side->own);
+            scheduler->WaitForCounter(self.side->own, Meanwhile::OwnTasks);
+            ++*self.done;
+            scheduler->DecrementCounter(self.gate);
+        }
+    };
+    Work work[2] = {{&counters, gate, &sides[0], &done}, {&counters, gate, &sides[1], &done}};
+    RunWatched(Options(workers, 12, 1), [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < count; ++i) scheduler->AddTask({Work::Outer, &work[i]}, others);
+        for (uint32_t i = 0; i < 6; ++i) scheduler->Yield();
+        for (uint32_t i = 0; i < count; ++i) {
+            scheduler->AddTask(TaskOf(leaf), sides[i].inner);
+            scheduler->DecrementCounter(sides[i].inner);
+            scheduler->AddTask(TaskOf(stranger), others);
+        }
+        if (count == 1) scheduler->DecrementCounter(gate);
+        scheduler->WaitForCounter(gate, meanwhile);
+        scheduler->WaitForCounter(others);
+    });
+    Check(done == 4 * count, "a task was lost");
+}
+
+// Two wait for the same counter: one with OwnTasks; the other one runs a task of it itself, which waits for what lies with a worker that
+// runs only its own.
+void OwnSharesCounter() {
+    Counters counters;
+    Counter *const shared = counters.New(1), *const others = counters.New(), *const gate = counters.New(1);
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *scheduler) {
+        ++done;
+        scheduler->DecrementCounter(gate);
+    };
+    auto holds = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(gate);
+        ++done;
+    };
+    auto other = [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(holds), counter);
+        scheduler->WaitForCounter(counter, Meanwhile::OwnTasks);
+        Counters::Kill(counter);
+        ++done;
+    };
+    auto child = [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(leaf), counter);
+        scheduler->AddTask(TaskOf(other), others);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+        ++done;
+    };
+    auto shares = [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(child), shared);
+        scheduler->DecrementCounter(shared);
+        scheduler->WaitForCounter(shared);
+        ++done;
+    };
+    RunWatched(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(shares), others);
+        scheduler->WaitForCounter(shared, Meanwhile::OwnTasks);
+        scheduler->WaitForCounter(others);
+    });
+    Check(done == 5, "a task was lost");
 }
 
 }  // namespace
@@ -162,6 +321,10 @@ std::vector<Model> OwnModels() {
         {"own_values", "the same, and waits for values above zero", [=] { OwnTree(values, 2); }},
         {"own_priorities", "the same with tasks of all priorities", [=] { OwnTree(priorities, 2); }},
         {"own_low", "the same, only the first with OwnTasks; one worker runs Low tasks", [=] { OwnTree(limited, 2); }},
+        {"own_late", "what such a wait needs comes late, to a worker that waits so for something else",
+         OwnNeedsComeLate},
+        {"own_buried", "what two such waits need lies with a third worker, which blocks", OwnNeedsAreBuried},
+        {"own_shared", "two wait for one counter, and only one of them with OwnTasks", OwnSharesCounter},
         {"own_any", "all of this", [=] { OwnTree(any, 2); }},
     };
 }
