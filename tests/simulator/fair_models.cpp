@@ -7,6 +7,7 @@
 #include "weft/time.h"
 
 #include <chrono>
+#include <vector>
 
 namespace simulator {
 
@@ -414,10 +415,44 @@ void WaitKeepsBudget() {
     Check(done == 5, "a task was lost");
 }
 
+// As many tasks as workers, and it takes 50 us until a worker that is woken goes on: whoever goes on wakes two others.
+void WakesLikeATree() {
+    constexpr uint64_t kLatency = 50 * kUs;
+    const uint32_t levels = 2 + Random(3);
+    const uint32_t workers = 1u << levels;
+    Counters counters;
+    uint32_t begun = 0;
+    uint64_t asked = 0, last = 0;
+    SchedulerOptions options = FairOptions(workers);
+    options.trace.unpark = [](const TraceEvent &, void *) { Compute(50); };
+    auto task = [&](TaskScheduler *) {
+        last = weft::env::Now();
+        ++begun;
+        Compute(5000);
+    };
+    const bool isBatch = Random(2) != 0;
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Compute(1000);  // the others fall asleep
+        const std::vector<Task> tasks(workers, TaskOf(task));
+        Counter *counter = counters.New();
+        asked = weft::env::Now();
+        if (isBatch) {
+            scheduler->AddTasks(workers, tasks.data(), counter);
+        } else {
+            for (const Task &each : tasks) scheduler->AddTask(each, counter);
+        }
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(begun == workers, "a task was lost");
+    CheckSoon(last - asked <= levels * kLatency + 40 * kUs, "workers were woken one after the other");
+}
+
 }  // namespace
 
 std::vector<Model> FairModels() {
     return {
+        {"wake_tree", "as many tasks as workers, all but one of which sleep", WakesLikeATree},
         {"budget", "a wait of 2 ms that restricts its thread, beside tasks of 10 ms", WaitKeepsBudget},
         {"low_large", "Low tasks, which one worker may run, and others that need the one Large fiber",
          [] { LowLarge(FairOptions(3)); }},
