@@ -448,6 +448,45 @@ void WakesLikeATree() {
     CheckSoon(last - asked <= levels * kLatency + 40 * kUs, "workers were woken one after the other");
 }
 
+// Normal tasks that a High task waits for go before the Normal tasks of another worker's own lane.
+void AwaitedTasksAreHigh() {
+    Counters counters;
+    Counter *const rest = counters.New();
+    uint32_t done = 0;
+    uint64_t took = ~uint64_t{0};
+    auto normal = [&](TaskScheduler *) {
+        Compute(1000);
+        ++done;
+    };
+    auto loads = [&](TaskScheduler *scheduler) {  // its worker's own lane
+        for (int i = 0; i < 30; ++i) scheduler->AddTask(TaskOf(normal), rest);
+        Compute(1000);
+    };
+    const bool raises = Random(2) != 0;  // the task itself
+    auto waits = [&](TaskScheduler *scheduler) {
+        if (raises) scheduler->SetPriority(Priority::High);
+        Counter *counter = counters.New();
+        for (int i = 0; i < 8; ++i) scheduler->AddTask(TaskOf(normal), counter);
+        const uint64_t begin = weft::env::Now();
+        scheduler->WaitForCounter(counter);
+        took = weft::env::Now() - begin;
+        Counters::Kill(counter);
+    };
+    RunMain(FairOptions(2), [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(loads), counter);
+        Compute(500);  // another worker has taken it
+        scheduler->AddTask(TaskOf(waits), counter, Of(raises ? Priority::Normal : Priority::High));
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+        scheduler->WaitForCounter(rest);
+        Counters::Kill(rest);
+    });
+    Check(done == 38, "a task was lost");
+    // Two workers share them, after the task that the other one is in.
+    CheckSoon(took <= 5000 * kUs + 200 * kUs, "the tasks that a High task waits for were not shared");
+}
+
 }  // namespace
 
 std::vector<Model> FairModels() {
@@ -463,6 +502,7 @@ std::vector<Model> FairModels() {
         {"turn_timer", "a deadline, likewise", [] { LoopsGiveTurns(Caller::Timer); }},
         {"turn_same_worker", "waits that are over, with Resume::SameWorker, while High tasks come", TurnsKeepTheWorker},
         {"high_first", "a High task in the lane of a worker that is busy, and Normal ones elsewhere", HighGoesFirst},
+        {"high_lends", "Normal tasks that a High task waits for, beside other Normal ones", AwaitedTasksAreHigh},
         {"aging_low", "a Low task among others that keep coming", [] { NothingStarves(Priority::Low); }, 20},
         {"aging_normal", "the oldest of Normal tasks that keep coming", [] { NothingStarves(Priority::Normal); }, 20},
         {"aging_no_fiber", "Low work while all fibers are taken by some that poll", NothingStarvesWithoutFibers, 20},
