@@ -33,14 +33,17 @@ enum class StackClass : uint8_t { Small, Large };
 /// Which worker may continue a fiber after a wait.
 enum class Resume : uint8_t { AnyWorker, SameWorker };
 
-/// What a thread does while one of its tasks waits. NormalOrHigher and HighOnly hold for tasks that begin, and for tasks that have waited
-/// and are not pinned to the thread. The waiter may run tasks of its counter itself; they have at least its priority.
+/// What a thread does while one of its tasks waits.
+///
+/// NormalOrHigher and HighOnly limit which tasks the thread begins, and which it continues after a wait. A task that has begun and is pinned
+/// to the thread continues whatever its priority. If the mode allows the waiter's own priority, the waiter may run tasks of its counter
+/// itself, also lower ones. These have its priority then.
 enum class Meanwhile : uint8_t {
     AnyTask,         ///< it runs whatever is next
     NormalOrHigher,  ///< it runs no Low task
     HighOnly,        ///< it runs no Low and no Normal task
-    OwnTasks,        ///< it runs only what the wait depends on by way of counters: their tasks, and what these wait for
-    Nothing          ///< it sleeps. Other workers may take its tasks; its pinned tasks wait until it wakes
+    OwnTasks,  ///< it runs only tasks of the awaited counter, tasks of counters that these tasks wait for, and so on
+    Nothing  ///< it sleeps. Others may take the tasks in its queues. Tasks that are pinned to it begin or continue after the wait
 };
 
 /// "Any worker" in options; "not a worker" as an answer.

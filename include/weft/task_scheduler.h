@@ -84,20 +84,28 @@ public:
     /// Blocks the calling fiber until `counter <= value`. The value only has to be reached once, even for a moment. If several tasks wait
     /// for 0, raise the counter again only after all of them have returned.
     ///
-    /// The fiber waits; its worker goes on with other tasks, the counter's own first. Every wait is a scheduling point, also one that is
-    /// over at once: due deadlines, what is pinned to this worker, what other threads submitted, and work of higher priority go first.
-    /// After a wait for 0 all that the counted tasks wrote is visible, and the counter may be destroyed or used again. A wait for a
-    /// higher value depends on the decrements of tasks that others have finished: a task that blocks in the system keeps back those of
-    /// the tasks that its worker ran just before, unless it says so first (AboutToBlock). Thread-safe; a thread that is no worker blocks
-    /// in the operating system.
+    /// While the fiber waits, its worker runs other tasks: first tasks of this counter, then others. `resume` says whether the task may
+    /// continue on any worker or only on this one.
+    ///
+    /// Every wait is a scheduling point, even if the counter is low enough already. Before the task goes on, the worker handles due deadlines
+    /// and runs work of higher priority. It also runs work of the same priority that is pinned to it or that other threads have just
+    /// submitted.
+    ///
+    /// After a wait for 0 all that the counted tasks wrote is visible, and the counter may be destroyed or used again. A wait for a higher
+    /// value can be late: a worker may finish several tasks before it lowers their counter. If its next task blocks the thread in the
+    /// operating system, these decrements are delayed. Call AboutToBlock before such a blocking call. Thread-safe. A thread that is no worker
+    /// blocks in the operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
-    /// The same, but the calling thread runs only what `meanwhile` allows. Unless that is AnyTask, the task continues on the same thread. For
-    /// a thread whose time is short, and for code that holds a lock of its own while it waits (OwnTasks, Nothing). With NormalOrHigher and
-    /// HighOnly the thread still continues pinned tasks that have begun, whatever their priority. With OwnTasks it runs the counter's tasks,
-    /// the tasks of counters that these wait for, and so on. Everything else has to wait, pinned tasks too. All workers may wait so at once;
-    /// then the thread goes through all queued tasks to find its own. With Nothing the wait is no scheduling point. If no worker can run what
-    /// the wait needs, OnlyWaiters is reported. A thread that is no worker blocks in every mode.
+    /// Like the function above, but until the wait ends the calling thread runs only what `meanwhile` allows. If that is not AnyTask, the
+    /// task continues on the same thread.
+    ///
+    /// Use it on a thread that must not begin a long task. With OwnTasks or Nothing, also use it in code that holds a lock while it waits.
+    /// With OwnTasks the thread runs only the tasks of the counter, the tasks of counters that these tasks wait for, and so on. This also
+    /// holds for tasks that are pinned to the thread. All workers may wait with OwnTasks at the same time. Then each of them searches all
+    /// queued tasks for those that its wait needs. With Nothing the wait is no scheduling point; with OwnTasks only due deadlines are handled
+    /// there. Reports OnlyWaiters if no worker can run what the wait needs. Thread-safe. A thread that is no worker ignores `meanwhile` and
+    /// blocks in the operating system.
     void WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value = 0) noexcept;
 
     /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the other.

@@ -24,18 +24,22 @@ using Clock = std::chrono::steady_clock;
 /// Now; in a simulated environment its virtual time. Any thread.
 WEFT_API Clock::time_point Now() noexcept;
 
-/// Like TaskScheduler::WaitForCounter, but returns false if `deadline` passes first. The counter is checked once more at the
-/// deadline, so a past deadline makes this a single check. Unlike there, the counter must outlive the call in any case. A
-/// task that waits for zero may run tasks of the counter meanwhile: then it returns when the one that runs at the deadline
-/// has ended. False after a report, too. Any thread; one that is no worker blocks in the operating system.
+/// Like TaskScheduler::WaitForCounter, but returns false if `deadline` passes first. The counter is checked once more at the deadline, so a
+/// past deadline makes this a single check.
+///
+/// The counter must live until this call has returned, even after it has reached zero. A task that waits for zero may run tasks of the
+/// counter itself. If one of them is running at the deadline, the call returns only after that task has ended. Also returns false after a
+/// report. Thread-safe. A thread that is no worker blocks in the operating system.
 WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
                                   uint32_t value = 0) noexcept;
 
-/// The same, `duration` from now.
+/// Like WaitForCounterUntil, with the deadline `duration` from now.
 WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
                                 uint32_t value = 0) noexcept;
 
-/// The two functions above, but the thread runs only what `meanwhile` allows; see TaskScheduler::WaitForCounter.
+/// Like the two functions above, but until the wait ends the thread runs only what `meanwhile` allows; see TaskScheduler::WaitForCounter.
+/// Except with AnyTask the task continues on this thread: if the thread is in another task at the deadline, the call returns after that
+/// task has ended or waits.
 WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
                                   Meanwhile meanwhile, uint32_t value = 0) noexcept;
 WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,

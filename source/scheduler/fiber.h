@@ -16,8 +16,8 @@ namespace weft::internal {
 class TaskEntry;
 struct Worker;
 
-/// A counter that is not lowered before what runs on top of here has ended: one that a task of this fiber waits for, while it runs tasks
-/// of the counter itself. On the fiber's stack.
+/// A counter that counts the task that runs above this frame on the fiber's stack, if one does. A wait adds a frame, because the waiter may
+/// run tasks of its counter itself; so does RunPinned, which may run a task on its caller's stack. It lies on the fiber's stack.
 struct WaitFrame {
     Counter *counter;
     const WaitFrame *outer;
@@ -68,8 +68,8 @@ public:
         StackClass::Small;                // while `handed` is set: the largest class of task that has room on top of it
     TaskEntry *handed = nullptr;          // while it waits: where a task of its counter may be put for it, see rescue.h
     bool runsTask = false;                // of a thread stack: a task, on top of the host's code
-    Counter *taskCounter = nullptr;       // of the task that its loop has begun
-    const WaitFrame *waits = nullptr;     // the innermost
+    Counter *taskCounter = nullptr;       // of the task that its loop has begun, below those on top of it
+    const WaitFrame *waits = nullptr;     // the innermost frame
     uint64_t floatingPoint = kNoControl;  // the control words that its loop has taken from a worker
     FiberContext context;
 
@@ -83,7 +83,7 @@ private:
     size_t m_stackBytes = 0;
 };
 
-/// Puts a frame on the fiber, for as long as it lives.
+/// Adds a frame to the fiber while this object lives.
 class Awaits {
 public:
     Awaits(Fiber *fiber, Counter *counter) noexcept : m_fiber(fiber), m_frame{counter, fiber->waits} {

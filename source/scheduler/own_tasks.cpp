@@ -19,7 +19,7 @@ bool Serving::IsAwaited(const Counter *counter) const noexcept {
 
 bool Serving::Needs(const Fiber &fiber) noexcept {
     if (&fiber == m_own->fiber) return true;
-    // It is ready: what it has waited for may be gone. relaxed: it does not run.
+    // The fiber is ready, so the counter that it has waited for may be gone. relaxed: the fiber does not run, so nobody writes this.
     return ClimbFrom(fiber, fiber.waitsFor.load(kRelaxed), nullptr);
 }
 
@@ -46,7 +46,7 @@ struct Serving::Asked {
 };
 
 bool Serving::Climb(Counter *counter, const Step *below) noexcept {
-    constexpr uint32_t kHighest = 64;  // a stack has room for so many
+    constexpr uint32_t kHighest = 64;  // limits the recursion: a climb fits on a small stack
     if (counter == nullptr || counter == m_not) return false;
     if (IsAwaited(counter)) return true;
     const uint32_t height = below != nullptr ? below->height + 1 : 0;
@@ -56,7 +56,7 @@ bool Serving::Climb(Counter *counter, const Step *below) noexcept {
     }
     Scheduler &scheduler = *m_worker->scheduler;
     CounterStorage &storage = CounterAccess::Word(*counter);
-    // seq_cst: after the announcement. Whoever registers later than this looks for sleepers after that.
+    // seq_cst: comes after the worker's announcement that it sleeps. A waiter that registers later looks for sleepers after that.
     const CounterWord word{storage.load(kSeqCst)};
     if (word.Head() == 0 && !word.IsSorting()) return false;
     const Step step{counter, below, height};
@@ -64,7 +64,7 @@ bool Serving::Climb(Counter *counter, const Step *below) noexcept {
     const auto ask = [](uint32_t owner, void *context) {
         Asked &its = *static_cast<Asked *>(context);
         its.isNeeded = its.isNeeded || its.serving.ClimbOwner(owner, its.step);
-        return false;  // it stays in line
+        return false;  // the record stays on the list
     };
     uint32_t woken = 0;
     scheduler.counters.RemoveIf(storage, {ask, &asked, ~0u}, woken, CacheOf(m_worker));
@@ -75,7 +75,7 @@ bool Serving::Climb(Counter *counter, const Step *below) noexcept {
 
 namespace {
 
-// A worker that no wait restricts looks for work of all priorities when its task has ended. An attached thread may never look.
+// Whether some worker is open. It looks for work of all priorities after its current task. An attached thread may never look.
 bool AnyOpen(const Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         if (!scheduler.workers[i].restricted.load(kSeqCst) && scheduler.IsActive(i) && scheduler.RunsLow(i))
@@ -94,7 +94,7 @@ bool MayTake(const Worker *worker, uint32_t lane) noexcept {
            HasFiberFor(worker, ClassOf(lane));
 }
 
-// The oldest task of some lane, if it is of a counter that the waiter itself waits for.
+// Claims the oldest task of a lane if the waiter itself waits for its counter. Tries all lanes of all workers.
 Found Awaited(Worker *worker, const Serving &serving) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t slots = scheduler.Slots();
@@ -112,7 +112,7 @@ Found Awaited(Worker *worker, const Serving &serving) noexcept {
     return {};
 }
 
-// Goes through everything that lies in queues, each thing once.
+// Goes once through the ready fibers and tasks in the queues of all workers, up to the first that the wait depends on.
 class Dig {
 public:
     Dig(Worker *worker, Serving &serving, bool takes) noexcept : m_worker(worker), m_serving(serving), m_takes(takes) {}
@@ -196,7 +196,7 @@ private:
     Found m_found;
 };
 
-// True if there is something that the wait depends on.
+// Whether it found something that the wait depends on. Does not look if a worker is open, which will run it.
 bool GoThroughAll(Worker *worker, Serving &serving, bool takes, bool tasks, Found &found) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (AnyOpen(scheduler)) return false;
@@ -207,7 +207,8 @@ bool GoThroughAll(Worker *worker, Serving &serving, bool takes, bool tasks, Foun
         TakeArrivals(worker, Priority::Low);
         any = dig.Fibers() || (tasks && dig.Tasks());
     }
-    // A worker that has become open since, or one that another wait restricts, may have missed what was in hand, and sleep.
+    // While an item was held, a worker may have looked, missed it, and gone to sleep: one that has become open since, or one in a wait with
+    // HighOnly or NormalOrHigher.
     if (dig.HasMoved()) WakeOther(scheduler, worker);  // [re-check]
     found = dig.Result();
     return any;
@@ -243,7 +244,7 @@ void WakeOwnNow(Scheduler &scheduler) noexcept {
         scheduler.Slots(), Ability::OwnTasks,
         [&](uint32_t index) {
             Worker &worker = scheduler.workers[index];
-            // relaxed: published by the announcement.
+            // relaxed: the worker writes this before it announces that it sleeps, and the announcement has been seen.
             return all || worker.keepsTasks.load(kRelaxed);
         },
         [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });

@@ -6,24 +6,24 @@
 
 namespace weft::internal {
 
-/// Whether it is at or below `value`. acquire: who goes on sees all that was counted.
+/// Whether `counter <= value`. acquire: then the caller sees everything that the counted tasks wrote.
 inline bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
     const bool satisfied = CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
     if (satisfied) race::SawCount(counter);
     return satisfied;
 }
 
-/// Returns once the counter was at or below `value`. The caller is a task on `worker`.
+/// Blocks the calling fiber until `counter <= value`. The caller is a task on `worker`.
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept;
 
-/// The same, but `meanwhile` restricts what the thread runs. Unless it is AnyTask, the fiber continues on this worker.
+/// Like Wait, but `meanwhile` restricts what the thread runs until the wait ends. Unless it is AnyTask, the fiber continues on this worker.
 void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept;
 
-/// The thread sleeps until then and runs no task. While the fiber is Restricted to Meanwhile::Nothing.
+/// Puts the thread to sleep until `counter <= value`. It runs no task. Call it only while the fiber is Restricted to Meanwhile::Nothing.
 void Block(Fiber *self, Counter &counter, uint32_t value) noexcept;
 
-/// While it lives, the fiber is pinned to its worker; so are the waits of tasks that it helps with. An attached thread does not detach
-/// before it ends.
+/// Pins the fiber to its worker while this object lives; the tasks that run on top of it with it. If the worker is an attached thread,
+/// DetachThread waits until the object is destroyed.
 class StaysHere {
 public:
     explicit StaysHere(Fiber *self) noexcept;
@@ -35,8 +35,8 @@ private:
     Fiber *m_self = nullptr;  // null: it was pinned already
 };
 
-/// While it lives, the fiber's worker runs only what `meanwhile` allows, which is not AnyTask; and the fiber stays there. `counter`: what
-/// it waits for, or null.
+/// While this object lives, the fiber's worker runs only what `meanwhile` allows, and the fiber is pinned to this worker. Not for AnyTask.
+/// `counter`: that the fiber waits for; null if it waits for several.
 class Restricted {
 public:
     Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter) noexcept;
@@ -51,7 +51,7 @@ private:
     OwnWait m_own;
 };
 
-/// To the back of the ready lane.
+/// Puts the calling fiber at the back of the ready lane and lets other work run.
 void YieldFiber(Worker *worker) noexcept;
 
 }  // namespace weft::internal

@@ -104,9 +104,9 @@ constexpr StackClass ClassOf(uint32_t lane) noexcept { return static_cast<StackC
 /// A wait with Meanwhile::OwnTasks, see own_tasks.h. On the waiter's stack.
 struct OwnWait {
     const Fiber *fiber;
-    const Counter *counter;    // that it is for; null if there are several
-    const WaitFrame *outside;  // of the fiber's frames the first that the wait began on top of
-    OwnWait *outer;            // of the same worker
+    const Counter *counter;    // that the wait is for; null if it waits for several
+    const WaitFrame *outside;  // the fiber's innermost frame when this wait began
+    OwnWait *outer;            // the next outer one on the same worker
 };
 
 /// A counter whose tasks have the priority of the task that waits for them, while that one runs them itself.
@@ -185,7 +185,7 @@ struct alignas(kLineBytes) Worker {
     bool inHook = false;              // the host's function runs: it must not wait
     bool inactive = false;            // see TaskScheduler::SetActiveWorkers
     uint32_t restricting[5] = {};     // the waits on this worker by Meanwhile; those with AnyTask are not counted
-    uint32_t mayBegin = kPriorities;  // so many priorities, from the highest on
+    uint32_t mayBegin = kPriorities;  // how many priorities, from High on: 0 in a wait with OwnTasks
     OwnWait *own = nullptr;           // the innermost wait with OwnTasks
     bool searching = false;           // counted as a searcher
     bool owesWake = false;            // so it was; a wake is owed if something else is picked

@@ -13,22 +13,22 @@ namespace simulator {
 
 namespace {
 
-// What the tasks of a tree may do besides.
+// Options of a tree: what its tasks do besides submitting children and waiting for them.
 struct Forms {
     bool allOwn = false;    // every wait is one with OwnTasks
-    bool rootOwn = false;   // only the first is
+    bool rootOwn = false;   // only the root waits so
     bool pinned = false;    // some tasks are pinned
-    bool deferred = false;  // some children come after others
+    bool deferred = false;  // some children follow another task (AddTaskAfter)
     bool timed = false;     // some waits have a deadline, far away
-    bool values = false;    // some waits are for values above zero first
-    bool limited = false;   // one worker runs Low tasks
+    bool values = false;    // some tasks wait for the value 1 before they wait for 0
+    bool limited = false;   // only one worker runs Low tasks
     bool yields = true;
     uint32_t priorities = 1;
-    uint32_t strangers = 2;  // for each task up to so many that nobody waits for
+    uint32_t strangers = 2;  // each task with children also submits up to so many that no task of the tree waits for
 };
 
-// The watch for stalls wakes sleepers to set its timer. Where there is outside work it does not look: nobody makes up for a wake-up that
-// is missing.
+// The watch for stalls wakes sleeping workers when it sets its timer, which can hide a missing wake-up. While there is outside work it sets
+// no timer. So three of four schedules run with an OutsideWork.
 template <class Main>
 void RunWatched(const SchedulerOptions &options, Main main) {
     const bool isWatched = Random(4) == 0;
@@ -39,7 +39,7 @@ void RunWatched(const SchedulerOptions &options, Main main) {
     });
 }
 
-// Others may go on meanwhile.
+// Pauses for a random time, so that other threads can get ahead.
 void Dawdle() {
     for (uint32_t turns = Random(400); turns != 0; --turns) weft::env::Pause();
 }
@@ -48,7 +48,7 @@ class Tree;
 
 struct Node {
     Tree *tree;
-    Node *parent;  // that waits for it; null: nobody does
+    Node *parent;  // whose wait depends on this one; null if there is none
     uint32_t height;
 };
 
@@ -66,7 +66,7 @@ public:
 private:
     Node *NewNode(Node *parent, uint32_t height) { return &m_nodes.emplace_back(Node{this, parent, height}); }
 
-    // The innermost wait with OwnTasks on this worker depends on the node, or is its own.
+    // Fails unless the innermost wait with OwnTasks on this worker, if there is one, depends on the node or belongs to it.
     void Look(TaskScheduler *scheduler, const Node *node) const {
         const std::vector<const Node *> &waits = m_waits[scheduler->CurrentWorker()];
         if (waits.empty()) return;
@@ -137,7 +137,8 @@ private:
     }
 
     const Forms m_forms;
-    std::vector<std::vector<const Node *>> m_waits;  // by worker; with OwnTasks, the innermost last
+    std::vector<std::vector<const Node *>>
+        m_waits;  // for each worker, the nodes that wait with OwnTasks, the innermost last
     std::deque<Node> m_nodes;
     Counters m_counters;
     Counter *m_strange = m_counters.New();
@@ -156,8 +157,8 @@ void OwnTree(const Forms &forms, uint32_t height) {
     });
 }
 
-// What a wait with OwnTasks needs lies in the queues of a worker that waits so for something else, and came there late: a task of its
-// counter, one that another task comes after, or a fiber that has been made ready.
+// Two workers wait with OwnTasks. What the first wait needs comes late, to the queues of the second worker, whose own wait does not depend
+// on it. It is a task of the first wait's counter, a task that a deferred task of this counter follows, or a fiber that becomes ready.
 void OwnNeedsComeLate() {
     Counters counters;
     Counter *const own = counters.New(1), *const others = counters.New(), *const gate = counters.New(1);
@@ -207,7 +208,8 @@ void OwnNeedsComeLate() {
     Check(done == (form == 1 ? 5u : 4u), "a task was lost");
 }
 
-// Two workers wait with OwnTasks. What they need lies with a third one, buried, and becomes theirs to run when that one blocks.
+// One or two workers wait with OwnTasks. The tasks that they need lie in another worker's queue, among tasks that they do not need. Then
+// that worker waits with Nothing or HighOnly. No worker is open now, so the waiting workers must find their tasks themselves.
 void OwnNeedsAreBuried() {
     Counters counters;
     Counter *const gate = counters.New(2), *const others = counters.New();
@@ -254,8 +256,8 @@ void OwnNeedsAreBuried() {
     Check(done == 4 * count, "a task was lost");
 }
 
-// Two wait for the same counter: one with OwnTasks; the other one runs a task of it itself, which waits for what lies with a worker that
-// runs only its own.
+// Two tasks wait for the same counter, only the first one with OwnTasks. The second one runs a task of this counter on its own stack. That
+// task waits for a leaf, which lies in the queue of a worker that waits with OwnTasks for something else.
 void OwnSharesCounter() {
     Counters counters;
     Counter *const shared = counters.New(1), *const others = counters.New(), *const gate = counters.New(1);
@@ -302,7 +304,7 @@ void OwnSharesCounter() {
 std::vector<Model> OwnModels() {
     Forms all, pinned, deferred, timed, values, priorities, limited, any;
     all.allOwn = true;
-    pinned.pinned = pinned.rootOwn = true;  // two that wait so may keep each other's pinned tasks from running
+    pinned.pinned = pinned.rootOwn = true;  // each of two such waits could need what is pinned to the other worker
     deferred.deferred = true;
     timed.timed = true;
     values.values = true;
@@ -311,21 +313,23 @@ std::vector<Model> OwnModels() {
     limited.priorities = 3;
     any = {false, true, true, true, true, true, true, true, 3, 1};
     return {
-        {"own_tree", "tasks that wait for their children, some of them with OwnTasks, among others",
+        {"own_tree", "a tree of tasks that wait for their children, some with OwnTasks, beside other tasks",
          [] { OwnTree({}, 2); }},
-        {"own_all", "the same, all with OwnTasks", [=] { OwnTree(all, 2); }},
-        {"own_high_tree", "the same, and more generations", [=] { OwnTree(all, 3); }, 4},
-        {"own_pinned", "the same, only the first with OwnTasks; some tasks are pinned", [=] { OwnTree(pinned, 2); }},
-        {"own_deferred", "the same, and tasks that come after others", [=] { OwnTree(deferred, 2); }},
-        {"own_timed", "the same, and waits with a deadline", [=] { OwnTree(timed, 2); }},
-        {"own_values", "the same, and waits for values above zero", [=] { OwnTree(values, 2); }},
-        {"own_priorities", "the same with tasks of all priorities", [=] { OwnTree(priorities, 2); }},
-        {"own_low", "the same, only the first with OwnTasks; one worker runs Low tasks", [=] { OwnTree(limited, 2); }},
-        {"own_late", "what such a wait needs comes late, to a worker that waits so for something else",
+        {"own_all", "own_tree; every wait is one with OwnTasks", [=] { OwnTree(all, 2); }},
+        {"own_deep_tree", "own_all with one more generation", [=] { OwnTree(all, 3); }, 4},
+        {"own_pinned", "own_tree, only the root with OwnTasks; some tasks are pinned", [=] { OwnTree(pinned, 2); }},
+        {"own_deferred", "own_tree; some children follow another task", [=] { OwnTree(deferred, 2); }},
+        {"own_timed", "own_tree; some waits have a deadline", [=] { OwnTree(timed, 2); }},
+        {"own_values", "own_tree; some waits are for the value 1", [=] { OwnTree(values, 2); }},
+        {"own_priorities", "own_tree with tasks of all priorities", [=] { OwnTree(priorities, 2); }},
+        {"own_low", "own_priorities, only the root with OwnTasks; only one worker runs Low tasks",
+         [=] { OwnTree(limited, 2); }},
+        {"own_late", "what a wait with OwnTasks needs comes late, to a worker that waits so for something else",
          OwnNeedsComeLate},
-        {"own_buried", "what two such waits need lies with a third worker, which blocks", OwnNeedsAreBuried},
-        {"own_shared", "two wait for one counter, and only one of them with OwnTasks", OwnSharesCounter},
-        {"own_any", "all of this", [=] { OwnTree(any, 2); }},
+        {"own_buried", "what such waits need lies with another worker, which then waits with Nothing or HighOnly",
+         OwnNeedsAreBuried},
+        {"own_shared", "two wait for one counter, only one of them with OwnTasks", OwnSharesCounter},
+        {"own_any", "own_low with pinned, deferred and timed tasks and values", [=] { OwnTree(any, 2); }},
     };
 }
 
