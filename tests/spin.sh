@@ -244,7 +244,6 @@ follow deque 300 ''
 follow deque 1000 deque_pop_without_cas
 follow deque 30 deque_grow_loses_one
 
-check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
 check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DFIBERS=1
 check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=0 -DRENDEZVOUS=1
 check sleep safety -DWORKERS=2 -DPOSTERS=1 -DCHILDREN=1 -DRENDEZVOUS=1
@@ -261,7 +260,7 @@ follow sleep 1000 no_look_before_sleep
 follow sleep 30 sleeper_still_searches
 
 check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1
-check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0
+check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPOSTED=1 -DPINNED=0
 check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=2 -DPINNED=0
 check pool safety -DWORKERS=2 -DFIBERS=2 -DTASKS=1 -DPINNED=0 -DCACHES=1
 check pool all_run -DWORKERS=2 -DFIBERS=1 -DTASKS=1 -DPINNED=1 -DONE_LOOK=1
@@ -275,7 +274,6 @@ follow pool 300 '' -DPOSTED=1
 follow pool 30 starved_never_woken -DPOSTED=1
 follow pool 30 starved_counts_as_searcher -DPOSTED=1
 
-check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
 check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1
 check shutdown all_home -DWORKERS=2 -DVISITORS=1 -DCHILDREN=1 -DMAIN=1 -DONE_LOOK=1
 bug shutdown safety CLOSE_WITHOUT_SECOND_LOOK -DMAIN=1
@@ -291,6 +289,9 @@ follow shutdown 300 stops_with_main -DVISITORS=2 -DCHILDREN=1 -DMAIN=1
 
 if [ -n "$full" ]; then
     larger=yes
+    check shutdown safety -DWORKERS=2 -DVISITORS=1 -DCHILDREN=0
+    check pool safety -DWORKERS=2 -DFIBERS=1 -DTASKS=2 -DPOSTED=1 -DPINNED=0
+    check sleep safety -DWORKERS=2 -DPOSTERS=2 -DCHILDREN=1
     check wait safety -DFIBERS=3 -DDECREMENTS=1 -DADDERS=1
     check wait goes_on -DFIBERS=2 -DDECREMENTS=2 -DADDERS=1
     check reuse safety -DROUNDS=4 -DTASKS=3 -DWORKERS=3
