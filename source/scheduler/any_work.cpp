@@ -1,7 +1,6 @@
 #include "scheduler/any_work.h"
 
 #include "scheduler/find_work.h"
-#include "scheduler/own_tasks.h"
 #include "scheduler/pinned.h"
 #include "scheduler/rescue.h"
 
@@ -21,11 +20,11 @@ bool AnyTaskFor(const Worker *worker, const Worker &owner, uint32_t priority) no
 
 }  // namespace
 
-bool AnyWork(Worker *worker, Ability ability) noexcept {
+bool AnyWork(const Worker *worker, Ability ability) noexcept {
     const Scheduler &scheduler = *worker->scheduler;
     if (!worker->mailbox.IsEmpty()) return true;
-    if (ability == Ability::Nothing) return false;  // it has looked at all that came before
-    if (ability == Ability::OwnTasks) return AnyServing(worker);
+    if (ability == Ability::Nothing) return false;   // it has looked at all that came before
+    if (ability == Ability::OwnTasks) return false;  // it will look again soon
     if (AnyPinnedFiber(*worker)) return true;
     if (ability == Ability::PinnedOnly) return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
     if (!scheduler.injector.IsEmpty()) return true;

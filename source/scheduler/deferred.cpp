@@ -3,7 +3,6 @@
 #include "platform/race_finder.h"
 #include "platform/turns.h"
 #include "scheduler/claim.h"
-#include "scheduler/own_tasks.h"
 #include "scheduler/post.h"
 #include "scheduler/reporting.h"
 #include "scheduler/submit.h"
@@ -47,7 +46,6 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
     scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
     switch (scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value, CacheOf(worker))) {
         case Registration::Waiting:
-            WakeOwn(scheduler);
             return true;  // the block may be gone
         case Registration::NoRecord:
             if (worker != nullptr && worker->inHook) return SendNothing(scheduler, worker, block);

@@ -67,6 +67,7 @@ public:
     StackClass takes =
         StackClass::Small;                // while `handed` is set: the largest class of task that has room on top of it
     TaskEntry *handed = nullptr;          // while it waits: where a task of its counter may be put for it, see rescue.h
+    Counter *carries = nullptr;           // of the task that it has been handed, until it goes on
     bool runsTask = false;                // of a thread stack: a task, on top of the host's code
     Counter *taskCounter = nullptr;       // of the task that its loop has begun, below those on top of it
     const WaitFrame *waits = nullptr;     // the innermost frame

@@ -3,7 +3,6 @@
 #include "platform/compiler.h"
 #include "platform/race_finder.h"
 #include "scheduler/find_work.h"
-#include "scheduler/own_tasks.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/rescue.h"
@@ -23,7 +22,6 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
         case CounterWaiting::Registration::Waiting:
             // It may be running already: neither it nor the counter may be touched.
             if (hasRoom) OfferRoom(worker, takes);
-            WakeOwn(scheduler);
             break;
         case CounterWaiting::Registration::Satisfied:
             MakeReady(scheduler, worker, fiber);

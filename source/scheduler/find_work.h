@@ -28,6 +28,11 @@ inline bool MayRun(const Worker &worker, Priority priority) noexcept {
 /// A wait restricts it, see Meanwhile.
 inline bool IsRestricted(const Worker *worker) noexcept { return worker->mayBegin != kPriorities; }
 
+/// Whether a waiter of this priority may run tasks of its counter itself. A wait with OwnTasks may.
+inline bool MayHelpAt(const Worker &worker, Priority priority) noexcept {
+    return static_cast<uint32_t>(priority) < worker.mayBegin || worker.mayBegin == 0;
+}
+
 /// What it can do that has a fiber.
 inline Ability AbilityOf(const Worker *worker) noexcept {
     if (WEFT_UNLIKELY(worker->own != nullptr)) return Ability::OwnTasks;

@@ -73,8 +73,7 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
 bool Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
     if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return false;
-    const uint32_t mayBegin = self->worker->mayBegin;
-    if (WEFT_UNLIKELY(static_cast<uint32_t>(self->priority) >= mayBegin && mayBegin != 0)) return false;
+    if (WEFT_UNLIKELY(!MayHelpAt(*self->worker, self->priority))) return false;
     StackClass most = StackClass::Large;
     if (!MayHelp(self, scheduler, most)) {
         most = StackClass::Small;

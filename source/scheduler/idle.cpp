@@ -166,7 +166,7 @@ Found SearchForFibers(Worker *worker) noexcept {
 void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (WEFT_UNLIKELY(scheduler.forkMark.IsForked())) EndForkedTask(scheduler);  // in a hook
-    worker->keepsTasks.store(ability == Ability::OwnTasks ? HasPinned(worker) : AnyPinnedTask(worker), kRelaxed);
+    worker->keepsTasks.store(AnyPinnedTask(worker), kRelaxed);
     scheduler.idle.Announce(worker->index, ability);
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
         GetUp(worker, ability);
@@ -179,9 +179,8 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     } else if (!AnswerIdleRequests(scheduler, worker) && AllAsleep(scheduler)) {
         WatchForStall(worker);
     }
-    const bool looks =
-        scheduler.options.idle == IdlePolicy::Eager && ability != Ability::OwnTasks;  // its looks move things
-    if (looks && LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
+    if (scheduler.options.idle == IdlePolicy::Eager && ability != Ability::OwnTasks &&
+        LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
         GetUp(worker, ability);
     } else {
         TraceBetweenTasks(worker, &TraceHooks::park, [](TraceEvent &) {});

@@ -6,6 +6,9 @@
 #include "scheduler/timing.h"
 #include "scheduler/wait_any.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace weft::internal {
 
 bool Serving::IsAwaited(const Counter *counter) const noexcept {
@@ -19,13 +22,18 @@ bool Serving::IsAwaited(const Counter *counter) const noexcept {
 
 bool Serving::Needs(const Fiber &fiber) noexcept {
     if (&fiber == m_own->fiber) return true;
-    // The fiber is ready, so the counter that it has waited for may be gone. relaxed: the fiber does not run, so nobody writes this.
-    return ClimbFrom(fiber, fiber.waitsFor.load(kRelaxed), nullptr);
+    if (fiber.carries != nullptr && Climb(fiber.carries, nullptr)) return true;
+    // The fiber is ready, so the counter that it has waited for may be gone: unless it yielded, that is the innermost frame's. relaxed: the
+    // fiber does not run, so nobody writes this.
+    const Counter *waited = fiber.waitsFor.load(kRelaxed);
+    const WaitFrame *frame = fiber.waits;
+    if (frame != nullptr && frame->counter == waited) frame = frame->outer;
+    return ClimbFrom(fiber, frame, nullptr);
 }
 
-bool Serving::ClimbFrom(const Fiber &fiber, const Counter *without, const Step *below) noexcept {
-    for (const WaitFrame *frame = fiber.waits; frame != nullptr; frame = frame->outer) {
-        if (frame->counter != without && Climb(frame->counter, below)) return true;
+bool Serving::ClimbFrom(const Fiber &fiber, const WaitFrame *frame, const Step *below) noexcept {
+    for (; frame != nullptr; frame = frame->outer) {
+        if (Climb(frame->counter, below)) return true;
     }
     return Climb(fiber.taskCounter, below);
 }
@@ -36,7 +44,15 @@ bool Serving::ClimbOwner(uint32_t owner, const Step &step) noexcept {
     if ((owner & kAnyOwner) != 0) return Climb(&GateOf(scheduler, owner), &step);
     if ((owner & kTaskOwner) != 0) return Climb(scheduler.singles.At(owner & ~kTaskOwner).counter, &step);
     const Fiber &fiber = scheduler.fibers[owner];
-    return &fiber == m_own->fiber || ClimbFrom(fiber, step.counter, &step);
+    return &fiber == m_own->fiber || ClimbFrom(fiber, fiber.waits, &step);
+}
+
+bool Serving::WasRefused(const Counter *counter) const noexcept {
+    const uint32_t kept = std::min(m_refusals, kRefused);
+    for (uint32_t i = 0; i < kept; ++i) {
+        if (m_refused[i] == counter) return true;
+    }
+    return false;
 }
 
 struct Serving::Asked {
@@ -46,19 +62,16 @@ struct Serving::Asked {
 };
 
 bool Serving::Climb(Counter *counter, const Step *below) noexcept {
-    constexpr uint32_t kHighest = 64;  // limits the recursion: a climb fits on a small stack
-    if (counter == nullptr || counter == m_not) return false;
+    if (counter == nullptr || WasRefused(counter)) return false;
     if (IsAwaited(counter)) return true;
     const uint32_t height = below != nullptr ? below->height + 1 : 0;
-    if (height == kHighest) return false;
-    for (const Step *step = below; step != nullptr; step = step->below) {
-        if (step->counter == counter) return false;
-    }
+    bool isCut = height == kHighest;
+    for (const Step *step = below; step != nullptr && !isCut; step = step->below) isCut = step->counter == counter;
+    m_isCut = m_isCut || isCut;
     Scheduler &scheduler = *m_worker->scheduler;
     CounterStorage &storage = CounterAccess::Word(*counter);
-    // seq_cst: comes after the worker's announcement that it sleeps. A waiter that registers later looks for sleepers after that.
-    const CounterWord word{storage.load(kSeqCst)};
-    if (word.Head() == 0 && !word.IsSorting()) return false;
+    const CounterWord word{storage.load(kRelaxed)};  // RemoveIf decides
+    if (isCut || (word.Head() == 0 && !word.IsSorting())) return false;
     const Step step{counter, below, height};
     Asked asked{*this, step};
     const auto ask = [](uint32_t owner, void *context) {
@@ -66,10 +79,12 @@ bool Serving::Climb(Counter *counter, const Step *below) noexcept {
         its.isNeeded = its.isNeeded || its.serving.ClimbOwner(owner, its.step);
         return false;  // the record stays on the list
     };
+    const bool wasCut = std::exchange(m_isCut, false);
     uint32_t woken = 0;
     scheduler.counters.RemoveIf(storage, {ask, &asked, ~0u}, woken, CacheOf(m_worker));
     WakeOwners(scheduler, m_worker, woken);
-    if (!asked.isNeeded) m_not = counter;
+    if (!asked.isNeeded && !m_isCut) m_refused[m_refusals++ % kRefused] = counter;
+    m_isCut = m_isCut || wasCut;
     return asked.isNeeded;
 }
 
@@ -115,36 +130,34 @@ Found Awaited(Worker *worker, const Serving &serving) noexcept {
 // Goes once through the ready fibers and tasks in the queues of all workers, up to the first that the wait depends on.
 class Dig {
 public:
-    Dig(Worker *worker, Serving &serving, bool takes) noexcept : m_worker(worker), m_serving(serving), m_takes(takes) {}
+    Dig(Worker *worker, Serving &serving) noexcept : m_worker(worker), m_serving(serving) {}
 
-    bool Fibers() noexcept {
+    Found Fibers() noexcept {
         return ForWorkers([this](Worker &owner) {
-            for (WorkStealingDeque<uint64_t> &ready : owner.ready) {
-                if (FiberOf(ready)) return true;
-            }
-            return false;
+            Found found;
+            for (uint32_t i = 0; i < kPriorities && !found; ++i) found = FiberOf(owner.ready[i]);
+            return found;
         });
     }
-    bool Tasks() noexcept {
+    Found Tasks() noexcept {
         return ForWorkers([this](Worker &owner) {
-            for (uint32_t lane = 0; lane < kLanes; ++lane) {
-                if (MayTake(m_worker, lane) && TaskOf(owner.lanes[lane], lane, &owner != m_worker)) return true;
+            Found found;
+            for (uint32_t lane = 0; lane < kLanes && !found; ++lane) {
+                if (MayTake(m_worker, lane)) found = TaskOf(owner.lanes[lane], lane, &owner != m_worker);
             }
-            return false;
+            return found;
         });
     }
-    Found Result() const noexcept { return m_found; }
     bool HasMoved() const noexcept { return m_hasMoved; }
 
 private:
     template <class Visit>
-    bool ForWorkers(Visit visit) noexcept {
+    Found ForWorkers(Visit visit) noexcept {
         Scheduler &scheduler = *m_worker->scheduler;
         const uint32_t slots = scheduler.Slots();
-        for (uint32_t i = 0; i < slots; ++i) {
-            if (visit(scheduler.workers[(m_worker->index + i) % slots])) return true;
-        }
-        return false;
+        Found found;
+        for (uint32_t i = 0; i < slots && !found; ++i) found = visit(scheduler.workers[(m_worker->index + i) % slots]);
+        return found;
     }
 
     template <class Item>
@@ -156,97 +169,97 @@ private:
         return result == StealResult::Taken;
     }
 
-    bool FiberOf(WorkStealingDeque<uint64_t> &ready) noexcept {
+    Found FiberOf(WorkStealingDeque<uint64_t> &ready) noexcept {
         Scheduler &scheduler = *m_worker->scheduler;
         uint64_t index;
         for (uint64_t left = ready.Size(); left != 0 && Take(ready, index); --left) {
             Fiber *fiber = &scheduler.fibers[index];
-            const bool isNeeded = m_serving.Needs(*fiber);
-            if (isNeeded && m_takes) {
-                m_found.fiber = fiber;
-                return true;
-            }
+            if (m_serving.Needs(*fiber)) return {fiber, false};
             m_hasMoved = true;
             if (!PushReady(m_worker, fiber)) Inject(scheduler, fiber);
-            if (isNeeded) return true;
         }
-        return false;
+        return {};
     }
 
-    bool TaskOf(WorkStealingDeque<TaskEntry> &deque, uint32_t lane, bool stolen) noexcept {
+    Found TaskOf(WorkStealingDeque<TaskEntry> &deque, uint32_t lane, bool stolen) noexcept {
         TaskEntry entry;
         for (uint64_t left = deque.Size(); left != 0 && Take(deque, entry); --left) {
-            const bool isNeeded = m_serving.Needs(entry.TheCounter());
-            if (isNeeded && m_takes) {
+            if (m_serving.Needs(entry.TheCounter())) {
                 ClaimEntry(m_worker, entry, PriorityOf(lane), stolen);
-                m_found.claimed = true;
-                return true;
+                return {nullptr, true};
             }
             m_hasMoved = true;
             PushEntry(m_worker, lane, entry);
-            if (isNeeded) return true;
         }
-        return false;
+        return {};
     }
 
     Worker *m_worker;
     Serving &m_serving;
-    const bool m_takes;
     bool m_hasMoved = false;
-    Found m_found;
 };
 
-// Whether it found something that the wait depends on. Does not look if a worker is open, which will run it.
-bool GoThroughAll(Worker *worker, Serving &serving, bool takes, bool tasks, Found &found) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    if (AnyOpen(scheduler)) return false;
-    Dig dig(worker, serving, takes);
-    bool any;
-    {
-        const SpinLock::Held held(scheduler.digs);
-        TakeArrivals(worker, Priority::Low);
-        any = dig.Fibers() || (tasks && dig.Tasks());
-    }
-    // While an item was held, a worker may have looked, missed it, and gone to sleep: one that has become open since, or one in a wait with
-    // HighOnly or NormalOrHigher.
-    if (dig.HasMoved()) WakeOther(scheduler, worker);  // [re-check]
-    found = dig.Result();
-    return any;
+constexpr uint64_t kFirstDig = 100'000, kMostDig = 2'000'000;  // ns
+
+// `took`: the last dig. It takes at most an eighth of the time.
+void DigAgainAfter(Worker *worker, uint64_t interval, uint64_t took = 0) noexcept {
+    worker->digInterval = std::min(interval, kMostDig);
+    worker->digAt = env::Now() + std::max(worker->digInterval, 8 * took);
 }
 
-}  // namespace
-
-Found FindServing(Worker *worker, bool tasks) noexcept {
-    TellDueNow(worker);
-    Serving serving(worker);
+Found PinnedServing(Worker *worker, Serving &serving) noexcept {
+    const bool tasks = worker->current != &worker->threadFiber;
     Found found;
     for (uint32_t i = 0; i < kPriorities && !found; ++i) {
         const Priority priority = static_cast<Priority>(i);
         found = PinnedFiber(worker, priority, &serving);
         if (!found && tasks) found = PinnedTask(worker, priority, RunsOnLarge(worker), &serving);
     }
-    if (!found && tasks) found = Awaited(worker, serving);
-    if (!found) GoThroughAll(worker, serving, true, tasks, found);
     return found;
 }
 
-bool AnyServing(Worker *worker) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    const bool tasks = scheduler.pool.AnyFree(StackClass::Small) || !scheduler.pool.IsStarved(worker->index);
+}  // namespace
+
+void BeginOwn(Worker *worker, OwnWait *wait) noexcept {
+    worker->own = wait;
+    DigAgainAfter(worker, kFirstDig);
+}
+
+Found FindPinnedServing(Worker *worker) noexcept {
+    const SpinLock::Held held(worker->scheduler->climbs);
     Serving serving(worker);
-    Found none;
-    return AnyPinnedFor(worker, serving, tasks) || GoThroughAll(worker, serving, false, tasks, none);
+    return PinnedServing(worker, serving);
+}
+
+Found FindServing(Worker *worker, bool tasks) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const uint64_t begin = env::Now();
+    const bool digs = begin >= worker->digAt || !AnyOpen(scheduler);
+    digs ? static_cast<void>(TakeArrivals(worker, Priority::Low)) : TellDueNow(worker);
+    Serving serving(worker);
+    Dig dig(worker, serving);
+    Found found;
+    {
+        const SpinLock::Held held(scheduler.climbs);
+        found = PinnedServing(worker, serving);
+        if (!found && tasks) found = Awaited(worker, serving);
+        if (!found && digs) found = dig.Fibers();
+        if (!found && digs && tasks) found = dig.Tasks();
+    }
+    // While an item was held, a worker may have looked, missed it, and gone to sleep.
+    if (dig.HasMoved()) WakeOther(scheduler, worker);  // [re-check]
+    if (found) {
+        DigAgainAfter(worker, kFirstDig);
+    } else if (digs) {
+        DigAgainAfter(worker, worker->digInterval * 2, env::Now() - begin);
+    }
+    return found;
 }
 
 void WakeOwnNow(Scheduler &scheduler) noexcept {
-    const bool all = !AnyOpen(scheduler);
+    if (AnyOpen(scheduler)) return;
     scheduler.idle.TakeEach(
-        scheduler.Slots(), Ability::OwnTasks,
-        [&](uint32_t index) {
-            Worker &worker = scheduler.workers[index];
-            // relaxed: the worker writes this before it announces that it sleeps, and the announcement has been seen.
-            return all || worker.keepsTasks.load(kRelaxed);
-        },
+        scheduler.Slots(), Ability::OwnTasks, [](uint32_t) { return true; },
         [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });
 }
 

@@ -7,7 +7,8 @@
 // for it. From each of these we go on to the counters that count it. The answer is yes if we reach the fiber that waits. The caller must
 // hold the task: nobody else can take it. A held task has not finished, so its counter exists and stays above zero. While we ask about a
 // waiter, its record is not given back, so it cannot be woken. It does not run, so it has not finished, and the counters that count it
-// exist, too. The same argument holds for each further step.
+// exist, too. The same argument holds for each further step. Only one worker climbs at a time, as counters may wait for each other in a
+// circle.
 //
 // First the waiter runs tasks of its counter on its own stack, as in every wait for zero (help.h). Then its worker looks at what is pinned
 // to it and takes something that the wait depends on. Then it looks at the oldest task of each lane of every worker, and takes it if it
@@ -15,41 +16,40 @@
 // Low tasks, and no wait restricts it. If no worker is open, the worker goes through the ready fibers and tasks in the queues of all workers
 // (Dig). Whatever its wait does not depend on it moves to the newest end of its own queues.
 //
-// No deadlock. Suppose that no worker is open, that an item lies in a queue, and that a wait with OwnTasks depends on it. Two events led to
-// this, in either order: the item was published; and the wait became dependent on it, when a fiber or a deferred task registered at a
-// counter. After each event WakeOwn wakes the workers that sleep in waits with OwnTasks; all of them, if no worker is open then. If some
-// worker was still open at these events, it became restricted later, by a wait. The last one to do so registers at a counter, too, or its
-// wait ends and it is open again. So this registration wakes all of them. No wake-up is lost: a sleeper announces that it sleeps, looks for
-// work, and sleeps; a waker publishes, and looks for sleepers. These operations are seq_cst, so either the sleeper sees the item or the
-// waker sees the sleeper.
+// An open worker may be busy for long, or wait in the system for what the waiter holds. So the worker goes through the queues in any case
+// from time to time: 100 us after the wait has begun, then after twice the time, up to 2 ms, as long as it finds nothing; but it spends at
+// most an eighth of the time on that. In between it sleeps. This bounds how late a task begins that only this worker can run, so no wake-up
+// is needed for it. Submissions wake the worker nevertheless if nobody else could be woken and no worker is open.
 //
-// Only one worker digs at a time: an item that it holds lies in no queue, so a second digger would miss it. A worker in another kind of wait
-// may miss it as well, and go to sleep. So whoever has moved something wakes a sleeper at the end (WakeOther).
+// While an item is held it lies in no queue. A worker may look, miss it, and go to sleep. So whoever has moved something wakes a sleeper at
+// the end (WakeOther).
 //
-// Other dependencies are not known here: a counter that is lowered by hand (DecrementCounter), a lock, an event. OnlyWaiters is reported if
-// no other worker runs what would end such a wait.
+// Other dependencies are not known here: a counter that is lowered by hand (DecrementCounter), a lock, an event; nor a dependency by way of
+// more than 40 waits. OnlyWaiters is reported if no other worker runs what would end such a wait.
 #pragma once
 
 #include "scheduler/find_work.h"
 
 namespace weft::internal {
 
+/// A wait with OwnTasks begins on the worker.
+void BeginOwn(Worker *worker, OwnWait *wait) noexcept;
+
 /// Finds a ready fiber or claims a task that the worker's innermost wait with OwnTasks depends on. `tasks`: whether the worker has a fiber
 /// to run tasks on. If not, it looks for fibers only.
 Found FindServing(Worker *worker, bool tasks) noexcept;
 
-/// Last look before the worker sleeps: whether there is work that the wait depends on and that is not left to open workers. Claims nothing,
-/// but may move items from the queues of other workers to those of this one.
-bool AnyServing(Worker *worker) noexcept;
+/// The same among what is pinned to the worker.
+Found FindPinnedServing(Worker *worker) noexcept;
 
-/// Call after something has been published, or after somebody has registered at a counter. Wakes the workers that sleep in waits with
-/// OwnTasks: all of them if no worker is open; else those that still had pinned tasks or fibers when they went to sleep.
+/// Call after something has been published and no other sleeper could be woken. Wakes the workers that sleep in waits with OwnTasks if no
+/// worker is open.
 void WakeOwnNow(Scheduler &scheduler) noexcept;
 inline void WakeOwn(Scheduler &scheduler) noexcept {
     if (WEFT_UNLIKELY(scheduler.idle.AnyOwnSleeper())) WakeOwnNow(scheduler);
 }
 
-/// Answers whether the worker's innermost wait with OwnTasks depends on a given task or fiber.
+/// Answers whether the worker's innermost wait with OwnTasks depends on a given task or fiber. The caller holds Scheduler::climbs.
 class Serving {
 public:
     explicit Serving(Worker *worker) noexcept : m_worker(worker), m_own(worker->own) {}
@@ -69,12 +69,18 @@ private:
     };
     struct Asked;
     bool Climb(Counter *counter, const Step *below) noexcept;
-    bool ClimbFrom(const Fiber &fiber, const Counter *without, const Step *below) noexcept;
+    bool ClimbFrom(const Fiber &fiber, const WaitFrame *frame, const Step *below) noexcept;
     bool ClimbOwner(uint32_t owner, const Step &step) noexcept;
+    bool WasRefused(const Counter *counter) const noexcept;
+
+    static constexpr uint32_t kHighest = 40;  // limits the recursion: a climb fits on a small stack
+    static constexpr uint32_t kRefused = 64;
 
     Worker *m_worker;
     const OwnWait *m_own;
-    const Counter *m_not = nullptr;  // the last one that the wait was found not to depend on
+    bool m_isCut = false;                     // the climb has left out something: too high, or a circle
+    uint32_t m_refusals = 0;                  // so many, of which the latest are kept
+    const Counter *m_refused[kRefused] = {};  // no: or the same counter would be climbed from again and again
 };
 
 }  // namespace weft::internal

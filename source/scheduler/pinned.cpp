@@ -108,22 +108,6 @@ bool AnyPinnedTask(const Worker *worker) noexcept {
     return worker->wantsLarge && worker->scheduler->pool.AnyFree(StackClass::Large);
 }
 
-bool AnyPinnedFor(const Worker *worker, Serving &only, bool tasks) noexcept {
-    for (uint32_t priority = 0; priority < kPriorities; ++priority) {
-        for (Letter *letter = worker->pinnedFibers[priority].first; letter != nullptr; letter = letter->next) {
-            if (only.Needs(*static_cast<const Fiber *>(letter))) return true;
-        }
-        if (!tasks) continue;
-        for (Letter *letter = worker->pinnedTasks[priority].first; letter != nullptr; letter = letter->next) {
-            const TaskBlock *block = static_cast<const TaskBlock *>(letter);
-            const bool hasFiber =
-                block->options.stack == StackClass::Small || worker->scheduler->pool.AnyFree(StackClass::Large);
-            if (hasFiber && only.Needs(block->counter)) return true;
-        }
-    }
-    return false;
-}
-
 namespace {
 
 Found AnyTask(Worker *worker, bool anyStack) noexcept {
@@ -155,7 +139,7 @@ Found FindPumped(Worker *worker) noexcept {
     SortMail(worker);
     Pump &pump = *worker->pump;
     if (pump.ran < pump.max) {
-        const Found found = FindPinned(worker);
+        const Found found = worker->own != nullptr ? FindPinnedServing(worker) : FindPinned(worker);
         if (found) {
             ++pump.ran;
             return found;

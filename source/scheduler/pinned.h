@@ -24,6 +24,11 @@ Found PinnedFiber(Worker *worker, Priority priority, Serving *only = nullptr) no
 Found PinnedTask(Worker *worker, Priority priority, bool anyStack, Serving *only = nullptr) noexcept;
 Found Pinned(Worker *worker, Priority priority) noexcept;
 
+/// Somebody pumps. A wait with OwnTasks that began since then goes before: it ends first.
+inline bool IsPumping(const Worker *worker) noexcept {
+    return worker->pump != nullptr && (worker->own == nullptr || worker->own->pump != worker->pump);
+}
+
 /// Takes that fiber, if it is ready.
 bool TakePinnedFiber(Worker *worker, const Fiber *fiber) noexcept;
 
@@ -35,9 +40,6 @@ inline bool AnyPinnedFiber(const Worker &worker) noexcept {
 
 /// Last look: whether a pinned task waits that could run if the worker had a small fiber.
 bool AnyPinnedTask(const Worker *worker) noexcept;
-
-/// The same for what a wait with OwnTasks depends on, fibers too.
-bool AnyPinnedFor(const Worker *worker, Serving &only, bool tasks) noexcept;
 
 /// While somebody pumps: what is pinned to the worker, and when there is no more, or a fiber has yielded, the one who pumps.
 Found FindPumped(Worker *worker) noexcept;

@@ -121,7 +121,7 @@ void WakeForLow(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
     for (uint32_t i = 0; i < count && i < 2; ++i) {
         uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), below);
         if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), below);
-        if (sleeper == IdleSet::kNone) return WakeOwn(scheduler);
+        if (sleeper == IdleSet::kNone) return;
         scheduler.workers[sleeper].parker.Unpark();
     }
 }

@@ -33,6 +33,8 @@ struct Wanted {
         if (isLimited && isPinned && !scheduler.RunsLow(fiber.pinnedTo)) return false;
         if (isPinned && fiber.pinnedTo != worker.index && scheduler.IsActive(fiber.pinnedTo)) {
             pinnedTo = fiber.pinnedTo;
+        } else if (isPinned && !MayHelpAt(worker, fiber.priority)) {
+            return false;
         } else if (!isPinned && !MayRun(worker, fiber.priority)) {
             low = true;
         } else {
@@ -85,6 +87,7 @@ Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane) noexcept {
     if (isLimited) waiter->priority = Priority::Low;
     if (item.Count() > 1) PushBack(worker, lane, item.Part(1, item.Count() - 1));
     waiter->handed = nullptr;
+    waiter->carries = counter;
     return waiter;
 }
 

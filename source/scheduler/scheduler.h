@@ -120,7 +120,7 @@ struct Scheduler {
     AtomicBitSet freeSlots;                 // for AttachThread
     CachedPool<TimedTask, 17> timedTasks;   // 4 million
     CachedPool<ClosureBlock, 20> closures;  // 33 million
-    SpinLock digs;                          // see own_tasks.h
+    SpinLock climbs;                        // see own_tasks.h
     env::Atomic<uint32_t> deferred{0};      // tasks that wait for a counter, see deferred.h
     env::Atomic<uint32_t> blocked{0};       // waits with another Meanwhile than AnyTask, for reports
     Timers timers;

@@ -2,6 +2,8 @@
 
 #include "scheduler/ready.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
@@ -43,13 +45,17 @@ bool ParkInTime(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     // An inactive worker does not look after them.
     const uint64_t deadline = ability != Ability::PinnedOnly ? scheduler.timers.Next() : Timers::kNever;
-    if (WEFT_LIKELY(deadline == Timers::kNever) || !Arm(scheduler, deadline)) {
+    const uint64_t look = ability == Ability::OwnTasks ? worker->digAt : Timers::kNever;
+    const bool isArmed = WEFT_UNLIKELY(deadline != Timers::kNever) && Arm(scheduler, deadline);
+    if (!isArmed && look == Timers::kNever) {
         worker->parker.Park();
         return true;
     }
-    const bool woken = worker->parker.ParkUntil(deadline);
-    Disarm(scheduler, deadline);                                         // [order]
-    if (ability != Ability::Tasks) WakeForDeadlines(scheduler, worker);  // [re-check]
+    const bool woken = worker->parker.ParkUntil(isArmed ? std::min(deadline, look) : look);
+    if (isArmed) {
+        Disarm(scheduler, deadline);                                         // [order]
+        if (ability != Ability::Tasks) WakeForDeadlines(scheduler, worker);  // [re-check]
+    }
     return woken;
 }
 

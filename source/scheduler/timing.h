@@ -35,7 +35,8 @@ inline void TellDueNow(Worker *worker) noexcept {
 void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadline, Expiry expiry) noexcept;
 
 /// Parks a worker that has announced that it sleeps: until it is woken, or until the earliest deadline if nobody else is
-/// armed for it. True if it was woken; otherwise it has to take its announcement back.
+/// armed for it; at most until Worker::digAt, if it waits with OwnTasks. True if it was woken; otherwise it has to take its announcement
+/// back.
 bool ParkInTime(Worker *worker, Ability ability) noexcept;
 
 }  // namespace weft::internal

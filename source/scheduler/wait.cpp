@@ -6,6 +6,7 @@
 #include "scheduler/foreign.h"
 #include "scheduler/help.h"
 #include "scheduler/idle.h"
+#include "scheduler/own_tasks.h"
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/submit.h"
@@ -48,6 +49,7 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
     SuspendTo(self, Destination::ToWaiting);
     const bool hasTaken = takes && self->handed == nullptr;
     self->handed = nullptr;
+    self->carries = nullptr;
     if (!hasTaken) race::SawCount(counter);
     EndWait(self, counter, value);
     if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(self->worker);
@@ -58,6 +60,7 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
 WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     const Priority priority = self->priority;
     for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
+        const Awaits awaits(self, handed.TheCounter());
         ClaimEntry(self->worker, handed, self->priority, false);  // Low, if the task is limited
         RunClaim(self, AndThen::ReturnToTask);
         self->priority = priority;
@@ -109,8 +112,8 @@ Restricted::Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter)
     : m_staysHere(self),
       m_worker(self->worker),
       m_meanwhile(meanwhile),
-      m_own{self, counter, self->waits, m_worker->own} {
-    if (meanwhile == Meanwhile::OwnTasks) m_worker->own = &m_own;
+      m_own{self, counter, self->waits, m_worker->pump, m_worker->own} {
+    if (meanwhile == Meanwhile::OwnTasks) BeginOwn(m_worker, &m_own);
     ++m_worker->restricting[static_cast<uint32_t>(meanwhile)];
     SetRestricted(m_worker);
     m_worker->scheduler->blocked.fetch_add(1, kRelaxed);  // for a report

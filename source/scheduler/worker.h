@@ -106,6 +106,7 @@ struct OwnWait {
     const Fiber *fiber;
     const Counter *counter;    // that the wait is for; null if it waits for several
     const WaitFrame *outside;  // the fiber's innermost frame when this wait began
+    const Pump *pump;          // of the worker, when this wait began
     OwnWait *outer;            // the next outer one on the same worker
 };
 
@@ -186,15 +187,17 @@ struct alignas(kLineBytes) Worker {
     bool inactive = false;            // see TaskScheduler::SetActiveWorkers
     uint32_t restricting[5] = {};     // the waits on this worker by Meanwhile; those with AnyTask are not counted
     uint32_t mayBegin = kPriorities;  // how many priorities, from High on: 0 in a wait with OwnTasks
-    OwnWait *own = nullptr;           // the innermost wait with OwnTasks
-    bool searching = false;           // counted as a searcher
-    bool owesWake = false;            // so it was; a wake is owed if something else is picked
-    uint32_t victim = 0;              // the last one that was robbed with success
-    uint64_t stealAgainAt = 0;        // ticks: no steal before
-    uint64_t stealPenalty = 0;        // ticks
-    uint64_t lookAgainAt = 0;         // ticks: no look at others before
-    uint64_t lookInterval = 1;        // ticks
-    uint64_t activitySeen = 0;        // of the others, at the last look
+    uint64_t digAt = 0;               // while `own` is not null: when to go through all queues, in ns
+    uint64_t digInterval = 0;
+    OwnWait *own = nullptr;     // the innermost wait with OwnTasks
+    bool searching = false;     // counted as a searcher
+    bool owesWake = false;      // so it was; a wake is owed if something else is picked
+    uint32_t victim = 0;        // the last one that was robbed with success
+    uint64_t stealAgainAt = 0;  // ticks: no steal before
+    uint64_t stealPenalty = 0;  // ticks
+    uint64_t lookAgainAt = 0;   // ticks: no look at others before
+    uint64_t lookInterval = 1;  // ticks
+    uint64_t activitySeen = 0;  // of the others, at the last look
     uint64_t activityChangedAt = 0;
     CpuSharing sharing;
     uint64_t floatingPoint = 0;             // the thread's control words, with which tasks begin

@@ -8,6 +8,7 @@
 #include "scheduler/pinned.h"
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
+#include "scheduler/rescue.h"
 #include "scheduler/run_task.h"
 #include "scheduler/shared_cpu.h"
 
@@ -59,7 +60,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
-            if (worker->pump != nullptr) {
+            if (IsPumping(worker)) {
                 const Found found = FindPumped(worker);
                 if (found.fiber != nullptr) SwitchTo(self, found.fiber, Destination::ToPool);
                 continue;
@@ -118,7 +119,7 @@ Fiber *LoopFiber(Worker *worker) noexcept {
 
 // What a starved worker goes on with: a fiber that somebody else left. Null if there is none.
 Fiber *WithoutFiber(Worker *worker) noexcept {
-    if (worker->pump != nullptr) return FindPumped(worker).fiber;
+    if (IsPumping(worker)) return FindPumped(worker).fiber;
     if (worker->own != nullptr) return FindOwn(worker, Ability::OwnTasks).fiber;
     const Found found = FindOwn(worker, Ability::ReadyFibersOnly);
     return found ? found.fiber : SearchForFibers(worker).fiber;
@@ -137,7 +138,7 @@ void ThreadLoop(Worker *worker) noexcept {
         if (worker->searching) {
             Sleep(worker, Ability::Tasks);
             if (scheduler.stopping.load(kRelaxed)) break;
-        } else if (worker->pump == nullptr && AbilityOf(worker) == Ability::PinnedOnly) {  // who pumps goes on at once
+        } else if (!IsPumping(worker) && AbilityOf(worker) == Ability::PinnedOnly) {  // who pumps goes on at once
             scheduler.pool.SetStarved(worker->index, false);
             // What it was woken for, or made ready when it came here, it does not look for.
             if (woken && scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);  // [re-check]
@@ -146,14 +147,17 @@ void ThreadLoop(Worker *worker) noexcept {
             // While it holds ready fibers, which others do not see, nobody may think that it sleeps.
             if (!AnyPinnedFiber(*worker)) Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
-        } else if (worker->pump == nullptr && IsRestricted(worker)) {
+        } else if (!IsPumping(worker) && IsRestricted(worker)) {
             Sleep(worker, worker->own != nullptr ? Ability::OwnTasks : Ability::HigherTasks);
             if (scheduler.stopping.load(kRelaxed)) break;
         }
         Fiber *next = LoopFiber(worker);
         if (next == nullptr) {
             next = WithoutFiber(worker);
-            if (next == nullptr && IsRestricted(worker)) continue;
+            if (next == nullptr && IsRestricted(worker)) {
+                Rescue(worker, StackClass::Small);
+                continue;
+            }
             if (next == nullptr) {
                 Sleep(worker, Ability::ReadyFibersOnly);
                 woken = true;

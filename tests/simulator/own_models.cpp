@@ -1,8 +1,8 @@
 // Waits whose thread runs only what they depend on (Meanwhile::OwnTasks).
 #include "simulator/model_support.h"
 #include "simulator/models.h"
+#include "simulator/weak_memory.h"
 #include "weft/deferred.h"
-#include "weft/outside.h"
 #include "weft/time.h"
 
 #include <chrono>
@@ -26,18 +26,6 @@ struct Forms {
     uint32_t priorities = 1;
     uint32_t strangers = 2;  // each task with children also submits up to so many that no task of the tree waits for
 };
-
-// The watch for stalls wakes sleeping workers when it sets its timer, which can hide a missing wake-up. While there is outside work it sets
-// no timer. So three of four schedules run with an OutsideWork.
-template <class Main>
-void RunWatched(const SchedulerOptions &options, Main main) {
-    const bool isWatched = Random(4) == 0;
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        if (isWatched) return main(scheduler);
-        const OutsideWork outside(*scheduler);
-        main(scheduler);
-    });
-}
 
 // Pauses for a random time, so that other threads can get ahead.
 void Dawdle() {
@@ -151,7 +139,7 @@ void OwnTree(const Forms &forms, uint32_t height) {
     Tree tree(forms, workers);
     SchedulerOptions options = Options(workers, 40, 1);
     if (forms.limited) options.maxLowWorkers = 1;
-    RunWatched(options, [&](TaskScheduler *scheduler) {
+    RunMain(options, [&](TaskScheduler *scheduler) {
         tree.RunRoot(scheduler, height);
         tree.AwaitStrangers(scheduler);
     });
@@ -199,7 +187,7 @@ void OwnNeedsComeLate() {
         Counters::Kill(counter);
         ++done;
     };
-    RunWatched(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
         if (form == 2) scheduler->AddTask(TaskOf(isReady), own);
         scheduler->AddTask(TaskOf(other), others);
         scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
@@ -241,7 +229,7 @@ void OwnNeedsAreBuried() {
         }
     };
     Work work[2] = {{&counters, gate, &sides[0], &done}, {&counters, gate, &sides[1], &done}};
-    RunWatched(Options(workers, 12, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(workers, 12, 1), [&](TaskScheduler *scheduler) {
         for (uint32_t i = 0; i < count; ++i) scheduler->AddTask({Work::Outer, &work[i]}, others);
         for (uint32_t i = 0; i < 6; ++i) scheduler->Yield();
         for (uint32_t i = 0; i < count; ++i) {
@@ -291,12 +279,182 @@ void OwnSharesCounter() {
         scheduler->WaitForCounter(shared);
         ++done;
     };
-    RunWatched(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
+    RunMain(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
         scheduler->AddTask(TaskOf(shares), others);
         scheduler->WaitForCounter(shared, Meanwhile::OwnTasks);
         scheduler->WaitForCounter(others);
     });
     Check(done == 5, "a task was lost");
+}
+
+// What a wait with OwnTasks needs lies behind a task that cannot end before the wait does: as if it took a lock that the waiter holds. The
+// worker of that task is open, but does not come back.
+void OwnNeedsNobodyElse() {
+    CountNanoseconds();
+    Counters counters;
+    Counter *const own = counters.New(), *const others = counters.New();
+    SchedulerOptions options = Options(2, 12, 1);
+    options.idle = IdlePolicy::Quiet;
+    uint32_t done = 0;
+    bool isOver = false;
+    uint64_t asked = 0, late = 0;
+    auto leaf = [&](TaskScheduler *) {
+        late = weft::env::Now() - asked;
+        ++done;
+    };
+    auto locks = [&](TaskScheduler *) {
+        while (!isOver) Compute(100);
+        ++done;
+    };
+    auto child = [&](TaskScheduler *scheduler) {
+        Compute(Random(3000));
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(leaf), counter);
+        scheduler->AddTask(TaskOf(locks), others);
+        asked = weft::env::Now();
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+        ++done;
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(child), own);
+        Compute(100);  // another worker takes it
+        scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
+        Counters::Kill(own);
+        isOver = true;
+        scheduler->WaitForCounter(others);
+        Counters::Kill(others);
+    });
+    Check(done == 3, "a task was lost");
+    Check(weak::g_orders != nullptr || late <= 2'100'000, "a worker looked too late for what its wait needs");
+}
+
+// Two tasks wait for each other's counter to be nearly at zero, while workers look whether they need what is pinned to them.
+void OwnClimbsInCircles() {
+    Counters counters;
+    Counter *const sides[2] = {counters.New(1), counters.New(1)}, *const gate = counters.New(2);
+    uint32_t done = 0;
+    struct Side {
+        Counter *own, *other, *gate;
+        Counters *counters;
+        uint32_t worker;
+        uint32_t *done;
+        static void Leaf(TaskScheduler *, void *arg) { ++*static_cast<Side *>(arg)->done; }
+        static void Waits(TaskScheduler *scheduler, void *arg) {
+            Side &self = *static_cast<Side *>(arg);
+            scheduler->WaitForCounter(self.other, 1);
+            ++*self.done;
+        }
+        // On its own worker: something is pinned there that this wait does not need.
+        static void Own(TaskScheduler *scheduler, void *arg) {
+            Side &self = *static_cast<Side *>(arg);
+            TaskOptions here;
+            here.worker = self.worker;
+            scheduler->AddTask({Leaf, arg}, self.own, here);
+            Counter *counter = self.counters->New();
+            scheduler->AddTask({Leaf, arg}, counter);
+            Dawdle();
+            scheduler->WaitForCounter(counter, Meanwhile::OwnTasks);
+            Counters::Kill(counter);
+            scheduler->DecrementCounter(self.own);
+            scheduler->DecrementCounter(self.gate);
+        }
+    };
+    Side each[2] = {{sides[0], sides[1], gate, &counters, 1, &done}, {sides[1], sides[0], gate, &counters, 2, &done}};
+    RunMain(Options(3, 12, 1), [&](TaskScheduler *scheduler) {
+        for (Side &side : each) scheduler->AddTask({Side::Waits, &side}, side.own);
+        for (uint32_t turns = Random(8); turns != 0; --turns) scheduler->Yield();
+        for (Side &side : each) {
+            TaskOptions there;
+            there.worker = side.worker;
+            scheduler->AddTask({Side::Own, &side}, nullptr, there);
+        }
+        scheduler->WaitForCounter(gate);
+        for (Counter *side : sides) scheduler->WaitForCounter(side);
+    });
+    Check(done == 6, "a task was lost");
+}
+
+// A pinned task waits with OwnTasks while its thread runs pinned tasks: the thread goes on with neither its own code nor with others.
+void OwnKeepsHost() {
+    Counters counters;
+    uint32_t done = 0;
+    bool isWaiting = false;
+    TaskScheduler scheduler(Options(1 + Random(2), 8, 1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const bool isChildPinned = Random(2) != 0;
+    HostThread attached([&] {
+        Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+        const uint32_t own = scheduler.CurrentWorker();
+        TaskOptions here;
+        here.worker = own;
+        const auto look = [&](TaskScheduler *running) {
+            Check(!isWaiting || running->CurrentWorker() != own, "a thread runs something that its wait does not need");
+        };
+        auto stranger = [&](TaskScheduler *running) {
+            look(running);
+            ++done;
+        };
+        auto yields = [&](TaskScheduler *running) {
+            look(running);
+            running->Yield();
+            look(running);
+            ++done;
+        };
+        auto child = [&](TaskScheduler *) { ++done; };
+        auto waits = [&](TaskScheduler *running) {
+            look(running);
+            Counter *counter = counters.New();
+            running->AddTask(TaskOf(child), counter, isChildPinned ? here : TaskOptions{});
+            if (Random(2) != 0)
+                running->AddTask(TaskOf(stranger), nullptr, here);
+            else
+                ++done;
+            isWaiting = true;
+            running->WaitForCounter(counter, Meanwhile::OwnTasks);
+            isWaiting = false;
+            Counters::Kill(counter);
+            ++done;
+        };
+        scheduler.AddTask(TaskOf(yields), nullptr, here);
+        scheduler.AddTask(TaskOf(waits), nullptr, here);
+        while (done < 4) {
+            scheduler.RunPinnedTasks();
+            Check(!isWaiting, "the host goes on while its thread waits for its own tasks");
+        }
+        scheduler.DetachThread();
+    });
+    attached.Start();
+    attached.Join();
+    scheduler.Stop();
+    Check(done == 4, "a task was lost");
+}
+
+// No fiber is left for the task that a restricted wait needs, but the waiter has room for it. The other worker blocks until it has run.
+void OwnHasRoom() {
+    Counters counters;
+    Counter *const own = counters.New(1), *const others = counters.New(), *const gate = counters.New(1);
+    const bool isOwn = Random(2) != 0;
+    uint32_t done = 0;
+    auto leaf = [&](TaskScheduler *scheduler) {
+        ++done;
+        scheduler->DecrementCounter(gate);
+    };
+    auto blocks = [&](TaskScheduler *scheduler) {
+        TaskOptions high;
+        high.priority = Priority::High;
+        scheduler->AddTask(TaskOf(leaf), own, high);
+        scheduler->DecrementCounter(own);
+        scheduler->WaitForCounter(gate, Meanwhile::Nothing);
+        ++done;
+    };
+    RunMain(Options(2, 1, 1), [&](TaskScheduler *scheduler) {
+        scheduler->SetPriority(Priority::High);
+        scheduler->AddTask(TaskOf(blocks), others);
+        scheduler->WaitForCounter(own, isOwn ? Meanwhile::OwnTasks : Meanwhile::HighOnly);
+        scheduler->WaitForCounter(others);
+    });
+    Check(done == 2, "a task was lost");
 }
 
 }  // namespace
@@ -329,6 +487,12 @@ std::vector<Model> OwnModels() {
         {"own_buried", "what such waits need lies with another worker, which then waits with Nothing or HighOnly",
          OwnNeedsAreBuried},
         {"own_shared", "two wait for one counter, only one of them with OwnTasks", OwnSharesCounter},
+        {"own_blocked", "what such a wait needs lies behind a task that blocks until the wait is over",
+         OwnNeedsNobodyElse},
+        {"own_circle", "counters whose tasks wait for each other, while two workers ask what they need",
+         OwnClimbsInCircles},
+        {"own_pumps", "such a wait of a pinned task, while its thread runs pinned tasks", OwnKeepsHost},
+        {"own_room", "no fiber for what a restricted wait needs, but room on top of the waiter", OwnHasRoom},
         {"own_any", "own_low with pinned, deferred and timed tasks and values", [=] { OwnTree(any, 2); }},
     };
 }
