@@ -33,7 +33,7 @@ struct Wanted {
         if (isLimited && isPinned && !scheduler.RunsLow(fiber.pinnedTo)) return false;
         if (isPinned && fiber.pinnedTo != worker.index && scheduler.IsActive(fiber.pinnedTo)) {
             pinnedTo = fiber.pinnedTo;
-        } else if (isPinned && !MayHelpAt(worker, fiber.priority)) {
+        } else if (fiber.pinnedTo == worker.index && !MayHelpAt(worker, fiber.priority)) {
             return false;
         } else if (!isPinned && !MayRun(worker, fiber.priority)) {
             low = true;
