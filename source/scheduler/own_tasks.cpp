@@ -25,13 +25,13 @@ bool Serving::Needs(const Fiber &fiber) noexcept {
     if (fiber.carries != nullptr && Climb(fiber.carries, nullptr)) return true;
     // The fiber is ready, so the counter that it has waited for may be gone: unless it yielded, that is the innermost frame's. relaxed: the
     // fiber does not run, so nobody writes this.
-    const Counter *waited = fiber.waitsFor.load(kRelaxed);
-    const WaitFrame *frame = fiber.waits;
-    if (frame != nullptr && frame->counter == waited) frame = frame->outer;
-    return ClimbFrom(fiber, frame, nullptr);
+    return ClimbFrom(fiber, fiber.waitsFor.load(kRelaxed), nullptr);
 }
 
-bool Serving::ClimbFrom(const Fiber &fiber, const WaitFrame *frame, const Step *below) noexcept {
+// `waited`: what it waits for, or has waited for.
+bool Serving::ClimbFrom(const Fiber &fiber, const Counter *waited, const Step *below) noexcept {
+    const WaitFrame *frame = fiber.waits;
+    if (frame != nullptr && frame->counter == waited) frame = frame->outer;
     for (; frame != nullptr; frame = frame->outer) {
         if (Climb(frame->counter, below)) return true;
     }
@@ -44,7 +44,7 @@ bool Serving::ClimbOwner(uint32_t owner, const Step &step) noexcept {
     if ((owner & kAnyOwner) != 0) return Climb(&GateOf(scheduler, owner), &step);
     if ((owner & kTaskOwner) != 0) return Climb(scheduler.singles.At(owner & ~kTaskOwner).counter, &step);
     const Fiber &fiber = scheduler.fibers[owner];
-    return &fiber == m_own->fiber || ClimbFrom(fiber, fiber.waits, &step);
+    return &fiber == m_own->fiber || ClimbFrom(fiber, step.counter, &step);
 }
 
 bool Serving::WasRefused(const Counter *counter) const noexcept {

@@ -69,7 +69,7 @@ private:
     };
     struct Asked;
     bool Climb(Counter *counter, const Step *below) noexcept;
-    bool ClimbFrom(const Fiber &fiber, const WaitFrame *frame, const Step *below) noexcept;
+    bool ClimbFrom(const Fiber &fiber, const Counter *waited, const Step *below) noexcept;
     bool ClimbOwner(uint32_t owner, const Step &step) noexcept;
     bool WasRefused(const Counter *counter) const noexcept;
 
