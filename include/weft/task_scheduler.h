@@ -103,9 +103,9 @@ public:
     /// Use it on a thread that must not begin a long task. With OwnTasks or Nothing, also use it in code that holds a lock while it waits.
     /// With OwnTasks the thread runs only the tasks of the counter, the tasks of counters that these tasks wait for, and so on. This also
     /// holds for tasks that are pinned to the thread. All workers may wait with OwnTasks at the same time. Then each of them searches all
-    /// queued tasks for those that its wait needs. What no other worker runs this thread begins within 2 ms. With Nothing the wait is no scheduling point; with OwnTasks only due deadlines are handled
-    /// there. Reports OnlyWaiters if no worker can run what the wait needs. Thread-safe. A thread that is no worker ignores `meanwhile` and
-    /// blocks in the operating system.
+    /// queued tasks for those that its wait needs. What no other worker runs this thread begins within 2 ms. With Nothing the wait is no
+    /// scheduling point; with OwnTasks only due deadlines are handled there. Reports OnlyWaiters if no worker can run what the wait needs.
+    /// Thread-safe. A thread that is no worker ignores `meanwhile` and blocks in the operating system.
     void WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value = 0) noexcept;
 
     /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the other.
