@@ -137,8 +137,12 @@ void WakeOther(Scheduler &scheduler, Worker *worker) noexcept {
 void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
     if (!scheduler.pool.AnyStarved()) return;
     const uint32_t sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
-    if (sleeper == IdleSet::kNone) return WakeRestricted(scheduler);
-    scheduler.workers[sleeper].parker.Unpark();
+    if (sleeper != IdleSet::kNone) return scheduler.workers[sleeper].parker.Unpark();
+    // Only those that lack a fiber: or they would wake each other with the same one again and again.
+    const auto lacksFiber = [&](uint32_t index) { return scheduler.pool.IsStarved(index); };
+    const auto wake = [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); };
+    for (const Ability ability : {Ability::HigherTasks, Ability::OwnTasks})
+        scheduler.idle.TakeEach(scheduler.Slots(), ability, lacksFiber, wake);
 }
 
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {

@@ -292,6 +292,37 @@ void HigherMeets() {
     Check(done == 4, "a task was lost");
 }
 
+// Three workers wait with restrictions, and one fiber is free for all of them. There is nothing to do until a deadline: they sleep until
+// then, and do not wake each other for the fiber again and again.
+void RestrictedRest() {
+    Counters counters;
+    Counter *const event = counters.New(1), *const go = counters.New();
+    const Meanwhile meanwhile = Random(2) != 0 ? Meanwhile::HighOnly : Meanwhile::OwnTasks;
+    uint32_t done = 0, parks = 0;
+    static uint32_t *s_parks;
+    s_parks = &parks;
+    auto waits = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(event, meanwhile);
+        ++done;
+    };
+    CountNanoseconds();
+    SchedulerOptions options = Options(3, 3, 1);
+    options.idle = IdlePolicy::Quiet;
+    options.trace.park = [](const TraceEvent &, void *) { ++*s_parks; };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        scheduler->AddTask(TaskOf(waits), go);
+        scheduler->AddTask(TaskOf(waits), go);
+        Compute(1000);  // they wait
+        parks = 0;
+        Check(!WaitForCounterFor(*scheduler, event, std::chrono::milliseconds(50), meanwhile), "nobody lowers it");
+        Check(parks < 200, "workers wake each other in vain");
+        scheduler->DecrementCounter(event);
+        scheduler->WaitForCounter(go);
+        Counters::Kill(go);
+    });
+    Check(done == 2, "a task was lost");
+}
+
 }  // namespace
 
 std::vector<Model> WaitModels() {
@@ -300,6 +331,7 @@ std::vector<Model> WaitModels() {
         {"restrict_wakes", "a High task that only the restricted worker can run", HigherWakes},
         {"restrict_stack", "the same, and no fiber for it at first", HigherGetsStack},
         {"restrict_meets", "two tasks restrict their workers until the other one has come", HigherMeets},
+        {"restrict_rests", "three restricted waits and one free fiber: the workers sleep", RestrictedRest},
         {"block_runs_nothing", "a wait with Meanwhile::Nothing; tasks of all priorities, and one that is pinned",
          NothingRuns},
         {"block_until", "the same with a deadline, and a thread that may be quicker", NothingUntil},
