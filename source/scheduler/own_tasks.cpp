@@ -90,10 +90,11 @@ bool Serving::Climb(Counter *counter, const Step *below) noexcept {
 
 namespace {
 
-// Whether some worker is open. It looks for work of all priorities after its current task. An attached thread may never look.
+// Whether some worker is open. It looks for work of all priorities after its current task. An attached thread may never look. relaxed: an
+// older answer costs no more than the time until the next dig.
 bool AnyOpen(const Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
-        if (!scheduler.workers[i].restricted.load(kSeqCst) && scheduler.IsActive(i) && scheduler.RunsLow(i))
+        if (!scheduler.workers[i].restricted.load(kRelaxed) && scheduler.IsActive(i) && scheduler.RunsLow(i))
             return true;
     }
     return false;

@@ -86,7 +86,7 @@ void SetRestricted(Worker *worker) noexcept {
                        : waits[static_cast<uint32_t>(Meanwhile::HighOnly)] != 0       ? 1
                        : waits[static_cast<uint32_t>(Meanwhile::NormalOrHigher)] != 0 ? 2
                                                                                       : kPriorities;
-    worker->restricted.store(IsRestricted(worker) || waits[static_cast<uint32_t>(Meanwhile::Nothing)] != 0, kSeqCst);
+    worker->restricted.store(IsRestricted(worker) || waits[static_cast<uint32_t>(Meanwhile::Nothing)] != 0, kRelaxed);
 }
 
 }  // namespace

@@ -221,7 +221,7 @@ struct alignas(kLineBytes) Worker {
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> finished{0};
     env::Atomic<uint64_t> suspensions{0};  // of fibers here, by waits
-    env::Atomic<bool> restricted{false};   // a wait keeps it from some or all tasks. seq_cst, see own_tasks.h
+    env::Atomic<bool> restricted{false};   // a wait keeps it from some or all tasks. relaxed: a hint, see own_tasks.h
     env::Atomic<bool> hides{false};        // tasks that it has claimed and not begun; relaxed, a hint for those who ask
     env::Atomic<int32_t> cpu{-1};          // where it was lately, or -1 while it sleeps
 
