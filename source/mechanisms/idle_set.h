@@ -117,7 +117,7 @@ public:
     /// seq_cst: after the caller has published something.
     bool AnyOwnSleeper() const noexcept { return m_ownAsleep.Any(); }
 
-    /// The same for one worker; false if it does not sleep.
+    /// Takes that worker, if it sleeps, and makes it a searcher if it can run tasks; false if it does not sleep.
     bool TakeSleeperAt(uint32_t worker) noexcept {
         return (m_asleep.Test(worker) && Cancel(worker, Ability::Tasks)) ||
                (m_starvedAsleep.Test(worker) && Cancel(worker, Ability::ReadyFibersOnly)) ||

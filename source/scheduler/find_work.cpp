@@ -65,11 +65,6 @@ bool TakeInjected(Worker *worker, Priority priority) noexcept {
     return tasks != 0 && highest <= priority;
 }
 
-// Whether the worker could run a task of the class. `fiber`: the loop goes on on the calling fiber.
-bool CanRun(const Worker *worker, StackClass stack) noexcept {
-    return stack == StackClass::Small || RunsOnLarge(worker) || worker->scheduler->pool.AnyFree(StackClass::Large);
-}
-
 // A look into the lanes of a class is worth it.
 bool MayHave(const Worker *worker, StackClass stack) noexcept {
     return stack == StackClass::Small ||
@@ -324,7 +319,7 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
             found = WithoutTasks(worker);
             break;
         case Ability::OwnTasks:
-            found = FindServing(worker, worker->current != &worker->threadFiber);
+            found = FindServing(worker);
             break;
         case Ability::PinnedOnly:
             found = FindPinned(worker);

@@ -100,14 +100,9 @@ bool AnyOpen(const Scheduler &scheduler) noexcept {
     return false;
 }
 
-bool HasFiberFor(const Worker *worker, StackClass stack) noexcept {
-    return stack == StackClass::Small || (worker->current != &worker->threadFiber && RunsOnLarge(worker)) ||
-           worker->scheduler->pool.AnyFree(StackClass::Large);
-}
-
 bool MayTake(const Worker *worker, uint32_t lane) noexcept {
     return (PriorityOf(lane) != Priority::Low || worker->scheduler->RunsLow(worker->index)) &&
-           HasFiberFor(worker, ClassOf(lane));
+           CanRun(worker, ClassOf(lane));
 }
 
 // Claims the oldest task of a lane if the waiter itself waits for its counter. Tries all lanes of all workers.
@@ -202,14 +197,17 @@ private:
 
 constexpr uint64_t kFirstDig = 100'000, kMostDig = 2'000'000;  // ns
 
-// `took`: the last dig. It takes at most an eighth of the time.
+// `took`: how long the last dig took, in ns.
 void DigAgainAfter(Worker *worker, uint64_t interval, uint64_t took = 0) noexcept {
     worker->digInterval = std::min(interval, kMostDig);
     worker->digAt = env::Now() + std::max(worker->digInterval, 8 * took);
 }
 
+// Whether the caller is a loop on a fiber of the pool. A thread's own stack runs no tasks.
+bool RunsTasks(const Worker *worker) noexcept { return worker->current != &worker->threadFiber; }
+
 Found PinnedServing(Worker *worker, Serving &serving) noexcept {
-    const bool tasks = worker->current != &worker->threadFiber;
+    const bool tasks = RunsTasks(worker);
     Found found;
     for (uint32_t i = 0; i < kPriorities && !found; ++i) {
         const Priority priority = static_cast<Priority>(i);
@@ -232,8 +230,9 @@ Found FindPinnedServing(Worker *worker) noexcept {
     return PinnedServing(worker, serving);
 }
 
-Found FindServing(Worker *worker, bool tasks) noexcept {
+Found FindServing(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
+    const bool tasks = RunsTasks(worker);
     const uint64_t begin = env::Now();
     const bool digs = begin >= worker->digAt || !AnyOpen(scheduler);
     digs ? static_cast<void>(TakeArrivals(worker, Priority::Low)) : TellDueNow(worker);

@@ -17,8 +17,8 @@
 // (Dig). Whatever its wait does not depend on it moves to the newest end of its own queues.
 //
 // An open worker may be busy for long, or wait in the system for what the waiter holds. So the worker goes through the queues in any case
-// from time to time: 100 us after the wait has begun, then after twice the time, up to 2 ms, as long as it finds nothing; but it spends at
-// most an eighth of the time on that. In between it sleeps. This bounds how late a task begins that only this worker can run, so no wake-up
+// from time to time: 100 us after the wait has begun, then after twice the time, up to 2 ms, as long as it finds nothing; but a
+// dig waits for eight times as long as the last one took. In between it sleeps. This bounds how late a task begins that only this worker can run, so no wake-up
 // is needed for it. Submissions wake the worker nevertheless if nobody else could be woken and no worker is open.
 //
 // While an item is held it lies in no queue. A worker may look, miss it, and go to sleep. So whoever has moved something wakes a sleeper at
@@ -35,9 +35,9 @@ namespace weft::internal {
 /// A wait with OwnTasks begins on the worker.
 void BeginOwn(Worker *worker, OwnWait *wait) noexcept;
 
-/// Finds a ready fiber or claims a task that the worker's innermost wait with OwnTasks depends on. `tasks`: whether the worker has a fiber
-/// to run tasks on. If not, it looks for fibers only.
-Found FindServing(Worker *worker, bool tasks) noexcept;
+/// Finds a ready fiber or claims a task that the worker's innermost wait with OwnTasks depends on. On a thread's own
+/// stack it looks for fibers only.
+Found FindServing(Worker *worker) noexcept;
 
 /// The same among what is pinned to the worker.
 Found FindPinnedServing(Worker *worker) noexcept;

@@ -10,6 +10,11 @@ inline bool RunsOnLarge(const Worker *worker) noexcept {
     return worker->scheduler->pool.ClassOf(worker->current->index) == StackClass::Large;
 }
 
+/// Whether the calling loop can run a task of the class, here or on a free fiber.
+inline bool CanRun(const Worker *worker, StackClass stack) noexcept {
+    return stack == StackClass::Small || RunsOnLarge(worker) || worker->scheduler->pool.AnyFree(StackClass::Large);
+}
+
 /// For the worker itself: what came to it alone, but for what lies in its mailbox still.
 inline bool HasPinned(const Worker *worker) noexcept { return worker->pinnedCount != 0; }
 
@@ -17,11 +22,15 @@ inline bool HasPinned(const Worker *worker) noexcept { return worker->pinnedCoun
 /// sleep, and looks at the mailbox alone then.
 void SortMail(Worker *worker) noexcept;
 
-/// Of a priority the oldest pinned fiber; the oldest pinned task that can run now (`anyStack`: the caller's stack takes Large tasks
-/// too); the one or else the other. `only`: of those that a wait with OwnTasks depends on.
 class Serving;
+
+/// Returns the oldest pinned fiber of this priority. If `only` is not null, it skips fibers that `only` does not need (own_tasks.h).
 Found PinnedFiber(Worker *worker, Priority priority, Serving *only = nullptr) noexcept;
+
+/// Claims the oldest pinned task of this priority that can run now. `anyStack`: the caller's stack takes Large tasks too. `only`: as above.
 Found PinnedTask(Worker *worker, Priority priority, bool anyStack, Serving *only = nullptr) noexcept;
+
+/// Returns a pinned fiber of this priority, or else claims a pinned task.
 Found Pinned(Worker *worker, Priority priority) noexcept;
 
 /// Somebody pumps. A wait with OwnTasks that began since then goes before: it ends first.

@@ -51,7 +51,7 @@ void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter
 Found Pinned(Worker *, Priority) noexcept { return {}; }
 Found PinnedTask(Worker *, Priority, bool, Serving *) noexcept { return {}; }
 Found PinnedFiber(Worker *, Priority, Serving *) noexcept { return {}; }
-Found FindServing(Worker *, bool) noexcept { return {}; }
+Found FindServing(Worker *) noexcept { return {}; }
 void WakeOwnNow(Scheduler &) noexcept {}
 Found FindPinned(Worker *) noexcept { return {}; }
 void SortMail(Worker *) noexcept {}
