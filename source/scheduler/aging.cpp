@@ -38,13 +38,11 @@ bool InspectQueue(const Worker *worker, Worker &owner, uint32_t queue, uint64_t 
     if (age.oldest.load(kRelaxed) != oldest) {
         store(age.oldest, oldest);
         store(age.since, now);
+        if (age.stuckLooks.load(kRelaxed) != 0) age.stuckLooks.store(0, kRelaxed);
     } else if (oldest != 0) {
         const auto waited = static_cast<int64_t>(now - age.since.load(kRelaxed));
-        const bool isStuck = waited >= static_cast<int64_t>(times.stall) && queue < kLanes &&
-                             !owner.scheduler->pool.AnyFree(ClassOf(queue)) &&
-                             AllWait(*owner.scheduler, ClassOf(queue)) && IsRescueDone(worker, ClassOf(queue));
-        if (isStuck) ReportPoolEmpty(*owner.scheduler, ClassOf(queue));
         if (waited >= static_cast<int64_t>(times.aging)) {
+            if (queue < kLanes) WatchLateLane(worker, age, ClassOf(queue));
             store(age.lateTo, end);
             return true;
         }

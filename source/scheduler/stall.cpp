@@ -4,6 +4,7 @@
 #include "scheduler/gate.h"
 #include "scheduler/idle.h"
 #include "scheduler/reporting.h"
+#include "scheduler/rescue.h"
 #include "scheduler/timing.h"
 
 #include <cstdio>
@@ -114,6 +115,32 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
         count != 0 ? ":" : ";", count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
 }
 
+void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept {
+    if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0) return;  // it may go on by that
+    if (stack == StackClass::Small) {
+        ReportOnce(scheduler, ReportCode::PoolEmpty,
+                   "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
+                   "small tasks are pending, and all %u small fibers wait", scheduler.options.smallFibers);
+    } else {
+        ReportOnce(scheduler, ReportCode::LargePoolEmpty,
+                   "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
+                   "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
+    }
+}
+
+// Whether every fiber of the class is with a task that waits, or is ready. Looks at all of them.
+bool AllWait(const Scheduler &scheduler, StackClass stack) noexcept {
+    const bool small = stack == StackClass::Small;
+    const uint32_t first = small ? 0 : scheduler.options.smallFibers;
+    const uint32_t end = small ? scheduler.options.smallFibers : scheduler.FiberCount();
+    for (uint32_t i = first; i < end; ++i) {
+        if (scheduler.fibers[i].waitsFor.load(kRelaxed) == nullptr) return false;  // for a report
+    }
+    return true;
+}
+
+constexpr uint32_t kStuckLooks = 16;
+
 void Tell(Scheduler &scheduler, Stall stall) noexcept {
     if (stall == Stall::Waiters) return ReportWaiters(scheduler);
     ReportPoolEmpty(scheduler, stall == Stall::Small ? StackClass::Small : StackClass::Large);
@@ -190,27 +217,19 @@ void WatchForStall(Worker *worker) noexcept {
     watch.isBusy.store(false, kRelease);
 }
 
-bool AllWait(const Scheduler &scheduler, StackClass stack) noexcept {
-    const bool small = stack == StackClass::Small;
-    const uint32_t first = small ? 0 : scheduler.options.smallFibers;
-    const uint32_t end = small ? scheduler.options.smallFibers : scheduler.FiberCount();
-    for (uint32_t i = first; i < end; ++i) {
-        if (scheduler.fibers[i].waitsFor.load(kRelaxed) == nullptr) return false;  // for a report
-    }
-    return true;
-}
-
-void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept {
-    if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0) return;  // it may go on by that
-    if (stack == StackClass::Small) {
-        ReportOnce(scheduler, ReportCode::PoolEmpty,
-                   "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
-                   "small tasks are pending, and all %u small fibers wait", scheduler.options.smallFibers);
-    } else {
-        ReportOnce(scheduler, ReportCode::LargePoolEmpty,
-                   "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
-                   "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
-    }
+// One thread alone may be kept from its inspections for long, so these are counted as well.
+void WatchLateLane(const Worker *worker, QueueAge &age, StackClass stack) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const bool isStuck = !scheduler.pool.AnyFree(stack) && AllWait(scheduler, stack) && !AnyReady(scheduler) &&
+                         IsRescueDone(worker, stack);
+    // relaxed, all: hints, see QueueAge.
+    if (!isStuck) return age.stuckLooks.store(0, kRelaxed);
+    const uint32_t looks = age.stuckLooks.load(kRelaxed);
+    const uint64_t now = env::Ticks();
+    if (looks == 0) age.stuckSince.store(now, kRelaxed);
+    age.stuckLooks.store(looks + 1, kRelaxed);
+    if (looks >= kStuckLooks && now - age.stuckSince.load(kRelaxed) >= scheduler.times.stall)
+        ReportPoolEmpty(scheduler, stack);
 }
 
 }  // namespace weft::internal

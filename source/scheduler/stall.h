@@ -5,7 +5,8 @@
 // this is a stall, and sets a timer. The stall is reported if, after the timer has fired, all sleep again, the stall is the
 // same, and no fiber has run in between (Progress). Where a deadline comes before the timer would, something goes on by itself.
 //
-// While others go on, the lanes of a class may be stuck all the same: that is seen where queues are inspected (aging.h).
+// While others go on, the lanes of a class may be stuck all the same. That is seen where queues are inspected (aging.h): the stall is
+// reported if each inspection finds the same task there and every fiber of the class with a task that waits.
 #pragma once
 
 #include "scheduler/scheduler.h"
@@ -18,10 +19,7 @@ bool AllAsleep(const Scheduler &scheduler) noexcept;
 /// The calling worker has announced, and all are asleep.
 void WatchForStall(Worker *worker) noexcept;
 
-/// Whether every fiber of the class is with a task that waits. Looks at all of them.
-bool AllWait(const Scheduler &scheduler, StackClass stack) noexcept;
-
-/// Tasks of the class wait for a fiber, and all fibers of the class are with tasks that wait.
-void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept;
+/// The oldest task of a lane of the class has waited for long. Reports if no fiber of the class can go on, for so long as a stall lasts.
+void WatchLateLane(const Worker *worker, QueueAge &age, StackClass stack) noexcept;
 
 }  // namespace weft::internal

@@ -130,11 +130,14 @@ private:
 };
 
 /// Since when nobody has taken the oldest item of a queue, see aging.h. Any worker may look; all relaxed, as nothing depends on
-/// the three being of the same moment: a wrong guess serves the oldest item too early or one look later.
+/// them being of the same moment: a wrong guess serves the oldest item too early or one look later.
 struct QueueAge {
     env::Atomic<uint64_t> oldest{0};  // index of the item that was the oldest at the last look
     env::Atomic<uint64_t> since{0};   // ticks
     env::Atomic<uint64_t> lateTo{0};  // items up to this index are late; 0: none is
+    env::Atomic<uint32_t> stuckLooks{
+        0};  // of a late lane: inspections in a row that found no fiber for it, see stall.h
+    env::Atomic<uint64_t> stuckSince{0};  // ticks: the first of them
 };
 
 /// One that may be late: a lane, ready fibers, or what is pinned to the worker itself.

@@ -222,6 +222,35 @@ TEST_CASE("report PoolEmpty: also while a deadline is pending", "[worker_loop]")
     ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Quiet}, true);
 }
 
+// Each of three links submits leaves and then the next link, so the newest task is not one that it waits for: soon all fibers wait. Their
+// leaves are handed to them one by one. The Low task lies in its lane meanwhile.
+TEST_CASE("report PoolEmpty: not while waiting tasks run what they wait for, without workers", "[worker_loop]") {
+    constexpr uint32_t kLeaves = 5000;
+    SchedulerOptions options = test::Options(0, 3, 2, IdlePolicy::Quiet);
+    options.stallMilliseconds = 2000;
+    test::Runner runner(options);
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    REQUIRE(scheduler.AttachThread() == Status::Ok);
+    uint32_t ran = 0;
+    Counter counter;
+    test::Batch leaf(kLeaves, [&](TaskScheduler &, uint32_t) { ++ran; });
+    test::Batch link(4, [&](TaskScheduler &inside, uint32_t i) {
+        if (i == 3) return;
+        Counter mine;
+        inside.AddTasks(kLeaves, leaf.Tasks(), &mine);
+        inside.AddTask(link[i + 1], &counter);
+        inside.WaitForCounter(&mine);
+    });
+    scheduler.AddTasks(1, leaf.Tasks(), &counter, test::kLow);
+    scheduler.AddTask(link[0], &counter);
+    scheduler.WaitForCounter(&counter);
+    CHECK(ran == 3 * kLeaves + 1);
+    scheduler.DetachThread();
+    scheduler.Stop();
+    CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == 0);
+}
+
 TEST_CASE("report LargePoolEmpty: names largeFibers, and goes on", "[worker_loop][grid]") {
     ExpectLargePoolEmpty({IdlePolicy::Balanced, IdlePolicy::Quiet});
 }

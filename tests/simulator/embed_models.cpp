@@ -1,6 +1,9 @@
 // The whole scheduler among threads that are not its own: Start and Stop, attached threads, submission from anywhere.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
+#include "weft/outside.h"
+
+#include <optional>
 
 namespace simulator {
 
@@ -157,6 +160,91 @@ void SingleThread() {
     Check(ran == expected, "a task was lost");
 }
 
+// Tasks, the attached thread and another thread ask for the same work at once. There are no workers and few fibers. Outside work keeps the
+// watch for stalls from setting its timer, which would wake a thread that nobody else has woken; without it, nothing is told as a stall.
+class SameWork {
+public:
+    explicit SameWork(TaskScheduler &scheduler) : m_scheduler(scheduler) {}
+
+    void Do() {
+        ForkJoin();
+        AnyOf();
+        Lanes();
+        m_scheduler.WaitIdle();
+    }
+    uint32_t Ran() const { return m_ran; }
+    static constexpr uint32_t kLeaves = 4;
+    static constexpr uint32_t kTasks = 3 * kLeaves + kLeaves + 1 + 6;
+
+private:
+    void ForkJoin() {
+        auto leaf = [&](TaskScheduler *) { ++m_ran; };
+        const Task leaves[kLeaves] = {TaskOf(leaf), TaskOf(leaf), TaskOf(leaf), TaskOf(leaf)};
+        auto tree = [&](TaskScheduler *scheduler) { scheduler->AddTasksAndWait(kLeaves, leaves); };
+        const Task trees[3] = {TaskOf(tree), TaskOf(tree), TaskOf(tree)};
+        TaskOptions large;
+        large.stack = StackClass::Large;
+        Counter counter;
+        m_scheduler.AddTasks(3, trees, &counter);
+        m_scheduler.AddTasksAndWait(kLeaves, leaves, large);
+        m_scheduler.WaitForCounter(&counter);
+    }
+
+    void AnyOf() {
+        auto one = [&](TaskScheduler *) { ++m_ran; };
+        Counter never(1), some;
+        Counter *both[2] = {&never, &some};
+        m_scheduler.AddTask(TaskOf(one), &some);
+        Check(m_scheduler.WaitForAny(2, both) == 1, "the wrong counter");
+        m_scheduler.DecrementCounter(&never);
+    }
+
+    void Lanes() {
+        auto yields = [&](TaskScheduler *scheduler) {
+            scheduler->Yield();
+            ++m_ran;
+        };
+        const Task tasks[2] = {TaskOf(yields), TaskOf(yields)};
+        Counter counter;
+        TaskOptions options;
+        for (const Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
+            options.priority = priority;
+            m_scheduler.AddTasks(2, tasks, &counter, options);
+        }
+        m_scheduler.WaitForCounter(&counter);
+    }
+
+    TaskScheduler &m_scheduler;
+    uint32_t m_ran = 0;
+};
+
+void EveryCaller() {
+    SchedulerOptions options = Options(0, 3, 2);
+    options.maxAttached = 2;
+    options.onReport = OnlyThese<ReportCode::NobodyRuns>;
+    TaskScheduler scheduler(options);
+    std::optional<OutsideWork> outside;
+    if (Random(2) != 0) outside.emplace(scheduler);
+    Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok, "no start");
+    SameWork inTask(scheduler), attached(scheduler), foreign(scheduler);
+    auto task = [&](TaskScheduler *) { inTask.Do(); };
+    Counter counter;
+    scheduler.AddTask(TaskOf(task), &counter);
+    Cell over;
+    HostThread other([&] {
+        foreign.Do();
+        over.Set(1);
+    });
+    other.Start();
+    attached.Do();
+    scheduler.WaitForCounter(&counter);
+    while (over.Get() == 0) scheduler.Yield();
+    other.Join();
+    scheduler.DetachThread();
+    scheduler.Stop();
+    Check(inTask.Ran() + attached.Ran() + foreign.Ran() == 3 * SameWork::kTasks, "a task was lost");
+}
+
 // Low tasks that wait, with one permit among them; Normal ones beside them.
 void LowLimit() {
     uint32_t inside = 0, done = 0;
@@ -265,6 +353,7 @@ std::vector<Model> EmbedModels() {
         {"active_workers", "workers become inactive and active again", ActiveWorkers},
         {"wait_any", "waits for the first of two counters", WaitAny},
         {"single_thread", "no workers, one attached thread", SingleThread},
+        {"every_caller", "tasks, an attached thread and another one ask for the same", EveryCaller},
     };
 }
 
