@@ -78,6 +78,7 @@ public:
     bool Test(uint32_t bit) const noexcept { return (m_words[bit / 64].bits.load(kSeqCst) & Mask(bit)) != 0; }
 
     bool Any() const noexcept {
+        if (WEFT_LIKELY(m_count != 0 && m_words[0].bits.load(kSeqCst) != 0)) return true;
         return ForWords(0, [this](uint32_t i) { return m_words[i].bits.load(kSeqCst) != 0 ? i : kNone; }) != kNone;
     }
 

@@ -88,9 +88,7 @@ uint32_t FiberPool::RobCaches(uint32_t worker) noexcept {
     return kNone;
 }
 
-bool FiberPool::AnyFree(StackClass stack) const noexcept {
-    if (stack == StackClass::Large) return m_freeLarge.Any();
-    if (m_freeSmall.Any()) return true;
+bool FiberPool::AnyCached() const noexcept {
     for (uint32_t worker = 0; worker < m_workers; ++worker) {
         for (uint32_t slot = 0; slot < m_cacheSlots; ++slot) {
             if (m_caches[worker].slots[slot].load(kSeqCst) != 0) return true;  // after SetStarved

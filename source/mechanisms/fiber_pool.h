@@ -38,7 +38,9 @@ public:
     uint32_t Count() const noexcept { return m_small + m_large; }
 
     /// Last look of a worker that is about to sleep.
-    bool AnyFree(StackClass stack) const noexcept;
+    bool AnyFree(StackClass stack) const noexcept {
+        return stack == StackClass::Large ? m_freeLarge.Any() : m_freeSmall.Any() || AnyCached();
+    }
 
     /// The calling worker has no small fiber to run tasks on, or has one again.
     void SetStarved(uint32_t worker, bool starved) noexcept {
@@ -56,6 +58,7 @@ private:
         env::Atomic<uint32_t> slots[kCacheSlots]{};  // fiber plus one, 0: empty
         uint32_t used = 0;                           // owner only: slots from here on are empty
     };
+    bool AnyCached() const noexcept;
     uint32_t TakeInTurn() noexcept;
     uint32_t TakeFromCache(uint32_t worker) noexcept;
     uint32_t RobCaches(uint32_t worker) noexcept;

@@ -1,4 +1,4 @@
-// What a worker looks at between two pieces of work: a word for all workers that says what there may be somewhere, and a word of its own.
+// What workers look at between two pieces of work: a word for all of them that says what there may be somewhere.
 //
 // A bit is a hint that is never missing: it may be set although there is nothing, but while there is something it is set, or is just
 // being set. The word is written only when the first item of a kind comes, and when a worker finds that there is none left; so
@@ -17,17 +17,11 @@ namespace weft::internal {
 
 class Notices {
 public:
-    // For all workers.
     static constexpr uint32_t kHighWork = 1;   // a High task or ready fiber that some worker could take
     static constexpr uint32_t kLowWork = 2;    // the same, Low
     static constexpr uint32_t kLargeWork = 4;  // a task that needs a Large fiber
     static constexpr uint32_t kInjected = 8;   // something in the injector
     static constexpr uint32_t kTimed = 16;     // a deadline
-
-    // For one.
-    static constexpr uint32_t kMail = 1;  // something in its mailbox
-    static constexpr uint32_t kAsked =
-        2;  // a worker that has found nothing asks for what this one has claimed and not begun
 
     /// relaxed: a hint for those who work. Who is about to sleep looks at the items themselves.
     uint32_t Look() const noexcept { return m_bits.load(kRelaxed); }
@@ -38,11 +32,6 @@ public:
     /// After an item was published.
     void Show(uint32_t bits) noexcept {
         if ((m_bits.load(kSeqCst) & bits) != bits) m_bits.fetch_or(bits, kSeqCst);
-    }
-
-    /// Clears all, before the caller looks for the items, with seq_cst loads.
-    void Take() noexcept {
-        if (Look() != 0) m_bits.exchange(0, kSeqCst);
     }
 
     /// The caller has found no item. `any()` looks once more, with seq_cst loads.

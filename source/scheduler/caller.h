@@ -39,22 +39,12 @@ public:
     }
 
     /// False if it was refused, which was reported.
-    bool Raise(Counter &counter, uint32_t n) const noexcept {
-        Flush();
-        return RaiseCounter(*m_scheduler, counter, n);
-    }
-
-    /// False if it was refused, which was reported.
     bool Lower(Counter &counter) const noexcept {
-        Flush();
+        if (m_worker != nullptr) FlushPending(m_worker);
         return LowerCounter(*m_scheduler, m_worker, counter, 1);
     }
 
 private:
-    void Flush() const noexcept {
-        if (m_worker != nullptr) FlushPending(m_worker);
-    }
-
     const char *const m_call;
     Worker *const m_worker;
     std::optional<ForeignCall> m_foreign;

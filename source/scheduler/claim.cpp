@@ -117,6 +117,7 @@ void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept {
         ReportFatal(worker->scheduler->options, ReportCode::OutOfMemory,
                     "Give the process more memory, or submit less at once.", "a worker's deque could not grow");
     }
+    worker->mayHold |= 1u << lane;
     ShowLane(worker, lane);
 }
 

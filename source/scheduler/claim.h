@@ -3,7 +3,7 @@
 // The rule (invariant 8): until the task time of a batch is known to a worker, it claims exactly one task and leaves the rest
 // of the slice stealable, before it runs the one. Once it is known, it claims what is expected to run for Times::claimBudget
 // (3 microseconds). Between two claimed tasks it pushes the remainder back, and lowers the counter by the finished ones, as
-// soon as a worker without work asks (Notices::kAsked), something must have a turn (IsCalled), or the clock, read after 4, 16
+// soon as a worker without work asks (Worker::asked), something must have a turn (IsCalled), or the clock, read after 4, 16
 // and 64 tasks, shows that the budget is spent.
 #pragma once
 

@@ -73,7 +73,7 @@ bool MayHave(const Worker *worker, StackClass stack) noexcept {
 
 Found NewestOf(Worker *worker, uint32_t lane) noexcept {
     TaskEntry entry;
-    if (worker->lanes[lane].LooksEmpty() || !MayRun(*worker, PriorityOf(lane)) || !CanRun(worker, ClassOf(lane)) ||
+    if (!HoldsTask(worker, lane) || !MayRun(*worker, PriorityOf(lane)) || !CanRun(worker, ClassOf(lane)) ||
         !worker->lanes[lane].Pop(entry))
         return {};
     ClaimEntry(worker, entry, PriorityOf(lane), false);
@@ -82,8 +82,7 @@ Found NewestOf(Worker *worker, uint32_t lane) noexcept {
 
 // Large tasks before small ones: they are few, and long.
 Found NewestTask(Worker *worker, Priority priority) noexcept {
-    Found found;
-    if (worker->hasLarge) found = NewestOf(worker, LaneOf(priority, StackClass::Large));
+    const Found found = NewestOf(worker, LaneOf(priority, StackClass::Large));
     return found ? found : NewestOf(worker, LaneOf(priority, StackClass::Small));
 }
 
@@ -210,23 +209,30 @@ Found AfterYield(Worker *worker) noexcept {
     return found ? found : FiberInTurn(worker);
 }
 
-bool HasLow(const Worker *worker) noexcept {
-    const uint32_t low = static_cast<uint32_t>(Priority::Low);
-    return !worker->ready[low].LooksEmpty() || !worker->lanes[LaneOf(Priority::Low, StackClass::Small)].LooksEmpty() ||
-           !worker->lanes[LaneOf(Priority::Low, StackClass::Large)].LooksEmpty();
+bool HoldsLow(Worker *worker) noexcept {
+    return HoldsFiber(worker, Priority::Low) || HoldsTask(worker, LaneOf(Priority::Low, StackClass::Small)) ||
+           HoldsTask(worker, LaneOf(Priority::Low, StackClass::Large));
+}
+
+// Or FindSingle would be refused until all priorities have been looked at.
+void ForgetEmptyLanes(Worker *worker) noexcept {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) HoldsTask(worker, lane);
 }
 
 Found ByPriority(Worker *worker) noexcept {
     Found found = Late(worker, Ability::Tasks);
     if (!found && worker->taskBeforeReady) found = AfterYield(worker);
-    worker->hasLarge = worker->hasLarge && HasLargeTask(*worker);
+    if ((worker->mayHold & kLargeBits) != 0) ForgetEmptyLanes(worker);
+    // A searcher comes here again and again: the sooner it is through, the sooner it sees what comes.
+    const bool isEmpty = worker->mayHold == 0 && !HasPinned(worker);
+    if (isEmpty && (worker->scheduler->notices.Look() & Notices::kHighWork) == 0) return found;
     for (uint32_t i = 0; i < kPriorities && !found; ++i) {
         const Priority priority = kPriorityOrder[i];
         found = Pinned(worker, priority);
         if (!found) found = ReadyFiber(worker, worker, priority);
         if (!found) found = NewestTask(worker, priority);
         if (!found && priority == Priority::High) found = OfOthers(worker, priority, Ability::Tasks);
-        if (!found && priority == Priority::Normal && HasLow(worker) && MaySteal(worker, env::Ticks()))
+        if (!found && priority == Priority::Normal && HoldsLow(worker) && MaySteal(worker, env::Ticks()))
             found = OfOthers(worker, priority, Ability::Tasks);
     }
     return found;
@@ -251,16 +257,17 @@ Found WithoutTasks(Worker *worker) noexcept {
 // No turn of others is due, nobody has called, and nobody is to be woken.
 bool OnlyOwnLanes(const Worker *worker, Priority priority) noexcept {
     return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->owesWake && !worker->searching &&
-           worker->pump == nullptr && !worker->inactive && worker->mayBegin == kPriorities && !worker->hasLarge &&
-           !HasPinned(worker) && !IsCalled(worker, priority);
+           worker->pump == nullptr && !worker->inactive && worker->mayBegin == kPriorities &&
+           (worker->mayHold & kLargeBits) == 0 && !HasPinned(worker) && !IsCalled(worker, priority);
 }
 
-bool IsHandOver(const Worker *worker, const Found &found) noexcept {
-    if (found.fiber == nullptr) return false;
-    for (const WorkStealingDeque<uint64_t> &ready : worker->ready) {
-        if (!ready.LooksEmpty()) return false;
-    }
-    return true;
+// Of its own, if it is plain that this one is next.
+WEFT_FORCEINLINE Fiber *PlainReadyFiber(Worker *worker, Priority priority) noexcept {
+    if (!OnlyOwnLanes(worker, priority)) return nullptr;
+    CountPick(worker);
+    uint64_t index;
+    const bool isTaken = worker->ready[static_cast<uint32_t>(priority)].Steal(index) == StealResult::Taken;
+    return isTaken ? &worker->scheduler->fibers[index] : nullptr;
 }
 
 }  // namespace
@@ -305,7 +312,7 @@ Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBa
 }
 
 Found FindOwn(Worker *worker, Ability ability) noexcept {
-    worker->calls.Take();  // nothing is claimed
+    AnswerAsk(worker);
     SortMail(worker);
     const bool all = ability != Ability::PinnedOnly && ability != Ability::OwnTasks;
     if (all) TakeArrivals(worker, Priority::Low);
@@ -329,29 +336,22 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
     }
     if (worker->owesWake) {
         worker->owesWake = false;
-        if (!IsHandOver(worker, found)) WakeForAny(*worker->scheduler, worker);
+        if (found.fiber == nullptr || HoldsAnyFiber(worker)) WakeForAny(*worker->scheduler, worker);
     }
     return found;
 }
 
 Fiber *FindReady(Worker *worker) noexcept {
-    for (const Priority priority : {Priority::High, Priority::Normal}) {
-        if (worker->ready[static_cast<uint32_t>(priority)].LooksEmpty()) {
-            if (!worker->lanes[LaneOf(priority, StackClass::Small)].LooksEmpty()) return nullptr;
-            continue;
-        }
-        if (!OnlyOwnLanes(worker, priority)) return nullptr;
-        CountPick(worker);
-        return ReadyFiber(worker, worker, priority).fiber;
-    }
-    return nullptr;
+    if ((worker->mayHold & kReadyBits) == 0) return nullptr;
+    if (HoldsFiber(worker, Priority::High)) return PlainReadyFiber(worker, Priority::High);
+    const bool anyHigh = HoldsTask(worker, LaneOf(Priority::High, StackClass::Small));
+    return !anyHigh && HoldsFiber(worker, Priority::Normal) ? PlainReadyFiber(worker, Priority::Normal) : nullptr;
 }
 
 bool FindSingle(Worker *worker, TaskEntry &entry, Priority &priority) noexcept {
-    const uint32_t high = LaneOf(Priority::High, StackClass::Small);
-    const bool anyHigh = !worker->lanes[high].LooksEmpty();
+    const bool anyHigh = HoldsTask(worker, LaneOf(Priority::High, StackClass::Small));
     priority = anyHigh ? Priority::High : Priority::Normal;
-    if (!worker->ready[0].LooksEmpty() || (!anyHigh && !worker->ready[1].LooksEmpty()) ||
+    if (HoldsFiber(worker, Priority::High) || (!anyHigh && HoldsFiber(worker, Priority::Normal)) ||
         !OnlyOwnLanes(worker, priority)) {
         return false;
     }
@@ -395,8 +395,9 @@ Found FindBefore(Worker *worker, Priority priority) noexcept {
 }
 
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {
+    if (!HoldsTasks(worker)) return false;
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if (worker->lanes[lane].LooksEmpty() || ClassOf(lane) > most) continue;
+        if (!HoldsTask(worker, lane) || ClassOf(lane) > most) continue;
         if (PriorityOf(lane) == Priority::Low && !worker->scheduler->RunsLow(worker->index)) continue;
         TaskEntry entry;
         const auto isWanted = [=](const TaskEntry &newest) { return newest.TheCounter() == counter; };

@@ -68,16 +68,16 @@ Found LateTask(Worker *worker, Worker *owner, uint32_t lane) noexcept;
 /// Due deadlines are told, and the injector is emptied. Returns whether tasks of this priority or a higher one came.
 bool TakeArrivals(Worker *worker, Priority priority) noexcept;
 
-/// Whether there is something that has to have a turn before a task of that priority goes on. Two loads of words that are seldom
+/// Whether there is something that has to have a turn before a task of that priority goes on. Three loads of words that are seldom
 /// written; the clock is read while there is a deadline.
 inline bool IsCalled(const Worker *worker, Priority priority) noexcept {
     const uint32_t notices = worker->scheduler->notices.Look();
-    const uint32_t calls = worker->calls.Look();
-    if (WEFT_LIKELY((notices | calls) == 0)) return false;
+    const bool isAsked = worker->asked.load(kRelaxed) || !worker->mailbox.LooksEmpty();  // hints
+    if (WEFT_LIKELY(notices == 0 && !isAsked)) return false;
     const uint32_t higher = priority == Priority::High ? 0 : Notices::kHighWork;
     const uint32_t seen = notices & (Notices::kInjected | Notices::kTimed | higher);
-    if ((seen | calls) == 0) return false;
-    return seen != Notices::kTimed || calls != 0 || worker->scheduler->timers.MayBeDue();
+    if (seen == 0 && !isAsked) return false;
+    return seen != Notices::kTimed || isAsked || worker->scheduler->timers.MayBeDue();
 }
 
 }  // namespace weft::internal

@@ -3,6 +3,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/find_work.h"
 #include "scheduler/post.h"
+#include "scheduler/publish.h"
 #include "scheduler/ready.h"
 #include "scheduler/run_task.h"
 #include "scheduler/submit.h"
@@ -74,11 +75,9 @@ bool Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
     if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return false;
     if (WEFT_UNLIKELY(!MayHelpAt(*self->worker, self->priority))) return false;
-    StackClass most = StackClass::Large;
-    if (!MayHelp(self, scheduler, most)) {
-        most = StackClass::Small;
-        if (!MayHelp(self, scheduler, most)) return false;
-    }
+    const uint32_t fit = ClassesThatFit(self, scheduler);
+    if (fit == 0) return false;
+    const StackClass most = static_cast<StackClass>(fit - 1);
     bool isOver = false;
     do {
         if (!RunSingle(self, counter, most) && !RunClaimed(self, counter, most)) break;
@@ -123,13 +122,14 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     const uint32_t published = count - 1;
     Counter counter(published);  // nobody knows it yet
     const Priority priority = limited ? options.priority : std::min(options.priority, self->priority);
-    if (WEFT_LIKELY(priority == options.priority)) {
-        if (published != 0) Publish(worker, published, tasks + 1, &counter, options);
-    } else {
-        TaskOptions inherited = options;
+    const TaskOptions *publishAs = &options;
+    TaskOptions inherited;
+    if (WEFT_UNLIKELY(priority != options.priority)) {
+        inherited = options;
         inherited.priority = priority;
-        if (published != 0) Publish(worker, published, tasks + 1, &counter, inherited);
+        publishAs = &inherited;
     }
+    if (published != 0) Publish(worker, published, tasks + 1, &counter, *publishAs);
     if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options);
     RunTask(self, tasks[0], options.name, priority);
     GiveTurn(self);

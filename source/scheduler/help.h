@@ -11,12 +11,20 @@
 
 namespace weft::internal {
 
-/// Whether a task that asks for such a stack may run on top of the calling frames: all that it asked for is left.
+/// How many classes of tasks may run on top of the calling frames, because all of the stack that they ask for is left: 0, 1 (Small), or 2
+/// (also Large).
+inline uint32_t ClassesThatFit(const Fiber *self, const Scheduler &scheduler) noexcept {
+    if (self->IsThreadStack()) return 0;
+    const size_t left = self->StackLeft();
+    if (WEFT_UNLIKELY(left < scheduler.options.smallStackBytes)) return 0;
+    const bool large = scheduler.pool.ClassOf(self->index) == StackClass::Large;
+    return large && left >= scheduler.options.largeStackBytes ? 2 : 1;
+}
+
+/// Whether a task that asks for such a stack may run there.
 inline bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass task) noexcept {
-    const bool large = task == StackClass::Large;
-    const size_t bytes = large ? scheduler.options.largeStackBytes : scheduler.options.smallStackBytes;
-    return !self->IsThreadStack() && (!large || scheduler.pool.ClassOf(self->index) == StackClass::Large) &&
-           self->StackLeft() >= bytes;
+    if (task == StackClass::Large) return ClassesThatFit(self, scheduler) == 2;
+    return !self->IsThreadStack() && self->StackLeft() >= scheduler.options.smallStackBytes;
 }
 
 /// Runs the counter's tasks for as long as they are what this worker published last, or until `deadline` has passed. After each of them

@@ -42,7 +42,8 @@ void AskOthers(Worker *worker, bool all) noexcept {
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
         Worker &other = scheduler.workers[i];
-        if (i != worker->index && (all || other.hides.load(kRelaxed))) other.calls.Show(Notices::kAsked);
+        if (i == worker->index || (!all && !other.hides.load(kRelaxed))) continue;
+        if (!other.asked.load(kSeqCst)) other.asked.store(true, kSeqCst);  // after the looks for work
     }
 }
 

@@ -11,13 +11,6 @@ namespace weft::internal {
 
 namespace {
 
-bool AnyReadyHere(const Worker &worker) noexcept {
-    for (const WorkStealingDeque<uint64_t> &ready : worker.ready) {
-        if (!ready.LooksEmpty()) return true;
-    }
-    return false;
-}
-
 // Wakes all restricted sleepers: the caller does not know which of them may run the work. Each is woken once; a loop until none is left
 // could wake the same one for ever.
 void WakeHigher(Scheduler &scheduler) noexcept {
@@ -42,6 +35,16 @@ bool WakeOpen(Scheduler &scheduler, Worker *worker) noexcept {
     return true;
 }
 
+// Each step of a hand-over shows, so this is not called. The priority is read before the fiber is published.
+WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Priority priority) noexcept {
+    const uint32_t i = static_cast<uint32_t>(priority);
+    if (WEFT_UNLIKELY(!worker->ready[i].Push(fiber->index))) return false;
+    worker->mayHold |= 1u << (kLanes + i);
+    if (WEFT_UNLIKELY(priority != Priority::Normal))
+        worker->scheduler->notices.Show(priority == Priority::High ? Notices::kHighWork : Notices::kLowWork);
+    return true;
+}
+
 }  // namespace
 
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
@@ -51,9 +54,9 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
         return WakeAt(scheduler, pinnedTo);
     }
     const Priority priority = fiber->priority;
-    const bool handOver = worker != nullptr && worker->looksNext && !worker->owesWake && !AnyReadyHere(*worker) &&
+    const bool handOver = worker != nullptr && worker->looksNext && !worker->owesWake && !HoldsAnyFiber(worker) &&
                           MayRun(*worker, priority);
-    if (worker == nullptr || !PushReady(worker, fiber)) {
+    if (worker == nullptr || !PushReadyHere(worker, fiber, priority)) {
         Inject(scheduler, fiber);
     } else if (handOver) {
         worker->owesWake = true;  // FindOwn pays unless it takes this very fiber
@@ -63,13 +66,7 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
     WakeForAny(scheduler, worker);
 }
 
-bool PushReady(Worker *worker, Fiber *fiber) noexcept {
-    const Priority priority = fiber->priority;  // read before it is published
-    if (WEFT_UNLIKELY(!worker->ready[static_cast<uint32_t>(priority)].Push(fiber->index))) return false;
-    if (WEFT_UNLIKELY(priority != Priority::Normal))
-        worker->scheduler->notices.Show(priority == Priority::High ? Notices::kHighWork : Notices::kLowWork);
-    return true;
-}
+bool PushReady(Worker *worker, Fiber *fiber) noexcept { return PushReadyHere(worker, fiber, fiber->priority); }
 
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
     while (list != 0) {

@@ -23,10 +23,7 @@ inline void Inject(Scheduler &scheduler, Letter *newest, Letter *oldest) noexcep
 inline void Inject(Scheduler &scheduler, Letter *letter) noexcept { Inject(scheduler, letter, letter); }
 
 /// What only that worker may run, likewise.
-inline void PushMail(Worker &target, Letter *newest, Letter *oldest) noexcept {
-    target.mailbox.Push(newest, oldest);
-    target.calls.Show(Notices::kMail);
-}
+inline void PushMail(Worker &target, Letter *newest, Letter *oldest) noexcept { target.mailbox.Push(newest, oldest); }
 inline void PushMail(Worker &target, Letter *letter) noexcept { PushMail(target, letter, letter); }
 
 /// Goes through a list of wait records and lets their owners go on.

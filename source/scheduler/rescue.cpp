@@ -164,11 +164,8 @@ void CountLarge(Scheduler &scheduler) noexcept {
     if (!scheduler.pool.AnyFree(StackClass::Large)) scheduler.rescues.fetch_add(1, kSeqCst);
 }
 
-void OfferRoom(Worker *worker, StackClass takes) noexcept {
+void OfferRoomNow(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    const bool lacksSmall = !scheduler.pool.AnyFree(StackClass::Small);
-    const bool lacksLarge = takes == StackClass::Large && !scheduler.pool.AnyFree(StackClass::Large);
-    if (WEFT_LIKELY(!lacksSmall && !lacksLarge)) return;
     scheduler.rescues.fetch_add(1, kSeqCst);
     if (scheduler.idle.Wanted(~0u)) WakeEverySleeper(scheduler);
 }

@@ -20,6 +20,7 @@
 // room, and raising the number of fibers is what helps: that is reported (PoolEmpty, LargePoolEmpty).
 #pragma once
 
+#include "platform/compiler.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -33,7 +34,13 @@ Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept;
 
 /// Call after a fiber with stack room has registered on its counter. If no other fiber is free for such tasks, the sleepers
 /// are woken to look for them. The fiber may be running again by now.
-void OfferRoom(Worker *worker, StackClass takes) noexcept;
+void OfferRoomNow(Worker *worker) noexcept;
+inline void OfferRoom(Worker *worker, StackClass takes) noexcept {
+    const FiberPool &pool = worker->scheduler->pool;
+    const bool lacksSmall = !pool.AnyFree(StackClass::Small);
+    const bool lacksLarge = takes == StackClass::Large && !pool.AnyFree(StackClass::Large);
+    if (WEFT_UNLIKELY(lacksSmall || lacksLarge)) OfferRoomNow(worker);
+}
 
 /// Call after pushing a Large task to a lane: a worker that has just scanned the lanes may have missed it.
 void CountLarge(Scheduler &scheduler) noexcept;

@@ -4,6 +4,7 @@
 #include "platform/race_finder.h"
 #include "scheduler/claim.h"
 #include "scheduler/post.h"
+#include "scheduler/publish.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/rescue.h"
@@ -13,12 +14,6 @@
 #include <cstring>
 
 namespace weft::internal {
-
-namespace {
-
-constexpr uint32_t kMaxSingles = 16;  // up to here one entry per task: no copy to the slab
-
-}  // namespace
 
 [[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept {
     ReportFatal(scheduler.options, ReportCode::OutOfMemory, "Give the process more memory, or submit less at once.",
@@ -58,10 +53,7 @@ void ShowSpecialLane(Worker *worker, uint32_t lane) noexcept {
     uint32_t bits = 0;
     if (PriorityOf(lane) == Priority::High) bits |= Notices::kHighWork;
     if (PriorityOf(lane) == Priority::Low) bits |= Notices::kLowWork;
-    if (ClassOf(lane) == StackClass::Large) {
-        bits |= Notices::kLargeWork;
-        worker->hasLarge = true;
-    }
+    if (ClassOf(lane) == StackClass::Large) bits |= Notices::kLargeWork;
     worker->scheduler->notices.Show(bits);
 }
 
@@ -79,43 +71,19 @@ bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept 
     }
 }
 
-namespace {
-
-WEFT_NOINLINE void ShowSpecial(Worker *worker) noexcept {
+void ShowNewestLane(Worker *worker) noexcept {
     ShowLane(worker, worker->newestLane);
     if (ClassOf(worker->newestLane) == StackClass::Large) CountLarge(*worker->scheduler);
 }
 
-WEFT_NOINLINE void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
-                                 Counter *counter, const TaskOptions &options) noexcept {
+void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
+                   Counter *counter, const TaskOptions &options) noexcept {
     const uint32_t sliceSize = SliceSize(*worker->scheduler, count);
     const uint32_t slices = (count + sliceSize - 1) / sliceSize;
     if (WEFT_UNLIKELY(!lane.Reserve(slices))) OutOfMemory(*worker->scheduler, count);
     StageSlices(worker, lane, count, tasks, sliceSize, counter, options);
     lane.Publish(slices);
 }
-
-// Most submissions are of one task or of few, and each step of theirs shows. Of several the first is staged last: this worker takes
-// it first, and thieves begin at the batch's end.
-WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-                                  const TaskOptions &options) noexcept {
-    worker->newestLane = LaneOf(options.priority, options.stack);
-    WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
-    const auto single = [&](uint32_t i) { return TaskEntry::Single(tasks[i], counter, options.name, options.stack); };
-    if (count == 1) {
-        if (WEFT_UNLIKELY(!lane.Push(single(0)))) OutOfMemory(*worker->scheduler, count);
-    } else if (WEFT_LIKELY(count <= kMaxSingles)) {
-        if (WEFT_UNLIKELY(!lane.Reserve(count))) OutOfMemory(*worker->scheduler, count);
-        const auto stage = lane.Staging();
-        for (uint32_t i = 0; i < count; ++i) stage(count - 1 - i, single(i));
-        lane.Publish(count);
-    } else {
-        EnqueueSlices(worker, lane, count, tasks, counter, options);
-    }
-    if (WEFT_UNLIKELY(worker->newestLane != LaneOf(Priority::Normal, StackClass::Small))) ShowSpecial(worker);
-}
-
-}  // namespace
 
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     EnqueueHere(worker, count, tasks, counter, options);
@@ -129,38 +97,19 @@ void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const T
     });
 }
 
-namespace {
-
-// Counts them, and tells whom it concerns: what comes before the tasks are in the lane, and after.
-WEFT_FORCEINLINE void PublishHere(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-                                  const TaskOptions &options) noexcept {
-    // relaxed: published together with the tasks.
-    worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
-    race::Submitted(count, tasks);
-    EnqueueHere(worker, count, tasks, counter, options);
-    WakeForLane(*worker->scheduler, worker, count, options.priority);
-    if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr)) TraceSubmit(worker, count, counter, options);
-}
-
-}  // namespace
-
-void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    PublishHere(worker, count, tasks, counter, options);
-}
-
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
     FlushPending(worker);
     if (WEFT_UNLIKELY(options.worker != kAnyWorker))
         return Post(*worker->scheduler, worker, count, tasks, counter, options);
     if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, count))) return false;
-    PublishHere(worker, count, tasks, counter, options);
+    Publish(worker, count, tasks, counter, options);
     return true;
 }
 
 void SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
     FlushPending(worker);
     if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, 1))) return;
-    PublishHere(worker, 1, &task, counter, options);
+    Publish(worker, 1, &task, counter, options);
 }
 
 }  // namespace weft::internal

@@ -13,9 +13,6 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
 /// Submit for one task, not pinned.
 void SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept;
 
-/// Submit for tasks that the counter counts already, and that any worker may run.
-void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
-
 /// Tells of what was just published in the worker's own lane.
 void ShowSpecialLane(Worker *worker, uint32_t lane) noexcept;
 inline void ShowLane(Worker *worker, uint32_t lane) noexcept {
@@ -25,7 +22,7 @@ inline void ShowLane(Worker *worker, uint32_t lane) noexcept {
 /// There is no memory for `count` tasks: fatal.
 [[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept;
 
-/// Makes tasks visible, of which counter and scheduler know already, in the calling worker's lane. Wakes nobody.
+/// EnqueueHere (publish.h), called.
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
 
 /// Tells the submit hook, if there is one.

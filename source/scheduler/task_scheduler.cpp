@@ -271,8 +271,13 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
 bool TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "AddToCounter")) return false;
     if (n == 0) return true;
-    const Caller caller(*this, "AddToCounter");
-    return caller.Running() != nullptr && caller.Raise(*counter, n);
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) {
+        FlushPending(worker);
+        return RaiseCounter(*worker->scheduler, *counter, n);
+    }
+    const ForeignCall call(*this, "AddToCounter");
+    return call.running != nullptr && RaiseCounter(*call.running, *counter, n);
 }
 
 void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {

@@ -3,6 +3,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/foreign.h"
+#include "scheduler/pinned.h"
 #include "scheduler/post.h"
 
 namespace weft::internal {
@@ -24,9 +25,11 @@ void GiveTurnNow(Fiber *self) noexcept {
     Worker *worker = self->worker;
     FlushPending(worker);
     UnclaimRest(worker);
-    worker->calls.Take();
-    if (worker->pump != nullptr)
-        return TakeArrivals(worker, Priority::High), void();  // it runs only what is pinned, in its order
+    AnswerAsk(worker);
+    if (worker->pump != nullptr) {  // it runs only what is pinned, in its order
+        SortMail(worker);
+        return TakeArrivals(worker, Priority::High), void();
+    }
     const Found found = FindBefore(worker, self->priority);
     if (!found) return;
     Fiber *next = found.fiber != nullptr ? found.fiber : FiberForClaim(worker);

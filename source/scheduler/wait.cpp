@@ -26,13 +26,13 @@ void TraceWait(const Fiber *self, TraceHook TraceHooks::*hook, const Counter *co
     });
 }
 
-void BeginWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
+WEFT_FORCEINLINE void BeginWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
     self->waitTarget = value;
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by RegisterWaiter
     TraceWait(self, &TraceHooks::wait, &counter, value);
 }
 
-void EndWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
+WEFT_FORCEINLINE void EndWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
     self->waitsFor.store(nullptr, kRelaxed);  // for reports
     TraceWait(self, &TraceHooks::resume, &counter, value);
 }
@@ -40,9 +40,10 @@ void EndWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
 // Until the wait is over; or, if it is for zero, until the fiber has been handed a task of the counter (rescue.h): then true.
 bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &handed) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
-    const bool takes = value == 0 && MayHelp(self, scheduler, StackClass::Small);
+    const uint32_t fit = value == 0 ? ClassesThatFit(self, scheduler) : 0;
+    const bool takes = fit != 0;
     if (takes) {
-        self->takes = MayHelp(self, scheduler, StackClass::Large) ? StackClass::Large : StackClass::Small;
+        self->takes = static_cast<StackClass>(fit - 1);
         self->handed = &handed;  // published by the counter's record; then with the fiber
     }
     BeginWait(self, counter, value);
@@ -72,7 +73,7 @@ void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     if (IsSatisfied(counter, value)) return GiveTurn(self);
     const Awaits awaits(self, &counter);
     UnclaimRest(self->worker);
-    if (value == 0) {
+    if (value == 0 && HoldsTasks(self->worker)) {
         if (Help(self, counter)) return;
         // What others ran may have finished while no task was left for this one.
         if (IsSatisfied(counter, 0)) return GiveTurn(self);

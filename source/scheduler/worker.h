@@ -4,7 +4,6 @@
 #include "containers/push_list.h"
 #include "containers/task_slab.h"
 #include "containers/work_stealing_deque.h"
-#include "mechanisms/notices.h"
 #include "platform/env.h"
 #include "scheduler/fiber.h"
 #include "scheduler/letter.h"
@@ -175,12 +174,14 @@ struct alignas(kLineBytes) Worker {
     uint32_t index = 0;
     Fiber *current = nullptr;
     Handoff handoff;
+    env::Atomic<uint64_t> suspensions{0};  // of fibers here, by waits; others read it for reports alone
     Claim claim;
     PendingDecrement pending;
     Pump *pump = nullptr;
     TaskTime taskTime;
     uint32_t newestLane = 0;  // where this worker published last
-    uint64_t batches = 0;     // that this worker has submitted
+    uint32_t mayHold = 0;  // its queues that may hold something, as bits; the others are empty, as only the owner adds
+    uint64_t batches = 0;  // that this worker has submitted
     Aging aging;
     bool taskBeforeReady = false;     // somebody yielded: one new task first
     bool pinnedInTurn = false;        // see FiberInTurn in find_work.cpp
@@ -211,7 +212,6 @@ struct alignas(kLineBytes) Worker {
     uint32_t rescuesSeen[kClasses] = {};     // before the last Rescue, see rescue.h
     uint64_t pinnedTaken[kPriorities] = {};  // from the queues above
     uint32_t pinnedCount = 0;                // in the queues above
-    bool hasLarge = false;                   // there may be Large tasks in its lanes
     bool wantsLarge = false;                 // counted in Scheduler::pinnedLarge
     TaskSlab slab;
     Fiber threadFiber;  // the stack that the thread came with; an attached thread's reserve stack
@@ -223,17 +223,16 @@ struct alignas(kLineBytes) Worker {
     // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether anything is pending.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> finished{0};
-    env::Atomic<uint64_t> suspensions{0};  // of fibers here, by waits
-    env::Atomic<bool> restricted{false};   // a wait keeps it from some or all tasks. relaxed: a hint, see own_tasks.h
-    env::Atomic<bool> hides{false};        // tasks that it has claimed and not begun; relaxed, a hint for those who ask
-    env::Atomic<int32_t> cpu{-1};          // where it was lately, or -1 while it sleeps
+    env::Atomic<bool> restricted{false};  // a wait keeps it from some or all tasks. relaxed: a hint, see own_tasks.h
+    env::Atomic<bool> hides{false};       // tasks that it has claimed and not begun; relaxed, a hint for those who ask
+    env::Atomic<int32_t> cpu{-1};         // where it was lately, or -1 while it sleeps
 
     // Shared.
     WorkStealingDeque<TaskEntry> lanes[kLanes];      // by LaneOf
     WorkStealingDeque<uint64_t> ready[kPriorities];  // indices of ready fibers
     QueueAge ages[kQueues];                          // of the lanes, then of the ready fibers
     alignas(kLineBytes) PushList<Letter> mailbox;    // what only this worker may run
-    Notices calls;
+    env::Atomic<bool> asked{false};  // a worker that has found nothing asks for what this one has claimed and not begun
     env::Atomic<uint64_t> lends{0};  // see Lent; relaxed, but where a notice is hidden: a hint
     env::Parker parker;
 
@@ -241,6 +240,39 @@ struct alignas(kLineBytes) Worker {
     env::Atomic<uint32_t> accepts{0};  // pinned tasks
     Counter bound;                     // pinned tasks, and waits that must end on this worker, that are not over
 };
+
+/// Bits of Worker::mayHold: first the lanes, then the ready fibers by priority.
+inline constexpr uint32_t kLaneBits = (1u << kLanes) - 1;
+inline constexpr uint32_t kReadyBits = ((1u << kQueues) - 1) & ~kLaneBits;
+inline constexpr uint32_t kLargeBits = 1u << LaneOf(Priority::High, StackClass::Large) |
+                                       1u << LaneOf(Priority::Normal, StackClass::Large) |
+                                       1u << LaneOf(Priority::Low, StackClass::Large);
+
+/// For the owner: whether a lane of its own, or its ready fibers of a priority, hold something. A thief may take it meanwhile.
+template <class Item>
+WEFT_FORCEINLINE bool HoldsIn(Worker *worker, uint32_t queue, const WorkStealingDeque<Item> &items) noexcept {
+    const uint32_t bit = 1u << queue;
+    if ((worker->mayHold & bit) == 0) return false;
+    if (!items.LooksEmpty()) return true;
+    worker->mayHold &= ~bit;
+    return false;
+}
+inline bool HoldsTasks(const Worker *worker) noexcept { return (worker->mayHold & kLaneBits) != 0; }  // perhaps
+inline bool HoldsTask(Worker *worker, uint32_t lane) noexcept { return HoldsIn(worker, lane, worker->lanes[lane]); }
+inline bool HoldsFiber(Worker *worker, Priority priority) noexcept {
+    const uint32_t i = static_cast<uint32_t>(priority);
+    return HoldsIn(worker, kLanes + i, worker->ready[i]);
+}
+inline bool HoldsAnyFiber(Worker *worker) noexcept {
+    return (worker->mayHold & kReadyBits) != 0 &&
+           (HoldsFiber(worker, Priority::High) || HoldsFiber(worker, Priority::Normal) ||
+            HoldsFiber(worker, Priority::Low));
+}
+
+/// The worker has nothing claimed now, so it has given what others asked for. relaxed: a hint; seq_cst: before it claims again.
+inline void AnswerAsk(Worker *worker) noexcept {
+    if (worker->asked.load(kRelaxed)) worker->asked.exchange(false, kSeqCst);
+}
 
 /// The calling thread's worker, or null. Stale after anything that may switch: use fiber->worker then.
 inline Worker *CurrentWorker() noexcept { return static_cast<Worker *>(env::ThreadSlot()); }

@@ -63,6 +63,31 @@ TEST_CASE("maxLowWorkers: never more Low tasks run at once, and all run", "[low_
     }
 }
 
+TEST_CASE("maxLowWorkers: a worker beyond them leaves its own Low tasks to them", "[low_limit][grid]") {
+    for (const test::GridPoint &point : test::GridOfLargePools()) {
+        if (point.workers < 2) continue;
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> ran{0}, elsewhere{0};
+        test::Batch low(18, [&](TaskScheduler &scheduler, uint32_t) {
+            if (scheduler.CurrentWorker() != 0) elsewhere.fetch_add(1);
+            ran.fetch_add(1);
+        });
+        test::Batch submitter(1, [&](TaskScheduler &scheduler, uint32_t) {
+            Counter counter;
+            for (uint32_t i = 0; i < 18; ++i) scheduler.AddTask(low[i], &counter, test::kLow);
+            scheduler.WaitForCounter(&counter);
+        });
+        TaskOptions last;
+        last.worker = point.workers - 1;
+        test::Runner runner(Limited(point, 1));
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(1, submitter.Tasks(), last); }) ==
+              Status::Ok);
+        CHECK(ran.load() == 18);
+        CHECK(elsewhere.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
 // All of them become ready at once.
 TEST_CASE("maxLowWorkers holds for Low tasks that wait and go on", "[low_limit][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {

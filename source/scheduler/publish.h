@@ -1,0 +1,52 @@
+// From tasks to a lane of the calling worker. This is inline, because each submission takes this path and tasks may be short.
+#pragma once
+
+#include "platform/compiler.h"
+#include "platform/race_finder.h"
+#include "scheduler/ready.h"
+#include "scheduler/submit.h"
+
+namespace weft::internal {
+
+inline constexpr uint32_t kMaxSingles = 16;  // up to here one entry per task: no copy to the slab
+
+/// More tasks than that: copies of them, a slice to an entry.
+void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
+                   Counter *counter, const TaskOptions &options) noexcept;
+
+/// Something was put into Worker::newestLane: tells of it, unless it is plain (Normal and Small).
+void ShowNewestLane(Worker *worker) noexcept;
+
+/// Makes tasks visible, of which counter and scheduler know already, in the calling worker's lane. Wakes nobody. Of several the first is
+/// staged last: this worker takes it first, and thieves begin at the batch's end.
+WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+                                  const TaskOptions &options) noexcept {
+    worker->newestLane = LaneOf(options.priority, options.stack);
+    worker->mayHold |= 1u << worker->newestLane;
+    WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
+    const auto single = [&](uint32_t i) { return TaskEntry::Single(tasks[i], counter, options.name, options.stack); };
+    if (count == 1) {
+        if (WEFT_UNLIKELY(!lane.Push(single(0)))) OutOfMemory(*worker->scheduler, count);
+    } else if (WEFT_LIKELY(count <= kMaxSingles)) {
+        if (WEFT_UNLIKELY(!lane.Reserve(count))) OutOfMemory(*worker->scheduler, count);
+        const auto stage = lane.Staging();
+        for (uint32_t i = 0; i < count; ++i) stage(count - 1 - i, single(i));
+        lane.Publish(count);
+    } else {
+        EnqueueSlices(worker, lane, count, tasks, counter, options);
+    }
+    if (WEFT_UNLIKELY(worker->newestLane != LaneOf(Priority::Normal, StackClass::Small))) ShowNewestLane(worker);
+}
+
+/// Submits tasks that the counter counts already, and that any worker may run.
+WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+                              const TaskOptions &options) noexcept {
+    // relaxed: published together with the tasks.
+    worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
+    race::Submitted(count, tasks);
+    EnqueueHere(worker, count, tasks, counter, options);
+    WakeForLane(*worker->scheduler, worker, count, options.priority);
+    if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr)) TraceSubmit(worker, count, counter, options);
+}
+
+}  // namespace weft::internal
