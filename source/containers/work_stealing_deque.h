@@ -147,6 +147,15 @@ public:
         return m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed) ? StealResult::Taken : StealResult::Lost;
     }
 
+    /// Steals until it does not lose to somebody else: false means Empty. Lock-free, as whoever wins makes progress.
+    bool TakeOldest(Item &item) noexcept {
+        StealResult result;
+        do {
+            result = Steal(item);
+        } while (result == StealResult::Lost);
+        return result == StealResult::Taken;
+    }
+
     /// How many items there seem to be. seq_cst: the last look of a worker that announced that it will sleep.
     uint64_t Size() const noexcept {
         const uint64_t top = m_top.load(kSeqCst);

@@ -1,5 +1,6 @@
 #include "scheduler/aging.h"
 
+#include "scheduler/elsewhere.h"
 #include "scheduler/pinned.h"
 #include "scheduler/rescue.h"
 #include "scheduler/stall.h"

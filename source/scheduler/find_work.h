@@ -19,10 +19,14 @@ struct Found {
     explicit operator bool() const noexcept { return fiber != nullptr || claimed; }
 };
 
+/// Whether the worker runs work of this priority, as far as the limit for Low tasks goes (SchedulerOptions::maxLowWorkers).
+inline bool RunsPriority(const Worker &worker, Priority priority) noexcept {
+    return priority != Priority::Low || worker.scheduler->RunsLow(worker.index);
+}
+
 /// Whether the worker may begin tasks of this priority, and continue fibers of this priority that are not pinned to it.
 inline bool MayRun(const Worker &worker, Priority priority) noexcept {
-    return static_cast<uint32_t>(priority) < worker.mayBegin &&
-           (priority != Priority::Low || worker.scheduler->RunsLow(worker.index));
+    return static_cast<uint32_t>(priority) < worker.mayBegin && RunsPriority(worker, priority);
 }
 
 /// A wait restricts it, see Meanwhile.
@@ -42,9 +46,6 @@ inline Ability AbilityOf(const Worker *worker) noexcept {
 /// What is this worker's to do: see above. High work of others is among it.
 Found FindOwn(Worker *worker, Ability ability) noexcept;
 
-/// Others' work, the most urgent first.
-Found FindElsewhere(Worker *worker, Ability ability) noexcept;
-
 /// What FindOwn would return, if that is plain to see; else nothing. A ready fiber, for who leaves its fiber: no loop is
 /// needed in between. The newest task, if it stands on its own and is small: it is taken, and needs no claim.
 Fiber *FindReady(Worker *worker) noexcept;
@@ -58,15 +59,9 @@ Found FindBefore(Worker *worker, Priority priority) noexcept;
 /// `most`. For a task that waits for it.
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;
 
-/// The oldest ready fiber of that priority; the oldest task of a lane, claimed, unless it is of that batch.
-Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept;
-Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBatch = 0) noexcept;
-/// The same for a late lane. If the oldest task belongs to a batch that the worker has begun, claims the next task of its own
+/// The oldest task of a late lane, claimed. If it belongs to a batch that the worker has begun, claims the next task of its own
 /// lane instead. So that lane keeps the batch's order.
 Found LateTask(Worker *worker, Worker *owner, uint32_t lane) noexcept;
-
-/// Due deadlines are told, and the injector is emptied. Returns whether tasks of this priority or a higher one came.
-bool TakeArrivals(Worker *worker, Priority priority) noexcept;
 
 /// Whether there is something that has to have a turn before a task of that priority goes on. Three loads of words that are seldom
 /// written; the clock is read while there is a deadline.

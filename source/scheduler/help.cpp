@@ -23,10 +23,6 @@ WEFT_FORCEINLINE bool PopSingle(Worker *worker, uint32_t lane, const Counter *co
         entry, [=](const TaskEntry &newest) { return newest.TheCounter() == counter && !newest.IsSlice(); });
 }
 
-bool MayRunHere(const Worker &worker, uint32_t lane) noexcept {
-    return PriorityOf(lane) != Priority::Low || worker.scheduler->RunsLow(worker.index);
-}
-
 // Where Low tasks are limited, one stays Low: or it would go on where it must not when it has waited.
 WEFT_FORCEINLINE Priority OnTop(const Fiber *self, Priority task) noexcept {
     if (WEFT_LIKELY(task <= self->priority)) return task;
@@ -60,7 +56,7 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
     // Most often the tasks are like their waiter: then there is nothing to decide.
     if (WEFT_UNLIKELY(lane != LaneOf(priority, StackClass::Small) || priority == Priority::Low)) {
         if (PriorityOf(lane) > priority) LendPriority(self, counter);
-        if (ClassOf(lane) > most || !MayRunHere(*self->worker, lane)) return false;
+        if (ClassOf(lane) > most || !RunsPriority(*self->worker, PriorityOf(lane))) return false;
         priority = OnTop(self, PriorityOf(lane));
     }
     TaskEntry entry;
@@ -96,7 +92,7 @@ WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t publi
                                    Priority priority) noexcept {
     uint32_t ran = 0;
     TaskEntry entry;
-    while (ran < published && MayRunHere(*self->worker, lane) && PopSingle(self->worker, lane, &counter, entry)) {
+    while (ran < published && RunsPriority(*self->worker, priority) && PopSingle(self->worker, lane, &counter, entry)) {
         RunTask(self, entry.TheTask(), entry.Name(), priority);
         GiveTurn(self);
         ++ran;

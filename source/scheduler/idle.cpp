@@ -3,6 +3,7 @@
 #include "platform/compiler.h"
 #include "platform/turns.h"
 #include "scheduler/any_work.h"
+#include "scheduler/elsewhere.h"
 #include "scheduler/foreign.h"
 #include "scheduler/gate.h"
 #include "scheduler/pinned.h"

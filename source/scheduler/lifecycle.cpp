@@ -4,139 +4,24 @@
 // `ending` set its loop returns, so that each stack ends properly and the checkers' records of it are freed.
 #include "scheduler/lifecycle.h"
 
-#include "mechanisms/scheduler_tags.h"
 #include "platform/floating_point.h"
-#include "platform/memory.h"
 #include "platform/race_finder.h"
 #include "platform/turns.h"
 #include "scheduler/attach.h"
-#include "scheduler/check_options.h"
 #include "scheduler/claim.h"
-#include "scheduler/describe_fault.h"
 #include "scheduler/foreign.h"
 #include "scheduler/gate.h"
 #include "scheduler/idle.h"
+#include "scheduler/new_scheduler.h"
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/wait.h"
 #include "scheduler/worker_loop.h"
 
-#include <algorithm>
-
 namespace weft::internal {
 
 namespace {
-
-constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
-
-Status AcquireStacks(Scheduler &scheduler) noexcept {
-    const SchedulerOptions &options = scheduler.options;
-    // Twice the class: the task's own, and one for a task that it waits for and runs on top of its own frames (help.h).
-    const auto withRoom = [](size_t bytes) {
-        const size_t both = bytes + std::min(bytes, SIZE_MAX - bytes);
-        return both + std::min(Fiber::kColourBytes, SIZE_MAX - both);
-    };
-    const size_t small = withRoom(options.smallStackBytes);
-    const size_t large = withRoom(options.largeStackBytes);
-    const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
-    const Status status = scheduler.smallStacks.Acquire(options.smallFibers, small, hooks);
-    if (status != Status::Ok) return status;
-    const Status largeStatus = scheduler.largeStacks.Acquire(options.largeFibers, large, hooks);
-    if (largeStatus != Status::Ok) return largeStatus;
-    return scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack, hooks);
-}
-
-bool AcquireWorkers(Scheduler &scheduler) noexcept {
-    scheduler.workers = scheduler.memory.NewArray<Worker>(scheduler.slotCount);
-    if (scheduler.workers == nullptr || !scheduler.freeSlots.Acquire(scheduler.options.maxAttached, scheduler.memory))
-        return false;
-    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
-        Worker &worker = scheduler.workers[i];
-        worker.scheduler = &scheduler;
-        worker.facade = scheduler.facade;
-        worker.home = scheduler.forkMark.Place();
-        worker.index = i;
-        worker.aging.lookedAt = worker.aging.inspectedAt = scheduler.workerCount != 0 ? env::Ticks() : 0;
-        worker.victim = (i + 1) % scheduler.slotCount;
-        if (!scheduler.IsAttachedSlot(i)) {
-            if (!AcquireQueues(worker) || !worker.signalStack.Acquire(scheduler.memory)) return false;
-        } else {
-            const uint32_t slot = i - scheduler.workerCount;
-            worker.threadFiber =
-                Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot), scheduler.reserveStacks.StackBytes());
-            worker.threadFiber.Reset(ReserveMain, &worker.threadFiber);
-            if (scheduler.workerCount == 0 && slot == 0 && !AcquireQueues(worker)) return false;  // Stop needs them
-            if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
-        }
-    }
-    return true;
-}
-
-bool AcquireFibers(Scheduler &scheduler) noexcept {
-    const uint32_t small = scheduler.options.smallFibers;
-    const uint32_t count = scheduler.FiberCount();
-    scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.AllFibers());
-    if (scheduler.fibers == nullptr) return false;
-    for (uint32_t i = count; i < scheduler.AllFibers(); ++i)
-        scheduler.fibers[i].index = i;  // attached threads' own stacks
-    for (uint32_t i = 0; i < count; ++i) {
-        const StackMemory &stacks = i < small ? scheduler.smallStacks : scheduler.largeStacks;
-        scheduler.fibers[i] = Fiber(i, stacks.Bottom(i < small ? i : i - small), stacks.StackBytes());
-        scheduler.fibers[i].Reset(FiberMain, &scheduler.fibers[i]);
-    }
-    return true;
-}
-
-Status Acquire(Scheduler &scheduler) noexcept {
-    const SchedulerOptions &options = scheduler.options;
-    const Status status = AcquireStacks(scheduler);
-    if (status != Status::Ok) return status;
-    const uint32_t fibers = options.smallFibers + options.largeFibers + options.maxAttached;
-    const Memory memory = scheduler.memory;
-    const bool acquired = scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
-                                                 scheduler.slotCount, memory) &&
-                          scheduler.idle.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.singles.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.blocks.Acquire(0, memory) && scheduler.threadWaiters.Acquire(memory) &&
-                          scheduler.anyWaits.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.closures.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount) &&
-                          AcquireWorkers(scheduler) && AcquireFibers(scheduler);
-    return acquired ? Status::Ok : Status::OutOfMemory;
-}
-
-size_t MaskWords(const Scheduler &scheduler) noexcept {
-    return size_t{scheduler.workerCount} * scheduler.options.affinity.maskWords;
-}
-
-// The host's need not live until the last thread has read its own.
-bool CopyMasks(Scheduler &scheduler) noexcept {
-    Affinity &affinity = scheduler.options.affinity;
-    if (affinity.kind != Affinity::Kind::Explicit) return true;
-    scheduler.masks = scheduler.memory.NewArray<uint64_t>(MaskWords(scheduler));
-    if (scheduler.masks == nullptr) return MaskWords(scheduler) == 0;
-    std::copy_n(affinity.masks, MaskWords(scheduler), scheduler.masks);
-    affinity.masks = scheduler.masks;
-    return true;
-}
-
-void Release(Scheduler &scheduler) noexcept {
-    scheduler.tag.Release();  // nobody finds it any more
-    if (scheduler.handlesFaults) env::RemoveFaultHandler();
-    for (uint32_t i = 0; i < scheduler.FiberCount() && scheduler.fibers != nullptr; ++i) {
-        scheduler.fibers[i].context.Destroy();
-    }
-    for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount && scheduler.workers != nullptr; ++i) {
-        scheduler.workers[i].threadFiber.context.Destroy();
-    }
-    const Memory memory(Gate::OptionsOf(*scheduler.facade).memory);  // outlives the scheduler's own copy
-    memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
-    memory.DeleteArray(scheduler.workers, scheduler.slotCount);
-    memory.DeleteArray(scheduler.masks, MaskWords(scheduler));
-    memory.DeleteArray(&scheduler, 1);
-}
 
 // Ends every fiber that ever ran; see the top of this file.
 void EndFibers(Scheduler &scheduler) noexcept {
@@ -246,46 +131,6 @@ void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     EndFibers(scheduler);
 }
 
-bool AnyHook(const TraceHooks &hooks) noexcept {
-    return hooks.taskBegin != nullptr || hooks.taskEnd != nullptr || hooks.fiberSwitch != nullptr ||
-           hooks.submit != nullptr || hooks.wait != nullptr || hooks.resume != nullptr || hooks.park != nullptr ||
-           hooks.unpark != nullptr;
-}
-
-// Ready to run, but for its threads. Null, and why, if there is not enough of something.
-Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
-    const SchedulerOptions &options = Gate::OptionsOf(facade);
-    const Memory memory(options.memory);
-    Scheduler *scheduler = memory.NewArray<Scheduler>(1);
-    status = Status::OutOfMemory;
-    if (scheduler == nullptr) return nullptr;
-    scheduler->facade = &facade;
-    scheduler->options = options;
-    SetDefaults(scheduler->options);
-    scheduler->memory = memory;
-    scheduler->forkMark.Acquire(&facade);
-    scheduler->trace = AnyHook(options.trace) ? &scheduler->options.trace : nullptr;
-    scheduler->workerCount = EffectiveWorkers(options);
-    scheduler->slotCount = scheduler->workerCount + options.maxAttached;
-    scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it
-    scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
-    if (options.maxLowWorkers != 0) scheduler->lowWorkers.store(options.maxLowWorkers, kRelaxed);
-    scheduler->times = MeasureTimes(options);
-    scheduler->floatingPoint = FloatingPointControl();
-    status = CopyMasks(*scheduler) ? Acquire(*scheduler) : Status::OutOfMemory;
-    if (status == Status::Ok) {
-        scheduler->tag.Publish(scheduler);
-        scheduler->handlesFaults = options.reportStackOverflow && ReportStackOverflows();
-        if (options.reportStackOverflow && !scheduler->handlesFaults) {
-            ReportMistake(options, ReportCode::BadOption, "Let the process handle SIGSEGV and SIGBUS.",
-                          "SchedulerOptions::reportStackOverflow: the system refused a signal handler");
-        }
-        return scheduler;
-    }
-    Release(*scheduler);
-    return nullptr;
-}
-
 // Without workers it is the caller of Stop who runs what is left, as the thread that is attached; also what threads that
 // are blocked in a call wait for.
 void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
@@ -325,7 +170,7 @@ Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &
     }
     env::SetThreadSlot(outer);
     race::SawAll(scheduler);
-    Release(*scheduler);
+    DeleteScheduler(*scheduler);
     return status;
 }
 
@@ -334,7 +179,7 @@ Status StartScheduler(TaskScheduler &facade) noexcept {
     Scheduler *scheduler = NewScheduler(facade, status);
     if (scheduler == nullptr) return status;
     if (!StartThreads(*scheduler, 0)) {
-        Release(*scheduler);
+        DeleteScheduler(*scheduler);
         return Status::ThreadFailed;
     }
     Gate::FacadeOf(facade).started = scheduler;
@@ -352,7 +197,7 @@ void StopScheduler(TaskScheduler &facade) noexcept {
     }
     JoinThreads(scheduler, 0);
     race::SawAll(&scheduler);
-    Release(scheduler);
+    DeleteScheduler(scheduler);
 }
 
 }  // namespace weft::internal

@@ -1,4 +1,4 @@
-// From options to a running scheduler, and back.
+// The beginning of a run, its threads, and its end.
 #pragma once
 
 #include "weft/options.h"

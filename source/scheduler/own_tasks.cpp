@@ -1,5 +1,6 @@
 #include "scheduler/own_tasks.h"
 
+#include "scheduler/arrivals.h"
 #include "scheduler/claim.h"
 #include "scheduler/pinned.h"
 #include "scheduler/ready.h"
@@ -94,15 +95,15 @@ namespace {
 // older answer costs no more than the time until the next dig.
 bool AnyOpen(const Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
-        if (!scheduler.workers[i].restricted.load(kRelaxed) && scheduler.IsActive(i) && scheduler.RunsLow(i))
+        const Worker &worker = scheduler.workers[i];
+        if (!worker.restricted.load(kRelaxed) && scheduler.IsActive(i) && RunsPriority(worker, Priority::Low))
             return true;
     }
     return false;
 }
 
 bool MayTake(const Worker *worker, uint32_t lane) noexcept {
-    return (PriorityOf(lane) != Priority::Low || worker->scheduler->RunsLow(worker->index)) &&
-           CanRun(worker, ClassOf(lane));
+    return RunsPriority(*worker, PriorityOf(lane)) && CanRun(worker, ClassOf(lane));
 }
 
 // Claims the oldest task of a lane if the waiter itself waits for its counter. Tries all lanes of all workers.
@@ -156,19 +157,10 @@ private:
         return found;
     }
 
-    template <class Item>
-    static bool Take(WorkStealingDeque<Item> &deque, Item &item) noexcept {
-        StealResult result;
-        do {
-            result = deque.Steal(item);
-        } while (result == StealResult::Lost);
-        return result == StealResult::Taken;
-    }
-
     Found FiberOf(WorkStealingDeque<uint64_t> &ready) noexcept {
         Scheduler &scheduler = *m_worker->scheduler;
         uint64_t index;
-        for (uint64_t left = ready.Size(); left != 0 && Take(ready, index); --left) {
+        for (uint64_t left = ready.Size(); left != 0 && ready.TakeOldest(index); --left) {
             Fiber *fiber = &scheduler.fibers[index];
             if (m_serving.Needs(*fiber)) return {fiber, false};
             m_hasMoved = true;
@@ -179,7 +171,7 @@ private:
 
     Found TaskOf(WorkStealingDeque<TaskEntry> &deque, uint32_t lane, bool stolen) noexcept {
         TaskEntry entry;
-        for (uint64_t left = deque.Size(); left != 0 && Take(deque, entry); --left) {
+        for (uint64_t left = deque.Size(); left != 0 && deque.TakeOldest(entry); --left) {
             if (m_serving.Needs(entry.TheCounter())) {
                 ClaimEntry(m_worker, entry, PriorityOf(lane), stolen);
                 return {nullptr, true};
@@ -258,9 +250,7 @@ Found FindServing(Worker *worker) noexcept {
 
 void WakeOwnNow(Scheduler &scheduler) noexcept {
     if (AnyOpen(scheduler)) return;
-    scheduler.idle.TakeEach(
-        scheduler.Slots(), Ability::OwnTasks, [](uint32_t) { return true; },
-        [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });
+    WakeEach(scheduler, Ability::OwnTasks, [](uint32_t) { return true; });
 }
 
 }  // namespace weft::internal

@@ -14,9 +14,7 @@ namespace {
 // Wakes all restricted sleepers: the caller does not know which of them may run the work. Each is woken once; a loop until none is left
 // could wake the same one for ever.
 void WakeHigher(Scheduler &scheduler) noexcept {
-    scheduler.idle.TakeEach(
-        scheduler.Slots(), Ability::HigherTasks, [](uint32_t) { return true; },
-        [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });
+    WakeEach(scheduler, Ability::HigherTasks, [](uint32_t) { return true; });
 }
 
 void WakeRestricted(Scheduler &scheduler) noexcept {
@@ -137,9 +135,7 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
     if (sleeper != IdleSet::kNone) return scheduler.workers[sleeper].parker.Unpark();
     // Only those that lack a fiber: or they would wake each other with the same one again and again.
     const auto lacksFiber = [&](uint32_t index) { return scheduler.pool.IsStarved(index); };
-    const auto wake = [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); };
-    for (const Ability ability : {Ability::HigherTasks, Ability::OwnTasks})
-        scheduler.idle.TakeEach(scheduler.Slots(), ability, lacksFiber, wake);
+    for (const Ability ability : {Ability::HigherTasks, Ability::OwnTasks}) WakeEach(scheduler, ability, lacksFiber);
 }
 
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {

@@ -67,6 +67,13 @@ inline void WakeAt(Scheduler &scheduler, uint32_t index) noexcept {
     if (scheduler.idle.TakeSleeperAt(index)) scheduler.workers[index].parker.Unpark();
 }
 
+/// Wakes once each sleeper with that ability that `wants(worker)`. Not for Ability::Tasks.
+template <class Wants>
+void WakeEach(Scheduler &scheduler, Ability ability, Wants wants) noexcept {
+    scheduler.idle.TakeEach(scheduler.Slots(), ability, wants,
+                            [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });
+}
+
 /// A small fiber was freed: wakes a worker that sleeps for want of one.
 void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept;
 

@@ -108,11 +108,7 @@ Fiber *HandOwn(Worker *worker, uint32_t lane) noexcept {
 
 Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     TaskEntry item;
-    StealResult result;
-    do {
-        result = owner.lanes[lane].Steal(item);
-    } while (result == StealResult::Lost);
-    if (result == StealResult::Empty) return nullptr;
+    if (!owner.lanes[lane].TakeOldest(item)) return nullptr;
     Fiber *waiter = HandTo(worker, item, lane);
     if (waiter == nullptr) PushBack(worker, lane, item);
     return waiter;

@@ -122,7 +122,6 @@ struct Scheduler {
     CachedPool<ClosureBlock, 20> closures;  // 33 million
     SpinLock climbs;                        // see own_tasks.h
     env::Atomic<uint32_t> deferred{0};      // tasks that wait for a counter, see deferred.h
-    env::Atomic<uint32_t> blocked{0};       // waits with another Meanwhile than AnyTask, for reports
     Timers timers;
     env::Atomic<uint64_t> armedFor{Timers::kNever};  // the deadline that a worker sleeps until, see timing.h
 

@@ -37,6 +37,13 @@ bool AnyReady(const Scheduler &scheduler) noexcept {
     return any;
 }
 
+// Whether a wait keeps some worker from some or all tasks (Meanwhile). relaxed: all have announced that they sleep.
+bool AnyRestricted(const Scheduler &scheduler) noexcept {
+    bool any = false;
+    for (uint32_t i = 0; i < scheduler.Slots() && !any; ++i) any = scheduler.workers[i].restricted.load(kRelaxed);
+    return any;
+}
+
 // Calls act(fiber, counter, index) for each that waits and is not about to be answered. relaxed, all: for reports.
 template <class Act>
 void ForWaiters(const Scheduler &scheduler, uint32_t first, Act act) noexcept {
@@ -71,8 +78,8 @@ Stall KindOf(const Scheduler &scheduler) noexcept {
     if (next != Timers::kNever && next <= env::Now() + lasts) return Stall::None;
     // acquire: what the outside work did before it ended is seen below.
     if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0) return Stall::None;
-    // A worker is about to take it, unless restricted waits keep them all from that. relaxed: all have announced that they sleep.
-    const Stall untilTaken = scheduler.blocked.load(kRelaxed) != 0 ? Stall::Waiters : Stall::None;
+    // A worker is about to take it, unless restricted waits keep them all from that.
+    const Stall untilTaken = AnyRestricted(scheduler) ? Stall::Waiters : Stall::None;
     if (AnyReady(scheduler)) return untilTaken;
     const bool anyLargeTask = AnyLargeTask(scheduler) || scheduler.pinnedLarge.load(kSeqCst) != 0;
     if (AnyTask(scheduler) || (anyLargeTask && scheduler.pool.AnyFree(StackClass::Large))) {
@@ -105,7 +112,7 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
     }
     ReportOnce(
         scheduler, ReportCode::OnlyWaiters,
-        scheduler.blocked.load(kRelaxed) != 0
+        AnyRestricted(scheduler)
             ? "Restrict a wait with Meanwhile only where another worker runs what is waited for; OwnTasks knows tasks "
               "by "
               "their counters alone."

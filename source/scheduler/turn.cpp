@@ -1,5 +1,6 @@
 #include "scheduler/turn.h"
 
+#include "scheduler/arrivals.h"
 #include "scheduler/claim.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/foreign.h"

@@ -117,11 +117,9 @@ Restricted::Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter)
     if (meanwhile == Meanwhile::OwnTasks) BeginOwn(m_worker, &m_own);
     ++m_worker->restricting[static_cast<uint32_t>(meanwhile)];
     SetRestricted(m_worker);
-    m_worker->scheduler->blocked.fetch_add(1, kRelaxed);  // for a report
 }
 
 Restricted::~Restricted() {
-    m_worker->scheduler->blocked.fetch_sub(1, kRelaxed);
     --m_worker->restricting[static_cast<uint32_t>(m_meanwhile)];
     OwnWait **link = &m_worker->own;
     while (*link != nullptr && *link != &m_own) link = &(*link)->outer;

@@ -3,6 +3,7 @@
 #include "platform/floating_point.h"
 #include "platform/race_finder.h"
 #include "scheduler/claim.h"
+#include "scheduler/elsewhere.h"
 #include "scheduler/fiber_switch.h"
 #include "scheduler/idle.h"
 #include "scheduler/pinned.h"

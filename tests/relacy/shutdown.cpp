@@ -15,6 +15,8 @@
 #include "mechanisms/counter_waiting.cpp"
 #include "mechanisms/fiber_pool.cpp"
 #include "scheduler/any_work.cpp"
+#include "scheduler/arrivals.cpp"
+#include "scheduler/elsewhere.cpp"
 #include "scheduler/find_work.cpp"
 #include "scheduler/foreign.cpp"
 #include "scheduler/idle.cpp"
@@ -43,6 +45,7 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Priority, bool) noexcept
 }
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &) noexcept {
     for (uint32_t i = 0; i < count; ++i) {
+        worker->mayHold |= 1u << LaneOf(Priority::Normal, StackClass::Small);
         relacy::Check(worker->lanes[LaneOf(Priority::Normal, StackClass::Small)].Push(
                           TaskEntry::Single(tasks[i], counter, nullptr, StackClass::Small)),
                       "memory");

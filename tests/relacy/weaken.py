@@ -56,8 +56,8 @@ SIMULATED = [
     "source/scheduler/any_work.cpp",
     "source/scheduler/attach.cpp",
     "source/scheduler/claim.cpp",
+    "source/scheduler/elsewhere.cpp",
     "source/scheduler/fiber_switch.cpp",
-    "source/scheduler/find_work.cpp",
     "source/scheduler/foreign.cpp",
     "source/scheduler/help.cpp",
     "source/scheduler/lifecycle.cpp",
@@ -71,6 +71,7 @@ SIMULATED = [
     "source/scheduler/task_scheduler.cpp",
     "source/scheduler/timing.cpp",
     "source/scheduler/wait_any.cpp",
+    "source/scheduler/worker.h",
     "source/blocking/blocking_calls.cpp",
     "source/blocking/blocking_threads.cpp",
     "source/frame/block_pool.cpp",
@@ -112,7 +113,7 @@ SAMPLE = [
     ("source/containers/push_list.h", "TakeAll", "m_head.exchange(nullptr, kAcquire)"),
     ("source/mechanisms/counter_waiting.h", "TryDecrement", "kAcqRel, kRelaxed)"),
     ("source/mechanisms/idle_set.h", "Wanted", "m_state.load(kSeqCst)"),
-    ("source/mechanisms/fiber_pool.cpp", "AnyFree", "load(kSeqCst)"),
+    ("source/mechanisms/fiber_pool.cpp", "AnyCached", "load(kSeqCst)"),
     ("source/scheduler/gate.h", "NobodyInside", "stripe.inside.load(kSeqCst)"),
 ]
 

@@ -1,0 +1,65 @@
+#include "scheduler/arrivals.h"
+
+#include "scheduler/post.h"
+#include "scheduler/ready.h"
+#include "scheduler/submit.h"
+#include "scheduler/timing.h"
+
+namespace weft::internal {
+
+namespace {
+
+// How many tasks there were, and the highest priority among them. A worker takes from its lanes what came last: so the newest
+// comes first, and the oldest is begun first.
+uint32_t EnqueueBlocks(Worker *worker, Letter *newest, Priority &highest) noexcept {
+    uint32_t tasks = 0;
+    ReadBlocks blocks(worker);
+    for (Letter *letter = newest; letter != nullptr;) {
+        TaskBlock *block = static_cast<TaskBlock *>(letter);
+        letter = letter->next;
+        tasks += block->count;
+        if (block->options.priority < highest) highest = block->options.priority;
+        Enqueue(worker, block->count, block->Tasks(), block->counter, block->options);
+        blocks.Add(block);
+    }
+    return tasks;
+}
+
+// What threads that are no workers made ready or submitted goes to this worker's own deques, where others can steal it. True if
+// there were tasks of that priority or a higher one.
+bool TakeInjected(Worker *worker, Priority priority) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if ((scheduler.notices.Look() & Notices::kInjected) == 0) return false;
+    scheduler.notices.Hide(Notices::kInjected, [] { return false; });  // [order] what comes from now on says so again
+    uint32_t fibers = 0;
+    Letter *newestTasks = nullptr;
+    for (Letter *letter = scheduler.injector.TakeAll(); letter != nullptr;) {
+        Letter *next = letter->next;
+        if (letter->kind == Letter::Kind::Tasks) {
+            letter->next = newestTasks;
+            newestTasks = letter;
+        } else if (PushReady(worker, static_cast<Fiber *>(letter))) {
+            ++fibers;
+        } else {
+            Inject(scheduler, letter);
+        }
+        letter = next;
+    }
+    Priority highest = Priority::Low;
+    const uint32_t tasks = EnqueueBlocks(worker, newestTasks, highest);
+    // One of them may be picked next; FindOwn wakes somebody otherwise.
+    if (fibers != 0) worker->owesWake = true;
+    for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);
+    if (tasks != 0) WakeForTasks(scheduler, worker, tasks);
+    if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, tasks + fibers);  // there may be Low ones
+    return tasks != 0 && highest <= priority;
+}
+
+}  // namespace
+
+bool TakeArrivals(Worker *worker, Priority priority) noexcept {
+    TellDueNow(worker);
+    return TakeInjected(worker, priority);
+}
+
+}  // namespace weft::internal

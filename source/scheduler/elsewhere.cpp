@@ -1,0 +1,150 @@
+#include "scheduler/elsewhere.h"
+
+#include "scheduler/any_work.h"
+#include "scheduler/claim.h"
+#include "scheduler/pinned.h"
+#include "scheduler/ready.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+// A look into the lanes of a class is worth it.
+bool MayHave(const Worker *worker, StackClass stack) noexcept {
+    return stack == StackClass::Small ||
+           ((worker->scheduler->notices.Look() & Notices::kLargeWork) != 0 && CanRun(worker, stack));
+}
+
+// A task that a waiter of higher priority has published, and runs itself just then, see LendPriority.
+Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
+    const Lent lent{victim->lends.load(kRelaxed)};
+    if (!lent || lent.ThePriority() != priority) return {};
+    for (uint32_t lane = LaneOf(priority, StackClass::Large) + 1; lane < kLanes; ++lane) {
+        TaskEntry entry;
+        const auto isLent = [=](const TaskEntry &oldest) { return lent.IsOf(oldest.TheCounter()); };
+        if (!CanRun(worker, ClassOf(lane)) || victim->lanes[lane].StealIf(entry, isLent) != StealResult::Taken)
+            continue;
+        ClaimEntry(worker, entry, priority, true);
+        return {nullptr, true};
+    }
+    return {};
+}
+
+// Asks the others in turn, beginning with the one that last had something.
+template <class Attempt>
+Found FromVictims(Worker *worker, Attempt attempt) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const uint32_t count = scheduler.Slots();
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t index = worker->victim + i < count ? worker->victim + i : worker->victim + i - count;
+        Worker *victim = &scheduler.workers[index];
+        if (victim == worker) continue;
+        const Found found = attempt(victim);
+        if (!found) continue;
+        worker->victim = index;
+        return found;
+    }
+    return {};
+}
+
+Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
+    if (!MayRun(*worker, priority)) return {};
+    return FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim, priority); });
+}
+
+Found StealTask(Worker *worker, Priority priority) noexcept {
+    if (!MayRun(*worker, priority)) return {};
+    Found found;
+    for (const StackClass stack : {StackClass::Large, StackClass::Small}) {
+        if (found || !MayHave(worker, stack)) continue;
+        const uint32_t lane = LaneOf(priority, stack);
+        found = FromVictims(worker, [=](Worker *victim) { return OldestTask(worker, victim, lane); });
+    }
+    if (!found && priority == Priority::High) {
+        found = FromVictims(worker, [=](Worker *victim) { return LentTask(worker, victim, priority); });
+    }
+    return found;
+}
+
+bool HasLent(const Worker &worker) noexcept {
+    if (worker.lends.load(kSeqCst) == 0) return false;
+    for (uint32_t lane = LaneOf(Priority::Normal, StackClass::Small); lane < kLanes; ++lane) {
+        if (worker.lanes[lane].Size() != 0) return true;
+    }
+    return false;
+}
+
+// Whether a worker has something of the priority that some worker could run. seq_cst: after Notices::Hide.
+bool AnyOf(const Scheduler &scheduler, Priority priority) noexcept {
+    const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        if (worker.ready[static_cast<uint32_t>(priority)].Size() != 0 ||
+            worker.lanes[LaneOf(priority, StackClass::Small)].Size() != 0 ||
+            (anyLarge && worker.lanes[LaneOf(priority, StackClass::Large)].Size() != 0) ||
+            (priority == Priority::High && HasLent(worker))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Others' ready fibers and tasks of a priority that has a notice.
+Found FromNotice(Worker *worker, Priority priority, uint32_t notice, Ability ability) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if ((scheduler.notices.Look() & notice) == 0) return {};
+    Found found = ReadyFiberOfOthers(worker, priority);
+    if (!found && ability == Ability::Tasks) found = StealTask(worker, priority);
+    const bool sawAll = ability == Ability::Tasks && MayRun(*worker, priority);
+    if (!found && sawAll) scheduler.notices.Hide(notice, [&] { return AnyOf(scheduler, priority); });
+    return found;
+}
+
+}  // namespace
+
+Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept {
+    if (!MayRun(*worker, priority)) return {};
+    WorkStealingDeque<uint64_t> &ready = owner->ready[static_cast<uint32_t>(priority)];
+    uint64_t index;
+    if (ready.LooksEmpty() || ready.Steal(index) != StealResult::Taken) return {};
+    return {&worker->scheduler->fibers[index], false};
+}
+
+Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBatch) noexcept {
+    const Priority priority = PriorityOf(lane);
+    TaskEntry entry;
+    const auto isWanted = [=](const TaskEntry &oldest) { return !oldest.IsSlice() || oldest.Batch() != exceptBatch; };
+    if (owner->lanes[lane].LooksEmpty() || !MayRun(*worker, priority) || !CanRun(worker, ClassOf(lane)) ||
+        owner->lanes[lane].StealIf(entry, isWanted) != StealResult::Taken) {
+        return {};
+    }
+    const Lent lent{owner->lends.load(kRelaxed)};
+    ClaimEntry(worker, entry, lent.IsOf(entry.TheCounter()) ? std::min(lent.ThePriority(), priority) : priority,
+               owner != worker);
+    return {nullptr, true};
+}
+
+// Others' Normal work is gone through where there is no notice of it.
+Found OfOthers(Worker *worker, Priority priority, Ability ability) noexcept {
+    if (priority == Priority::High) return FromNotice(worker, priority, Notices::kHighWork, ability);
+    if (priority == Priority::Low) return FromNotice(worker, priority, Notices::kLowWork, ability);
+    const Found found = ReadyFiberOfOthers(worker, priority);
+    return found || ability != Ability::Tasks ? found : StealTask(worker, priority);
+}
+
+Found FindElsewhere(Worker *worker, Ability ability) noexcept {
+    Found found;
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = OfOthers(worker, static_cast<Priority>(i), ability);
+    Scheduler &scheduler = *worker->scheduler;
+    if (!found && (scheduler.notices.Look() & Notices::kLargeWork) != 0 && !AnyLargeTask(scheduler)) {
+        scheduler.notices.Hide(Notices::kLargeWork, [&] { return AnyLargeTask(scheduler); });
+        // A Large task may have come just now. A worker that freed a Large fiber meanwhile did not see the notice.
+        if (MayHave(worker, StackClass::Large)) WakeForFreeLarge(scheduler, worker);  // [re-check]
+    }
+    return found;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,18 @@
+// Taking work out of queues: those of other workers, and the oldest end of any.
+#pragma once
+
+#include "scheduler/find_work.h"
+
+namespace weft::internal {
+
+/// Others' work of one priority. High and Low work only where a notice says that there is some.
+Found OfOthers(Worker *worker, Priority priority, Ability ability) noexcept;
+
+/// Others' work, the most urgent first.
+Found FindElsewhere(Worker *worker, Ability ability) noexcept;
+
+/// The oldest ready fiber of that priority; the oldest task of a lane, claimed, unless it is of that batch.
+Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept;
+Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBatch = 0) noexcept;
+
+}  // namespace weft::internal
