@@ -127,7 +127,10 @@ void Detach(Worker *worker) noexcept {
         Wait(worker, worker->bound, 0, Resume::AnyWorker);
         // What lies in the queues others could take as well; but there may be no others. Without a free fiber nothing
         // can be run here.
+        // All priorities go before the thread, or it would look at its Low tasks again and again until they are late.
+        worker->current->priority = Priority::Low;
         while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small)) YieldFiber(worker);
+        worker->current->priority = Priority::Normal;
     } while (!worker->bound.IsZero());
     if (OwnsAny(*worker)) WakeForAny(scheduler, worker);  // [re-check]
 

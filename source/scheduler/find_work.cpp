@@ -64,9 +64,12 @@ Found AfterYield(Worker *worker) noexcept {
     return found ? found : FiberInTurn(worker);
 }
 
+// Low work that it may begin. It looks for others' Normal tasks before that. Other Low work must not make it look: that would use up the
+// looks at others (MaySteal), and so it would never come to others' Low work.
 bool HoldsLow(Worker *worker) noexcept {
+    if (!MayRun(*worker, Priority::Low)) return false;
     return HoldsFiber(worker, Priority::Low) || HoldsTask(worker, LaneOf(Priority::Low, StackClass::Small)) ||
-           HoldsTask(worker, LaneOf(Priority::Low, StackClass::Large));
+           (HoldsTask(worker, LaneOf(Priority::Low, StackClass::Large)) && CanRun(worker, StackClass::Large));
 }
 
 // Or FindSingle would be refused until all priorities have been looked at.

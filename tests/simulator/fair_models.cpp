@@ -388,6 +388,76 @@ void LowLarge(SchedulerOptions options) {
     CheckSoon(weft::env::Now() < begin + 20'000 * kUs, "a Large task waited for a free fiber to be noticed");
 }
 
+// A searcher holds a Low task that needs a Large fiber, and none is free. A Low fiber is ready in the queue of a busy worker.
+void LowReadyBesideLarge() {
+    Counters counters;
+    bool hasLarge = false, hasBusy = false, isOver = false;
+    Event low;
+    SchedulerOptions options = FairOptions(2);
+    options.largeFibers = 1;
+    options.idle = IdlePolicy::Balanced;
+    Counter *largeGate = counters.New(1), *lowGate = counters.New(1);
+    auto largeWaits = [&](TaskScheduler *scheduler) {
+        hasLarge = true;
+        scheduler->WaitForCounter(largeGate);
+    };
+    auto lowWaits = [&](TaskScheduler *scheduler) {
+        scheduler->WaitForCounter(lowGate);
+        low.Begin();
+        scheduler->DecrementCounter(largeGate);
+    };
+    auto busy = [&](TaskScheduler *scheduler) {
+        hasBusy = true;
+        Compute(50);
+        low.Ask();
+        scheduler->DecrementCounter(lowGate);
+        for (uint32_t turns = 0; !low.over; ++turns) {
+            Check(turns < 20, "a ready fiber was left to a busy worker");
+            Compute(100);
+        }
+    };
+    auto leaf = [&](TaskScheduler *) { isOver = true; };
+    RunMain(
+        options,
+        [&](TaskScheduler *scheduler) {
+            TaskOptions large, there, largeLow;
+            large.stack = largeLow.stack = StackClass::Large;
+            largeLow.priority = Priority::Low;
+            scheduler->AddTask(TaskOf(lowWaits), nullptr, Of(Priority::Low));
+            scheduler->AddTask(TaskOf(largeWaits), nullptr, large);
+            while (!hasLarge) scheduler->Yield();
+            scheduler->Yield();
+            there.worker = 1 - scheduler->CurrentWorker();
+            scheduler->AddTask(TaskOf(busy), nullptr, there);
+            while (!hasBusy) Compute(1);
+            scheduler->AddTask(TaskOf(leaf), nullptr, largeLow);
+        },
+        StackClass::Small);
+    Check(isOver, "a task was lost");
+    CheckSoon(low.late <= 100 * kUs, "a ready fiber was left to a busy worker");
+}
+
+// A thread detaches, and a Low task of its own has yielded. There are no workers.
+void DetachesBesideLow() {
+    CountNanoseconds();
+    SchedulerOptions options = Options(0, 8, 1);
+    options.maxAttached = 1;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
+    uint32_t done = 0;
+    auto yields = [&](TaskScheduler *self) {
+        for (uint32_t i = 0; i < 4; ++i) self->Yield();
+        ++done;
+    };
+    for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(TaskOf(yields), nullptr, Of(Priority::Low));
+    const uint64_t begin = weft::env::Now();
+    scheduler.DetachThread();
+    Check(done == 3, "what was the thread's to run has not run");
+    Check(weft::env::Now() - begin <= 20 * kUs, "a thread that detaches kept its own tasks waiting");
+    scheduler.Stop();
+}
+
 // A thread with 2 ms left waits beside tasks of 10 ms, which it must not begin.
 void WaitKeepsBudget() {
     Counters counters;
@@ -496,6 +566,9 @@ std::vector<Model> FairModels() {
         {"low_large", "Low tasks, which one worker may run, and others that need the one Large fiber",
          [] { LowLarge(FairOptions(3)); }},
         {"low_large_search", "the same; workers search before they sleep", [] { LowLarge(Options(3, 6, 1)); }},
+        {"low_ready_beside_large", "a Low fiber is ready, and the searcher has a task for which no fiber is free",
+         LowReadyBesideLarge, 4},
+        {"detach_low", "a thread detaches beside Low tasks that yield", DetachesBesideLow},
         {"turn_outside", "a High task from outside, while all workers run loops of waits",
          [] { LoopsGiveTurns(Caller::Outside); }},
         {"turn_pinned", "a pinned task, likewise", [] { LoopsGiveTurns(Caller::Pinned); }},
