@@ -89,8 +89,7 @@ struct TraceHooks {
     TraceHook unpark = nullptr;       ///< it has been woken; must not submit either
 };
 
-/// Which CPUs the threads that weft makes may use. Never more than the process may; and for a moment fewer, when a worker
-/// leaves a CPU that another one is on.
+/// Which CPUs the threads that weft makes may use. Never more than the process may.
 struct Affinity {
     enum class Kind : uint8_t {
         None,     ///< the system decides

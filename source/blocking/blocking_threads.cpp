@@ -16,7 +16,7 @@ namespace {
 // a call that computes would hold up that worker's tasks.
 void SetUpThread(const char *name, uint32_t index) noexcept {
     if (name != nullptr) env::NameThread(name, index);
-    uint64_t all[env::kMaxCpus / 64];
+    uint64_t all[1024 / 64];  // so many CPUs
     std::fill(std::begin(all), std::end(all), ~uint64_t{0});
     env::BindThread(all, static_cast<uint32_t>(std::size(all)));  // refused: the calls are made where it is
 }

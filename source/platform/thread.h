@@ -43,10 +43,9 @@ bool BindThreadToNth(uint32_t n) noexcept;
 /// The calling thread's CPU, or -1 if the system does not tell.
 int32_t CurrentCpu() noexcept;
 
-/// Moves the calling thread to one of the CPUs that it may run on and that are not set in `taken`, if there is one; it may
-/// come back later. Nothing on machines with more than kMaxCpus.
-inline constexpr int32_t kMaxCpus = 1024;
-void LeaveCpus(const uint64_t (&taken)[kMaxCpus / 64]) noexcept;
+/// Moves the calling thread to the n-th CPU after `cpu` among those that it may use, round and round. It may use all of them as before
+/// afterwards. Nothing if `cpu` is -1, and on machines with more than 1,024 CPUs.
+void MoveBehindCpu(int32_t cpu, uint32_t n) noexcept;
 
 /// Gives the rest of this thread's time slice away.
 void YieldThread() noexcept;

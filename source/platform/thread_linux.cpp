@@ -138,15 +138,17 @@ void SetSlice(uint32_t microseconds) noexcept {
 
 int32_t CurrentCpu() noexcept { return sched_getcpu(); }
 
-void LeaveCpus(const uint64_t (&taken)[kMaxCpus / 64]) noexcept {
+void MoveBehindCpu(int32_t cpu, uint32_t n) noexcept {
     cpu_set_t all;  // a set of any size would have to be allocated
-    if (sched_getaffinity(0, sizeof all, &all) != 0) return;
-    cpu_set_t others = all;
-    for (size_t cpu = 0; cpu < kMaxCpus; ++cpu) {
-        if ((taken[cpu / 64] >> (cpu % 64) & 1) != 0) CPU_CLR(cpu, &others);
+    if (cpu < 0 || sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) == 0) return;
+    for (size_t next = static_cast<size_t>(cpu); n != 0; cpu = static_cast<int32_t>(next)) {
+        next = (next + 1) % CPU_SETSIZE;
+        if (CPU_ISSET(next, &all)) --n;
     }
-    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
-    sched_setaffinity(0, sizeof all, &all);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<size_t>(cpu), &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof all, &all);
 }
 
 void YieldThread() noexcept { sched_yield(); }

@@ -106,10 +106,15 @@ int32_t CurrentCpu() noexcept {
     return static_cast<int32_t>(cpu.Group * kGroupCpus + cpu.Number);
 }
 
-void LeaveCpus(const uint64_t (&taken)[kMaxCpus / 64]) noexcept {
+void MoveBehindCpu(int32_t cpu, uint32_t n) noexcept {
     GROUP_AFFINITY all{};
-    if (GetThreadGroupAffinity(GetCurrentThread(), &all) == 0 || all.Group >= kMaxCpus / kGroupCpus) return;
-    if (Bind(all.Mask & ~taken[all.Group])) Bind(all.Mask);
+    if (cpu < 0 || GetThreadGroupAffinity(GetCurrentThread(), &all) == 0 || all.Mask == 0) return;
+    unsigned at = static_cast<unsigned>(cpu) % kGroupCpus;
+    while (n != 0) {
+        at = (at + 1) % kGroupCpus;
+        if ((all.Mask >> at & 1) != 0) --n;
+    }
+    if (Bind(KAFFINITY{1} << at)) Bind(all.Mask);
 }
 
 void YieldThread() noexcept { SwitchToThread(); }

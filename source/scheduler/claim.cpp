@@ -9,7 +9,6 @@
 #include "scheduler/rescue.h"
 #include "scheduler/run_task.h"
 #include "scheduler/scheduler.h"
-#include "scheduler/shared_cpu.h"
 #include "scheduler/submit.h"
 
 #include <algorithm>
@@ -94,7 +93,6 @@ private:
     // A steal that brought little work cost the victim more than it was worth: keep away for twice as long as before.
     void NoteProfit(uint64_t elapsed) noexcept {
         const Times &times = m_worker->scheduler->times;
-        NoteDuration(m_worker, elapsed, times.maxSharing);
         if (elapsed >= times.profitableSteal) {
             m_worker->stealPenalty = 0;
         } else {

@@ -10,7 +10,6 @@
 #include "scheduler/ready.h"
 #include "scheduler/reporting.h"
 #include "scheduler/rescue.h"
-#include "scheduler/shared_cpu.h"
 #include "scheduler/stall.h"
 #include "scheduler/steal_backoff.h"
 #include "scheduler/timing.h"
@@ -48,22 +47,29 @@ void AskOthers(Worker *worker, bool all) noexcept {
     }
 }
 
+// The system woke the worker on the processor of the thread that woke it. A search there would keep that thread from its work: 16 tasks of
+// 5 us after a pause take twice as long then. A hint.
+bool IsOnWakersCpu(const Worker *worker) noexcept {
+    const int32_t cpu = worker->parker.WakersCpu();
+    return cpu >= 0 && cpu == env::CurrentCpu();
+}
+
 // Until there is work, or it is time to sleep. In between it asks others for what they have claimed, less and less often, and once
 // more before it sleeps: so nobody sleeps while somebody keeps what has not begun for longer than one task.
 Found Search(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint64_t begin = env::Ticks();
-    IdlePolicy policy = scheduler.options.idle;
-    if (policy == IdlePolicy::Balanced && !MaySearch(worker, begin)) policy = IdlePolicy::Quiet;
+    const IdlePolicy policy = scheduler.options.idle;
+    const bool isQuiet = policy == IdlePolicy::Quiet || (policy == IdlePolicy::Balanced && IsOnWakersCpu(worker));
     uint64_t askAfter = scheduler.times.claimBudget;
     for (uint64_t now = begin;; now = env::Ticks()) {
         Found found = FindOwn(worker, ability);
-        if (!found && (MaySteal(worker, now) || policy == IdlePolicy::Quiet)) {
+        if (!found && (MaySteal(worker, now) || isQuiet)) {
             found = FindElsewhere(worker, ability);
         }
         if (found || scheduler.stopping.load(kRelaxed)) return found;
         if (ability != Ability::Tasks && scheduler.pool.AnyFree(StackClass::Small)) return {};
-        const bool isLast = policy == IdlePolicy::Quiet || now - begin > scheduler.times.idleSearch;
+        const bool isLast = isQuiet || now - begin > scheduler.times.idleSearch;
         if (ability == Ability::Tasks && (isLast || now - begin > askAfter)) {
             AskOthers(worker, isLast);
             askAfter *= 2;
@@ -186,9 +192,7 @@ void Sleep(Worker *worker, Ability ability) noexcept {
         GetUp(worker, ability);
     } else {
         TraceBetweenTasks(worker, &TraceHooks::park, [](TraceEvent &) {});
-        BeforeSleep(worker);
         const bool woken = ParkInTime(worker, ability);
-        AfterSleep(worker);
         TraceBetweenTasks(worker, &TraceHooks::unpark, [](TraceEvent &) {});
         if (woken) return;
         GetUp(worker, ability);

@@ -54,7 +54,11 @@ void SetUpThread(const Worker &worker) noexcept {
     }
     env::SetPreciseSleep();
     if (options.threadSlice != 0) env::SetSlice(options.threadSlice);
-    if (options.affinity.kind == Affinity::Kind::None) return;
+    if (options.affinity.kind == Affinity::Kind::None) {
+        // Or two may begin on one CPU, and the system takes up to 10 ms to move one of them. The caller of Run is worker 0.
+        const bool isRun = worker.scheduler->main.function != nullptr;
+        return env::MoveBehindCpu(worker.scheduler->startCpu, worker.index + (isRun ? 0 : 1));
+    }
     const uint64_t *mask = MaskOf(worker);
     if (mask != nullptr ? !env::BindThread(mask, options.affinity.maskWords) : !env::BindThreadToNth(worker.index)) {
         ReportMistake(options, ReportCode::BadOption, "Give masks with a CPU that this process may use.",
@@ -108,11 +112,10 @@ Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
 
 // The workers from `first` on are threads of ours. All, or none.
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
-    const bool enoughCpus = scheduler.workerCount <= env::UsableCpus();
+    scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
     uint32_t next = first;
     while (next < scheduler.workerCount) {
         Worker &worker = scheduler.workers[next];
-        worker.sharing.mayLeave = enoughCpus;
         if (!worker.thread.Start(WorkerThread, &worker, scheduler.options.threadStackBytes)) break;
         ++next;
     }
@@ -158,9 +161,7 @@ Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &
         Gate::Open(facade, scheduler);
         const bool signals = options.reportStackOverflow;
         if (signals) scheduler->workers[0].signalStack.Set();
-        // A new thread may be waiting for this processor; it leaves it when it has begun.
-        scheduler->workers[0].cpu.store(env::CurrentCpu(), kRelaxed);
-        if (scheduler->workerCount > 1) env::YieldThread();
+        if (scheduler->workerCount > 1) env::YieldThread();  // a new thread leaves this CPU when it has begun
         race::ThreadBegan(&scheduler->workers[0]);
         ThreadMain(&scheduler->workers[0], first);
         if (signals) scheduler->workers[0].signalStack.Reset();

@@ -101,6 +101,7 @@ struct Scheduler {
     uint32_t workerCount = 0;           // threads of ours and the caller of Run
     uint32_t slotCount = 0;             // places for attached threads with them
     Times times{};
+    int32_t startCpu = -1;       // of the thread that starts ours; -1: they begin wherever the system puts them
     uint64_t floatingPoint = 0;  // the control words that threads of ours begin with
 
     Worker *workers = nullptr;  // attached threads have the places from workerCount on

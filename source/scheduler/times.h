@@ -17,13 +17,10 @@ struct Times {
     uint64_t firstPenalty;
     uint64_t maxStealPenalty;
     uint64_t firstLookInterval;
-    uint64_t maxSharing;       // of the waker's processor, before a worker leaves it; between two looks
-    uint64_t wakeOnSharedCpu;  // what being woken there costs the waker
-    uint64_t forgetSharing;    // a sleep so long ends what has been counted; between two leaves
-    uint64_t aging;            // half of how long the oldest item of a queue may wait, see aging.h
-    uint64_t stall;            // so long a lane without a fiber is told, see stall.h
-    uint64_t longPiece;        // so long a piece of work gets a look at the clock of its own
-    uint64_t quiet;            // who has not submitted or finished anything for so long does not mind a look
+    uint64_t aging;      // half of how long the oldest item of a queue may wait, see aging.h
+    uint64_t stall;      // so long a lane without a fiber is told, see stall.h
+    uint64_t longPiece;  // so long a piece of work gets a look at the clock of its own
+    uint64_t quiet;      // who has not submitted or finished anything for so long does not mind a look
 };
 
 inline Times MeasureTimes(const SchedulerOptions &options) noexcept {
@@ -40,9 +37,6 @@ inline Times MeasureTimes(const SchedulerOptions &options) noexcept {
     times.aging = microseconds(500.0 * options.agingMilliseconds);
     times.stall = microseconds(1000.0 * options.stallMilliseconds);
     times.longPiece = microseconds(1000);
-    times.maxSharing = microseconds(100);
-    times.wakeOnSharedCpu = microseconds(25);
-    times.forgetSharing = microseconds(1000);
     return times;
 }
 

@@ -76,17 +76,6 @@ struct TaskTime {
     uint64_t finishedThen = ~0ull;  // and how many tasks had finished on this worker then
 };
 
-/// See shared_cpu.h. In ticks.
-struct CpuSharing {
-    bool mayLeave = false;   // the thread is ours, and there are enough processors
-    bool look = false;       // between two pieces of work
-    int32_t wakersCpu = -1;  // the waker's processor, while this worker is on it
-    uint64_t since = 0;      // it was woken, or fell asleep
-    uint64_t cost = 0;       // that the waker had before
-    uint64_t lookedAt = 0;
-    uint64_t leftAt = 0;
-};
-
 inline constexpr uint32_t kPriorities = 3;
 inline constexpr uint32_t kClasses = 2;
 inline constexpr uint32_t kLanes = kPriorities * kClasses;
@@ -203,7 +192,6 @@ struct alignas(kLineBytes) Worker {
     uint64_t lookInterval = 1;  // ticks
     uint64_t activitySeen = 0;  // of the others, at the last look
     uint64_t activityChangedAt = 0;
-    CpuSharing sharing;
     uint64_t floatingPoint = 0;             // the thread's control words, with which tasks begin
     LetterQueue pinnedFibers[kPriorities];  // both taken from the mailbox, oldest first
     LetterQueue pinnedTasks[kPriorities];
@@ -225,7 +213,6 @@ struct alignas(kLineBytes) Worker {
     env::Atomic<uint64_t> finished{0};
     env::Atomic<bool> restricted{false};  // a wait keeps it from some or all tasks. relaxed: a hint, see own_tasks.h
     env::Atomic<bool> hides{false};       // tasks that it has claimed and not begun; relaxed, a hint for those who ask
-    env::Atomic<int32_t> cpu{-1};         // where it was lately, or -1 while it sleeps
 
     // Shared.
     WorkStealingDeque<TaskEntry> lanes[kLanes];      // by LaneOf

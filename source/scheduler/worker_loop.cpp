@@ -11,7 +11,6 @@
 #include "scheduler/ready.h"
 #include "scheduler/rescue.h"
 #include "scheduler/run_task.h"
-#include "scheduler/shared_cpu.h"
 
 namespace weft::internal {
 
@@ -47,7 +46,6 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         Worker *worker = self->worker;
         Scheduler &scheduler = *worker->scheduler;
         if (WEFT_UNLIKELY(self->floatingPoint != worker->floatingPoint)) TakeFloatingPoint(self);
-        if (WEFT_UNLIKELY(worker->sharing.look)) LookForSharedCpu(worker);
         if (!worker->claim.HasMore()) {
             TaskEntry entry;
             Priority priority;
@@ -181,7 +179,6 @@ void ThreadMain(Worker *worker, Fiber *first) noexcept {
     worker->current = self;
     worker->floatingPoint = FloatingPointControl();
     env::SetThreadSlot(worker);
-    worker->cpu.store(env::CurrentCpu(), kRelaxed);  // a hint, see shared_cpu.h
     if (first != nullptr) SwitchTo(self, first, Destination::None);
     ThreadLoop(worker);
     env::SetThreadSlot(nullptr);

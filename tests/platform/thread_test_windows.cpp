@@ -25,8 +25,6 @@ KAFFINITY CpusOfProcess() {
     return GetProcessAffinityMask(GetCurrentProcess(), &process, &system) != 0 ? process : 0;
 }
 
-uint64_t TakenByThisThread() { return uint64_t{1} << (env::CurrentCpu() % 64); }
-
 std::wstring NameOfThread() {
     using GetDescription = HRESULT(WINAPI *)(HANDLE, wchar_t **);
     const auto found =
@@ -64,29 +62,6 @@ std::vector<Place> PlacesOf(SchedulerOptions options) {
 }
 
 }  // namespace
-
-TEST_CASE("thread on Windows: it leaves the CPUs that are taken, and keeps its set", "[thread]") {
-    std::thread([&] {
-        const KAFFINITY before = CpusOfThread();
-        REQUIRE(before != 0);
-        for (int i = 0; i < 20; ++i) {
-            REQUIRE(env::CurrentCpu() >= 0);
-            uint64_t taken[env::kMaxCpus / 64] = {TakenByThisThread()};
-            env::LeaveCpus(taken);
-            CHECK(CpusOfThread() == before);
-        }
-    }).join();
-    std::thread([&] {
-        REQUIRE(env::BindThreadToNth(0));
-        const KAFFINITY before = CpusOfThread();
-        CHECK((before & (before - 1)) == 0);
-        const int32_t cpu = env::CurrentCpu();
-        uint64_t taken[env::kMaxCpus / 64] = {TakenByThisThread()};
-        env::LeaveCpus(taken);  // there is no other
-        CHECK(env::CurrentCpu() == cpu);
-        CHECK(CpusOfThread() == before);
-    }).join();
-}
 
 TEST_CASE("thread on Windows: a mask binds to those CPUs of it that may be used; without one it is refused",
           "[thread]") {

@@ -372,6 +372,7 @@ inline uint64_t Now() noexcept { return 0; }
 /// Who waits in a loop sees, sooner or later, what it waits for.
 inline void Pause() noexcept { rl::yield(1, Where()); }
 inline void YieldThread() noexcept { Pause(); }
+inline int32_t CurrentCpu() noexcept { return -1; }
 inline void NapThread() noexcept { Pause(); }
 inline uint32_t ThreadHint() noexcept { return rl::thread_index(); }
 

@@ -69,7 +69,6 @@ void FireAnyWait(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false
 void SendDeferred(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false, "no task is deferred"); }
 void BeforeSleep(Worker *) noexcept {}
 void AfterSleep(Worker *) noexcept {}
-bool MaySearch(Worker *, uint64_t) noexcept { return true; }
 void LowerPending(Worker *) noexcept { relacy::Check(false, "no decrement is delayed here"); }
 // A task that waits keeps its stack, and its worker goes on as a loop on top of it: so only one may wait at a time.
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume) noexcept {

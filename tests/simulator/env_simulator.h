@@ -167,9 +167,8 @@ inline void NameThread(const char *, uint32_t) noexcept {}
 inline bool AddNice(int) noexcept { return true; }
 inline void SetSlice(uint32_t) noexcept {}
 inline void SetPreciseSleep() noexcept {}
-inline constexpr int32_t kMaxCpus = 1024;
 inline int32_t CurrentCpu() noexcept { return -1; }
-inline void LeaveCpus(const uint64_t (&)[kMaxCpus / 64]) noexcept {}
+inline void MoveBehindCpu(int32_t, uint32_t) noexcept {}
 inline bool BindThread(const uint64_t *, uint32_t) noexcept { return true; }
 inline bool BindThreadToNth(uint32_t) noexcept { return true; }
 uint32_t UsableCpus() noexcept;
