@@ -44,7 +44,8 @@ struct MemoryHooks {
     /// What `allocate` gave, with the same figures.
     void (*release)(void *memory, size_t bytes, size_t alignment, void *user) = nullptr;
 
-    /// Whole pages for all stacks of one class, aligned to a page, or null; once a class and run. weft sets the guard
+    /// Whole pages for all stacks of one class, aligned to a page, or null; once a class and run. For each stack this asks for twice the
+    /// bytes of its class and some pages, because a waiting task may run another one on top of its own frames (options.h). weft sets the guard
     /// pages in them by the system's own means, so it must be memory of the system's.
     void *(*reserveStacks)(size_t bytes, void *user) = nullptr;
     void (*releaseStacks)(void *memory, size_t bytes, void *user) = nullptr;

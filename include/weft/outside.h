@@ -15,9 +15,9 @@
 
 namespace weft {
 
-/// While one lives, it is no mistake that all workers sleep and only waiters are left: OnlyWaiters is not reported. It is to
-/// end after the counter has been lowered. It changes nothing else. Any thread, whether the scheduler runs or not; the
-/// scheduler must outlive it.
+/// Declares such work. While one exists, the stalls OnlyWaiters, PoolEmpty and LargePoolEmpty are not reported, because the run may go on
+/// by this work. Destroy it only after the counter has been decremented. The scheduler must outlive it, and need not be running.
+/// Thread-safe.
 class OutsideWork {
 public:
     explicit OutsideWork(TaskScheduler &scheduler) noexcept : m_scheduler(scheduler) { Begin(scheduler); }

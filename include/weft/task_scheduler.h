@@ -75,6 +75,8 @@ public:
     void AddTask(Task task, Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
     /// Submits `count` tasks (0: nothing happens), which are copied; `counter`, if given, rises by `count`. Any thread.
+    ///
+    /// The submitter's worker begins them in their order. Workers that steal from it begin at the end of the batch.
     void AddTasks(uint32_t count, const Task *tasks, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept;
 

@@ -8,7 +8,8 @@
 //     weft::SleepUntil(*scheduler, nextTick);
 //
 // Deadlines are looked at by the workers between two pieces of work, and by a sleeping one that wakes up for the earliest;
-// there is no thread of their own. So a deadline is late by as much as the tasks that all workers are in at that moment.
+// there is no thread of their own. A deadline is processed late by at most the longest single task plus 100 us; then the task
+// begins, or the fiber continues, by its priority.
 #pragma once
 
 #include "weft/export.h"

@@ -1,14 +1,19 @@
 // What the policy promises, where no clock is needed to see it. How long anything waits at most: the simulator's fair models.
 #include "mechanisms/counter_word.h"
+#include "support/child_process.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/submitters.h"
+#include "support/threads.h"
+#include "weft/outside.h"
 #include "weft/sync/ticket_queue.h"
 #include "weft/time.h"
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -203,6 +208,36 @@ TEST_CASE("Stop returns although threads that are no workers submit and wait aga
     CHECK(log.CountOf(ReportCode::Closed) <= 1);
 }
 
+TEST_CASE("a thread that is no worker is refused after the grace, and tasks are served until the end", "[fair][stop]") {
+    constexpr uint32_t kLinks = 1000;
+    test::ReportLog log;
+    SchedulerOptions options = test::Options(2);
+    options.stopGraceMilliseconds = 1;
+    log.AttachTo(options);
+    TaskScheduler scheduler(options);
+    REQUIRE(scheduler.Start() == Status::Ok);
+    std::atomic<bool> over{false};
+    std::atomic<uint32_t> links{0};
+    test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
+    test::Batch link(1, [&](TaskScheduler &running, uint32_t) {
+        if (links.fetch_add(1) + 1 < kLinks) running.AddTask(link[0]);
+    });
+    // The run cannot end before a thread has been refused.
+    test::Batch keeper(1, [&](TaskScheduler &running, uint32_t) {
+        test::YieldUntil(running, [&] { return log.CountOf(ReportCode::Closed) != 0; });
+        running.AddTask(link[0]);
+    });
+    scheduler.AddTask(keeper[0]);
+    std::thread loop([&] {
+        while (!over.load()) scheduler.AddTasksAndWait(1, leaf.Tasks());
+    });
+    scheduler.Stop();
+    over.store(true);
+    loop.join();
+    CHECK(log.CountOf(ReportCode::Closed) == 1);
+    CHECK(links.load() == kLinks);
+}
+
 TEST_CASE("the end of a run names the thread that keeps it", "[fair][stop]") {
     test::ReportLog log;
     SchedulerOptions options = test::Options(2);
@@ -242,6 +277,111 @@ TEST_CASE("Stop in onReport is refused", "[fair][stop]") {
     scheduler.AddTask({nullptr, nullptr});
     CHECK(host.reports.load() == 1);
     scheduler.Stop();
+}
+
+TEST_CASE("the process exits in onReport of a thread that is no worker", "[fair][stop]") {
+    const test::ChildResult child = test::RunInChild([] {
+        test::EndAfter(20);
+        SchedulerOptions options = test::Options(2);
+        options.onReport = [](const Report &, void *) { std::exit(9); };
+        static TaskScheduler scheduler(options);  // its destructor runs in exit
+        if (scheduler.Start() != Status::Ok) std::_Exit(1);
+        scheduler.AddTask({nullptr, nullptr});
+    });
+    CHECK(child.exited);
+    CHECK(child.code == 9);
+}
+
+TEST_CASE("PoolEmpty is not reported while outside work is declared", "[fair]") {
+    for (const bool isDeclared : {false, true}) {
+        SchedulerOptions options = test::Options(1, 2, 2, IdlePolicy::Quiet);
+        test::Runner runner(options);
+        Counter gate(1);
+        std::atomic<uint32_t> waiting{0};
+        test::Batch waiter(2, [&](TaskScheduler &running, uint32_t) {
+            waiting.fetch_add(1);
+            running.WaitForCounter(&gate);
+        });
+        test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
+        test::Threads outside(1, [&](uint32_t) {
+            test::SpinUntil([&] { return waiting.load() == 2; });
+            if (isDeclared)
+                std::this_thread::sleep_for(std::chrono::milliseconds(20 * options.stallMilliseconds));
+            else
+                test::SpinUntil([&] { return runner.log.Count() != 0; });
+            runner.scheduler.DecrementCounter(&gate);
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {  // on a Large fiber
+            if (isDeclared) OutsideWork::Begin(scheduler);
+            Counter all;
+            scheduler.AddTasks(2, waiter.Tasks(), &all);
+            test::YieldUntil(scheduler, [&] { return waiting.load() == 2; });
+            scheduler.AddTask(leaf[0]);
+            scheduler.WaitForCounter(&all);
+            if (isDeclared) OutsideWork::End(scheduler);
+        }) == Status::Ok);
+        outside.Join();
+        CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == (isDeclared ? 0 : 1));
+        CHECK(runner.log.Count() == (isDeclared ? 0 : 1));
+    }
+}
+
+TEST_CASE("pinned tasks go by priority", "[fair]") {
+    std::vector<int> order;
+    test::Runner runner(test::Options(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter all;
+        test::Batch batch(3, [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
+        TaskOptions options;
+        options.worker = 0;
+        for (const Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
+            options.priority = priority;
+            scheduler.AddTask(batch[static_cast<uint32_t>(priority)], &all, options);
+        }
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    CHECK(order == std::vector<int>{0, 1, 2});  // High is 0
+}
+
+TEST_CASE("a batch begins at its beginning", "[fair][order]") {
+    const uint32_t count = GENERATE(8u, 16u, 20u, 200u);
+    const test::Submitter submitter = GENERATE(test::Submitter::Main, test::Submitter::Outside);
+    INFO(count << " tasks, submitter " << static_cast<int>(submitter));
+    std::vector<uint32_t> order, expected(count);
+    std::iota(expected.begin(), expected.end(), 0u);
+    test::Batch batch(count, [&](TaskScheduler &, uint32_t i) { order.push_back(i); });
+    test::Runner runner(test::Options(1));
+    if (submitter == test::Submitter::Main) {
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter all;
+            scheduler.AddTasks(count, batch.Tasks(), &all);
+            test::YieldUntil(scheduler, [&] { return all.IsZero(); });
+        }) == Status::Ok);
+    } else {
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        runner.scheduler.AddTasksAndWait(count, batch.Tasks());
+        runner.scheduler.Stop();
+    }
+    CHECK(order == expected);
+}
+
+TEST_CASE("a thief takes the end of a batch", "[fair][order]") {
+    constexpr uint32_t kTasks = 8;
+    std::atomic<uint32_t> first{kTasks};
+    test::Batch batch(kTasks, [&](TaskScheduler &, uint32_t i) {
+        uint32_t none = kTasks;
+        first.compare_exchange_strong(none, i);
+    });
+    bool isStolen = false;
+    test::Runner runner(test::Options(2));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter all;
+        scheduler.AddTasks(kTasks, batch.Tasks(), &all);
+        isStolen = test::SpinUntil([&] { return first.load() != kTasks; });  // by the other worker
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    CHECK(isStolen);
+    CHECK(first.load() == kTasks - 1);
 }
 
 TEST_CASE("a task changes its priority", "[fair]") {

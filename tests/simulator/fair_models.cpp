@@ -6,6 +6,7 @@
 #include "weft/deferred.h"
 #include "weft/time.h"
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -458,6 +459,58 @@ void DetachesBesideLow() {
     scheduler.Stop();
 }
 
+// How many atomic operations the one worker makes for a task that an external thread submits while it sleeps, with so many fibers: from the
+// task to the next one, and so with all that it does before it sleeps. The least of a few.
+uint64_t StepsOfOneTask(uint32_t fibers) {
+    SchedulerOptions options = FairOptions(1);
+    options.smallFibers = fibers;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    uint64_t before = 0, least = ~uint64_t{0};
+    auto leaf = [&](TaskScheduler *) {
+        const uint64_t steps = OwnSteps();
+        if (before != 0) least = std::min(least, steps - before);
+        before = steps;
+    };
+    const Task task = TaskOf(leaf);
+    for (int i = 0; i < 6; ++i) {
+        scheduler.AddTasksAndWait(1, &task);
+        Compute(100);  // the worker falls asleep
+    }
+    scheduler.Stop();
+    return least;
+}
+
+// Nothing scans in proportion to the pool. A pool's bits are looked at in words of 64.
+void IdleDoesNotScan() {
+    const uint64_t few = StepsOfOneTask(128), many = StepsOfOneTask(2048);
+    Check(many < few + 1920 / 16, "what an idle scheduler does grows with the number of its fibers");
+}
+
+// Low tasks, one after the other, and workers that may not run them: these are not woken for them.
+void LimitWakesOne() {
+    uint32_t woken = 0, done = 0;
+    SchedulerOptions options = FairOptions(4);
+    options.maxLowWorkers = 1;
+    options.trace.user = &woken;
+    options.trace.unpark = [](const TraceEvent &event, void *user) {
+        if (event.worker != 0) ++*static_cast<uint32_t *>(user);
+    };
+    auto leaf = [&](TaskScheduler *) {
+        Compute(5);
+        ++done;
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Compute(200);  // the others fall asleep
+        woken = 0;
+        Counter counter;
+        for (int i = 0; i < 100; ++i) scheduler->AddTask(TaskOf(leaf), &counter, Of(Priority::Low));
+        scheduler->WaitForCounter(&counter);
+        Check(woken <= 8, "workers were woken for Low tasks that they may not run");
+    });
+    Check(done == 100, "a task was lost");
+}
+
 // A thread with 2 ms left waits beside tasks of 10 ms, which it must not begin.
 void WaitKeepsBudget() {
     Counters counters;
@@ -568,6 +621,8 @@ std::vector<Model> FairModels() {
         {"low_large_search", "the same; workers search before they sleep", [] { LowLarge(Options(3, 6, 1)); }},
         {"low_ready_beside_large", "a Low fiber is ready, and the searcher has a task for which no fiber is free",
          LowReadyBesideLarge, 4},
+        {"idle_scans", "an empty task on an idle scheduler with few and with many fibers", IdleDoesNotScan, 40},
+        {"low_wakes", "Low tasks, which one of four workers may run", LimitWakesOne, 20},
         {"detach_low", "a thread detaches beside Low tasks that yield", DetachesBesideLow},
         {"turn_outside", "a High task from outside, while all workers run loops of waits",
          [] { LoopsGiveTurns(Caller::Outside); }},
