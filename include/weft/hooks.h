@@ -93,7 +93,7 @@ struct TraceHooks {
 /// Which CPUs the threads that weft makes may use. Never more than the process may.
 struct Affinity {
     enum class Kind : uint8_t {
-        None,     ///< the system decides
+        None,     ///< the system decides, once weft has spread the threads as they begin
         Compact,  ///< worker i keeps to the i-th usable CPU, modulo their number
         Explicit  ///< worker i keeps to its mask
     };

@@ -47,8 +47,7 @@ void AskOthers(Worker *worker, bool all) noexcept {
     }
 }
 
-// The system woke the worker on the processor of the thread that woke it. A search there would keep that thread from its work: 16 tasks of
-// 5 us after a pause take twice as long then. A hint.
+// The system woke the worker on the processor of the thread that woke it. A search there would keep that thread from its work. A hint.
 bool IsOnWakersCpu(const Worker *worker) noexcept {
     const int32_t cpu = worker->parker.WakersCpu();
     return cpu >= 0 && cpu == env::CurrentCpu();

@@ -63,6 +63,27 @@ std::vector<Place> PlacesOf(SchedulerOptions options) {
 
 }  // namespace
 
+TEST_CASE("thread on Windows: it moves to another CPU, and keeps its set", "[thread]") {
+    std::thread([&] {
+        const KAFFINITY before = CpusOfThread();
+        REQUIRE(before != 0);
+        for (int i = 0; i < 20; ++i) {
+            REQUIRE(env::CurrentCpu() >= 0);
+            env::MoveBehindCpu(env::CurrentCpu(), 1);
+            CHECK(CpusOfThread() == before);
+        }
+    }).join();
+    std::thread([&] {
+        REQUIRE(env::BindThreadToNth(0));
+        const KAFFINITY before = CpusOfThread();
+        CHECK((before & (before - 1)) == 0);
+        const int32_t cpu = env::CurrentCpu();
+        env::MoveBehindCpu(cpu, 3);  // there is no other
+        CHECK(env::CurrentCpu() == cpu);
+        CHECK(CpusOfThread() == before);
+    }).join();
+}
+
 TEST_CASE("thread on Windows: a mask binds to those CPUs of it that may be used; without one it is refused",
           "[thread]") {
     std::thread([&] {
