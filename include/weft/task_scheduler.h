@@ -76,7 +76,8 @@ public:
 
     /// Submits `count` tasks (0: nothing happens), which are copied; `counter`, if given, rises by `count`. Any thread.
     ///
-    /// The submitter's worker begins them in their order. Workers that steal from it begin at the end of the batch.
+    /// The submitter's worker begins them in their order. Workers that steal from it begin at the end of the batch, and so does any
+    /// worker when the batch has waited for longer than SchedulerOptions::agingMilliseconds.
     void AddTasks(uint32_t count, const Task *tasks, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept;
 
@@ -156,7 +157,9 @@ public:
     /// the priority that its options say. Tasks and attached threads; the latter keep it until they change it again.
     void SetPriority(Priority priority) noexcept;
 
-    /// Lets other ready work go first: the fiber goes to the back of the ready lane. Tasks and attached threads.
+    /// Lets other work go first: the fiber goes behind those that are ready. If none of a higher priority than the caller's is ready, one
+    /// task that has not begun goes first, of any priority; then the ready fibers go in the order of their priorities. Tasks and attached
+    /// threads.
     void Yield() noexcept;
 
     /// The scheduler whose task is calling, or to which the calling thread is attached; or null.

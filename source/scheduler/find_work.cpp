@@ -35,21 +35,23 @@ Found NewestTask(Worker *worker, Priority priority) noexcept {
     return found ? found : NewestOf(worker, LaneOf(priority, StackClass::Small));
 }
 
-// Of pinned fibers and ready ones of a priority: they take turns where somebody yields, so that neither keeps the other from
-// going on.
+// Of pinned fibers and ready ones of a priority.
+Found FiberOf(Worker *worker, Priority priority) noexcept {
+    Found found;
+    if (worker->pinnedInTurn) found = PinnedFiber(worker, priority);
+    if (!found) found = ReadyFiber(worker, worker, priority);
+    return found || worker->pinnedInTurn ? found : PinnedFiber(worker, priority);
+}
+
+// Pinned and ready fibers take turns where somebody yields, so that neither keeps the other from going on.
 Found FiberInTurn(Worker *worker) noexcept {
     worker->pinnedInTurn = !worker->pinnedInTurn;
     Found found;
-    for (const Priority priority : kPriorityOrder) {
-        if (worker->pinnedInTurn) found = PinnedFiber(worker, priority);
-        if (!found) found = ReadyFiber(worker, worker, priority);
-        if (!found && !worker->pinnedInTurn) found = PinnedFiber(worker, priority);
-        if (found) break;
-    }
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = FiberOf(worker, kPriorityOrder[i]);
     return found;
 }
 
-// Somebody yielded: whatever else there is, here or elsewhere.
+// Somebody yielded: fibers of a higher priority than that one's, and whatever task there is, here or elsewhere; then the other fibers.
 Found AfterYield(Worker *worker) noexcept {
     worker->taskBeforeReady = false;
     Found found;
@@ -58,6 +60,7 @@ Found AfterYield(Worker *worker) noexcept {
             PinnedTask(worker, priority, RunsOnLarge(worker));  // or pinned fibers that yield would go first for ever
         if (!found) found = NewestTask(worker, priority);
         if (!found && priority == Priority::High) found = OfOthers(worker, priority, Ability::Tasks);
+        if (!found && priority < worker->yielded) found = FiberOf(worker, priority);
         if (found) return found;
     }
     if (MaySteal(worker, env::Ticks())) found = FindElsewhere(worker, Ability::Tasks);

@@ -116,13 +116,25 @@ Found AnyTask(Worker *worker, bool anyStack) noexcept {
     return found;
 }
 
+// Somebody yielded: pinned fibers of a higher priority than that one's, and pinned tasks.
+Found PinnedAfterYield(Worker *worker, bool runsTasks) noexcept {
+    worker->taskBeforeReady = false;
+    Found found;
+    for (uint32_t i = 0; i < kPriorities && !found; ++i) {
+        const Priority priority = static_cast<Priority>(i);
+        if (runsTasks) found = PinnedTask(worker, priority, RunsOnLarge(worker));
+        if (!found && priority < worker->yielded) found = PinnedFiber(worker, priority);
+    }
+    return found;
+}
+
 }  // namespace
 
 Found FindPinned(Worker *worker) noexcept {
     const bool runsTasks = worker->current != &worker->threadFiber;
     Found found = Late(worker, Ability::PinnedOnly);
-    if (!found && std::exchange(worker->taskBeforeReady, false)) {
-        if (runsTasks) found = AnyTask(worker, RunsOnLarge(worker));
+    if (!found && worker->taskBeforeReady) {
+        found = PinnedAfterYield(worker, runsTasks);
         if (!found && worker->pump != nullptr) return found;  // it is the turn of the one who pumps
     }
     for (uint32_t i = 0; i < kPriorities && !found; ++i) {

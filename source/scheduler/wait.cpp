@@ -161,6 +161,7 @@ void YieldFiber(Worker *worker) noexcept {
     FlushPending(worker);
     UnclaimRest(worker);
     worker->taskBeforeReady = true;
+    worker->yielded = self->priority;
     SuspendTo(self, Destination::ToReady);
     if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(worker);
 }

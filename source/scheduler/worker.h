@@ -173,6 +173,7 @@ struct alignas(kLineBytes) Worker {
     uint64_t batches = 0;  // that this worker has submitted
     Aging aging;
     bool taskBeforeReady = false;     // somebody yielded: one new task first
+    Priority yielded = Priority::Normal;  // of the fiber that did
     bool pinnedInTurn = false;        // see FiberInTurn in find_work.cpp
     bool looksNext = false;           // the caller looks for work right away: one ready fiber wakes nobody
     bool mustNotSubmit = false;       // a hook runs while the worker may be on its way out

@@ -29,6 +29,13 @@ void UseStack(size_t bytes) {
     for (size_t i = 0; i < bytes; i += 512) memory[i] = 1;
 }
 
+// Nothing is late, however slow the machine is: the order depends on the priorities alone.
+SchedulerOptions NothingLate(uint32_t workers) {
+    SchedulerOptions options = test::Options(workers);
+    options.agingMilliseconds = 60'000;
+    return options;
+}
+
 }  // namespace
 
 TEST_CASE("a task that runs on top of its waiter has the whole stack of its class", "[fair]") {
@@ -328,7 +335,7 @@ TEST_CASE("PoolEmpty is not reported while outside work is declared", "[fair]") 
 
 TEST_CASE("pinned tasks go by priority", "[fair]") {
     std::vector<int> order;
-    test::Runner runner(test::Options(1));
+    test::Runner runner(NothingLate(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter all;
         test::Batch batch(3, [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
@@ -343,6 +350,43 @@ TEST_CASE("pinned tasks go by priority", "[fair]") {
     CHECK(order == std::vector<int>{0, 1, 2});  // High is 0
 }
 
+TEST_CASE("a High fiber that may go on goes before Low tasks when somebody yields", "[fair]") {
+    const Resume resume = GENERATE(Resume::AnyWorker, Resume::SameWorker);
+    const bool pumps = GENERATE(false, true);  // then all is pinned, and begins in RunPinnedTasks
+    INFO("resume " << static_cast<int>(resume) << ", pumps " << pumps);
+    std::vector<int> order;
+    test::Runner runner(NothingLate(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter gate(1), all;
+        TaskOptions options;
+        if (pumps) options.worker = scheduler.CurrentWorker();
+        bool waits = false;
+        test::Batch high(1, [&](TaskScheduler &running, uint32_t) {
+            waits = true;
+            running.WaitForCounter(&gate, 0, resume);
+            order.push_back(-1);
+        });
+        test::Batch low(20, [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
+        test::Batch yields(1, [&](TaskScheduler &running, uint32_t) {
+            TaskOptions lowOptions = options;
+            lowOptions.priority = Priority::Low;
+            running.AddTasks(20, low.Tasks(), &all, lowOptions);
+            running.DecrementCounter(&gate);
+            running.Yield();
+        });
+        options.priority = Priority::High;
+        scheduler.AddTask(high[0], &all, options);
+        test::YieldUntil(scheduler, [&] { return waits; });
+        options.priority = Priority::Normal;
+        scheduler.AddTask(yields[0], &all, options);
+        for (; !all.IsZero(); scheduler.Yield()) {
+            if (pumps) scheduler.RunPinnedTasks();
+        }
+    }) == Status::Ok);
+    REQUIRE(order.size() == 21);
+    CHECK(order.front() == -1);
+}
+
 TEST_CASE("a batch begins at its beginning", "[fair][order]") {
     const uint32_t count = GENERATE(8u, 16u, 20u, 200u);
     const test::Submitter submitter = GENERATE(test::Submitter::Main, test::Submitter::Outside);
@@ -350,7 +394,7 @@ TEST_CASE("a batch begins at its beginning", "[fair][order]") {
     std::vector<uint32_t> order, expected(count);
     std::iota(expected.begin(), expected.end(), 0u);
     test::Batch batch(count, [&](TaskScheduler &, uint32_t i) { order.push_back(i); });
-    test::Runner runner(test::Options(1));
+    test::Runner runner(NothingLate(1));
     if (submitter == test::Submitter::Main) {
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter all;
@@ -373,7 +417,7 @@ TEST_CASE("a thief takes the end of a batch", "[fair][order]") {
         first.compare_exchange_strong(none, i);
     });
     bool isStolen = false;
-    test::Runner runner(test::Options(2));
+    test::Runner runner(NothingLate(2));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter all;
         scheduler.AddTasks(kTasks, batch.Tasks(), &all);
@@ -386,7 +430,7 @@ TEST_CASE("a thief takes the end of a batch", "[fair][order]") {
 
 TEST_CASE("a task changes its priority", "[fair]") {
     std::vector<int> order;
-    test::Runner runner(test::Options(1));
+    test::Runner runner(NothingLate(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter gate(1), all;
         test::Batch waiter(2, [&](TaskScheduler &running, uint32_t i) {
