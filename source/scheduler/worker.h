@@ -172,16 +172,16 @@ struct alignas(kLineBytes) Worker {
     uint32_t mayHold = 0;  // its queues that may hold something, as bits; the others are empty, as only the owner adds
     uint64_t batches = 0;  // that this worker has submitted
     Aging aging;
-    bool taskBeforeReady = false;     // somebody yielded: one new task first
+    bool taskBeforeReady = false;         // somebody yielded: one new task first
     Priority yielded = Priority::Normal;  // of the fiber that did
-    bool pinnedInTurn = false;        // see FiberInTurn in find_work.cpp
-    bool looksNext = false;           // the caller looks for work right away: one ready fiber wakes nobody
-    bool mustNotSubmit = false;       // a hook runs while the worker may be on its way out
-    bool inHook = false;              // the host's function runs: it must not wait
-    bool inactive = false;            // see TaskScheduler::SetActiveWorkers
-    uint32_t restricting[5] = {};     // the waits on this worker by Meanwhile; those with AnyTask are not counted
-    uint32_t mayBegin = kPriorities;  // how many priorities, from High on: 0 in a wait with OwnTasks
-    uint64_t digAt = 0;               // while `own` is not null: when to go through all queues, in ns
+    bool pinnedInTurn = false;            // see FiberInTurn in find_work.cpp
+    bool looksNext = false;               // the caller looks for work right away: one ready fiber wakes nobody
+    bool mustNotSubmit = false;           // a hook runs while the worker may be on its way out
+    bool inHook = false;                  // the host's function runs: it must not wait
+    bool inactive = false;                // see TaskScheduler::SetActiveWorkers
+    uint32_t restricting[5] = {};         // the waits on this worker by Meanwhile; those with AnyTask are not counted
+    uint32_t mayBegin = kPriorities;      // how many priorities, from High on: 0 in a wait with OwnTasks
+    uint64_t digAt = 0;                   // while `own` is not null: when to go through all queues, in ns
     uint64_t digInterval = 0;
     OwnWait *own = nullptr;     // the innermost wait with OwnTasks
     bool searching = false;     // counted as a searcher

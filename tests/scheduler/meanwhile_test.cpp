@@ -226,7 +226,8 @@ TEST_CASE("Meanwhile: the only worker begins no lower task", "[meanwhile]") {
         for (const By by : {By::Task, By::Outside}) {
             INFO(static_cast<int>(lowest) << " " << static_cast<int>(by));
             SchedulerOptions options = test::Options(1);
-            options.stallMilliseconds = 60'000;  // the thread outside may be held up between its Low tasks and the others
+            options.stallMilliseconds =
+                60'000;  // the thread outside may be held up between its Low tasks and the others
             test::Runner runner(options);
             runner.Run([&](TaskScheduler &scheduler) {
                 std::atomic<uint32_t> ran[3] = {};
