@@ -70,6 +70,7 @@ struct StallWatch {
     env::Atomic<bool> isDue{false};   // it has come
     Stall kind = Stall::None;
     uint64_t progress = 0;
+    uint64_t since = 0;
     Timer timer;
 };
 

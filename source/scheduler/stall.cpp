@@ -7,6 +7,7 @@
 #include "scheduler/rescue.h"
 #include "scheduler/timing.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace weft::internal {
@@ -72,10 +73,10 @@ ReportCode CodeOf(Stall stall) noexcept {
                                    : ReportCode::OnlyWaiters;
 }
 
-Stall KindOf(const Scheduler &scheduler) noexcept {
+// None also where a deadline comes until then.
+Stall KindOf(const Scheduler &scheduler, uint64_t until) noexcept {
     const uint64_t next = scheduler.timers.Next();
-    const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
-    if (next != Timers::kNever && next <= env::Now() + lasts) return Stall::None;
+    if (next != Timers::kNever && next <= until) return Stall::None;
     // acquire: what the outside work did before it ended is seen below.
     if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0) return Stall::None;
     // A worker is about to take it, unless restricted waits keep them all from that.
@@ -187,22 +188,24 @@ void WatchGuests(Scheduler &scheduler, Worker *worker) noexcept {
 
 void Watch(Scheduler &scheduler, Worker *worker) noexcept {
     StallWatch &watch = scheduler.stall;
-    const Stall stall = KindOf(scheduler);
-    if (stall == Stall::None || WasReported(scheduler, CodeOf(stall))) return;
-    const uint64_t progress = Progress(scheduler);
+    const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
+    const uint64_t now = env::Now();
     // relaxed, all of its state: the timer's lock orders it.
-    if (watch.isDue.exchange(false, kRelaxed) && watch.kind == stall && watch.progress == progress)
-        return Tell(scheduler, stall);
+    const bool isSame = watch.isDue.exchange(false, kRelaxed) && watch.progress == Progress(scheduler);
+    const uint64_t since = isSame ? watch.since : now;
+    const Stall stall = KindOf(scheduler, since + lasts);
+    if (stall == Stall::None || WasReported(scheduler, CodeOf(stall))) return;
+    if (now - since >= lasts && stall == watch.kind) return Tell(scheduler, stall);
+    watch.since = stall == watch.kind ? since : now;
     watch.kind = stall;
-    watch.progress = progress;
+    watch.progress = Progress(scheduler);
     watch.isSet.store(true, kRelaxed);
     const auto isDue = [](void *, void *owner) {
         StallWatch &its = *static_cast<StallWatch *>(owner);
         its.isDue.store(true, kRelaxed);
         its.isSet.store(false, kRelease);
     };
-    const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
-    SetTimer(scheduler, worker, watch.timer, env::Now() + lasts, {isDue, &watch});
+    SetTimer(scheduler, worker, watch.timer, std::min(now + lasts / 4, watch.since + lasts), {isDue, &watch});
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 //
 // A stall is told once a run, and only when it has lasted for SchedulerOptions::stallMilliseconds: a thread may just be about
 // to lower a counter, or have been preempted while it holds a lock. The worker that is the last to fall asleep looks whether
-// this is a stall, and sets a timer. The stall is reported if, after the timer has fired, all sleep again, the stall is the
-// same, and no fiber has run in between (Progress). Where a deadline comes before the timer would, something goes on by itself.
+// this is a stall, and sets a timer. When the timer has fired and all sleep again, it looks whether the stall is the same, and no fiber
+// has run in between (Progress). It looks four times before a stall is reported, so a stall is reported at most a quarter of
+// that time late. Where a deadline comes before that, something goes on by itself.
 //
 // While others go on, the lanes of a class may be stuck all the same. That is seen where queues are inspected (aging.h): the stall is
 // reported if each inspection finds the same task there and every fiber of the class with a task that waits.

@@ -9,6 +9,7 @@
 #include "weft/sync/ticket_queue.h"
 #include "weft/time.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -348,6 +349,22 @@ TEST_CASE("pinned tasks go by priority", "[fair]") {
         scheduler.WaitForCounter(&all);
     }) == Status::Ok);
     CHECK(order == std::vector<int>{0, 1, 2});  // High is 0
+}
+
+TEST_CASE("no Low task goes between High ones, however many there are", "[fair]") {
+    constexpr uint32_t kHigh = 100, kLow = 19;
+    std::vector<Priority> order;
+    test::Runner runner(NothingLate(1));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter all;
+        test::Batch low(kLow, [&](TaskScheduler &, uint32_t) { order.push_back(Priority::Low); });
+        test::Batch high(kHigh, [&](TaskScheduler &, uint32_t) { order.push_back(Priority::High); });
+        scheduler.AddTasks(kLow, low.Tasks(), &all, test::kLow);
+        for (uint32_t i = 0; i < kHigh; ++i) scheduler.AddTask(high[i], &all, test::kHigh);
+        scheduler.WaitForCounter(&all);
+    }) == Status::Ok);
+    REQUIRE(order.size() == kHigh + kLow);
+    CHECK(std::is_sorted(order.begin(), order.end()));  // High is 0
 }
 
 TEST_CASE("a High fiber that may go on goes before Low tasks when somebody yields", "[fair]") {

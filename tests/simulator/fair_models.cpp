@@ -167,6 +167,82 @@ void NothingStarves(Priority priority) {
     Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
 }
 
+// Several queues are late at once, and one of them stays so: they are served in turn. High tasks keep the worker busy.
+void NoneOfSeveralStarves() {
+    struct Flood {
+        const bool *over;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            if (*static_cast<Flood *>(arg)->over) return;
+            scheduler->AddTask({Run, arg}, nullptr, Of(Priority::High));
+            Compute(200);
+        }
+    };
+    constexpr uint32_t kEvents = 4;
+    Event events[kEvents];
+    uint32_t begun = 0;
+    bool isOver = false;
+    SchedulerOptions options = FairOptions(1);
+    options.agingMilliseconds = 10;
+    Flood flood{&isOver};
+    auto begins = [&](TaskScheduler *) {
+        events[begun].Begin();
+        isOver = ++begun == kEvents;
+    };
+    auto normal = [&](TaskScheduler *) {
+        if (!isOver) Compute(200);
+    };
+    TaskScheduler scheduler(options);
+    HostThread outside([&] { scheduler.AddTask(TaskOf(begins), nullptr, Of(Priority::Low)); });
+    auto main = [&](TaskScheduler *self) {
+        for (uint32_t i = 0; i < 2; ++i) self->AddTask({Flood::Run, &flood}, nullptr, Of(Priority::High));
+        for (uint32_t i = 0; i < 300; ++i) self->AddTask(TaskOf(normal));
+        TaskOptions here = Of(Priority::Low);
+        here.worker = 0;
+        for (Event &event : events) event.Ask();
+        for (uint32_t i = 0; i < 2; ++i) self->AddTask(TaskOf(begins), nullptr, here);
+        self->AddTask(TaskOf(begins), nullptr, Of(Priority::Low));
+        outside.Start();
+    };
+    const Task first = TaskOf(main);
+    Check(scheduler.Run(first.function, first.arg) == Status::Ok, "Run failed");
+    outside.Join();
+    // A sixth of the time is for each of the three queues that are late: a few tasks of 200 us lie between two of the same queue.
+    for (const Event &event : events) Check(event.late <= 10000 * kUs, "one of several queues starved");
+}
+
+// All fibers are with Low tasks that sleep for longer than a stall may last: a High task waits for one of them, and that is reported.
+void SleepersHoldAllFibers() {
+    constexpr uint32_t kFibers = 4;
+    static uint64_t reported;
+    reported = 0;
+    Event event;
+    SchedulerOptions options = FairOptions(1);
+    options.smallFibers = kFibers;
+    options.onReport = [](const Report &report, void *) {
+        Check(report.code == ReportCode::PoolEmpty, "another report than expected");
+        reported = weft::env::Now();
+    };
+    uint32_t asleep = 0;
+    auto sleeps = [&](TaskScheduler *scheduler) {
+        ++asleep;
+        SleepFor(*scheduler, std::chrono::milliseconds(900));
+    };
+    auto high = [&](TaskScheduler *) { event.Begin(); };
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const uint64_t begun = weft::env::Now();
+    for (uint32_t i = 0; i < kFibers; ++i) scheduler.AddTask(TaskOf(sleeps), nullptr, Of(Priority::Low));
+    while (asleep != kFibers) Compute(100);
+    Compute(100);  // the last one too
+    event.Ask();
+    scheduler.AddTask(TaskOf(high), nullptr, Of(Priority::High));
+    scheduler.Stop();
+    CheckSoon(event.over && event.asked + event.late <= begun + 901 * 1000 * kUs,
+              "it did not begin with the first free fiber");
+    Check(reported != 0, "a stall for want of fibers was not reported");
+    CheckSoon(reported <= event.asked + 626 * 1000 * kUs, "a stall was reported late");
+}
+
 // A wait that is over at once gives others a turn, and goes on where it was if it is to.
 void TurnsKeepTheWorker() {
     Counters counters;
@@ -633,6 +709,9 @@ std::vector<Model> FairModels() {
         {"high_lends", "Normal tasks that a High task waits for, beside other Normal ones", AwaitedTasksAreHigh},
         {"aging_low", "a Low task among others that keep coming", [] { NothingStarves(Priority::Low); }, 20},
         {"aging_normal", "the oldest of Normal tasks that keep coming", [] { NothingStarves(Priority::Normal); }, 20},
+        {"aging_several", "Normal tasks that are late for long, and Low ones, pinned ones and a thread's",
+         NoneOfSeveralStarves, 20},
+        {"sleepers_report", "a High task while all fibers sleep in Low ones", SleepersHoldAllFibers},
         {"aging_no_fiber", "Low work while all fibers are taken by some that poll", NothingStarvesWithoutFibers, 20},
         {"aging_inactive", "a Low fiber among others that poll, pinned to an inactive worker", NothingStarvesOnInactive,
          20},

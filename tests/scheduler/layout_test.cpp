@@ -1,0 +1,73 @@
+// What shares a cache line in the scheduler, and how its parts grow with the number of workers.
+#include "scheduler/check_options.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/worker.h"
+
+#include <memory>
+#include <set>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using namespace weft::internal;
+
+namespace {
+
+// The cache lines that an object lies in.
+template <class Object>
+std::set<uintptr_t> LinesOf(const Object &object) {
+    std::set<uintptr_t> lines;
+    const auto begin = reinterpret_cast<uintptr_t>(&object);
+    for (uintptr_t byte = begin; byte < begin + sizeof object; ++byte) lines.insert(byte / kLineBytes);
+    return lines;
+}
+
+template <class... Objects>
+std::set<uintptr_t> LinesOfAll(const Objects &...objects) {
+    std::set<uintptr_t> lines;
+    (lines.merge(LinesOf(objects)), ...);
+    return lines;
+}
+
+bool AnyShared(const std::set<uintptr_t> &some, const std::set<uintptr_t> &others) {
+    for (const uintptr_t line : some) {
+        if (others.count(line) != 0) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("layout: no pick reads a cache line that others write for each task, wait or fiber", "[layout]") {
+    const auto scheduler = std::make_unique<Scheduler>();
+    const Scheduler &its = *scheduler;
+    const auto read = LinesOfAll(its.notices, its.slotsInUse, its.activeWorkers, its.lowWorkers, its.workers,
+                                 its.fibers, its.times, its.workerCount, its.endWanted, its.stopping);
+    const auto written = LinesOfAll(its.injector, its.deferred, its.armedFor, its.rescues, its.pinnedLarge,
+                                    its.idleRequests, its.idleTasks, its.foreignSubmitted, its.guests, its.timers,
+                                    its.singles, its.blocks, its.anyWaits, its.timedTasks, its.closures);
+    CHECK(!AnyShared(read, written));
+}
+
+TEST_CASE("layout: what others write of a worker shares no cache line with what the worker alone uses", "[layout]") {
+    const auto worker = std::make_unique<Worker>();
+    const Worker &its = *worker;
+    const auto own = LinesOfAll(its.scheduler, its.claim, its.pending, its.mayHold, its.mayBegin, its.pinnedTasks);
+    const auto written = LinesOfAll(its.mailbox, its.asked, its.parker, its.lanes, its.ready);
+    CHECK(!AnyShared(own, written));
+    CHECK(!AnyShared(own, LinesOfAll(its.submitted, its.finished)));  // others read them
+}
+
+TEST_CASE("layout: each worker has a cache of free fibers, also where there are many workers", "[layout]") {
+    constexpr uint32_t kWorkers = 200;
+    SchedulerOptions options;
+    options.workers = kWorkers;
+    SetDefaults(options);
+    const uint32_t fibers = options.smallFibers;
+    FiberPool pool;
+    REQUIRE(pool.Acquire(fibers, 1, kWorkers, kWorkers));
+    for (uint32_t i = 0; i < fibers; ++i) pool.AcquireFiber(StackClass::Small, 0);
+    for (uint32_t worker = 0; worker < kWorkers; ++worker) pool.ReleaseFiber(fibers - 1 - worker, worker);
+    for (uint32_t worker = 0; worker < kWorkers; ++worker)
+        CHECK(pool.AcquireFiber(StackClass::Small, worker) == fibers - 1 - worker);
+}
