@@ -95,9 +95,10 @@ public:
     /// submitted.
     ///
     /// After a wait for 0 all that the counted tasks wrote is visible, and the counter may be destroyed or used again. A wait for a higher
-    /// value can be late: a worker may finish several tasks before it lowers their counter. If its next task blocks the thread in the
-    /// operating system, these decrements are delayed. Call AboutToBlock before such a blocking call. Thread-safe. A thread that is no worker
-    /// blocks in the operating system.
+    /// value can be late: a worker may finish several tasks before it lowers their counter. When the wait begins, each worker lowers the
+    /// counter after the task that it is in, and after each further one. If that task blocks the thread in the operating system, these
+    /// decrements are delayed. Call AboutToBlock before such a blocking call. Thread-safe. A thread that is no worker blocks in the
+    /// operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
     /// Like the function above, but until the wait ends the calling thread runs only what `meanwhile` allows. If that is not AnyTask, the

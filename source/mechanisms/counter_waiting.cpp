@@ -61,6 +61,19 @@ CounterResult CounterWaiting::Decrement(CounterStorage &counter, uint32_t n, uin
     }
 }
 
+// As an item that is published for a notice (notices.h).
+void CounterWaiting::BeginForValue() noexcept {
+    m_forValues.fetch_add(1, kSeqCst);
+    if (m_notices != nullptr) m_notices->Show(Notices::kForValue);
+}
+
+bool CounterWaiting::LookForValue(const CounterStorage &counter) noexcept {
+    const auto any = [this] { return m_forValues.load(kSeqCst) != 0; };
+    if (!any()) return m_notices->Hide(Notices::kForValue, any), false;
+    const CounterWord word{counter.load(kSeqCst)};
+    return word.IsEager() || word.IsSorting();
+}
+
 CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target,
                                                            uint32_t user) noexcept {
     const uint32_t spare = m_records.TakeSpare(user);
@@ -96,6 +109,14 @@ uint32_t CounterWaiting::RemoveIf(CounterStorage &counter, const Choice &choice,
 CounterWaiting::Registration CounterWaiting::Push(CounterStorage &counter, uint32_t index, uint32_t owner,
                                                   uint32_t target) noexcept {
     WaitRecord &record = m_records.At(index);
+    if (WEFT_UNLIKELY(target != 0)) BeginForValue();
+    const Registration result = PushRecord(counter, record, index, owner, target);
+    if (WEFT_UNLIKELY(target != 0) && result != Registration::Waiting) EndForValue();
+    return result;
+}
+
+CounterWaiting::Registration CounterWaiting::PushRecord(CounterStorage &counter, WaitRecord &record, uint32_t index,
+                                                        uint32_t owner, uint32_t target) noexcept {
     // acquire: a satisfied waiter goes on and must see what was counted.
     CounterWord word{counter.load(kAcquire)};
     for (;;) {
@@ -154,6 +175,7 @@ void CounterWaiting::SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) n
         } else if (sorted.remove != nullptr && sorted.removed == kNobody && record.value <= sorted.remove->mostTarget &&
                    sorted.remove->isWanted(record.owner, sorted.remove->context)) {
             sorted.removed = record.owner;
+            if (record.value != 0) EndForValue();
             if (m_records.IsSpare(index - 1)) m_records.GiveBackSpare(index - 1, sorted.user);
         } else if (record.value >= lowest) {
             Link(record, index, sorted.woken);

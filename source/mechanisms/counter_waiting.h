@@ -17,6 +17,7 @@
 #pragma once
 
 #include "mechanisms/counter_word.h"
+#include "mechanisms/notices.h"
 #include "mechanisms/wait_records.h"
 #include "platform/compiler.h"
 
@@ -32,8 +33,10 @@ using CounterStorage = WEFT_ATOMIC<uint64_t>;
 /// records (cached_pool.h).
 class CounterWaiting {
 public:
-    bool Acquire(uint32_t fibers, uint32_t tag, Memory memory = {}, uint32_t users = 0) noexcept {
+    bool Acquire(uint32_t fibers, uint32_t tag, Memory memory = {}, uint32_t users = 0,
+                 Notices *notices = nullptr) noexcept {
         m_tag = tag;
+        m_notices = notices;
         return m_records.Acquire(fibers, memory, users);
     }
     void Release() noexcept { m_records.Release(); }
@@ -78,6 +81,12 @@ public:
     Registration RegisterOther(CounterStorage &counter, uint32_t owner, uint32_t target,
                                uint32_t user = kNoCache) noexcept;
 
+    /// Somebody waits for a value of the counter above zero. seq_cst, with Push: a waiter that is not seen comes later. The counter's line
+    /// is read only while there is such a waiter on any counter.
+    bool AnyForValue(const CounterStorage &counter) noexcept {
+        return WEFT_UNLIKELY(m_notices->Has(Notices::kForValue)) && LookForValue(counter);
+    }
+
     static constexpr uint32_t kNobody = ~0u;  // no owner
 
     /// Which record is taken off: one that waits for a value up to `mostTarget`, and whose owner `isWanted`.
@@ -104,6 +113,7 @@ public:
         const WaitRecord &record = m_records.At(index);
         list = record.next;  // before the owner is made ready: then the record is its own again
         const uint32_t owner = record.owner;
+        if (WEFT_UNLIKELY(record.value != 0)) EndForValue();
         if (m_records.IsSpare(index)) m_records.GiveBackSpare(index, user);
         return owner;
     }
@@ -124,8 +134,14 @@ private:
         uint32_t removed = kNobody;  // the owner whose record was dropped
     };
     Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner, uint32_t target) noexcept;
+    Registration PushRecord(CounterStorage &counter, WaitRecord &record, uint32_t index, uint32_t owner,
+                            uint32_t target) noexcept;
     uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, Sorted &sorted) noexcept;
     void SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) noexcept;
+    bool LookForValue(const CounterStorage &counter) noexcept;
+    void BeginForValue() noexcept;
+    // relaxed: the notice may stay for a while.
+    void EndForValue() noexcept { m_forValues.fetch_sub(1, kRelaxed); }
     static void Link(WaitRecord &record, uint32_t index, uint32_t &list) noexcept {
         record.next = list;
         list = index;
@@ -133,6 +149,8 @@ private:
 
     WaitRecords m_records;
     uint32_t m_tag = 0;
+    Notices *m_notices = nullptr;
+    alignas(kLineBytes) env::Atomic<uint32_t> m_forValues{0};  // records whose value is above zero
 };
 
 }  // namespace weft::internal

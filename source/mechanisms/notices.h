@@ -22,6 +22,7 @@ public:
     static constexpr uint32_t kLargeWork = 4;  // a task that needs a Large fiber
     static constexpr uint32_t kInjected = 8;   // something in the injector
     static constexpr uint32_t kTimed = 16;     // a deadline
+    static constexpr uint32_t kForValue = 32;  // somebody waits for a value of a counter above zero
 
     /// relaxed: a hint for those who work. Who is about to sleep looks at the items themselves.
     uint32_t Look() const noexcept { return m_bits.load(kRelaxed); }

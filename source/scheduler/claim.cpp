@@ -76,7 +76,7 @@ private:
     uint64_t Begin() const noexcept {
         const TaskTime &time = m_worker->taskTime;
         const bool isNext = !m_worker->claim.stolen && m_batch == time.batch && m_batch != 0 &&
-                            m_worker->finished.load(kRelaxed) + m_worker->pending.count == time.finishedThen;
+                            m_worker->finished.load(kRelaxed) + m_worker->pending.finished == time.finishedThen;
         return isNext ? time.lookedAt : env::Ticks();
     }
 
@@ -84,7 +84,8 @@ private:
         const uint64_t now = env::Ticks();
         const uint64_t elapsed = now - m_begin;
         if (m_batch != 0) {
-            const uint64_t finished = m_worker->finished.load(kRelaxed) + m_worker->pending.count;  // the owner's own
+            const uint64_t finished =
+                m_worker->finished.load(kRelaxed) + m_worker->pending.finished;  // the owner's own
             m_worker->taskTime = {m_batch, elapsed, tasks, now, finished};
         }
         return elapsed;
@@ -205,6 +206,23 @@ inline void RunSingle(Fiber *self) noexcept {
     NoteFinished(self->worker, counter, 1);
 }
 
+// All started tasks of the slice have finished.
+void NoteSlice(Worker *worker) noexcept {
+    Claim &claim = worker->claim;
+    NoteFinished(worker, claim.counter, static_cast<uint32_t>(claim.next - std::exchange(claim.noted, claim.next)));
+}
+
+// Whether a task of the slice may follow another one. If somebody waits for a value of the counter, it is lowered in between.
+bool GoesOn(Worker *worker, Priority priority) noexcept {
+    const Call call = CallOf(worker, priority);
+    if (WEFT_LIKELY(call == Call::None)) return true;
+    if (call == Call::ForValue && AnyForValue(*worker->scheduler, worker->claim.counter)) {
+        NoteSlice(worker);
+        LowerPending(worker);
+    }
+    return call == Call::ForValue;
+}
+
 // What has finished is noted where somebody could wait for it (LowerPending), and at the end.
 template <bool kTraced>
 inline void RunSlice(Fiber *self) noexcept {
@@ -230,9 +248,8 @@ inline void RunSlice(Fiber *self) noexcept {
             return;
         }
         spent = stopwatch.Spent(static_cast<uint32_t>(next - begin));
-    } while (next != end && !spent && !IsCalled(worker, self->priority));
-    const uint32_t finished = static_cast<uint32_t>(next - std::exchange(claim.noted, next));
-    NoteFinished(worker, counter, finished);
+    } while (next != end && !spent && GoesOn(worker, self->priority));
+    NoteSlice(worker);
     if (!spent)
         stopwatch.Stop(static_cast<uint32_t>(next - begin), stolen);  // the next claim is sized by what these took
     UnclaimRest(worker);                                              // gives its places back
@@ -242,12 +259,10 @@ WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept { slice ? RunSlic
 
 }  // namespace
 
-void RunClaim(Fiber *self, AndThen andThen) noexcept {
+void RunClaim(Fiber *self) noexcept {
     Worker *worker = self->worker;
     const Claim &claim = worker->claim;
-    if (worker->pending.counter != claim.counter) FlushPending(worker);
     const Running running(self, claim.name, claim.priority);
-    if (andThen == AndThen::LookForWork) self->taskCounter = claim.counter;
     const bool traced = worker->scheduler->trace != nullptr;
     const bool isPinned = claim.pinned;
     uint32_t outerPin = kAnyWorker;
@@ -260,23 +275,66 @@ void RunClaim(Fiber *self, AndThen andThen) noexcept {
         RunSlice<false>(self);
     }
     if (WEFT_UNLIKELY(isPinned)) EndPinned(self, outerPin);
-    worker = self->worker;
-    worker->looksNext = andThen == AndThen::LookForWork;
-    FlushPending(worker);
-    worker->looksNext = false;
 }
 
-void LowerPending(Worker *worker) noexcept {
+namespace {
+
+// Tasks of the running slice that have finished, without the one that runs.
+void NoteClaimed(Worker *worker) noexcept {
     Claim &claim = worker->claim;
-    if (claim.AnyToNote()) {
-        const uint32_t count = static_cast<uint32_t>(claim.next - 1 - claim.noted);
-        claim.noted += count;
-        NoteFinished(worker, claim.counter, count);
+    if (!claim.AnyToNote()) return;
+    const uint32_t count = static_cast<uint32_t>(claim.next - 1 - claim.noted);
+    claim.noted += count;
+    NoteFinished(worker, claim.counter, count);
+}
+
+// As many pieces as the latest ones have filled took so long: how many may be pending from now on. One: nothing is kept.
+void LookAtPending(Worker *worker) noexcept {
+    constexpr uint32_t kMostPieces = 64;
+    // Without workers the order is always the same, whatever the clock says.
+    if (race::kFinder || worker->scheduler->workerCount == 0) return;
+    const Times &times = worker->scheduler->times;
+    PendingLimit &limit = worker->pendingLimit;
+    const uint64_t now = env::Ticks();
+    const uint64_t piece = (now - std::exchange(limit.lookedAt, now)) / worker->pending.pieces;
+    const uint32_t most = std::min(limit.pieces * 2, kMostPieces);
+    limit.pieces =
+        piece > times.longTask ? 1 : std::clamp<uint32_t>(times.maxPending / std::max<uint64_t>(piece, 1), 1, most);
+}
+
+}  // namespace
+
+void LowerPending(Worker *worker) noexcept {
+    NoteClaimed(worker);
+    PendingDecrement &pending = worker->pending;
+    Counter *const counter = pending.counter;
+    const uint32_t finished = pending.finished, units = pending.Units();
+    pending = {};
+    if (counter != nullptr && units != 0) LowerCounter(*worker->scheduler, worker, *counter, units);
+    CountFinished(worker, finished);
+}
+
+bool LookIfPendingIsDue(Worker *worker) noexcept {
+    const PendingDecrement &pending = worker->pending;
+    if (AnyForValue(*worker->scheduler, pending.counter)) return true;
+    if (pending.pieces < worker->pendingLimit.pieces) return false;
+    LookAtPending(worker);
+    return true;
+}
+
+bool RaisePast(Worker *worker, Counter *counter, uint32_t n) noexcept {
+    NoteClaimed(worker);
+    PendingDecrement &pending = worker->pending;
+    // Who waits for a value must not miss it because its units were taken over.
+    if (counter == nullptr || pending.counter != counter || !pending.Any() ||
+        AnyForValue(*worker->scheduler, counter)) {
+        FlushPending(worker);
+        return counter == nullptr || RaiseCounter(*worker->scheduler, *counter, n);
     }
-    const PendingDecrement pending = worker->pending;
-    worker->pending = {};
-    if (pending.counter != nullptr) LowerCounter(*worker->scheduler, worker, *pending.counter, pending.count);
-    CountFinished(worker, pending.count);
+    const uint32_t taken = std::min(n, pending.Units());
+    if (taken != n && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, n - taken))) return false;
+    pending.taken += taken;
+    return true;
 }
 
 }  // namespace weft::internal

@@ -2,13 +2,20 @@
 //
 // The rule (invariant 8): until the task time of a batch is known to a worker, it claims exactly one task and leaves the rest
 // of the slice stealable, before it runs the one. Once it is known, it claims what is expected to run for Times::claimBudget
-// (3 microseconds). Between two claimed tasks it pushes the remainder back, and lowers the counter by the finished ones, as
-// soon as a worker without work asks (Worker::asked), something must have a turn (IsCalled), or the clock, read after 4, 16
-// and 64 tasks, shows that the budget is spent.
+// (3 microseconds). Between two claimed tasks it pushes the remainder back as soon as a worker without work asks
+// (Worker::asked), something must have a turn (CallOf), or the clock, read after 4, 16 and 64 tasks, shows that the budget is spent.
+//
+// What has finished is pending until the counter is lowered (invariant 9): while the worker goes on with tasks of the same counter, it
+// need not write to the counter's cache line, which other workers write to as well. While decrements are pending, this worker runs a task
+// of the counter, or has taken one to run it next. So the counter is above zero, nobody who waits for zero is kept waiting, and the
+// counter is alive. Tasks of the counter that this worker submits meanwhile take over pending units, so the counter is not raised
+// either. A wait for a value above zero is seen by a notice and by the counter's own word (CounterWaiting::AnyForValue); then
+// nothing stays pending between two tasks.
 #pragma once
 
 #include "platform/race_finder.h"
-#include "scheduler/worker.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/submit.h"
 
 #include <cstdint>
 
@@ -32,12 +39,9 @@ void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept;
 /// There is no fiber for the claim just now: it goes back to where it was found.
 void PutClaimBack(Worker *worker) noexcept;
 
-/// What the caller does after it has run something.
-enum class AndThen : uint8_t { LookForWork, ReturnToTask };
-
-/// Runs the worker's claim on `self`, the calling fiber, and lowers its counter. The fiber may be on another worker when
-/// this returns.
-void RunClaim(Fiber *self, AndThen andThen) noexcept;
+/// Runs the worker's claim on `self`, the calling fiber, and notes what has finished. The fiber may be on another worker when this
+/// returns.
+void RunClaim(Fiber *self) noexcept;
 
 /// `count` tasks have finished here and are counted off. release: who sums up these counts and finds that all has finished
 /// sees what the tasks did and submitted.
@@ -51,14 +55,40 @@ void LowerPending(Worker *worker) noexcept;
 
 /// Lowers the counter of tasks that finished here. Before anything that others could wait for.
 inline void FlushPending(Worker *worker) noexcept {
-    if (worker->pending.count != 0 || worker->claim.AnyToNote()) LowerPending(worker);
+    if (worker->pending.Any() || worker->claim.AnyToNote()) LowerPending(worker);
 }
 
-/// `count` tasks of `counter` (or of none) finished on this worker.
+/// Raises the counter (or none) for tasks that the worker submits, by what is not pending of it. False: refused and reported.
+bool RaisePast(Worker *worker, Counter *counter, uint32_t n) noexcept;
+inline bool RaisePastPending(Worker *worker, Counter *counter, uint32_t n) noexcept {
+    if (worker->pending.Any() || worker->claim.AnyToNote()) return RaisePast(worker, counter, n);
+    return counter == nullptr || RaiseCounter(*worker->scheduler, *counter, n);
+}
+
+/// `count` tasks of `counter` (or of none) finished on this worker, in one piece.
 inline void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept {
     if (worker->pending.counter != counter) FlushPending(worker);
-    worker->pending.counter = counter;
-    worker->pending.count += count;
+    PendingDecrement &pending = worker->pending;
+    pending.counter = counter;
+    pending.finished += count;
+    ++pending.pieces;
+}
+
+/// Whether what is pending has been kept for long enough, or somebody waits for a value above zero.
+bool LookIfPendingIsDue(Worker *worker) noexcept;
+inline bool IsPendingDue(Worker *worker) noexcept {
+    const bool isFull = worker->pending.pieces >= worker->pendingLimit.pieces;
+    const bool anyForValue = (worker->scheduler->notices.Look() & Notices::kForValue) != 0;
+    return WEFT_UNLIKELY(isFull || anyForValue) && LookIfPendingIsDue(worker);
+}
+
+/// Whether `next` may run before what is pending is lowered, if this worker runs it next (invariant 9).
+inline bool MayKeepPending(Worker *worker, const TaskEntry &next) noexcept {
+    if (next.TheCounter() != worker->pending.counter) return false;
+    const TaskTime &time = worker->taskTime;
+    const bool isLong =
+        next.IsSlice() && next.Batch() == time.batch && time.ticks > worker->scheduler->times.longTask * time.tasks;
+    return !isLong && !IsPendingDue(worker);
 }
 
 }  // namespace weft::internal

@@ -75,7 +75,7 @@ bool HoldsLow(Worker *worker) noexcept {
            (HoldsTask(worker, LaneOf(Priority::Low, StackClass::Large)) && CanRun(worker, StackClass::Large));
 }
 
-// Or FindSingle would be refused until all priorities have been looked at.
+// Or FindPlain would be refused until all priorities have been looked at.
 void ForgetEmptyLanes(Worker *worker) noexcept {
     for (uint32_t lane = 0; lane < kLanes; ++lane) HoldsTask(worker, lane);
 }
@@ -182,15 +182,17 @@ Fiber *FindReady(Worker *worker) noexcept {
     return !anyHigh && HoldsFiber(worker, Priority::Normal) ? PlainReadyFiber(worker, Priority::Normal) : nullptr;
 }
 
-bool FindSingle(Worker *worker, TaskEntry &entry, Priority &priority) noexcept {
+bool FindPlain(Worker *worker, TaskEntry &entry, Priority &priority) noexcept {
     const bool anyHigh = HoldsTask(worker, LaneOf(Priority::High, StackClass::Small));
     priority = anyHigh ? Priority::High : Priority::Normal;
     if (HoldsFiber(worker, Priority::High) || (!anyHigh && HoldsFiber(worker, Priority::Normal)) ||
         !OnlyOwnLanes(worker, priority)) {
         return false;
     }
-    const uint32_t lane = LaneOf(priority, StackClass::Small);
-    if (!worker->lanes[lane].PopIf(entry, [](const TaskEntry &newest) { return !newest.IsSlice(); })) return false;
+    const auto isWanted = [=](const TaskEntry &newest) {
+        return !worker->pending.Any() || MayKeepPending(worker, newest);
+    };
+    if (!worker->lanes[LaneOf(priority, StackClass::Small)].PopIf(entry, isWanted)) return false;
     CountPick(worker);
     return true;
 }

@@ -47,9 +47,10 @@ inline Ability AbilityOf(const Worker *worker) noexcept {
 Found FindOwn(Worker *worker, Ability ability) noexcept;
 
 /// What FindOwn would return, if that is plain to see; else nothing. A ready fiber, for who leaves its fiber: no loop is
-/// needed in between. The newest task, if it stands on its own and is small: it is taken, and needs no claim.
+/// needed in between. The newest entry of small tasks, unless what is pending must be lowered before it: it is taken, and is to be run
+/// right away.
 Fiber *FindReady(Worker *worker) noexcept;
-bool FindSingle(Worker *worker, TaskEntry &entry, Priority &priority) noexcept;
+bool FindPlain(Worker *worker, TaskEntry &entry, Priority &priority) noexcept;
 
 /// What has to have a turn before a task of this priority goes on (turn.h): deadlines, what came from other threads, what is pinned
 /// here, and work of higher priority.
@@ -63,16 +64,23 @@ bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;
 /// lane instead. So that lane keeps the batch's order.
 Found LateTask(Worker *worker, Worker *owner, uint32_t lane) noexcept;
 
-/// Whether there is something that has to have a turn before a task of that priority goes on. Three loads of words that are seldom
-/// written; the clock is read while there is a deadline.
-inline bool IsCalled(const Worker *worker, Priority priority) noexcept {
+/// What there is between two tasks. ForValue: perhaps somebody waits for a value above zero. Turn: something has to have a turn.
+enum class Call : uint8_t { None, ForValue, Turn };
+
+/// What there is before a task of that priority goes on. Three loads of words that are seldom written; the clock is read while there is a
+/// deadline.
+inline Call CallOf(const Worker *worker, Priority priority) noexcept {
     const uint32_t notices = worker->scheduler->notices.Look();
     const bool isAsked = worker->asked.load(kRelaxed) || !worker->mailbox.LooksEmpty();  // hints
-    if (WEFT_LIKELY(notices == 0 && !isAsked)) return false;
+    if (WEFT_LIKELY(notices == 0 && !isAsked)) return Call::None;
     const uint32_t higher = priority == Priority::High ? 0 : Notices::kHighWork;
     const uint32_t seen = notices & (Notices::kInjected | Notices::kTimed | higher);
-    if (seen == 0 && !isAsked) return false;
-    return seen != Notices::kTimed || isAsked || worker->scheduler->timers.MayBeDue();
+    if (isAsked || (seen & ~Notices::kTimed) != 0 || (seen != 0 && worker->scheduler->timers.MayBeDue()))
+        return Call::Turn;
+    return (notices & Notices::kForValue) != 0 ? Call::ForValue : Call::None;
+}
+inline bool IsCalled(const Worker *worker, Priority priority) noexcept {
+    return CallOf(worker, priority) == Call::Turn;
 }
 
 }  // namespace weft::internal

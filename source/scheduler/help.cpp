@@ -33,7 +33,7 @@ bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
     if (!FindOfCounter(self->worker, &counter, most)) return false;
     Claim &claim = self->worker->claim;
     claim.priority = OnTop(self, claim.priority);
-    RunClaim(self, AndThen::ReturnToTask);
+    RunClaim(self);
     return true;
 }
 
@@ -61,8 +61,27 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
     }
     TaskEntry entry;
     if (!PopSingle(self->worker, lane, &counter, entry)) return false;
-    RunEntry(self, entry, priority, AndThen::ReturnToTask);
+    RunTask(self, entry.TheTask(), entry.Name(), priority);
     return true;
+}
+
+// Lowers what is pending, if that is due or all that the counter still counts. True if the counter is zero then.
+bool EndsPending(Worker *worker, Counter &counter, bool keeps) noexcept {
+    const bool isAll = counter.Value() == worker->pending.Units();
+    if (keeps && !isAll && !IsPendingDue(worker)) return false;
+    FlushPending(worker);
+    return IsSatisfied(counter, 0);
+}
+
+// A task of the counter has finished. True if the counter is zero then.
+WEFT_FORCEINLINE bool Finish(Worker *worker, Counter &counter, bool keeps) noexcept {
+    if (keeps) {
+        NoteFinished(worker, &counter, 1);
+        return EndsPending(worker, counter, true);
+    }
+    LowerCounter(*worker->scheduler, worker, counter, 1);
+    CountFinished(worker, 1);
+    return IsSatisfied(counter, 0);
 }
 
 }  // namespace
@@ -74,12 +93,20 @@ bool Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     const uint32_t fit = ClassesThatFit(self, scheduler);
     if (fit == 0) return false;
     const StackClass most = static_cast<StackClass>(fit - 1);
+    // Not among a few tasks: if these submit and wait themselves, decrements are lowered one by one in any case.
+    const bool keeps = counter.Value() > 8;
     bool isOver = false;
     do {
-        if (!RunSingle(self, counter, most) && !RunClaimed(self, counter, most)) break;
-        isOver = IsSatisfied(counter, 0);
+        if (RunSingle(self, counter, most)) {
+            isOver = Finish(self->worker, counter, keeps);
+        } else if (RunClaimed(self, counter, most)) {
+            isOver = EndsPending(self->worker, counter, keeps);
+        } else {
+            break;
+        }
         GiveTurn(self);
     } while (!isOver && (deadline == Timers::kNever || env::Now() < deadline));
+    if (!isOver) FlushPending(self->worker);
     StopLending(self->worker);
     return isOver;
 }

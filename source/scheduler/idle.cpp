@@ -176,6 +176,8 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     worker->keepsTasks.store(AnyPinnedTask(worker), kRelaxed);
     scheduler.idle.Announce(worker->index, ability);
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
+        // Another worker may be held up between hiding the notice and taking what has come.
+        if (!scheduler.injector.IsEmpty()) scheduler.notices.Show(Notices::kInjected);
         GetUp(worker, ability);
         return;
     }

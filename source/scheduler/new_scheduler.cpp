@@ -82,16 +82,16 @@ Status Acquire(Scheduler &scheduler) noexcept {
     if (status != Status::Ok) return status;
     const uint32_t fibers = options.smallFibers + options.largeFibers + options.maxAttached;
     const Memory memory = scheduler.memory;
-    const bool acquired = scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
-                                                 scheduler.slotCount, memory) &&
-                          scheduler.idle.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.singles.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.blocks.Acquire(0, memory) && scheduler.threadWaiters.Acquire(memory) &&
-                          scheduler.anyWaits.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.closures.Acquire(scheduler.slotCount, memory) &&
-                          scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount) &&
-                          AcquireWorkers(scheduler) && AcquireFibers(scheduler);
+    const bool acquired =
+        scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount, scheduler.slotCount,
+                               memory) &&
+        scheduler.idle.Acquire(scheduler.slotCount, memory) && scheduler.singles.Acquire(scheduler.slotCount, memory) &&
+        scheduler.blocks.Acquire(0, memory) && scheduler.threadWaiters.Acquire(memory) &&
+        scheduler.anyWaits.Acquire(scheduler.slotCount, memory) &&
+        scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
+        scheduler.closures.Acquire(scheduler.slotCount, memory) &&
+        scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount, &scheduler.notices) &&
+        AcquireWorkers(scheduler) && AcquireFibers(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;
 }
 

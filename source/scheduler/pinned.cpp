@@ -169,7 +169,8 @@ void RunHere(Fiber *self) noexcept {
     const bool outer = self->runsTask;
     const Awaits awaits(self, self->worker->claim.counter);
     self->runsTask = true;
-    RunClaim(self, AndThen::ReturnToTask);
+    RunClaim(self);
+    FlushPending(self->worker);
     self->runsTask = outer;
 }
 

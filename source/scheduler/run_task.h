@@ -82,17 +82,10 @@ WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskNam
     }
 }
 
-/// A task that was taken from a lane without a claim: runs it, and lowers its counter.
-inline void RunEntry(Fiber *self, const TaskEntry &entry, Priority priority, AndThen andThen) noexcept {
-    if (andThen == AndThen::LookForWork) self->taskCounter = entry.TheCounter();
+/// A task that was taken from a lane without a claim: runs it, and notes that it has finished.
+inline void RunEntry(Fiber *self, const TaskEntry &entry, Priority priority) noexcept {
     RunTask(self, entry.TheTask(), entry.Name(), priority);
-    Worker *worker = self->worker;
-    if (Counter *counter = entry.TheCounter(); counter != nullptr) {
-        if (andThen == AndThen::LookForWork) worker->looksNext = true;
-        LowerCounter(*worker->scheduler, worker, *counter, 1);
-        if (andThen == AndThen::LookForWork) worker->looksNext = false;
-    }
-    CountFinished(worker, 1);
+    NoteFinished(self->worker, entry.TheCounter(), 1);
 }
 
 }  // namespace weft::internal

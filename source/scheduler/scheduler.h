@@ -169,6 +169,11 @@ struct Scheduler {
     uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }
 };
 
+/// See CounterWaiting::AnyForValue. `counter` may be null.
+inline bool AnyForValue(Scheduler &scheduler, Counter *counter) noexcept {
+    return counter != nullptr && scheduler.counters.AnyForValue(CounterAccess::Word(*counter));
+}
+
 /// The caller's cache in the scheduler's pools. `worker`: the caller's, or null.
 inline uint32_t CacheOf(const Worker *worker) noexcept { return worker != nullptr ? worker->index : kNoCache; }
 

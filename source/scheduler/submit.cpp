@@ -98,17 +98,17 @@ void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const T
 }
 
 bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    FlushPending(worker);
-    if (WEFT_UNLIKELY(options.worker != kAnyWorker))
+    if (WEFT_UNLIKELY(options.worker != kAnyWorker)) {
+        FlushPending(worker);
         return Post(*worker->scheduler, worker, count, tasks, counter, options);
-    if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, count))) return false;
+    }
+    if (WEFT_UNLIKELY(!RaisePastPending(worker, counter, count))) return false;
     Publish(worker, count, tasks, counter, options);
     return true;
 }
 
 void SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
-    FlushPending(worker);
-    if (counter != nullptr && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, 1))) return;
+    if (WEFT_UNLIKELY(!RaisePastPending(worker, counter, 1))) return;
     Publish(worker, 1, &task, counter, options);
 }
 

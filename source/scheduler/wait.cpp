@@ -63,7 +63,8 @@ WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexce
     for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
         const Awaits awaits(self, handed.TheCounter());
         ClaimEntry(self->worker, handed, self->priority, false);  // Low, if the task is limited
-        RunClaim(self, AndThen::ReturnToTask);
+        RunClaim(self);
+        FlushPending(self->worker);
         self->priority = priority;
         if (IsSatisfied(counter, 0) || Help(self, counter)) return;
     }

@@ -61,10 +61,21 @@ struct Pump {
     Pump *outer;
 };
 
-/// Finished tasks whose counter has not been lowered yet.
+/// Finished tasks that are not counted off yet. While it has units of the counter, that is above zero, so it is alive.
 struct PendingDecrement {
-    Counter *counter = nullptr;
-    uint32_t count = 0;
+    Counter *counter = nullptr;  // of all of them; null: they have none
+    uint32_t finished = 0;       // tasks
+    uint32_t taken = 0;          // units of the counter that new tasks of it have taken over
+    uint32_t pieces = 0;         // in which they were run: claims, and tasks that were not claimed
+
+    bool Any() const noexcept { return finished != 0; }
+    uint32_t Units() const noexcept { return finished - taken; }
+};
+
+/// For how many pieces a decrement may be pending: as many as take Times::maxPending.
+struct PendingLimit {
+    uint32_t pieces = 1;
+    uint64_t lookedAt = 0;  // ticks
 };
 
 /// What the tasks of the latest slice took. An estimate of another batch says nothing.
@@ -166,6 +177,7 @@ struct alignas(kLineBytes) Worker {
     env::Atomic<uint64_t> suspensions{0};  // of fibers here, by waits; others read it for reports alone
     Claim claim;
     PendingDecrement pending;
+    PendingLimit pendingLimit;
     Pump *pump = nullptr;
     TaskTime taskTime;
     uint32_t newestLane = 0;  // where this worker published last

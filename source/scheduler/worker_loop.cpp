@@ -49,9 +49,21 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         if (!worker->claim.HasMore()) {
             TaskEntry entry;
             Priority priority;
-            if (stack == StackClass::Small && FindSingle(worker, entry, priority)) {
-                RunEntry(self, entry, priority, AndThen::LookForWork);
-                if (race::kFinder) ContinueOn(self, stack);
+            if (stack == StackClass::Small && FindPlain(worker, entry, priority)) {
+                self->taskCounter = entry.TheCounter();
+                if (entry.IsSlice()) {
+                    ClaimEntry(worker, entry, priority, false);
+                    RunClaim(self);
+                } else {
+                    RunEntry(self, entry, priority);
+                    if (race::kFinder) ContinueOn(self, stack);
+                }
+                continue;
+            }
+            if (worker->pending.Any()) {
+                worker->looksNext = true;
+                LowerPending(worker);
+                worker->looksNext = false;
                 continue;
             }
             if (scheduler.stopping.load(kRelaxed)) {  // told by WakeAll, or by our own Stop
@@ -85,7 +97,8 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
             }
         }
         if (worker->claim.stack == stack) {
-            RunClaim(self, AndThen::LookForWork);
+            self->taskCounter = worker->claim.counter;
+            RunClaim(self);
             if (race::kFinder) ContinueOn(self, stack);
         } else if (!ContinueOn(self, worker->claim.stack)) {
             PutClaimBack(worker);

@@ -273,6 +273,32 @@ struct RemovalOfTarget : CounterTest<RemovalOfTarget, 3> {
     }
 };
 
+// Somebody begins to wait for a value while another one finds that nobody does, and hides the notice.
+struct NoticeOfValue : CounterTest<NoticeOfValue, 2> {
+    Notices notices;
+    void before() {
+        Check(waiting.Acquire(kFibers, 1, {}, 0, &notices), "no memory");
+        counter = Memory().NewArray<Counter>(1);
+        begin = 2;
+        Add(2);
+        notices.Show(Notices::kForValue);
+    }
+    void thread(unsigned index) {
+        if (index == 0) return Wait(0, 1);
+        waiting.AnyForValue(Word());
+    }
+    void Resumed(uint32_t) {}
+    void after() {
+        Check(waiting.AnyForValue(Word()), "a waiter for a value goes unnoticed");
+        Finish(0);
+        Check(resumed[0] == 1, "lost wake-up in wait");
+        Check(!waiting.AnyForValue(Word()), "nobody waits for a value");
+        Check(!notices.Has(Notices::kForValue), "a notice that is not true stays");
+        Finish(1);
+        ReleaseAll();
+    }
+};
+
 }  // namespace
 
 }  // namespace relacy
@@ -288,5 +314,6 @@ int main(int argc, char **argv) {
     runner.Run<Additions>("additions", 50000);
     runner.Run<Removal>("removal", 50000);
     runner.Run<RemovalOfTarget>("removal_of_target", 50000);
+    runner.Run<NoticeOfValue>("notice_of_value", 50000);
     return runner.Report();
 }

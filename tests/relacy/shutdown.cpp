@@ -70,6 +70,7 @@ void SendDeferred(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(fals
 void BeforeSleep(Worker *) noexcept {}
 void AfterSleep(Worker *) noexcept {}
 void LowerPending(Worker *) noexcept { relacy::Check(false, "no decrement is delayed here"); }
+bool LookIfPendingIsDue(Worker *) noexcept { return true; }
 // A task that waits keeps its stack, and its worker goes on as a loop on top of it: so only one may wait at a time.
 void Wait(Worker *worker, Counter &counter, uint32_t value, Resume) noexcept {
     Scheduler &scheduler = *worker->scheduler;

@@ -686,6 +686,179 @@ void AwaitedTasksAreHigh() {
     CheckSoon(took <= 5000 * kUs + 200 * kUs, "the tasks that a High task waits for were not shared");
 }
 
+// Tasks of one counter follow each other on each worker, and somebody waits for a value above zero: that is late by one task of each
+// worker and 100 microseconds at most. So is what Counter::Value says.
+void ValuesInTime() {
+    enum Kind : uint32_t { Fiber, Outside, Timed, After, Poll, kKinds };
+    constexpr uint32_t kTasks = 60, kValue = 30;
+    Counters counters;
+    const uint32_t workers = 1 + Random(2);
+    const uint64_t length = Random(2) != 0 ? 2 + Random(15) : 50 + Random(200);
+    const bool isBatch = Random(2) != 0;
+    const Kind kind = static_cast<Kind>(Random(kKinds));
+    const uint64_t before = Random(3) * length * kTasks / 4;  // the wait begins while they run
+    // Short ones, and suddenly longer ones: Counter::Value may be late by more then.
+    const uint32_t shortTasks = kind == Poll ? 0 : Random(2) * (kTasks - kValue - 5);
+    Counter *const counter = counters.New(), *const rest = counters.New();
+    uint32_t finished = 0;
+    Event event;
+    bool isOver = false;
+    auto task = [&](TaskScheduler *) {
+        if (finished >= shortTasks) Compute(length);
+        if (++finished == kTasks - kValue) event.asked = weft::env::Now();
+    };
+    auto ends = [&](TaskScheduler *) {
+        isOver = true;
+        event.over = true;
+        event.late = weft::env::Now();  // when; see below
+    };
+    auto waits = [&](TaskScheduler *self) {
+        if (kind == Timed) {
+            Check(WaitForCounterFor(*self, counter, std::chrono::hours(1), kValue), "a wait for an hour timed out");
+        } else {
+            self->WaitForCounter(counter, kValue);
+        }
+        ends(self);
+    };
+    std::vector<Task> tasks(kTasks, TaskOf(task));
+    TaskScheduler scheduler(FairOptions(workers));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    bool isSubmitted = false;
+    auto submits = [&](TaskScheduler *self) {
+        if (isBatch) {
+            self->AddTasks(kTasks, tasks.data(), counter);
+        } else {
+            for (const Task &each : tasks) self->AddTask(each, counter);
+        }
+        isSubmitted = true;
+    };
+    scheduler.AddTask(TaskOf(submits), rest);
+    while (!isSubmitted) Compute(1);
+    Compute(before);
+    const uint64_t waitsSince = weft::env::Now();
+    if (kind == Outside) {
+        scheduler.WaitForCounter(counter, kValue);
+        ends(&scheduler);
+    } else if (kind == Poll) {
+        while (counter->Value() > kValue) Compute(20);
+        ends(&scheduler);
+    } else if (kind == After) {
+        AddTaskAfter(scheduler, counter, kValue, TaskOf(ends), rest, Of(Priority::High));
+    } else {
+        scheduler.AddTask(TaskOf(waits), rest, Of(Priority::High));
+    }
+    scheduler.WaitForCounter(counter);
+    scheduler.WaitForCounter(rest);
+    scheduler.Stop();
+    Counters::Kill(counter);
+    Counters::Kill(rest);
+    Check(finished == kTasks && isOver, "a task was lost");
+    // Whoever was woken begins after the task that its worker is in.
+    const uint64_t since = std::max(event.asked, waitsSince);
+    CheckSoon(event.late <= since + (2 * length + 100 + 40) * kUs, "a wait for a value was late");
+}
+
+// A value is reached for a moment only, between two tasks of a claim: the second one submits more tasks of the counter a while later. These
+// wait for whoever waits for the value since that moment.
+void ValuePassesInClaim() {
+    constexpr uint32_t kTasks = 20, kValue = 10;
+    Counters counters;
+    Counter *const counter = counters.New(), *const gate = counters.New(1);
+    uint32_t finished = 0;
+    auto leaf = [&](TaskScheduler *self) { self->WaitForCounter(gate); };
+    const Task leaves[2] = {TaskOf(leaf), TaskOf(leaf)};
+    auto task = [&](TaskScheduler *self) {
+        if (++finished <= kTasks - kValue) return;
+        if (finished == kTasks - kValue + 1) Compute(100);
+        self->AddTasks(2, leaves, counter);
+    };
+    const std::vector<Task> tasks(kTasks, TaskOf(task));
+    TaskScheduler scheduler(FairOptions(1));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    auto submits = [&](TaskScheduler *self) { self->AddTasks(kTasks, tasks.data(), counter); };
+    scheduler.AddTask(TaskOf(submits));
+    if (Random(2) != 0) Compute(2);
+    while (finished < kTasks - kValue) Compute(2);
+    scheduler.WaitForCounter(counter, kValue);
+    scheduler.DecrementCounter(gate);
+    scheduler.WaitForCounter(counter);
+    scheduler.Stop();
+    Counters::Kill(counter);
+    Counters::Kill(gate);
+}
+
+// A tree whose tasks all count on one counter: tasks of it submit tasks of it.
+void TreeOnOneCounter() {
+    Counters counters;
+    Counter *const counter = counters.New();
+    struct Node {
+        Counter *counter;
+        uint32_t depth;
+        uint32_t *done;
+        uint32_t children;
+        static void Run(TaskScheduler *scheduler, void *arg) {
+            const auto *self = static_cast<const Node *>(arg);
+            ++*self->done;
+            if (self->depth == 0) return;
+            Task tasks[3];
+            for (Task &each : tasks) each = {Run, const_cast<Node *>(self - 1)};
+            scheduler->AddTasks(self->children, tasks, self->counter);
+        }
+    };
+    uint32_t done = 0;
+    const uint32_t children = 1 + Random(3);
+    Node nodes[5];
+    for (uint32_t i = 0; i < 5; ++i) nodes[i] = {counter, i, &done, children};
+    const uint32_t depth = children == 3 ? 3 : 4;
+    uint32_t all = 0;
+    for (uint32_t i = 0, level = 1; i <= depth; ++i, level *= children) all += level;
+    RunMain(FairOptions(1 + Random(3)), [&](TaskScheduler *self) {
+        self->AddTask({Node::Run, &nodes[depth]}, counter);
+        self->WaitForCounter(counter);
+        Check(done == all, "a wait for zero ended before the tasks did");
+        Counters::Kill(counter);
+    });
+}
+
+// Nobody who waits for zero waits for more than the counted tasks, although decrements are kept from one to the next.
+void ZeroInTime() {
+    constexpr uint32_t kTasks = 40;
+    Counters counters;
+    const uint32_t workers = 1 + Random(2);
+    const bool isBatch = Random(2) != 0;
+    const uint64_t length = Random(8);
+    Counter *const counter = counters.New(), *const others = counters.New();
+    uint32_t finished = 0;
+    Event event;
+    auto task = [&](TaskScheduler *) {
+        Compute(length);
+        if (++finished == kTasks) event.Ask();
+    };
+    auto other = [&](TaskScheduler *) { Compute(1000); };
+    std::vector<Task> tasks(kTasks, TaskOf(task));
+    TaskScheduler scheduler(FairOptions(workers));
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    auto submits = [&](TaskScheduler *self) {
+        for (uint32_t i = 0; i < 4; ++i) self->AddTask(TaskOf(other), others);
+        if (isBatch) {
+            self->AddTasks(kTasks, tasks.data(), counter);
+        } else {
+            for (const Task &each : tasks) self->AddTask(each, counter);
+        }
+    };
+    Check(scheduler.AddToCounter(counter), "AddToCounter failed");
+    scheduler.AddTasksAndWait(1, std::vector<Task>{TaskOf(submits)}.data());
+    scheduler.DecrementCounter(counter);
+    scheduler.WaitForCounter(counter);
+    event.Begin();
+    Counters::Kill(counter);
+    scheduler.WaitForCounter(others);
+    Counters::Kill(others);
+    scheduler.Stop();
+    Check(finished == kTasks, "a task was lost");
+    CheckSoon(event.late <= 50 * kUs, "a wait for zero was late");
+}
+
 }  // namespace
 
 std::vector<Model> FairModels() {
@@ -707,6 +880,10 @@ std::vector<Model> FairModels() {
         {"turn_same_worker", "waits that are over, with Resume::SameWorker, while High tasks come", TurnsKeepTheWorker},
         {"high_first", "a High task in the lane of a worker that is busy, and Normal ones elsewhere", HighGoesFirst},
         {"high_lends", "Normal tasks that a High task waits for, beside other Normal ones", AwaitedTasksAreHigh},
+        {"kept_values", "waits for a value of a counter whose tasks follow each other", ValuesInTime, 4},
+        {"kept_passed", "a value that is passed between two tasks of a claim", ValuePassesInClaim, 4},
+        {"kept_tree", "a tree whose tasks all count on one counter", TreeOnOneCounter},
+        {"kept_zero", "a wait for zero, and tasks of another counter behind those that it counts", ZeroInTime, 4},
         {"aging_low", "a Low task among others that keep coming", [] { NothingStarves(Priority::Low); }, 20},
         {"aging_normal", "the oldest of Normal tasks that keep coming", [] { NothingStarves(Priority::Normal); }, 20},
         {"aging_several", "Normal tasks that are late for long, and Low ones, pinned ones and a thread's",
