@@ -141,8 +141,14 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Priority priority, bool 
     const uint32_t rest = entry.Count() - claim.Left();
     if (rest != 0) {
         claim.hasRest = true;
-        PushEntry(worker, LaneOf(priority, claim.stack),
-                  TaskEntry::Slice(claim.end, rest, claim.batch, claim.counter, claim.name, claim.stack));
+        // What was stolen in two halves: the next thief leaves one of them.
+        const uint32_t upper = stolen && rest >= 4 ? rest / 2 : 0;
+        const auto push = [&](const Task *first, uint32_t count) {
+            PushEntry(worker, LaneOf(priority, claim.stack),
+                      TaskEntry::Slice(first, count, claim.batch, claim.counter, claim.name, claim.stack));
+        };
+        if (upper != 0) push(claim.end + (rest - upper), upper);
+        push(claim.end, rest - upper);
         // A worker that looked between our pop and our push may sleep now.
         WakeForLane(*worker->scheduler, worker, 1, priority);  // [re-check]
     }

@@ -147,8 +147,17 @@ bool EndRun(Scheduler &scheduler) noexcept {
 }
 
 Found SearchForTasks(Worker *worker) noexcept {
-    if (!worker->searching) worker->scheduler->idle.StartSearching();
     worker->slab.FlushOthers();
+    if (!worker->searching) {
+        // Nobody relies on a worker that is not counted as a searcher. One that finds something at once need not be counted.
+        if (MaySteal(worker, env::Ticks())) {
+            if (const Found found = FindElsewhere(worker, Ability::Tasks)) {
+                worker->lookInterval = 1;
+                return found;
+            }
+        }
+        worker->scheduler->idle.StartSearching();
+    }
     worker->searching = true;
     Found found = Search(worker, Ability::Tasks);
     if (!found && worker->scheduler->notices.Has(Notices::kLargeWork) &&
