@@ -41,9 +41,9 @@ public:
     }
 #endif
 
-    /// How many are outstanding, at most. Any thread. It may still count tasks that have finished: those that a worker ran right before the
-    /// task that it is in, for about 100 microseconds. Zero is exact. Whoever reads a value sees all that was written before it came about
-    /// (acquire).
+    /// How many are outstanding, at most. Any thread. The value may include tasks that finished within about the last 100 microseconds and
+    /// that their worker ran directly before its current task. Zero is exact. The caller sees all that was written before the counter reached
+    /// the value (acquire).
     uint32_t Value() const noexcept {
         const uint64_t word = m_word.load(std::memory_order_acquire);
         const uint32_t count = static_cast<uint32_t>(word >> 32);

@@ -76,8 +76,8 @@ public:
 
     /// Submits `count` tasks (0: nothing happens), which are copied; `counter`, if given, rises by `count`. Any thread.
     ///
-    /// The submitter's worker begins them in their order. Workers that steal from it begin at the end of the batch, and so does any
-    /// worker when the batch has waited for longer than SchedulerOptions::agingMilliseconds.
+    /// The submitter's worker begins them in their order. Workers that steal from it begin at the end of the batch. A batch that has waited for
+    /// longer than SchedulerOptions::agingMilliseconds is begun at its end by every worker.
     void AddTasks(uint32_t count, const Task *tasks, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept;
 
@@ -95,9 +95,9 @@ public:
     /// submitted.
     ///
     /// After a wait for 0 all that the counted tasks wrote is visible, and the counter may be destroyed or used again. A wait for a higher
-    /// value can be late: a worker may finish several tasks before it lowers their counter. When the wait begins, each worker lowers the
-    /// counter after the task that it is in, and after each further one. If that task blocks the thread in the operating system, these
-    /// decrements are delayed. Call AboutToBlock before such a blocking call. Thread-safe. A thread that is no worker blocks in the
+    /// value can be late, because a worker may finish several tasks before it lowers their counter. Once such a wait has begun, each worker
+    /// lowers the counter after its current task and after each later one. If the current task blocks its thread in the operating system,
+    /// this is delayed. Call AboutToBlock in the task before such a blocking call. Thread-safe. A thread that is no worker blocks in the
     /// operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0, Resume resume = Resume::AnyWorker) noexcept;
 
@@ -158,9 +158,9 @@ public:
     /// the priority that its options say. Tasks and attached threads; the latter keep it until they change it again.
     void SetPriority(Priority priority) noexcept;
 
-    /// Lets other work go first: the fiber goes behind those that are ready. If none of a higher priority than the caller's is ready, one
-    /// task that has not begun goes first, of any priority; then the ready fibers go in the order of their priorities. Tasks and attached
-    /// threads.
+    /// Lets other work run first. The calling fiber moves behind all ready fibers. If no ready fiber has a higher priority than the caller,
+    /// one task that has not begun runs first, whatever its priority. Then the ready fibers run in the order of their priorities. Tasks and
+    /// attached threads.
     void Yield() noexcept;
 
     /// The scheduler whose task is calling, or to which the calling thread is attached; or null.

@@ -1,16 +1,21 @@
-// From a deque's entry to running tasks: what a worker claims, and what it may hide from the others by claiming it.
+// How many tasks a worker claims from a deque's entry, and when it lowers their counter. Other workers cannot steal a claimed task.
 //
-// The rule (invariant 8): until the task time of a batch is known to a worker, it claims exactly one task and leaves the rest
-// of the slice stealable, before it runs the one. Once it is known, it claims what is expected to run for Times::claimBudget
-// (3 microseconds). Between two claimed tasks it pushes the remainder back as soon as a worker without work asks
-// (Worker::asked), something must have a turn (CallOf), or the clock, read after 4, 16 and 64 tasks, shows that the budget is spent.
+// An entry is one task or a slice: a range of the tasks of one batch. At first a worker does not know how long the tasks of a batch take. Then
+// it claims exactly one task and leaves the rest of the slice stealable, before it runs the one. Later it claims what it expects to run for
+// Times::claimBudget, 3 microseconds (invariant 8). Between two claimed tasks it pushes the remaining ones back to its lane if a
+// worker without work asks (Worker::asked), if a deadline, a task from outside or higher work has to have a turn (CallOf), or if the
+// budget is spent. It reads the clock for this after 4, 16 and 64 tasks.
 //
-// What has finished is pending until the counter is lowered (invariant 9): while the worker goes on with tasks of the same counter, it
-// need not write to the counter's cache line, which other workers write to as well. While decrements are pending, this worker runs a task
-// of the counter, or has taken one to run it next. So the counter is above zero, nobody who waits for zero is kept waiting, and the
-// counter is alive. Tasks of the counter that this worker submits meanwhile take over pending units, so the counter is not raised
-// either. A wait for a value above zero is seen by a notice and by the counter's own word (CounterWaiting::AnyForValue); then
-// nothing stays pending between two tasks.
+// Each finished task has to lower its counter. A decrement is pending when its task has finished and the worker has not lowered the counter
+// yet (invariant 9). Decrements stay pending while the worker runs more tasks of the same counter: so it writes less often to a cache
+// line that other workers write to as well. Meanwhile the worker runs a task of that counter, or has taken one to run it next. That task
+// has not finished, so the counter is above zero: no wait for zero is delayed, and the counter is alive.
+//
+// If the worker submits tasks of the counter meanwhile, each of them takes over one pending decrement, as long as there are any. The
+// counter is raised for the others alone.
+//
+// A wait for a value above zero shows a notice and sets a bit in the counter's word. A worker that sees the notice reads the word
+// (CounterWaiting::AnyForValue), and if the bit is set, it lowers the counter after each task.
 #pragma once
 
 #include "platform/race_finder.h"

@@ -1,13 +1,14 @@
-// Stalls: nothing goes on by itself any more, or a class of fibers is too small for anything of it to go on.
+// Finds stalls and reports them. In a stall nothing can go on without the host, or no task of a stack class can begin because all fibers of
+// the class are with tasks that wait.
 //
-// A stall is told once a run, and only when it has lasted for SchedulerOptions::stallMilliseconds: a thread may just be about
-// to lower a counter, or have been preempted while it holds a lock. The worker that is the last to fall asleep looks whether
-// this is a stall, and sets a timer. When the timer has fired and all sleep again, it looks whether the stall is the same, and no fiber
-// has run in between (Progress). It looks four times before a stall is reported, so a stall is reported at most a quarter of
-// that time late. Where a deadline comes before that, something goes on by itself.
+// Each kind of stall is reported once a run, and only when it has lasted for SchedulerOptions::stallMilliseconds. A shorter pause may be
+// harmless: a thread may be about to lower a counter, or have been preempted while it holds a lock. The last worker to fall asleep
+// checks whether there is a stall; if so, it sets a timer. After the timer the last worker to fall asleep checks again: the stall must be of
+// the same kind, and no fiber may have run in between (Progress). There are four such checks in stallMilliseconds, so a report is at most
+// a quarter of that time late. If a deadline comes before the time is over, work goes on by itself, and there is no stall.
 //
-// While others go on, the lanes of a class may be stuck all the same. That is seen where queues are inspected (aging.h): the stall is
-// reported if each inspection finds the same task there and every fiber of the class with a task that waits.
+// One stack class can be stuck while workers go on with other tasks. The inspection of queues (aging.h) finds that. It reports a stall if
+// for stallMilliseconds each inspection finds the same task in a lane of the class, and every fiber of the class with a task that waits.
 #pragma once
 
 #include "scheduler/scheduler.h"
