@@ -26,6 +26,13 @@ bool ContinueOn(Fiber *self, StackClass stack) noexcept {
     return true;
 }
 
+// The next task runs on another fiber, and the counter is lowered by the fiber of the task that it counted: or ThreadSanitizer would take the
+// two tasks for one thread.
+void ForRaceFinder(Fiber *self, StackClass stack) noexcept {
+    FlushPending(self->worker);
+    ContinueOn(self, stack);
+}
+
 // Becomes inactive, or active again. Others may have to do what this worker would have done.
 void StepBack(Worker *worker, bool inactive) noexcept {
     worker->inactive = inactive;
@@ -56,8 +63,8 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                     RunClaim(self);
                 } else {
                     RunEntry(self, entry, priority);
-                    if (race::kFinder) ContinueOn(self, stack);
                 }
+                if (race::kFinder) ForRaceFinder(self, stack);
                 continue;
             }
             if (worker->pending.Any()) {
@@ -99,7 +106,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         if (worker->claim.stack == stack) {
             self->taskCounter = worker->claim.counter;
             RunClaim(self);
-            if (race::kFinder) ContinueOn(self, stack);
+            if (race::kFinder) ForRaceFinder(self, stack);
         } else if (!ContinueOn(self, worker->claim.stack)) {
             PutClaimBack(worker);
             // A small task would fit on a Large stack, but it may wait, and what it waits for may need this very stack.
