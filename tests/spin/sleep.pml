@@ -216,6 +216,11 @@ end:
     :: FindOwn();
         if
         :: searching && !found -> LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)  /* FindElsewhere */
+        :: !searching && !found ->                              /* perhaps once before it is counted (MaySteal) */
+            if
+            :: LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)
+            :: skip
+            fi
         :: else -> skip
         fi;
         if
