@@ -110,6 +110,11 @@ proctype Worker(byte self) {
         TakeOwn();
         if
         :: searching -> LookAtOthers()                          /* FindElsewhere */
+        :: !searching && task == NONE && !large ->              /* perhaps once before it is counted (MaySteal) */
+            if
+            :: LookAtOthers()
+            :: skip
+            fi
         :: else -> skip
         fi;
         if
@@ -136,6 +141,10 @@ proctype Worker(byte self) {
             if
             :: found ->                                         /* GetUp */
                 found = false;
+                if                                          /* the notice was hidden, and nobody has taken it yet */
+                :: atomic { injector != 0 -> shown = true }
+                :: atomic { injector == 0 -> skip }
+                fi;
                 if
                 :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self); Follow() };
                     atomic { sleepers--; searchers++; Follow() }

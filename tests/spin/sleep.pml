@@ -291,6 +291,10 @@ end:
                 if
                 :: found ->                                     /* GetUp: Cancel, or consume the unpark */
                     found = false;
+                    if                                          /* the notice was hidden, and nobody has taken it yet */
+                    :: atomic { injector != 0 -> shown = true }
+                    :: atomic { injector == 0 -> skip }
+                    fi;
                     if
                     :: atomic { asleep & BIT(self) -> asleep = asleep & ~BIT(self); Follow() };
                         atomic { sleepers--; searchers++; Follow() }
