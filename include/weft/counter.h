@@ -42,7 +42,7 @@ public:
 #endif
 
     /// How many are outstanding, at most. Any thread. The value may include tasks that finished within about the last 100 microseconds and
-    /// that their worker ran directly before its current task. Zero is exact. The caller sees all that was written before the counter reached
+    /// that their worker ran directly before its current task; if short tasks suddenly become long, up to 64 of these once. Zero is exact. The caller sees all that was written before the counter reached
     /// the value (acquire).
     uint32_t Value() const noexcept {
         const uint64_t word = m_word.load(std::memory_order_acquire);

@@ -331,10 +331,9 @@ bool LookIfPendingIsDue(Worker *worker) noexcept {
 bool RaisePast(Worker *worker, Counter *counter, uint32_t n) noexcept {
     NoteClaimed(worker);
     PendingDecrement &pending = worker->pending;
-    // Who waits for a value must not miss it because its units were taken over.
-    if (counter == nullptr || pending.counter != counter || !pending.Any() ||
-        AnyForValue(*worker->scheduler, counter)) {
-        FlushPending(worker);
+    // The counter must show each value that somebody waits for. It would skip values if new tasks took over pending decrements.
+    if (counter == nullptr || pending.counter != counter || AnyForValue(*worker->scheduler, counter)) {
+        LowerPending(worker);
         return counter == nullptr || RaiseCounter(*worker->scheduler, *counter, n);
     }
     const uint32_t taken = std::min(n, pending.Units());

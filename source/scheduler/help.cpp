@@ -67,8 +67,7 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
 
 // Lowers what is pending, if that is due or all that the counter still counts. True if the counter is zero then.
 bool EndsPending(Worker *worker, Counter &counter, bool keeps) noexcept {
-    const bool isAll = counter.Value() == worker->pending.Units();
-    if (keeps && !isAll && !IsPendingDue(worker)) return false;
+    if (keeps && counter.Value() != worker->pending.Units() && !IsPendingDue(worker)) return false;
     FlushPending(worker);
     return IsSatisfied(counter, 0);
 }
