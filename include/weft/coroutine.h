@@ -103,7 +103,7 @@ struct CounterAwaiter : CoroutineTask {
         const uint32_t target = value;
         return Suspend(*this, self,
                        [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
-                           return AddTaskAfter(scheduler, after, target, task, counter, options);
+                           return ContinueAfter(scheduler, after, target, task, counter, options);
                        });
     }
     void await_resume() noexcept {}
@@ -116,7 +116,7 @@ struct TimeAwaiter : CoroutineTask {
         const Clock::time_point until = time;
         return Suspend(*this, self,
                        [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
-                           return AddTaskAt(scheduler, until, task, counter, options);
+                           return ContinueAt(scheduler, until, task, counter, options);
                        });
     }
     void await_resume() noexcept {}
@@ -131,12 +131,11 @@ struct EventAwaiter : CoroutineTask {
     bool await_suspend(std::coroutine_handle<> self) noexcept {
         if (event.PassOrLineUp(inLine)) return false;
         Counter *called = &inLine.counter;
-        const bool suspended = Suspend(
-            *this, self, [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
-                return AddTaskAfter(scheduler, called, 0, task, counter, options);
-            });
-        if (!suspended) root->scheduler->WaitForCounter(called);  // it is in line
-        return suspended;
+        // Not refused: the counter is not raised, the options were good enough before, and `called` is of no scheduler yet.
+        return Suspend(*this, self,
+                       [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+                           return ContinueAfter(scheduler, called, 0, task, counter, options);
+                       });
     }
     void await_resume() noexcept {}
 };
@@ -297,8 +296,7 @@ inline Coroutine<void> Promise<void>::get_return_object() noexcept {
 }  // namespace internal
 
 /// Submits a coroutine as a task: `counter`, if given, rises by one now and falls by one when the coroutine has ended. Each time
-/// it goes on it is a task with these options. A wait that is refused, and reported, is over at once; but for an event its task
-/// waits, with its fiber. An exception that leaves it is reported (TaskThrew). Any thread, while the scheduler runs; a coroutine
+/// it goes on it is a task with these options. A wait that is refused, and reported, is over at once. An exception that leaves it is reported (TaskThrew). Any thread, while the scheduler runs; a coroutine
 /// whose start was refused, and reported, is never destroyed.
 inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept {

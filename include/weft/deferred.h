@@ -28,4 +28,14 @@ WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t va
 WEFT_API bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter = nullptr,
                         const TaskOptions &options = {}) noexcept;
 
+namespace internal {
+
+/// AddTaskAfter and AddTaskAt by a task that ends right after the call, and that `counter` counts: from now on it counts the new
+/// task instead, and its value does not change.
+WEFT_API bool ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
+                            const TaskOptions &options) noexcept;
+WEFT_API bool ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
+                         const TaskOptions &options) noexcept;
+
+}  // namespace internal
 }  // namespace weft

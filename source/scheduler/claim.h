@@ -12,7 +12,8 @@
 // has not finished, so the counter is above zero: no wait for zero is delayed, and the counter is alive.
 //
 // If the worker submits tasks of the counter meanwhile, each of them takes over one pending decrement, as long as there are any. The
-// counter is raised for the others alone.
+// counter is raised for the others alone. A coroutine that waits ends its task and submits the next one: that takes over the unit of the
+// task that ends, and the counter does not change.
 //
 // A wait for a value above zero shows a notice and sets a bit in the counter's word. A worker that sees the notice reads the word
 // (CounterWaiting::AnyForValue), and if the bit is set, it lowers the counter after each task.
@@ -23,6 +24,7 @@
 #include "scheduler/submit.h"
 
 #include <cstdint>
+#include <utility>
 
 namespace weft::internal {
 
@@ -68,6 +70,18 @@ bool RaisePast(Worker *worker, Counter *counter, uint32_t n) noexcept;
 inline bool RaisePastPending(Worker *worker, Counter *counter, uint32_t n) noexcept {
     if (worker->pending.Any() || worker->claim.AnyToNote()) return RaisePast(worker, counter, n);
     return counter == nullptr || RaiseCounter(*worker->scheduler, *counter, n);
+}
+
+/// The task that runs ends next, and its unit of `counter` (or of none) stands for a new task. Nothing is pending.
+inline void TakeOverFromRunning(Worker *worker, Counter *counter) noexcept {
+    worker->pending.counter = counter;
+    worker->pending.taken = 1;
+}
+
+/// It does not end next after all: the counter is raised for the new task.
+inline void GiveToRunning(Worker *worker) noexcept {
+    const PendingDecrement pending = std::exchange(worker->pending, {});
+    if (pending.counter != nullptr) RaiseCounter(*worker->scheduler, *pending.counter, 1);
 }
 
 /// `count` tasks of `counter` (or of none) finished on this worker, in one piece.

@@ -33,7 +33,7 @@ bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcep
 }  // namespace
 
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
-                 Counter *counter, const TaskOptions &options) noexcept {
+                 CountedBy counted, const TaskOptions &options) noexcept {
     using Registration = CounterWaiting::Registration;
     if (worker != nullptr) FlushPending(worker);
     CounterStorage &word = CounterAccess::Word(after);
@@ -41,7 +41,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
         ReportCounterOfOther(scheduler, "AddTaskAfter", after);
         return false;
     }
-    TaskBlock *block = Prepare(scheduler, worker, task, counter, options);
+    TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
     if (block == nullptr) return false;
     scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
     switch (scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value, CacheOf(worker))) {
@@ -53,6 +53,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
                        "AddTaskAfter: there is no memory for another wait record; it waits by itself");
             if (worker != nullptr) {
                 Fiber *self = worker->current;
+                if (counted.unit == Unit::OfCaller) GiveToRunning(worker);
                 Wait(worker, after, value, Resume::AnyWorker);
                 worker = self->worker;
             } else {
@@ -69,10 +70,10 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
     return true;
 }
 
-bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, Counter *counter,
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, CountedBy counted,
               const TaskOptions &options) noexcept {
     if (worker != nullptr) FlushPending(worker);
-    TaskBlock *block = Prepare(scheduler, worker, task, counter, options);
+    TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
     if (block == nullptr) return false;
     const uint32_t place = scheduler.timedTasks.Take(CacheOf(worker));
     if (place == scheduler.timedTasks.kNone) OutOfMemory(scheduler, 1);

@@ -4,6 +4,7 @@
 // posted, and whoever satisfies its condition posts the block.
 #pragma once
 
+#include "scheduler/post.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -12,10 +13,10 @@ namespace weft::internal {
 /// memory for another wait record (reported); then a hook is refused. The arguments have been checked. False if it was refused
 /// (reported).
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
-                 Counter *counter, const TaskOptions &options) noexcept;
+                 CountedBy counted, const TaskOptions &options) noexcept;
 
 /// Submits the task at `deadline`. False if it was refused (reported).
-bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, Counter *counter,
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, CountedBy counted,
               const TaskOptions &options) noexcept;
 
 /// The owner of a record was woken: its counter is there.

@@ -74,9 +74,9 @@ bool EndsPending(Worker *worker, Counter &counter, bool keeps) noexcept {
 
 // A task of the counter has finished. True if the counter is zero then.
 WEFT_FORCEINLINE bool Finish(Worker *worker, Counter &counter, bool keeps) noexcept {
-    if (keeps) {
+    if (keeps || WEFT_UNLIKELY(worker->pending.taken != 0)) {  // or it has handed its unit on
         NoteFinished(worker, &counter, 1);
-        return EndsPending(worker, counter, true);
+        return EndsPending(worker, counter, keeps);
     }
     LowerCounter(*worker->scheduler, worker, counter, 1);
     CountFinished(worker, 1);

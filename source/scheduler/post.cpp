@@ -61,7 +61,7 @@ void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept {
 namespace {
 
 // Everything but making them visible. False if it was refused (reported).
-bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, CountedBy counted,
            const TaskOptions &options) noexcept {
     Worker *target = options.worker != kAnyWorker ? &scheduler.workers[options.worker] : nullptr;
     const bool bind = target != nullptr && scheduler.IsAttachedSlot(options.worker);
@@ -73,7 +73,9 @@ bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tas
                       "TaskOptions::worker: no thread is attached as %u", options.worker);
         return false;
     }
-    if (counter != nullptr && !RaiseCounter(scheduler, *counter, count)) {
+    if (counted.unit == Unit::OfCaller) {
+        TakeOverFromRunning(worker, counted.counter);
+    } else if (counted.counter != nullptr && !RaiseCounter(scheduler, *counted.counter, count)) {
         if (bind) LowerCounter(scheduler, worker, target->bound, count);
         return false;
     }
@@ -104,7 +106,7 @@ void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, const TaskOpt
 
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept {
-    if (!Admit(scheduler, worker, count, tasks, counter, options)) return false;
+    if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return false;
     // All at once: one worker takes them, and begins the batch in its order.
     Letter *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
@@ -120,11 +122,11 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     return true;
 }
 
-TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Counter *counter,
+TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept {
-    if (!Admit(scheduler, worker, 1, &task, counter, options)) return nullptr;
-    if (worker != nullptr) TraceSubmit(worker, 1, counter, options);
-    return Fill(scheduler, worker, 1, &task, counter, options);
+    if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
+    if (worker != nullptr) TraceSubmit(worker, 1, counted.counter, options);
+    return Fill(scheduler, worker, 1, &task, counted.counter, options);
 }
 
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {

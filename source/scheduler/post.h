@@ -13,9 +13,16 @@ namespace weft::internal {
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept;
 
+/// Which unit of a counter stands for a task: a new one, or that of the task that submits it and ends right after.
+enum class Unit : uint8_t { New, OfCaller };
+struct CountedBy {
+    Counter *counter;  // or null
+    Unit unit;
+};
+
 /// The same for one task that is to be submitted later, in two steps: it counts as submitted after the first, and is visible after
-/// the second. Prepare returns null if it was refused (reported).
-TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Counter *counter,
+/// the second. Prepare returns null if it was refused (reported). Nothing is pending on `worker`.
+TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept;
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;
 

@@ -97,10 +97,8 @@ bool Defer(TaskScheduler &facade, const Task &task, const TaskOptions &options, 
            submit(*caller.Running(), caller.TheWorker());
 }
 
-}  // namespace
-
-bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
-                  const TaskOptions &options) noexcept {
+bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const Task &task, Counter *counter,
+                const TaskOptions &options, Unit unit) noexcept {
     if (!IsCounter(scheduler, after, "AddTaskAfter")) return false;
     if (counter == after && value == 0) {
         ReportMistake(Gate::OptionsOf(scheduler), ReportCode::BadOption,
@@ -109,12 +107,12 @@ bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task
         return false;
     }
     return Defer(scheduler, task, options, "AddTaskAfter", [&](Scheduler &running, Worker *worker) {
-        return SubmitAfter(running, worker, *after, value, task, counter, options);
+        return SubmitAfter(running, worker, *after, value, task, {counter, unit}, options);
     });
 }
 
-bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
-               const TaskOptions &options) noexcept {
+bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &task, Counter *counter,
+                const TaskOptions &options, Unit unit) noexcept {
     if (time == Clock::time_point::max()) {
         ReportMistake(Gate::OptionsOf(scheduler), ReportCode::BadOption,
                       "Submit it when its time is known, or let it come after a counter (AddTaskAfter).",
@@ -122,8 +120,30 @@ bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Coun
         return false;
     }
     return Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
-        return SubmitAt(running, worker, Nanoseconds(time), task, counter, options);
+        return SubmitAt(running, worker, Nanoseconds(time), task, {counter, unit}, options);
     });
+}
+
+}  // namespace
+
+bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
+                  const TaskOptions &options) noexcept {
+    return DeferAfter(scheduler, after, value, task, counter, options, Unit::New);
+}
+
+bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
+               const TaskOptions &options) noexcept {
+    return DeferUntil(scheduler, time, task, counter, options, Unit::New);
+}
+
+bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
+                             const TaskOptions &options) noexcept {
+    return DeferAfter(scheduler, after, value, task, counter, options, Unit::OfCaller);
+}
+
+bool internal::ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
+                          const TaskOptions &options) noexcept {
+    return DeferUntil(scheduler, time, task, counter, options, Unit::OfCaller);
 }
 
 }  // namespace weft

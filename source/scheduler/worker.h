@@ -65,8 +65,9 @@ struct Pump {
 struct PendingDecrement {
     Counter *counter = nullptr;  // of all of them; null: they have none
     uint32_t finished = 0;       // tasks
-    uint32_t taken = 0;          // units of the counter that new tasks of it have taken over
-    uint32_t pieces = 0;         // in which they were run: claims, and tasks that were not claimed
+    uint32_t taken =
+        0;  // units of the counter that new tasks of it have taken over; one more if the running task hands its own on
+    uint32_t pieces = 0;  // in which they were run: claims, and tasks that were not claimed
 
     bool Any() const noexcept { return finished != 0; }
     uint32_t Units() const noexcept { return finished - taken; }

@@ -1,6 +1,7 @@
 // Compiled as C++20, unlike the rest.
 #include "weft/coroutine.h"
 
+#include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
@@ -63,6 +64,40 @@ TEST_CASE("coroutines wait for counters and for each other, on few fibers", "[co
         for (uint32_t i = 0; i < 100; ++i) expected += 1 + uint64_t{i % 8} * (i % 8 + 1) / 2;
         CHECK(total.load() == expected);
         CHECK(alive.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+namespace {
+
+Coroutine<> WaitOften(const Counter &own, std::atomic<uint32_t> &wrong, uint32_t waits) {
+    TaskScheduler &scheduler = co_await OwnScheduler{};
+    Event event(scheduler, EventReset::Auto);
+    auto set = [&](TaskScheduler *) { event.Set(); };
+    for (uint32_t i = 0; i < waits; ++i) {
+        Counter counter;
+        if (i % 3 == 0) scheduler.AddTask(TaskOf(set), &counter);
+        if (i % 3 == 1) scheduler.AddTask(TaskOf(set));
+        if (i % 3 == 0) co_await counter;
+        if (i % 3 != 2) co_await event;
+        if (i % 3 == 2) co_await microseconds(1);
+        wrong.fetch_add(own.Value() != 1);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a counter counts a coroutine once, however often it waits", "[coroutine][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        INFO(test::Describe(point));
+        std::atomic<uint32_t> wrong{0};
+        test::Runner runner(point);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            Start(scheduler, WaitOften(counter, wrong, 60), &counter);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(wrong.load() == 0);
         CHECK(runner.log.Text() == "");
     }
 }
@@ -293,27 +328,45 @@ TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][rep
     runner.scheduler.Stop();
 }
 
-TEST_CASE("coroutines: a refused wait for an event waits with the task's fiber", "[coroutine][report]") {
+TEST_CASE("coroutines: one without memory for a wait record waits with its fiber, and stays counted", "[coroutine]") {
+    constexpr uint32_t kOthers = 70;  // there are 64 records to begin with
     test::Runner runner(test::Options(1));
-    bool isSet = false, wasSet = false, refused = false;
+    uint32_t counted = 0;
+    bool ended = false, failed = false, othersEnd = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Event event(scheduler);
+        Counter gate(1), done, own, other;
+        uint32_t ran = 0;
+        auto run = [&](TaskScheduler *) { ++ran; };
+        // So that there is memory for the tasks themselves: as many are under way at once as there will be.
+        for (uint32_t i = 0; i <= kOthers; ++i) AddTaskAt(scheduler, Now(), TaskOf(run), &done);
+        scheduler.WaitForCounter(&done);
         const auto wait = [&]() -> Coroutine<> {
-            co_await event;
-            wasSet = isSet;
+            co_await gate;
+            counted = own.Value();
+            co_await microseconds(1);
+            counted += own.Value();
+            ended = true;
         };
-        constexpr uint32_t kFull = ~0u;  // there is no room for the task that would go on
-        Counter counter;
-        scheduler.AddToCounter(&counter, kFull - 1);
-        Start(scheduler, wait(), &counter);
-        refused = test::YieldUntil(scheduler, [&] { return runner.log.CountOf(ReportCode::CounterOverflow) == 1; });
-        isSet = true;
-        event.Set();
-        scheduler.WaitForCounter(&counter, kFull - 1);
-        scheduler.DecrementCounter(&counter, kFull - 1);
+        {
+            const test::FailingAllocation failing(0);
+            for (uint32_t i = 0; i < 64; ++i) AddTaskAfter(scheduler, &gate, 0, TaskOf(run), &done);
+            Start(scheduler, wait(), &own);
+            test::YieldUntil(scheduler, [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
+            failed = failing.HasFailed();
+        }
+        scheduler.AddTask(TaskOf(run), &other);
+        othersEnd = test::YieldUntil(scheduler, [&] { return other.IsZero(); });
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&own);
+        scheduler.WaitForCounter(&done);
     }) == Status::Ok);
-    CHECK(refused);
-    CHECK(wasSet);
+    CHECK(failed);
+    CHECK(othersEnd);
+    CHECK(ended);
+    // When it goes on, the task that has waited has not ended yet.
+    CHECK((counted == 2 || counted == 3));
+    CHECK(runner.log.CountOf(ReportCode::CounterUnderflow) == 0);
+    CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 1);
 }
 
 TEST_CASE("coroutines: one that never began is destroyed", "[coroutine]") {
