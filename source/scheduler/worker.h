@@ -66,7 +66,7 @@ struct PendingDecrement {
     Counter *counter = nullptr;  // of all of them; null: they have none
     uint32_t finished = 0;       // tasks
     uint32_t taken =
-        0;  // units of the counter that new tasks of it have taken over; one more if the running task hands its own on
+        0;  // units that new tasks have taken over, also that of a running coroutine's task (TakeOverFromRunning)
     uint32_t pieces = 0;  // in which they were run: claims, and tasks that were not claimed
 
     bool Any() const noexcept { return finished != 0; }
