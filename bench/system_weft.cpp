@@ -58,23 +58,42 @@ struct Weft : RunsOnWeft {
     }
 };
 
-// The cost of one wait that suspends and is resumed. `across`: each has a worker.
+constexpr uint32_t kTurns = 20000;
+
+// The cost of one turn of two players. `across`: each has a worker.
+template <class Player>
+double Play(Player (&players)[2], bool across) {
+    weft::Counter counter;
+    const Clock::time_point begin = Clock::now();
+    for (uint32_t i = 0; i < 2; ++i) {
+        weft::TaskOptions options;
+        if (across) options.worker = i;
+        Weft::s_running->AddTask({Player::Play, &players[i]}, &counter, options);
+    }
+    Weft::s_running->WaitForCounter(&counter);
+    return Since(begin) / kTurns;
+}
+
+// The cost of one wait that suspends and is resumed.
 double HandOver(uint32_t workers, bool across) {
-    constexpr uint32_t kTurns = 20000;
     double cost = 0;
     Weft::Run(workers, [&] {
         for (int round = 0; round < 2; ++round) {  // the first one warms up
             weft::Counter turns[2] = {weft::Counter(1), weft::Counter(1)};
             Player players[2] = {{&turns[0], &turns[1], kTurns / 2, true}, {&turns[1], &turns[0], kTurns / 2, false}};
-            weft::Counter counter;
-            const Clock::time_point begin = Clock::now();
-            for (uint32_t i = 0; i < 2; ++i) {
-                weft::TaskOptions options;
-                if (across) options.worker = i;
-                Weft::s_running->AddTask({Player::Play, &players[i]}, &counter, options);
-            }
-            Weft::s_running->WaitForCounter(&counter);
-            cost = Since(begin) / kTurns;
+            cost = Play(players, across);
+        }
+    });
+    return cost;
+}
+
+double HandOverFresh(uint32_t workers) {
+    double cost = 0;
+    Weft::Run(workers, [&] {
+        for (int round = 0; round < 2; ++round) {
+            const std::unique_ptr<FreshPlayer::One[]> turns(new FreshPlayer::One[kTurns]);
+            FreshPlayer players[2] = {{turns.get(), kTurns, 0}, {turns.get(), kTurns, 1}};
+            cost = Play(players, false);
         }
     });
     return cost;
@@ -212,7 +231,8 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     const auto add = [&](const std::string &workload, auto measure) {
         rows.push_back({workload, "weft", workers, "ns", measure, {}});
     };
-    if (workers == 1) add("hand_over", [] { return HandOver(1, false); });
+    add("hand_over", [=] { return HandOver(workers, false); });
+    add("hand_over_fresh", [=] { return HandOverFresh(workers); });
     if (workers == 2) add("hand_over_across", [] { return HandOver(2, true); });
     add("1000_beside_1000_blocked", [=] { return BesideBlocked(workers, 1000); });
     add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers, kBulk); });

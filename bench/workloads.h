@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 namespace bench {
 
@@ -112,6 +113,28 @@ public:
             Count(System::Current(), &root);
             if (root.nodes != kTreeNodes) Wrong("nodes");
         });
+    }
+
+    /// All nodes belong to one group. Nobody waits for children.
+    static double TreeOneGroup(uint32_t workers) {
+        std::vector<GroupNode> nodes(kTreeNodes);
+        const double cost = PerTask<System>(workers, 1, kTreeNodes, [&] {
+            const auto grow = [&] {
+                Group group;
+                nodes[0] = {{kTreeNodes, 1, nodes[0].node.nodes}, &group};
+                group.Add(Grow, &nodes[0]);
+                group.Wait();
+            };
+            if constexpr (WaitsForOwnChildrenOnly<System>::value) {
+                System::RunWithDescendants(grow);
+            } else {
+                grow();
+            }
+        });
+        for (const GroupNode &each : nodes) {
+            if (each.node.nodes != 2) Wrong("a node was not visited once each time");
+        }
+        return cost;
     }
 
     static double Producers(uint32_t workers) {
@@ -332,6 +355,30 @@ private:
         node.nodes += left.nodes + right.nodes;
     }
 
+    // The nodes of a left subtree lie behind its parent, those of the right one behind these.
+    struct GroupNode {
+        Node node;
+        Group *group;
+    };
+
+    static void Grow(Context, void *arg) {
+        GroupNode &self = *static_cast<GroupNode *>(arg);
+        const uint64_t work = self.node.Work();
+        ++self.node.nodes;
+        if (self.node.size == 1) return;
+        Node left{}, right{};
+        self.node.Split(work, left, right);
+        GroupNode *const first = &self + 1, *const second = first + left.size;
+        for (const auto &[child, node] : {std::pair{first, left}, std::pair{second, right}}) {
+            if (node.size != 0) *child = {{node.size, node.seed, child->node.nodes}, self.group};
+        }
+        if (left.size != 0 && right.size != 0) {
+            self.group->AddTwo(Grow, first, second);
+        } else {
+            self.group->Add(Grow, left.size != 0 ? first : second);
+        }
+    }
+
     template <bool kFused>
     static void Fork(Context context, typename System::Function function, void *first, void *second) {
         if constexpr (kFused) {
@@ -358,6 +405,7 @@ void AddWorkloads(std::vector<Row> &rows, uint32_t workers, const char *name = S
     add("fork_join", "ns", [=] { return All::template ForkJoin<false>(workers); });
     add("fork_join_fused", "ns", [=] { return All::template ForkJoin<true>(workers); });
     if constexpr (!NestsWithoutBound<System>::value) add("tree", "ns", [=] { return All::Tree(workers); });
+    add("tree_one_group", "ns", [=] { return All::TreeOneGroup(workers); });
     add("producers_consumers", "ns", [=] { return All::Producers(workers); });
     add("sum", "ns", [=] { return All::Sum(workers); });
     add("16_of_1ms", "ideal", [=] { return All::OverIdeal(workers, 16, 1e6); });

@@ -9,6 +9,7 @@
 #include "scheduler/rescue.h"
 #include "scheduler/run_task.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/steal_backoff.h"
 #include "scheduler/submit.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ public:
     void Stop(uint32_t tasks, bool stolen) noexcept {
         if (!m_running) return;
         const uint64_t elapsed = Look(tasks);
-        if (stolen) NoteProfit(elapsed);
+        if (stolen) NoteProfit(m_worker->scheduler->times, m_worker->fromTasks, m_begin, m_begin + elapsed);
     }
 
 private:
@@ -89,17 +90,6 @@ private:
             m_worker->taskTime = {m_batch, elapsed, tasks, now, finished};
         }
         return elapsed;
-    }
-
-    // A steal that brought little work cost the victim more than it was worth: keep away for twice as long as before.
-    void NoteProfit(uint64_t elapsed) noexcept {
-        const Times &times = m_worker->scheduler->times;
-        if (elapsed >= times.profitableSteal) {
-            m_worker->stealPenalty = 0;
-        } else {
-            m_worker->stealPenalty = std::clamp(m_worker->stealPenalty * 2, times.firstPenalty, times.maxStealPenalty);
-        }
-        m_worker->stealAgainAt = m_begin + elapsed + m_worker->stealPenalty;
     }
 
     Worker *m_worker;

@@ -4,6 +4,7 @@
 #include "scheduler/claim.h"
 #include "scheduler/pinned.h"
 #include "scheduler/ready.h"
+#include "scheduler/steal_backoff.h"
 
 #include <algorithm>
 
@@ -35,23 +36,28 @@ Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
 // Asks the others in turn, beginning with the one that last had something.
 template <class Attempt>
 Found FromVictims(Worker *worker, Attempt attempt) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    const uint32_t count = scheduler.Slots();
+    const uint32_t count = worker->scheduler->Slots();
     for (uint32_t i = 0; i < count; ++i) {
-        const uint32_t index = worker->victim + i < count ? worker->victim + i : worker->victim + i - count;
-        Worker *victim = &scheduler.workers[index];
+        Worker *victim = &VictimAt(worker, i, count);
         if (victim == worker) continue;
         const Found found = attempt(victim);
         if (!found) continue;
-        worker->victim = index;
+        worker->victim = victim->index;
         return found;
     }
     return {};
 }
 
 Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
-    if (!MayRun(*worker, priority)) return {};
-    return FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim, priority); });
+    const uint64_t now = env::Ticks();
+    if (!MayRun(*worker, priority) || (priority == Priority::Normal && !MayTakeFibers(worker, now))) return {};
+    const Found found = FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim, priority); });
+    if (found) {
+        BeginVisit(worker, now);
+    } else if (priority == Priority::Normal) {
+        worker->fromFibers.until = now + worker->fromFibers.penalty;
+    }
+    return found;
 }
 
 Found StealTask(Worker *worker, Priority priority) noexcept {

@@ -94,7 +94,7 @@ Woken LookInsteadOfSleeping(Worker *worker, Ability ability) noexcept {
 
 // Back to searching: nobody else needs to be told unless somebody has woken us.
 void GetUp(Worker *worker, Ability ability) noexcept {
-    worker->stealAgainAt = worker->lookAgainAt = env::Ticks();  // there is something: no penalty now
+    worker->fromTasks.until = worker->lookAgainAt = env::Ticks();  // there is something: no penalty now
     if (!worker->scheduler->idle.Cancel(worker->index, ability)) worker->parker.Park();
 }
 
@@ -148,6 +148,7 @@ bool EndRun(Scheduler &scheduler) noexcept {
 
 Found SearchForTasks(Worker *worker) noexcept {
     worker->slab.FlushOthers();
+    NoteVisit(worker);
     if (!worker->searching) {
         // Nobody relies on a worker that is not counted as a searcher. One that finds something at once need not be counted.
         if (MaySteal(worker, env::Ticks())) {
@@ -173,6 +174,7 @@ Found SearchForTasks(Worker *worker) noexcept {
 }
 
 Found SearchForFibers(Worker *worker) noexcept {
+    NoteVisit(worker);
     const Found found = Search(worker, Ability::ReadyFibersOnly);
     if (found || worker->scheduler->pool.AnyFree(StackClass::Small) || IsRestricted(worker)) return found;
     const bool isHanded = Rescue(worker, StackClass::Small) || Rescue(worker, StackClass::Large);

@@ -10,18 +10,34 @@ namespace {
 // costs a transfer of its cache line, and another one to get it back. A hint: relaxed.
 uint64_t ActivityOfOthers(const Worker *worker) noexcept {
     constexpr uint32_t kLooksAt = 4;
-    const Scheduler &scheduler = *worker->scheduler;
-    const uint32_t count = scheduler.Slots();
+    const uint32_t count = worker->scheduler->Slots();
     uint64_t sum = 0;
     for (uint32_t i = 0; i < std::min(count, kLooksAt); ++i) {
-        const uint32_t index = worker->victim + i < count ? worker->victim + i : worker->victim + i - count;
-        const Worker &other = scheduler.workers[index];
-        if (index != worker->index) sum += other.submitted.load(kRelaxed) + other.finished.load(kRelaxed);
+        const Worker &other = VictimAt(worker, i, count);
+        if (&other != worker) sum += other.submitted.load(kRelaxed) + other.finished.load(kRelaxed);
     }
     return sum;
 }
 
 }  // namespace
+
+void NoteProfit(const Times &times, KeepsAway &from, uint64_t begin, uint64_t end, uint64_t pieces) noexcept {
+    const bool isProfit = end - begin >= times.profitableSteal * pieces;
+    from.penalty = isProfit ? 0 : std::clamp(from.penalty * 2, times.firstPenalty, times.maxStealPenalty);
+    from.until = end + from.penalty;
+}
+
+void BeginVisit(Worker *worker, uint64_t now) noexcept {
+    if (worker->visitBegan != 0) return;
+    worker->visitBegan = now;
+    worker->visitSuspensions = worker->suspensions.load(kRelaxed);  // the owner's own
+}
+
+void EndVisit(Worker *worker) noexcept {
+    const uint64_t suspensions = worker->suspensions.load(kRelaxed) - worker->visitSuspensions;
+    NoteProfit(worker->scheduler->times, worker->fromFibers, worker->visitBegan, env::Ticks(), suspensions + 1);
+    worker->visitBegan = 0;
+}
 
 bool MaySteal(Worker *worker, uint64_t now) noexcept {
     if (static_cast<int64_t>(now - worker->lookAgainAt) < 0) return false;
@@ -29,7 +45,7 @@ bool MaySteal(Worker *worker, uint64_t now) noexcept {
     const uint64_t activity = ActivityOfOthers(worker);
     const bool changed = activity != worker->activitySeen;
     const bool wasQuiet = now - worker->activityChangedAt >= times.quiet;
-    const bool keepsAway = static_cast<int64_t>(now - worker->stealAgainAt) < 0;
+    const bool keepsAway = static_cast<int64_t>(now - worker->fromTasks.until) < 0;
     if (changed) {
         worker->activitySeen = activity;
         worker->activityChangedAt = now;

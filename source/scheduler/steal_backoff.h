@@ -10,4 +10,26 @@ namespace weft::internal {
 /// nothing of the kind for some time: what they publish then may be taken at once.
 bool MaySteal(Worker *worker, uint64_t now) noexcept;
 
+/// Worker number `i` of the order in which `worker` asks: itself too, and the one that last had something first.
+inline Worker &VictimAt(const Worker *worker, uint32_t i, uint32_t count) noexcept {
+    const uint32_t index = worker->victim + i;
+    return worker->scheduler->workers[index < count ? index : index - count];
+}
+
+/// What was taken at `begin` kept the worker busy until `end`. If that was short, it cost its owner more than it was worth: the worker
+/// keeps away for twice as long as before. `pieces`: of work, in which it was taken.
+void NoteProfit(const Times &times, KeepsAway &from, uint64_t begin, uint64_t end, uint64_t pieces = 1) noexcept;
+
+/// Two fibers that wake each other in turn are to stay on one worker. So a ready fiber of others is left to its owner for a while if the
+/// latest ones that this worker took soon left it without work again.
+inline bool MayTakeFibers(const Worker *worker, uint64_t now) noexcept {
+    return static_cast<int64_t>(now - worker->fromFibers.until) >= 0;
+}
+void BeginVisit(Worker *worker, uint64_t now) noexcept;
+void EndVisit(Worker *worker) noexcept;
+/// The worker has no work.
+inline void NoteVisit(Worker *worker) noexcept {
+    if (worker->visitBegan != 0) EndVisit(worker);
+}
+
 }  // namespace weft::internal

@@ -166,6 +166,12 @@ struct Aging {
     bool charging = false;  // late work has been begun; it is paid for at the next look
 };
 
+/// How long a worker keeps away from what others have, see steal_backoff.h. In ticks.
+struct KeepsAway {
+    uint64_t until = 0;
+    uint64_t penalty = 0;
+};
+
 struct alignas(kLineBytes) Worker {
     // Owner only.
     Scheduler *scheduler = nullptr;
@@ -196,15 +202,17 @@ struct alignas(kLineBytes) Worker {
     uint32_t mayBegin = kPriorities;      // how many priorities, from High on: 0 in a wait with OwnTasks
     uint64_t digAt = 0;                   // while `own` is not null: when to go through all queues, in ns
     uint64_t digInterval = 0;
-    OwnWait *own = nullptr;     // the innermost wait with OwnTasks
-    bool searching = false;     // counted as a searcher
-    bool owesWake = false;      // so it was; a wake is owed if something else is picked
-    uint32_t victim = 0;        // the last one that was robbed with success
-    uint64_t stealAgainAt = 0;  // ticks: no steal before
-    uint64_t stealPenalty = 0;  // ticks
-    uint64_t lookAgainAt = 0;   // ticks: no look at others before
-    uint64_t lookInterval = 1;  // ticks
-    uint64_t activitySeen = 0;  // of the others, at the last look
+    OwnWait *own = nullptr;  // the innermost wait with OwnTasks
+    bool searching = false;  // counted as a searcher
+    bool owesWake = false;   // so it was; a wake is owed if something else is picked
+    uint32_t victim = 0;     // the last one that was robbed with success
+    KeepsAway fromTasks;
+    KeepsAway fromFibers;           // that are ready
+    uint64_t visitBegan = 0;        // ticks: a ready fiber of others was taken; 0: its profit has been noted
+    uint64_t visitSuspensions = 0;  // `suspensions` then
+    uint64_t lookAgainAt = 0;       // ticks: no look at others before
+    uint64_t lookInterval = 1;      // ticks
+    uint64_t activitySeen = 0;      // of the others, at the last look
     uint64_t activityChangedAt = 0;
     uint64_t floatingPoint = 0;             // the thread's control words, with which tasks begin
     LetterQueue pinnedFibers[kPriorities];  // both taken from the mailbox, oldest first

@@ -820,6 +820,57 @@ void TreeOnOneCounter() {
     });
 }
 
+// Two tasks that wake each other stay on one worker, although another one has nothing to do. But when one of them wakes the other and goes
+// on itself, the other worker takes that one.
+void HandOversStay() {
+    constexpr uint32_t kTurns = 200;
+    Counters counters;
+    uint32_t turns = 0, moves = 0;
+    Event event;
+    struct Player {
+        uint32_t last = kAnyWorker;
+        Counter *own = nullptr, *others = nullptr;
+    } players[2];
+    const auto arrive = [&](Player &self, TaskScheduler &scheduler) {
+        const uint32_t worker = scheduler.CurrentWorker();
+        moves += self.last != kAnyWorker && self.last != worker ? 1 : 0;
+        self.last = worker;
+    };
+    auto first = [&](TaskScheduler *scheduler) {
+        for (; turns < kTurns; ++turns) {
+            scheduler->AddToCounter(players[0].own);
+            scheduler->DecrementCounter(players[0].others);
+            scheduler->WaitForCounter(players[0].own);
+            arrive(players[0], *scheduler);
+        }
+        event.Ask();
+        scheduler->DecrementCounter(players[0].others);
+        Compute(100);
+    };
+    auto second = [&](TaskScheduler *scheduler) {
+        for (;;) {
+            scheduler->WaitForCounter(players[1].own);
+            arrive(players[1], *scheduler);
+            if (turns == kTurns) break;
+            scheduler->AddToCounter(players[1].own);
+            scheduler->DecrementCounter(players[1].others);
+        }
+        event.Begin();
+    };
+    SchedulerOptions options = FairOptions(2);
+    options.idle = IdlePolicy::Balanced;  // the other worker searches
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        for (int i = 0; i < 2; ++i) players[i].own = players[1 - i].others = counters.New(i == 0 ? 0 : 1);
+        Counter *counter = counters.New();
+        scheduler->AddTask(TaskOf(first), counter);
+        scheduler->AddTask(TaskOf(second), counter);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    Check(moves <= 50, "tasks that wake each other were taken from each other again and again");
+    CheckSoon(event.late <= 25 * kUs, "a task that was woken beside an idle worker began late");
+}
+
 // Nobody who waits for zero waits for more than the counted tasks, although decrements are kept from one to the next.
 void ZeroInTime() {
     constexpr uint32_t kTasks = 40;
@@ -864,6 +915,7 @@ void ZeroInTime() {
 std::vector<Model> FairModels() {
     return {
         {"wake_tree", "as many tasks as workers, all but one of which sleep", WakesLikeATree},
+        {"hand_over_stays", "two tasks that wake each other beside a worker without work", HandOversStay},
         {"budget", "a wait of 2 ms that restricts its thread, beside tasks of 10 ms", WaitKeepsBudget},
         {"low_large", "Low tasks, which one worker may run, and others that need the one Large fiber",
          [] { LowLarge(FairOptions(3)); }},
