@@ -187,6 +187,18 @@ struct WeftBesideDeadline : Weft {
     }
 };
 
+// As weft; two tasks that a task adds to its group are its child tasks.
+struct WeftChildren : Weft {
+    class Group : public Weft::Group {
+    public:
+        using Weft::Group::Group;
+        void AddTwo(Function function, void *first, void *second) {
+            const weft::Task tasks[2] = {{function, first}, {function, second}};
+            s_running->AddChildTasks(2, tasks);
+        }
+    };
+};
+
 double Foreign(uint32_t workers, uint32_t threads) {
     weft::SchedulerOptions options;
     options.workers = workers;
@@ -238,6 +250,7 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers, kBulk); });
     if (workers == 1) rows.push_back({"bytes_per_fiber", "weft", 1, "bytes", BytesPerFiber, {}});
     add("fork_join_fused_deadline", [=] { return Workloads<WeftBesideDeadline>::ForkJoin<true>(workers); });
+    add("tree_children", [=] { return Workloads<WeftChildren>::TreeOneGroup(workers); });
     AddForeignRows(rows, "weft", workers, Foreign);
     AddQuantiles(rows, "sleep_late", "weft", workers, [=] { return Late(workers, false); });
     AddQuantiles(rows, "sleep_late_busy", "weft", workers, [=] { return Late(workers, true); });

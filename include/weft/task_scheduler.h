@@ -81,7 +81,12 @@ public:
     void AddTasks(uint32_t count, const Task *tasks, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept;
 
-    /// Submits `count` tasks and returns when all have finished. Any thread; one that is no worker blocks.
+    /// Submits tasks that are parts of the calling task: the counter that counts this task counts them, too. So it reaches zero when the task,
+    /// these tasks and those that they submit so have finished. A task that nothing counts may call it; then nothing counts the new tasks.
+    /// From a task only (NotAWorker).
+    void AddChildTasks(uint32_t count, const Task *tasks, const TaskOptions &options = {}) noexcept;
+
+    /// Submits `count` tasks and returns when all have finished, with their child tasks. Any thread; one that is no worker blocks.
     void AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options = {}) noexcept;
 
     /// Blocks the calling fiber until `counter <= value`. The value only has to be reached once, even for a moment. If several tasks wait

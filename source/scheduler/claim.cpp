@@ -304,7 +304,7 @@ void LowerPending(Worker *worker) noexcept {
     NoteClaimed(worker);
     PendingDecrement &pending = worker->pending;
     Counter *const counter = pending.counter;
-    const uint32_t finished = pending.finished, units = pending.Units();
+    const uint32_t finished = pending.finished, units = pending.units;
     pending = {};
     if (counter != nullptr && units != 0) LowerCounter(*worker->scheduler, worker, *counter, units);
     CountFinished(worker, finished);
@@ -326,9 +326,9 @@ bool RaisePast(Worker *worker, Counter *counter, uint32_t n) noexcept {
         LowerPending(worker);
         return counter == nullptr || RaiseCounter(*worker->scheduler, *counter, n);
     }
-    const uint32_t taken = std::min(n, pending.Units());
+    const uint32_t taken = std::min(n, pending.units);
     if (taken != n && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, n - taken))) return false;
-    pending.taken += taken;
+    pending.units -= taken;
     return true;
 }
 

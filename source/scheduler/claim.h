@@ -75,7 +75,7 @@ inline bool RaisePastPending(Worker *worker, Counter *counter, uint32_t n) noexc
 /// The task that runs ends next, and its unit of `counter` (or of none) stands for a new task. Nothing is pending.
 inline void TakeOverFromRunning(Worker *worker, Counter *counter) noexcept {
     worker->pending.counter = counter;
-    worker->pending.taken = 1;
+    worker->pending.units = 0u - 1;  // the task's own makes it zero
 }
 
 /// It does not end next after all: the counter is raised for the new task.
@@ -90,6 +90,7 @@ inline void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexc
     PendingDecrement &pending = worker->pending;
     pending.counter = counter;
     pending.finished += count;
+    pending.units += count;
     ++pending.pieces;
 }
 

@@ -67,14 +67,14 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
 
 // Lowers what is pending, if that is due or all that the counter still counts. True if the counter is zero then.
 bool EndsPending(Worker *worker, Counter &counter, bool keeps) noexcept {
-    if (keeps && counter.Value() != worker->pending.Units() && !IsPendingDue(worker)) return false;
+    if (keeps && counter.Value() != worker->pending.units && !IsPendingDue(worker)) return false;
     FlushPending(worker);
     return IsSatisfied(counter, 0);
 }
 
 // A task of the counter has finished. True if the counter is zero then.
 WEFT_FORCEINLINE bool Finish(Worker *worker, Counter &counter, bool keeps) noexcept {
-    if (keeps || WEFT_UNLIKELY(worker->pending.taken != 0)) {  // or it has handed its unit on
+    if (keeps || WEFT_UNLIKELY(worker->pending.counter != nullptr)) {  // or it has handed its unit on
         NoteFinished(worker, &counter, 1);
         return EndsPending(worker, counter, keeps);
     }
@@ -153,17 +153,17 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     }
     if (published != 0) Publish(worker, published, tasks + 1, &counter, *publishAs);
     if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options);
-    RunTask(self, tasks[0], options.name, priority);
-    GiveTurn(self);
-    if (published == 0) return;
-    if (race::kFinder) return Wait(self->worker, counter, 0, Resume::AnyWorker);
-    const uint32_t ran = TakeBack(self, counter, published, LaneOf(priority, options.stack), priority);
-    if (ran == published) {
-        CountFinished(self->worker, ran);  // nobody else ever saw the counter
-        return;
+    uint32_t ran = 0;
+    {
+        const Awaits awaits(self, &counter);
+        RunTask(self, tasks[0], options.name, priority);
+        GiveTurn(self);
+        if (!race::kFinder) ran = TakeBack(self, counter, published, LaneOf(priority, options.stack), priority);
     }
+    // Tasks that have run here are not counted off. Others have not seen the counter, unless they stole some, or children came to it.
+    if (ran != 0 && counter.Value() == ran) return CountFinished(self->worker, ran);
     if (ran != 0) NoteFinished(self->worker, &counter, ran);
-    Wait(self->worker, counter, 0, Resume::AnyWorker);
+    if (!IsSatisfied(counter, 0)) Wait(self->worker, counter, 0, Resume::AnyWorker);
 }
 
 }  // namespace weft::internal

@@ -179,6 +179,19 @@ void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter
     Post(*call.running, nullptr, count, tasks, counter, options);
 }
 
+void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
+    if (count == 0) return;
+    Worker *worker = CallingWorker(*this, "AddChildTasks");
+    if (worker == nullptr) return;
+    if (worker->current->IsHost()) {
+        ReportMistake(worker->scheduler->options, ReportCode::NotAWorker, "Call it from a task, or call AddTasks.",
+                      "AddChildTasks was called outside of tasks");
+    } else if (MaySubmit(worker, "AddChildTasks") &&
+               AreTasks(*worker->scheduler, count, tasks, options, "AddChildTasks")) {
+        Submit(worker, count, tasks, worker->current->CounterOfTask(), options);
+    }
+}
+
 void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
     if (count == 0) return;
     Worker *worker = WorkerOf(*this);

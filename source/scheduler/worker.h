@@ -65,12 +65,11 @@ struct Pump {
 struct PendingDecrement {
     Counter *counter = nullptr;  // of all of them; null: they have none
     uint32_t finished = 0;       // tasks
-    uint32_t taken =
-        0;  // units that new tasks have taken over, also that of a running coroutine's task (TakeOverFromRunning)
+    uint32_t units =
+        0;  // by which the counter is to be lowered; one below zero while a task runs that hands its own on
     uint32_t pieces = 0;  // in which they were run: claims, and tasks that were not claimed
 
     bool Any() const noexcept { return finished != 0; }
-    uint32_t Units() const noexcept { return finished - taken; }
 };
 
 /// For how many pieces a decrement may be pending: as many as take Times::maxPending.

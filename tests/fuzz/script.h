@@ -24,6 +24,7 @@ private:
     void SubmitAndWait();
     void SubmitScript();
     void SubmitStrange();
+    void SubmitParent();
     void Wait();
     void WaitForSeveral();
     void ByHand();

@@ -24,6 +24,7 @@ struct Cell {
     uint32_t depth = 0;
     bool accepted = false;        // its submission had no mistake
     void *target = nullptr;       // of a helper: what it does something with
+    weft::TaskOptions options;    // of its children
     weft::Counter before;         // of a task that follows others: theirs
     uint32_t mostUnfinished = 0;  // of these, when it begins
     std::atomic<uint32_t> ran{0};
@@ -35,6 +36,7 @@ struct Account {
     weft::Counter counters[kCounters];
     uint32_t byHand[kCounters]{};
     bool isFollowed[kCounters]{};  // tasks that later counters count come after it
+    bool mayRise[kCounters]{};     // its tasks submit children
 };
 
 enum class Caller : uint8_t { Task, Attached, Foreign };

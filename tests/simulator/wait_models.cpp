@@ -323,10 +323,62 @@ void RestrictedRest() {
     Check(done == 2, "a task was lost");
 }
 
+// A tree of child tasks. The wait for its root's counter, or for the root alone, is over when all have finished. Some wait themselves before
+// they submit children.
+void ChildTree() {
+    Counters counters;
+    const uint32_t depth = 2 + Random(2);
+    uint32_t visits = 0;
+    struct Node {
+        uint32_t depth;
+        uint32_t *visits;
+        Counters *counters;
+
+        static void Visit(TaskScheduler *scheduler, void *arg) {
+            const Node self = *static_cast<Node *>(arg);
+            auto leaf = [](TaskScheduler *) {};
+            if (Random(3) == 0) {
+                Counter *own = self.counters->New();
+                scheduler->AddTask(TaskOf(leaf), own);
+                scheduler->WaitForCounter(own);
+                Counters::Kill(own);
+            } else if (Random(4) == 0) {
+                scheduler->Yield();
+            }
+            if (self.depth != 0) {
+                Node *const next = static_cast<Node *>(arg) + 1;  // all of one depth have the same
+                const Task children[] = {{Visit, next}, {Visit, next}};
+                TaskOptions options;
+                options.priority = static_cast<Priority>(Random(3));
+                scheduler->AddChildTasks(2, children, options);
+            }
+            ++*self.visits;
+        }
+    };
+    std::vector<Node> nodes;
+    for (uint32_t i = 0; i <= depth; ++i) nodes.push_back({depth - i, &visits, &counters});
+    const Task root{Node::Visit, nodes.data()};
+    const bool isFused = Random(2) != 0, hasOther = Random(2) != 0;
+    RunMain(Options(1 + Random(3), 20, 1), [&](TaskScheduler *scheduler) {
+        auto leaf = [](TaskScheduler *) {};
+        const Task tasks[] = {root, TaskOf(leaf)};
+        if (isFused) {
+            scheduler->AddTasksAndWait(hasOther ? 2 : 1, tasks);
+        } else {
+            Counter *counter = counters.New();
+            scheduler->AddTasks(hasOther ? 2 : 1, tasks, counter);
+            scheduler->WaitForCounter(counter);
+            Counters::Kill(counter);
+        }
+        Check(visits == (2u << depth) - 1, "a wait was over before the children of its tasks had finished");
+    });
+}
+
 }  // namespace
 
 std::vector<Model> WaitModels() {
     return {
+        {"children", "a tree of child tasks, some of which wait", ChildTree},
         {"restrict_higher", "a wait with HighOnly or NormalOrHigher among tasks of all priorities", HigherOnly},
         {"restrict_wakes", "a High task that only the restricted worker can run", HigherWakes},
         {"restrict_stack", "the same, and no fiber for it at first", HigherGetsStack},

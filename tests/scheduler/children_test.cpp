@@ -1,0 +1,216 @@
+// Tasks that submit parts of themselves.
+#include "support/scheduler_run.h"
+#include "weft/deferred.h"
+
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+// The nodes of a heap-shaped tree: node i has the children 2i + 1 and 2i + 2. A node visits them as its child tasks. What it does before
+// that depends on its number.
+class Tree {
+public:
+    enum class Before { Nothing, Anything };
+
+    Tree(uint32_t size, Before before) : m_before(before), m_visits(size), m_nodes(size) {
+        for (uint32_t i = 0; i < size; ++i) m_nodes[i] = {this, i};
+    }
+    Task Root() { return {Visit, &m_nodes[0]}; }
+    uint32_t Size() const { return static_cast<uint32_t>(m_nodes.size()); }
+    uint32_t VisitedOnce() const {
+        uint32_t count = 0;
+        for (const auto &visits : m_visits) count += visits.load() == 1 ? 1 : 0;
+        return count;
+    }
+    void Clear() {
+        for (auto &visits : m_visits) visits.store(0);
+    }
+
+private:
+    struct Node {
+        Tree *tree;
+        uint32_t index;
+    };
+    static void Visit(TaskScheduler *scheduler, void *arg) {
+        const Node &node = *static_cast<Node *>(arg);
+        Tree &tree = *node.tree;
+        if (tree.m_before == Before::Anything) tree.Prepare(*scheduler, node.index);
+        const uint32_t first = 2 * node.index + 1;
+        Task children[2];
+        uint32_t count = 0;
+        for (uint32_t i = first; i < first + 2 && i < tree.Size(); ++i) children[count++] = {Visit, &tree.m_nodes[i]};
+        TaskOptions options;
+        if (tree.m_before == Before::Anything) options.priority = static_cast<Priority>(node.index / 3 % 3);
+        scheduler->AddChildTasks(count, children, options);
+        tree.m_visits[node.index].fetch_add(1);
+    }
+    // After a wait it may be on another worker, and other tasks have run on top of it.
+    void Prepare(TaskScheduler &scheduler, uint32_t index) {
+        auto leaf = [](TaskScheduler *) {};
+        if (index % 5 == 1) scheduler.Yield();
+        if (index % 5 == 2) {
+            Counter counter;
+            scheduler.AddTask(TaskOf(leaf), &counter);
+            scheduler.WaitForCounter(&counter);
+        }
+        if (index % 5 == 3) {
+            const Task tasks[2] = {TaskOf(leaf), TaskOf(leaf)};
+            scheduler.AddTasksAndWait(2, tasks);
+        }
+    }
+
+    const Before m_before;
+    std::vector<std::atomic<uint32_t>> m_visits;
+    std::vector<Node> m_nodes;
+};
+
+#if defined(WEFT_NO_EXCEPTIONS)
+constexpr uint32_t kThrows = 0;
+void ThrowIfPossible() {}
+#else
+constexpr uint32_t kThrows = 1;
+void ThrowIfPossible() { throw std::runtime_error("gone"); }
+#endif
+
+}  // namespace
+
+TEST_CASE("children: a counter is at zero when all that its tasks have led to has finished", "[children][grid]") {
+    for (const test::GridPoint &point : test::Grid()) {
+        for (const Tree::Before before : {Tree::Before::Nothing, Tree::Before::Anything}) {
+            if (before == Tree::Before::Anything && point.smallFibers < 128) continue;  // its nodes wait
+            INFO(test::Describe(point));
+            Tree tree(500, before);
+            test::Runner runner(point);
+            CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                for (int round = 0; round < 3; ++round) {
+                    tree.Clear();
+                    Counter counter;
+                    const Task root = tree.Root();
+                    if (round == 0) {
+                        scheduler.AddTask(root, &counter);
+                        scheduler.WaitForCounter(&counter);
+                    } else {
+                        auto leaf = [](TaskScheduler *) {};
+                        const Task tasks[2] = {root, TaskOf(leaf)};
+                        scheduler.AddTasksAndWait(round, tasks);
+                    }
+                    CHECK(tree.VisitedOnce() == tree.Size());
+                }
+            }) == Status::Ok);
+            CHECK(runner.log.Text() == "");
+        }
+    }
+}
+
+TEST_CASE("children: of tasks that nothing counts, the end of the run waits for them", "[children]") {
+    Tree tree(2000, Tree::Before::Anything);
+    test::Runner runner(test::Options(2));
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTask(tree.Root()); }) == Status::Ok);
+    CHECK(tree.VisitedOnce() == tree.Size());
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("children: other threads, deferred tasks and attached threads wait for them, too", "[children]") {
+    test::Runner runner(test::Options(2));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    Tree tree(2000, Tree::Before::Anything);
+    Counter counter, after;
+    uint32_t seen = 0;
+    auto look = [&](TaskScheduler *) { seen = tree.VisitedOnce(); };
+    scheduler.AddTask(tree.Root(), &counter);
+    CHECK(AddTaskAfter(scheduler, &counter, 0, TaskOf(look), &after));
+    scheduler.WaitForCounter(&after);
+    CHECK(seen == tree.Size());
+    const Task root = tree.Root();
+    for (int round = 0; round < 2; ++round) {
+        tree.Clear();
+        if (round == 1) REQUIRE(scheduler.AttachThread() == Status::Ok);
+        scheduler.AddTasksAndWait(1, &root);
+        CHECK(tree.VisitedOnce() == tree.Size());
+    }
+    scheduler.DetachThread();
+    scheduler.Stop();
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("children: pinned to a worker, and of one that throws", "[children]") {
+    test::Runner runner(test::Options(2));
+    std::atomic<uint32_t> ran{0}, elsewhere{0};
+    uint32_t seen = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        const auto child = [&](TaskScheduler *inside) {
+            ran.fetch_add(1);
+            elsewhere.fetch_add(inside->CurrentWorker() == 1 ? 0 : 1);
+        };
+        const std::vector<Task> children(40, TaskOf(child));
+        auto parent = [&](TaskScheduler *inside) {
+            TaskOptions options;
+            options.worker = 1;
+            inside->AddChildTasks(40, children.data(), options);
+            ThrowIfPossible();
+        };
+        Counter counter;
+        scheduler.AddTask(TaskOf(parent), &counter);
+        scheduler.WaitForCounter(&counter);
+        seen = ran.load();
+    }) == Status::Ok);
+    CHECK(seen == 40);
+    CHECK(elsewhere.load() == 0);
+    CHECK(runner.log.CountOf(ReportCode::TaskThrew) == kThrows);
+}
+
+TEST_CASE("children: a wait on top of another one has the counter of its own task again", "[children]") {
+    test::Runner runner(test::Options(1));
+    std::vector<std::string> wrong;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter outer, inner;
+        auto leaf = [](TaskScheduler *) {};
+        auto child = [&](TaskScheduler *) {
+            if (inner.Value() != 0) wrong.push_back("the counter of a wait that is over counts a child");
+            if (outer.Value() == 0) wrong.push_back("the counter of the task does not count a child");
+        };
+        auto parent = [&](TaskScheduler *inside) {
+            inside->AddTask(TaskOf(leaf), &inner);
+            inside->WaitForCounter(&inner);
+            const Task tasks[1] = {TaskOf(child)};
+            inside->AddChildTasks(1, tasks);
+        };
+        scheduler.AddTask(TaskOf(parent), &outer);
+        scheduler.WaitForCounter(&outer);
+    }) == Status::Ok);
+    CHECK(wrong.empty());
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("report NotAWorker: child tasks of what is no task", "[children][report]") {
+    test::Runner runner(test::Options(1));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    auto leaf = [](TaskScheduler *) {};
+    const Task tasks[1] = {TaskOf(leaf)};
+    scheduler.AddChildTasks(0, nullptr);
+    CHECK(runner.log.Count() == 0);
+    scheduler.AddChildTasks(1, tasks);
+    CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 1);
+    REQUIRE(scheduler.AttachThread() == Status::Ok);
+    scheduler.AddChildTasks(1, tasks);
+    CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 2);
+    scheduler.DetachThread();
+    auto parent = [&](TaskScheduler *inside) { inside->AddChildTasks(1, nullptr); };
+    Counter counter;
+    scheduler.AddTask(TaskOf(parent), &counter);
+    scheduler.WaitForCounter(&counter);
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
+    scheduler.Stop();
+    CHECK(runner.log.Count() == 3);
+}
