@@ -199,6 +199,20 @@ struct WeftChildren : Weft {
     };
 };
 
+// What a scheduler costs from its making to its end, with a run of one empty task.
+double StartUp(uint32_t workers, uint32_t fibers) {
+    constexpr uint32_t kTimes = 5;
+    const Clock::time_point begin = Clock::now();
+    for (uint32_t i = 0; i < kTimes; ++i) {
+        weft::SchedulerOptions options;
+        options.workers = workers;
+        if (fibers != 0) options.smallFibers = fibers;
+        weft::TaskScheduler scheduler(options);
+        if (scheduler.Run([](weft::TaskScheduler *, void *) {}) != weft::Status::Ok) Wrong("Run");
+    }
+    return Since(begin) / kTimes;
+}
+
 double Foreign(uint32_t workers, uint32_t threads) {
     weft::SchedulerOptions options;
     options.workers = workers;
@@ -250,6 +264,12 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers, kBulk); });
     if (workers == 1) rows.push_back({"bytes_per_fiber", "weft", 1, "bytes", BytesPerFiber, {}});
     add("fork_join_fused_deadline", [=] { return Workloads<WeftBesideDeadline>::ForkJoin<true>(workers); });
+    for (uint32_t fibers : {1000u, 10000u, 100000u}) {
+        if (workers == 2) add("start_up_" + std::to_string(fibers) + "_fibers", [=] { return StartUp(2, fibers); });
+    }
+    for (uint32_t many : {2u, 16u, 64u, 256u}) {
+        if (workers == 2) rows.push_back({"start_up", "weft", many, "ns", [=] { return StartUp(many, 0); }, {}});
+    }
     add("tree_children", [=] { return Workloads<WeftChildren>::TreeOneGroup(workers); });
     AddForeignRows(rows, "weft", workers, Foreign);
     AddQuantiles(rows, "sleep_late", "weft", workers, [=] { return Late(workers, false); });

@@ -270,6 +270,90 @@ public:
         return QuantilesOf(std::move(delays));
     }
 
+    /// From the submission of as many tasks as workers, all but one of which sleep, to the start of the last one.
+    static double WakeAll(uint32_t workers) {
+        double elapsed = 0;
+        constexpr uint32_t kTimes = 20;
+        struct Start {
+            Clock::time_point time;
+        };
+        std::vector<Start> starts(workers);
+        const Batch batch(
+            [](Context, void *start) {
+                static_cast<Start *>(start)->time = Clock::now();
+                Spin(100e3);  // the other tasks are for others
+            },
+            starts);
+        System::Run(workers, [&] {
+            WarmUp(workers);
+            for (uint32_t i = 0; i < kTimes; ++i) {
+                std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<int64_t>(kParkedNanoseconds)));
+                const Clock::time_point begin = Clock::now();
+                Group group;
+                group.AddAll(batch);
+                group.Wait();
+                Clock::time_point last = begin;
+                for (const Start &start : starts) last = std::max(last, start.time);
+                elapsed += std::chrono::duration<double, std::nano>(last - begin).count();
+            }
+        });
+        return elapsed / kTimes;
+    }
+
+    /// A step of a solver as physics engines have it, over what the workers would need at best: a task for each worker, which takes blocks of
+    /// work of a stage until none is left, and then spins, and yields to other threads, until all blocks of the stage are done. `neighbours`:
+    /// threads of other programs that never rest.
+    static double Solver(uint32_t workers, uint32_t neighbours) {
+        constexpr uint32_t kSteps = 20, kStages = 40, kBlocks = 16;
+        constexpr double kBlockNanoseconds = 2000;
+        struct Stage {
+            alignas(64) std::atomic<uint32_t> taken{0};
+            alignas(64) std::atomic<uint32_t> done{0};
+        };
+        struct Step {
+            Stage stages[kStages];
+        };
+        std::vector<Step *> arguments(workers);
+        const auto solve = [](Context, void *arg) {
+            for (Stage &stage : (*static_cast<Step **>(arg))->stages) {
+                while (stage.taken.fetch_add(1) < kBlocks) {
+                    Spin(kBlockNanoseconds);
+                    stage.done.fetch_add(1);
+                }
+                for (uint32_t looks = 0; stage.done.load() < kBlocks; ++looks) {
+                    if (looks % 8 == 7) std::this_thread::yield();
+                }
+            }
+        };
+        std::atomic<bool> isOver{false};
+        std::vector<std::thread> others;
+        double elapsed = 0;
+        System::Run(workers, [&] {
+            WarmUp(workers);
+            for (uint32_t i = 0; i < neighbours; ++i) {
+                others.emplace_back([&] {
+                    while (!isOver.load(std::memory_order_relaxed)) Spin(10e3);
+                });
+            }
+            const Batch batch(solve, arguments);
+            const Clock::time_point begin = Clock::now();
+            for (uint32_t i = 0; i < kSteps; ++i) {
+                const auto step = std::make_unique<Step>();
+                std::fill(arguments.begin(), arguments.end(), step.get());
+                Group group;
+                group.AddAll(batch);
+                group.Wait();
+                for (const Stage &stage : step->stages) {
+                    if (stage.done.load() != kBlocks) Wrong("a block was not solved");
+                }
+            }
+            elapsed = Since(begin);
+            isOver.store(true);
+        });
+        for (std::thread &other : others) other.join();
+        return elapsed / (kSteps * kStages * kBlocks * kBlockNanoseconds / workers);
+    }
+
     /// Frames of four stages of 64 tasks of 5 microseconds each; how often a thread gave up its processor in one of them.
     static double SwitchesPerFrame(uint32_t workers) {
         constexpr uint32_t kFrames = 50;
@@ -416,6 +500,9 @@ void AddWorkloads(std::vector<Row> &rows, uint32_t workers, const char *name = S
     add("switches_per_frame", "count", [=] { return All::SwitchesPerFrame(workers); });
     add("idle_cpu", "%", [=] { return All::IdleCpu(workers); });
     if (workers == 2) {
+        rows.push_back({"woken_32", name, 32, "ns", [] { return All::WakeAll(32); }, {}});
+        add("solver", "ideal", [] { return All::Solver(2, 0); });
+        add("solver_beside_8", "ideal", [] { return All::Solver(2, 8); });
         AddQuantiles(rows, "wake_spinning", name, 2, [] { return All::Wake(10e3); });
         AddQuantiles(rows, "wake_parked", name, 2, [] { return All::Wake(kParkedNanoseconds); });
     }
