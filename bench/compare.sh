@@ -2,11 +2,14 @@
 # Compares two states of weft, row by row of what `bench` measures of weft. The machine should have nothing else to do.
 #
 #     bench/compare.sh OLD NEW [--only TEXT] [--rounds N] [--least K]
+#     bench/compare.sh --quick
 #
 # OLD, NEW   git revisions; `.` is the working tree. A commit is built once, in build/compare/, and kept there.
 # --only     the rows in whose "workload/system/workers" TEXT occurs
 # --rounds   at most so many rounds, 11 to 1000 (42)
 # --least    a measurement is the least of K in one process (1)
+# --quick    a few rows of the working tree against the commit in bench/landed: a row fails if it takes 1.1 times as long in three
+#            measurements in a row; five rounds each, --least 3
 #
 # In a round each row is measured in OLD and right after that in NEW, in the next round the other way round. Each measurement is
 # a process of its own. All rows are costs, so a ratio NEW / OLD below 1 is a gain.
@@ -29,13 +32,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-usage() { sed -n '4,9s/^# \{0,1\}//p' bench/compare.sh >&2; exit 2; }
-only='' most=42 least=1 revisions=()
+usage() { sed -n '4,13s/^# \{0,1\}//p' bench/compare.sh >&2; exit 2; }
+only='' most=42 least=1 quick= revisions=()
 while [ $# != 0 ]; do
     case $1 in
         --only) only=${2-}; shift ;;
         --rounds) most=${2-}; shift ;;
         --least) least=${2-}; shift ;;
+        --quick) quick=1 most=11 least=3 revisions=("$(cat bench/landed)" .) ;;
         -*) usage ;;
         *) revisions+=("$1") ;;
     esac
@@ -167,6 +171,24 @@ verdict() { # row, how often it is looked at in all
             printf "%.5g %.5g %s %s %s %s\n", median(old, NR), median(new, NR), shown(middle), shown(low), shown(high), verdict
         }' "$samples/$1"
 }
+
+if [ -n "$quick" ]; then
+    passed=0 failed=0
+    for row in bulk_1000/weft/1 one_by_one/weft/1 fork_join_fused/weft/1 tree/weft/1 hand_over/weft/1; do
+        if [[ " ${rows[*]} " != *" $row "* ]]; then continue; fi
+        for ((try = 1; try <= 3; ++try)); do
+            rm -f "$samples/$row"
+            for ((round = 1; round <= 5; ++round)); do sample "$row" "$round"; done
+            read -r of_old of_new ratio _ < <(verdict "$row" 1)
+            echo "$row: $of_old ns in ${revisions[0]:0:7}, $of_new now, ratio $ratio"
+            if awk "BEGIN { exit !($ratio <= 1.1) }"; then break; fi
+        done
+        if [ "$try" -le 3 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED: $row"; fi
+    done
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ]
+    exit
+fi
 
 looks=()
 for ((look = 13; look < most; look = look * 3 / 2)); do looks+=("$look"); done

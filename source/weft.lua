@@ -79,5 +79,9 @@ project "weft"
             removebuildoptions { "-fsanitize=thread" }
         filter {}
     end
+    filter { "configurations:Release", "system:linux or system:macosx or system:bsd" }
+        -- Or what is linked before them decides where hot functions begin within a cache line: up to 20 % for a bulk of empty tasks.
+        buildoptions { "-falign-functions=64" }
+    filter {}
     weft.removeOtherPlatforms()
     weft.useLibraries()
