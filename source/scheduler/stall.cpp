@@ -220,11 +220,14 @@ bool AllAsleep(const Scheduler &scheduler) noexcept {
 void WatchForStall(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     StallWatch &watch = scheduler.stall;
-    // acquire and release: one at a time. Who comes meanwhile leaves it to the one, or to its timer.
-    if (watch.isSet.load(kAcquire) || watch.isBusy.exchange(true, kAcquire)) return;
-    WatchGuests(scheduler, worker);
-    Watch(scheduler, worker);
-    watch.isBusy.store(false, kRelease);
+    // acquire and release: one at a time. It looks again for whoever has come meanwhile: what it has seen may have been over by then.
+    if (watch.isSet.load(kAcquire) || watch.callers.fetch_add(1, kAcqRel) != 0) return;
+    for (uint32_t served = 1; served != 0;) {
+        WatchGuests(scheduler, worker);
+        if (!watch.isSet.load(kRelaxed) && AllAsleep(scheduler))
+            Watch(scheduler, worker);  // relaxed: the timer looks again
+        served = watch.callers.fetch_sub(served, kAcqRel) - served;
+    }
 }
 
 // One thread alone may be kept from its inspections for long, so these are counted as well.

@@ -3,6 +3,9 @@
 #include "simulator/models.h"
 #include "weft/time.h"
 
+#include <utility>
+#include <vector>
+
 namespace simulator {
 
 namespace {
@@ -153,6 +156,44 @@ void LargeSorted(bool any) {
     Check(done == 3, "a Large task was lost");
 }
 
+// More Large tasks wait than there are Large fibers, and only the report of that makes the host let them go on.
+void StallIsTold() {
+    static weft::env::Parker *s_host;
+    weft::env::Parker host;
+    s_host = &host;
+    SchedulerOptions options = LargeOptions(2 + Random(2), 1 + Random(2));
+    options.idle = IdlePolicy::Quiet;
+    options.stallMilliseconds = 1;  // so that the one that sets the timer may be held up for longer
+    options.onReport = [](const Report &report, void *) {
+        // The host may be held up while it lowers the counter.
+        if (report.code == ReportCode::OnlyWaiters && s_host == nullptr) return;
+        if (report.code != ReportCode::LargePoolEmpty) Fail(report.what);
+        std::exchange(s_host, nullptr)->Unpark();
+    };
+    TaskScheduler scheduler(options);
+    Counter gate(1);
+    uint32_t done = 0;
+    HostThread lowers([&] {
+        host.Park();
+        scheduler.DecrementCounter(&gate);
+    });
+    const auto waits = [&](TaskScheduler *running) {
+        running->WaitForCounter(&gate);
+        ++done;
+    };
+    auto main = [&](TaskScheduler *running) {
+        lowers.Start();
+        Counter counter;
+        const std::vector<Task> waiters(options.largeFibers + 2, TaskOf(waits));
+        running->AddTasks(static_cast<uint32_t>(waiters.size()), waiters.data(), &counter, Large());
+        running->WaitForCounter(&counter);
+    };
+    const Task task = TaskOf(main);
+    Check(scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Small}) == Status::Ok, "Run failed");
+    lowers.Join();
+    Check(done == options.largeFibers + 2, "a Large task was lost");
+}
+
 SchedulerOptions LateOptions(bool low) {
     SchedulerOptions options = LargeOptions(2, 2);
     options.maxLowWorkers = low;
@@ -235,6 +276,7 @@ void LargeTwoWaiters(bool low) {
 std::vector<Model> LargeModels() {
     return {
         {"large", "more Large tasks than Large fibers", LargeTasks},
+        {"large_stall", "Large tasks that only the report of their stall lets go on", StallIsTold},
         {"large_waits", "tasks that wait for Large tasks have all the Large fibers", LargeWaits},
         {"large_timed", "the same with deadlines", LargeTimed},
         {"large_limited", "who waits for a Large Low task is handed it, with one permit", LargeLimited},
