@@ -236,8 +236,9 @@ private:
         return true;
     }
 
-    alignas(kLineBytes) env::Atomic<uint64_t> m_top{0};     // thieves write it
-    alignas(kLineBytes) env::Atomic<uint64_t> m_bottom{0};  // the owner writes these
+    // On one line, as a thief reads all of them: a look at the deque takes one line from its owner.
+    alignas(kLineBytes) env::Atomic<uint64_t> m_top{0};  // thieves write it
+    env::Atomic<uint64_t> m_bottom{0};                   // the owner writes these
     env::Atomic<Ring *> m_ring{nullptr};
     uint64_t m_topSeen = 0;
     Memory m_memory;
