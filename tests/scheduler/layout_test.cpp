@@ -52,7 +52,8 @@ TEST_CASE("layout: no pick reads a cache line that others write for each task, w
 TEST_CASE("layout: what others write of a worker shares no cache line with what the worker alone uses", "[layout]") {
     const auto worker = std::make_unique<Worker>();
     const Worker &its = *worker;
-    const auto own = LinesOfAll(its.scheduler, its.claim, its.pending, its.mayHold, its.mayBegin, its.pinnedTasks);
+    const auto own = LinesOfAll(its.scheduler, its.claim, its.pending, its.mayHold, its.mayBegin, its.pinnedTasks,
+                                its.exitCall, its.outerSlot);
     const auto written = LinesOfAll(its.mailbox, its.asked, its.parker, its.lanes, its.ready);
     CHECK(!AnyShared(own, written));
     CHECK(!AnyShared(own, LinesOfAll(its.submitted, its.finished)));  // others read them
@@ -64,6 +65,7 @@ TEST_CASE("layout: each worker has a cache of free fibers, also where there are 
     options.workers = kWorkers;
     SetDefaults(options);
     const uint32_t fibers = options.smallFibers;
+    REQUIRE(fibers >= kWorkers);
     FiberPool pool;
     REQUIRE(pool.Acquire(fibers, 1, kWorkers, kWorkers));
     for (uint32_t i = 0; i < fibers; ++i) pool.AcquireFiber(StackClass::Small, 0);
