@@ -131,7 +131,7 @@ struct EventAwaiter : CoroutineTask {
     bool await_suspend(std::coroutine_handle<> self) noexcept {
         if (event.PassOrLineUp(inLine)) return false;
         Counter *called = &inLine.counter;
-        // Not refused: the counter is not raised, the options were good enough before, and `called` is of no scheduler yet.
+        // This cannot be refused: the counter is not raised, Start has checked the options, and no scheduler uses `called` yet.
         return Suspend(*this, self,
                        [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
                            return ContinueAfter(scheduler, called, 0, task, counter, options);

@@ -30,8 +30,8 @@ WEFT_API bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task t
 
 namespace internal {
 
-/// AddTaskAfter and AddTaskAt by a task that ends right after the call, and that `counter` counts: from now on it counts the new
-/// task instead, and its value does not change.
+/// For a task that ends right after the call, and that `counter` counts. Like AddTaskAfter and AddTaskAt, but `counter` counts the new task in
+/// place of the calling one. So its value does not change.
 WEFT_API bool ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
                             const TaskOptions &options) noexcept;
 WEFT_API bool ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,

@@ -81,9 +81,9 @@ public:
     void AddTasks(uint32_t count, const Task *tasks, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept;
 
-    /// Submits tasks that are parts of the calling task: the counter that counts this task counts them, too. So it reaches zero when the task,
-    /// these tasks and those that they submit so have finished. A task that nothing counts may call it; then nothing counts the new tasks.
-    /// From a task only (NotAWorker).
+    /// Submits tasks that are parts of the calling task. The counter that counts this task rises by `count` and counts them, too. So it
+    /// reaches zero when the task, these tasks and their own child tasks have finished. A wait for a value above zero counts each of them. If
+    /// no counter counts the calling task, none counts the new tasks. Tasks only; any other call is refused (NotAWorker).
     void AddChildTasks(uint32_t count, const Task *tasks, const TaskOptions &options = {}) noexcept;
 
     /// Submits `count` tasks and returns when all have finished, with their child tasks. Any thread; one that is no worker blocks.

@@ -16,12 +16,12 @@ inline Worker &VictimAt(const Worker *worker, uint32_t i, uint32_t count) noexce
     return worker->scheduler->workers[index < count ? index : index - count];
 }
 
-/// What was taken at `begin` kept the worker busy until `end`. If that was short, it cost its owner more than it was worth: the worker
-/// keeps away for twice as long as before. `pieces`: of work, in which it was taken.
+/// Work that was taken at `begin` kept the worker busy until `end`, in so many pieces. If a piece took less than Times::profitableSteal, the
+/// steal cost the owner more than it was worth. Then the worker keeps away for twice as long as before.
 void NoteProfit(const Times &times, KeepsAway &from, uint64_t begin, uint64_t end, uint64_t pieces = 1) noexcept;
 
-/// Two fibers that wake each other in turn are to stay on one worker. So a ready fiber of others is left to its owner for a while if the
-/// latest ones that this worker took soon left it without work again.
+/// Two fibers that wake each other in turn are to stay on one worker. So the worker leaves others' ready fibers alone for a while if the
+/// latest ones that it took waited again soon.
 inline bool MayTakeFibers(const Worker *worker, uint64_t now) noexcept {
     return static_cast<int64_t>(now - worker->fromFibers.until) >= 0;
 }
