@@ -8,8 +8,8 @@
 # --only     the rows in whose "workload/system/workers" TEXT occurs
 # --rounds   at most so many rounds, 11 to 1000 (42)
 # --least    a measurement is the least of K in one process (1)
-# --quick    a few rows of the working tree against the commit in bench/landed: a row fails if it takes 1.1 times as long in three
-#            measurements in a row; five rounds each, --least 3
+# --quick    compares a few rows of the working tree with the commit in bench/landed. A row fails if three measurements after each other each
+#            take more than 1.1 times as long. A measurement has five rounds, with --least 3
 #
 # In a round each row is measured in OLD and right after that in NEW, in the next round the other way round. Each measurement is
 # a process of its own. All rows are costs, so a ratio NEW / OLD below 1 is a gain.
@@ -39,7 +39,7 @@ while [ $# != 0 ]; do
         --only) only=${2-}; shift ;;
         --rounds) most=${2-}; shift ;;
         --least) least=${2-}; shift ;;
-        --quick) quick=1 most=11 least=3 revisions=("$(cat bench/landed)" .) ;;
+        --quick) quick=1 least=3 revisions=("$(cat bench/landed)" .) ;;
         -*) usage ;;
         *) revisions+=("$1") ;;
     esac

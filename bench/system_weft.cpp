@@ -264,11 +264,13 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers, kBulk); });
     if (workers == 1) rows.push_back({"bytes_per_fiber", "weft", 1, "bytes", BytesPerFiber, {}});
     add("fork_join_fused_deadline", [=] { return Workloads<WeftBesideDeadline>::ForkJoin<true>(workers); });
-    for (uint32_t fibers : {1000u, 10000u, 100000u}) {
-        if (workers == 2) add("start_up_" + std::to_string(fibers) + "_fibers", [=] { return StartUp(2, fibers); });
-    }
-    for (uint32_t many : {2u, 16u, 64u, 256u}) {
-        if (workers == 2) rows.push_back({"start_up", "weft", many, "ns", [=] { return StartUp(many, 0); }, {}});
+    if (workers == 2) {
+        for (uint32_t fibers : {1000u, 10000u, 100000u}) {
+            add("start_up_" + std::to_string(fibers) + "_fibers", [=] { return StartUp(2, fibers); });
+        }
+        for (uint32_t many : {2u, 16u, 64u, 256u}) {
+            rows.push_back({"start_up", "weft", many, "ns", [=] { return StartUp(many, 0); }, {}});
+        }
     }
     add("tree_children", [=] { return Workloads<WeftChildren>::TreeOneGroup(workers); });
     AddForeignRows(rows, "weft", workers, Foreign);

@@ -80,8 +80,8 @@ project "weft"
         filter {}
     end
     filter { "configurations:Release", "system:linux or system:macosx or system:bsd" }
-        -- Otherwise the position of hot functions within a cache line depends on what is linked before them. That changes the time of many
-        -- empty tasks by up to 20 %.
+        -- Otherwise the position of hot functions within a cache line depends on what is linked before them. That shows in
+        -- the time of many empty tasks.
         buildoptions { "-falign-functions=64" }
     filter {}
     weft.removeOtherPlatforms()

@@ -296,8 +296,9 @@ inline Coroutine<void> Promise<void>::get_return_object() noexcept {
 }  // namespace internal
 
 /// Submits a coroutine as a task: `counter`, if given, rises by one now and falls by one when the coroutine has ended. Each time
-/// it goes on it is a task with these options. A wait that is refused, and reported, is over at once. An exception that leaves it is
-/// reported (TaskThrew). Any thread, while the scheduler runs; a coroutine whose start was refused, and reported, is never destroyed.
+/// it goes on it is a task with these options. If a wait is refused, that is reported, and the coroutine goes on at once. An exception that
+/// leaves the coroutine is reported (TaskThrew). If the start is refused, that is reported, and the coroutine is never destroyed. Any
+/// thread, while the scheduler runs.
 inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept {
     if (!internal::MayBegin(scheduler, coroutine.m_handle)) return;

@@ -12,8 +12,8 @@
 // has not finished, so the counter is above zero: no wait for zero is delayed, and the counter is alive.
 //
 // If the worker submits tasks of the counter meanwhile, each of them takes over one pending decrement, as long as there are any. The
-// counter is raised for the others alone. A coroutine that waits ends its task and submits the next one: that takes over the unit of the
-// task that ends, and the counter does not change.
+// counter is raised for the others alone. When a coroutine waits, its current task ends and submits the next
+// one. The next task takes over the unit of the ending task, so the counter does not change.
 //
 // A wait for a value above zero shows a notice and sets a bit in the counter's word. A worker that sees the notice reads the word
 // (CounterWaiting::AnyForValue), and if the bit is set, it lowers the counter after each task.
@@ -72,13 +72,13 @@ inline bool RaisePastPending(Worker *worker, Counter *counter, uint32_t n) noexc
     return counter == nullptr || RaiseCounter(*worker->scheduler, *counter, n);
 }
 
-/// The task that runs ends next, and its unit of `counter` (or of none) stands for a new task. Nothing is pending.
+/// The running task is about to end. Its unit of `counter`, which may be null, stands for a new task. The caller has no pending decrements.
 inline void TakeOverFromRunning(Worker *worker, Counter *counter) noexcept {
     worker->pending.counter = counter;
     worker->pending.units = 0u - 1;  // the task's own makes it zero
 }
 
-/// It does not end next after all: the counter is raised for the new task.
+/// Undoes TakeOverFromRunning if the running task does not end after all: the counter is raised by one for the new task.
 inline void GiveToRunning(Worker *worker) noexcept {
     const PendingDecrement pending = std::exchange(worker->pending, {});
     if (pending.counter != nullptr) RaiseCounter(*worker->scheduler, *pending.counter, 1);

@@ -50,7 +50,7 @@ Found FromVictims(Worker *worker, Attempt attempt) noexcept {
 
 Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
     const uint64_t now = env::Ticks();
-    if (!MayRun(*worker, priority) || (priority == Priority::Normal && !MayTakeFibers(worker, now))) return {};
+    if (!MayRun(*worker, priority) || (priority == Priority::Normal && !worker->fromFibers.IsOver(now))) return {};
     const Found found = FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim, priority); });
     if (found) {
         BeginVisit(worker, now);

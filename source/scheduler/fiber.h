@@ -49,7 +49,7 @@ public:
     bool IsHost() const noexcept { return IsThreadStack() && !runsTask; }
     /// Something has switched to it since it was armed.
     bool HasRun() const noexcept { return worker != nullptr; }
-    /// The counter of the task that runs on it, or null. On top of a task that waits runs only what that one waits for.
+    /// The counter of the task that runs on this fiber, or null. If a task waits, only tasks of the counter that it waits for run on top of it.
     Counter *CounterOfTask() const noexcept { return waits != nullptr ? waits->counter : taskCounter; }
     /// Bytes below the calling frame. The caller runs on this fiber.
     size_t StackLeft() const noexcept {

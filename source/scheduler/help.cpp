@@ -160,7 +160,7 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
         GiveTurn(self);
         if (!race::kFinder) ran = TakeBack(self, counter, published, LaneOf(priority, options.stack), priority);
     }
-    // Tasks that have run here are not counted off. Others have not seen the counter, unless they stole some, or children came to it.
+    // The counter is not lowered for tasks that ran here. Other workers know it only if they stole some of its tasks, or child tasks.
     if (ran != 0 && counter.Value() == ran) return CountFinished(self->worker, ran);
     if (ran != 0) NoteFinished(self->worker, &counter, ran);
     if (!IsSatisfied(counter, 0)) Wait(self->worker, counter, 0, Resume::AnyWorker);

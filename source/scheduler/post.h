@@ -13,7 +13,7 @@ namespace weft::internal {
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept;
 
-/// Which unit of a counter stands for a task: a new one, or that of the task that submits it and ends right after.
+/// The unit of a counter that stands for a submitted task: a new unit, or the unit of the submitting task, which ends right after.
 enum class Unit : uint8_t { New, OfCaller };
 struct CountedBy {
     Counter *counter;  // or null
@@ -21,7 +21,7 @@ struct CountedBy {
 };
 
 /// The same for one task that is to be submitted later, in two steps: it counts as submitted after the first, and is visible after
-/// the second. Prepare returns null if it was refused (reported). Nothing is pending on `worker`.
+/// the second. Prepare returns null if it was refused (reported). The caller has flushed what was pending on `worker`.
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept;
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;

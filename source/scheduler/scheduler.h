@@ -65,9 +65,9 @@ enum class Stall : uint8_t { None, Small, Large /* fibers */, Waiters };
 
 /// See stall.h. Of the one that looks, but for the atomics.
 struct StallWatch {
-    env::Atomic<uint32_t> callers{0};  // the first of them looks for all
-    env::Atomic<bool> isSet{false};    // the timer
-    env::Atomic<bool> isDue{false};    // it has come
+    env::Atomic<uint32_t> callers{0};  // workers that asked for a check; the first one checks for all
+    env::Atomic<bool> isSet{false};    // the timer is set
+    env::Atomic<bool> isDue{false};    // the timer has expired
     Stall kind = Stall::None;
     uint64_t progress = 0;
     uint64_t since = 0;

@@ -220,7 +220,7 @@ bool AllAsleep(const Scheduler &scheduler) noexcept {
 void WatchForStall(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     StallWatch &watch = scheduler.stall;
-    // acquire and release: one at a time. It looks again for whoever has come meanwhile: what it has seen may have been over by then.
+    // acquire and release: only one worker checks at a time. If others called meanwhile, it checks again for them, as the state may have changed.
     if (watch.isSet.load(kAcquire) || watch.callers.fetch_add(1, kAcqRel) != 0) return;
     for (uint32_t served = 1; served != 0;) {
         WatchGuests(scheduler, worker);

@@ -5,7 +5,8 @@
 // harmless: a thread may be about to lower a counter, or have been preempted while it holds a lock. The last worker to fall asleep
 // checks whether there is a stall; if so, it sets a timer. After the timer the last worker to fall asleep checks again: the stall must be of
 // the same kind, and no fiber may have run in between (Progress). There are four such checks in stallMilliseconds, so a report is at most
-// a quarter of that time late. One worker checks at a time; it checks again for those that fell asleep last meanwhile. If a deadline comes before the time is over, work goes on by itself, and there is no stall.
+// a quarter of that time late. Only one worker checks at a time. If another one becomes the last to fall asleep meanwhile, the first one checks
+// again. If a deadline comes before the time is over, work goes on by itself, and there is no stall.
 //
 // One stack class can be stuck while workers go on with other tasks. The inspection of queues (aging.h) finds that. It reports a stall if
 // for stallMilliseconds each inspection finds the same task in a lane of the class, and every fiber of the class with a task that waits.

@@ -45,7 +45,7 @@ bool MaySteal(Worker *worker, uint64_t now) noexcept {
     const uint64_t activity = ActivityOfOthers(worker);
     const bool changed = activity != worker->activitySeen;
     const bool wasQuiet = now - worker->activityChangedAt >= times.quiet;
-    const bool keepsAway = static_cast<int64_t>(now - worker->fromTasks.until) < 0;
+    const bool keepsAway = !worker->fromTasks.IsOver(now);
     if (changed) {
         worker->activitySeen = activity;
         worker->activityChangedAt = now;

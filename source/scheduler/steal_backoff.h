@@ -20,14 +20,11 @@ inline Worker &VictimAt(const Worker *worker, uint32_t i, uint32_t count) noexce
 /// steal cost the owner more than it was worth. Then the worker keeps away for twice as long as before.
 void NoteProfit(const Times &times, KeepsAway &from, uint64_t begin, uint64_t end, uint64_t pieces = 1) noexcept;
 
-/// Two fibers that wake each other in turn are to stay on one worker. So the worker leaves others' ready fibers alone for a while if the
-/// latest ones that it took waited again soon.
-inline bool MayTakeFibers(const Worker *worker, uint64_t now) noexcept {
-    return static_cast<int64_t>(now - worker->fromFibers.until) >= 0;
-}
+/// Two fibers that wake each other in turn are to stay on one worker. So the worker leaves others' ready fibers alone for a while
+/// (Worker::fromFibers) if the latest ones that it took waited again soon. A visit begins when it takes one, and ends when it has no work.
 void BeginVisit(Worker *worker, uint64_t now) noexcept;
 void EndVisit(Worker *worker) noexcept;
-/// The worker has no work.
+/// The worker has no work: ends the visit, if there is one.
 inline void NoteVisit(Worker *worker) noexcept {
     if (worker->visitBegan != 0) EndVisit(worker);
 }

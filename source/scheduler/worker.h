@@ -65,9 +65,8 @@ struct Pump {
 struct PendingDecrement {
     Counter *counter = nullptr;  // of all of them; null: they have none
     uint32_t finished = 0;       // tasks
-    uint32_t units =
-        0;  // by which the counter is to be lowered; one below zero while a task runs that hands its own on
-    uint32_t pieces = 0;  // in which they were run: claims, and tasks that were not claimed
+    uint32_t units = 0;          // to lower the counter by; -1, see TakeOverFromRunning
+    uint32_t pieces = 0;         // in which they were run: claims, and tasks that were not claimed
 
     bool Any() const noexcept { return finished != 0; }
 };
@@ -169,6 +168,8 @@ struct Aging {
 struct KeepsAway {
     uint64_t until = 0;
     uint64_t penalty = 0;
+
+    bool IsOver(uint64_t now) const noexcept { return static_cast<int64_t>(now - until) >= 0; }
 };
 
 struct alignas(kLineBytes) Worker {
@@ -207,7 +208,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t victim = 0;     // the last one that was robbed with success
     KeepsAway fromTasks;
     KeepsAway fromFibers;           // that are ready
-    uint64_t visitBegan = 0;        // ticks: a ready fiber of others was taken; 0: its profit has been noted
+    uint64_t visitBegan = 0;        // ticks: when a ready fiber of others was taken; 0: this visit is over
     uint64_t visitSuspensions = 0;  // `suspensions` then
     uint64_t lookAgainAt = 0;       // ticks: no look at others before
     uint64_t lookInterval = 1;      // ticks

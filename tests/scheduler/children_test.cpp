@@ -145,27 +145,29 @@ TEST_CASE("children: other threads, deferred tasks and attached threads wait for
 
 TEST_CASE("children: pinned to a worker, and of one that throws", "[children]") {
     test::Runner runner(test::Options(2));
-    std::atomic<uint32_t> ran{0}, elsewhere{0};
+    std::atomic<uint32_t> ran{0}, elsewhere{0}, uncounted{0};
     uint32_t seen = 0;
+    Counter counter;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         const auto child = [&](TaskScheduler *inside) {
             ran.fetch_add(1);
+            uncounted.fetch_add(counter.Value() == 0 ? 1 : 0);
             elsewhere.fetch_add(inside->CurrentWorker() == 1 ? 0 : 1);
         };
         const std::vector<Task> children(40, TaskOf(child));
+        TaskOptions options;
+        options.worker = 1;  // of the parent too: no child begins before it has ended
         auto parent = [&](TaskScheduler *inside) {
-            TaskOptions options;
-            options.worker = 1;
             inside->AddChildTasks(40, children.data(), options);
             ThrowIfPossible();
         };
-        Counter counter;
-        scheduler.AddTask(TaskOf(parent), &counter);
+        scheduler.AddTask(TaskOf(parent), &counter, options);
         scheduler.WaitForCounter(&counter);
         seen = ran.load();
     }) == Status::Ok);
     CHECK(seen == 40);
     CHECK(elsewhere.load() == 0);
+    CHECK(uncounted.load() == 0);
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == kThrows);
 }
 
