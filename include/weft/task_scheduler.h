@@ -83,8 +83,8 @@ public:
 
     /// Submits tasks that are parts of the calling task. The counter that counts this task rises by `count` and counts them, too. So it
     /// reaches zero when the task, these tasks and their own child tasks have finished. A wait for a value above zero counts each of them. If
-    /// no counter counts the calling task, none counts the new tasks. Tasks only; a thread that runs no task is refused
-    /// (NotAWorker). Not from a hook and not from onReport, which is not checked.
+    /// no counter counts the calling task, none counts the new tasks. Tasks only: a thread that runs no task is refused (NotAWorker), and so
+    /// are hooks and onReport (InHook).
     void AddChildTasks(uint32_t count, const Task *tasks, const TaskOptions &options = {}) noexcept;
 
     /// Submits `count` tasks and returns when all of them and their child tasks have finished. Any thread; one that is no worker blocks.

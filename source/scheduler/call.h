@@ -149,6 +149,14 @@ inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
     return false;
 }
 
+// Not in a hook, nor in onReport: the task may be in a wait there, or may have handed its counter on already.
+inline bool MayAddChildren(const Worker *worker, const char *call) noexcept {
+    if (WEFT_LIKELY(!worker->inHook)) return true;
+    ReportMistake(worker->scheduler->options, ReportCode::InHook, "Call it from a task; a hook may call AddTasks.",
+                  "%s was called by a hook or by onReport", call);
+    return false;
+}
+
 inline bool AreTasks(const Scheduler &scheduler, uint32_t count, const Task *tasks, const TaskOptions &taskOptions,
                      const char *call) noexcept {
     if (!AreOptions(scheduler.options, taskOptions, call) || !IsWorker(scheduler, taskOptions, call)) return false;

@@ -78,10 +78,11 @@ inline void TakeOverFromRunning(Worker *worker, Counter *counter) noexcept {
     worker->pending.units = 0u - 1;  // the task's own makes it zero
 }
 
-/// Undoes TakeOverFromRunning if the running task does not end after all: the counter is raised by one for the new task.
-inline void GiveToRunning(Worker *worker) noexcept {
+/// Undoes TakeOverFromRunning if the running task does not end after all: the counter is raised by one for the new task. False if that was
+/// refused, which was reported.
+inline bool GiveToRunning(Worker *worker) noexcept {
     const PendingDecrement pending = std::exchange(worker->pending, {});
-    if (pending.counter != nullptr) RaiseCounter(*worker->scheduler, *pending.counter, 1);
+    return pending.counter == nullptr || RaiseCounter(*worker->scheduler, *pending.counter, 1);
 }
 
 /// `count` tasks of `counter` (or of none) finished on this worker, in one piece.

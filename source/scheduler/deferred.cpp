@@ -53,7 +53,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
                        "AddTaskAfter: there is no memory for another wait record; it waits by itself");
             if (worker != nullptr) {
                 Fiber *self = worker->current;
-                if (counted.unit == Unit::OfCaller) GiveToRunning(worker);
+                if (counted.unit == Unit::OfCaller && !GiveToRunning(worker)) block->counter = nullptr;
                 Wait(worker, after, value, Resume::AnyWorker);
                 worker = self->worker;
             } else {

@@ -94,7 +94,8 @@ Woken LookInsteadOfSleeping(Worker *worker, Ability ability) noexcept {
 
 // Back to searching: nobody else needs to be told unless somebody has woken us.
 void GetUp(Worker *worker, Ability ability) noexcept {
-    worker->fromTasks.until = worker->lookAgainAt = env::Ticks();  // there is something: no penalty now
+    // There is something, and it does not search again and again for what it keeps away from.
+    worker->fromTasks.until = worker->fromFibers.until = worker->lookAgainAt = env::Ticks();
     if (!worker->scheduler->idle.Cancel(worker->index, ability)) worker->parker.Park();
 }
 
@@ -148,7 +149,6 @@ bool EndRun(Scheduler &scheduler) noexcept {
 
 Found SearchForTasks(Worker *worker) noexcept {
     worker->slab.FlushOthers();
-    NoteVisit(worker);
     if (!worker->searching) {
         // Nobody relies on a worker that is not counted as a searcher. One that finds something at once need not be counted.
         if (MaySteal(worker, env::Ticks())) {

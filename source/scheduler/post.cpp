@@ -73,7 +73,7 @@ bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tas
                       "TaskOptions::worker: no thread is attached as %u", options.worker);
         return false;
     }
-    if (counted.unit == Unit::OfCaller) {
+    if (counted.unit == Unit::OfCaller && worker != nullptr) {
         TakeOverFromRunning(worker, counted.counter);
     } else if (counted.counter != nullptr && !RaiseCounter(scheduler, *counted.counter, count)) {
         if (bind) LowerCounter(scheduler, worker, target->bound, count);

@@ -40,8 +40,9 @@ void EndVisit(Worker *worker) noexcept {
 }
 
 bool MaySteal(Worker *worker, uint64_t now) noexcept {
-    if (static_cast<int64_t>(now - worker->lookAgainAt) < 0) return false;
     const Times &times = worker->scheduler->times;
+    // Further ahead it never is: then the ticks have begun anew.
+    if (worker->lookAgainAt - now - 1 < times.maxStealPenalty) return false;
     const uint64_t activity = ActivityOfOthers(worker);
     const bool changed = activity != worker->activitySeen;
     const bool wasQuiet = now - worker->activityChangedAt >= times.quiet;

@@ -186,7 +186,7 @@ void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks, const TaskO
     if (worker->current->IsHost()) {
         ReportMistake(worker->scheduler->options, ReportCode::NotAWorker, "Call it from a task, or call AddTasks.",
                       "AddChildTasks was called outside of tasks");
-    } else if (MaySubmit(worker, "AddChildTasks") &&
+    } else if (MayAddChildren(worker, "AddChildTasks") &&
                AreTasks(*worker->scheduler, count, tasks, options, "AddChildTasks")) {
         Submit(worker, count, tasks, worker->current->CounterOfTask(), options);
     }

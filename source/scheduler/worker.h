@@ -167,9 +167,10 @@ struct Aging {
 /// How long a worker keeps away from what others have, see steal_backoff.h. In ticks.
 struct KeepsAway {
     uint64_t until = 0;
-    uint64_t penalty = 0;
+    uint64_t penalty = 0;  // `until` was never further ahead
 
-    bool IsOver(uint64_t now) const noexcept { return static_cast<int64_t>(now - until) >= 0; }
+    /// Also if `until` lies further ahead than that: then the ticks have begun anew.
+    bool IsOver(uint64_t now) const noexcept { return until - now - 1 >= penalty; }
 };
 
 struct alignas(kLineBytes) Worker {

@@ -11,6 +11,7 @@
 #include "scheduler/ready.h"
 #include "scheduler/rescue.h"
 #include "scheduler/run_task.h"
+#include "scheduler/steal_backoff.h"
 
 namespace weft::internal {
 
@@ -92,8 +93,10 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 if (!ContinueOn(self, StackClass::Small)) SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
-            if (!found && ability == Ability::Tasks)
+            if (!found && ability == Ability::Tasks) {
+                NoteVisit(worker);
                 found = IsRestricted(worker) ? FindElsewhere(worker, Ability::Tasks) : SearchForTasks(worker);
+            }
             if (!found) {
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;

@@ -328,6 +328,30 @@ TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][rep
     runner.scheduler.Stop();
 }
 
+TEST_CASE("coroutines: one waits while its thread is attached to another scheduler", "[coroutine][attach]") {
+    test::Runner runner(test::Options(1)), other(test::Options(1));
+    REQUIRE(runner.scheduler.Start() == Status::Ok);
+    REQUIRE(other.scheduler.Start() == Status::Ok);
+    uint32_t counted = 0;
+    bool attached = false;
+    Counter gate(1), counter;
+    auto open = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(&gate); };
+    const auto wait = [&]() -> Coroutine<> {
+        runner.scheduler.AddTask(TaskOf(open));  // runs when the coroutine waits: there is one worker
+        attached = other.scheduler.AttachThread() == Status::Ok;
+        co_await gate;
+        counted = counter.Value();
+        other.scheduler.DetachThread();
+    };
+    Start(runner.scheduler, wait(), &counter);
+    runner.scheduler.WaitForCounter(&counter);
+    CHECK(attached);
+    CHECK(counted != 0);
+    other.scheduler.Stop();
+    runner.scheduler.Stop();
+    CHECK(runner.log.Text() + other.log.Text() == "");
+}
+
 TEST_CASE("coroutines: one without memory for a wait record waits with its fiber, and stays counted", "[coroutine]") {
     constexpr uint32_t kOthers = 70;  // there are 64 records to begin with
     test::Runner runner(test::Options(1));
@@ -367,6 +391,38 @@ TEST_CASE("coroutines: one without memory for a wait record waits with its fiber
     CHECK((counted == 2 || counted == 3));
     CHECK(runner.log.CountOf(ReportCode::CounterUnderflow) == 0);
     CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 1);
+}
+
+TEST_CASE("coroutines: one whose counter is full when there is no wait record is not counted", "[coroutine]") {
+    test::Runner runner(test::Options(1));
+    bool ended = false;
+    uint32_t left = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter gate(1), done, own(~0u - 1);
+        uint32_t ran = 0;
+        auto run = [&](TaskScheduler *) { ++ran; };
+        for (uint32_t i = 0; i <= 70; ++i) AddTaskAt(scheduler, Now(), TaskOf(run), &done);
+        scheduler.WaitForCounter(&done);
+        const auto wait = [&]() -> Coroutine<> {
+            co_await gate;
+            ended = true;
+        };
+        {
+            const test::FailingAllocation failing(0);
+            for (uint32_t i = 0; i < 64; ++i) AddTaskAfter(scheduler, &gate, 0, TaskOf(run), &done);
+            Start(scheduler, wait(), &own);
+            test::YieldUntil(scheduler, [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
+        }
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&done);
+        scheduler.WaitIdle();
+        left = own.Value();
+        scheduler.DecrementCounter(&own, left);
+    }) == Status::Ok);
+    CHECK(ended);
+    CHECK(left == ~0u - 1);
+    CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 1);
+    CHECK(runner.log.CountOf(ReportCode::CounterUnderflow) == 0);
 }
 
 TEST_CASE("coroutines: one that never began is destroyed", "[coroutine]") {

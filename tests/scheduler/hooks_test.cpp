@@ -1,6 +1,7 @@
 // The host's functions: memory, threads, traces, and what they may call.
 #include "weft/hooks.h"
 
+#include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/host_memory.h"
 #include "support/scheduler_run.h"
@@ -348,4 +349,56 @@ TEST_CASE("trace hooks: each of them may submit, but for fiberSwitch, park and u
         CHECK(runner.log.CountOf(ReportCode::InHook) == 3);
         CHECK(runner.log.Count() == 3 + runner.log.CountOf(ReportCode::OnlyWaiters));
     }
+}
+
+TEST_CASE("report InHook: a trace hook adds child tasks; that has no effect", "[hooks]") {
+    test::TraceLog trace;
+    SchedulerOptions options = test::Options(1, 8, 2, IdlePolicy::Quiet);
+    trace.AttachTo(options);
+    test::Runner runner(options);
+    uint32_t ran = 0, asked = 0;  // one worker: no two hooks at once
+    test::Batch child(1, [&](TaskScheduler &, uint32_t) { ++ran; });
+    bool inside = false, kinds[test::kTracedKinds]{};
+    trace.also = [&](test::Traced kind, const TraceEvent &) {
+        if (!inside) return;
+        ++asked;
+        kinds[static_cast<int>(kind)] = true;
+        runner.scheduler.AddChildTasks(1, child.Tasks());
+    };
+    Counter gate(1), counter;
+    test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+    test::Batch parent(1, [&](TaskScheduler &scheduler, uint32_t) {
+        scheduler.AddTask(opener[0]);
+        scheduler.WaitForCounter(&gate);
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        inside = true;
+        scheduler.AddTasks(1, parent.Tasks(), &counter);
+        scheduler.WaitForCounter(&counter);
+        inside = false;
+    }) == Status::Ok);
+    for (int kind = 0; kind < static_cast<int>(test::Traced::Park); ++kind) CHECK(kinds[kind]);
+    CHECK(ran == 0);
+    CHECK(runner.log.CountOf(ReportCode::InHook) == asked);
+    CHECK(runner.log.Count() == asked);
+}
+
+TEST_CASE("report InHook: onReport adds child tasks; that has no effect", "[hooks]") {
+    const test::ChildResult child = test::RunInChild([] {
+        static TaskScheduler *running;
+        static uint32_t reports = 0, ran = 0;
+        SchedulerOptions options = test::Options(1);
+        options.onReport = [](const Report &, void *) {
+            const Task task{[](TaskScheduler *, void *) { ++ran; }, nullptr};
+            if (++reports == 1) running->AddChildTasks(1, &task);
+        };
+        TaskScheduler scheduler(options);
+        running = &scheduler;
+        auto main = [](TaskScheduler *self) { self->WaitForCounter(nullptr); };
+        const Task task = TaskOf(main);
+        scheduler.Run(task.function, task.arg);
+        if (reports != 1 || ran != 0) std::_Exit(2);
+    });
+    CHECK(child.code == 0);
+    CHECK(test::Names(child.output, "AddChildTasks was called by a hook or by onReport"));
 }

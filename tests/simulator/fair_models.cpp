@@ -843,6 +843,7 @@ void HandOversStay() {
             scheduler->WaitForCounter(players[0].own);
             arrive(players[0], *scheduler);
         }
+        if (Random(3) == 0) RestartTicks();
         event.Ask();
         scheduler->DecrementCounter(players[0].others);
         Compute(100);
