@@ -34,12 +34,28 @@ enum class IdlePolicy : uint8_t {
     Quiet      ///< sleep at once
 };
 
+/// Workers that belong together: cores of one kind, a NUMA node, or threads that the system is to run last.
+///
+/// Tasks that name no groups run in all groups that are not namedOnly. Low ones among them run in SchedulerOptions::lowGroups instead. All
+/// tasks that one task submits run in its groups, unless they name others. Threads that are attached run tasks that name no groups.
+struct WorkerGroup {
+    const char *name = nullptr;  ///< of its threads, instead of threadName; must outlive the scheduler
+    uint32_t workers = 0;        ///< how many, at least 1. They come after the workers of the group before it
+    int32_t nice = 0;            ///< the same as threadNice, and added to it
+    const uint64_t *cpus =
+        nullptr;             ///< those that its threads may use: bit 0 of word 0 is CPU 0. Null = as `affinity` says
+    uint32_t cpuWords = 0;   ///< 64-bit words in `cpus`, 1 to 1024
+    bool namedOnly = false;  ///< it runs only tasks that name it. Not for the first group
+};
+
 struct SchedulerOptions {
     uint32_t structBytes = sizeof(SchedulerOptions);  ///< set by the compiler; lets newer libraries read older structs
     uint32_t workers =
         kAnyWorker;  ///< threads that run tasks, the caller of Run included; kAnyWorker = one per usable CPU; 1 to 1024, for Start from 0
-    uint32_t maxAttached = 8;    ///< threads that AttachThread takes at once; 1 to 1024
-    uint32_t maxLowWorkers = 0;  ///< only the first so many workers run Low tasks; 0 = all of them
+    uint32_t maxAttached = 8;             ///< threads that AttachThread takes at once; 1 to 1024
+    const WorkerGroup *groups = nullptr;  ///< together they have all workers; null = one group. Run and Start copy them
+    uint32_t groupCount = 0;              ///< up to 8
+    uint8_t lowGroups = 0;  ///< which groups run Low tasks that name none: bit i for groups[i]; 0 = as other tasks
     uint32_t smallFibers =
         0;  ///< up to 1,000,000; at most this many small tasks run or wait at once; 0 = 128, or 16 for each worker if
             ///< that is more

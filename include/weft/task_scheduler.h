@@ -147,13 +147,14 @@ public:
     uint32_t RunPinnedTasks(uint32_t max = ~0u) noexcept;
 
     /// Leaves only the first `count` workers (1 to WorkerCount()) at work, for heat or the background; the others sleep but
-    /// for what is pinned to them. Lasts until the next call or the end of the run. Attached threads do not count. Any
-    /// thread, while the scheduler runs.
+    /// for what is pinned to them. The first worker of each group stays at work. Lasts until the next call or the end of the run. Attached
+    /// threads do not count. Any thread, while the scheduler runs.
     void SetActiveWorkers(uint32_t count) noexcept;
 
-    /// Only the first `count` workers run Low tasks from now on (0: all of them), instead of as many as SchedulerOptions::maxLowWorkers
-    /// says. Low tasks that others are in go on until they wait or end. Thread-safe, while the scheduler runs.
-    void SetMaxLowWorkers(uint32_t count) noexcept;
+    /// From now on Low tasks that name no groups run in these (0: where other tasks run), instead of SchedulerOptions::lowGroups. Those that
+    /// have begun elsewhere go on there until they wait or end. Errors: BadOption if it names no group. Any thread, while the
+    /// scheduler runs.
+    void SetLowGroups(uint8_t groups) noexcept;
 
     /// Says that the calling task is about to block its thread in the operating system. Tasks that its worker has claimed and not begun
     /// become others', and what has finished counts. Costs nothing where there is no such thing. Has no effect on a thread that runs

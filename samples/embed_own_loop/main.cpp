@@ -70,8 +70,11 @@ std::vector<weft::Task> TasksOf(weft::TaskFunction function, std::vector<Item> &
 int main() {
     Statistics statistics;
     weft::SchedulerOptions options;
-    options.workers = 3;        // threads of weft's own
-    options.maxLowWorkers = 1;  // streaming takes at most one of them
+    const weft::WorkerGroup groups[2] = {{"streaming", 1}, {"frame", 2}};  // streaming takes at most one thread
+    options.workers = 3;                                                   // threads of weft's own
+    options.groups = groups;
+    options.groupCount = 2;
+    options.lowGroups = 1;
     options.trace.user = &statistics;
     options.trace.taskBegin = Statistics::OnBegin;
     options.trace.taskEnd = Statistics::OnEnd;

@@ -58,12 +58,17 @@ public:
         return (m_words[bit / 64].bits.fetch_and(~Mask(bit), kSeqCst) & Mask(bit)) != 0;
     }
 
-    /// Clears some set bit `below` that index and returns its index. Begins in the word of `home`. kNone: no bit was set all the time,
-    /// but one that was set behind the search may be missed; whoever must not miss it announces its lack and asks Any.
-    uint32_t ClearAny(uint32_t home, uint32_t below = kNone) noexcept {
+    struct All {
+        uint64_t operator()(uint32_t) const noexcept { return ~uint64_t{0}; }
+    };
+
+    /// Clears some set bit and returns its index: one of those that among(word) gives, from 64 * word on. Begins in the word of `home`.
+    /// kNone: no bit was set all the time, but one that was set behind the search may be missed; whoever must not miss it announces its
+    /// lack and asks Any.
+    template <class Among = All>
+    uint32_t ClearAny(uint32_t home, Among among = {}) noexcept {
         return ForWords(home / 64, [&](uint32_t index) {
-            if (index * 64 >= below) return kNone;
-            const uint64_t wanted = below - index * 64 < 64 ? Mask(below) - 1 : ~uint64_t{0};
+            const uint64_t wanted = among(index);
             env::Atomic<uint64_t> &word = m_words[index].bits;
             for (uint64_t seen = word.load(kSeqCst) & wanted; seen != 0;) {
                 const uint64_t mask = seen & (~seen + 1);

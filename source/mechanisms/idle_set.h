@@ -94,14 +94,17 @@ public:
         return State{snapshot}.AllSleepers() == workers;
     }
 
-    /// Makes a sleeper that can run tasks a searcher and returns it, to be unparked; kNone if there is none `below` that index.
-    uint32_t TakeSleeper(uint32_t home, uint32_t below = kNone) noexcept {
-        return TakeAny(m_asleep, home, below, kSearcher - kSleeper);
+    /// Makes a sleeper that can run tasks a searcher and returns it, to be unparked; kNone if there is none among the workers that
+    /// among(word) gives as bits, from 64 * word on.
+    template <class Among = AtomicBitSet::All>
+    uint32_t TakeSleeper(uint32_t home, Among among = {}) noexcept {
+        return TakeAny(m_asleep, home, among, kSearcher - kSleeper);
     }
 
     /// The same for a starved one.
-    uint32_t TakeStarvedSleeper(uint32_t home, uint32_t below = kNone) noexcept {
-        return TakeAny(m_starvedAsleep, home, below, 0 - kOtherSleeper);
+    template <class Among = AtomicBitSet::All>
+    uint32_t TakeStarvedSleeper(uint32_t home, Among among = {}) noexcept {
+        return TakeAny(m_starvedAsleep, home, among, 0 - kOtherSleeper);
     }
 
     /// Takes once each of the sleepers with that ability that `wants(worker)`, and calls wake(worker) for it. Not Ability::Tasks.
@@ -152,8 +155,9 @@ private:
         m_state.fetch_add(change, kSeqCst);
         return true;
     }
-    uint32_t TakeAny(AtomicBitSet &set, uint32_t home, uint32_t below, uint64_t change) noexcept {
-        const uint32_t worker = set.ClearAny(home, below);
+    template <class Among>
+    uint32_t TakeAny(AtomicBitSet &set, uint32_t home, Among among, uint64_t change) noexcept {
+        const uint32_t worker = set.ClearAny(home, among);
         if (worker != kNone) m_state.fetch_add(change, kSeqCst);
         return worker;
     }

@@ -17,12 +17,18 @@ namespace weft::internal {
 
 class Notices {
 public:
-    static constexpr uint32_t kHighWork = 1;   // a High task or ready fiber that some worker could take
-    static constexpr uint32_t kLowWork = 2;    // the same, Low
-    static constexpr uint32_t kLargeWork = 4;  // a task that needs a Large fiber
-    static constexpr uint32_t kInjected = 8;   // something in the injector
-    static constexpr uint32_t kTimed = 16;     // a deadline
-    static constexpr uint32_t kForValue = 32;  // somebody waits for a value of a counter above zero
+    static constexpr uint32_t kLargeWork = 1;  // a task that needs a Large fiber
+    static constexpr uint32_t kInjected = 2;   // something in the injector
+    static constexpr uint32_t kTimed = 4;      // a deadline
+    static constexpr uint32_t kForValue = 8;   // somebody waits for a value of a counter above zero
+    static constexpr uint32_t kGroups = 8;
+
+    /// A High task or ready fiber that some worker of the group could take; the same, Low.
+    static constexpr uint32_t HighWork(uint32_t group) noexcept { return kFirstHigh << group; }
+    static constexpr uint32_t LowWork(uint32_t group) noexcept { return kFirstHigh << kGroups << group; }
+    /// The same for several groups, as bits.
+    static constexpr uint32_t HighWorkOf(uint32_t groups) noexcept { return kFirstHigh * groups; }
+    static constexpr uint32_t LowWorkOf(uint32_t groups) noexcept { return (kFirstHigh << kGroups) * groups; }
 
     /// relaxed: a hint for those who work. Who is about to sleep looks at the items themselves.
     uint32_t Look() const noexcept { return m_bits.load(kRelaxed); }
@@ -43,6 +49,7 @@ public:
     }
 
 private:
+    static constexpr uint32_t kFirstHigh = 16;
     env::Atomic<uint32_t> m_bits{0};
 };
 

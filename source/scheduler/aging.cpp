@@ -51,15 +51,13 @@ bool InspectQueue(const Worker *worker, Worker &owner, uint32_t queue, uint64_t 
     return age.lateTo.load(kRelaxed) != 0;
 }
 
-Priority PriorityOfQueue(uint32_t queue) noexcept {
-    return static_cast<Priority>(queue < kLanes    ? queue / kClasses
-                                 : queue < kQueues ? queue - kLanes
-                                                   : queue - kQueues);
+Level LevelOfQueue(uint32_t queue) noexcept {
+    return queue < kLanes ? LevelOf(queue) : LevelAt(queue < kQueues ? queue - kLanes : queue - kQueues);
 }
 
 // Late queues take turns: the next one is that which comes first behind the one that was looked into last.
 void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noexcept {
-    if (queue < kQueues && !MayRun(*worker, PriorityOfQueue(queue))) return;
+    if (queue < kQueues && !MayRun(*worker, LevelOfQueue(queue))) return;
     ++worker->aging.lateQueues;
     const uint32_t all = worker->scheduler->Slots() * kAgedQueues;
     const LateQueue &last = worker->aging.last;
@@ -73,9 +71,11 @@ void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noex
 
 void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noexcept {
     Worker &owner = worker->scheduler->workers[index];
-    for (uint32_t queue = 0; queue < kQueues; ++queue) {
+    const auto inspect = [&](uint32_t queue) {
         if (InspectQueue(worker, owner, queue, now)) Offer(worker, index, queue, next);
-    }
+    };
+    for (uint32_t lane = 0; lane < worker->scheduler->Lanes(); ++lane) inspect(lane);
+    for (uint32_t level = 0; level < worker->scheduler->Levels(); ++level) inspect(kLanes + level);
 }
 
 // Its own, and in turn those of another worker.
@@ -134,21 +134,21 @@ void Look(Worker *worker, Ability ability) noexcept {
 
 Found OldestOf(Worker *worker, Ability ability) noexcept {
     const uint32_t queue = worker->aging.late.queue;
-    const Priority priority = PriorityOfQueue(queue);
+    const Level level = LevelOfQueue(queue);
     if (queue >= kQueues) {
-        const Found found = PinnedFiber(worker, priority);
+        const Found found = PinnedFiber(worker, level.ThePriority());
         const bool runsTasks = worker->current != &worker->threadFiber;
-        return found || !runsTasks ? found : PinnedTask(worker, priority, RunsOnLarge(worker));
+        return found || !runsTasks ? found : PinnedTask(worker, level.ThePriority(), RunsOnLarge(worker));
     }
     if (ability == Ability::PinnedOnly) return {};
     Worker *owner = &worker->scheduler->workers[worker->aging.late.worker];
     const uint64_t lateTo = owner->ages[queue].lateTo.load(kRelaxed);  // a hint, see QueueAge
     const uint64_t oldest = WithQueue(*owner, queue, [](auto &items) { return items.Oldest() + 1; });
     if (lateTo == 0 || static_cast<int64_t>(oldest - lateTo) >= 0) return {};
-    if (queue >= kLanes) return ReadyFiber(worker, owner, priority);
+    if (queue >= kLanes) return ReadyFiberOf(worker, owner, level);
     const FiberPool &pool = worker->scheduler->pool;
     const Found found = ability == Ability::Tasks ? LateTask(worker, owner, queue) : Found{};
-    if (found || pool.AnyFree(ClassOf(queue)) || !MayRun(*worker, priority)) return found;
+    if (found || pool.AnyFree(ClassOf(queue)) || !MayRun(*worker, level)) return found;
     return {HandLate(worker, *owner, queue), false};
 }
 
@@ -165,7 +165,7 @@ Found Late(Worker *worker, Ability ability) noexcept {
         aging.charging = aging.wasServed = true;
         // A rest that went to this worker's own lane is as late as what was taken.
         if (!found.fiber && worker->claim.hasRest) {
-            const uint32_t lane = LaneOf(worker->claim.priority, worker->claim.stack);
+            const uint32_t lane = LaneOf(worker->claim.level, worker->claim.stack);
             worker->ages[lane].lateTo.store(worker->lanes[lane].End() + 1, kRelaxed);
             aging.late = {worker->index, lane};
         }

@@ -9,10 +9,10 @@ namespace weft::internal {
 namespace {
 
 // `worker` looks; it has a fiber for the task, or does not know yet that it has none.
-bool AnyTaskFor(const Worker *worker, const Worker &owner, uint32_t priority) noexcept {
+bool AnyTaskFor(const Worker *worker, const Worker &owner, Level level) noexcept {
     const bool rescues = !IsRestricted(worker);
-    const uint32_t small = LaneOf(static_cast<Priority>(priority), StackClass::Small);
-    const uint32_t large = LaneOf(static_cast<Priority>(priority), StackClass::Large);
+    const uint32_t small = LaneOf(level, StackClass::Small);
+    const uint32_t large = LaneOf(level, StackClass::Large);
     if (owner.lanes[small].Size() != 0) return true;
     return owner.lanes[large].Size() != 0 && (worker->scheduler->pool.AnyFree(StackClass::Large) ||
                                               (rescues && !IsRescueDone(worker, StackClass::Large)));
@@ -33,12 +33,13 @@ bool AnyWork(const Worker *worker, Ability ability) noexcept {
                           (ability == Ability::HigherTasks &&
                            (scheduler.pool.AnyFree(StackClass::Small) || !scheduler.pool.IsStarved(worker->index)));
     const uint32_t slots = scheduler.Slots();
+    const uint32_t levels = scheduler.Levels();
     for (uint32_t i = 0; i < slots; ++i) {
         const Worker &other = scheduler.workers[i];
-        for (uint32_t priority = 0; priority < kPriorities; ++priority) {
-            if (!MayRun(*worker, static_cast<Priority>(priority))) continue;
-            if (other.ready[priority].Size() != 0) return true;
-            if (hasFiber && AnyTaskFor(worker, other, priority)) return true;
+        for (uint32_t level = 0; level < levels; ++level) {
+            if (!MayRun(*worker, LevelAt(level))) continue;
+            if (other.ready[level].Size() != 0) return true;
+            if (hasFiber && AnyTaskFor(worker, other, LevelAt(level))) return true;
         }
     }
     if (ability == Ability::ReadyFibersOnly) {
@@ -52,7 +53,7 @@ bool AnyTask(const Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < slots; ++i) {
         const Worker &worker = scheduler.workers[i];
         if (worker.keepsTasks.load(kRelaxed)) return true;
-        for (uint32_t lane = 0; lane < kLanes; lane += kClasses) {
+        for (uint32_t lane = 0; lane < scheduler.Lanes(); lane += kClasses) {
             if (worker.lanes[lane].Size() != 0) return true;
         }
     }

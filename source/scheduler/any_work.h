@@ -14,8 +14,9 @@ bool AnyLargeTask(const Scheduler &scheduler) noexcept;
 
 /// In the worker's own lanes.
 inline bool HasLargeTask(const Worker &worker) noexcept {
-    for (uint32_t priority = 0; priority < kPriorities; ++priority) {
-        if (worker.lanes[LaneOf(static_cast<Priority>(priority), StackClass::Large)].Size() != 0) return true;
+    const uint32_t levels = worker.scheduler->Levels();
+    for (uint32_t level = 0; level < levels; ++level) {
+        if (worker.lanes[LaneOf(LevelAt(level), StackClass::Large)].Size() != 0) return true;
     }
     return false;
 }

@@ -5,6 +5,8 @@
 #include "scheduler/submit.h"
 #include "scheduler/timing.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
@@ -18,8 +20,8 @@ uint32_t EnqueueBlocks(Worker *worker, Letter *newest, Priority &highest) noexce
         TaskBlock *block = static_cast<TaskBlock *>(letter);
         letter = letter->next;
         tasks += block->count;
-        if (block->options.priority < highest) highest = block->options.priority;
-        Enqueue(worker, block->count, block->Tasks(), block->counter, block->options);
+        highest = std::min(highest, block->label.TheLevel().ThePriority());
+        Enqueue(worker, block->count, block->Tasks(), block->counter, block->label);
         blocks.Add(block);
     }
     return tasks;
@@ -51,7 +53,7 @@ bool TakeInjected(Worker *worker, Priority priority) noexcept {
     if (fibers != 0) worker->owesWake = true;
     for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);
     if (tasks != 0) WakeForTasks(scheduler, worker, tasks);
-    if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, tasks + fibers);  // there may be Low ones
+    if (scheduler.groupCount > 1) WakeForAllLevels(scheduler, worker, tasks + fibers);
     return tasks != 0 && highest <= priority;
 }
 

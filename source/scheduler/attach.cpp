@@ -16,14 +16,16 @@ namespace weft::internal {
 
 namespace {
 
-bool HasQueues(const Worker &worker) noexcept { return worker.ready[0].IsAcquired(); }
+bool HasQueues(const Worker &worker) noexcept {
+    return worker.ready[Level(Priority::Low).Index()].IsAcquired();  // the last one of set 0
+}
 
 // That it may run itself.
 bool OwnsTasks(const Worker &worker) noexcept {
-    for (uint32_t priority = 0; priority < kPriorities; ++priority) {
-        if (priority == static_cast<uint32_t>(Priority::Low) && !worker.scheduler->RunsLow(worker.index)) continue;
-        if (worker.ready[priority].Size() != 0) return true;
-        if (worker.lanes[LaneOf(static_cast<Priority>(priority), StackClass::Small)].Size() != 0) return true;
+    const uint32_t levels = worker.scheduler->Levels();
+    for (uint32_t i = 0; i < levels; ++i) {
+        if (!Runs(worker, LevelAt(i))) continue;
+        if (worker.ready[i].Size() != 0 || worker.lanes[LaneOf(LevelAt(i), StackClass::Small)].Size() != 0) return true;
     }
     return !worker.mailbox.IsEmpty() || (HasLargeTask(worker) && worker.scheduler->pool.AnyFree(StackClass::Large));
 }
@@ -70,13 +72,7 @@ uint32_t SlabBlocks(const Scheduler &scheduler) noexcept {
 bool TryAcquireQueues(Worker &worker) noexcept {
     const Memory memory = worker.scheduler->memory;
     if (!worker.slab.Acquire(SlabBlocks(*worker.scheduler), memory)) return false;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if (!worker.lanes[lane].Acquire(ClassOf(lane) == StackClass::Small ? 256 : 16, 0, memory)) return false;
-    }
-    for (uint32_t priority = kPriorities; priority-- != 0;) {  // HasQueues looks at the last one
-        if (!worker.ready[priority].Acquire(64, 0, memory)) return false;
-    }
-    return true;
+    return AcquireSet(worker, 0);
 }
 
 }  // namespace
@@ -128,11 +124,12 @@ void Detach(Worker *worker) noexcept {
         // What lies in the queues others could take as well; but there may be no others. Without a free fiber nothing
         // can be run here.
         // All priorities go before the thread, or it would look at its Low tasks again and again until they are late.
-        worker->current->priority = Priority::Low;
+        worker->current->level = Priority::Low;
         while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small)) YieldFiber(worker);
-        worker->current->priority = Priority::Normal;
+        worker->current->level = Priority::Normal;
     } while (!worker->bound.IsZero());
     if (OwnsAny(*worker)) WakeForAny(scheduler, worker);  // [re-check]
+    if (scheduler.groupCount > 1) WakeForAllLevels(scheduler, worker, 1);
 
     worker->signalStack.Reset();
     Worker *outer = static_cast<Worker *>(worker->outerSlot);

@@ -4,8 +4,11 @@
 #include "platform/compiler.h"
 #include "platform/memory_hook.h"
 #include "scheduler/gate.h"
+#include "scheduler/groups.h"
 #include "scheduler/reporting.h"
 #include "scheduler/scheduler.h"
+
+#include <algorithm>
 
 namespace weft::internal {
 
@@ -142,6 +145,40 @@ inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
     return false;
 }
 
+/// Whether these are groups of the options, as bits.
+inline bool AreGroups(const SchedulerOptions &options, uint8_t groups, const char *call) noexcept {
+    const uint32_t all = (1u << std::max(options.groupCount, 1u)) - 1;
+    if ((groups & ~all) == 0) return true;
+    ReportMistake(options, ReportCode::BadOption, "Name groups of SchedulerOptions::groups: bit i for groups[i].",
+                  "%s: the groups are %#x, and there are %u", call, groups, std::max(options.groupCount, 1u));
+    return false;
+}
+
+// There are any.
+WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions &taskOptions,
+                                        const char *call) noexcept {
+    if (!AreGroups(scheduler.options, taskOptions.groups, call)) return false;
+    if (taskOptions.worker != kAnyWorker) {
+        ReportMistake(scheduler.options, ReportCode::BadOption, "Name either a worker or groups.",
+                      "%s: TaskOptions::worker and ::groups are both given", call);
+        return false;
+    }
+    if (SetOf(scheduler, taskOptions.groups) != kSets) return true;
+    ReportMistake(scheduler.options, ReportCode::BadOption, "Name fewer different sets of groups.",
+                  "%s: tasks name more than %u different sets of groups", call, kSets - 1);
+    return false;
+}
+
+// Run's main task begins on worker 0.
+inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
+    if (taskOptions.groups == 0) return true;
+    if (!AreGroups(options, taskOptions.groups, "Run")) return false;
+    if ((taskOptions.groups & 1) != 0) return true;
+    ReportMistake(options, ReportCode::BadOption, "Name the first group among others, or none.",
+                  "Run: the main task begins on worker 0, which is not in its groups");
+    return false;
+}
+
 inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook, "Submit from another hook, or from a task.",
@@ -157,9 +194,10 @@ inline bool MayAddChildren(const Worker *worker, const char *call) noexcept {
     return false;
 }
 
-inline bool AreTasks(const Scheduler &scheduler, uint32_t count, const Task *tasks, const TaskOptions &taskOptions,
+inline bool AreTasks(Scheduler &scheduler, uint32_t count, const Task *tasks, const TaskOptions &taskOptions,
                      const char *call) noexcept {
     if (!AreOptions(scheduler.options, taskOptions, call) || !IsWorker(scheduler, taskOptions, call)) return false;
+    if (WEFT_UNLIKELY(taskOptions.groups != 0) && !MayNameGroups(scheduler, taskOptions, call)) return false;
     for (uint32_t i = 0; i < count; ++i) {
         if (WEFT_UNLIKELY(tasks == nullptr || tasks[i].function == nullptr)) {
             ReportMistake(scheduler.options, ReportCode::NullTask, "Give every task a function.",

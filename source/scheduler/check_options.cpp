@@ -3,6 +3,7 @@
 #include "mechanisms/counter_word.h"
 #include "mechanisms/wait_records.h"
 #include "platform/env.h"
+#include "scheduler/level.h"
 #include "scheduler/reporting.h"
 
 #include <algorithm>
@@ -25,6 +26,32 @@ Status OutOfRange(const SchedulerOptions &options, const char *cure, const char 
     ReportMistake(options, ReportCode::BadOption, cure, "SchedulerOptions::%s is %lld, which is out of range", name,
                   static_cast<long long>(value));
     return Status::BadOption;
+}
+
+// That they are complete, and together have all workers.
+Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
+    if (options.groupCount > kMostGroups) return OutOfRange(options, "Give up to 8.", "groupCount", options.groupCount);
+    if (options.groupCount != 0 && options.groups == nullptr)
+        return BadOption(options, "Give groupCount groups.", "groups");
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < options.groupCount; ++i) {
+        const WorkerGroup &group = options.groups[i];
+        sum += group.workers;
+        if (group.workers == 0) return BadOption(options, "Give each group a worker.", "groups");
+        if (group.nice < -20 || group.nice > 19)
+            return OutOfRange(options, "Give -20 to 19.", "groups.nice", group.nice);
+        if (group.cpus != nullptr && (group.cpuWords < 1 || group.cpuWords > 1024))
+            return OutOfRange(options, "Give 1 to 1024.", "groups.cpuWords", group.cpuWords);
+        if (i == 0 && group.namedOnly)
+            return BadOption(options, "Let the first group run tasks that name none.", "groups");
+    }
+    if (options.groupCount != 0 && sum != workers) {
+        return OutOfRange(options, "Give the groups as many workers together as SchedulerOptions::workers says.",
+                          "groups: the sum of their workers", sum);
+    }
+    if (options.lowGroups >> std::max(options.groupCount, 1u) != 0)
+        return OutOfRange(options, "Name groups that there are: bit i for groups[i].", "lowGroups", options.lowGroups);
+    return Status::Ok;
 }
 
 }  // namespace
@@ -70,6 +97,7 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     if ((memory.reserveStacks != nullptr) != (memory.releaseStacks != nullptr)) {
         return BadOption(options, "Give reserveStacks and releaseStacks together.", "memory");
     }
+    if (const Status status = CheckGroups(options, workers); status != Status::Ok) return status;
     const Affinity &affinity = options.affinity;
     const bool explicitMasks = affinity.kind == Affinity::Kind::Explicit;
     if (affinity.kind > Affinity::Kind::Explicit) {

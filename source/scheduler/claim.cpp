@@ -102,20 +102,21 @@ private:
 }  // namespace
 
 void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept {
-    if (WEFT_UNLIKELY(!worker->lanes[lane].Push(entry))) {
+    const uint32_t set = LevelOf(lane).Set();
+    if (WEFT_UNLIKELY((set != 0 && !AcquireSet(*worker, set)) || !worker->lanes[lane].Push(entry))) {
         ReportFatal(worker->scheduler->options, ReportCode::OutOfMemory,
                     "Give the process more memory, or submit less at once.", "a worker's deque could not grow");
     }
-    worker->mayHold |= 1u << lane;
+    worker->mayHold |= uint64_t{1} << lane;
     ShowLane(worker, lane);
 }
 
-void ClaimEntry(Worker *worker, const TaskEntry &entry, Priority priority, bool stolen) noexcept {
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen) noexcept {
     Claim &claim = worker->claim;
     claim.counter = entry.TheCounter();
     claim.name = entry.Name();
     claim.stack = entry.Stack();
-    claim.priority = priority;
+    claim.level = level;
     claim.stolen = stolen;
     claim.pinned = claim.hasRest = false;
     if (!entry.IsSlice()) {
@@ -134,18 +135,18 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Priority priority, bool 
         // What was stolen in two halves: the next thief leaves one of them.
         const uint32_t upper = stolen && rest >= 4 ? rest / 2 : 0;
         const auto push = [&](const Task *first, uint32_t count) {
-            PushEntry(worker, LaneOf(priority, claim.stack),
+            PushEntry(worker, LaneOf(level, claim.stack),
                       TaskEntry::Slice(first, count, claim.batch, claim.counter, claim.name, claim.stack));
         };
         if (upper != 0) push(claim.end + (rest - upper), upper);
         push(claim.end, rest - upper);
         // A worker that looked between our pop and our push may sleep now.
-        WakeForLane(*worker->scheduler, worker, 1, priority);  // [re-check]
+        WakeForLevel(*worker->scheduler, worker, 1, level);  // [re-check]
     }
 }
 
-void ClaimPinned(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
-    ClaimEntry(worker, TaskEntry::Single(task, counter, options.name, options.stack), options.priority, false);
+void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept {
+    ClaimEntry(worker, TaskEntry::Single(task, counter, label.name, label.Stack()), label.TheLevel(), false);
     worker->claim.pinned = true;
 }
 
@@ -153,9 +154,9 @@ void UnclaimNow(Worker *worker) noexcept {
     GiveBackStarted(worker);
     worker->hides.store(false, kRelaxed);
     if (!worker->claim.HasMore()) return worker->claim.Clear();
-    const uint32_t lane = LaneOf(worker->claim.priority, worker->claim.stack);
-    PushEntry(worker, lane, TakeRest(worker));                           // [order]
-    WakeForLane(*worker->scheduler, worker, 1, worker->claim.priority);  // [re-check]
+    const uint32_t lane = LaneOf(worker->claim.level, worker->claim.stack);
+    PushEntry(worker, lane, TakeRest(worker));                         // [order]
+    WakeForLevel(*worker->scheduler, worker, 1, worker->claim.level);  // [re-check]
 }
 
 void PutClaimBack(Worker *worker) noexcept {
@@ -164,7 +165,7 @@ void PutClaimBack(Worker *worker) noexcept {
     if (worker->claim.stack == StackClass::Large) CountLarge(*worker->scheduler);
     // Between our look for a fiber and our push one may have been freed: then nobody was told.
     if (worker->scheduler->pool.AnyFree(worker->claim.stack))
-        WakeForTasks(*worker->scheduler, worker, 1);  // [re-check]
+        WakeForLevel(*worker->scheduler, worker, 1, worker->claim.level);  // [re-check]
 }
 
 namespace {
@@ -244,7 +245,7 @@ inline void RunSlice(Fiber *self) noexcept {
             return;
         }
         spent = stopwatch.Spent(static_cast<uint32_t>(next - begin));
-    } while (next != end && !spent && GoesOn(worker, self->priority));
+    } while (next != end && !spent && (WEFT_LIKELY(NobodyCalls(worker)) || GoesOn(worker, self->level.ThePriority())));
     NoteSlice(worker);
     if (!spent)
         stopwatch.Stop(static_cast<uint32_t>(next - begin), stolen);  // the next claim is sized by what these took
@@ -258,7 +259,7 @@ WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept { slice ? RunSlic
 void RunClaim(Fiber *self) noexcept {
     Worker *worker = self->worker;
     const Claim &claim = worker->claim;
-    const Running running(self, claim.name, claim.priority);
+    const Running running(self, claim.name, claim.level);
     const bool traced = worker->scheduler->trace != nullptr;
     const bool isPinned = claim.pinned;
     uint32_t outerPin = kAnyWorker;

@@ -28,11 +28,11 @@
 
 namespace weft::internal {
 
-/// `entry` was taken from a deque: claims what the rule allows and pushes the remainder to this worker's own lane of that priority.
-void ClaimEntry(Worker *worker, const TaskEntry &entry, Priority priority, bool stolen) noexcept;
+/// `entry` was taken from a deque: claims what the rule allows and pushes the remainder to this worker's own lane of that level.
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen) noexcept;
 
 /// Claims one task that is pinned to this worker.
-void ClaimPinned(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept;
+void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept;
 
 /// Makes claimed tasks that have not started stealable again. Before the worker suspends its fiber, parks, or helps.
 void UnclaimNow(Worker *worker) noexcept;

@@ -22,12 +22,15 @@ bool MayHave(const Worker *worker, StackClass stack) noexcept {
 Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
     const Lent lent{victim->lends.load(kRelaxed)};
     if (!lent || lent.ThePriority() != priority) return {};
-    for (uint32_t lane = LaneOf(priority, StackClass::Large) + 1; lane < kLanes; ++lane) {
+    const uint32_t lanes = worker->scheduler->Lanes();
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+        const Level level = LevelOf(lane);
+        if (level.ThePriority() <= priority || !Runs(*worker, level)) continue;
         TaskEntry entry;
         const auto isLent = [=](const TaskEntry &oldest) { return lent.IsOf(oldest.TheCounter()); };
         if (!CanRun(worker, ClassOf(lane)) || victim->lanes[lane].StealIf(entry, isLent) != StealResult::Taken)
             continue;
-        ClaimEntry(worker, entry, priority, true);
+        ClaimEntry(worker, entry, {priority, level.Set()}, true);
         return {nullptr, true};
     }
     return {};
@@ -50,7 +53,7 @@ Found FromVictims(Worker *worker, Attempt attempt) noexcept {
 
 Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
     const uint64_t now = env::Ticks();
-    if (!MayRun(*worker, priority) || (priority == Priority::Normal && !worker->fromFibers.IsOver(now))) return {};
+    if (!MayBegin(*worker, priority) || (priority == Priority::Normal && !worker->fromFibers.IsOver(now))) return {};
     const Found found = FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim, priority); });
     if (found) {
         BeginVisit(worker, now);
@@ -61,12 +64,15 @@ Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
 }
 
 Found StealTask(Worker *worker, Priority priority) noexcept {
-    if (!MayRun(*worker, priority)) return {};
+    if (!MayBegin(*worker, priority)) return {};
     Found found;
     for (const StackClass stack : {StackClass::Large, StackClass::Small}) {
         if (found || !MayHave(worker, stack)) continue;
-        const uint32_t lane = LaneOf(priority, stack);
-        found = FromVictims(worker, [=](Worker *victim) { return OldestTask(worker, victim, lane); });
+        found = InLevels(worker, priority, [=](Level level) {
+            if (!Runs(*worker, level)) return Found{};
+            const uint32_t lane = LaneOf(level, stack);
+            return FromVictims(worker, [=](Worker *victim) { return OldestTask(worker, victim, lane); });
+        });
     }
     if (!found && priority == Priority::High) {
         found = FromVictims(worker, [=](Worker *victim) { return LentTask(worker, victim, priority); });
@@ -76,23 +82,28 @@ Found StealTask(Worker *worker, Priority priority) noexcept {
 
 bool HasLent(const Worker &worker) noexcept {
     if (worker.lends.load(kSeqCst) == 0) return false;
-    for (uint32_t lane = LaneOf(Priority::Normal, StackClass::Small); lane < kLanes; ++lane) {
-        if (worker.lanes[lane].Size() != 0) return true;
+    const uint32_t lanes = worker.scheduler->Lanes();
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+        if (PriorityOf(lane) != Priority::High && worker.lanes[lane].Size() != 0) return true;
     }
     return false;
 }
 
-// Whether a worker has something of the priority that some worker could run. seq_cst: after Notices::Hide.
-bool AnyOf(const Scheduler &scheduler, Priority priority) noexcept {
+// Whether a worker has something of the priority that some worker of the group could run. seq_cst: after Notices::Hide.
+bool AnyOf(const Scheduler &scheduler, Priority priority, uint32_t group) noexcept {
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
     const uint32_t slots = scheduler.Slots();
+    const uint32_t levels = scheduler.Levels();
     for (uint32_t i = 0; i < slots; ++i) {
         const Worker &worker = scheduler.workers[i];
-        if (worker.ready[static_cast<uint32_t>(priority)].Size() != 0 ||
-            worker.lanes[LaneOf(priority, StackClass::Small)].Size() != 0 ||
-            (anyLarge && worker.lanes[LaneOf(priority, StackClass::Large)].Size() != 0) ||
-            (priority == Priority::High && HasLent(worker))) {
-            return true;
+        if (priority == Priority::High && HasLent(worker)) return true;
+        for (uint32_t set = 0; set * kPriorities < levels; ++set) {
+            const Level level(priority, set);
+            if ((scheduler.groupsOf[level.Index()].load(kSeqCst) >> group & 1) == 0) continue;
+            if (worker.ready[level.Index()].Size() != 0 || worker.lanes[LaneOf(level, StackClass::Small)].Size() != 0 ||
+                (anyLarge && worker.lanes[LaneOf(level, StackClass::Large)].Size() != 0)) {
+                return true;
+            }
         }
     }
     return false;
@@ -104,39 +115,42 @@ Found FromNotice(Worker *worker, Priority priority, uint32_t notice, Ability abi
     if ((scheduler.notices.Look() & notice) == 0) return {};
     Found found = ReadyFiberOfOthers(worker, priority);
     if (!found && ability == Ability::Tasks) found = StealTask(worker, priority);
-    const bool sawAll = ability == Ability::Tasks && MayRun(*worker, priority);
-    if (!found && sawAll) scheduler.notices.Hide(notice, [&] { return AnyOf(scheduler, priority); });
+    const bool sawAll = ability == Ability::Tasks && MayBegin(*worker, priority);
+    if (!found && sawAll) scheduler.notices.Hide(notice, [&] { return AnyOf(scheduler, priority, worker->group); });
     return found;
 }
 
 }  // namespace
 
-Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept {
-    if (!MayRun(*worker, priority)) return {};
-    WorkStealingDeque<uint64_t> &ready = owner->ready[static_cast<uint32_t>(priority)];
+Found ReadyFiberOf(Worker *worker, Worker *owner, Level level) noexcept {
+    WorkStealingDeque<uint64_t> &ready = owner->ready[level.Index()];
     uint64_t index;
-    if (ready.LooksEmpty() || ready.Steal(index) != StealResult::Taken) return {};
+    if (!MayRun(*worker, level) || ready.LooksEmpty() || ready.Steal(index) != StealResult::Taken) return {};
     return {&worker->scheduler->fibers[index], false};
 }
 
+Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept {
+    return InLevels(worker, priority, [=](Level level) { return ReadyFiberOf(worker, owner, level); });
+}
+
 Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBatch) noexcept {
-    const Priority priority = PriorityOf(lane);
+    Level level = LevelOf(lane);
     TaskEntry entry;
     const auto isWanted = [=](const TaskEntry &oldest) { return !oldest.IsSlice() || oldest.Batch() != exceptBatch; };
-    if (owner->lanes[lane].LooksEmpty() || !MayRun(*worker, priority) || !CanRun(worker, ClassOf(lane)) ||
+    if (owner->lanes[lane].LooksEmpty() || !MayRun(*worker, level) || !CanRun(worker, ClassOf(lane)) ||
         owner->lanes[lane].StealIf(entry, isWanted) != StealResult::Taken) {
         return {};
     }
     const Lent lent{owner->lends.load(kRelaxed)};
-    ClaimEntry(worker, entry, lent.IsOf(entry.TheCounter()) ? std::min(lent.ThePriority(), priority) : priority,
-               owner != worker);
+    if (lent.IsOf(entry.TheCounter())) level = level.At(std::min(lent.ThePriority(), level.ThePriority()));
+    ClaimEntry(worker, entry, level, owner != worker);
     return {nullptr, true};
 }
 
 // Others' Normal work is gone through where there is no notice of it.
 Found OfOthers(Worker *worker, Priority priority, Ability ability) noexcept {
-    if (priority == Priority::High) return FromNotice(worker, priority, Notices::kHighWork, ability);
-    if (priority == Priority::Low) return FromNotice(worker, priority, Notices::kLowWork, ability);
+    if (priority == Priority::High) return FromNotice(worker, priority, Notices::HighWork(worker->group), ability);
+    if (priority == Priority::Low) return FromNotice(worker, priority, Notices::LowWork(worker->group), ability);
     const Found found = ReadyFiberOfOthers(worker, priority);
     return found || ability != Ability::Tasks ? found : StealTask(worker, priority);
 }

@@ -11,7 +11,8 @@ Found OfOthers(Worker *worker, Priority priority, Ability ability) noexcept;
 /// Others' work, the most urgent first.
 Found FindElsewhere(Worker *worker, Ability ability) noexcept;
 
-/// The oldest ready fiber of that priority; the oldest task of a lane, claimed, unless it is of that batch.
+/// The oldest ready fiber of a level, or of all levels of that priority; the oldest task of a lane, claimed, unless it is of that batch.
+Found ReadyFiberOf(Worker *worker, Worker *owner, Level level) noexcept;
 Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept;
 Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBatch = 0) noexcept;
 

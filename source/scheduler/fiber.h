@@ -65,7 +65,7 @@ public:
     Worker *worker = nullptr;        // that runs it; set by whoever switches to it, re-read after every switch
     uint32_t pinnedTo = kAnyWorker;  // the only worker that may continue it
     uint32_t waitTarget = 0;
-    Priority priority = Priority::Normal;  // of its task; of the innermost, where one runs on top of one that waits
+    Level level;  // of its task; of the innermost, where one runs on top of one that waits
     StackClass takes =
         StackClass::Small;                // while `handed` is set: the largest class of task that has room on top of it
     TaskEntry *handed = nullptr;          // while it waits: where a task of its counter may be put for it, see rescue.h

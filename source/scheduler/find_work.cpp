@@ -22,17 +22,19 @@ constexpr Priority kPriorityOrder[] = {Priority::High, Priority::Normal, Priorit
 
 Found NewestOf(Worker *worker, uint32_t lane) noexcept {
     TaskEntry entry;
-    if (!HoldsTask(worker, lane) || !MayRun(*worker, PriorityOf(lane)) || !CanRun(worker, ClassOf(lane)) ||
+    if (!HoldsTask(worker, lane) || !MayRun(*worker, LevelOf(lane)) || !CanRun(worker, ClassOf(lane)) ||
         !worker->lanes[lane].Pop(entry))
         return {};
-    ClaimEntry(worker, entry, PriorityOf(lane), false);
+    ClaimEntry(worker, entry, LevelOf(lane), false);
     return {nullptr, true};
 }
 
 // Large tasks before small ones: they are few, and long.
 Found NewestTask(Worker *worker, Priority priority) noexcept {
-    const Found found = NewestOf(worker, LaneOf(priority, StackClass::Large));
-    return found ? found : NewestOf(worker, LaneOf(priority, StackClass::Small));
+    return InLevels(worker, priority, [=](Level level) {
+        const Found found = NewestOf(worker, LaneOf(level, StackClass::Large));
+        return found ? found : NewestOf(worker, LaneOf(level, StackClass::Small));
+    });
 }
 
 // Of pinned fibers and ready ones of a priority.
@@ -70,23 +72,37 @@ Found AfterYield(Worker *worker) noexcept {
 // Low work that it may begin. It looks for others' Normal tasks before that. Other Low work must not make it look: that would use up the
 // looks at others (MaySteal), and so it would never come to others' Low work.
 bool HoldsLow(Worker *worker) noexcept {
-    if (!MayRun(*worker, Priority::Low)) return false;
-    return HoldsFiber(worker, Priority::Low) || HoldsTask(worker, LaneOf(Priority::Low, StackClass::Small)) ||
-           (HoldsTask(worker, LaneOf(Priority::Low, StackClass::Large)) && CanRun(worker, StackClass::Large));
+    if (!MayBegin(*worker, Priority::Low)) return false;
+    for (uint32_t levels = worker->runsSeen & kLowLevels; levels != 0; levels &= levels - 1) {
+        const Level level = LevelAt(LowestBit(levels));
+        if (HoldsFiber(worker, level) || HoldsTask(worker, LaneOf(level, StackClass::Small)) ||
+            (HoldsTask(worker, LaneOf(level, StackClass::Large)) && CanRun(worker, StackClass::Large))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Something that FindPlain leaves alone may lie in the worker's own queues.
+bool HoldsSpecial(const Worker *worker) noexcept {
+    return ((worker->mayHold & worker->specialLanes) | (worker->mayHoldFibers & worker->specialFibers)) != 0;
 }
 
 // Or FindPlain would be refused until all priorities have been looked at.
-void ForgetEmptyLanes(Worker *worker) noexcept {
-    for (uint32_t lane = 0; lane < kLanes; ++lane) HoldsTask(worker, lane);
+void ForgetEmptyQueues(Worker *worker) noexcept {
+    for (uint64_t lanes = worker->mayHold; lanes != 0; lanes &= lanes - 1) HoldsTask(worker, LowestBit(lanes));
+    for (uint32_t levels = worker->mayHoldFibers; levels != 0; levels &= levels - 1)
+        HoldsFiber(worker, LevelAt(LowestBit(levels)));
 }
 
 Found ByPriority(Worker *worker) noexcept {
     Found found = Late(worker, Ability::Tasks);
     if (!found && worker->taskBeforeReady) found = AfterYield(worker);
-    if ((worker->mayHold & kLargeBits) != 0) ForgetEmptyLanes(worker);
+    LookAtRuns(worker);
+    if (HoldsSpecial(worker)) ForgetEmptyQueues(worker);
     // A searcher comes here again and again: the sooner it is through, the sooner it sees what comes.
-    const bool isEmpty = worker->mayHold == 0 && !HasPinned(worker);
-    if (isEmpty && (worker->scheduler->notices.Look() & Notices::kHighWork) == 0) return found;
+    const bool isEmpty = worker->mayHold == 0 && worker->mayHoldFibers == 0 && !HasPinned(worker);
+    if (isEmpty && (worker->scheduler->notices.Look() & Notices::HighWork(worker->group)) == 0) return found;
     for (uint32_t i = 0; i < kPriorities && !found; ++i) {
         const Priority priority = kPriorityOrder[i];
         found = Pinned(worker, priority);
@@ -118,8 +134,8 @@ Found WithoutTasks(Worker *worker) noexcept {
 // No turn of others is due, nobody has called, and nobody is to be woken.
 bool OnlyOwnLanes(const Worker *worker, Priority priority) noexcept {
     return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->owesWake && !worker->searching &&
-           worker->pump == nullptr && !worker->inactive && worker->mayBegin == kPriorities &&
-           (worker->mayHold & kLargeBits) == 0 && !HasPinned(worker) && !IsCalled(worker, priority);
+           worker->pump == nullptr && !worker->inactive && worker->mayBegin == kPriorities && !HoldsSpecial(worker) &&
+           !HasPinned(worker) && !IsCalled(worker, priority);
 }
 
 // Of its own, if it is plain that this one is next.
@@ -176,7 +192,7 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
 }
 
 Fiber *FindReady(Worker *worker) noexcept {
-    if ((worker->mayHold & kReadyBits) == 0) return nullptr;
+    if (worker->mayHoldFibers == 0) return nullptr;
     if (HoldsFiber(worker, Priority::High)) return PlainReadyFiber(worker, Priority::High);
     const bool anyHigh = HoldsTask(worker, LaneOf(Priority::High, StackClass::Small));
     return !anyHigh && HoldsFiber(worker, Priority::Normal) ? PlainReadyFiber(worker, Priority::Normal) : nullptr;
@@ -220,13 +236,16 @@ Found FindBefore(Worker *worker, Priority priority) noexcept {
 
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {
     if (!HoldsTasks(worker)) return false;
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if (!HoldsTask(worker, lane) || ClassOf(lane) > most) continue;
-        if (!RunsPriority(*worker, PriorityOf(lane))) continue;
+    for (uint64_t lanes = worker->mayHold; lanes != 0; lanes &= lanes - 1) {
+        const uint32_t lane = LowestBit(lanes);
+        if (!HoldsTask(worker, lane) || ClassOf(lane) > most || !Runs(*worker, LevelOf(lane))) continue;
+        const Level level = LevelOnTop(*worker->scheduler, worker->current->level, LevelOf(lane));
+        if (level.IsNone()) continue;
         TaskEntry entry;
         const auto isWanted = [=](const TaskEntry &newest) { return newest.TheCounter() == counter; };
         if (!worker->lanes[lane].PopIf(entry, isWanted)) continue;
-        ClaimEntry(worker, entry, PriorityOf(lane), false);
+        ClaimEntry(worker, entry, LevelOf(lane), false);
+        worker->claim.level = level;
         return true;
     }
     return false;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "platform/compiler.h"
+#include "scheduler/groups.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -19,14 +20,24 @@ struct Found {
     explicit operator bool() const noexcept { return fiber != nullptr || claimed; }
 };
 
-/// Whether the worker runs work of this priority, as far as the limit for Low tasks goes (SchedulerOptions::maxLowWorkers).
-inline bool RunsPriority(const Worker &worker, Priority priority) noexcept {
-    return priority != Priority::Low || worker.scheduler->RunsLow(worker.index);
+/// Whether waits let the worker begin tasks of this priority, and continue fibers of this priority that are not pinned to it.
+inline bool MayBegin(const Worker &worker, Priority priority) noexcept {
+    return static_cast<uint32_t>(priority) < worker.mayBegin;
 }
 
-/// Whether the worker may begin tasks of this priority, and continue fibers of this priority that are not pinned to it.
-inline bool MayRun(const Worker &worker, Priority priority) noexcept {
-    return static_cast<uint32_t>(priority) < worker.mayBegin && RunsPriority(worker, priority);
+/// Whether they and its group let it do so with work of this level.
+inline bool MayRun(const Worker &worker, Level level) noexcept {
+    return MayBegin(worker, level.ThePriority()) && Runs(worker, level);
+}
+
+/// Calls look(level) for the levels of a priority that may hold something, and returns the first thing that is found.
+template <class Look>
+Found InLevels(const Worker *worker, Priority priority, Look look) noexcept {
+    const uint32_t levels = worker->scheduler->Levels();
+    Found found = look(Level(priority));
+    for (uint32_t set = 1; WEFT_UNLIKELY(set * kPriorities < levels) && !found; ++set)
+        found = look(Level(priority, set));
+    return found;
 }
 
 /// A wait restricts it, see Meanwhile.
@@ -34,7 +45,7 @@ inline bool IsRestricted(const Worker *worker) noexcept { return worker->mayBegi
 
 /// Whether a waiter of this priority may run tasks of its counter itself. A wait with OwnTasks may.
 inline bool MayHelpAt(const Worker &worker, Priority priority) noexcept {
-    return static_cast<uint32_t>(priority) < worker.mayBegin || worker.mayBegin == 0;
+    return MayBegin(worker, priority) || worker.mayBegin == 0;
 }
 
 /// What it can do that has a fiber.
@@ -69,11 +80,14 @@ enum class Call : uint8_t { None, ForValue, Turn };
 
 /// What there is before a task of that priority goes on. Three loads of words that are seldom written; the clock is read while there is a
 /// deadline.
+inline bool NobodyCalls(const Worker *worker) noexcept {
+    return worker->scheduler->notices.Look() == 0 && !worker->asked.load(kRelaxed) && worker->mailbox.LooksEmpty();
+}
 inline Call CallOf(const Worker *worker, Priority priority) noexcept {
     const uint32_t notices = worker->scheduler->notices.Look();
     const bool isAsked = worker->asked.load(kRelaxed) || !worker->mailbox.LooksEmpty();  // hints
     if (WEFT_LIKELY(notices == 0 && !isAsked)) return Call::None;
-    const uint32_t higher = priority == Priority::High ? 0 : Notices::kHighWork;
+    const uint32_t higher = priority == Priority::High ? 0 : Notices::HighWork(worker->group);
     const uint32_t seen = notices & (Notices::kInjected | Notices::kTimed | higher);
     if (isAsked || (seen & ~Notices::kTimed) != 0 || (seen != 0 && worker->scheduler->timers.MayBeDue()))
         return Call::Turn;

@@ -23,16 +23,8 @@ WEFT_FORCEINLINE bool PopSingle(Worker *worker, uint32_t lane, const Counter *co
         entry, [=](const TaskEntry &newest) { return newest.TheCounter() == counter && !newest.IsSlice(); });
 }
 
-// Where Low tasks are limited, one stays Low: or it would go on where it must not when it has waited.
-WEFT_FORCEINLINE Priority OnTop(const Fiber *self, Priority task) noexcept {
-    if (WEFT_LIKELY(task <= self->priority)) return task;
-    return task == Priority::Low && self->worker->scheduler->LimitsLow() ? task : self->priority;
-}
-
 bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
     if (!FindOfCounter(self->worker, &counter, most)) return false;
-    Claim &claim = self->worker->claim;
-    claim.priority = OnTop(self, claim.priority);
     RunClaim(self);
     return true;
 }
@@ -41,27 +33,31 @@ bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
 WEFT_NOINLINE void LendPriority(Fiber *self, Counter &counter) noexcept {
     Worker *worker = self->worker;
     if (worker->lanes[worker->newestLane].LooksEmpty()) return;
-    if (PriorityOf(worker->newestLane) == Priority::Low && worker->scheduler->LimitsLow()) return;
-    const Lent lent(counter, self->priority);
+    // At the lent priority other groups might run it.
+    const Level level = LevelOf(worker->newestLane);
+    if (level.Set() == 0 && level.ThePriority() == Priority::Low && IsDivided(*worker->scheduler, level)) return;
+    const Lent lent(counter, self->level.ThePriority());
     if (worker->lends.load(kRelaxed) == lent.bits) return;  // the owner's own
     worker->lends.store(lent.bits, kSeqCst);                // [order] before the notice of it
-    if (self->priority == Priority::High) worker->scheduler->notices.Show(Notices::kHighWork);
+    if (self->level.ThePriority() == Priority::High) ShowLevel(*worker->scheduler, {Priority::High, level.Set()});
 }
 
 // Without a claim, which would only be filled in to be read once. Only where the worker published last: the tasks of the
 // counter in other lanes, if there are any, are found with a claim.
 WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) noexcept {
     const uint32_t lane = self->worker->newestLane;
-    Priority priority = self->priority;
+    Level level = self->level;
     // Most often the tasks are like their waiter: then there is nothing to decide.
-    if (WEFT_UNLIKELY(lane != LaneOf(priority, StackClass::Small) || priority == Priority::Low)) {
-        if (PriorityOf(lane) > priority) LendPriority(self, counter);
-        if (ClassOf(lane) > most || !RunsPriority(*self->worker, PriorityOf(lane))) return false;
-        priority = OnTop(self, PriorityOf(lane));
+    if (WEFT_UNLIKELY(lane != LaneOf(level, StackClass::Small) ||
+                      level.Index() >= static_cast<uint32_t>(Priority::Low))) {
+        if (PriorityOf(lane) > level.ThePriority()) LendPriority(self, counter);
+        if (ClassOf(lane) > most || !Runs(*self->worker, LevelOf(lane))) return false;
+        level = LevelOnTop(*self->worker->scheduler, level, LevelOf(lane));
+        if (level.IsNone()) return false;
     }
     TaskEntry entry;
     if (!PopSingle(self->worker, lane, &counter, entry)) return false;
-    RunTask(self, entry.TheTask(), entry.Name(), priority);
+    RunTask(self, entry.TheTask(), entry.Name(), level);
     return true;
 }
 
@@ -88,7 +84,7 @@ WEFT_FORCEINLINE bool Finish(Worker *worker, Counter &counter, bool keeps) noexc
 bool Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
     if (race::kFinder && scheduler.pool.AnyFree(StackClass::Small)) return false;
-    if (WEFT_UNLIKELY(!MayHelpAt(*self->worker, self->priority))) return false;
+    if (WEFT_UNLIKELY(!MayHelpAt(*self->worker, self->level.ThePriority()))) return false;
     const uint32_t fit = ClassesThatFit(self, scheduler);
     if (fit == 0) return false;
     const StackClass most = static_cast<StackClass>(fit - 1);
@@ -115,15 +111,23 @@ namespace {
 // Runs the tasks that the caller has just published in that lane, and that nobody else has taken. Their counter, which only the caller
 // knows, is not lowered. Returns how many ran.
 WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, uint32_t lane,
-                                   Priority priority) noexcept {
+                                   Level level) noexcept {
+    const bool anyRuns = self->worker->scheduler->groupCount == 1;
     uint32_t ran = 0;
     TaskEntry entry;
-    while (ran < published && RunsPriority(*self->worker, priority) && PopSingle(self->worker, lane, &counter, entry)) {
-        RunTask(self, entry.TheTask(), entry.Name(), priority);
+    while (ran < published && (WEFT_LIKELY(anyRuns) || Runs(*self->worker, level)) &&
+           PopSingle(self->worker, lane, &counter, entry)) {
+        RunTask(self, entry.TheTask(), entry.Name(), level);
         GiveTurn(self);
         ++ran;
     }
     return ran;
+}
+
+// The level at which tasks that run `onTop` of their submitter are published. Their priority is raised only if those who run them then run
+// them as before.
+Level Raised(const Scheduler &scheduler, Level level, Level onTop) noexcept {
+    return level.Set() != 0 || !IsDivided(scheduler, level) ? level.At(onTop.ThePriority()) : level;
 }
 
 }  // namespace
@@ -133,32 +137,31 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
     UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
+    // With one group, plainly at the higher of the two priorities.
+    const Priority higher = std::min(self->level.ThePriority(), options.priority);
+    uint32_t lane = PlainLaneOf(higher, options.stack);
+    Level onTop = higher;
+    if (WEFT_UNLIKELY(scheduler.groupCount > 1)) {
+        const Level level = LabelOf(worker, options).TheLevel();
+        onTop = Runs(*worker, level) ? LevelOnTop(scheduler, self->level, level) : Level::None();
+        lane = LaneOf(Raised(scheduler, level, onTop), options.stack);
+    }
     // Not what belongs to other workers.
-    const bool limited = options.priority == Priority::Low && scheduler.LimitsLow();
-    if (options.worker != kAnyWorker || (limited && !scheduler.RunsLow(worker->index)) ||
-        !MayHelp(self, scheduler, options.stack)) {
+    if (options.worker != kAnyWorker || onTop.IsNone() || !MayHelp(self, scheduler, options.stack)) {
         Counter counter;
         if (Submit(worker, count, tasks, &counter, options)) Wait(worker, counter, 0, Resume::AnyWorker);
         return;
     }
-    const uint32_t published = count - 1;
-    Counter counter(published);  // nobody knows it yet
-    const Priority priority = limited ? options.priority : std::min(options.priority, self->priority);
-    const TaskOptions *publishAs = &options;
-    TaskOptions inherited;
-    if (WEFT_UNLIKELY(priority != options.priority)) {
-        inherited = options;
-        inherited.priority = priority;
-        publishAs = &inherited;
-    }
-    if (published != 0) Publish(worker, published, tasks + 1, &counter, *publishAs);
-    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options);
+    const uint32_t others = count - 1;
+    Counter counter(others);  // nobody knows it yet
+    if (others != 0) Publish(worker, others, tasks + 1, &counter, {lane, options.name});
+    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options.name);
     uint32_t ran = 0;
     {
         const Awaits awaits(self, &counter);
-        RunTask(self, tasks[0], options.name, priority);
+        RunTask(self, tasks[0], options.name, onTop);
         GiveTurn(self);
-        if (!race::kFinder) ran = TakeBack(self, counter, published, LaneOf(priority, options.stack), priority);
+        if (!race::kFinder) ran = TakeBack(self, counter, others, lane, onTop);
     }
     // The counter is not lowered for tasks that ran here. Other workers know it only if they stole some of its tasks, or child tasks.
     if (ran != 0 && counter.Value() == ran) return CountFinished(self->worker, ran);

@@ -107,11 +107,12 @@ namespace {
 void WakeForMore(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (!scheduler.idle.AnySleeper()) return;
+    const uint32_t lanes = scheduler.Lanes();
     uint64_t entries = 0;
     for (const uint32_t index : {worker->index, worker->victim}) {
-        for (const WorkStealingDeque<TaskEntry> &lane : scheduler.workers[index].lanes) entries += lane.Size();
+        for (uint32_t lane = 0; lane < lanes; ++lane) entries += scheduler.workers[index].lanes[lane].Size();
     }
-    if (entries != 0) WakeForTasks(scheduler, worker, static_cast<uint32_t>(std::min<uint64_t>(entries, ~0u)));
+    if (entries != 0) WakeForAllLevels(scheduler, worker, static_cast<uint32_t>(std::min<uint64_t>(entries, ~0u)));
 }
 
 }  // namespace

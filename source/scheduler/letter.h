@@ -1,6 +1,7 @@
 // What is handed to a worker, or to all of them, through a list: a fiber that may go on, or tasks.
 #pragma once
 
+#include "scheduler/level.h"
 #include "weft/counter.h"
 #include "weft/task.h"
 
@@ -20,11 +21,12 @@ struct TaskBlock : Letter {
     TaskBlock() noexcept : Letter(Kind::Tasks) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
 
-    uint32_t place = 0;  // in its pool
-    uint32_t count = 0;
-    uint32_t taken = 0;
+    uint32_t place = 0;            // in its pool
+    uint32_t worker = kAnyWorker;  // the only one that may run them
+    uint16_t count = 0;
+    uint16_t taken = 0;
     Counter *counter = nullptr;
-    TaskOptions options;
+    Label label;
 };
 
 /// A block and room for its tasks. Most submissions are of one task: it makes one cache line with its block.

@@ -37,32 +37,44 @@ void EndFibers(Scheduler &scheduler) noexcept {
     for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i) end(scheduler.workers[i].threadFiber);
 }
 
-// Where the worker's mask lies, or null; see Affinity.
-const uint64_t *MaskOf(const Worker &worker) noexcept {
+struct Mask {
+    const uint64_t *cpus = nullptr;
+    uint32_t words = 0;
+};
+
+// The worker's; none if only Affinity::Kind decides.
+Mask MaskOf(const Worker &worker) noexcept {
+    const WorkerGroup &group = worker.scheduler->groups[worker.group];
+    if (group.cpus != nullptr) return {group.cpus, group.cpuWords};
     const Affinity &affinity = worker.scheduler->options.affinity;
-    return affinity.kind == Affinity::Kind::Explicit ? affinity.masks + worker.index * affinity.maskWords : nullptr;
+    if (affinity.kind != Affinity::Kind::Explicit) return {};
+    return {affinity.masks + worker.index * affinity.maskWords, affinity.maskWords};
 }
 
 // Names and places the calling thread. What the system refuses is reported, and the thread goes on as it is.
 void SetUpThread(const Worker &worker) noexcept {
     const SchedulerOptions &options = worker.scheduler->options;
-    if (options.threadName != nullptr) env::NameThread(options.threadName, worker.index);
-    if (options.threadNice != 0 && !env::AddNice(options.threadNice)) {
-        ReportMistake(options, ReportCode::BadOption, "Give a value that this user may set.",
-                      "SchedulerOptions::threadNice: the system refused %d for worker %u",
-                      static_cast<int>(options.threadNice), worker.index);
+    const WorkerGroup &group = worker.scheduler->groups[worker.group];
+    const char *const name = group.name != nullptr ? group.name : options.threadName;
+    if (name != nullptr) env::NameThread(name, worker.index);
+    const int nice = static_cast<int>(options.threadNice + group.nice);
+    if (nice != 0 && !env::AddNice(nice)) {
+        ReportMistake(options, ReportCode::BadOption, "Give values that this user may set.",
+                      "SchedulerOptions::threadNice, WorkerGroup::nice: the system refused %d for worker %u", nice,
+                      worker.index);
     }
     env::SetPreciseSleep();
     if (options.threadSlice != 0) env::SetSlice(options.threadSlice);
-    if (options.affinity.kind == Affinity::Kind::None) {
+    if (group.cpus == nullptr && options.affinity.kind == Affinity::Kind::None) {
         // Or two may begin on one CPU, and the system takes up to 10 ms to move one of them. The caller of Run is worker 0.
         const bool isRun = worker.scheduler->main.function != nullptr;
         return env::MoveBehindCpu(worker.scheduler->startCpu, worker.index + (isRun ? 0 : 1));
     }
-    const uint64_t *mask = MaskOf(worker);
-    if (mask != nullptr ? !env::BindThread(mask, options.affinity.maskWords) : !env::BindThreadToNth(worker.index)) {
+    const Mask mask = MaskOf(worker);
+    if (mask.cpus != nullptr ? !env::BindThread(mask.cpus, mask.words) : !env::BindThreadToNth(worker.index)) {
         ReportMistake(options, ReportCode::BadOption, "Give masks with a CPU that this process may use.",
-                      "SchedulerOptions::affinity: none of the CPUs for worker %u may be used", worker.index);
+                      "SchedulerOptions::affinity, WorkerGroup::cpus: none of the CPUs for worker %u may be used",
+                      worker.index);
     }
 }
 
@@ -104,8 +116,9 @@ void MainTask(TaskScheduler *facade, void *arg) {
 Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
     Worker &worker = scheduler.workers[0];
     worker.submitted.store(1, kRelaxed);  // no other thread exists
-    ClaimEntry(&worker, TaskEntry::Single({MainTask, &scheduler}, nullptr, options.name, options.stack),
-               options.priority, false);
+    const Label label = LabelOf(scheduler, nullptr, options);
+    ClaimEntry(&worker, TaskEntry::Single({MainTask, &scheduler}, nullptr, label.name, label.Stack()), label.TheLevel(),
+               false);
     worker.claim.pinned = options.worker == 0;
     return &scheduler.fibers[scheduler.pool.AcquireFiber(options.stack, 0)];
 }

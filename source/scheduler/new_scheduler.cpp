@@ -7,6 +7,7 @@
 #include "scheduler/check_options.h"
 #include "scheduler/describe_fault.h"
 #include "scheduler/gate.h"
+#include "scheduler/groups.h"
 #include "scheduler/reporting.h"
 #include "scheduler/worker_loop.h"
 
@@ -91,7 +92,7 @@ Status Acquire(Scheduler &scheduler) noexcept {
         scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
         scheduler.closures.Acquire(scheduler.slotCount, memory) &&
         scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount, &scheduler.notices) &&
-        AcquireWorkers(scheduler) && AcquireFibers(scheduler);
+        AcquireWorkers(scheduler) && AcquireFibers(scheduler) && AcquireGroups(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;
 }
 
@@ -131,6 +132,7 @@ void DeleteScheduler(Scheduler &scheduler) noexcept {
     memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
     memory.DeleteArray(scheduler.workers, scheduler.slotCount);
     memory.DeleteArray(scheduler.masks, MaskWords(scheduler));
+    memory.DeleteArray(scheduler.groupCpus, scheduler.groupCpuWords);
     memory.DeleteArray(&scheduler, 1);
 }
 
@@ -150,7 +152,6 @@ Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it
     scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
-    if (options.maxLowWorkers != 0) scheduler->lowWorkers.store(options.maxLowWorkers, kRelaxed);
     scheduler->times = MeasureTimes(options);
     scheduler->floatingPoint = FloatingPointControl();
     status = CopyMasks(*scheduler) ? Acquire(*scheduler) : Status::OutOfMemory;

@@ -91,19 +91,19 @@ bool Serving::Climb(Counter *counter, const Step *below) noexcept {
 
 namespace {
 
-// Whether some worker is open. It looks for work of all priorities after its current task. An attached thread may never look. relaxed: an
-// older answer costs no more than the time until the next dig.
-bool AnyOpen(const Scheduler &scheduler) noexcept {
+// Whether some worker is open that runs all levels of `runs`. It looks for work of all of these after its current task. An attached thread
+// may never look. relaxed: an older answer costs no more than the time until the next dig.
+bool AnyOpen(const Scheduler &scheduler, uint32_t runs) noexcept {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         const Worker &worker = scheduler.workers[i];
-        if (!worker.restricted.load(kRelaxed) && scheduler.IsActive(i) && RunsPriority(worker, Priority::Low))
+        if (!worker.restricted.load(kRelaxed) && scheduler.IsActive(i) && (runs & ~worker.runs.load(kRelaxed)) == 0)
             return true;
     }
     return false;
 }
 
 bool MayTake(const Worker *worker, uint32_t lane) noexcept {
-    return RunsPriority(*worker, PriorityOf(lane)) && CanRun(worker, ClassOf(lane));
+    return Runs(*worker, LevelOf(lane)) && CanRun(worker, ClassOf(lane));
 }
 
 // Claims the oldest task of a lane if the waiter itself waits for its counter. Tries all lanes of all workers.
@@ -111,13 +111,14 @@ Found Awaited(Worker *worker, const Serving &serving) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t slots = scheduler.Slots();
     const auto isAwaited = [&](const TaskEntry &entry) { return serving.IsAwaited(entry.TheCounter()); };
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint32_t lanes = scheduler.Lanes();
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
         if (!MayTake(worker, lane)) continue;
         for (uint32_t i = 0; i < slots; ++i) {
             WorkStealingDeque<TaskEntry> &deque = scheduler.workers[i].lanes[lane];
             TaskEntry entry;
             if (deque.LooksEmpty() || deque.StealIf(entry, isAwaited) != StealResult::Taken) continue;
-            ClaimEntry(worker, entry, PriorityOf(lane), i != worker->index);
+            ClaimEntry(worker, entry, LevelOf(lane), i != worker->index);
             return {nullptr, true};
         }
     }
@@ -132,14 +133,16 @@ public:
     Found Fibers() noexcept {
         return ForWorkers([this](Worker &owner) {
             Found found;
-            for (uint32_t i = 0; i < kPriorities && !found; ++i) found = FiberOf(owner.ready[i]);
+            for (uint32_t i = 0; i < m_worker->scheduler->Levels() && !found; ++i) {
+                if (Runs(*m_worker, LevelAt(i))) found = FiberOf(owner.ready[i]);
+            }
             return found;
         });
     }
     Found Tasks() noexcept {
         return ForWorkers([this](Worker &owner) {
             Found found;
-            for (uint32_t lane = 0; lane < kLanes && !found; ++lane) {
+            for (uint32_t lane = 0; lane < m_worker->scheduler->Lanes() && !found; ++lane) {
                 if (MayTake(m_worker, lane)) found = TaskOf(owner.lanes[lane], lane, &owner != m_worker);
             }
             return found;
@@ -173,7 +176,7 @@ private:
         TaskEntry entry;
         for (uint64_t left = deque.Size(); left != 0 && deque.TakeOldest(entry); --left) {
             if (m_serving.Needs(entry.TheCounter())) {
-                ClaimEntry(m_worker, entry, PriorityOf(lane), stolen);
+                ClaimEntry(m_worker, entry, LevelOf(lane), stolen);
                 return {nullptr, true};
             }
             m_hasMoved = true;
@@ -226,7 +229,7 @@ Found FindServing(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const bool tasks = RunsTasks(worker);
     const uint64_t begin = env::Now();
-    const bool digs = begin >= worker->digAt || !AnyOpen(scheduler);
+    const bool digs = begin >= worker->digAt || !AnyOpen(scheduler, worker->runs.load(kRelaxed));
     digs ? static_cast<void>(TakeArrivals(worker, Priority::Low)) : TellDueNow(worker);
     Serving serving(worker);
     Dig dig(worker, serving);
@@ -249,7 +252,7 @@ Found FindServing(Worker *worker) noexcept {
 }
 
 void WakeOwnNow(Scheduler &scheduler) noexcept {
-    if (AnyOpen(scheduler)) return;
+    if (AnyOpen(scheduler, (1u << scheduler.Levels()) - 1)) return;
     WakeEach(scheduler, Ability::OwnTasks, [](uint32_t) { return true; });
 }
 

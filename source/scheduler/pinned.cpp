@@ -17,10 +17,10 @@ void SortMail(Worker *worker) noexcept {
     for (Letter *letter = worker->mailbox.TakeAll(); letter != nullptr;) {
         Letter *next = letter->next;
         if (letter->kind == Letter::Kind::Fiber) {
-            const Priority priority = static_cast<Fiber *>(letter)->priority;
+            const Priority priority = static_cast<Fiber *>(letter)->level.ThePriority();
             worker->pinnedFibers[static_cast<uint32_t>(priority)].Append(letter);
         } else {
-            const Priority priority = static_cast<TaskBlock *>(letter)->options.priority;
+            const Priority priority = static_cast<TaskBlock *>(letter)->label.TheLevel().ThePriority();
             worker->pinnedTasks[static_cast<uint32_t>(priority)].Append(letter);
         }
         ++worker->pinnedCount;
@@ -40,7 +40,7 @@ Found PinnedFiber(Worker *worker, Priority priority, Serving *only) noexcept {
 
 bool TakePinnedFiber(Worker *worker, const Fiber *fiber) noexcept {
     SortMail(worker);
-    LetterQueue &fibers = worker->pinnedFibers[static_cast<uint32_t>(fiber->priority)];
+    LetterQueue &fibers = worker->pinnedFibers[static_cast<uint32_t>(fiber->level.ThePriority())];
     for (Letter **link = &fibers.first; *link != nullptr; link = &(*link)->next) {
         if (*link != fiber) continue;
         fibers.Remove(link);
@@ -74,14 +74,14 @@ Found PinnedTask(Worker *worker, Priority priority, bool anyStack, Serving *only
     for (Letter **link = &tasks.first; *link != nullptr; link = &(*link)->next) {
         TaskBlock *block = static_cast<TaskBlock *>(*link);
         if (only != nullptr && !only->Needs(block->counter)) continue;
-        const bool large = block->options.stack == StackClass::Large;
+        const bool large = block->label.Stack() == StackClass::Large;
         if (large && !anyStack) {
             SetWantsLarge(worker, true);
             if (!scheduler.pool.AnyFree(StackClass::Large)) continue;
         }
         if (large) SetWantsLarge(worker, false);
         ++worker->pinnedTaken[static_cast<uint32_t>(priority)];
-        ClaimPinned(worker, block->Tasks()[block->taken++], block->counter, block->options);
+        ClaimPinned(worker, block->Tasks()[block->taken++], block->counter, block->label);
         if (block->taken == block->count) {
             tasks.Remove(link);
             --worker->pinnedCount;
@@ -101,7 +101,7 @@ bool AnyPinnedTask(const Worker *worker) noexcept {
     for (uint32_t priority = 0; priority < worker->mayBegin; ++priority) {
         for (const Letter *letter = worker->pinnedTasks[priority].first; letter != nullptr; letter = letter->next) {
             // A Large one too that nobody has looked at yet: mail is also sorted by a worker that lacks a fiber.
-            if (static_cast<const TaskBlock *>(letter)->options.stack == StackClass::Small || !worker->wantsLarge)
+            if (static_cast<const TaskBlock *>(letter)->label.Stack() == StackClass::Small || !worker->wantsLarge)
                 return true;
         }
     }

@@ -22,13 +22,14 @@ TaskBlock *TakeBlock(Scheduler &scheduler, uint32_t user, BlockPool<kTasks> &poo
 }
 
 TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-                const TaskOptions &options) noexcept {
+                Label label, uint32_t target) noexcept {
     TaskBlock *block = count == 1 ? TakeBlock(scheduler, CacheOf(worker), scheduler.singles)
                                   : TakeBlock(scheduler, kNoCache, scheduler.blocks);
-    block->count = count;
+    block->worker = target;
+    block->count = static_cast<uint16_t>(count);
     block->taken = 0;
     block->counter = counter;
-    block->options = options;
+    block->label = label;
     const race::Unwatched unwatched;
     std::memcpy(block->Tasks(), tasks, count * sizeof(Task));
     return block;
@@ -84,21 +85,21 @@ bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tas
     return true;
 }
 
-void PushLetters(Scheduler &scheduler, Letter *newest, Letter *oldest, const TaskOptions &options) noexcept {
-    if (options.worker != kAnyWorker) {
-        PushMail(scheduler.workers[options.worker], newest, oldest);
+void PushLetters(Scheduler &scheduler, Letter *newest, Letter *oldest, uint32_t target) noexcept {
+    if (target != kAnyWorker) {
+        PushMail(scheduler.workers[target], newest, oldest);
     } else {
         Inject(scheduler, newest, oldest);
     }
 }
 
 // So many tasks were pushed on that list.
-void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, const TaskOptions &options) noexcept {
-    if (options.worker == kAnyWorker) {
+void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t target) noexcept {
+    if (target == kAnyWorker) {
         WakeForAny(scheduler, worker);  // a starved one too: it cannot run them, but can say so
         if (count > 1) WakeForTasks(scheduler, worker, count);
     } else {
-        WakeAt(scheduler, options.worker);
+        WakeAt(scheduler, target);
     }
 }
 
@@ -108,41 +109,39 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
           const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return false;
     // All at once: one worker takes them, and begins the batch in its order.
+    const Label label = LabelOf(scheduler, worker, options);
     Letter *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
         const uint32_t size = std::min(kTasksPerBlock, count - begin);
-        Letter *block = Fill(scheduler, worker, size, tasks + begin, counter, options);
+        Letter *block = Fill(scheduler, worker, size, tasks + begin, counter, label, options.worker);
         block->next = newest;
         newest = block;
         if (oldest == nullptr) oldest = block;
     }
-    PushLetters(scheduler, newest, oldest, options);
-    WakeFor(scheduler, worker, count, options);
-    if (worker != nullptr) TraceSubmit(worker, count, counter, options);
+    PushLetters(scheduler, newest, oldest, options.worker);
+    WakeFor(scheduler, worker, count, options.worker);
+    if (worker != nullptr) TraceSubmit(worker, count, counter, options.name);
     return true;
 }
 
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
-    if (worker != nullptr) TraceSubmit(worker, 1, counted.counter, options);
-    return Fill(scheduler, worker, 1, &task, counted.counter, options);
+    if (worker != nullptr) TraceSubmit(worker, 1, counted.counter, options.name);
+    return Fill(scheduler, worker, 1, &task, counted.counter, LabelOf(scheduler, worker, options), options.worker);
 }
 
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
-    const TaskOptions options = block->options;  // read before it is published
-    PushLetters(scheduler, block, block, options);
-    WakeFor(scheduler, worker, 1, options);
+    const uint32_t target = block->worker;  // read before it is published
+    PushLetters(scheduler, block, block, target);
+    WakeFor(scheduler, worker, 1, target);
 }
 
 void PostClaimAgain(Worker *worker) noexcept {
     Claim &claim = worker->claim;
-    TaskOptions options;
-    options.priority = claim.priority;
-    options.stack = claim.stack;
-    options.name = claim.name;
-    worker->pinnedTasks[static_cast<uint32_t>(claim.priority)].Prepend(
-        Fill(*worker->scheduler, worker, 1, &claim.single, claim.counter, options));
+    worker->pinnedTasks[static_cast<uint32_t>(claim.level.ThePriority())].Prepend(
+        Fill(*worker->scheduler, worker, 1, &claim.single, claim.counter,
+             {LaneOf(claim.level, claim.stack), claim.name}, worker->index));
     ++worker->pinnedCount;
     if (worker->pump != nullptr) --worker->pump->ran;  // it was counted when it was claimed
     claim.Clear();

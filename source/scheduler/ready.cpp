@@ -5,6 +5,7 @@
 #include "scheduler/find_work.h"
 #include "scheduler/own_tasks.h"
 #include "scheduler/reporting.h"
+#include "scheduler/submit.h"
 #include "scheduler/wait_any.h"
 
 namespace weft::internal {
@@ -33,13 +34,16 @@ bool WakeOpen(Scheduler &scheduler, Worker *worker) noexcept {
     return true;
 }
 
-// Each step of a hand-over shows, so this is not called. The priority is read before the fiber is published.
-WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Priority priority) noexcept {
-    const uint32_t i = static_cast<uint32_t>(priority);
-    if (WEFT_UNLIKELY(!worker->ready[i].Push(fiber->index))) return false;
-    worker->mayHold |= 1u << (kLanes + i);
-    if (WEFT_UNLIKELY(priority != Priority::Normal))
-        worker->scheduler->notices.Show(priority == Priority::High ? Notices::kHighWork : Notices::kLowWork);
+// Each step of a hand-over shows, so this is not called. The level is read before the fiber is published.
+WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Level level) noexcept {
+    const uint32_t i = level.Index();
+    if (WEFT_UNLIKELY((level.Set() != 0 && !AcquireSet(*worker, level.Set())) || !worker->ready[i].Push(fiber->index)))
+        return false;
+    worker->mayHoldFibers |= level.Bit();
+    if (WEFT_UNLIKELY(i != Level().Index())) {
+        LookAtRuns(worker);
+        if (level.ThePriority() != Priority::Normal) ShowLevel(*worker->scheduler, level);
+    }
     return true;
 }
 
@@ -51,20 +55,20 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
         PushMail(scheduler.workers[pinnedTo], fiber);
         return WakeAt(scheduler, pinnedTo);
     }
-    const Priority priority = fiber->priority;
-    const bool handOver = worker != nullptr && worker->looksNext && !worker->owesWake && !HoldsAnyFiber(worker) &&
-                          MayRun(*worker, priority);
-    if (worker == nullptr || !PushReadyHere(worker, fiber, priority)) {
+    const Level level = fiber->level;
+    const bool handOver =
+        worker != nullptr && worker->looksNext && !worker->owesWake && !HoldsAnyFiber(worker) && MayRun(*worker, level);
+    if (worker == nullptr || !PushReadyHere(worker, fiber, level)) {
         Inject(scheduler, fiber);
     } else if (handOver) {
         worker->owesWake = true;  // FindOwn pays unless it takes this very fiber
         return;
     }
-    if (WEFT_UNLIKELY(priority == Priority::Low && scheduler.LimitsLow())) return WakeForLow(scheduler, worker, 1);
+    if (IsDivided(scheduler, level)) return WakeForGroups(scheduler, worker, 1, level);
     WakeForAny(scheduler, worker);
 }
 
-bool PushReady(Worker *worker, Fiber *fiber) noexcept { return PushReadyHere(worker, fiber, fiber->priority); }
+bool PushReady(Worker *worker, Fiber *fiber) noexcept { return PushReadyHere(worker, fiber, fiber->level); }
 
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
     while (list != 0) {
@@ -111,13 +115,24 @@ void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
     }
 }
 
-void WakeForLow(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
-    const uint32_t below = scheduler.lowWorkers.load(kSeqCst);  // after the task was published, see SetLowWorkers
+void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept {
+    // seq_cst: after the task was published, see groups.h.
+    const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst);
+    const auto among = [&](uint32_t word) { return scheduler.SlotsOf(groups, word); };
     for (uint32_t i = 0; i < count && i < 2; ++i) {
-        uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), below);
-        if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), below);
-        if (sleeper == IdleSet::kNone) return;
+        uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), among);
+        if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), among);
+        if (sleeper == IdleSet::kNone) return level.ThePriority() != Priority::Low ? WakeRestricted(scheduler) : void();
         scheduler.workers[sleeper].parker.Unpark();
+    }
+}
+
+void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
+    WakeForTasks(scheduler, worker, count);
+    if (scheduler.groupCount == 1) return;
+    const uint32_t levels = scheduler.Levels();
+    for (uint32_t i = 0; i < levels; ++i) {
+        if (IsDivided(scheduler, LevelAt(i))) WakeForGroups(scheduler, worker, count, LevelAt(i));
     }
 }
 
@@ -140,9 +155,9 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
 
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {
     // They may have been hidden while no Large fiber was free.
-    scheduler.notices.Show(Notices::kHighWork | Notices::kLowWork);
-    WakeForTasks(scheduler, worker, 1);
-    if (scheduler.LimitsLow()) WakeForLow(scheduler, worker, 1);
+    const uint32_t groups = (1u << scheduler.groupCount) - 1;
+    scheduler.notices.Show(Notices::HighWorkOf(groups) | Notices::LowWorkOf(groups));
+    WakeForAllLevels(scheduler, worker, 1);
 }
 
 void WakeEverySleeper(Scheduler &scheduler) noexcept {

@@ -3,6 +3,7 @@
 
 #include "platform/compiler.h"
 #include "platform/race_finder.h"
+#include "scheduler/groups.h"
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
@@ -44,17 +45,20 @@ inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count) n
     if (WEFT_UNLIKELY(scheduler.idle.Wanted(count))) WakeWanted(scheduler, worker, count);
 }
 
-/// The same for Low tasks and ready fibers where only some workers run them. Searchers do not count then. It wakes up to two
-/// of these workers that sleep; one that is awake looks before it sleeps.
-void WakeForLow(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
+/// The same for tasks and ready fibers of a level that only some workers run. Searchers do not count then. It wakes up to two of these
+/// workers that sleep; one that is awake looks before it sleeps.
+void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept;
 
-/// The same for tasks of one priority.
-inline void WakeForLane(Scheduler &scheduler, Worker *worker, uint32_t count, Priority priority) noexcept {
-    if (WEFT_UNLIKELY(priority == Priority::Low && scheduler.LimitsLow()))
-        WakeForLow(scheduler, worker, count);
+/// The same for tasks of any level.
+inline void WakeForLevel(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept {
+    if (IsDivided(scheduler, level))
+        WakeForGroups(scheduler, worker, count, level);
     else
         WakeForTasks(scheduler, worker, count);
 }
+
+/// The same where tasks of several levels were published.
+void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
 
 /// A ready fiber was published, or anything: wakes a sleeper, if nobody searches.
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept;

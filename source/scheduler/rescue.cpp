@@ -14,9 +14,10 @@ namespace {
 struct Wanted {
     Worker &worker;
     StackClass stack;
-    bool isLimited = false;          // the task is Low, and only some workers run these
+    Level level;                     // of the task
     uint32_t pinnedTo = kAnyWorker;  // of one that was passed over
-    bool low = false;
+    Level others = {};               // the same: the level of one that other workers may go on with
+    bool isOthers = false;
     uint32_t timed = CounterWaiting::kNobody;  // it waits with a deadline: its record stays on the counter
 
     bool Takes(uint32_t owner) noexcept {
@@ -30,13 +31,16 @@ struct Wanted {
         const Fiber &fiber = scheduler.fibers[owner];
         if (fiber.handed == nullptr || stack > fiber.takes) return false;
         const bool isPinned = fiber.pinnedTo != kAnyWorker;
-        if (isLimited && isPinned && !scheduler.RunsLow(fiber.pinnedTo)) return false;
+        const Level onTop = LevelOnTop(scheduler, fiber.level, level);
+        if (onTop.IsNone()) return false;
+        if (isPinned && !Runs(scheduler.workers[fiber.pinnedTo], level)) return false;
         if (isPinned && fiber.pinnedTo != worker.index && scheduler.IsActive(fiber.pinnedTo)) {
             pinnedTo = fiber.pinnedTo;
-        } else if (fiber.pinnedTo == worker.index && !MayHelpAt(worker, fiber.priority)) {
+        } else if (fiber.pinnedTo == worker.index && !MayHelpAt(worker, fiber.level.ThePriority())) {
             return false;
-        } else if (!isPinned && !MayRun(worker, fiber.priority)) {
-            low = true;
+        } else if (!isPinned && !MayRun(worker, onTop)) {
+            isOthers = true;
+            others = onTop;
         } else {
             return true;
         }
@@ -61,7 +65,7 @@ Fiber *TakeWaiter(Worker *worker, Counter &counter, Wanted wanted) noexcept {
     if (owner == CounterWaiting::kNobody) owner = wanted.timed;
     if (owner != CounterWaiting::kNobody) return &scheduler.fibers[owner];
     if (wanted.pinnedTo != kAnyWorker) WakeAt(scheduler, wanted.pinnedTo);
-    if (wanted.low) WakeForLow(scheduler, worker, 1);
+    if (wanted.isOthers) WakeForGroups(scheduler, worker, 1, wanted.others);
     return nullptr;
 }
 
@@ -69,7 +73,7 @@ Fiber *TakeWaiter(Worker *worker, Counter &counter, Wanted wanted) noexcept {
 // again and again.
 void PushBack(Worker *worker, uint32_t lane, const TaskEntry &item) noexcept {
     PushEntry(worker, lane, item);
-    if (ClassOf(lane) == StackClass::Small) WakeForLane(*worker->scheduler, worker, 1, PriorityOf(lane));  // [re-check]
+    if (ClassOf(lane) == StackClass::Small) WakeForLevel(*worker->scheduler, worker, 1, LevelOf(lane));  // [re-check]
 }
 
 // `item` is the caller's. The fiber that its first task was handed to; the rest becomes the newest of the worker's own lane, and does
@@ -80,11 +84,10 @@ Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane) noexcept {
     // seq_cst: after the worker has read the count of rescues. A record that is not seen here is counted after that.
     const CounterWord word{CounterAccess::Word(*counter).load(kSeqCst)};
     if (word.Head() == 0 && !word.IsSorting()) return nullptr;
-    const bool isLimited = PriorityOf(lane) == Priority::Low && worker->scheduler->LimitsLow();
-    Fiber *waiter = TakeWaiter(worker, *counter, {*worker, ClassOf(lane), isLimited});
+    Fiber *waiter = TakeWaiter(worker, *counter, {*worker, ClassOf(lane), LevelOf(lane)});
     if (waiter == nullptr) return nullptr;
-    *waiter->handed = item.Part(0, 1);  // published with the fiber
-    if (isLimited) waiter->priority = Priority::Low;
+    *waiter->handed = item.Part(0, 1);                                             // published with the fiber
+    waiter->level = LevelOnTop(*worker->scheduler, waiter->level, LevelOf(lane));  // there is one: it was asked
     if (item.Count() > 1) PushBack(worker, lane, item.Part(1, item.Count() - 1));
     waiter->handed = nullptr;
     waiter->carries = counter;
@@ -129,9 +132,10 @@ bool Rescue(Worker *worker, StackClass stack) noexcept {
     // seq_cst: before the looks into the lanes and at the waiters.
     worker->rescuesSeen[static_cast<uint32_t>(stack)] = scheduler.rescues.load(kSeqCst);
     const uint32_t slots = scheduler.Slots();
-    const uint32_t priorities = scheduler.RunsLow(worker->index) ? kPriorities : kPriorities - 1;
-    for (uint32_t priority = 0; priority < priorities; ++priority) {
-        const uint32_t lane = LaneOf(static_cast<Priority>(priority), stack);
+    const uint32_t levels = scheduler.Levels();
+    for (uint32_t level = 0; level < levels; ++level) {
+        if (!Runs(*worker, LevelAt(level))) continue;
+        const uint32_t lane = LaneOf(LevelAt(level), stack);
         Fiber *waiter = HandOwn(worker, lane);
         for (uint32_t i = 0; i < slots && waiter == nullptr; ++i) {
             if (i != worker->index) waiter = HandAny(worker, scheduler.workers[i], lane);

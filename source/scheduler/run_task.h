@@ -12,18 +12,18 @@
 
 namespace weft::internal {
 
-// What the fiber is doing: its task's name, for reports (relaxed: nothing depends on it), and its priority. On top of a task that waits
-// for it, a task has at least that one's priority, unless it is Low and these are limited (help.cpp).
+// What the fiber is doing: its task's name, for reports (relaxed: nothing depends on it), and its level. On top of a task that waits
+// for it, see LevelOnTop.
 class Running {
 public:
-    Running(Fiber *fiber, const char *name, Priority priority) noexcept
-        : m_fiber(fiber), m_outer(fiber->taskName.load(kRelaxed)), m_outerPriority(fiber->priority) {
+    Running(Fiber *fiber, const char *name, Level level) noexcept
+        : m_fiber(fiber), m_outer(fiber->taskName.load(kRelaxed)), m_outerLevel(fiber->level) {
         m_fiber->taskName.store(name, kRelaxed);
-        m_fiber->priority = priority;
+        m_fiber->level = level;
     }
     ~Running() {
         m_fiber->taskName.store(m_outer, kRelaxed);
-        m_fiber->priority = m_outerPriority;
+        m_fiber->level = m_outerLevel;
     }
     Running(const Running &) = delete;
     Running &operator=(const Running &) = delete;
@@ -31,7 +31,7 @@ public:
 private:
     Fiber *m_fiber;
     const char *m_outer;
-    Priority m_outerPriority;
+    Level m_outerLevel;
 };
 
 /// Calls the function. What it throws ends here; so do, in debug builds, changed floating-point control words.
@@ -72,8 +72,8 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
 }
 
 /// One task that was not claimed, on the calling fiber, which may be on another worker afterwards.
-WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName, Priority priority) noexcept {
-    const Running running(self, taskName, priority);
+WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName, Level level) noexcept {
+    const Running running(self, taskName, level);
     const Worker &worker = *self->worker;
     if (WEFT_UNLIKELY(worker.scheduler->trace != nullptr)) {
         CallTask<true>(self, worker.facade, task);
@@ -83,8 +83,8 @@ WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskNam
 }
 
 /// A task that was taken from a lane without a claim: runs it, and notes that it has finished.
-inline void RunEntry(Fiber *self, const TaskEntry &entry, Priority priority) noexcept {
-    RunTask(self, entry.TheTask(), entry.Name(), priority);
+inline void RunEntry(Fiber *self, const TaskEntry &entry, Level level) noexcept {
+    RunTask(self, entry.TheTask(), entry.Name(), level);
     NoteFinished(self->worker, entry.TheCounter(), 1);
 }
 

@@ -21,6 +21,7 @@
 #include "weft/options.h"
 #include "weft/task_scheduler.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace weft::internal {
@@ -129,9 +130,18 @@ struct Scheduler {
 
     alignas(kLineBytes) Notices notices;
     // Read at each pick that needs policy, and seldom written.
-    env::Atomic<uint32_t> slotsInUse{0};           // the highest that ever was
-    env::Atomic<uint32_t> activeWorkers{0};        // of workerCount; the others run only what is pinned to them
-    env::Atomic<uint32_t> lowWorkers{kAnyWorker};  // only workers below this one run Low tasks
+    env::Atomic<uint32_t> slotsInUse{0};        // the highest that ever was
+    env::Atomic<uint32_t> activeWorkers{0};     // of workerCount; the others run only what is pinned to them
+    env::Atomic<uint32_t> setsInUse{1};         // of groups
+    env::Atomic<uint16_t> groupsOf[kLevels]{};  // that run a level, as bits; attached threads have the last one
+    uint32_t groupCount = 1;
+    uint32_t groupEnd[kMostGroups]{};  // the workers of group i end below this index
+    WorkerGroup groups[kMostGroups];   // the options'
+    uint64_t *groupCpus = nullptr;     // their masks
+    uint32_t groupCpuWords = 0;
+    SpinLock groupsLock;
+    env::Atomic<uint8_t>
+        setOf[1u << kMostGroups]{};  // of groups, as bits: the number of the set and one; 0: it has none yet
     alignas(kLineBytes) env::Atomic<uint32_t> rescues{
         0};                                // counts waiters that came while a class had no free fiber, see rescue.h
     env::Atomic<uint32_t> pinnedLarge{0};  // workers with pinned tasks that want a large fiber
@@ -159,12 +169,26 @@ struct Scheduler {
     uint32_t AllFibers() const noexcept { return pool.Count() + (slotCount - workerCount); }
     bool IsAttachedSlot(uint32_t index) const noexcept { return index >= workerCount; }
     bool IsActive(uint32_t index) const noexcept {
-        return IsAttachedSlot(index) || index < activeWorkers.load(kSeqCst);
+        return IsAttachedSlot(index) || index < activeWorkers.load(kSeqCst) ||
+               (groupCount > 1 && index == GroupBegin(workers[index].group));
     }
-    /// Low tasks are for the first workers only (SchedulerOptions::maxLowWorkers). Without workers there is only the one thread that is
-    /// attached. relaxed: a worker that has just become one of them is woken after that, see SetLowWorkers.
-    bool RunsLow(uint32_t index) const noexcept { return index < lowWorkers.load(kRelaxed) || workerCount == 0; }
-    bool LimitsLow() const noexcept { return lowWorkers.load(kRelaxed) != kAnyWorker; }
+    uint32_t GroupBegin(uint32_t group) const noexcept { return group == 0 ? 0 : groupEnd[group - 1]; }
+    /// The workers and threads of these groups, as bits: those from 64 * word on.
+    uint64_t SlotsOf(uint32_t ofGroups, uint32_t word) const noexcept {
+        uint64_t bits = 0;
+        for (; ofGroups != 0; ofGroups &= ofGroups - 1) {
+            const uint32_t group = LowestBit(ofGroups);
+            const uint32_t begin = group == kMostGroups ? workerCount : GroupBegin(group);
+            const uint32_t end = group == kMostGroups ? slotCount : groupEnd[group];
+            const uint32_t from = std::max(begin, word * 64), to = std::min(end, word * 64 + 64);
+            if (from < to) bits |= ~uint64_t{0} >> (64 - (to - from)) << (from % 64);
+        }
+        return bits;
+    }
+    uint32_t AllGroups() const noexcept { return ((1u << groupCount) - 1) | 1u << kMostGroups; }
+    /// Lanes and levels that may hold something, from 0 on.
+    uint32_t Levels() const noexcept { return setsInUse.load(kSeqCst) * kPriorities; }
+    uint32_t Lanes() const noexcept { return Levels() * kClasses; }
     /// Those that are worth a look. seq_cst: an attached thread raises it before it publishes anything.
     uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }
 };

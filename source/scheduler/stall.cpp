@@ -33,7 +33,7 @@ bool AnyReady(const Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < slots && !any; ++i) {
         const Worker &worker = scheduler.workers[i];
         any = !worker.mailbox.IsEmpty();
-        for (const WorkStealingDeque<uint64_t> &ready : worker.ready) any = any || ready.Size() != 0;
+        for (uint32_t level = 0; level < scheduler.Levels(); ++level) any = any || worker.ready[level].Size() != 0;
     }
     return any;
 }

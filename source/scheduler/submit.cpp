@@ -33,7 +33,7 @@ uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
 }
 
 void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
-                 uint32_t sliceSize, Counter *counter, const TaskOptions &options) noexcept {
+                 uint32_t sliceSize, Counter *counter, Label label) noexcept {
     // Unique among all batches of the scheduler, and never 0.
     const uint64_t batch = (++worker->batches * worker->scheduler->slotCount + worker->index) & TaskEntry::kMaxBatch;
     uint32_t entries = (count + sliceSize - 1) / sliceSize;
@@ -43,18 +43,27 @@ void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t co
         if (WEFT_UNLIKELY(copy == nullptr)) OutOfMemory(*worker->scheduler, count);
         const race::Unwatched unwatched;
         std::memcpy(copy, tasks + begin, size * sizeof(Task));
-        lane.Stage(--entries, TaskEntry::Slice(copy, size, batch, counter, options.name, options.stack));
+        lane.Stage(--entries, TaskEntry::Slice(copy, size, batch, counter, label.name, label.Stack()));
     }
 }
 
 }  // namespace
 
 void ShowSpecialLane(Worker *worker, uint32_t lane) noexcept {
-    uint32_t bits = 0;
-    if (PriorityOf(lane) == Priority::High) bits |= Notices::kHighWork;
-    if (PriorityOf(lane) == Priority::Low) bits |= Notices::kLowWork;
-    if (ClassOf(lane) == StackClass::Large) bits |= Notices::kLargeWork;
-    worker->scheduler->notices.Show(bits);
+    Scheduler &scheduler = *worker->scheduler;
+    if (PriorityOf(lane) != Priority::Normal) ShowLevel(scheduler, LevelOf(lane));
+    if (ClassOf(lane) == StackClass::Large) scheduler.notices.Show(Notices::kLargeWork);
+}
+
+void ShowLevel(Scheduler &scheduler, Level level) noexcept {
+    const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst) & ((1u << kMostGroups) - 1);
+    scheduler.notices.Show(level.ThePriority() == Priority::High ? Notices::HighWorkOf(groups)
+                                                                 : Notices::LowWorkOf(groups));
+}
+
+void PrepareSet(Worker *worker, uint32_t set, uint32_t count) noexcept {
+    if (!AcquireSet(*worker, set)) OutOfMemory(*worker->scheduler, count);
+    LookAtRuns(worker);
 }
 
 bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
@@ -77,22 +86,22 @@ void ShowNewestLane(Worker *worker) noexcept {
 }
 
 void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
-                   Counter *counter, const TaskOptions &options) noexcept {
+                   Counter *counter, Label label) noexcept {
     const uint32_t sliceSize = SliceSize(*worker->scheduler, count);
     const uint32_t slices = (count + sliceSize - 1) / sliceSize;
     if (WEFT_UNLIKELY(!lane.Reserve(slices))) OutOfMemory(*worker->scheduler, count);
-    StageSlices(worker, lane, count, tasks, sliceSize, counter, options);
+    StageSlices(worker, lane, count, tasks, sliceSize, counter, label);
     lane.Publish(slices);
 }
 
-void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
-    EnqueueHere(worker, count, tasks, counter, options);
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, Label label) noexcept {
+    EnqueueHere(worker, count, tasks, counter, label);
 }
 
-void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept {
+void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const char *name) noexcept {
     Trace(worker, &TraceHooks::submit, [&](TraceEvent &event) {
         event.count = count;
-        event.task = options.name;
+        event.task = name;
         event.counter = counter;
     });
 }
@@ -103,13 +112,13 @@ bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
         return Post(*worker->scheduler, worker, count, tasks, counter, options);
     }
     if (WEFT_UNLIKELY(!RaisePastPending(worker, counter, count))) return false;
-    Publish(worker, count, tasks, counter, options);
+    Publish(worker, count, tasks, counter, LabelOf(worker, options));
     return true;
 }
 
 void SubmitOne(Worker *worker, const Task &task, Counter *counter, const TaskOptions &options) noexcept {
     if (WEFT_UNLIKELY(!RaisePastPending(worker, counter, 1))) return;
-    Publish(worker, 1, &task, counter, options);
+    Publish(worker, 1, &task, counter, LabelOf(worker, options));
 }
 
 }  // namespace weft::internal

@@ -19,14 +19,17 @@ inline void ShowLane(Worker *worker, uint32_t lane) noexcept {
     if (WEFT_UNLIKELY(lane != LaneOf(Priority::Normal, StackClass::Small))) ShowSpecialLane(worker, lane);
 }
 
+/// The same of a High or Low level of which there is something.
+void ShowLevel(Scheduler &scheduler, Level level) noexcept;
+
 /// There is no memory for `count` tasks: fatal.
 [[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept;
 
 /// EnqueueHere (publish.h), called.
-void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept;
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, Label label) noexcept;
 
 /// Tells the submit hook, if there is one.
-void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const TaskOptions &options) noexcept;
+void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter, const char *name) noexcept;
 
 /// Raises a counter; false if that was refused and reported.
 bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept;

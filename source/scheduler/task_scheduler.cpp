@@ -37,10 +37,10 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
     WakeEverySleeper(scheduler);
 }
 
-// seq_cst: who publishes a Low task looks at the number afterwards, and wakes one of these workers.
-void SetLowWorkers(Scheduler &scheduler, uint32_t count) noexcept {
-    scheduler.lowWorkers.store(count == 0 ? kAnyWorker : count, kSeqCst);  // [order]
-    scheduler.notices.Show(Notices::kLowWork);  // others may have hidden what they do not run
+// Who publishes a Low task looks at the groups afterwards, and wakes one of their workers.
+void SetLowGroupsTo(Scheduler &scheduler, uint8_t groups) noexcept {
+    SetLow(scheduler, groups);                   // [order]
+    ShowLevel(scheduler, Level(Priority::Low));  // others may have hidden what they do not run
     WakeEverySleeper(scheduler);
 }
 
@@ -75,7 +75,8 @@ Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &optio
     }
     const Status status = CheckOptions(Gate::OptionsOf(*this), 1);
     if (status != Status::Ok) return status;
-    if (!AreOptions(Gate::OptionsOf(*this), options, "Run")) return Status::BadOption;
+    if (!AreOptions(Gate::OptionsOf(*this), options, "Run") || !IsMainGroup(Gate::OptionsOf(*this), options))
+        return Status::BadOption;
     if (options.worker != kAnyWorker && options.worker != 0) {
         ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give kAnyWorker, or 0 for the calling thread.",
                       "Run: TaskOptions::worker is %u", options.worker);
@@ -157,7 +158,7 @@ void TaskScheduler::DetachThread() noexcept {
 void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
     Worker *worker = WorkerOf(*this);
     const bool plain = task.function != nullptr && (worker == nullptr || !worker->mustNotSubmit) &&
-                       options.worker == kAnyWorker && options.priority <= Priority::Low &&
+                       options.worker == kAnyWorker && options.groups == 0 && options.priority <= Priority::Low &&
                        options.stack <= StackClass::Large;
     if (WEFT_LIKELY(worker != nullptr && plain)) {
         SubmitOne(worker, task, counter, options);
@@ -261,9 +262,10 @@ void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
     if (caller.Running() != nullptr) SetActive(*caller.Running(), count);
 }
 
-void TaskScheduler::SetMaxLowWorkers(uint32_t count) noexcept {
-    const Caller caller(*this, "SetMaxLowWorkers");
-    if (caller.Running() != nullptr) SetLowWorkers(*caller.Running(), count);
+void TaskScheduler::SetLowGroups(uint8_t groups) noexcept {
+    const Caller caller(*this, "SetLowGroups");
+    if (caller.Running() != nullptr && (groups == 0 || AreGroups(caller.Running()->options, groups, "SetLowGroups")))
+        SetLowGroupsTo(*caller.Running(), groups);
 }
 
 void TaskScheduler::AboutToBlock() noexcept {
@@ -278,7 +280,7 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
     TaskOptions options;
     options.priority = priority;
     if (worker != nullptr && AreOptions(worker->scheduler->options, options, "SetPriority"))
-        worker->current->priority = priority;
+        worker->current->level = worker->current->level.At(priority);
 }
 
 bool TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {

@@ -31,7 +31,7 @@ void GiveTurnNow(Fiber *self) noexcept {
         SortMail(worker);
         return TakeArrivals(worker, Priority::High), void();
     }
-    const Found found = FindBefore(worker, self->priority);
+    const Found found = FindBefore(worker, self->level.ThePriority());
     if (!found) return;
     Fiber *next = found.fiber != nullptr ? found.fiber : FiberForClaim(worker);
     if (next == nullptr) return;

@@ -10,7 +10,7 @@ namespace weft::internal {
 /// another worker afterwards.
 void GiveTurnNow(Fiber *self) noexcept;
 inline void GiveTurn(Fiber *self) noexcept {
-    if (IsCalled(self->worker, self->priority)) GiveTurnNow(self);
+    if (IsCalled(self->worker, self->level.ThePriority())) GiveTurnNow(self);
 }
 
 /// The worker's fiber is about to leave, or runs no tasks of its counter any more.

@@ -59,13 +59,13 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
 
 // Whatever it is handed meanwhile runs here.
 WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    const Priority priority = self->priority;
+    const Level level = self->level;
     for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
         const Awaits awaits(self, handed.TheCounter());
-        ClaimEntry(self->worker, handed, self->priority, false);  // Low, if the task is limited
+        ClaimEntry(self->worker, handed, self->level, false);  // as it was handed
         RunClaim(self);
         FlushPending(self->worker);
-        self->priority = priority;
+        self->level = level;
         if (IsSatisfied(counter, 0) || Help(self, counter)) return;
     }
 }
@@ -162,7 +162,7 @@ void YieldFiber(Worker *worker) noexcept {
     FlushPending(worker);
     UnclaimRest(worker);
     worker->taskBeforeReady = true;
-    worker->yielded = self->priority;
+    worker->yielded = self->level.ThePriority();
     SuspendTo(self, Destination::ToReady);
     if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(worker);
 }

@@ -7,6 +7,7 @@
 #include "platform/env.h"
 #include "scheduler/fiber.h"
 #include "scheduler/letter.h"
+#include "scheduler/level.h"
 #include "scheduler/task_entry.h"
 
 #include <cstdint>
@@ -37,8 +38,8 @@ struct Claim {
     const Task *end = nullptr;
     Counter *counter = nullptr;
     const char *name = nullptr;
-    uint64_t batch = 0;                    // 0: not a slice
-    Priority priority = Priority::Normal;  // of the lane that it came from, or what its waiter lent it
+    uint64_t batch = 0;  // 0: not a slice
+    Level level;         // of the lane that it came from, or what its waiter lent it
     StackClass stack = StackClass::Small;
     bool stolen = false;
     bool pinned = false;
@@ -85,19 +86,6 @@ struct TaskTime {
     uint64_t lookedAt = 0;          // when they ended,
     uint64_t finishedThen = ~0ull;  // and how many tasks had finished on this worker then
 };
-
-inline constexpr uint32_t kPriorities = 3;
-inline constexpr uint32_t kClasses = 2;
-inline constexpr uint32_t kLanes = kPriorities * kClasses;
-inline constexpr uint32_t kQueues = kLanes + kPriorities;  // the lanes, then the ready fibers of each priority
-
-constexpr uint32_t LaneOf(Priority priority, StackClass stack) noexcept {
-    return static_cast<uint32_t>(priority) * kClasses + static_cast<uint32_t>(stack);
-}
-constexpr uint32_t ReadyOf(Priority priority) noexcept { return kLanes + static_cast<uint32_t>(priority); }
-
-constexpr Priority PriorityOf(uint32_t lane) noexcept { return static_cast<Priority>(lane / kClasses); }
-constexpr StackClass ClassOf(uint32_t lane) noexcept { return static_cast<StackClass>(lane % kClasses); }
 
 /// A wait with Meanwhile::OwnTasks, see own_tasks.h. On the waiter's stack.
 struct OwnWait {
@@ -189,7 +177,12 @@ struct alignas(kLineBytes) Worker {
     Pump *pump = nullptr;
     TaskTime taskTime;
     uint32_t newestLane = 0;  // where this worker published last
-    uint32_t mayHold = 0;  // its queues that may hold something, as bits; the others are empty, as only the owner adds
+    uint32_t mayHoldFibers =
+        0;                  // its levels that may hold ready fibers, as bits; the others do not: only the owner adds
+    uint64_t mayHold = 0;   // the same for lanes and tasks
+    uint32_t runsSeen = 0;  // `runs` when the next two were made of it, see groups.h
+    uint32_t specialFibers = 0;  // levels that it runs and that FindPlain does not look at
+    uint64_t specialLanes = 0;
     uint64_t batches = 0;  // that this worker has submitted
     Aging aging;
     bool taskBeforeReady = false;         // somebody yielded: one new task first
@@ -199,6 +192,7 @@ struct alignas(kLineBytes) Worker {
     bool mustNotSubmit = false;           // a hook runs while the worker may be on its way out
     bool inHook = false;                  // the host's function runs: it must not wait
     bool inactive = false;                // see TaskScheduler::SetActiveWorkers
+    uint8_t group = 0;                    // its index; of an attached thread 0, for notices alone
     uint32_t restricting[5] = {};         // the waits on this worker by Meanwhile; those with AnyTask are not counted
     uint32_t mayBegin = kPriorities;      // how many priorities, from High on: 0 in a wait with OwnTasks
     uint64_t digAt = 0;                   // while `own` is not null: when to go through all queues, in ns
@@ -236,47 +230,43 @@ struct alignas(kLineBytes) Worker {
     env::Atomic<uint64_t> finished{0};
     env::Atomic<bool> restricted{false};  // a wait keeps it from some or all tasks. relaxed: a hint, see own_tasks.h
     env::Atomic<bool> hides{false};       // tasks that it has claimed and not begun; relaxed, a hint for those who ask
+    env::Atomic<uint32_t> runs{0};        // levels, as bits, see groups.h
 
     // Shared.
-    WorkStealingDeque<TaskEntry> lanes[kLanes];      // by LaneOf
-    WorkStealingDeque<uint64_t> ready[kPriorities];  // indices of ready fibers
-    QueueAge ages[kQueues];                          // of the lanes, then of the ready fibers
-    alignas(kLineBytes) PushList<Letter> mailbox;    // what only this worker may run
+    alignas(kLineBytes) PushList<Letter> mailbox;  // what only this worker may run
     env::Atomic<bool> asked{false};  // a worker that has found nothing asks for what this one has claimed and not begun
     env::Atomic<uint64_t> lends{0};  // see Lent; relaxed, but where a notice is hidden: a hint
     env::Parker parker;
+    WorkStealingDeque<TaskEntry> lanes[kLanes];  // by LaneOf
+    WorkStealingDeque<uint64_t> ready[kLevels];  // indices of ready fibers
+    QueueAge ages[kQueues];                      // of the lanes, then of the ready fibers
 
     // Attached threads only.
     env::Atomic<uint32_t> accepts{0};  // pinned tasks
     Counter bound;                     // pinned tasks, and waits that must end on this worker, that are not over
 };
 
-/// Bits of Worker::mayHold: first the lanes, then the ready fibers by priority.
-inline constexpr uint32_t kLaneBits = (1u << kLanes) - 1;
-inline constexpr uint32_t kReadyBits = ((1u << kQueues) - 1) & ~kLaneBits;
-inline constexpr uint32_t kLargeBits = 1u << LaneOf(Priority::High, StackClass::Large) |
-                                       1u << LaneOf(Priority::Normal, StackClass::Large) |
-                                       1u << LaneOf(Priority::Low, StackClass::Large);
-
-/// For the owner: whether a lane of its own, or its ready fibers of a priority, hold something. A thief may take it meanwhile.
-template <class Item>
-WEFT_FORCEINLINE bool HoldsIn(Worker *worker, uint32_t queue, const WorkStealingDeque<Item> &items) noexcept {
-    const uint32_t bit = 1u << queue;
-    if ((worker->mayHold & bit) == 0) return false;
+/// For the owner: whether a lane of its own, or its ready fibers of a level, hold something. A thief may take it meanwhile.
+template <class Bits, class Item>
+WEFT_FORCEINLINE bool HoldsIn(Bits &mayHold, uint32_t index, const WorkStealingDeque<Item> &items) noexcept {
+    const Bits bit = Bits{1} << index;
+    if ((mayHold & bit) == 0) return false;
     if (!items.LooksEmpty()) return true;
-    worker->mayHold &= ~bit;
+    mayHold &= ~bit;
     return false;
 }
-inline bool HoldsTasks(const Worker *worker) noexcept { return (worker->mayHold & kLaneBits) != 0; }  // perhaps
-inline bool HoldsTask(Worker *worker, uint32_t lane) noexcept { return HoldsIn(worker, lane, worker->lanes[lane]); }
-inline bool HoldsFiber(Worker *worker, Priority priority) noexcept {
-    const uint32_t i = static_cast<uint32_t>(priority);
-    return HoldsIn(worker, kLanes + i, worker->ready[i]);
+inline bool HoldsTasks(const Worker *worker) noexcept { return worker->mayHold != 0; }  // perhaps
+inline bool HoldsTask(Worker *worker, uint32_t lane) noexcept {
+    return HoldsIn(worker->mayHold, lane, worker->lanes[lane]);
+}
+inline bool HoldsFiber(Worker *worker, Level level) noexcept {
+    return HoldsIn(worker->mayHoldFibers, level.Index(), worker->ready[level.Index()]);
 }
 inline bool HoldsAnyFiber(Worker *worker) noexcept {
-    return (worker->mayHold & kReadyBits) != 0 &&
-           (HoldsFiber(worker, Priority::High) || HoldsFiber(worker, Priority::Normal) ||
-            HoldsFiber(worker, Priority::Low));
+    for (uint32_t levels = worker->mayHoldFibers; levels != 0; levels &= levels - 1) {
+        if (HoldsFiber(worker, LevelAt(LowestBit(levels & (~levels + 1))))) return true;
+    }
+    return false;
 }
 
 /// The worker has nothing claimed now, so it has given what others asked for. relaxed: a hint; seq_cst: before it claims again.

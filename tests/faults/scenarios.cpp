@@ -1,6 +1,7 @@
 // What is done with a scheduler while calls fail.
 #include "faults/trial.h"
 
+#include "support/low_groups.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
@@ -350,7 +351,7 @@ void Sleepy(SchedulerOptions &options) { options.idle = IdlePolicy::Quiet; }
 
 void OneOfEach(SchedulerOptions &options) {
     options.smallFibers = options.largeFibers = options.maxAttached = 1;
-    options.maxLowWorkers = 1;
+    test::LimitLow(options, 1);
 }
 
 void ManyFibers(SchedulerOptions &options) { options.smallFibers = 128; }
@@ -555,7 +556,7 @@ const uint64_t kOneMask[4] = {~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}, ~uint64_
 
 const Limit kLimits[] = {
     {"maxAttached", [](SchedulerOptions &o) { o.maxAttached = 1; }},
-    {"maxLowWorkers", [](SchedulerOptions &o) { o.maxLowWorkers = 1; }},
+    {"groups", [](SchedulerOptions &o) { test::LimitLow(o, 1); }},
     {"smallFibers", [](SchedulerOptions &o) { o.smallFibers = 1; }},
     {"largeFibers", [](SchedulerOptions &o) { o.largeFibers = 1; }},
     {"smallStackBytes", [](SchedulerOptions &o) { o.smallStackBytes = kLeastStack; }},

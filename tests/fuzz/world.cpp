@@ -2,6 +2,7 @@
 
 #include "fuzz/script.h"
 #include "fuzz/shared.h"
+#include "support/low_groups.h"
 
 namespace fuzz {
 
@@ -23,7 +24,7 @@ void World::Choose() {
     options.maxAttached = 5;
     const uint32_t more = m_bytes.Next();
     options.idle = static_cast<IdlePolicy>(more % 3);
-    options.maxLowWorkers = more / 3 % 3;
+    test::LimitLow(options, more / 3 % 3);
     if ((more & 64) != 0) ChooseHooks();
     oracle.AttachTo(options);
     oracle.mayLackWorkers.store(options.workers == 0);

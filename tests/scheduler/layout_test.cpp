@@ -41,8 +41,9 @@ bool AnyShared(const std::set<uintptr_t> &some, const std::set<uintptr_t> &other
 TEST_CASE("layout: no pick reads a cache line that others write for each task, wait or fiber", "[layout]") {
     const auto scheduler = std::make_unique<Scheduler>();
     const Scheduler &its = *scheduler;
-    const auto read = LinesOfAll(its.notices, its.slotsInUse, its.activeWorkers, its.lowWorkers, its.workers,
-                                 its.fibers, its.times, its.workerCount, its.endWanted, its.stopping);
+    const auto read = LinesOfAll(its.notices, its.slotsInUse, its.activeWorkers, its.setsInUse, its.groupsOf,
+                                 its.groupCount, its.groupEnd, its.setOf, its.workers, its.fibers, its.times,
+                                 its.workerCount, its.endWanted, its.stopping);
     const auto written = LinesOfAll(its.injector, its.deferred, its.armedFor, its.rescues, its.pinnedLarge,
                                     its.idleRequests, its.idleTasks, its.foreignSubmitted, its.guests, its.timers,
                                     its.singles, its.blocks, its.anyWaits, its.timedTasks, its.closures);

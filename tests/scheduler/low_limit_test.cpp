@@ -1,5 +1,6 @@
 #include "weft/task_scheduler.h"
 
+#include "support/low_groups.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 
@@ -29,13 +30,13 @@ struct Gauge {
 
 SchedulerOptions Limited(test::GridPoint point, uint32_t most) {
     SchedulerOptions options = test::Options(point);
-    options.maxLowWorkers = most;
+    test::LimitLow(options, most);
     return options;
 }
 
 }  // namespace
 
-TEST_CASE("maxLowWorkers: never more Low tasks run at once, and all run", "[low_limit][grid]") {
+TEST_CASE("lowGroups: never more Low tasks run at once, and all run", "[low_limit][grid]") {
     uint32_t points = 0;
     for (const test::GridPoint &point : test::Grid()) {
         const uint32_t most = 1 + points++ % 2;
@@ -63,7 +64,7 @@ TEST_CASE("maxLowWorkers: never more Low tasks run at once, and all run", "[low_
     }
 }
 
-TEST_CASE("maxLowWorkers: a worker beyond them leaves its own Low tasks to them", "[low_limit][grid]") {
+TEST_CASE("lowGroups: a worker beyond them leaves its own Low tasks to them", "[low_limit][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         if (point.workers < 2) continue;
         INFO(test::Describe(point));
@@ -89,7 +90,7 @@ TEST_CASE("maxLowWorkers: a worker beyond them leaves its own Low tasks to them"
 }
 
 // All of them become ready at once.
-TEST_CASE("maxLowWorkers holds for Low tasks that wait and go on", "[low_limit][grid]") {
+TEST_CASE("lowGroups holds for Low tasks that wait and go on", "[low_limit][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         Gauge gauge;
@@ -121,7 +122,7 @@ TEST_CASE("maxLowWorkers holds for Low tasks that wait and go on", "[low_limit][
     }
 }
 
-TEST_CASE("maxLowWorkers holds for Low tasks that want a Large fiber", "[low_limit][grid]") {
+TEST_CASE("lowGroups holds for Low tasks that want a Large fiber", "[low_limit][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         Gauge gauge;

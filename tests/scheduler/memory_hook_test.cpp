@@ -141,7 +141,7 @@ uint32_t SubmitInEveryWay(TaskScheduler &scheduler, Counter &one, uint32_t &ran)
     wrong += AddTaskAfter(scheduler, &one, 1, task, &one);
     wrong += AddTaskAt(scheduler, Now(), task, &one);
     scheduler.SetActiveWorkers(1);
-    scheduler.SetMaxLowWorkers(1);
+    scheduler.SetLowGroups(1);
     return wrong;
 }
 

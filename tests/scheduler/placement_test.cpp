@@ -300,7 +300,7 @@ TEST_CASE("report BadOption: a nice value that this user may not set is reported
     });
     CHECK(!child.Died());
     if (child.output.empty()) return;  // no such users here
-    CHECK(test::Names(child.output, "SchedulerOptions::threadNice: the system refused -5 for worker 0"));
+    CHECK(test::Names(child.output, "WorkerGroup::nice: the system refused -5 for worker 0"));
     CHECK(test::Names(child.output, "for worker 1"));
     CHECK(test::Names(child.output, "ran 20"));
 }

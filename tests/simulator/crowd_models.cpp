@@ -1,6 +1,7 @@
 // Everything at once among two to eight workers.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
+#include "support/low_groups.h"
 
 #include <algorithm>
 #include <memory>
@@ -92,7 +93,7 @@ void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4, b
     crowd.waiters = waiters;
     crowd.workers = 2 + Random(7);
     SchedulerOptions options = Options(crowd.workers, smallFibers, 1 + Random(2));
-    if (Random(2) != 0) options.maxLowWorkers = 1;
+    if (Random(2) != 0) test::LimitLow(options, 1);
     RunMain(
         options,
         [&](TaskScheduler *scheduler) {

@@ -1,6 +1,7 @@
 // The whole scheduler among threads that are not its own: Start and Stop, attached threads, submission from anywhere.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
+#include "support/low_groups.h"
 #include "weft/outside.h"
 
 #include <optional>
@@ -264,7 +265,7 @@ void LowLimit() {
         ++done;
     };
     SchedulerOptions options = Options(2 + Random(2), 5, 2);
-    options.maxLowWorkers = 1;
+    test::LimitLow(options, 1);
     TaskOptions lowOptions;
     lowOptions.priority = Priority::Low;
     lowOptions.stack = Random(3) == 0 ? StackClass::Large : StackClass::Small;

@@ -3,6 +3,7 @@
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "simulator/weak_memory.h"
+#include "support/low_groups.h"
 #include "weft/deferred.h"
 #include "weft/time.h"
 
@@ -295,10 +296,11 @@ void NothingStarvesWithoutFibers() {
     SchedulerOptions options = FairOptions(workers);
     options.agingMilliseconds = 10;
     options.smallFibers = workers + 1;
-    options.maxLowWorkers = Random(2);
+    const bool isLimited = Random(2) != 0;
+    test::LimitLow(options, isLimited ? 1 : 0);
     Poll poll{&event.over};
     const auto begin = [&](const TaskScheduler *scheduler) {
-        Check(options.maxLowWorkers == 0 || scheduler->CurrentWorker() == 0, "a Low task ran where it must not");
+        Check(!isLimited || scheduler->CurrentWorker() == 0, "a Low task ran where it must not");
         event.Begin();
     };
     auto yields = [&](TaskScheduler *scheduler) {
@@ -453,7 +455,7 @@ void LowLarge(SchedulerOptions options) {
         scheduler->AddTask(TaskOf(leaf), nullptr, Random(2) != 0 ? low : large);
     };
     options.largeFibers = 1;
-    options.maxLowWorkers = 1;
+    test::LimitLow(options, 1);
     RunMain(
         options,
         [&](TaskScheduler *scheduler) {
@@ -567,7 +569,7 @@ void IdleDoesNotScan() {
 void LimitWakesOne() {
     uint32_t woken = 0, done = 0;
     SchedulerOptions options = FairOptions(4);
-    options.maxLowWorkers = 1;
+    test::LimitLow(options, 1);
     options.trace.user = &woken;
     options.trace.unpark = [](const TraceEvent &event, void *user) {
         if (event.worker != 0) ++*static_cast<uint32_t *>(user);

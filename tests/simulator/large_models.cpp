@@ -1,6 +1,7 @@
 // Large tasks and too few Large fibers.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
+#include "support/low_groups.h"
 #include "weft/time.h"
 
 #include <utility>
@@ -108,7 +109,7 @@ void LargeTimed() {
 void LargeLimited() {
     uint32_t done = 0;
     SchedulerOptions options = LargeOptions(2, 1);
-    options.maxLowWorkers = 1;
+    test::LimitLow(options, 1);
     TaskOptions low = Large();
     low.priority = Priority::Low;
     auto leaf = [&](TaskScheduler *scheduler) {
@@ -196,7 +197,7 @@ void StallIsTold() {
 
 SchedulerOptions LateOptions(bool low) {
     SchedulerOptions options = LargeOptions(2, 2);
-    options.maxLowWorkers = low;
+    test::LimitLow(options, low);
     options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::LargePoolEmpty>;
     return options;
 }

@@ -2,6 +2,7 @@
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "simulator/weak_memory.h"
+#include "support/low_groups.h"
 #include "weft/deferred.h"
 #include "weft/time.h"
 
@@ -138,7 +139,7 @@ void OwnTree(const Forms &forms, uint32_t height) {
     const uint32_t workers = 1 + Random(3);
     Tree tree(forms, workers);
     SchedulerOptions options = Options(workers, 40, 1);
-    if (forms.limited) options.maxLowWorkers = 1;
+    if (forms.limited) test::LimitLow(options, 1);
     RunMain(options, [&](TaskScheduler *scheduler) {
         tree.RunRoot(scheduler, height);
         tree.AwaitStrangers(scheduler);

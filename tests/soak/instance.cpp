@@ -1,4 +1,5 @@
 #include "soak/instance.h"
+#include "support/low_groups.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -39,7 +40,7 @@ SchedulerOptions Instance::RandomOptions() {
     options.smallFibers = kPools[pool][0];
     options.largeFibers = kPools[pool][1];
     options.maxAttached = 1 + m_random.Below(3);
-    options.maxLowWorkers = m_random.Below(3);
+    test::LimitLow(options, m_random.Below(3));
     options.idle = m_random.OneIn(6) ? IdlePolicy::Eager : m_random.OneIn(3) ? IdlePolicy::Quiet : IdlePolicy::Balanced;
     options.reportStackOverflow = m_random.OneIn(4);
 #if defined(WEFT_DEBUG)

@@ -1,0 +1,145 @@
+#include "scheduler/groups.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+// Under Scheduler::groupsLock, or while no other thread exists.
+void UpdateRuns(Scheduler &scheduler) noexcept {
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
+        Worker &worker = scheduler.workers[i];
+        uint32_t levels = 0;
+        for (uint32_t level = 0; level < kLevels; ++level) {
+            const uint32_t groups = scheduler.groupsOf[level].load(kRelaxed);  // written under the lock
+            if ((groups >> (scheduler.IsAttachedSlot(i) ? kMostGroups : worker.group) & 1) != 0)
+                levels |= LevelAt(level).Bit();
+        }
+        worker.runs.store(levels, kSeqCst);
+    }
+}
+
+// The groups of tasks that name none.
+uint32_t OpenGroups(const Scheduler &scheduler) noexcept {
+    uint32_t open = scheduler.AllGroups();
+    for (uint32_t i = 0; i < scheduler.options.groupCount; ++i) {
+        if (scheduler.options.groups[i].namedOnly) open &= ~(1u << i);
+    }
+    return open;
+}
+
+// The groups of Low tasks that name none.
+uint32_t LowGroups(const Scheduler &scheduler, uint32_t asked) noexcept {
+    const uint32_t all = scheduler.AllGroups();
+    if (asked == 0 || scheduler.workerCount == 0) return OpenGroups(scheduler);
+    return (asked | 1u << kMostGroups) == all ? all : asked;  // all: attached threads, too
+}
+
+void StoreGroups(Scheduler &scheduler, Level level, uint32_t groups) noexcept {
+    scheduler.groupsOf[level.Index()].store(static_cast<uint16_t>(groups), kSeqCst);
+}
+
+uint32_t NewSet(Scheduler &scheduler, uint8_t groups) noexcept {
+    const SpinLock::Held held(scheduler.groupsLock);
+    const uint32_t known = scheduler.setOf[groups].load(kRelaxed);  // written under the lock
+    if (known != 0) return known - 1;
+    const uint32_t set = scheduler.setsInUse.load(kRelaxed);  // likewise
+    if (set == kSets) return kSets;
+    for (uint32_t i = 0; i < kPriorities; ++i) StoreGroups(scheduler, {static_cast<Priority>(i), set}, groups);
+    scheduler.setsInUse.store(set + 1, kSeqCst);  // [order] who runs it looks into its queues
+    UpdateRuns(scheduler);
+    scheduler.setOf[groups].store(static_cast<uint8_t>(set + 1),
+                                  kRelease);  // whoever reads it publishes tasks of the set
+    return set;
+}
+
+}  // namespace
+
+bool AcquireGroups(Scheduler &scheduler) noexcept {
+    SchedulerOptions &options = scheduler.options;
+    scheduler.groupCount = std::max(options.groupCount, 1u);
+    uint32_t words = 0;
+    for (uint32_t i = 0; i < options.groupCount; ++i)
+        words += options.groups[i].cpus != nullptr ? options.groups[i].cpuWords : 0;
+    scheduler.groupCpuWords = words;
+    if (words != 0) scheduler.groupCpus = scheduler.memory.NewArray<uint64_t>(words);
+    if (words != 0 && scheduler.groupCpus == nullptr) return false;
+    uint64_t *copy = scheduler.groupCpus;
+    uint32_t end = options.groupCount == 0 ? scheduler.workerCount : 0;
+    for (uint32_t i = 0; i < options.groupCount; ++i) {
+        WorkerGroup &group = scheduler.groups[i] = options.groups[i];
+        end = scheduler.groupEnd[i] = end + group.workers;
+        if (group.cpus != nullptr) group.cpus = std::copy_n(group.cpus, group.cpuWords, copy) - group.cpuWords;
+        if (group.cpus != nullptr) copy += group.cpuWords;
+    }
+    if (options.groupCount == 0) scheduler.groupEnd[0] = end;
+    options.groups = scheduler.groups;
+    for (uint32_t i = 0, group = 0; i < scheduler.slotCount; ++i) {
+        while (group < scheduler.groupCount && i >= scheduler.groupEnd[group]) ++group;
+        scheduler.workers[i].group = static_cast<uint8_t>(scheduler.IsAttachedSlot(i) ? 0 : group);
+    }
+    const uint32_t open = OpenGroups(scheduler);
+    for (const Priority priority : {Priority::High, Priority::Normal}) StoreGroups(scheduler, priority, open);
+    StoreGroups(scheduler, Priority::Low, LowGroups(scheduler, options.lowGroups));
+    UpdateRuns(scheduler);
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) LookAtRuns(&scheduler.workers[i]);
+    return true;
+}
+
+uint32_t SetOf(Scheduler &scheduler, uint8_t groups) noexcept {
+    if (scheduler.groupCount == 1) return 0;
+    const uint32_t known = scheduler.setOf[groups].load(kAcquire);
+    return known != 0 ? known - 1 : NewSet(scheduler, groups);
+}
+
+Label LabelOf(Scheduler &scheduler, const Worker *worker, const TaskOptions &options) noexcept {
+    uint32_t set = worker != nullptr ? worker->current->level.Set() : 0;
+    if (options.groups != 0) set = SetOf(scheduler, options.groups);
+    return {LaneOf({options.priority, set}, options.stack), options.name};
+}
+
+void SetLow(Scheduler &scheduler, uint8_t groups) noexcept {
+    const SpinLock::Held held(scheduler.groupsLock);
+    StoreGroups(scheduler, Priority::Low, LowGroups(scheduler, groups));
+    UpdateRuns(scheduler);
+}
+
+Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcept {
+    const Priority higher = std::min(waiter.ThePriority(), task.ThePriority());
+    // relaxed: what the groups were when the task was taken serves as well.
+    const auto groups = [&](Level level) -> uint32_t { return scheduler.groupsOf[level.Index()].load(kRelaxed); };
+    const uint32_t both = groups(waiter) & groups(task);
+    for (const Level level : {waiter.At(higher), task.At(higher), task}) {
+        if ((groups(level) & ~both) == 0) return level;
+    }
+    return Level::None();
+}
+
+void LookAtRuns(Worker *worker) noexcept {
+    const uint32_t runs = worker->runs.load(kRelaxed);  // the owner's masks follow what it has seen
+    if (runs == worker->runsSeen) return;
+    worker->runsSeen = runs;
+    // Low ones come after all that FindPlain looks for. Without set 0 nothing is plain.
+    const bool isPlain = (runs & kPlainLevels & ~kLowLevels) != 0;
+    const uint32_t plain = isPlain ? kPlainLevels : 0;
+    const uint32_t special = isPlain ? runs : runs | kPlainLevels;
+    worker->specialFibers = special & ~plain & ~kLowLevels;
+    worker->specialLanes = LaneBits(special) & ~(LaneBits(plain | kLowLevels) & kSmallLanes);
+}
+
+bool AcquireSet(Worker &worker, uint32_t set) noexcept {
+    const Memory memory = worker.scheduler->memory;
+    for (uint32_t i = 0; i < kPriorities; ++i) {
+        const Level level(static_cast<Priority>(i), set);
+        for (const StackClass stack : {StackClass::Small, StackClass::Large}) {
+            WorkStealingDeque<TaskEntry> &lane = worker.lanes[LaneOf(level, stack)];
+            if (!lane.IsAcquired() && !lane.Acquire(stack == StackClass::Small ? 256 : 16, 0, memory)) return false;
+        }
+        WorkStealingDeque<uint64_t> &ready = worker.ready[level.Index()];
+        if (!ready.IsAcquired() && !ready.Acquire(64, 0, memory)) return false;
+    }
+    return true;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,83 @@
+// What decides in which queue a task or a ready fiber lies: its priority, the workers that may run it, and the class of its stack.
+//
+// Workers belong to groups (SchedulerOptions::groups). A task names a set of groups, or none. Each set that is in use has a number:
+// 0 for the tasks that name none. A level is a priority and a set. Each worker has two lanes and one queue of ready fibers for each level.
+#pragma once
+
+#include "weft/task.h"
+
+#include <cstdint>
+
+namespace weft::internal {
+
+inline constexpr uint32_t kPriorities = 3;
+inline constexpr uint32_t kClasses = 2;
+inline constexpr uint32_t kMostGroups = 8;
+inline constexpr uint32_t kSets = 10;
+inline constexpr uint32_t kLevels = kSets * kPriorities;
+inline constexpr uint32_t kLanes = kLevels * kClasses;
+inline constexpr uint32_t kQueues = kLanes + kLevels;  // the lanes, then the ready fibers of each level
+
+/// In one byte, as it is copied for each task: two bytes that were written one by one are slow to read as one word.
+class Level {
+public:
+    constexpr Level(Priority priority = Priority::Normal, uint32_t set = 0) noexcept
+        : m_bits(static_cast<uint8_t>(set << kPriorityBits | static_cast<uint32_t>(priority))) {}
+    constexpr Priority ThePriority() const noexcept {
+        return static_cast<Priority>(m_bits & ((1u << kPriorityBits) - 1));
+    }
+    constexpr uint32_t Set() const noexcept { return m_bits >> kPriorityBits; }
+    static constexpr Level None() noexcept { return {Priority::High, kSets}; }
+    constexpr bool IsNone() const noexcept { return Set() == kSets; }
+    constexpr Level At(Priority priority) const noexcept { return {priority, Set()}; }
+    constexpr uint32_t Index() const noexcept { return Set() * kPriorities + static_cast<uint32_t>(ThePriority()); }
+    constexpr uint32_t Bit() const noexcept { return 1u << Index(); }
+
+private:
+    static constexpr uint32_t kPriorityBits = 2;
+    uint8_t m_bits;
+};
+
+constexpr uint32_t LaneOf(Level level, StackClass stack) noexcept {
+    return level.Index() * kClasses + static_cast<uint32_t>(stack);
+}
+constexpr StackClass ClassOf(uint32_t lane) noexcept { return static_cast<StackClass>(lane % kClasses); }
+constexpr Level LevelAt(uint32_t index) noexcept {
+    if (index < kPriorities) return static_cast<Priority>(index);  // no division where nobody names groups
+    return {static_cast<Priority>(index % kPriorities), index / kPriorities};
+}
+constexpr Level LevelOf(uint32_t lane) noexcept { return LevelAt(lane / kClasses); }
+constexpr Priority PriorityOf(uint32_t lane) noexcept { return LevelOf(lane).ThePriority(); }
+
+/// Lanes as bits: those of the levels whose bits are given, of both classes.
+constexpr uint64_t LaneBits(uint32_t levels) noexcept {
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < kLevels; ++i) bits |= uint64_t{levels >> i & 1} * 3 << (i * kClasses);
+    return bits;
+}
+constexpr uint32_t LevelBits(Priority priority) noexcept {
+    uint32_t bits = 0;
+    for (uint32_t set = 0; set < kSets; ++set) bits |= Level(priority, set).Bit();
+    return bits;
+}
+inline constexpr uint32_t kPlainLevels = (1u << kPriorities) - 1;  // of set 0
+inline constexpr uint32_t kPlainLanes = kPriorities * kClasses;    // so many: those of set 0 come first
+inline constexpr uint32_t kLowLevels = LevelBits(Priority::Low);
+inline constexpr uint64_t kSmallLanes = 0x5555'5555'5555'5555;
+
+/// The lane of a level and a class where tasks name no groups. Priority and class are in range.
+constexpr uint32_t PlainLaneOf(Priority priority, StackClass stack) noexcept {
+    return static_cast<uint32_t>(priority) * kClasses + static_cast<uint32_t>(stack);
+}
+
+/// What tasks are queued with.
+struct Label {
+    uint32_t lane = PlainLaneOf(Priority::Normal, StackClass::Small);
+    const char *name = nullptr;
+    constexpr Level TheLevel() const noexcept { return LevelOf(lane); }
+    constexpr StackClass Stack() const noexcept { return ClassOf(lane); }
+};
+
+static_assert(kLanes <= 64 && kLevels <= 32, "a bit each");
+
+}  // namespace weft::internal
