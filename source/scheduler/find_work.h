@@ -30,14 +30,14 @@ inline bool MayRun(const Worker &worker, Level level) noexcept {
     return MayBegin(worker, level.ThePriority()) && Runs(worker, level);
 }
 
-/// Calls look(level) for the levels of a priority that may hold something, and returns the first thing that is found.
+/// Calls look(level) for the levels of a priority that may hold something, and returns the first thing that is found. Tasks that name
+/// groups go first, as fewer workers can run them.
 template <class Look>
 Found InLevels(const Worker *worker, Priority priority, Look look) noexcept {
-    const uint32_t levels = worker->scheduler->Levels();
-    Found found = look(Level(priority));
-    for (uint32_t set = 1; WEFT_UNLIKELY(set * kPriorities < levels) && !found; ++set)
+    Found found;
+    for (uint32_t set = worker->scheduler->Levels() / kPriorities - 1; WEFT_UNLIKELY(set != 0) && !found; --set)
         found = look(Level(priority, set));
-    return found;
+    return found ? found : look(Level(priority));
 }
 
 /// A wait restricts it, see Meanwhile.

@@ -1,8 +1,7 @@
 // What every policy promises: who waits, and how long at most. In virtual time: tasks compute for so many microseconds, and a step
 // takes a nanosecond.
-#include "simulator/model_support.h"
+#include "simulator/fair_support.h"
 #include "simulator/models.h"
-#include "simulator/weak_memory.h"
 #include "support/low_groups.h"
 #include "weft/deferred.h"
 #include "weft/time.h"
@@ -14,32 +13,6 @@
 namespace simulator {
 
 namespace {
-
-constexpr uint64_t kUs = 1000;  // nanoseconds
-
-SchedulerOptions FairOptions(uint32_t workers) {
-    CountNanoseconds();
-    SchedulerOptions options = Options(workers, 32, 4);
-    options.idle = IdlePolicy::Quiet;  // who searches makes steps, and time pass
-    return options;
-}
-
-TaskOptions Of(Priority priority) { return {priority, StackClass::Small, kAnyWorker, nullptr}; }
-
-// When it was asked for, and how long it took to begin.
-struct Event {
-    uint64_t asked = 0;
-    uint64_t late = ~uint64_t{0};
-    bool over = false;
-    void Ask() { asked = weft::env::Now(); }
-    void Begin() {
-        late = weft::env::Now() - asked;
-        over = true;
-    }
-};
-
-// How soon another thread sees a hint, memory orders do not say: with --weak a bound of time that rests on one is not checked.
-void CheckSoon(bool isSoon, const char *what) { Check(isSoon || weak::g_orders != nullptr, what); }
 
 // Loops that keep all workers busy by submitting four tasks and waiting for them, until `over`.
 struct Loops {

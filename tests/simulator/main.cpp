@@ -99,11 +99,12 @@ int main(int argc, char **argv) {
     }
     Totals totals;
     for (const auto models :
-         {simulator::ContainerModels, simulator::SchedulerModels, simulator::FairModels,  simulator::WaitModels,
-          simulator::OwnModels,       simulator::LargeModels,     simulator::EmbedModels, simulator::IdleModels,
-          simulator::MeetModels,      simulator::CrowdModels,     simulator::TimeModels,  simulator::BlockingModels,
-          simulator::LoopModels,      simulator::SyncLockModels,  simulator::SyncModels,  simulator::CoroutineModels,
-          simulator::FrameModels,     simulator::FrameViewModels, simulator::DataModels,  simulator::PostModels}) {
+         {simulator::ContainerModels, simulator::SchedulerModels, simulator::FairModels,      simulator::WaitModels,
+          simulator::OwnModels,       simulator::LargeModels,     simulator::EmbedModels,     simulator::IdleModels,
+          simulator::GroupModels,     simulator::MeetModels,      simulator::CrowdModels,     simulator::TimeModels,
+          simulator::BlockingModels,  simulator::LoopModels,      simulator::SyncLockModels,  simulator::SyncModels,
+          simulator::CoroutineModels, simulator::FrameModels,     simulator::FrameViewModels, simulator::DataModels,
+          simulator::PostModels}) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);

@@ -21,6 +21,7 @@ std::vector<Model> WaitModels();       ///< what threads do while they wait
 std::vector<Model> OwnModels();        ///< waits whose thread runs only what they depend on
 std::vector<Model> LargeModels();      ///< Large tasks and too few fibers for them
 std::vector<Model> EmbedModels();      ///< the same among threads that are not its own
+std::vector<Model> GroupModels();      ///< groups of workers
 std::vector<Model> IdleModels();       ///< idleness and the end of a run
 std::vector<Model> MeetModels();       ///< tasks that hold their workers until another one runs
 std::vector<Model> BlockingModels();   ///< threads that make blocking calls

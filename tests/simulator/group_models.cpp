@@ -1,0 +1,305 @@
+// Groups of workers: each task runs where it may, none is lost, and none waits for a group that need not run it.
+#include "simulator/fair_support.h"
+#include "simulator/models.h"
+#include "weft/deferred.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace simulator {
+
+namespace {
+
+// Two or three groups of one or two workers.
+class Layout {
+public:
+    Layout() {
+        m_count = 2 + Random(2);
+        for (uint32_t i = 0; i < m_count; ++i) {
+            m_groups[i].workers = 1 + Random(2);
+            m_groups[i].namedOnly = i != 0 && Random(3) == 0;
+            m_workers += m_groups[i].workers;
+            if (!m_groups[i].namedOnly) m_open |= 1u << i;
+        }
+        if (Random(3) == 0) m_low = static_cast<uint8_t>(1u << Random(m_count));
+    }
+
+    uint32_t Workers() const { return m_workers; }
+    uint8_t Any() const { return static_cast<uint8_t>(1 + Random((1u << m_count) - 1)); }
+    uint8_t One(uint32_t group) const { return static_cast<uint8_t>(1u << group); }
+    uint32_t Count() const { return m_count; }
+    void ApplyTo(SchedulerOptions &options) const {
+        options.groups = m_groups;
+        options.groupCount = m_count;
+        options.lowGroups = m_low;
+    }
+
+    // Whether the worker, or attached thread, may run a task of these groups; or of none, 0.
+    bool MayRun(uint32_t worker, uint8_t groups, Priority priority) const {
+        const uint8_t low = priority == Priority::Low ? m_low : uint8_t{0};
+        if (worker >= m_workers) return groups == 0 && low == 0;
+        const uint32_t its = groups != 0 ? groups : low != 0 ? low : m_open;
+        uint32_t group = 0;
+        for (uint32_t end = m_groups[0].workers; worker >= end; end += m_groups[++group].workers) {
+        }
+        return (its >> group & 1) != 0;
+    }
+
+private:
+    WorkerGroup m_groups[3];
+    uint32_t m_count = 0, m_workers = 0;
+    uint8_t m_open = 0, m_low = 0;
+};
+
+// Tasks that submit tasks of other groups, wait for them, yield, and are waited for.
+class Tree {
+public:
+    explicit Tree(const Layout &layout) : m_layout(layout) {}
+
+    void Run(TaskScheduler *scheduler, uint32_t depth, Counter *counter) {
+        for (uint32_t i = 1 + Random(2); i != 0; --i) Submit(scheduler, depth, 0, counter);
+    }
+    bool IsDone() const { return m_done == m_nodes.size(); }
+
+private:
+    struct Node {
+        Tree *tree;
+        uint32_t depth;
+        uint8_t named;  // by itself, or by the nearest task above that names groups; 0: nobody
+        Priority priority;
+        static void Begin(TaskScheduler *scheduler, void *node) {
+            const Node its = *static_cast<Node *>(node);
+            its.tree->Visit(scheduler, its);
+        }
+    };
+
+    void Submit(TaskScheduler *scheduler, uint32_t depth, uint8_t outer, Counter *counter) {
+        TaskOptions options;
+        options.groups = Random(2) != 0 ? m_layout.Any() : uint8_t{0};
+        options.priority = static_cast<Priority>(Random(3));
+        options.stack = Random(8) == 0 ? StackClass::Large : StackClass::Small;
+        Node &node =
+            m_nodes.emplace_back(Node{this, depth, options.groups != 0 ? options.groups : outer, options.priority});
+        const Task task{Node::Begin, &node};
+        switch (Random(4)) {
+            case 0:
+                return scheduler->AddTask(task, counter, options);
+            case 1:
+                return scheduler->AddTasks(1, &task, counter, options);
+            case 2:
+                AddTaskAt(*scheduler, Now(), task, counter, options);
+                return;
+            default:
+                return scheduler->AddTasksAndWait(1, &task, options);
+        }
+    }
+
+    void Visit(TaskScheduler *scheduler, const Node &its) {
+        const auto check = [&] {
+            Check(m_layout.MayRun(scheduler->CurrentWorker(), its.named, its.priority),
+                  "a task runs on a worker of another group");
+        };
+        check();
+        if (its.depth != 0) {
+            Counter counter;
+            const uint32_t children = Random(3);
+            for (uint32_t i = 0; i < children; ++i) Submit(scheduler, its.depth - 1, its.named, &counter);
+            if (Random(4) == 0) scheduler->Yield();
+            check();
+            scheduler->WaitForCounter(&counter);
+            check();
+        }
+        ++m_done;
+    }
+
+    static constexpr uint32_t m_depth = ~0u;
+    const Layout &m_layout;
+    std::deque<Node> m_nodes;
+    uint32_t m_done = 0;
+};
+
+void Groups(uint32_t depth) {
+    const Layout layout;
+    Tree tree(layout);
+    SchedulerOptions options = Options(layout.Workers(), 24, 8);
+    layout.ApplyTo(options);
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter counter;
+        tree.Run(scheduler, depth, &counter);
+        scheduler->WaitForCounter(&counter);
+        // What the waits of other tasks wait for has been waited for.
+        scheduler->WaitIdle();
+    });
+    Check(tree.IsDone(), "a task was lost");
+}
+
+// Threads that are no workers, and one that is attached, submit to groups and wait.
+void GroupsFromOutside() {
+    const Layout layout;
+    Tree first(layout), second(layout);
+    SchedulerOptions options = Options(layout.Workers(), 24, 8);
+    layout.ApplyTo(options);
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    const auto work = [&](Tree &tree) {
+        Counter counter;
+        tree.Run(&scheduler, 1, &counter);
+        scheduler.WaitForCounter(&counter);
+    };
+    HostThread outside([&] { work(first); });
+    outside.Start();
+    const bool attached = Random(2) != 0 && scheduler.AttachThread() == Status::Ok;
+    auto leaf = [&](TaskScheduler *running) {
+        Check(running->CurrentWorker() < layout.Workers(), "an attached thread runs a task that names groups");
+    };
+    Counter counter;
+    TaskOptions named;
+    named.groups = layout.Any();
+    for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(TaskOf(leaf), &counter, named);
+    scheduler.WaitForCounter(&counter);
+    if (attached) scheduler.DetachThread();
+    work(second);
+    outside.Join();
+    scheduler.Stop();
+    Check(first.IsDone() && second.IsDone(), "a task was lost");
+}
+
+// The groups of Low tasks change while there are some.
+void LowGroupsChange() {
+    const Layout layout;
+    SchedulerOptions options = FairOptions(layout.Workers());  // or what is late would be found by its age
+    layout.ApplyTo(options);
+    uint32_t done = 0;
+    auto low = [&](TaskScheduler *scheduler) {
+        if (Random(2) != 0) scheduler->Yield();
+        ++done;
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter counter;
+        for (uint32_t i = 0; i < 6; ++i) {
+            scheduler->AddTask(TaskOf(low), &counter, Of(Priority::Low));
+            if (Random(2) != 0) scheduler->SetLowGroups(Random(3) == 0 ? uint8_t{0} : layout.Any());
+        }
+        scheduler->WaitForCounter(&counter);
+    });
+    Check(done == 6, "a task was lost");
+}
+
+// All groups but one have endless work of their own and of anybody. A task of the other group begins at once, wherever it comes from.
+void GroupIsReserved() {
+    Counters counters;
+    Event event;
+    const Layout layout;
+    SchedulerOptions options = FairOptions(layout.Workers());
+    layout.ApplyTo(options);
+    options.lowGroups = 0;
+    const uint32_t last = layout.Count() - 1;
+    struct Busy {
+        const bool *over;
+        static void Run(TaskScheduler *scheduler, void *busy) {
+            const auto &its = *static_cast<Busy *>(busy);
+            while (!*its.over) {
+                Compute(20);
+                scheduler->Yield();
+            }
+        }
+    } busy{&event.over};
+    auto begins = [&](TaskScheduler *) { event.Begin(); };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        TaskOptions others = Of(static_cast<Priority>(Random(3)));
+        others.groups = static_cast<uint8_t>((1u << last) - 1);
+        for (uint32_t i = 0; i < 2 * layout.Workers(); ++i) scheduler->AddTask({Busy::Run, &busy}, counter, others);
+        Compute(200);
+        TaskOptions its = Of(static_cast<Priority>(Random(3)));
+        its.groups = layout.One(last);
+        event.Ask();
+        scheduler->AddTask(TaskOf(begins), counter, its);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    CheckSoon(event.late <= 20 * kUs, "a task waited although its group had nothing else to do");
+}
+
+// Workers of a group have Normal work. A High task of their group goes before that, wherever it was submitted.
+void HighInGroup() {
+    Counters counters;
+    Event event;
+    const Layout layout;
+    SchedulerOptions options = FairOptions(layout.Workers());
+    layout.ApplyTo(options);
+    const uint8_t group = layout.One(layout.Count() - 1);
+    auto normal = [&](TaskScheduler *) { Compute(20); };
+    auto high = [&](TaskScheduler *) { event.Begin(); };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Counter *counter = counters.New();
+        TaskOptions its = Of(Priority::Normal);
+        its.groups = group;
+        const std::vector<Task> tasks(60, TaskOf(normal));
+        scheduler->AddTasks(60, tasks.data(), counter, its);
+        Compute(100);
+        its.priority = Priority::High;
+        event.Ask();
+        scheduler->AddTask(TaskOf(high), counter, its);
+        Compute(100);  // this worker does not run it
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    CheckSoon(event.late <= (20 + 10) * kUs, "a High task waited for Normal ones of its group");
+}
+
+// Tasks that name no groups keep all workers busy. One that names a group begins in the bound of agingMilliseconds.
+void NamedDoesNotStarve() {
+    Counters counters;
+    Event event;
+    const Layout layout;
+    SchedulerOptions options = FairOptions(layout.Workers());
+    layout.ApplyTo(options);
+    options.agingMilliseconds = 1;
+    const uint8_t named = layout.Any();
+    struct Endless {
+        const bool *over;
+        uint8_t groups;
+        static void Run(TaskScheduler *scheduler, void *endless) {
+            const auto &its = *static_cast<Endless *>(endless);
+            Compute(20);
+            TaskOptions again;
+            again.groups = its.groups;
+            if (!*its.over) scheduler->AddTask({Run, endless}, nullptr, again);
+        }
+    };
+    Endless unnamed{&event.over, 0}, other{&event.over, layout.Any()};
+    auto begins = [&](TaskScheduler *) { event.Begin(); };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        for (uint32_t i = 0; i < 2 * layout.Workers(); ++i) {
+            scheduler->AddTask({Endless::Run, &unnamed});
+            scheduler->AddTask({Endless::Run, &other});
+        }
+        Compute(100);
+        TaskOptions its = Of(Random(2) != 0 ? Priority::Normal : Priority::Low);
+        its.groups = Random(3) != 0 ? named : uint8_t{0};
+        Counter *counter = counters.New();
+        event.Ask();
+        scheduler->AddTask(TaskOf(begins), counter, its);
+        scheduler->WaitForCounter(counter);
+        Counters::Kill(counter);
+    });
+    // It is late after 1 ms. Then up to 12 tasks of 20 us begin before it, in a sixth of the time or, beside other late queues, less.
+    CheckSoon(event.late <= 8000 * kUs, "a task starved");
+}
+
+}  // namespace
+
+std::vector<Model> GroupModels() {
+    return {
+        {"groups", "tasks of several groups submit, wait for and yield to each other", [] { Groups(1); }},
+        {"groups_deep", "the same, deeper", [] { Groups(3); }, 3},
+        {"groups_outside", "threads that are no workers submit to groups", GroupsFromOutside},
+        {"groups_low", "the groups of Low tasks change", LowGroupsChange},
+        {"group_reserved", "a group that has nothing to do, beside groups that are busy", GroupIsReserved, 3},
+        {"group_high", "a High task of a group that has Normal ones", HighInGroup, 3},
+        {"group_aging", "tasks with and without names among endless others", NamedDoesNotStarve, 10},
+    };
+}
+
+}  // namespace simulator
