@@ -81,6 +81,16 @@ public:
         return state.AllSleepers() > 0 && state.Searchers() < tasks;
     }
 
+    /// How many sleep: in the first set, and in the others. seq_cst: after the caller has published work.
+    struct Sleepers {
+        uint32_t open;
+        uint32_t others;
+    };
+    Sleepers CountSleepers() const noexcept {
+        const State state{m_state.load(kSeqCst)};
+        return {state.Sleepers(), state.OtherSleepers()};
+    }
+
     /// A hint: relaxed.
     bool AnySleeper() const noexcept { return State{m_state.load(kRelaxed)}.AllSleepers() > 0; }
 
@@ -137,9 +147,9 @@ private:
     struct State {
         uint64_t bits;
         uint32_t Searchers() const noexcept { return static_cast<uint16_t>(bits); }
-        uint32_t AllSleepers() const noexcept {
-            return static_cast<uint32_t>(static_cast<uint16_t>(bits >> 16)) + static_cast<uint16_t>(bits >> 32);
-        }
+        uint32_t Sleepers() const noexcept { return static_cast<uint16_t>(bits >> 16); }
+        uint32_t OtherSleepers() const noexcept { return static_cast<uint16_t>(bits >> 32); }
+        uint32_t AllSleepers() const noexcept { return Sleepers() + OtherSleepers(); }
     };
 
     AtomicBitSet &SetOf(Ability ability) noexcept {

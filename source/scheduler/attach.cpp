@@ -16,9 +16,7 @@ namespace weft::internal {
 
 namespace {
 
-bool HasQueues(const Worker &worker) noexcept {
-    return worker.ready[Level(Priority::Low).Index()].IsAcquired();  // the last one of set 0
-}
+bool HasQueues(const Worker &worker) noexcept { return worker.setsAcquired != 0; }
 
 // That it may run itself.
 bool OwnsTasks(const Worker &worker) noexcept {
@@ -58,6 +56,7 @@ void LeftAttached(void *arg) {
 
 void ReleaseQueues(Worker &worker) noexcept {
     worker.slab.Release();
+    worker.setsAcquired = 0;
     for (WorkStealingDeque<TaskEntry> &lane : worker.lanes) lane.Release();
     for (WorkStealingDeque<uint64_t> &ready : worker.ready) ready.Release();
 }

@@ -132,19 +132,73 @@ Found WithoutTasks(Worker *worker) noexcept {
 }
 
 // No turn of others is due, nobody has called, and nobody is to be woken.
-bool OnlyOwnLanes(const Worker *worker, Priority priority) noexcept {
+bool OnlyOwnQueues(const Worker *worker, Priority priority) noexcept {
     return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->owesWake && !worker->searching &&
-           worker->pump == nullptr && !worker->inactive && worker->mayBegin == kPriorities && !HoldsSpecial(worker) &&
-           !HasPinned(worker) && !IsCalled(worker, priority);
+           worker->pump == nullptr && !worker->inactive && worker->mayBegin == kPriorities && !HasPinned(worker) &&
+           !IsCalled(worker, priority);
 }
 
 // Of its own, if it is plain that this one is next.
-WEFT_FORCEINLINE Fiber *PlainReadyFiber(Worker *worker, Priority priority) noexcept {
-    if (!OnlyOwnLanes(worker, priority)) return nullptr;
+WEFT_FORCEINLINE Fiber *PlainReadyFiber(Worker *worker, Level level) noexcept {
+    if (!OnlyOwnQueues(worker, level.ThePriority())) return nullptr;
     CountPick(worker);
     uint64_t index;
-    const bool isTaken = worker->ready[static_cast<uint32_t>(priority)].Steal(index) == StealResult::Taken;
+    const bool isTaken = worker->ready[level.Index()].Steal(index) == StealResult::Taken;
     return isTaken ? &worker->scheduler->fibers[index] : nullptr;
+}
+
+// The newest task of the lane, likewise.
+WEFT_FORCEINLINE bool PlainTask(Worker *worker, Level level, TaskEntry &entry) noexcept {
+    if (!OnlyOwnQueues(worker, level.ThePriority())) return false;
+    const auto isWanted = [=](const TaskEntry &newest) {
+        return !worker->pending.Any() || MayKeepPending(worker, newest);
+    };
+    if (!worker->lanes[LaneOf(level, StackClass::Small)].PopIf(entry, isWanted)) return false;
+    CountPick(worker);
+    return true;
+}
+
+// The same where something special lies in the queues. What is not: the levels of small tasks and of fibers that it runs, High or Normal, as
+// bits. False if there is more than that.
+struct NamedLevels {
+    uint32_t tasks;
+    uint32_t fibers;
+};
+bool OnlyNamed(Worker *worker, NamedLevels &levels) noexcept {
+    ForgetEmptyQueues(worker);
+    const uint64_t lanes = worker->mayHold & worker->runsLanes;
+    levels = {0, worker->mayHoldFibers & worker->runsSeen & ~kLowLevels};
+    for (uint64_t left = lanes; left != 0; left &= left - 1) {
+        const uint32_t lane = LowestBit(left);
+        if (ClassOf(lane) == StackClass::Large) return false;
+        levels.tasks |= LevelOf(lane).Bit();
+    }
+    levels.tasks &= ~kLowLevels;
+    return true;
+}
+
+// The last of the levels of a priority: tasks that name groups go first.
+Level LastOf(uint32_t levels) noexcept { return LevelAt(HighestBit(levels)); }
+
+WEFT_NOINLINE Fiber *NamedReadyFiber(Worker *worker) noexcept {
+    constexpr uint32_t kHigh = LevelBits(Priority::High);
+    NamedLevels levels;
+    if (!OnlyNamed(worker, levels)) return nullptr;
+    const uint32_t first = (levels.fibers & kHigh) != 0  ? levels.fibers & kHigh
+                           : (levels.tasks & kHigh) == 0 ? levels.fibers
+                                                         : 0;
+    return first != 0 ? PlainReadyFiber(worker, LastOf(first)) : nullptr;
+}
+
+WEFT_NOINLINE bool NamedTask(Worker *worker, TaskEntry &entry, Level &level) noexcept {
+    constexpr uint32_t kHigh = LevelBits(Priority::High);
+    NamedLevels levels;
+    if (!OnlyNamed(worker, levels) || (levels.fibers & kHigh) != 0) return false;
+    const uint32_t high = levels.tasks & kHigh;
+    if (high == 0 && levels.fibers != 0) return false;
+    if (levels.tasks == 0) return false;
+    level = LastOf(high != 0 ? high : levels.tasks);
+    return PlainTask(worker, level, entry);
 }
 
 }  // namespace
@@ -193,24 +247,18 @@ Found FindOwn(Worker *worker, Ability ability) noexcept {
 
 Fiber *FindReady(Worker *worker) noexcept {
     if (worker->mayHoldFibers == 0) return nullptr;
+    if (WEFT_UNLIKELY(HoldsSpecial(worker))) return NamedReadyFiber(worker);
     if (HoldsFiber(worker, Priority::High)) return PlainReadyFiber(worker, Priority::High);
     const bool anyHigh = HoldsTask(worker, LaneOf(Priority::High, StackClass::Small));
     return !anyHigh && HoldsFiber(worker, Priority::Normal) ? PlainReadyFiber(worker, Priority::Normal) : nullptr;
 }
 
-bool FindPlain(Worker *worker, TaskEntry &entry, Priority &priority) noexcept {
+bool FindPlain(Worker *worker, TaskEntry &entry, Level &level) noexcept {
+    if (WEFT_UNLIKELY(HoldsSpecial(worker))) return NamedTask(worker, entry, level);
     const bool anyHigh = HoldsTask(worker, LaneOf(Priority::High, StackClass::Small));
-    priority = anyHigh ? Priority::High : Priority::Normal;
-    if (HoldsFiber(worker, Priority::High) || (!anyHigh && HoldsFiber(worker, Priority::Normal)) ||
-        !OnlyOwnLanes(worker, priority)) {
-        return false;
-    }
-    const auto isWanted = [=](const TaskEntry &newest) {
-        return !worker->pending.Any() || MayKeepPending(worker, newest);
-    };
-    if (!worker->lanes[LaneOf(priority, StackClass::Small)].PopIf(entry, isWanted)) return false;
-    CountPick(worker);
-    return true;
+    level = anyHigh ? Priority::High : Priority::Normal;
+    if (HoldsFiber(worker, Priority::High) || (!anyHigh && HoldsFiber(worker, Priority::Normal))) return false;
+    return PlainTask(worker, level, entry);
 }
 
 Found FindBefore(Worker *worker, Priority priority) noexcept {

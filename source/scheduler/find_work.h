@@ -61,7 +61,7 @@ Found FindOwn(Worker *worker, Ability ability) noexcept;
 /// needed in between. The newest entry of small tasks, unless what is pending must be lowered before it: it is taken, and is to be run
 /// right away.
 Fiber *FindReady(Worker *worker) noexcept;
-bool FindPlain(Worker *worker, TaskEntry &entry, Priority &priority) noexcept;
+bool FindPlain(Worker *worker, TaskEntry &entry, Level &level) noexcept;
 
 /// What has to have a turn before a task of this priority goes on (turn.h): deadlines, what came from other threads, what is pinned
 /// here, and work of higher priority.

@@ -40,20 +40,6 @@ void StoreGroups(Scheduler &scheduler, Level level, uint32_t groups) noexcept {
     scheduler.groupsOf[level.Index()].store(static_cast<uint16_t>(groups), kSeqCst);
 }
 
-uint32_t NewSet(Scheduler &scheduler, uint8_t groups) noexcept {
-    const SpinLock::Held held(scheduler.groupsLock);
-    const uint32_t known = scheduler.setOf[groups].load(kRelaxed);  // written under the lock
-    if (known != 0) return known - 1;
-    const uint32_t set = scheduler.setsInUse.load(kRelaxed);  // likewise
-    if (set == kSets) return kSets;
-    for (uint32_t i = 0; i < kPriorities; ++i) StoreGroups(scheduler, {static_cast<Priority>(i), set}, groups);
-    scheduler.setsInUse.store(set + 1, kSeqCst);  // [order] who runs it looks into its queues
-    UpdateRuns(scheduler);
-    scheduler.setOf[groups].store(static_cast<uint8_t>(set + 1),
-                                  kRelease);  // whoever reads it publishes tasks of the set
-    return set;
-}
-
 }  // namespace
 
 bool AcquireGroups(Scheduler &scheduler) noexcept {
@@ -87,16 +73,18 @@ bool AcquireGroups(Scheduler &scheduler) noexcept {
     return true;
 }
 
-uint32_t SetOf(Scheduler &scheduler, uint8_t groups) noexcept {
-    if (scheduler.groupCount == 1) return 0;
-    const uint32_t known = scheduler.setOf[groups].load(kAcquire);
-    return known != 0 ? known - 1 : NewSet(scheduler, groups);
-}
-
-Label LabelOf(Scheduler &scheduler, const Worker *worker, const TaskOptions &options) noexcept {
-    uint32_t set = worker != nullptr ? worker->current->level.Set() : 0;
-    if (options.groups != 0) set = SetOf(scheduler, options.groups);
-    return {LaneOf({options.priority, set}, options.stack), options.name};
+uint32_t NewSet(Scheduler &scheduler, uint8_t groups) noexcept {
+    const SpinLock::Held held(scheduler.groupsLock);
+    const uint32_t known = scheduler.setOf[groups].load(kRelaxed);  // written under the lock
+    if (known != 0) return known - 1;
+    const uint32_t set = scheduler.setsInUse.load(kRelaxed);  // likewise
+    if (set == kSets) return kSets;
+    for (uint32_t i = 0; i < kPriorities; ++i) StoreGroups(scheduler, {static_cast<Priority>(i), set}, groups);
+    scheduler.setsInUse.store(set + 1, kSeqCst);  // [order] who runs it looks into its queues
+    UpdateRuns(scheduler);
+    scheduler.setOf[groups].store(static_cast<uint8_t>(set + 1),
+                                  kRelease);  // whoever reads it publishes tasks of the set
+    return set;
 }
 
 void SetLow(Scheduler &scheduler, uint8_t groups) noexcept {
@@ -120,6 +108,7 @@ void LookAtRuns(Worker *worker) noexcept {
     const uint32_t runs = worker->runs.load(kRelaxed);  // the owner's masks follow what it has seen
     if (runs == worker->runsSeen) return;
     worker->runsSeen = runs;
+    worker->runsLanes = LaneBits(runs);
     // Low ones come after all that FindPlain looks for. Without set 0 nothing is plain.
     const bool isPlain = (runs & kPlainLevels & ~kLowLevels) != 0;
     const uint32_t plain = isPlain ? kPlainLevels : 0;
@@ -128,7 +117,7 @@ void LookAtRuns(Worker *worker) noexcept {
     worker->specialLanes = LaneBits(special) & ~(LaneBits(plain | kLowLevels) & kSmallLanes);
 }
 
-bool AcquireSet(Worker &worker, uint32_t set) noexcept {
+bool AcquireNewSet(Worker &worker, uint32_t set) noexcept {
     const Memory memory = worker.scheduler->memory;
     for (uint32_t i = 0; i < kPriorities; ++i) {
         const Level level(static_cast<Priority>(i), set);
@@ -139,6 +128,7 @@ bool AcquireSet(Worker &worker, uint32_t set) noexcept {
         WorkStealingDeque<uint64_t> &ready = worker.ready[level.Index()];
         if (!ready.IsAcquired() && !ready.Acquire(64, 0, memory)) return false;
     }
+    worker.setsAcquired |= 1u << set;
     return true;
 }
 

@@ -20,7 +20,12 @@ namespace weft::internal {
 bool AcquireGroups(Scheduler &scheduler) noexcept;
 
 /// The number of the set that names these groups (at least one, and one that there is). kSets: there are too many sets already.
-uint32_t SetOf(Scheduler &scheduler, uint8_t groups) noexcept;
+uint32_t NewSet(Scheduler &scheduler, uint8_t groups) noexcept;
+inline uint32_t SetOf(Scheduler &scheduler, uint8_t groups) noexcept {
+    if (scheduler.groupCount == 1) return 0;
+    const uint32_t known = scheduler.setOf[groups].load(kAcquire);  // pairs with NewSet
+    return WEFT_LIKELY(known != 0) ? known - 1 : NewSet(scheduler, groups);
+}
 
 /// See TaskScheduler::SetLowGroups. The groups have been checked.
 void SetLow(Scheduler &scheduler, uint8_t groups) noexcept;
@@ -46,13 +51,20 @@ inline Level LevelOnTop(const Scheduler &scheduler, Level waiter, Level task) no
 void LookAtRuns(Worker *worker) noexcept;
 
 /// Owner: makes sure that the queues of a set exist. False: no memory.
-bool AcquireSet(Worker &worker, uint32_t set) noexcept;
+bool AcquireNewSet(Worker &worker, uint32_t set) noexcept;
+inline bool AcquireSet(Worker &worker, uint32_t set) noexcept {
+    return WEFT_LIKELY((worker.setsAcquired >> set & 1) != 0) || AcquireNewSet(worker, set);
+}
 
 /// Submissions: the set that the options name, or else that of the calling task. The options have been checked. `worker`: the caller's, or
 /// null.
-WEFT_NOINLINE Label LabelOf(Scheduler &scheduler, const Worker *worker, const TaskOptions &options) noexcept;
+inline Label LabelInGroups(Scheduler &scheduler, const Worker *worker, const TaskOptions &options) noexcept {
+    uint32_t set = worker != nullptr ? worker->current->level.Set() : 0;
+    if (options.groups != 0) set = SetOf(scheduler, options.groups);
+    return {LaneOf({options.priority, set}, options.stack), options.name};
+}
 inline Label LabelOf(const Worker *worker, const TaskOptions &options) noexcept {
-    if (WEFT_UNLIKELY(worker->scheduler->groupCount > 1)) return LabelOf(*worker->scheduler, worker, options);
+    if (WEFT_UNLIKELY(worker->scheduler->groupCount > 1)) return LabelInGroups(*worker->scheduler, worker, options);
     return {PlainLaneOf(options.priority, options.stack), options.name};
 }
 

@@ -48,12 +48,13 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
     const uint32_t lane = self->worker->newestLane;
     Level level = self->level;
     // Most often the tasks are like their waiter: then there is nothing to decide.
-    if (WEFT_UNLIKELY(lane != LaneOf(level, StackClass::Small) ||
-                      level.Index() >= static_cast<uint32_t>(Priority::Low))) {
+    if (WEFT_UNLIKELY(lane != LaneOf(level, StackClass::Small))) {
         if (PriorityOf(lane) > level.ThePriority()) LendPriority(self, counter);
         if (ClassOf(lane) > most || !Runs(*self->worker, LevelOf(lane))) return false;
         level = LevelOnTop(*self->worker->scheduler, level, LevelOf(lane));
         if (level.IsNone()) return false;
+    } else if (WEFT_UNLIKELY(level.Index() >= static_cast<uint32_t>(Priority::Low)) && !Runs(*self->worker, level)) {
+        return false;
     }
     TaskEntry entry;
     if (!PopSingle(self->worker, lane, &counter, entry)) return false;
@@ -143,8 +144,12 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
     Level onTop = higher;
     if (WEFT_UNLIKELY(scheduler.groupCount > 1)) {
         const Level level = LabelOf(worker, options).TheLevel();
-        onTop = Runs(*worker, level) ? LevelOnTop(scheduler, self->level, level) : Level::None();
-        lane = LaneOf(Raised(scheduler, level, onTop), options.stack);
+        Level raised = onTop = level;
+        if (level != self->level || self->pinnedTo != kAnyWorker) {
+            onTop = Runs(*worker, level) ? LevelOnTop(scheduler, self->level, level) : Level::None();
+            raised = Raised(scheduler, level, onTop);
+        }
+        lane = LaneOf(raised, options.stack);
     }
     // Not what belongs to other workers.
     if (options.worker != kAnyWorker || onTop.IsNone() || !MayHelp(self, scheduler, options.stack)) {

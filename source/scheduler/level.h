@@ -32,6 +32,7 @@ public:
     constexpr Level At(Priority priority) const noexcept { return {priority, Set()}; }
     constexpr uint32_t Index() const noexcept { return Set() * kPriorities + static_cast<uint32_t>(ThePriority()); }
     constexpr uint32_t Bit() const noexcept { return 1u << Index(); }
+    constexpr bool operator!=(Level other) const noexcept { return m_bits != other.m_bits; }
 
 private:
     static constexpr uint32_t kPriorityBits = 2;

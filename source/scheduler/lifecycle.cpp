@@ -116,7 +116,7 @@ void MainTask(TaskScheduler *facade, void *arg) {
 Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
     Worker &worker = scheduler.workers[0];
     worker.submitted.store(1, kRelaxed);  // no other thread exists
-    const Label label = LabelOf(scheduler, nullptr, options);
+    const Label label = LabelInGroups(scheduler, nullptr, options);
     ClaimEntry(&worker, TaskEntry::Single({MainTask, &scheduler}, nullptr, label.name, label.Stack()), label.TheLevel(),
                false);
     worker.claim.pinned = options.worker == 0;

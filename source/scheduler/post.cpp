@@ -109,7 +109,7 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
           const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return false;
     // All at once: one worker takes them, and begins the batch in its order.
-    const Label label = LabelOf(scheduler, worker, options);
+    const Label label = LabelInGroups(scheduler, worker, options);
     Letter *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
         const uint32_t size = std::min(kTasksPerBlock, count - begin);
@@ -128,7 +128,8 @@ TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Count
                    const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
     if (worker != nullptr) TraceSubmit(worker, 1, counted.counter, options.name);
-    return Fill(scheduler, worker, 1, &task, counted.counter, LabelOf(scheduler, worker, options), options.worker);
+    return Fill(scheduler, worker, 1, &task, counted.counter, LabelInGroups(scheduler, worker, options),
+                options.worker);
 }
 
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {

@@ -56,14 +56,14 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
         if (WEFT_UNLIKELY(self->floatingPoint != worker->floatingPoint)) TakeFloatingPoint(self);
         if (!worker->claim.HasMore()) {
             TaskEntry entry;
-            Priority priority;
-            if (stack == StackClass::Small && FindPlain(worker, entry, priority)) {
+            Level level;
+            if (stack == StackClass::Small && FindPlain(worker, entry, level)) {
                 self->taskCounter = entry.TheCounter();
                 if (entry.IsSlice()) {
-                    ClaimEntry(worker, entry, priority, false);
+                    ClaimEntry(worker, entry, level, false);
                     RunClaim(self);
                 } else {
-                    RunEntry(self, entry, priority);
+                    RunEntry(self, entry, level);
                 }
                 if (race::kFinder) ForRaceFinder(self, stack);
                 continue;
