@@ -94,8 +94,10 @@ Woken LookInsteadOfSleeping(Worker *worker, Ability ability) noexcept {
 
 // Back to searching: nobody else needs to be told unless somebody has woken us.
 void GetUp(Worker *worker, Ability ability) noexcept {
-    // There is something, and it does not search again and again for what it keeps away from.
-    worker->fromTasks.until = worker->fromFibers.until = worker->lookAgainAt = env::Ticks();
+    worker->fromTasks.until = worker->lookAgainAt = env::Ticks();  // there is something: no penalty now
+    // These do not search in between: they would announce again and again until they may take a ready fiber.
+    if (worker->scheduler->options.idle == IdlePolicy::Quiet || IsRestricted(worker))
+        worker->fromFibers.until = worker->lookAgainAt;
     if (!worker->scheduler->idle.Cancel(worker->index, ability)) worker->parker.Park();
 }
 

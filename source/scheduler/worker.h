@@ -185,7 +185,7 @@ struct alignas(kLineBytes) Worker {
     uint32_t specialFibers = 0;  // levels that it runs and that FindPlain does not look at
     uint64_t specialLanes = 0;
     uint64_t runsLanes = 0;  // of the levels that it runs
-    uint64_t batches = 0;  // that this worker has submitted
+    uint64_t batches = 0;    // that this worker has submitted
     Aging aging;
     bool taskBeforeReady = false;         // somebody yielded: one new task first
     Priority yielded = Priority::Normal;  // of the fiber that did
