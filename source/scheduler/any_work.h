@@ -12,6 +12,12 @@ bool AnyWork(const Worker *worker, Ability ability) noexcept;
 bool AnyTask(const Scheduler &scheduler) noexcept;
 bool AnyLargeTask(const Scheduler &scheduler) noexcept;
 
+/// In the worker's own lanes: any task of the level. seq_cst.
+inline bool HasTaskOf(const Worker &worker, Level level) noexcept {
+    return worker.lanes[LaneOf(level, StackClass::Small)].Size() != 0 ||
+           worker.lanes[LaneOf(level, StackClass::Large)].Size() != 0;
+}
+
 /// In the worker's own lanes.
 inline bool HasLargeTask(const Worker &worker) noexcept {
     const uint32_t levels = worker.scheduler->Levels();

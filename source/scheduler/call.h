@@ -154,15 +154,17 @@ inline bool AreGroups(const SchedulerOptions &options, uint8_t groups, const cha
     return false;
 }
 
+inline bool ReportWorkerAndGroups(const SchedulerOptions &options, const char *call) noexcept {
+    ReportMistake(options, ReportCode::BadOption, "Name either a worker or groups.",
+                  "%s: TaskOptions::worker and ::groups are both given", call);
+    return false;
+}
+
 // There are any.
 WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions &taskOptions,
                                         const char *call) noexcept {
     if (!AreGroups(scheduler.options, taskOptions.groups, call)) return false;
-    if (taskOptions.worker != kAnyWorker) {
-        ReportMistake(scheduler.options, ReportCode::BadOption, "Name either a worker or groups.",
-                      "%s: TaskOptions::worker and ::groups are both given", call);
-        return false;
-    }
+    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(scheduler.options, call);
     if (SetOf(scheduler, taskOptions.groups) != kSets) return true;
     ReportMistake(scheduler.options, ReportCode::BadOption, "Name fewer different sets of groups.",
                   "%s: tasks name more than %u different sets of groups", call, kSets - 1);
@@ -173,6 +175,7 @@ WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions 
 inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
     if (taskOptions.groups == 0) return true;
     if (!AreGroups(options, taskOptions.groups, "Run")) return false;
+    if (taskOptions.worker != kAnyWorker) return ReportWorkerAndGroups(options, "Run");
     if ((taskOptions.groups & 1) != 0) return true;
     ReportMistake(options, ReportCode::BadOption, "Name the first group among others, or none.",
                   "Run: the main task begins on worker 0, which is not in its groups");

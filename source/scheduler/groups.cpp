@@ -98,7 +98,7 @@ Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcep
     // relaxed: what the groups were when the task was taken serves as well.
     const auto groups = [&](Level level) -> uint32_t { return scheduler.groupsOf[level.Index()].load(kRelaxed); };
     const uint32_t both = groups(waiter) & groups(task);
-    for (const Level level : {waiter.At(higher), task.At(higher), task}) {
+    for (const Level level : {task.At(higher), task}) {
         if ((groups(level) & ~both) == 0) return level;
     }
     return Level::None();

@@ -39,8 +39,8 @@ inline bool IsDivided(const Scheduler &scheduler, Level level) noexcept {
            scheduler.groupsOf[level.Index()].load(kSeqCst) != scheduler.AllGroups();
 }
 
-/// The level at which a task runs on top of one that waits. After a wait both go on where both may run. None if there is no such level:
-/// then the task must not run there. By value, as callers must not keep it in memory.
+/// The level at which a task runs on top of one that waits. After a wait both go on where both may run, so the task's groups have to be among
+/// the waiter's. None if they are not: then the task must not run there. By value, as callers must not keep it in memory.
 Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcept;
 inline Level LevelOnTop(const Scheduler &scheduler, Level waiter, Level task) noexcept {
     if (WEFT_UNLIKELY(scheduler.groupCount > 1)) return LevelOnTopOf(scheduler, waiter, task);

@@ -1,6 +1,7 @@
 #include "scheduler/ready.h"
 
 #include "platform/compiler.h"
+#include "scheduler/any_work.h"
 #include "scheduler/deferred.h"
 #include "scheduler/find_work.h"
 #include "scheduler/own_tasks.h"
@@ -140,8 +141,23 @@ void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count) noex
     }
 }
 
+namespace {
+
+// Where there are several groups: also for what lies in the worker's own queues, as a searcher of another group does not count for that.
+WEFT_NOINLINE void WakeForOwnQueues(Scheduler &scheduler, Worker *worker) noexcept {
+    const uint32_t levels = scheduler.Levels();
+    for (uint32_t i = 0; i < levels; ++i) {
+        const Level level = LevelAt(i);
+        if (IsDivided(scheduler, level) && (worker->ready[i].Size() != 0 || HasTaskOf(*worker, level)))
+            WakeForGroups(scheduler, worker, 1, level);
+    }
+}
+
+}  // namespace
+
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept {
     if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker)) WakeRestricted(scheduler);
+    if (WEFT_UNLIKELY(scheduler.groupCount > 1) && worker != nullptr) WakeForOwnQueues(scheduler, worker);
 }
 
 void WakeOther(Scheduler &scheduler, Worker *worker) noexcept {

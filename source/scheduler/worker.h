@@ -181,7 +181,7 @@ struct alignas(kLineBytes) Worker {
         0;                 // its levels that may hold ready fibers, as bits; the others do not: only the owner adds
     uint64_t mayHold = 0;  // the same for lanes and tasks
     uint32_t setsAcquired = 0;   // whose queues exist, as bits
-    uint32_t runsSeen = 0;       // `runs` when the next ones were made of it, see groups.h
+    uint32_t runsSeen = ~0u;     // `runs` when the next ones were made of it, see groups.h
     uint32_t specialFibers = 0;  // levels that it runs and that FindPlain does not look at
     uint64_t specialLanes = 0;
     uint64_t runsLanes = 0;  // of the levels that it runs
