@@ -1,0 +1,1325 @@
+#include "scheduler/groups.h"
+
+#include "support/group_layouts.h"
+#include "support/spin.h"
+#include "support/threads.h"
+#include "support/trace_log.h"
+#include "weft/closure.h"
+#include "weft/deferred.h"
+#include "weft/time.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <map>
+#include <mutex>
+#endif
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using test::GroupLayout;
+using test::GroupWitness;
+using test::InGroups;
+
+namespace {
+
+constexpr IdlePolicy kIdlePolicies[] = {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet};
+constexpr Priority kPriorities[] = {Priority::High, Priority::Normal, Priority::Low};
+constexpr StackClass kStacks[] = {StackClass::Small, StackClass::Large};
+
+std::string Describe(const GroupLayout &layout, const SchedulerOptions &options) {
+    return layout.Text() + ", " + std::to_string(options.smallFibers) + "+" + std::to_string(options.largeFibers) +
+           " fibers, idle policy " + std::to_string(static_cast<int>(options.idle));
+}
+
+// Every layout with many fibers and with few, and every idle policy. Eager only with two workers: more would be slow on few CPUs.
+void ForEachCase(const std::function<void(const GroupLayout &, const SchedulerOptions &)> &body) {
+    for (const GroupLayout *layout : test::GroupLayouts()) {
+        for (const IdlePolicy idle : kIdlePolicies) {
+            if (idle == IdlePolicy::Eager && layout->Workers() > 2) continue;
+            const bool few = idle != IdlePolicy::Balanced;
+            const SchedulerOptions options = layout->Options(few ? layout->Workers() + 1 : 128, few ? 2 : 32, idle);
+            INFO(Describe(*layout, options));
+            body(*layout, options);
+        }
+    }
+}
+
+// All kinds of tasks of each set of groups; 0: of none.
+void ForEachKind(const GroupLayout &layout, bool withNone, const std::function<void(const TaskOptions &)> &body) {
+    std::vector<uint8_t> sets = layout.Sets();
+    if (withNone) sets.push_back(0);
+    for (const uint8_t set : sets) {
+        for (const Priority priority : kPriorities) {
+            for (const StackClass stack : kStacks) body(InGroups(set, priority, stack));
+        }
+    }
+}
+
+// Tasks that look where they run: before and after a yield, and before and after waits for tasks of the same groups. Only every
+// tenth does more than one look, so that few fibers do.
+class Visitors {
+public:
+    Visitors(GroupWitness &witness, uint32_t count, uint8_t groups)
+        : m_witness(witness),
+          m_groups(groups),
+          m_batch(count, [this](TaskScheduler &scheduler, uint32_t i) { Visit(scheduler, i); }) {}
+    const Task *Tasks() const { return m_batch.Tasks(); }
+    uint32_t Count() const { return m_batch.Count(); }
+    Task operator[](uint32_t index) const { return m_batch[index]; }
+
+private:
+    void Visit(TaskScheduler &scheduler, uint32_t i) {
+        m_witness.See(scheduler, m_groups);
+        if (i % 10 == 3) {
+            scheduler.Yield();
+            m_witness.See(scheduler, m_groups);
+        }
+        if (i % 30 == 7) {
+            test::Batch inner(3, [this](TaskScheduler &inside, uint32_t) { m_witness.See(inside, m_groups); });
+            scheduler.AddTasksAndWait(3, inner.Tasks());  // names none, so they are where this one is
+            m_witness.See(scheduler, m_groups);
+            Counter counter;
+            scheduler.AddTasks(3, inner.Tasks(), &counter);
+            scheduler.WaitForCounter(&counter);
+            m_witness.See(scheduler, m_groups);
+        }
+        m_witness.ran.fetch_add(1);
+    }
+    GroupWitness &m_witness;
+    const uint8_t m_groups;
+    test::Batch m_batch;
+};
+
+// The ways to submit tasks. Each returns when they have finished.
+enum class Way { AddTask, AddTasks, AddTasksAndWait, AddChildTasks, AddTaskAfter, AddTaskAt, Closure };
+constexpr Way kWays[] = {Way::AddTask,      Way::AddTasks,  Way::AddTasksAndWait, Way::AddChildTasks,
+                         Way::AddTaskAfter, Way::AddTaskAt, Way::Closure};
+
+void SubmitEach(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tasks, const TaskOptions &options) {
+    Counter counter, before(1);
+    for (uint32_t i = 0; i < count; ++i) {
+        const Task task = tasks[i];
+        if (way == Way::AddTask) scheduler.AddTask(task, &counter, options);
+        if (way == Way::AddTaskAfter) AddTaskAfter(scheduler, &before, 0, task, &counter, options);
+        if (way == Way::AddTaskAt) AddTaskAt(scheduler, Now(), task, &counter, options);
+        if (way == Way::Closure)
+            AddTask(
+                scheduler, [task](TaskScheduler *inside) { task.function(inside, task.arg); }, &counter, options);
+    }
+    scheduler.DecrementCounter(&before);
+    scheduler.WaitForCounter(&counter);
+}
+
+void SubmitBy(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tasks, const TaskOptions &options) {
+    if (way == Way::AddTasksAndWait) return scheduler.AddTasksAndWait(count, tasks, options);
+    Counter counter;
+    if (way == Way::AddTasks) {
+        scheduler.AddTasks(count, tasks, &counter, options);
+        return scheduler.WaitForCounter(&counter);
+    }
+    if (way != Way::AddChildTasks) return SubmitEach(scheduler, way, count, tasks, options);
+    test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) { inside.AddChildTasks(count, tasks, options); });
+    scheduler.AddTask(parent[0], &counter);
+    scheduler.WaitForCounter(&counter);
+}
+
+// By every way, and in bulks: tasks of every kind run where they may.
+void SubmitAllKinds(TaskScheduler &scheduler, GroupWitness &witness, uint32_t count) {
+    ForEachKind(witness.layout, true, [&](const TaskOptions &options) {
+        if (options.groups == 0 && TaskScheduler::Current() != nullptr) return;  // would be the caller's
+        Visitors visitors(witness, count, options.groups);
+        for (const Way way : kWays) SubmitBy(scheduler, way, count, visitors.Tasks(), options);
+    });
+}
+
+uint32_t KindsOf(const GroupLayout &layout, bool withNone) {
+    uint32_t kinds = 0;
+    ForEachKind(layout, withNone, [&](const TaskOptions &) { ++kinds; });
+    return kinds * static_cast<uint32_t>(std::size(kWays));
+}
+
+}  // namespace
+
+TEST_CASE("groups: tasks of every kind run only in the groups that they name, submitted by the main task", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { SubmitAllKinds(scheduler, witness, 12); }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 12 * KindsOf(layout, false));
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+TEST_CASE("groups: bulks of a thousand run only in the groups that they name", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        uint32_t kinds = 0;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            ForEachKind(layout, false, [&](const TaskOptions &kind) {
+                ++kinds;
+                Visitors visitors(witness, 1000, kind.groups);
+                SubmitBy(scheduler, kinds % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 1000, visitors.Tasks(),
+                         kind);
+            });
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 1000 * kinds);
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+// Also from groups that may not run them.
+TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of each group", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        test::Batch submitters(layout.GroupCount(), [&](TaskScheduler &scheduler, uint32_t group) {
+            SubmitAllKinds(scheduler, witness, 4);
+            witness.See(scheduler, static_cast<uint8_t>(1u << group));
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t group = 0; group < layout.GroupCount(); ++group) {
+                Counter counter;
+                scheduler.AddTask(submitters[group], &counter, InGroups(1u << group));
+                scheduler.WaitForCounter(&counter);
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 4 * layout.GroupCount() * KindsOf(layout, false));
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of all groups at once", "[groups]") {
+    for (const GroupLayout *layout : test::GroupLayouts()) {
+        INFO(layout->Text());
+        test::Runner runner(layout->Options());
+        GroupWitness witness(*layout);
+        test::Batch submitters(2 * layout->GroupCount(), [&](TaskScheduler &scheduler, uint32_t i) {
+            const uint8_t own = static_cast<uint8_t>(1u << i / 2);
+            for (int round = 0; round < 3; ++round) SubmitAllKinds(scheduler, witness, 3);
+            witness.See(scheduler, own);
+        });
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            Counter counter;
+            for (uint32_t i = 0; i < submitters.Count(); ++i)
+                scheduler.AddTask(submitters[i], &counter, InGroups(1u << i / 2));
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 3 * 3 * submitters.Count() * KindsOf(*layout, false));
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("groups: tasks of every kind run where they may, submitted by a thread that is no worker", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+            test::Runner runner(options);
+            GroupWitness witness(layout);
+            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                      ForEachKind(layout, true, [&](const TaskOptions &kind) {
+                          Visitors visitors(witness, 8, kind.groups);
+                          for (const Way way : kWays) SubmitBy(scheduler, way, 8, visitors.Tasks(), kind);
+                      });
+                  }) == Status::Ok);
+            CHECK(witness.wrong.load() == 0);
+            CHECK(witness.ran.load() == 8 * KindsOf(layout, true));
+            CHECK(test::Faults(runner.log) == "");
+        }
+    });
+}
+
+// It runs tasks itself while it waits: only those that name none.
+TEST_CASE("groups: an attached thread runs only tasks that name none", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
+        ForEachKind(layout, true, [&](const TaskOptions &kind) {
+            Visitors visitors(witness, 8, kind.groups);
+            for (const Way way : kWays) SubmitBy(runner.scheduler, way, 8, visitors.Tasks(), kind);
+        });
+        const uint32_t afterKinds = witness.ran.load();
+        // One more than there are workers that may run them: they meet only if the thread runs one.
+        const uint32_t open = layout.WorkersOf(layout.Open()) + 1;
+        std::atomic<uint32_t> inside{0};
+        test::Batch meeting(open, [&](TaskScheduler &scheduler, uint32_t) {
+            witness.See(scheduler, 0);
+            inside.fetch_add(1);
+            witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= open; }));
+        });
+        if (options.smallFibers > open) runner.scheduler.AddTasksAndWait(open, meeting.Tasks());
+        runner.scheduler.DetachThread();
+        runner.scheduler.Stop();
+        CHECK(witness.wrong.load() == 0);
+        CHECK(afterKinds == 8 * KindsOf(layout, true));
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+// As many tasks as a set has workers meet, so each of its workers is woken for them.
+TEST_CASE("groups: all workers of a set run its tasks at once", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+            test::Runner runner(options);
+            GroupWitness witness(layout);
+            CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                      for (const uint8_t set : layout.Sets()) {
+                          for (const Priority priority : kPriorities) {
+                              const uint32_t workers = layout.WorkersOf(set);
+                              std::atomic<uint32_t> inside{0};
+                              test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
+                                  witness.See(running, set);
+                                  inside.fetch_add(1);
+                                  witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= workers; }));
+                              });
+                              scheduler.AddTasksAndWait(workers, meeting.Tasks(), InGroups(set, priority));
+                          }
+                      }
+                  }) == Status::Ok);
+            CHECK(witness.wrong.load() == 0);
+            CHECK(test::Faults(runner.log) == "");
+        }
+    });
+}
+
+// The same from a worker that keeps busy: others must come for what lies in its queues.
+TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (int round = 0; round < 3; ++round) {
+                ForEachKind(layout, false, [&](const TaskOptions &kind) {
+                    const uint8_t here = static_cast<uint8_t>(1u << layout.GroupOf(scheduler.CurrentWorker()));
+                    if (kind.groups == here || kind.stack == StackClass::Large) return;
+                    const uint32_t others = std::min(2u, layout.WorkersOf(kind.groups & ~here));
+                    if (others == 0) return;
+                    std::atomic<uint32_t> ran{0};
+                    test::Batch batch(others, [&](TaskScheduler &running, uint32_t) {
+                        witness.See(running, kind.groups);
+                        ran.fetch_add(1);
+                    });
+                    Counter counter;
+                    for (uint32_t i = 0; i < others; ++i) scheduler.AddTask(batch[i], &counter, kind);
+                    witness.wrong.fetch_add(!test::SpinUntil([&] { return ran.load() == others; }));
+                    scheduler.WaitForCounter(&counter);
+                });
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+// Fibers that become ready: woken by a worker of their groups or of others, or by a thread that is no worker.
+TEST_CASE("groups: tasks that wait go on in their groups, whoever wakes them", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        if (options.smallFibers < 128) return;
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        bool met = true;
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                  for (const uint8_t set : layout.Sets()) {
+                      for (uint32_t waker = 0; waker <= layout.GroupCount(); ++waker) {
+                          Counter gate, counter;
+                          scheduler.AddToCounter(&gate);
+                          std::atomic<uint32_t> waiting{0};
+                          test::Batch waiters(12, [&](TaskScheduler &running, uint32_t i) {
+                              waiting.fetch_add(1);
+                              const uint32_t before = running.CurrentWorker();
+                              running.WaitForCounter(&gate, 0, i % 4 == 1 ? Resume::SameWorker : Resume::AnyWorker);
+                              witness.See(running, set);
+                              if (i % 4 == 1) witness.wrong.fetch_add(running.CurrentWorker() != before);
+                              if (i % 4 == 2) SleepFor(running, std::chrono::microseconds(1));
+                              running.Yield();
+                              witness.See(running, set);
+                              witness.ran.fetch_add(1);
+                          });
+                          for (uint32_t i = 0; i < 12; ++i)
+                              scheduler.AddTask(waiters[i], &counter, InGroups(set, kPriorities[i % 3]));
+                          met = met && test::SpinUntil([&] { return waiting.load() == 12; });
+                          test::Batch opener(
+                              1, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&gate); });
+                          if (waker == layout.GroupCount())
+                              scheduler.DecrementCounter(&gate);
+                          else
+                              scheduler.AddTask(opener[0], &counter, InGroups(1u << waker));
+                          scheduler.WaitForCounter(&counter);
+                      }
+                  }
+              }) == Status::Ok);
+        CHECK(met);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 12 * layout.Sets().size() * (layout.GroupCount() + 1));
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+TEST_CASE("groups: tasks that name none run in all groups that are not namedOnly, and only there", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                  const uint32_t workers = layout.WorkersOf(layout.Open());
+                  for (const Priority priority : kPriorities) {
+                      Visitors visitors(witness, 300, 0);
+                      TaskOptions kind = InGroups(0, priority);
+                      scheduler.AddTasksAndWait(300, visitors.Tasks(), kind);
+                      std::atomic<uint32_t> inside{0};
+                      test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
+                          witness.See(running, 0);
+                          inside.fetch_add(1);
+                          witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= workers; }));
+                      });
+                      scheduler.AddTasksAndWait(workers, meeting.Tasks(), kind);
+                  }
+              }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 900);
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+TEST_CASE("groups: Low tasks that name none run in lowGroups, and SetLowGroups changes them", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, SchedulerOptions options) {
+        const uint8_t all = static_cast<uint8_t>((1u << layout.GroupCount()) - 1);
+        for (uint32_t first = 0; first <= all; ++first) {
+            options.lowGroups = static_cast<uint8_t>(first);
+            test::Runner runner(options);
+            GroupWitness witness(layout);
+            uint32_t asked = 0;
+            CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                      for (uint32_t step = 0; step < 4; ++step) {
+                          const uint8_t low =
+                              step == 0 ? options.lowGroups : static_cast<uint8_t>((first + step) & all);
+                          if (step != 0) scheduler.SetLowGroups(low);
+                          const uint8_t expected = low != 0 ? low : layout.Open();
+                          const uint32_t workers = layout.WorkersOf(expected);
+                          std::atomic<uint32_t> inside{0};
+                          test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
+                              witness.See(running, expected);
+                              inside.fetch_add(1);
+                              witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= workers; }));
+                          });
+                          scheduler.AddTasksAndWait(workers, meeting.Tasks(), test::kLow);
+                          test::Batch low20(20, [&](TaskScheduler &running, uint32_t i) {
+                              witness.See(running, expected);
+                              if (i % 5 == 2) running.Yield();
+                              witness.See(running, expected);
+                          });
+                          scheduler.AddTasksAndWait(20, low20.Tasks(), test::kLow);
+                          Visitors normal(witness, 20, 0);  // as ever
+                          scheduler.AddTasksAndWait(20, normal.Tasks());
+                          ++asked;
+                      }
+                  }) == Status::Ok);
+            CHECK(witness.wrong.load() == 0);
+            CHECK(witness.ran.load() == 20 * asked);
+            CHECK(test::Faults(runner.log) == "");
+        }
+    });
+}
+
+TEST_CASE("groups: SetLowGroups holds for Low tasks that lie in queues, and Low tasks that name groups stay",
+          "[groups]") {
+    for (const IdlePolicy idle : kIdlePolicies) {
+        const GroupLayout &layout = *test::GroupLayouts()[2];  // 1, 1 (named only), 2
+        SchedulerOptions options = layout.Options(128, 32, idle);
+        options.lowGroups = 2;
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        std::atomic<uint32_t> ran{0}, moved{0};
+        std::atomic<bool> isHeld{false}, isFree{false};
+        bool met = false;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            // The only worker of group 1 is busy, so all Low tasks wait in queues.
+            test::Batch holder(1, [&](TaskScheduler &, uint32_t) {
+                isHeld.store(true);
+                witness.wrong.fetch_add(!test::SpinUntil([&] { return isFree.load(); }));
+            });
+            test::Batch low(40, [&](TaskScheduler &running, uint32_t) {
+                moved.fetch_add(layout.GroupOf(running.CurrentWorker()) == 2);
+                ran.fetch_add(1);
+            });
+            Visitors named(witness, 40, 2);
+            Counter counter, lowCounter;
+            scheduler.AddTask(holder[0], &counter, InGroups(2));
+            met = test::YieldUntil(scheduler, [&] { return isHeld.load(); });
+            scheduler.AddTasks(40, low.Tasks(), &lowCounter, test::kLow);
+            scheduler.AddTasks(40, named.Tasks(), &counter, InGroups(2, Priority::Low));
+            witness.wrong.fetch_add(ran.load());  // nobody has run any
+            scheduler.SetLowGroups(4);
+            scheduler.WaitForCounter(&lowCounter);
+            isFree.store(true);
+            scheduler.WaitForCounter(&counter);
+        }) == Status::Ok);
+        CHECK(met);
+        CHECK(ran.load() == 40);
+        CHECK(moved.load() == 40);
+        CHECK(witness.ran.load() == 40);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("groups: what a task submits runs in its groups, over several generations and by every way", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        const std::vector<uint8_t> sets = layout.Sets();
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (const uint8_t set : sets) {
+                for (const Way way : kWays) {
+                    test::Batch grandchildren(3, [&](TaskScheduler &running, uint32_t) {
+                        witness.See(running, set);
+                        witness.ran.fetch_add(1);
+                    });
+                    test::Batch children(2, [&](TaskScheduler &running, uint32_t i) {
+                        witness.See(running, set);
+                        const TaskOptions none = InGroups(0, kPriorities[i]);
+                        i == 0 ? SubmitBy(running, way, 3, grandchildren.Tasks(), none)
+                               : running.AddTasks(3, grandchildren.Tasks(), nullptr, none);
+                        witness.See(running, set);
+                    });
+                    test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
+                        SubmitBy(running, way, 2, children.Tasks(), InGroups(0, Priority::Low));
+                        witness.See(running, set);
+                        running.Yield();
+                        witness.See(running, set);
+                    });
+                    SubmitBy(scheduler, Way::AddTasks, 1, parent.Tasks(), InGroups(set));
+                    scheduler.WaitIdle();
+                }
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 6 * sets.size() * std::size(kWays));
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+// And its own groups are the same afterwards.
+TEST_CASE("groups: a task may name others for what it submits", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        const std::vector<uint8_t> sets = layout.Sets();
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (const uint8_t from : sets) {
+                test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
+                    for (const uint8_t to : sets) {
+                        Visitors named(witness, 8, to), inherited(witness, 8, from);
+                        for (const Way way : {Way::AddTasks, Way::AddTasksAndWait, Way::AddTask}) {
+                            SubmitBy(running, way, 8, named.Tasks(), InGroups(to));
+                            witness.See(running, from);
+                            SubmitBy(running, way, 8, inherited.Tasks(), InGroups(0));
+                            witness.See(running, from);
+                        }
+                    }
+                });
+                scheduler.AddTasksAndWait(1, parent.Tasks(), InGroups(from));
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 48 * sets.size() * sets.size());
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+TEST_CASE("groups: the main task's groups are inherited, too", "[groups]") {
+    for (const GroupLayout *layout : test::GroupLayouts()) {
+        INFO(layout->Text());
+        test::Runner runner(layout->Options());
+        GroupWitness witness(*layout);
+        const uint8_t set = 1 | 2;
+        auto main = [&](TaskScheduler *scheduler) {
+            witness.wrong.fetch_add(scheduler->CurrentWorker() != 0);
+            Visitors visitors(witness, 300, set);
+            scheduler->AddTasksAndWait(300, visitors.Tasks());
+            witness.See(*scheduler, set);
+            scheduler->Yield();
+            witness.See(*scheduler, set);
+        };
+        const Task task = TaskOf(main);
+        CHECK(runner.scheduler.Run(task.function, task.arg, InGroups(set, Priority::Normal, StackClass::Large)) ==
+              Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 300);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+// A chain through all groups and back, again and again. At most two fibers wait at once, beside the main task's.
+TEST_CASE("groups: tasks of two groups wait for each other's tasks, on few fibers", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t from = 0; from < layout.GroupCount(); ++from) {
+                for (uint32_t to = 0; to < layout.GroupCount(); ++to) {
+                    const uint8_t own = static_cast<uint8_t>(1u << from), other = static_cast<uint8_t>(1u << to);
+                    for (uint32_t i = 0; i < 9; ++i) {
+                        test::Batch back(3, [&](TaskScheduler &running, uint32_t) {
+                            witness.See(running, own);
+                            witness.ran.fetch_add(1);
+                        });
+                        test::Batch there(1, [&](TaskScheduler &running, uint32_t) {
+                            witness.See(running, other);
+                            running.AddTasksAndWait(3, back.Tasks(), InGroups(own, kPriorities[i / 3]));
+                            witness.See(running, other);
+                        });
+                        test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
+                            witness.See(running, own);
+                            if (i % 2 == 0) {
+                                running.AddTasksAndWait(1, there.Tasks(), InGroups(other, kPriorities[i % 3]));
+                            } else {
+                                Counter counter;
+                                running.AddTask(there[0], &counter, InGroups(other, kPriorities[i % 3]));
+                                running.WaitForCounter(&counter);
+                            }
+                            witness.See(running, own);
+                        });
+                        scheduler.AddTasksAndWait(1, first.Tasks(), InGroups(own));
+                    }
+                }
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 27 * layout.GroupCount() * layout.GroupCount());
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (const Meanwhile meanwhile : {Meanwhile::AnyTask, Meanwhile::NormalOrHigher, Meanwhile::HighOnly,
+                                              Meanwhile::OwnTasks, Meanwhile::Nothing}) {
+                for (uint32_t from = 0; from < layout.GroupCount(); ++from) {
+                    for (uint32_t to = 0; to < layout.GroupCount(); ++to) {
+                        // Nobody else would run what waits for a worker that waits itself.
+                        if (from == to && meanwhile == Meanwhile::Nothing) continue;
+                        const uint8_t own = static_cast<uint8_t>(1u << from), other = static_cast<uint8_t>(1u << to);
+                        test::Batch there(6, [&](TaskScheduler &running, uint32_t) {
+                            witness.See(running, other);
+                            witness.ran.fetch_add(1);
+                        });
+                        test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
+                            const uint32_t before = running.CurrentWorker();
+                            Counter counter;
+                            running.AddTasks(6, there.Tasks(), &counter, InGroups(other, Priority::High));
+                            running.WaitForCounter(&counter, meanwhile);
+                            witness.See(running, own);
+                            if (meanwhile != Meanwhile::AnyTask)
+                                witness.wrong.fetch_add(running.CurrentWorker() != before);
+                        });
+                        scheduler.AddTasksAndWait(1, first.Tasks(), InGroups(own));
+                    }
+                }
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        const uint32_t groups = layout.GroupCount();
+        CHECK(witness.ran.load() == 6 * (5 * groups * groups - groups));
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+// With OwnTasks a worker must not run other groups' tasks either, though it looks for all tasks of its counter.
+TEST_CASE("groups: a wait with OwnTasks leaves tasks of other groups to them", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        std::atomic<uint32_t> inside{0};
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (const uint8_t set : layout.Sets()) {
+                for (int round = 0; round < 5; ++round) {
+                    Visitors visitors(witness, 40, set);
+                    Counter counter;
+                    scheduler.AddTasks(40, visitors.Tasks(), &counter, InGroups(set, kPriorities[round % 3]));
+                    scheduler.WaitForCounter(&counter, Meanwhile::OwnTasks);
+                }
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 200 * layout.Sets().size());
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+// Every worker waits for tasks of the next one's group at once.
+TEST_CASE("groups: all groups wait for tasks of the next one, priorities mixed", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        const uint32_t groups = layout.GroupCount();
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t round = 0; round < 9; ++round) {
+                std::vector<std::unique_ptr<Visitors>> next;
+                for (uint32_t group = 0; group < groups; ++group)
+                    next.push_back(std::make_unique<Visitors>(witness, 6, static_cast<uint8_t>(1u << group)));
+                test::Batch waiters(groups, [&](TaskScheduler &running, uint32_t group) {
+                    const uint32_t to = (group + 1) % groups;
+                    const TaskOptions kind = InGroups(1u << to, kPriorities[(round + group) % 3]);
+                    SubmitBy(running, round % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 6, next[to]->Tasks(),
+                             kind);
+                    witness.See(running, static_cast<uint8_t>(1u << group));
+                });
+                Counter counter;
+                // So many that all fit into the pool with a fiber to spare.
+                for (uint32_t group = 0; group < groups; ++group)
+                    scheduler.AddTask(waiters[group], &counter, InGroups(1u << group, kPriorities[group % 3]));
+                scheduler.WaitForCounter(&counter);
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 54 * groups);
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+TEST_CASE("groups: pinned tasks run on their worker, and what they submit is in their submitter's groups", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        uint32_t pinnedParents = 0;
+        std::vector<uint8_t> sets = layout.Sets();
+        sets.push_back(0);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (const uint8_t set : sets) {
+                for (uint32_t worker = 0; worker < layout.Workers(); ++worker) {
+                    if (set == 0 && !layout.MayRun(worker, 0)) continue;  // groups_inherit_test.cpp
+                    pinnedParents += 1;
+                    Visitors children(witness, 8, set);
+                    test::Batch pinned(1, [&](TaskScheduler &running, uint32_t) {
+                        witness.wrong.fetch_add(running.CurrentWorker() != worker);
+                        running.AddTasksAndWait(8, children.Tasks());
+                        witness.wrong.fetch_add(running.CurrentWorker() != worker);
+                        Counter counter;
+                        running.AddTasks(8, children.Tasks(), &counter);
+                        running.WaitForCounter(&counter);
+                        running.Yield();
+                        witness.wrong.fetch_add(running.CurrentWorker() != worker);
+                    });
+                    test::Batch parent(1, [&](TaskScheduler &running, uint32_t) {
+                        TaskOptions there;
+                        there.worker = worker;
+                        running.AddTasksAndWait(1, pinned.Tasks(), there);
+                    });
+                    scheduler.AddTasksAndWait(1, parent.Tasks(), InGroups(set));
+                }
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 16 * pinnedParents);
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+namespace {
+
+// A worker that was at work still is; after a pinned task it has seen SetActiveWorkers.
+void Notice(TaskScheduler &scheduler, uint32_t worker) {
+    test::Batch notice(1, [](TaskScheduler &, uint32_t) {});
+    TaskOptions there;
+    there.worker = worker;
+    scheduler.AddTasksAndWait(1, notice.Tasks(), there);
+}
+
+}  // namespace
+
+TEST_CASE("groups: SetActiveWorkers(1) leaves a worker of each group at work", "[groups]") {
+    ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
+        test::Runner runner(options);
+        GroupWitness witness(layout);
+        std::atomic<uint32_t> notFirst{0};
+        uint32_t kinds = 0;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.SetActiveWorkers(1);
+            for (uint32_t worker = 0; worker < layout.Workers(); ++worker) Notice(scheduler, worker);
+            ForEachKind(layout, false, [&](const TaskOptions &kind) {
+                ++kinds;
+                Visitors visitors(witness, 40, kind.groups);
+                scheduler.AddTasksAndWait(40, visitors.Tasks(), kind);
+                Counter counter;
+                for (uint32_t i = 0; i < 10; ++i) scheduler.AddTask(visitors[i], &counter, kind);
+                scheduler.WaitForCounter(&counter);
+            });
+            for (uint32_t group = 0; group < layout.GroupCount(); ++group) {
+                test::Batch batch(40, [&](TaskScheduler &running, uint32_t) {
+                    notFirst.fetch_add(running.CurrentWorker() != layout.FirstOf(group));
+                });
+                scheduler.AddTasksAndWait(40, batch.Tasks(), InGroups(1u << group));
+            }
+            scheduler.SetActiveWorkers(layout.Workers());
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(notFirst.load() == 0);
+        CHECK(witness.ran.load() == 50 * kinds);
+        CHECK(test::Faults(runner.log) == "");
+    });
+}
+
+// Where nothing else runs, so that it shows that they sleep no longer.
+TEST_CASE("groups: SetActiveWorkers counts over all groups, and brings workers back", "[groups]") {
+    const GroupLayout &layout = *test::GroupLayouts()[2];  // 1, 1 (named only), 2
+    for (const IdlePolicy idle : kIdlePolicies) {
+        test::Runner runner(layout.Options(128, 32, idle));
+        GroupWitness witness(layout);
+        std::atomic<uint32_t> last{0};
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                  for (int round = 0; round < 5; ++round) {
+                      for (const uint32_t active : {1u, 3u}) {  // without worker 3
+                          scheduler.SetActiveWorkers(active);
+                          Notice(scheduler, 3);
+                          test::Batch batch(100, [&](TaskScheduler &running, uint32_t) {
+                              witness.See(running, 4);
+                              last.fetch_add(running.CurrentWorker() == 3);
+                          });
+                          scheduler.AddTasksAndWait(100, batch.Tasks(), InGroups(4));
+                      }
+                      scheduler.SetActiveWorkers(4);
+                      std::atomic<uint32_t> inside{0};
+                      test::Batch meeting(2, [&](TaskScheduler &running, uint32_t) {
+                          witness.See(running, 4);
+                          inside.fetch_add(1);
+                          witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() == 2; }));
+                      });
+                      scheduler.AddTasksAndWait(2, meeting.Tasks(), InGroups(4));
+                  }
+              }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(last.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+TEST_CASE("groups: with one group, or none, to name it is to name none", "[groups]") {
+    for (const bool given : {false, true}) {
+        WorkerGroup group;
+        group.workers = 3;
+        SchedulerOptions options = test::Options(3);
+        if (given) options.groups = &group;
+        if (given) options.groupCount = 1;
+        options.lowGroups = 1;
+        test::Runner runner(options);
+        test::Marks marks(300);
+        std::atomic<uint32_t> wrong{0};
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                  std::atomic<uint32_t> inside{0};
+                  const Status status = scheduler.AttachThread();
+                  // With the attached thread: that one runs only what names none.
+                  test::Batch meeting(4, [&](TaskScheduler &, uint32_t) {
+                      inside.fetch_add(1);
+                      wrong.fetch_add(!test::SpinUntil([&] { return inside.load() == 4; }));
+                  });
+                  scheduler.AddTasksAndWait(4, meeting.Tasks(), InGroups(1));
+                  for (const Priority priority : kPriorities)
+                      scheduler.AddTasksAndWait(300, marks.Tasks(), InGroups(1, priority));
+                  scheduler.SetLowGroups(1);
+                  scheduler.AddTasksAndWait(300, marks.Tasks(), InGroups(0, Priority::Low));
+                  wrong.fetch_add(status != Status::Ok);
+                  scheduler.DetachThread();
+              }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CHECK(marks.Wrong(4) == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+TEST_CASE("groups: Run and Start copy the groups", "[groups]") {
+    for (int round = 0; round < 20; ++round) {
+        std::vector<WorkerGroup> groups(2);
+        groups[0].workers = groups[1].workers = 2;
+        groups[1].namedOnly = true;
+        SchedulerOptions options = test::Options(4);
+        options.groups = groups.data();
+        options.groupCount = 2;
+        test::Runner runner(options);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        groups.assign(2, WorkerGroup());
+        groups.clear();
+        groups.shrink_to_fit();
+        std::atomic<uint32_t> wrong{0};
+        test::Batch open(20,
+                         [&](TaskScheduler &scheduler, uint32_t) { wrong.fetch_add(scheduler.CurrentWorker() >= 2); });
+        test::Batch named(20,
+                          [&](TaskScheduler &scheduler, uint32_t) { wrong.fetch_add(scheduler.CurrentWorker() < 2); });
+        runner.scheduler.AddTasksAndWait(20, open.Tasks());
+        runner.scheduler.AddTasksAndWait(20, named.Tasks(), InGroups(2));
+        runner.scheduler.SetLowGroups(2);
+        runner.scheduler.AddTasksAndWait(20, named.Tasks(), test::kLow);
+        runner.scheduler.SetLowGroups(0);
+        runner.scheduler.AddTasksAndWait(20, open.Tasks(), test::kLow);
+        runner.scheduler.Stop();
+        CHECK(wrong.load() == 0);
+        CHECK(runner.log.Text() == "");
+    }
+}
+
+// A new run has new sets.
+TEST_CASE("groups: each run may name nine sets of its own", "[groups]") {
+    const GroupLayout &layout = *test::GroupLayouts()[3];
+    test::Runner runner(layout.Options());
+    GroupWitness witness(layout);
+    for (const uint32_t first : {1u, 6u, 4u}) {
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (uint32_t set = first; set < first + 9; ++set) {
+                Visitors visitors(witness, 20, static_cast<uint8_t>(set));
+                scheduler.AddTasksAndWait(20, visitors.Tasks(), InGroups(set));
+            }
+        }) == Status::Ok);
+    }
+    CHECK(witness.wrong.load() == 0);
+    CHECK(witness.ran.load() == 3 * 9 * 20);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("groups: the first tasks of a set may come from several threads at once", "[groups]") {
+    for (int round = 0; round < 20; ++round) {
+        const GroupLayout &layout = *test::GroupLayouts()[3];
+        test::Runner runner(layout.Options());
+        GroupWitness witness(layout);
+        REQUIRE(runner.scheduler.Start() == Status::Ok);
+        test::SpinBarrier barrier(3);
+        test::Threads threads(3, [&](uint32_t self) {
+            for (uint32_t i = 0; i < 9; ++i) {
+                const uint8_t set = static_cast<uint8_t>(1 + (i + self * (round % 2)) % 9);
+                Visitors visitors(witness, 4, set);
+                barrier.Wait();
+                runner.scheduler.AddTasksAndWait(4, visitors.Tasks(), InGroups(set));
+            }
+        });
+        threads.Join();
+        runner.scheduler.Stop();
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 3 * 9 * 4);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+namespace {
+
+// By each call: it is refused, runs nothing, raises no counter, and returns. `calls`: how many reports that makes.
+void RefusedByEachCall(TaskScheduler &scheduler, const TaskOptions &options, std::atomic<uint32_t> &ran,
+                       Counter &counter, uint32_t &calls) {
+    test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
+    scheduler.AddTask(batch[0], &counter, options);
+    scheduler.AddTasks(3, batch.Tasks(), &counter, options);
+    scheduler.AddTasksAndWait(3, batch.Tasks(), options);
+    Counter zero;
+    const bool after = AddTaskAfter(scheduler, &zero, 0, batch[0], &counter, options);
+    const bool at = AddTaskAt(scheduler, Now(), batch[0], &counter, options);
+    const bool closure = AddTask(
+        scheduler, [&ran] { ran.fetch_add(1); }, &counter, options);
+    calls += 6;
+    if (TaskScheduler::Current() != nullptr && scheduler.CurrentWorker() < scheduler.WorkerCount()) {
+        scheduler.AddChildTasks(3, batch.Tasks(), options);
+        ++calls;
+    }
+    ran.fetch_add(after || at || closure);
+    scheduler.WaitForCounter(&counter);
+}
+
+void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, const char *what, const char *cure,
+                  const std::function<void(TaskScheduler &)> &before = {}) {
+    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+        test::Runner runner(options);
+        std::atomic<uint32_t> ran{0};
+        Counter counter;
+        uint32_t calls = 0;
+        bool atEnd = false;
+        CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                  if (before) before(scheduler);
+                  RefusedByEachCall(scheduler, kind, ran, counter, calls);  // by a thread that is no worker
+                  test::Batch task(1, [&](TaskScheduler &running, uint32_t) {
+                      RefusedByEachCall(running, kind, ran, counter, calls);
+                  });
+                  scheduler.AddTasksAndWait(1, task.Tasks());
+                  test::Marks marks(20);  // and all goes on as ever
+                  scheduler.AddTasksAndWait(20, marks.Tasks());
+                  atEnd = marks.Wrong() == 0;
+              }) == Status::Ok);
+        CHECK(atEnd);
+        CHECK(ran.load() == 0);
+        CHECK(counter.IsZero());
+        CHECK(calls == 13);
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == calls);
+        const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
+        CHECK(test::Names(report.what, what));
+        CHECK(test::Names(report.cure, cure));
+        CHECK(!report.fatal);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("report BadOption: a task names groups that do not exist", "[groups]") {
+    const GroupLayout &two = *test::GroupLayouts()[0];
+    const char *const cure = "Name groups of SchedulerOptions::groups";
+    CheckRefused(two.Options(), InGroups(4), "groups are 0x4, and there are 2", cure);
+    CheckRefused(two.Options(), InGroups(0x81), "groups are 0x81, and there are 2", cure);
+    CheckRefused(test::Options(2), InGroups(2), "groups are 0x2, and there are 1", cure);
+}
+
+TEST_CASE("report BadOption: a task names a worker and groups", "[groups]") {
+    TaskOptions both = InGroups(1);
+    both.worker = 0;
+    CheckRefused(test::GroupLayouts()[0]->Options(), both, "TaskOptions::worker and ::groups are both given",
+                 "Name either a worker or groups.");
+    CheckRefused(test::Options(2), both, "TaskOptions::worker and ::groups are both given",
+                 "Name either a worker or groups.");
+}
+
+TEST_CASE("report BadOption: tasks name more than nine different sets", "[groups]") {
+    const GroupLayout &layout = *test::GroupLayouts()[3];
+    GroupWitness witness(layout);
+    CheckRefused(layout.Options(), InGroups(10), "more than 9 different sets of groups",
+                 "Name fewer different sets of groups.", [&](TaskScheduler &scheduler) {
+                     for (uint32_t i = 0; i < 2 * 9; ++i) {
+                         Visitors visitors(witness, 5, static_cast<uint8_t>(1 + i % 9));
+                         scheduler.AddTasksAndWait(5, visitors.Tasks(), InGroups(1 + i % 9));
+                     }
+                 });
+    CHECK(witness.wrong.load() == 0);
+    CHECK(witness.ran.load() == 2 * 2 * 9 * 5);
+}
+
+TEST_CASE("report BadOption: the main task in groups without the first, or in groups that do not exist", "[groups]") {
+    struct Case {
+        uint8_t groups;
+        const char *what, *cure;
+    };
+    for (const Case &given :
+         {Case{2, "worker 0, which is not in its groups", "Name the first group among others"},
+          Case{9, "the groups are 0x9, and there are 3", "Name groups of SchedulerOptions::groups"}}) {
+        test::Runner runner(test::GroupLayouts()[2]->Options());
+        bool ran = false;
+        auto main = [&](TaskScheduler *) { ran = true; };
+        const Task task = TaskOf(main);
+        CHECK(runner.scheduler.Run(task.function, task.arg, InGroups(given.groups)) == Status::BadOption);
+        CHECK(!ran);
+        CHECK(runner.log.Count() == 1);
+        const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
+        CHECK(test::Names(report.what, given.what));
+        CHECK(test::Names(report.cure, given.cure));
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);  // it may run afterwards
+    }
+}
+
+TEST_CASE("report BadOption: groups that are wrong are told by Run and by Start", "[groups]") {
+    static const uint64_t kCpus[1] = {~uint64_t{0}};
+    struct Case {
+        const char *what, *cure;
+        std::function<void(SchedulerOptions &, std::vector<WorkerGroup> &)> spoil;
+    };
+    using Groups = std::vector<WorkerGroup>;
+    const Case cases[] = {
+        {"groupCount is 9", "Give up to 8.", [](SchedulerOptions &options, Groups &) { options.groupCount = 9; }},
+        {"groups is not complete", "Give groupCount groups.",
+         [](SchedulerOptions &options, Groups &) { options.groups = nullptr; }},
+        {"groups is not complete", "Give each group a worker.",
+         [](SchedulerOptions &options, Groups &groups) {
+             groups[1].workers = 0;
+             options.workers = 2;
+         }},
+        {"the sum of their workers is 3", "as many workers together as SchedulerOptions::workers says",
+         [](SchedulerOptions &options, Groups &) { options.workers = 4; }},
+        {"the sum of their workers is 3", "as many workers together as SchedulerOptions::workers says",
+         [](SchedulerOptions &options, Groups &) { options.workers = 2; }},
+        {"the sum of their workers is 4294967297", "as many workers together as SchedulerOptions::workers says",
+         [](SchedulerOptions &options, Groups &groups) {
+             groups[0].workers = ~0u;
+             groups[1].workers = 2;
+             options.workers = 1;
+         }},
+        {"groups is not complete", "Let the first group run tasks that name none.",
+         [](SchedulerOptions &, Groups &groups) { groups[0].namedOnly = true; }},
+        {"groups.nice is 20", "Give -20 to 19.", [](SchedulerOptions &, Groups &groups) { groups[1].nice = 20; }},
+        {"groups.nice is -21", "Give -20 to 19.", [](SchedulerOptions &, Groups &groups) { groups[1].nice = -21; }},
+        {"groups.cpuWords is 0", "Give 1 to 1024.", [](SchedulerOptions &, Groups &groups) { groups[1].cpus = kCpus; }},
+        {"groups.cpuWords is 1025", "Give 1 to 1024.",
+         [](SchedulerOptions &, Groups &groups) {
+             groups[1].cpus = kCpus;
+             groups[1].cpuWords = 1025;
+         }},
+        {"lowGroups is 4", "Name groups that there are",
+         [](SchedulerOptions &options, Groups &) { options.lowGroups = 4; }},
+        {"lowGroups is 2", "Name groups that there are",
+         [](SchedulerOptions &options, Groups &) {
+             options.groupCount = 0;
+             options.lowGroups = 2;
+         }},
+    };
+    for (const Case &given : cases) {
+        INFO(given.what);
+        Groups groups(9);
+        groups[0].workers = 2;
+        groups[1].workers = 1;
+        for (size_t i = 2; i < groups.size(); ++i) groups[i].workers = 1;
+        SchedulerOptions options = test::Options(3);
+        options.groups = groups.data();
+        options.groupCount = 2;
+        CHECK(test::Runner(options).Run([](TaskScheduler &) {}) == Status::Ok);
+        given.spoil(options, groups);
+        test::Runner runner(options);
+        bool ran = false;
+        CHECK(runner.Run([&](TaskScheduler &) { ran = true; }) == Status::BadOption);
+        CHECK(runner.scheduler.Start() == Status::BadOption);
+        CHECK(!ran);
+        CHECK(runner.log.Count() == 2);
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
+        const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
+        CHECK(test::Names(report.what, given.what));
+        CHECK(test::Names(report.cure, given.cure));
+    }
+}
+
+TEST_CASE("report BadOption: SetLowGroups with groups that do not exist changes nothing", "[groups]") {
+    const GroupLayout &layout = *test::GroupLayouts()[1];  // 2, 1 (named only)
+    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+        SchedulerOptions options = layout.Options();
+        options.lowGroups = 2;
+        test::Runner runner(options);
+        std::atomic<uint32_t> wrong{0}, ran{0};
+        CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
+                  test::Batch low(30, [&](TaskScheduler &running, uint32_t) {
+                      wrong.fetch_add(running.CurrentWorker() != 2);
+                      ran.fetch_add(1);
+                  });
+                  for (const uint8_t groups : {uint8_t{4}, uint8_t{0x81}, uint8_t{5}}) {
+                      scheduler.SetLowGroups(groups);
+                      scheduler.AddTasksAndWait(30, low.Tasks(), test::kLow);
+                  }
+                  test::Batch task(1, [](TaskScheduler &running, uint32_t) { running.SetLowGroups(0xff); });
+                  scheduler.AddTasksAndWait(1, task.Tasks());
+                  scheduler.AddTasksAndWait(30, low.Tasks(), test::kLow);
+              }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CHECK(ran.load() == 120);
+        CHECK(runner.log.CountOf(ReportCode::BadOption) == 4);
+        const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
+        CHECK(test::Names(report.what, "SetLowGroups"));
+        CHECK(test::Names(report.what, "0x4, and there are 2"));
+        CHECK(test::Names(report.cure, "Name groups of SchedulerOptions::groups"));
+    }
+}
+
+TEST_CASE("report NotRunning: SetLowGroups while the scheduler does not run", "[groups]") {
+    test::Runner runner(test::GroupLayouts()[0]->Options());
+    runner.scheduler.SetLowGroups(1);
+    CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
+    CHECK(test::Names(runner.log.First(ReportCode::NotRunning).what, "SetLowGroups"));
+}
+
+TEST_CASE("groups: trace hooks and reports name tasks of groups as usual", "[groups]") {
+    for (const GroupLayout *layout : test::GroupLayouts()) {
+        INFO(layout->Text());
+        SchedulerOptions options = layout->Options();
+        test::TraceLog trace;
+        trace.AttachTo(options);
+        test::Runner runner(options);
+        const uint8_t other = static_cast<uint8_t>(1u << (layout->GroupCount() - 1));
+        TaskOptions kind = InGroups(other);
+        kind.name = "far";
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            test::Batch batch(20, [](TaskScheduler &running, uint32_t i) {
+                if (i % 5 == 1) running.Yield();
+                if (i == 7) running.WaitForCounter(nullptr);
+            });
+            scheduler.AddTasksAndWait(20, batch.Tasks(), kind);
+        }) == Status::Ok);
+        uint32_t begun = 0, elsewhere = 0;
+        for (const test::LoggedEvent &event : trace.Events(test::Traced::TaskBegin)) {
+            begun += event.task == "far" ? 1 : 0;
+            elsewhere += event.task == "far" && !layout->MayRun(event.event.worker, other) ? 1 : 0;
+        }
+        CHECK(begun == 20);
+        CHECK(elsewhere == 0);
+        CHECK(test::Inconsistencies(trace.Events()) == "");
+        CHECK(runner.log.Count() == 1);
+        CHECK(runner.log.First(ReportCode::NullCounter).task == "far");
+    }
+}
+
+#if defined(__linux__)
+
+namespace {
+
+struct Place {
+    std::string name;
+    std::vector<uint32_t> cpus;
+    int nice = 0;
+};
+
+std::vector<uint32_t> CpusOfThread() {
+    std::vector<cpu_set_t> sets(64);
+    const size_t bytes = sets.size() * sizeof(cpu_set_t);
+    std::vector<uint32_t> cpus;
+    if (sched_getaffinity(0, bytes, sets.data()) != 0) return cpus;
+    for (uint32_t cpu = 0; cpu < bytes * 8; ++cpu) {
+        if (CPU_ISSET_S(cpu, bytes, sets.data())) cpus.push_back(cpu);
+    }
+    return cpus;
+}
+
+int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
+
+std::vector<uint64_t> MaskOf(const std::vector<uint32_t> &cpus) {
+    std::vector<uint64_t> words(1 + *std::max_element(cpus.begin(), cpus.end()) / 64);
+    for (const uint32_t cpu : cpus) words[cpu / 64] |= uint64_t{1} << cpu % 64;
+    return words;
+}
+
+// Runs once; what each thread of weft finds in onStart.
+std::map<uint32_t, Place> PlacesOf(SchedulerOptions options, test::Life life) {
+    struct Places {
+        std::mutex mutex;
+        std::map<uint32_t, Place> of;
+    } places;
+    options.threads.user = &places;
+    options.threads.onStart = [](uint32_t worker, void *user) {
+        char name[64] = "";
+        pthread_getname_np(pthread_self(), name, sizeof name);
+        const std::lock_guard<std::mutex> lock(static_cast<Places *>(user)->mutex);
+        static_cast<Places *>(user)->of[worker] = {name, CpusOfThread(), NiceOfThread()};
+    };
+    const int nice = NiceOfThread();
+    const std::vector<uint32_t> cpus = CpusOfThread();
+    test::Runner runner(options);
+    CHECK(test::WhileItRuns(runner, life, [](TaskScheduler &) {}) == Status::Ok);
+    CHECK(NiceOfThread() == nice);  // the caller keeps its own
+    CHECK(CpusOfThread() == cpus);
+    CHECK(test::Faults(runner.log) == "");
+    CHECK(places.of.size() == options.workers - (life == test::Life::Run ? 1 : 0));
+    return places.of;
+}
+
+}  // namespace
+
+TEST_CASE("groups: threads are named after their group, or else by threadName", "[groups]") {
+    WorkerGroup groups[3];
+    groups[0].workers = 2;
+    groups[0].name = "big";
+    groups[1].workers = 1;
+    groups[2].workers = 2;
+    groups[2].name = "a name that is far too long";
+    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+        SchedulerOptions options = test::Options(5);
+        options.groups = groups;
+        options.groupCount = 3;
+        options.threadName = "jobs";
+        for (const auto &[worker, place] : PlacesOf(options, life)) {
+            const char *const name = worker < 2 ? "big " : worker < 3 ? "jobs " : "a name tha ";
+            CHECK(place.name == name + std::to_string(worker));
+        }
+    }
+}
+
+TEST_CASE("groups: a group's nice value is added to threadNice and to the caller's", "[groups]") {
+    WorkerGroup groups[3];
+    groups[0].workers = groups[1].workers = 1;
+    groups[2].workers = 2;
+    groups[1].nice = 4;
+    groups[2].nice = 7;
+    const int own = NiceOfThread();
+    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (const int32_t nice : {0, 3}) {
+            SchedulerOptions options = test::Options(4);
+            options.groups = groups;
+            options.groupCount = 3;
+            options.threadNice = nice;
+            for (const auto &[worker, place] : PlacesOf(options, life)) {
+                const int added = worker == 0 ? 0 : worker == 1 ? 4 : 7;
+                CHECK(place.nice == std::min(own + nice + added, 19));
+            }
+        }
+    }
+}
+
+TEST_CASE("groups: threads of a group keep to its CPUs, those of others to what `affinity` says", "[groups]") {
+    const std::vector<uint32_t> usable = CpusOfThread();
+    const std::vector<uint64_t> last = MaskOf({usable.back()});
+    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+        for (const Affinity::Kind kind : {Affinity::Kind::None, Affinity::Kind::Compact}) {
+            WorkerGroup groups[3];
+            groups[0].workers = groups[2].workers = 1;
+            groups[1].workers = 2;
+            groups[1].cpus = last.data();
+            groups[1].cpuWords = static_cast<uint32_t>(last.size());
+            SchedulerOptions options = test::Options(4);
+            options.groups = groups;
+            options.groupCount = 3;
+            options.affinity.kind = kind;
+            for (const auto &[worker, place] : PlacesOf(options, life)) {
+                const std::vector<uint32_t> compact{usable[worker % usable.size()]};
+                const bool inGroup = worker == 1 || worker == 2;
+                CHECK(place.cpus == (inGroup                           ? std::vector<uint32_t>{usable.back()}
+                                     : kind == Affinity::Kind::Compact ? compact
+                                                                       : usable));
+            }
+        }
+    }
+}
+
+// Each group's words are copied, the second behind the first.
+TEST_CASE("groups: CPUs of several groups are copied by Run and Start", "[groups]") {
+    const std::vector<uint32_t> usable = CpusOfThread();
+    for (const test::Life life : {test::Life::Run, test::Life::Start}) {
+        std::vector<uint64_t> first = MaskOf({usable.front()}), second = MaskOf({usable.back()});
+        first.resize(first.size() + 3);  // of another length
+        WorkerGroup groups[3];
+        groups[0].workers = groups[1].workers = groups[2].workers = 1;
+        groups[1].cpus = first.data();
+        groups[1].cpuWords = static_cast<uint32_t>(first.size());
+        groups[2].cpus = second.data();
+        groups[2].cpuWords = static_cast<uint32_t>(second.size());
+        SchedulerOptions options = test::Options(3);
+        options.groups = groups;
+        options.groupCount = 3;
+        const std::map<uint32_t, Place> places = PlacesOf(options, life);
+        CHECK(places.at(1).cpus == std::vector<uint32_t>{usable.front()});
+        CHECK(places.at(2).cpus == std::vector<uint32_t>{usable.back()});
+    }
+}
+
+TEST_CASE("report BadOption: a group whose CPUs the system refuses is reported, and the run goes on", "[groups]") {
+    const std::vector<uint64_t> none(16);
+    const std::vector<uint32_t> usable = CpusOfThread();
+    WorkerGroup groups[2];
+    groups[0].workers = groups[1].workers = 1;
+    groups[1].cpus = none.data();
+    groups[1].cpuWords = 16;
+    SchedulerOptions options = test::Options(2);
+    options.groups = groups;
+    options.groupCount = 2;
+    test::Runner runner(options);
+    test::Marks marks(20);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(20, marks.Tasks(), InGroups(2)); }) ==
+          Status::Ok);
+    CHECK(marks.Wrong() == 0);
+    CHECK(runner.log.Count() == 1);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+    CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "worker 1"));
+}
+
+#endif

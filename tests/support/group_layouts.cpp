@@ -1,0 +1,90 @@
+#include "support/group_layouts.h"
+
+namespace test {
+
+using namespace weft;
+
+GroupLayout::GroupLayout(const std::vector<WorkerGroup> &groups) : m_groups(groups) {
+    for (uint32_t i = 0; i < GroupCount(); ++i) {
+        m_workers += m_groups[i].workers;
+        if (!m_groups[i].namedOnly) m_open = static_cast<uint8_t>(m_open | 1u << i);
+    }
+}
+
+void GroupLayout::AddTo(SchedulerOptions &options) const {
+    options.workers = m_workers;
+    options.groups = m_groups.data();
+    options.groupCount = GroupCount();
+}
+
+SchedulerOptions GroupLayout::Options(uint32_t smallFibers, uint32_t largeFibers, IdlePolicy idle) const {
+    SchedulerOptions options = test::Options(m_workers, smallFibers, largeFibers, idle);
+    AddTo(options);
+    return options;
+}
+
+uint32_t GroupLayout::GroupOf(uint32_t worker) const {
+    uint32_t group = 0;
+    for (uint32_t end = 0; group < GroupCount(); ++group) {
+        end += m_groups[group].workers;
+        if (worker < end) break;
+    }
+    return group;
+}
+
+uint32_t GroupLayout::FirstOf(uint32_t group) const {
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < group; ++i) first += m_groups[i].workers;
+    return first;
+}
+
+uint32_t GroupLayout::WorkersOf(uint32_t groups) const {
+    uint32_t workers = 0;
+    for (uint32_t i = 0; i < GroupCount(); ++i) workers += (groups >> i & 1) != 0 ? m_groups[i].workers : 0;
+    return workers;
+}
+
+std::string GroupLayout::Text() const {
+    std::string text = "groups of";
+    for (const WorkerGroup &group : m_groups)
+        text += " " + std::to_string(group.workers) + (group.namedOnly ? " (named only)" : "");
+    return text;
+}
+
+bool GroupLayout::MayRun(uint32_t worker, uint8_t groups) const {
+    if (worker >= m_workers) return groups == 0 && worker != kAnyWorker;
+    return ((groups != 0 ? groups : m_open) >> GroupOf(worker) & 1) != 0;
+}
+
+std::vector<uint8_t> GroupLayout::Sets() const {
+    const uint32_t all = (1u << GroupCount()) - 1;
+    std::vector<uint8_t> sets;
+    for (uint32_t group = 0; group < GroupCount(); ++group) sets.push_back(static_cast<uint8_t>(1u << group));
+    sets.push_back(static_cast<uint8_t>(all));
+    for (uint32_t set = all - 1; set != 0 && sets.size() < 9; --set) {
+        if ((set & (set - 1)) != 0) sets.push_back(static_cast<uint8_t>(set));
+    }
+    return sets;
+}
+
+namespace {
+
+WorkerGroup Group(uint32_t workers, bool namedOnly = false) {
+    WorkerGroup group;
+    group.workers = workers;
+    group.namedOnly = namedOnly;
+    return group;
+}
+
+}  // namespace
+
+const std::vector<const GroupLayout *> &GroupLayouts() {
+    static const GroupLayout s_two({Group(1), Group(1)});
+    static const GroupLayout s_named({Group(2), Group(1, true)});
+    static const GroupLayout s_three({Group(1), Group(1, true), Group(2)});
+    static const GroupLayout s_four({Group(1), Group(2), Group(1, true), Group(1)});
+    static const std::vector<const GroupLayout *> s_all{&s_two, &s_named, &s_three, &s_four};
+    return s_all;
+}
+
+}  // namespace test
