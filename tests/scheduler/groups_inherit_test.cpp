@@ -1,0 +1,129 @@
+// Tasks that run on top of a task that waits for them: they keep the groups that they name, and what they submit has these.
+#include "scheduler/groups.h"
+
+#include "support/group_layouts.h"
+#include "support/spin.h"
+#include "support/threads.h"
+
+#include <atomic>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using test::InGroups;
+
+namespace {
+
+WorkerGroup Group(uint32_t workers, bool namedOnly = false) {
+    WorkerGroup group;
+    group.workers = workers;
+    group.namedOnly = namedOnly;
+    return group;
+}
+
+}  // namespace
+
+// Group 1 runs Low tasks that name none, and what names it. The inner task names it: so its own tasks run there, too.
+TEST_CASE("groups: a task on top of a Low one submits into the groups that it named", "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(1, true)});
+    SchedulerOptions options = layout.Options();
+    options.lowGroups = 2;
+    test::Runner runner(options);
+    std::atomic<uint32_t> wrong{0}, ran{0};
+    test::Batch leaf(1, [&](TaskScheduler &scheduler, uint32_t) {
+        wrong.fetch_add(scheduler.CurrentWorker() != 1);
+        ran.fetch_add(1);
+    });
+    test::Batch inner(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasksAndWait(1, leaf.Tasks()); });
+    test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
+        scheduler.AddTasksAndWait(1, inner.Tasks(), InGroups(2, Priority::Low));
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(1, outer.Tasks(), test::kLow); }) ==
+          Status::Ok);
+    CHECK(ran.load() == 1);
+    CHECK(wrong.load() == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("groups: SetLowGroups does not move a task that names groups, on top of one that names none", "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(1)});
+    SchedulerOptions options = layout.Options();
+    options.lowGroups = 1;
+    test::Runner runner(options);
+    Counter gate(1);
+    std::atomic<uint32_t> wrong{0};
+    std::atomic<bool> waits{false};
+    test::Batch inner(1, [&](TaskScheduler &scheduler, uint32_t) {
+        wrong.fetch_add(scheduler.CurrentWorker() != 0);
+        waits.store(true);
+        scheduler.WaitForCounter(&gate);
+        wrong.fetch_add(scheduler.CurrentWorker() != 0);
+    });
+    test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
+        scheduler.AddTasksAndWait(1, inner.Tasks(), InGroups(1, Priority::Low));
+    });
+    bool met = false;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Counter counter;
+        scheduler.AddTask(outer[0], &counter, test::kLow);
+        met = test::YieldUntil(scheduler, [&] { return waits.load(); });
+        scheduler.SetLowGroups(2);
+        scheduler.DecrementCounter(&gate);
+        scheduler.WaitForCounter(&counter);
+    }) == Status::Ok);
+    CHECK(met);
+    CHECK(wrong.load() == 0);
+    CHECK(test::Faults(runner.log) == "");
+}
+
+// The outer task runs in group 1 only, the inner one in both: so do the tasks of the inner one.
+TEST_CASE("groups: a task on top of one with fewer groups submits into all of its own", "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(1)});
+    test::Runner runner(layout.Options());
+    std::atomic<bool> ran{false};
+    std::atomic<uint32_t> stuck{0};
+    test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
+    test::Batch inner(1, [&](TaskScheduler &scheduler, uint32_t) {
+        scheduler.AddTask(leaf[0]);
+        stuck.fetch_add(!test::SpinUntil([&] { return ran.load(); }));  // the worker is busy: group 0 runs it
+    });
+    test::Batch outer(
+        1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasksAndWait(1, inner.Tasks(), InGroups(3)); });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(1, outer.Tasks(), InGroups(2)); }) ==
+          Status::Ok);
+    CHECK(stuck.load() == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+// It names no groups, so nor do its tasks: they are for group 0 alone.
+TEST_CASE("groups: a task that is pinned into a group that is namedOnly runs none of its own tasks there", "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(1, true)});
+    test::Runner runner(layout.Options());
+    std::atomic<uint32_t> wrong{0};
+    test::Batch leaf(1, [&](TaskScheduler &scheduler, uint32_t) { wrong.fetch_add(scheduler.CurrentWorker() != 0); });
+    test::Batch pinned(1, [&](TaskScheduler &scheduler, uint32_t) {
+        Counter counter;
+        scheduler.AddTask(leaf[0], &counter);
+        scheduler.WaitForCounter(&counter, Meanwhile::AnyTask);
+    });
+    TaskOptions there;
+    there.worker = 1;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (int round = 0; round < 100; ++round) scheduler.AddTasksAndWait(1, pinned.Tasks(), there);
+    }) == Status::Ok);
+    CHECK(wrong.load() == 0);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("report BadOption: the main task names a worker and groups", "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(1)});
+    test::Runner runner(layout.Options());
+    bool ran = false;
+    auto main = [&](TaskScheduler *) { ran = true; };
+    const Task task = TaskOf(main);
+    TaskOptions both = InGroups(1);
+    both.worker = 0;
+    CHECK(runner.scheduler.Run(task.function, task.arg, both) == Status::BadOption);
+    CHECK(!ran);
+    CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+}
