@@ -6,6 +6,7 @@
 #include "support/threads.h"
 
 #include <atomic>
+#include <functional>
 
 #include <catch2/catch.hpp>
 
@@ -126,4 +127,89 @@ TEST_CASE("report BadOption: the main task names a worker and groups", "[groups]
     CHECK(runner.scheduler.Run(task.function, task.arg, both) == Status::BadOption);
     CHECK(!ran);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
+}
+
+namespace {
+
+// Runs `body` in a task that is pinned to worker 1, whose group is namedOnly. No task names groups.
+void InNamedOnly(TaskScheduler &scheduler, const std::function<void(TaskScheduler &)> &body) {
+    test::Batch batch(1, [&](TaskScheduler &running, uint32_t) { body(running); });
+    TaskOptions there;
+    there.worker = 1;
+    scheduler.AddTasksAndWait(1, batch.Tasks(), there);
+}
+
+}  // namespace
+
+TEST_CASE("groups: a worker of a group that is namedOnly leaves what a pinned task submitted there to others",
+          "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(1, true)});
+    test::Runner runner(layout.Options());
+    std::atomic<uint32_t> wrong{0}, ran{0};
+    test::Batch leaves(10, [&](TaskScheduler &scheduler, uint32_t) {
+        wrong.fetch_add(scheduler.CurrentWorker() != 0);
+        ran.fetch_add(1);
+    });
+    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+              for (int round = 0; round < 100; ++round) {
+                  Counter counter;
+                  InNamedOnly(scheduler, [&](TaskScheduler &running) {
+                      for (uint32_t i = 0; i < 10; ++i) running.AddTask(leaves[i], &counter);
+                  });
+                  scheduler.WaitForCounter(&counter);
+              }
+          }) == Status::Ok);
+    CHECK(wrong.load() == 0);
+    CHECK(ran.load() == 1000);
+    CHECK(runner.log.Text() == "");
+}
+
+TEST_CASE("groups: a worker of a group that is namedOnly leaves fibers that a pinned task woke there to others",
+          "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(1, true)});
+    test::Runner runner(layout.Options());
+    std::atomic<uint32_t> wrong{0}, waiting{0};
+    Counter gate;
+    test::Batch waiters(10, [&](TaskScheduler &scheduler, uint32_t) {
+        waiting.fetch_add(1);
+        scheduler.WaitForCounter(&gate);
+        wrong.fetch_add(scheduler.CurrentWorker() != 0);
+    });
+    bool met = true;
+    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+              for (int round = 0; round < 100; ++round) {
+                  Counter counter;
+                  waiting.store(0);
+                  scheduler.AddToCounter(&gate);
+                  for (uint32_t i = 0; i < 10; ++i) scheduler.AddTask(waiters[i], &counter);
+                  met = test::SpinUntil([&] { return waiting.load() == 10; }) && met;
+                  InNamedOnly(scheduler, [&](TaskScheduler &running) { running.DecrementCounter(&gate); });
+                  scheduler.WaitForCounter(&counter);
+              }
+          }) == Status::Ok);
+    CHECK(met);
+    CHECK(wrong.load() == 0);
+    CHECK(test::Faults(runner.log) == "");
+}
+
+TEST_CASE("groups: workers of groups that are namedOnly run nothing where no task names groups", "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(3, true)});
+    for (int round = 0; round < 50; ++round) {
+        test::Runner runner(layout.Options());
+        std::atomic<uint32_t> wrong{0};
+        test::Batch leaves(10, [&](TaskScheduler &scheduler, uint32_t) {
+            wrong.fetch_add(scheduler.CurrentWorker() != 0);
+            scheduler.Yield();
+            wrong.fetch_add(scheduler.CurrentWorker() != 0);
+        });
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                  for (int i = 0; i < 5; ++i) {
+                      Counter counter;
+                      for (uint32_t task = 0; task < 10; ++task) scheduler.AddTask(leaves[task], &counter);
+                      scheduler.WaitForCounter(&counter);
+                  }
+              }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
 }
