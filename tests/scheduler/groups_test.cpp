@@ -299,6 +299,41 @@ TEST_CASE("groups: all workers of a set run its tasks at once", "[groups]") {
     });
 }
 
+// Groups that lie on both sides of worker 64, and as many groups as there may be.
+TEST_CASE("groups: all workers of each group are woken where there are many", "[groups]") {
+    std::vector<WorkerGroup> many(3), most(8);
+    many[0].workers = 60;
+    many[1].workers = 6;
+    many[2].workers = 3;
+    for (WorkerGroup &group : most) group.workers = 1;
+    most[7].workers = 2;
+    for (const std::vector<WorkerGroup> &groups : {many, most}) {
+        const GroupLayout layout(groups);
+        INFO(layout.Text());
+        test::Runner runner(layout.Options(layout.Workers() + 8, 8, IdlePolicy::Quiet));
+        GroupWitness witness(layout);
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                  for (uint32_t group = layout.GroupCount(); group-- != 0;) {
+                      const uint8_t set = static_cast<uint8_t>(1u << group);
+                      const uint32_t workers = layout.WorkersOf(set);
+                      for (const Priority priority : kPriorities) {
+                          std::atomic<uint32_t> inside{0};
+                          test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
+                              witness.See(running, set);
+                              inside.fetch_add(1);
+                              witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= workers; }));
+                              running.Yield();
+                              witness.See(running, set);
+                          });
+                          scheduler.AddTasksAndWait(workers, meeting.Tasks(), InGroups(set, priority));
+                      }
+                  }
+              }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
 // The same from a worker that keeps busy: others must come for what lies in its queues.
 TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
