@@ -6,7 +6,9 @@
 #include "support/threads.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -207,6 +209,44 @@ TEST_CASE("groups: workers of groups that are namedOnly run nothing where no tas
                       Counter counter;
                       for (uint32_t task = 0; task < 10; ++task) scheduler.AddTask(leaves[task], &counter);
                       scheduler.WaitForCounter(&counter);
+                  }
+              }) == Status::Ok);
+        CHECK(wrong.load() == 0);
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
+
+// Worker 1 is busy with a High task when the fiber becomes ready, so worker 2 must be woken, not worker 0.
+TEST_CASE("groups: a fiber that a worker hands over and does not take wakes a worker of its groups", "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(2)});
+    for (const IdlePolicy idle : {IdlePolicy::Quiet, IdlePolicy::Balanced}) {
+        test::Runner runner(layout.Options(128, 32, idle));
+        std::atomic<uint32_t> wrong{0};
+        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                  for (int round = 0; round < 50 && wrong.load() == 0; ++round) {
+                      std::atomic<bool> waits{false}, ran{false};
+                      Counter last, all;
+                      TaskOptions there, high;
+                      there.worker = high.worker = 1;
+                      high.priority = Priority::High;
+                      test::Batch busy(1, [&](TaskScheduler &, uint32_t) {
+                          wrong.fetch_add(!test::SpinUntil([&] { return ran.load(); }));
+                      });
+                      test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
+                          running.AddTask(busy[0], &all, high);  // its worker takes this next
+                      });
+                      test::Batch waiter(1, [&](TaskScheduler &running, uint32_t) {
+                          waits.store(true);
+                          running.WaitForCounter(&last);
+                          ran.store(true);
+                      });
+                      scheduler.AddToCounter(&last);
+                      scheduler.AddTask(waiter[0], &all, InGroups(2));
+                      wrong.fetch_add(!test::SpinUntil([&] { return waits.load(); }));
+                      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all sleep, as a rule
+                      scheduler.AddTask(first[0], &last, there);
+                      scheduler.DecrementCounter(&last);
+                      scheduler.WaitForCounter(&all);
                   }
               }) == Status::Ok);
         CHECK(wrong.load() == 0);
