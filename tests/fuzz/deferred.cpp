@@ -26,7 +26,7 @@ Cell *Script::AddHelpers(uint32_t count, TaskFunction function, void *target, Co
     if (cells == nullptr) return nullptr;
     const TaskOptions options = Options();
     for (uint32_t i = 0; i < count; ++i) {
-        cells[i].accepted = true;
+        Accept(cells[i], options);
         cells[i].target = target;
         m_scheduler.AddTask({function, &cells[i]}, counter, options);
     }
@@ -39,10 +39,11 @@ void Script::SubmitAfter() {
     const uint32_t later = which + 1 + m_bytes.Below(Account::kCounters - which);
     Cell *cell = m_world.NewCells(1);
     if (cell == nullptr) return;
-    cell->accepted = true;
     m_account.isFollowed[which] = true;
     Counter *counter = later < Account::kCounters ? &m_account.counters[later] : nullptr;
-    AddTaskAfter(m_scheduler, &m_account.counters[which], value, {Leaf, cell}, counter, Options());
+    const TaskOptions options = Options();
+    Accept(*cell, options);
+    AddTaskAfter(m_scheduler, &m_account.counters[which], value, {Leaf, cell}, counter, options);
 }
 
 void Script::SubmitChain() {
@@ -55,22 +56,24 @@ void Script::SubmitChain() {
     const TaskOptions options = Options();
     if (stays) m_scheduler.AddToCounter(&last.before, value);
     for (uint32_t i = 0; i < count; ++i) {
-        cells[i].accepted = true;
+        Accept(cells[i], options);
         m_scheduler.AddTask({Leaf, &cells[i]}, &last.before, options);
     }
-    last.accepted = true;
+    const TaskOptions ofLast = Options();
+    Accept(last, ofLast);
     last.target = cells;
     last.mostUnfinished = stays ? 0 : value;
-    AddTaskAfter(m_scheduler, &last.before, value, {Following, &last}, counter, Options());
+    AddTaskAfter(m_scheduler, &last.before, value, {Following, &last}, counter, ofLast);
 }
 
 void Script::SubmitAt() {
     Cell *cell = m_world.NewCells(1);
     if (cell == nullptr) return;
-    cell->accepted = true;
     Counter *counter = SomeCounter();
     const Clock::time_point time = Soon();
-    AddTaskAt(m_scheduler, time, {Leaf, cell}, counter, Options());
+    const TaskOptions options = Options();
+    Accept(*cell, options);
+    AddTaskAt(m_scheduler, time, {Leaf, cell}, counter, options);
 }
 
 }  // namespace fuzz

@@ -46,6 +46,22 @@ void Script::MistakeInOptions() {
     });
 }
 
+void Script::MistakeInGroups() {
+    Cell *cell = m_world.NewCells(1);
+    if (cell == nullptr) return;
+    const Task task{Leaf, cell};
+    Counter *counter = SomeCounter();
+    const uint32_t kind = m_bytes.Below(4);
+    TaskOptions options;
+    options.groups = kind == 0 ? uint8_t{0x88} : uint8_t{1};
+    if (kind != 0) options.worker = 0;  // without workers the attached thread
+    m_world.oracle.Expect(ReportCode::BadOption, [&] {
+        if (kind < 2) m_scheduler.AddTask(task, counter, options);
+        if (kind == 2) m_scheduler.AddTasksAndWait(1, &task, options);
+        if (kind == 3) m_scheduler.SetLowGroups(static_cast<uint8_t>(8 + m_bytes.Next() % 248));
+    });
+}
+
 void Script::MistakeInCounters() {
     Counter *some[2] = {&m_account.counters[0], nullptr};
     const uint32_t kind = m_bytes.Below(8);

@@ -42,13 +42,15 @@ void Bending(TaskScheduler *, void *cell) {
 
 }  // namespace
 
-Script::Script(World &world, TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth, bool mayWait)
+Script::Script(World &world, TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth, bool mayWait,
+               const Cell *cell)
     : m_world(world),
       m_scheduler(scheduler),
       m_caller(caller),
       m_bytes(bytes),
       m_depth(depth),
       m_mayWait(mayWait),
+      m_cell(cell),
       m_account(world.NewAccount()) {}
 
 void Script::Play() {
@@ -74,6 +76,7 @@ void Script::Call() {
     } else {
         CallNewest(byte - kFirstNewest);
     }
+    if (m_cell != nullptr && !m_cell->mayRunAnywhere) m_world.CheckPlace(m_scheduler, m_cell->groups);
     const Script *const *const mine = m_world.shared->script.Get();
     Require((mine == nullptr) == (m_caller == Caller::Foreign), "FiberLocal of this thread");
     Require(mine == nullptr || *mine == this, "FiberLocal is somebody else's");
@@ -150,7 +153,7 @@ void Script::CallNewest(uint32_t kind) {
     using Kind = void (Script::*)();
     static constexpr Kind kKinds[] = {
         &Script::UseCoroutines,   &Script::UseFrames,           &Script::UseMemory,    &Script::MistakeInFrames,
-        &Script::MistakeInMemory, &Script::MistakeInJobOptions, &Script::SubmitParent,
+        &Script::MistakeInMemory, &Script::MistakeInJobOptions, &Script::SubmitParent, &Script::MistakeInGroups,
     };
     (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
 }
@@ -163,7 +166,15 @@ TaskOptions Script::Options() {
     if ((byte & 32) != 0 && m_world.options.workers != 0) options.worker = (byte >> 6) % m_world.options.workers;
     if ((byte & 32) != 0 && m_caller == Caller::Attached) options.worker = m_scheduler.CurrentWorker();
     options.name = "fuzz";
+    if (options.worker == kAnyWorker) options.groups = m_world.Groups(byte >> 6);
     return options;
+}
+
+// A task of this script's is submitted with these options, and they have no mistake.
+void Script::Accept(Cell &cell, const TaskOptions &options) const {
+    cell.accepted = true;
+    cell.groups = options.groups != 0 ? options.groups : m_cell != nullptr ? m_cell->groups : uint8_t{0};
+    cell.mayRunAnywhere = options.worker != kAnyWorker;
 }
 
 TaskOptions Script::SmallOptions() {
@@ -185,7 +196,7 @@ void Script::Submit() {
     const TaskOptions options = Options();
     Task tasks[48];
     for (uint32_t i = 0; i < count; ++i) {
-        cells[i].accepted = true;
+        Accept(cells[i], options);
         tasks[i] = {i % 16 == 15 ? Yielding : Leaf, &cells[i]};
     }
     if (count == 1) {
@@ -200,11 +211,12 @@ void Script::SubmitAndWait() {
     Cell *cells = m_mayWait ? m_world.NewCells(count) : nullptr;
     if (cells == nullptr) return;
     Task tasks[40];
+    const TaskOptions options = Options();
     for (uint32_t i = 0; i < count; ++i) {
-        cells[i].accepted = true;
+        Accept(cells[i], options);
         tasks[i] = {Leaf, &cells[i]};
     }
-    m_scheduler.AddTasksAndWait(count, tasks, Options());
+    m_scheduler.AddTasksAndWait(count, tasks, options);
     for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "AddTasksAndWait returned too early");
 }
 
@@ -214,9 +226,10 @@ void Script::SubmitScript() {
     if (cell == nullptr) return;
     cell->bytes = bytes;
     cell->depth = m_depth + 1;
-    cell->accepted = true;
     Counter *counter = SomeCounter();
-    m_scheduler.AddTask({ScriptTask, cell}, counter, Options());
+    const TaskOptions options = Options();
+    Accept(*cell, options);
+    m_scheduler.AddTask({ScriptTask, cell}, counter, options);
 }
 
 void Script::SubmitStrange() {
@@ -246,11 +259,17 @@ void Script::SubmitParent() {
     const uint32_t count = m_bytes.Below(20), which = m_bytes.Below(Account::kCounters);
     Cell *cells = m_world.NewCells(count + 1);
     if (cells == nullptr) return;
-    for (uint32_t i = 0; i <= count; ++i) cells[i].accepted = true;
-    cells[count].target = cells;
-    cells[count].options = Options();
+    const TaskOptions ofChildren = Options(), options = Options();
+    Cell &parent = cells[count];
+    Accept(parent, options);
+    for (uint32_t i = 0; i < count; ++i) {
+        Accept(cells[i], ofChildren);
+        if (ofChildren.groups == 0) cells[i].groups = parent.groups;
+    }
+    parent.target = cells;
+    parent.options = ofChildren;
     m_account.mayRise[which] = true;
-    m_scheduler.AddTask({Parent, &cells[count]}, &m_account.counters[which], Options());
+    m_scheduler.AddTask({Parent, &parent}, &m_account.counters[which], options);
 }
 
 void Script::Wait() {

@@ -9,7 +9,9 @@ namespace fuzz {
 class Script {
 public:
     /// `mayWait`: or else only calls that do not. `depth`: of scripts inside scripts.
-    Script(World &world, weft::TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth, bool mayWait);
+    /// `cell`: of the task that plays it, if that names groups.
+    Script(World &world, weft::TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth, bool mayWait,
+           const Cell *cell = nullptr);
     void Play();
 
 private:
@@ -18,6 +20,7 @@ private:
     void CallLater(uint32_t kind);
     void CallNewest(uint32_t kind);
     weft::TaskOptions Options();
+    void Accept(Cell &cell, const weft::TaskOptions &options) const;
     weft::TaskOptions SmallOptions();  // for tasks that may wait: Spares are small
     weft::Counter *SomeCounter();
     void Submit();
@@ -75,6 +78,7 @@ private:
     // mistakes.cpp: each is reported once and changes nothing.
     void MistakeInTasks();
     void MistakeInOptions();
+    void MistakeInGroups();
     void MistakeInCounters();
     void MistakeWithCounts();
     void MistakeOfThread();
@@ -101,6 +105,7 @@ private:
     Bytes m_bytes;
     const uint32_t m_depth;
     const bool m_mayWait;
+    const Cell *const m_cell;
     Account &m_account;
 };
 

@@ -15,7 +15,8 @@ World::~World() = default;
 // The first bytes of an input say what it is played on.
 void World::Choose() {
     static constexpr uint32_t kPools[][2] = {{2, 1}, {3, 2}, {8, 4}};
-    life = static_cast<Life>(m_bytes.Below(4));
+    const uint32_t first = m_bytes.Next();  // below 128: there are no groups to name
+    life = static_cast<Life>(first % 4);
     options.workers = life == Life::WithoutWorkers ? 0 : 1 + m_bytes.Below(3);
     const uint32_t pool = m_bytes.Below(3);
     options.smallFibers = kPools[pool][0];
@@ -24,7 +25,8 @@ void World::Choose() {
     options.maxAttached = 5;
     const uint32_t more = m_bytes.Next();
     options.idle = static_cast<IdlePolicy>(more % 3);
-    test::LimitLow(options, more / 3 % 3);
+    const uint32_t layout = life == Life::WithoutWorkers || first < 128 ? 0 : 1 + first / 4 % 3;
+    layout == 0 ? test::LimitLow(options, more / 3 % 3) : ChooseGroups(layout);
     if ((more & 64) != 0) ChooseHooks();
     oracle.AttachTo(options);
     oracle.mayLackWorkers.store(options.workers == 0);
@@ -48,6 +50,30 @@ void World::Choose() {
         oracle.AttachTo(otherOptions);
         other = std::make_unique<TaskScheduler>(otherOptions);
     }
+}
+
+// 1 and 1, 2 and 1, or three groups of 1. The last one is namedOnly, unless there are only two workers.
+void World::ChooseGroups(uint32_t layout) {
+    options.groups = m_groups;
+    options.groupCount = layout == 3 ? 3 : 2;
+    for (WorkerGroup &group : m_groups) group.workers = 1;
+    m_groups[0].workers = layout == 2 ? 2 : 1;
+    m_groups[options.groupCount - 1].namedOnly = layout != 1;
+    options.workers = layout == 1 ? 2 : 3;
+}
+
+uint8_t World::Groups(uint32_t set) const {
+    static constexpr uint8_t kOfThree[] = {0, 1, 4, 6};
+    return static_cast<uint8_t>(options.groups != m_groups ? 0 : options.groupCount == 3 ? kOfThree[set] : set);
+}
+
+void World::CheckPlace(const TaskScheduler &running, uint8_t groups) const {
+    if (options.groups != m_groups || &running != scheduler.get()) return;
+    const uint32_t worker = running.CurrentWorker();
+    if (worker >= options.workers) return Require(groups == 0, "a task that names groups is on an attached thread");
+    uint32_t group = 0;
+    for (uint32_t end = m_groups[0].workers; worker >= end; end += m_groups[group].workers) ++group;
+    Require(groups == 0 ? !m_groups[group].namedOnly : (groups >> group & 1) != 0, "a task is in another group");
 }
 
 void World::ChooseHooks() {
@@ -175,14 +201,18 @@ void World::GiveBack(std::atomic<int32_t> *permit) {
     if (permit != nullptr) permit->fetch_add(1);
 }
 
-void Leaf(TaskScheduler *, void *cell) { static_cast<Cell *>(cell)->ran.fetch_add(1); }
+void Leaf(TaskScheduler *scheduler, void *arg) {
+    Cell &cell = *static_cast<Cell *>(arg);
+    if (!cell.mayRunAnywhere) cell.world->CheckPlace(*scheduler, cell.groups);
+    cell.ran.fetch_add(1);
+}
 
 void ScriptTask(TaskScheduler *scheduler, void *arg) {
     Cell &cell = *static_cast<Cell *>(arg);
     World &world = *cell.world;
     cell.ran.fetch_add(1);
     std::atomic<int32_t> *const permit = world.Permit(scheduler->CurrentFiber());
-    Script(world, *scheduler, Caller::Task, cell.bytes, cell.depth, permit != nullptr).Play();
+    Script(world, *scheduler, Caller::Task, cell.bytes, cell.depth, permit != nullptr, &cell).Play();
     world.GiveBack(permit);
 }
 

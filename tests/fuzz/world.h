@@ -25,6 +25,8 @@ struct Cell {
     bool accepted = false;        // its submission had no mistake
     void *target = nullptr;       // of a helper: what it does something with
     weft::TaskOptions options;    // of its children
+    uint8_t groups = 0;           // that it runs in; 0: it names none
+    bool mayRunAnywhere = true;   // or only in these
     weft::Counter before;         // of a task that follows others: theirs
     uint32_t mostUnfinished = 0;  // of these, when it begins
     std::atomic<uint32_t> ran{0};
@@ -61,6 +63,10 @@ public:
     /// Leave to wait, see Permit in ../soak/graph.cpp; null: no.
     std::atomic<int32_t> *Permit(uint32_t fiber);
     void GiveBack(std::atomic<int32_t> *permit);
+    /// Sets of groups that tasks may name, 1 to 3; 0: there are no groups, so that all name none.
+    uint8_t Groups(uint32_t set) const;
+    /// A task in these groups is on a worker of them.
+    void CheckPlace(const weft::TaskScheduler &running, uint8_t groups) const;
 
     Life life;
     bool mayBeLarge;  ///< tasks
@@ -75,6 +81,7 @@ public:
 
 private:
     void Choose();
+    void ChooseGroups(uint32_t layout);
     void ChooseHooks();
     void AbuseInHook(weft::TaskScheduler &inside);  // hook_mistakes.cpp
     void Live(Bytes bytes);
@@ -84,6 +91,7 @@ private:
 
     static constexpr uint32_t kCells = 2048;
     Bytes m_bytes;
+    weft::WorkerGroup m_groups[3];
     weft::TaskOptions m_mainOptions;
     std::atomic<uint32_t> m_hookCalls{0};
     std::vector<Cell> m_cells;
