@@ -38,8 +38,11 @@ Nodes::Nodes(Graph &graph, Random &random, uint32_t count, uint32_t depth) : m_g
     graph.CountSubmitted(count);
 }
 
-void Nodes::Pin(uint32_t worker) {
-    for (Node &node : m_nodes) node.worker = worker;
+void Nodes::Place(const TaskOptions &options) {
+    for (Node &node : m_nodes) {
+        node.worker = options.worker;
+        node.groups = options.groups;
+    }
 }
 
 void Nodes::GiveParts(NodeAct act, void *with) {
@@ -65,6 +68,7 @@ Graph::Graph(Figures &figures, const SchedulerOptions &options, uint32_t workers
       m_workers(workers),
       m_large(options.largeFibers > mainFibers),
       m_forgotten(kForgotten) {
+    for (uint32_t i = 0, end = 0; i < options.groupCount; ++i) m_groupEnds.push_back(end += options.groups[i].workers);
     m_permits[0].store(static_cast<int32_t>(options.smallFibers) - 1);
     m_permits[1].store(static_cast<int32_t>(options.largeFibers - mainFibers) - 1);
 }
@@ -75,7 +79,8 @@ void Graph::Grow(TaskScheduler &scheduler, uint64_t seed, uint32_t tasks, uint32
     Nodes roots(*this, random, 1 + random.Below(4), 2 + random.Below(5));
     TaskOptions options = Options(random);
     if (worker != kAnyWorker) options.worker = worker;
-    roots.Pin(options.worker);
+    if (worker != kAnyWorker) options.groups = 0;
+    roots.Place(options);
     CountWait();
     if (random.OneIn(2)) {
         scheduler.AddTasksAndWait(roots.Count(), roots.Tasks(), options);
@@ -94,6 +99,10 @@ void Graph::RunNode(TaskScheduler *scheduler, void *arg) {
     const auto check = [&](const char *when) {
         if (node.worker != kAnyWorker && scheduler->CurrentWorker() != node.worker)
             graph.m_figures.Fail("a task pinned to worker %u %s on %u", node.worker, when, scheduler->CurrentWorker());
+        uint32_t group = 0;
+        for (const uint32_t end : graph.m_groupEnds) group += scheduler->CurrentWorker() >= end ? 1 : 0;
+        if (node.groups != 0 && (node.groups >> group & 1) == 0)
+            graph.m_figures.Fail("a task of the groups %#x %s in group %u", node.groups, when, group);
     };
     check("begins");
     const uint32_t fiber = scheduler->CurrentFiber();
@@ -153,6 +162,9 @@ TaskOptions Graph::Options(Random &random) const {
     if (m_large && random.OneIn(8)) options.stack = StackClass::Large;
     if (m_workers != 0 && random.OneIn(8)) options.worker = random.Below(m_workers);
     options.name = kTaskNames[0];
+    // Of about one in four, in groups that it names.
+    if (!m_groupEnds.empty() && options.worker == kAnyWorker && random.OneIn(4))
+        options.groups = static_cast<uint8_t>(1 + random.Below((1u << m_groupEnds.size()) - 1));
     return options;
 }
 
@@ -164,7 +176,7 @@ uint32_t Graph::Children(Random &random) {
 
 void Graph::Submit(TaskScheduler &scheduler, Nodes &nodes, Random &random, Counter *counter) {
     const TaskOptions options = Options(random);
-    nodes.Pin(options.worker);
+    nodes.Place(options);
     if (random.OneIn(4)) {
         for (uint32_t i = 0; i < nodes.Count(); ++i) scheduler.AddTask(nodes.Tasks()[i], counter, options);
     } else {

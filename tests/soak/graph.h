@@ -23,6 +23,7 @@ struct Node {
     uint64_t seed = 0;
     uint32_t depth = 0;                         ///< 0: a leaf
     uint32_t worker = weft::kAnyWorker;         ///< that it is pinned to
+    uint8_t groups = 0;                         ///< that it names
     std::atomic<uint32_t> *finished = nullptr;  ///< raised last
     uint32_t ran = 0;                           ///< plain: who reads it must have waited for the task
     NodeAct act = nullptr;                      ///< instead of what follows from the seed
@@ -37,7 +38,7 @@ public:
     uint32_t Count() const { return static_cast<uint32_t>(m_tasks.size()); }
     const weft::Task *Tasks() const { return m_tasks.data(); }
     Node &operator[](uint32_t i) { return m_nodes[i]; }
-    void Pin(uint32_t worker);
+    void Place(const weft::TaskOptions &options);  ///< where they may run
     /// Each of them calls `act`, with that.
     void GiveParts(NodeAct act, void *with);
     uint32_t Finished() const { return m_finished.load(); }
@@ -152,7 +153,8 @@ private:
 
     Figures &m_figures;
     const uint32_t m_smallFibers, m_pool, m_workers;
-    const bool m_large;  // tasks may ask for large stacks
+    std::vector<uint32_t> m_groupEnds;  // the workers of group i end below this index
+    const bool m_large;                 // tasks may ask for large stacks
     std::atomic<int32_t> m_permits[2];
     std::atomic<int64_t> m_budget{0};
     std::atomic<uint64_t> m_ran{0}, m_submitted{0}, m_waits{0}, m_thrown{0};

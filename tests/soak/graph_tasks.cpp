@@ -19,7 +19,7 @@ void Graph::Fork(TaskScheduler &scheduler, Node &node, Random &random) {
 void Graph::ForkAndWait(TaskScheduler &scheduler, Node &node, Random &random) {
     Nodes nodes(*this, random, Children(random), node.depth - 1);
     const TaskOptions options = Options(random);
-    nodes.Pin(options.worker);
+    nodes.Place(options);
     CountWait();
     scheduler.AddTasksAndWait(nodes.Count(), nodes.Tasks(), options);
     nodes.Check();
@@ -153,6 +153,7 @@ void Graph::Forget(TaskScheduler &scheduler, Node &, Random &random) {
         m_forgotten[i].graph = this;
         m_forgotten[i].seed = random.Next();
         m_forgotten[i].worker = options.worker;
+        m_forgotten[i].groups = options.groups;
         CountSubmitted(1);
         scheduler.AddTask({RunNode, &m_forgotten[i]}, nullptr, options);
     }

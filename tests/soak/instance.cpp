@@ -40,7 +40,7 @@ SchedulerOptions Instance::RandomOptions() {
     options.smallFibers = kPools[pool][0];
     options.largeFibers = kPools[pool][1];
     options.maxAttached = 1 + m_random.Below(3);
-    test::LimitLow(options, m_random.Below(3));
+    m_random.OneIn(3) ? ChooseGroups(options) : test::LimitLow(options, m_random.Below(3));
     options.idle = m_random.OneIn(6) ? IdlePolicy::Eager : m_random.OneIn(3) ? IdlePolicy::Quiet : IdlePolicy::Balanced;
     options.reportStackOverflow = m_random.OneIn(4);
 #if defined(WEFT_DEBUG)
@@ -52,6 +52,18 @@ SchedulerOptions Instance::RandomOptions() {
     options.onReport = Report;
     options.user = this;
     return options;
+}
+
+// Two or three groups, if there are so many workers. The last one may be namedOnly, and Low tasks may have groups of their own.
+void Instance::ChooseGroups(SchedulerOptions &options) {
+    if (options.workers < 2 || options.workers == kAnyWorker) return;
+    const uint32_t count = options.workers == 2 || m_random.OneIn(2) ? 2 : 3;
+    for (uint32_t i = 0; i < count; ++i) m_groups[i].workers = 1;
+    for (uint32_t left = options.workers - count; left != 0; --left) ++m_groups[m_random.Below(count)].workers;
+    m_groups[count - 1].namedOnly = m_random.OneIn(2);
+    options.groups = m_groups;
+    options.groupCount = count;
+    if (m_random.OneIn(2)) options.lowGroups = static_cast<uint8_t>(1 + m_random.Below((1u << count) - 1));
 }
 
 void Instance::ObserveMemory(SchedulerOptions &options) {

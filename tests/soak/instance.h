@@ -29,6 +29,7 @@ private:
         weft::TaskScheduler *scheduler;
     };
     weft::SchedulerOptions RandomOptions();
+    void ChooseGroups(weft::SchedulerOptions &options);
     void ObserveMemory(weft::SchedulerOptions &options);
     void ObserveTasks(weft::SchedulerOptions &options);
     static bool IsCounted(const weft::TraceEvent &event);
@@ -49,6 +50,7 @@ private:
     Figures &m_figures;
     Random m_random;
     const bool m_hooks, m_nested;
+    weft::WorkerGroup m_groups[3];
     const weft::SchedulerOptions m_options;
     std::unique_ptr<Graph> m_graph;
     std::vector<std::thread> m_helpers;
