@@ -2,6 +2,7 @@
 #include "weft/coroutine.h"
 
 #include "support/failing_allocation.h"
+#include "support/group_layouts.h"
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 
@@ -572,3 +573,42 @@ TEST_CASE("coroutines: where there is no default result, who awaits again gets a
     CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
 }
 #endif
+
+namespace {
+
+Coroutine<> SeeItsGroups(test::GroupWitness &witness, uint8_t groups, Counter &gate) {
+    TaskScheduler &scheduler = co_await OwnScheduler{};
+    witness.See(scheduler, groups);
+    test::Batch inherits(3, [&](TaskScheduler &running, uint32_t) { witness.See(running, groups); });
+    Counter counter;
+    scheduler.AddTasks(3, inherits.Tasks(), &counter);  // names none
+    co_await counter;
+    witness.See(scheduler, groups);
+    co_await gate;
+    witness.See(scheduler, groups);
+    co_await microseconds(1);
+    witness.See(scheduler, groups);
+    witness.ran.fetch_add(1);
+}
+
+}  // namespace
+
+TEST_CASE("coroutines run in the groups that their options name, after waits too", "[coroutine][groups]") {
+    for (const test::GroupLayout *layout : test::GroupLayouts()) {
+        INFO(layout->Text());
+        test::Runner runner(layout->Options(layout->Workers() + 1));
+        test::GroupWitness witness(*layout);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            for (const uint8_t set : layout->Sets()) {
+                Counter gate(1), counter;
+                for (int i = 0; i < 20; ++i)
+                    Start(scheduler, SeeItsGroups(witness, set, gate), &counter, test::InGroups(set));
+                scheduler.DecrementCounter(&gate);
+                scheduler.WaitForCounter(&counter);
+            }
+        }) == Status::Ok);
+        CHECK(witness.wrong.load() == 0);
+        CHECK(witness.ran.load() == 20 * layout->Sets().size());
+        CHECK(test::Faults(runner.log) == "");
+    }
+}
