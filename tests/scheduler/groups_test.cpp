@@ -49,7 +49,8 @@ void ForEachCase(const std::function<void(const GroupLayout &, const SchedulerOp
         for (const IdlePolicy idle : kIdlePolicies) {
             if (idle == IdlePolicy::Eager && layout->Workers() > 2) continue;
             const bool few = idle != IdlePolicy::Balanced;
-            const SchedulerOptions options = layout->Options(few ? layout->Workers() + 1 : 128, few ? 2 : 32, idle);
+            SchedulerOptions options = layout->Options(few ? layout->Workers() + 1 : 128, few ? 2 : 32, idle);
+            if (few) options.agingMilliseconds = 1;  // so that what has waited for long is taken out of turn, too
             INFO(Describe(*layout, options));
             body(*layout, options);
         }
