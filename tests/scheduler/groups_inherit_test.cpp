@@ -324,3 +324,47 @@ TEST_CASE("groups: a fiber that RunPinnedTasks made ready wakes a worker of its 
         },
         3);
 }
+
+// The main task waits for both tasks of a counter, and runs the one that names group 0 itself. Its priority must not be lent to the
+// other one, which is Low and names none: at that priority it would go on in any group.
+TEST_CASE("groups: a Low task that names none stays in lowGroups if its waiter runs Low tasks that name groups",
+          "[groups]") {
+    const test::GroupLayout layout({Group(1), Group(1)});
+    SchedulerOptions options = layout.Options();
+    options.lowGroups = 2;
+    test::Runner runner(options);
+    std::atomic<uint32_t> wrong{0};
+    bool met = true;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        for (int round = 0; round < 50; ++round) {
+            std::atomic<bool> isHeld{false}, isFree{false}, waits{false};
+            Counter gate(1), counter, holders;
+            test::Batch holder(1, [&](TaskScheduler &, uint32_t) {
+                isHeld.store(true);
+                test::SpinUntil([&] { return isFree.load(); });
+            });
+            test::Batch busy(1, [&](TaskScheduler &, uint32_t) { test::Linger(2000); });
+            test::Batch low(1, [&](TaskScheduler &running, uint32_t) {
+                wrong.fetch_add(running.CurrentWorker() != 1);
+                waits.store(true);
+                running.WaitForCounter(&gate);
+                wrong.fetch_add(running.CurrentWorker() != 1);
+            });
+            test::Batch named(1, [&](TaskScheduler &running, uint32_t) {
+                isFree.store(true);
+                test::SpinUntil([&] { return waits.load(); });
+                running.AddTask(busy[0], &holders, InGroups(2, Priority::High));  // so that worker 0 could be first
+                running.DecrementCounter(&gate);
+            });
+            scheduler.AddTask(holder[0], &holders, InGroups(2));
+            met = test::YieldUntil(scheduler, [&] { return isHeld.load(); }) && met;
+            scheduler.AddTask(low[0], &counter, test::kLow);
+            scheduler.AddTask(named[0], &counter, InGroups(1, Priority::Low));
+            scheduler.WaitForCounter(&counter);
+            scheduler.WaitForCounter(&holders);
+        }
+    }) == Status::Ok);
+    CHECK(met);
+    CHECK(wrong.load() == 0);
+    CHECK(runner.log.Text() == "");
+}
