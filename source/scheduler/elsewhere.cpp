@@ -25,7 +25,7 @@ Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
     const uint32_t lanes = worker->scheduler->Lanes();
     for (uint32_t lane = 0; lane < lanes; ++lane) {
         const Level level = LevelOf(lane);
-        if (level.ThePriority() <= priority || !Runs(*worker, level)) continue;
+        if (level.ThePriority() <= priority || !Runs(*worker, level) || !MayRaise(*worker->scheduler, level)) continue;
         TaskEntry entry;
         const auto isLent = [=](const TaskEntry &oldest) { return lent.IsOf(oldest.TheCounter()); };
         if (!CanRun(worker, ClassOf(lane)) || victim->lanes[lane].StealIf(entry, isLent) != StealResult::Taken)
@@ -142,7 +142,8 @@ Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBa
         return {};
     }
     const Lent lent{owner->lends.load(kRelaxed)};
-    if (lent.IsOf(entry.TheCounter())) level = level.At(std::min(lent.ThePriority(), level.ThePriority()));
+    if (lent.IsOf(entry.TheCounter()) && MayRaise(*worker->scheduler, level))
+        level = level.At(std::min(lent.ThePriority(), level.ThePriority()));
     ClaimEntry(worker, entry, level, owner != worker);
     return {nullptr, true};
 }

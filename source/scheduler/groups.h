@@ -39,6 +39,11 @@ inline bool IsDivided(const Scheduler &scheduler, Level level) noexcept {
            scheduler.groupsOf[level.Index()].load(kSeqCst) != scheduler.AllGroups();
 }
 
+/// Whether the same groups run the level at a higher priority. Not so for Low tasks that name no groups, if others run these.
+inline bool MayRaise(const Scheduler &scheduler, Level level) noexcept {
+    return level.Set() != 0 || !IsDivided(scheduler, level);
+}
+
 /// The level at which a task runs on top of one that waits. After a wait both go on where both may run, so the task's groups have to be among
 /// the waiter's. None if they are not: then the task must not run there. By value, as callers must not keep it in memory.
 Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcept;

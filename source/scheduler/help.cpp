@@ -35,7 +35,7 @@ WEFT_NOINLINE void LendPriority(Fiber *self, Counter &counter) noexcept {
     if (worker->lanes[worker->newestLane].LooksEmpty()) return;
     // At the lent priority other groups might run it.
     const Level level = LevelOf(worker->newestLane);
-    if (level.Set() == 0 && level.ThePriority() == Priority::Low && IsDivided(*worker->scheduler, level)) return;
+    if (!MayRaise(*worker->scheduler, level)) return;
     const Lent lent(counter, self->level.ThePriority());
     if (worker->lends.load(kRelaxed) == lent.bits) return;  // the owner's own
     worker->lends.store(lent.bits, kSeqCst);                // [order] before the notice of it
@@ -53,7 +53,7 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
         if (ClassOf(lane) > most || !Runs(*self->worker, LevelOf(lane))) return false;
         level = LevelOnTop(*self->worker->scheduler, level, LevelOf(lane));
         if (level.IsNone()) return false;
-    } else if (WEFT_UNLIKELY(level.Index() >= static_cast<uint32_t>(Priority::Low)) && !Runs(*self->worker, level)) {
+    } else if (WEFT_UNLIKELY(!Runs(*self->worker, level))) {
         return false;
     }
     TaskEntry entry;
@@ -128,7 +128,7 @@ WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t publi
 // The level at which tasks that run `onTop` of their submitter are published. Their priority is raised only if those who run them then run
 // them as before.
 Level Raised(const Scheduler &scheduler, Level level, Level onTop) noexcept {
-    return level.Set() != 0 || !IsDivided(scheduler, level) ? level.At(onTop.ThePriority()) : level;
+    return MayRaise(scheduler, level) ? level.At(onTop.ThePriority()) : level;
 }
 
 }  // namespace
