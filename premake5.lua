@@ -115,7 +115,7 @@ end
 -- The library's own sources once more, against another environment.
 local function simulated()
     files { "source/**.cpp" }
-    removefiles { "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp",
+    removefiles { "source/topology/**.cpp", "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp",
                   "source/platform/fork_mark_*.cpp", "source/platform/signal_stack_*.cpp" }
     defines { "WEFT_SIMULATOR=1" }
     forceincludes { "tests/simulator/env_simulator.h" }
@@ -132,8 +132,11 @@ end
 
 if not _OPTIONS.shared then
 
-if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms", "scheduler", "sync", "post", "blocking",
-                              "algorithms", "data", "frame", "samples", "bench" }) then
+local unitTests = { "support", "platform", "containers", "mechanisms", "scheduler", "sync", "post", "blocking", "algorithms",
+                    "data", "frame", "samples", "bench" }
+if weft.hasTopology then table.insert(unitTests, "topology") end
+
+if testProgram("unit_tests", unitTests) then
     files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }
     removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp" }
     includedirs { "samples", "bench" }
@@ -164,6 +167,7 @@ if testProgram("unit_tests", { "support", "platform", "containers", "mechanisms"
             buildoptions { "/std:c++20" }
         filter {}
     end
+    if weft.hasTopology then weft.useTopology() end
     weft.use()
     linkPng()
     if _OPTIONS["race-finder"] and isClang then
@@ -214,6 +218,7 @@ end
 local function fuzzer(name, sources)
     if not isClang or _OPTIONS.shared or not program(name, sources) then return end
     files { "source/**.cpp" }
+    removefiles { "source/topology/**.cpp" }
     includedirs { "include", "source", "tests", "samples" }
     weft.removeOtherPlatforms()
     weft.useLibraries()

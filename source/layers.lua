@@ -1,6 +1,7 @@
 -- The layer rule: which includes the files of each layer may have. `premake5 check-layers` holds every file to it.
 -- An entry is a file, or a folder with a slash at its end. Outside platform/ angle brackets are for the C++ standard
--- library alone: the operating system, Boost and the compiler's own headers are known to platform/ and nobody else.
+-- library, and for what a layer names with them: the operating system, Boost and the compiler's own headers are known to
+-- platform/ and nobody else. topology/ is a library of its own, and hwloc is what it is for.
 
 local layers = {
     ["include/weft/"]      = { "weft/" },
@@ -15,6 +16,8 @@ local layers = {
     ["source/post/"]       = { "weft/", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "containers/pairing_heap.h", "containers/spin_lock.h", "scheduler/caller.h", "sync/misuse.h", "post/" },
     ["source/sync/"]       = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "sync/" },
     ["source/sync/called"] = { "weft/", "scheduler/caller.h", "sync/" },
+    ["source/topology/"]   = { "weft/options.h", "weft/topology/", "topology/", "<hwloc.h>" },
+    ["source/topology/process_cpus_linux"] = { "topology/", "<hwloc/linux.h>", "<unistd.h>" },
     ["source/sync/misuse"] = { "weft/", "platform/memory.h", "scheduler/gate.h", "scheduler/reporting.h", "sync/" },
 }
 
@@ -28,7 +31,7 @@ end
 local function complaint(layer, bracket, include)
     if bracket == "<" and not include:startswith("weft/") then
         local isStandard = include:match("^[a-z_]+$")
-        if isStandard or layer == "source/platform/" then return nil end
+        if isStandard or layer == "source/platform/" or isAllowed("<" .. include .. ">", layer) then return nil end
         return "<" .. include .. "> is not a C++ standard header; only source/platform/ may include it"
     end
     if include:find("..", 1, true) or not include:find("/", 1, true) then

@@ -4,6 +4,7 @@
 --     include "third_party/weft/source/weft.lua"
 --     project "game" ...
 --         weft.use()
+--         if weft.hasTopology then weft.useTopology() end     -- include/weft/topology/topology.h, where hwloc is installed
 --
 -- Written for Premake 5.0.0-alpha15, and with newer ones in mind, but those are untested.
 
@@ -59,6 +60,14 @@ function weft.use()
     weft.useLibraries()
 end
 
+-- Whether there is a library weft_topology: it needs hwloc (libhwloc-dev), of the system that weft is built for.
+weft.hasTopology = os.istarget("linux") and not _OPTIONS.cross and os.findheader("hwloc.h") ~= nil
+
+-- Makes the current project a user of weft_topology, beside weft.use().
+function weft.useTopology()
+    links { "weft_topology", "hwloc" }
+end
+
 project "weft"
     kind(_OPTIONS.shared and "SharedLib" or "StaticLib")
     pic "On"
@@ -68,6 +77,7 @@ project "weft"
     rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
     includedirs { weft.root .. "/include", weft.source }
     files { weft.root .. "/include/**.h", "**.h", "**.cpp" }
+    removefiles { weft.root .. "/include/weft/topology/**", "topology/**" }
     weft.defineOptions()
     if _OPTIONS.shared then
         defines { "WEFT_BUILDING=1" }
@@ -86,3 +96,17 @@ project "weft"
     filter {}
     weft.removeOtherPlatforms()
     weft.useLibraries()
+
+if weft.hasTopology then
+project "weft_topology"
+    kind "StaticLib"
+    pic "On"
+    language "C++"
+    cppdialect "C++17"
+    exceptionhandling(_OPTIONS["no-exceptions"] and "Off" or "On")
+    rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
+    includedirs { weft.root .. "/include", weft.source }
+    files { weft.root .. "/include/weft/topology/**.h", "topology/**.h", "topology/**.cpp" }
+    weft.defineOptions()
+    weft.removeOtherPlatforms()
+end

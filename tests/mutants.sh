@@ -55,10 +55,15 @@ endif
 ifeq ($(P),faults)
 WRAP_faults := @tests/faults/wrap.options
 endif
+ifneq ($(filter tests/topology/%,$(T)),)
+LIBRARIES := -lhwloc
+else
+UNUSED += source/topology/%
+endif
 SOURCES := $(filter-out $(UNUSED),$(wildcard source/*/*.cpp) $(T))
 OBJECTS := $(SOURCES:%.cpp=$(C)-$(P)/%.o)
 $(C)-$(P)/program: $(OBJECTS)
-	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) -lboost_context -pthread -ldl $(WRAP_$(P)) $(if $(filter %failing_allocation.o,$(OBJECTS)),$(WRAP))
+	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) -lboost_context -pthread -ldl $(LIBRARIES) $(WRAP_$(P)) $(if $(filter %failing_allocation.o,$(OBJECTS)),$(WRAP))
 $(C)-$(P)/tests/main.o: FLAGS += -O0
 $(C)-$(P)/%/coroutine_models.o $(C)-$(P)/%/coroutine_test.o: FLAGS += -std=c++20
 $(C)-$(P)/%.o: %.cpp

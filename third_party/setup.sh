@@ -14,7 +14,7 @@
 # configuration is not touched.
 set -euo pipefail
 
-packages=(g++ make clang libclang-rt-dev clang-format catch2 libpng-dev freedoom)
+packages=(g++ make clang libclang-rt-dev clang-format catch2 libpng-dev libhwloc-dev freedoom)
 cache=${WEFT_CACHE:-${XDG_CACHE_HOME:-~/.cache}/weft}
 built=$cache/premake5-0ad
 

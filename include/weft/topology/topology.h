@@ -1,0 +1,86 @@
+// Worker groups as the machine is made: one for each kind of core, for each last-level cache, or for each NUMA node.
+//
+//     const weft::Topology machine(weft::SplitBy::CoreKind);
+//     weft::SchedulerOptions options;
+//     machine.ApplyTo(options);                      // P cores are group 0, E cores group 1, if there are both
+//     weft::TaskScheduler scheduler(options);        // `machine` outlives it
+//
+// This is a library of its own, weft_topology, which needs hwloc: weft.useTopology() in a Premake script. Linux only.
+#pragma once
+
+#include "weft/options.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace weft {
+
+/// What the CPUs of a group have in common.
+enum class SplitBy : uint8_t {
+    CoreKind,  ///< the kind of core: performance cores, efficiency cores
+    Cache,     ///< the last-level cache: the outermost one that at least two cores share
+    Node       ///< the NUMA node
+};
+
+/// Which CPUs a Topology takes into its groups, and how many workers they get. Read by the constructor alone.
+struct TopologyOptions {
+    bool onePerCore =
+        false;  ///< one worker for each core, on its first usable CPU, instead of one for each hardware thread
+    uint32_t mostWorkers = 1024;     ///< 1 to 1024. If there are more CPUs, each group gets its share of the workers
+    const uint64_t *cpus = nullptr;  ///< use these at most, for example all but that of an audio thread: bit 0 of word
+                                     ///< 0 is CPU 0. Null = all that the process may use
+    uint32_t cpuWords = 0;           ///< 64-bit words in `cpus`, 1 to 1024
+    const char *source = nullptr;    ///< a machine to take instead of this one, for tests: text of an XML file of hwloc
+                                     ///< (lstopo writes them), or a synthetic description such as "node:2 core:8 pu:2"
+};
+
+/// The groups of one machine, as SchedulerOptions::groups takes them.
+///
+/// A group has one worker for each of its CPUs, and its threads keep to these CPUs. The thread that calls Run counts as the first worker of
+/// group 0, and stays where it is. CPUs that the process may not use are in no group, and groups without CPUs are left out. There are at most
+/// 8 groups: if the machine has more parts, neighbours share a group, so that each group has equally many parts, or one more. It has the name
+/// of its first part.
+///
+/// The fastest cores come first, as far as the system tells speeds; parts of the same speed are in hwloc's order. If the system does not tell
+/// what was asked for, there is one group, "all cores". CPUs that belong to no part, beside others that do, are a group "other".
+class Topology {
+public:
+    static constexpr uint32_t kMostGroups = 8;
+
+    /// Reads the machine. Result says whether that worked; if not, there are no groups.
+    ///
+    /// The names: "P cores" and "E cores" ("kind 0", "kind 1" and so on if there are more kinds than two, or nobody knows which is faster),
+    /// "cache 0" counted from the machine's first one, "node 1" numbered as the system does. Any thread. Takes milliseconds, reads files, and
+    /// allocates memory, not through MemoryHooks.
+    explicit Topology(SplitBy by, const TopologyOptions &options = {}) noexcept;
+    Topology(const Topology &) = delete;
+    Topology &operator=(const Topology &) = delete;
+
+    /// Ok; BadOption: an option is out of range, `source` is not understood, or no CPU is left; OutOfMemory: or hwloc cannot read the machine.
+    Status Result() const noexcept { return m_result; }
+
+    /// How many groups there are: 1 to 8, or 0 if the machine could not be read.
+    uint32_t GroupCount() const noexcept { return m_groupCount; }
+    /// The groups; their names and masks live as long as the Topology. Before ApplyTo you may change what a group is to be called, its `nice`,
+    /// `namedOnly`, and its `workers` (1 or more).
+    const WorkerGroup *Groups() const noexcept { return m_groups; }
+    WorkerGroup *Groups() noexcept { return m_groups; }
+    /// The sum of the groups' workers; 0 if there are no groups.
+    uint32_t Workers() const noexcept;
+
+    /// Sets `workers`, `groups` and `groupCount`. Without groups it changes nothing, so that the scheduler has its default.
+    ///
+    /// The options then point into the Topology, and threads have names of its: it must outlive the scheduler. Any thread.
+    void ApplyTo(SchedulerOptions &options) const noexcept;
+
+private:
+    static constexpr uint32_t kNameBytes = 16;
+
+    Status m_result;
+    uint32_t m_groupCount = 0;
+    WorkerGroup m_groups[kMostGroups];
+    char m_names[kMostGroups][kNameBytes] = {};
+    std::unique_ptr<uint64_t[]> m_masks;  // of the groups, one after the other
+};
+
+}  // namespace weft

@@ -1,0 +1,14 @@
+#include "topology/process_cpus.h"
+
+#include <hwloc/linux.h>
+#include <unistd.h>
+
+namespace weft::internal {
+
+// The thread whose number is the process's is the main thread. HWLOC_CPUBIND_PROCESS would be what any thread may use; weft's threads may not
+// use more than the main thread.
+bool ReadProcessCpus(hwloc_topology_t topology, hwloc_bitmap_t cpus) noexcept {
+    return hwloc_linux_get_tid_cpubind(topology, getpid(), cpus) == 0 && hwloc_bitmap_iszero(cpus) == 0;
+}
+
+}  // namespace weft::internal
