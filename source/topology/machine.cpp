@@ -226,8 +226,7 @@ private:
 
 Status ReadMachine(SplitBy by, const TopologyOptions &options, Machine &machine) noexcept {
     if (by > SplitBy::Node) return Status::BadOption;
-    if (options.cpus != nullptr && (options.cpuWords < 1 || options.cpuWords > kMostCpus / 64))
-        return Status::BadOption;
+    if (options.cpus != nullptr && options.cpuWords > kMostCpus / 64) return Status::BadOption;
     return Reader(options, machine).Read(by);
 }
 

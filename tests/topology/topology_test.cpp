@@ -1,0 +1,484 @@
+// Groups of machines that hwloc is told of, by a description or in XML, and of the real one.
+#include "weft/topology/topology.h"
+
+#include "support/scheduler_run.h"
+#include "support/spin.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <hwloc.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+
+namespace {
+
+using Cpus = std::set<uint32_t>;
+using Texts = std::vector<std::string>;
+
+Cpus Range(uint32_t first, uint32_t last) {
+    Cpus cpus;
+    for (uint32_t cpu = first; cpu <= last; ++cpu) cpus.insert(cpu);
+    return cpus;
+}
+
+Cpus CpusOf(const WorkerGroup &group) {
+    Cpus cpus;
+    for (uint32_t cpu = 0; cpu < group.cpuWords * 64; ++cpu) {
+        if ((group.cpus[cpu / 64] >> (cpu % 64) & 1) != 0) cpus.insert(cpu);
+    }
+    return cpus;
+}
+
+// As in "0-3 8".
+std::string Text(const Cpus &cpus) {
+    std::string text;
+    for (auto cpu = cpus.begin(); cpu != cpus.end();) {
+        const uint32_t first = *cpu;
+        uint32_t last = first;
+        while (++cpu != cpus.end() && *cpu == last + 1) last = *cpu;
+        text += (text.empty() ? "" : " ") + std::to_string(first);
+        if (last != first) text += "-" + std::to_string(last);
+    }
+    return text;
+}
+
+// One line for each group, as in "node 0: 4 on 0-3".
+Texts Describe(const Topology &machine) {
+    Texts texts;
+    for (uint32_t i = 0; i < machine.GroupCount(); ++i) {
+        const WorkerGroup &group = machine.Groups()[i];
+        texts.push_back(std::string(group.name) + ": " + std::to_string(group.workers) + " on " + Text(CpusOf(group)));
+    }
+    return texts;
+}
+
+TopologyOptions Fake(const char *source) {
+    TopologyOptions options;
+    options.source = source;
+    return options;
+}
+
+Texts Describe(SplitBy by, const TopologyOptions &options) {
+    const Topology machine(by, options);
+    CHECK(machine.Result() == Status::Ok);
+    return Describe(machine);
+}
+Texts Describe(SplitBy by, const std::string &source) { return Describe(by, Fake(source.c_str())); }
+
+// A machine that a test makes from a description, changes, and writes as XML.
+class Model {
+public:
+    explicit Model(const char *description) {
+        REQUIRE(hwloc_topology_init(&m_topology) == 0);
+        REQUIRE(hwloc_topology_set_synthetic(m_topology, description) == 0);
+        hwloc_topology_set_flags(m_topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+        REQUIRE(hwloc_topology_load(m_topology) == 0);
+    }
+    ~Model() { hwloc_topology_destroy(m_topology); }
+    Model(const Model &) = delete;
+    Model &operator=(const Model &) = delete;
+
+    // Larger is faster, -1 is unknown. `type`: so that hwloc does not take two for one.
+    Model &Kind(const Cpus &cpus, int speed, const char *type = nullptr) {
+        char name[] = "CoreType", value[16] = "";
+        std::strncpy(value, type != nullptr ? type : "", sizeof value - 1);
+        hwloc_info_s info{name, value};
+        hwloc_bitmap_t set = Set(cpus);
+        CHECK(hwloc_cpukinds_register(m_topology, set, speed, type != nullptr ? 1 : 0, &info, 0) == 0);
+        hwloc_bitmap_free(set);
+        return *this;
+    }
+    Model &Without(const Cpus &cpus) {
+        hwloc_bitmap_t set = Set(cpus);
+        hwloc_bitmap_andnot(set, hwloc_topology_get_topology_cpuset(m_topology), set);
+        CHECK(hwloc_topology_restrict(m_topology, set, 0) == 0);
+        hwloc_bitmap_free(set);
+        return *this;
+    }
+    // As a container does.
+    Model &Allow(const Cpus &cpus) {
+        hwloc_bitmap_t set = Set(cpus);
+        CHECK(hwloc_topology_allow(m_topology, set, nullptr, HWLOC_ALLOW_FLAG_CUSTOM) == 0);
+        hwloc_bitmap_free(set);
+        return *this;
+    }
+
+    std::string Xml() const {
+        char *buffer = nullptr;
+        int bytes = 0;
+        REQUIRE(hwloc_topology_export_xmlbuffer(m_topology, &buffer, &bytes, 0) == 0);
+        const std::string text(buffer);
+        hwloc_free_xmlbuffer(m_topology, buffer);
+        return text;
+    }
+
+private:
+    static hwloc_bitmap_t Set(const Cpus &cpus) {
+        hwloc_bitmap_t set = hwloc_bitmap_alloc();
+        for (const uint32_t cpu : cpus) hwloc_bitmap_set(set, cpu);
+        return set;
+    }
+    hwloc_topology_t m_topology = nullptr;
+};
+
+// Four performance cores with two threads, CPUs 0 to 7, and four efficiency cores with one, 8, 10, 12 and 14.
+std::string Hybrid() {
+    return Model("l3:1 core:8 pu:2").Without({9, 11, 13, 15}).Kind(Range(0, 7), 1).Kind({8, 10, 12, 14}, 0).Xml();
+}
+
+std::vector<uint64_t> Mask(const Cpus &cpus) {
+    std::vector<uint64_t> words(*cpus.rbegin() / 64 + 1);
+    for (const uint32_t cpu : cpus) words[cpu / 64] |= uint64_t{1} << (cpu % 64);
+    return words;
+}
+
+// Of the calling thread.
+Cpus CpusOfThread() {
+    std::vector<cpu_set_t> sets(64);
+    const size_t bytes = sets.size() * sizeof(cpu_set_t);
+    Cpus cpus;
+    if (sched_getaffinity(0, bytes, sets.data()) != 0) return cpus;
+    for (uint32_t cpu = 0; cpu < bytes * 8; ++cpu) {
+        if (CPU_ISSET_S(cpu, bytes, sets.data())) cpus.insert(cpu);
+    }
+    return cpus;
+}
+
+bool Restrict(const Cpus &cpus) {
+    std::vector<cpu_set_t> sets(64);
+    const size_t bytes = sets.size() * sizeof(cpu_set_t);
+    CPU_ZERO_S(bytes, sets.data());
+    for (const uint32_t cpu : cpus) CPU_SET_S(cpu, bytes, sets.data());
+    return sched_setaffinity(0, bytes, sets.data()) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("topology: a group for each NUMA node", "[topology]") {
+    CHECK(Describe(SplitBy::Node, "node:2 core:2 pu:2") == Texts{"node 0: 4 on 0-3", "node 1: 4 on 4-7"});
+}
+
+TEST_CASE("topology: nodes are numbered as the system does", "[topology]") {
+    CHECK(Describe(SplitBy::Node, "node:2(indexes=3,5) core:2 pu:1") == Texts{"node 3: 2 on 0-1", "node 5: 2 on 2-3"});
+}
+
+TEST_CASE("topology: a node of memory that has the CPUs of another makes no group", "[topology]") {
+    CHECK(Describe(SplitBy::Node, "pack:2 [numa(memory=4GB)] [numa(memory=1GB)] core:2 pu:1") ==
+          Texts{"node 0: 2 on 0-1", "node 2: 2 on 2-3"});
+}
+
+TEST_CASE("topology: a group for each last-level cache", "[topology]") {
+    CHECK(Describe(SplitBy::Cache, "l3:2 core:8 pu:1") == Texts{"cache 0: 8 on 0-7", "cache 1: 8 on 8-15"});
+    CHECK(Describe(SplitBy::Cache, "l3:2 l2:4 core:2 pu:1") == Texts{"cache 0: 8 on 0-7", "cache 1: 8 on 8-15"});
+    CHECK(Describe(SplitBy::Cache, "l3:2 pu:2") == Texts{"cache 0: 2 on 0-1", "cache 1: 2 on 2-3"});
+}
+
+TEST_CASE("topology: without an L3, L2 caches that cores share make groups", "[topology]") {
+    CHECK(Describe(SplitBy::Cache, "l2:2 core:4 pu:1") == Texts{"cache 0: 4 on 0-3", "cache 1: 4 on 4-7"});
+}
+
+TEST_CASE("topology: where only some CPUs have an L3, the others go by their L2", "[topology]") {
+    std::string mixed = Model("l3:2 l2:2 core:2 pu:1").Xml();
+    const size_t second = mixed.rfind("type=\"L3Cache\"");
+    REQUIRE(second != std::string::npos);
+    mixed.replace(second, std::strlen("type=\"L3Cache\""), "type=\"Group\"");
+    CHECK(Describe(SplitBy::Cache, mixed) == Texts{"cache 0: 4 on 0-3", "cache 1: 2 on 4-5", "cache 2: 2 on 6-7"});
+}
+
+TEST_CASE("topology: caches of one core each make no groups", "[topology]") {
+    CHECK(Describe(SplitBy::Cache, "l3:4 core:1 pu:2") == Texts{"all cores: 8 on 0-7"});
+    CHECK(Describe(SplitBy::Cache, "l2:4 core:1 pu:2") == Texts{"all cores: 8 on 0-7"});
+}
+
+TEST_CASE("topology: neighbours share a group if there are more than 8 parts", "[topology]") {
+    CHECK(Describe(SplitBy::Cache, "l3:12 core:2 pu:1") ==
+          Texts{"cache 0: 4 on 0-3", "cache 2: 2 on 4-5", "cache 3: 4 on 6-9", "cache 5: 2 on 10-11",
+                "cache 6: 4 on 12-15", "cache 8: 2 on 16-17", "cache 9: 4 on 18-21", "cache 11: 2 on 22-23"});
+    CHECK(Describe(SplitBy::Node, "node:16 pu:1") ==
+          Texts{"node 0: 2 on 0-1", "node 2: 2 on 2-3", "node 4: 2 on 4-5", "node 6: 2 on 6-7", "node 8: 2 on 8-9",
+                "node 10: 2 on 10-11", "node 12: 2 on 12-13", "node 14: 2 on 14-15"});
+    CHECK(Describe(SplitBy::Node, "node:8 pu:1").size() == 8);
+}
+
+TEST_CASE("topology: performance cores come before efficiency cores", "[topology]") {
+    CHECK(Describe(SplitBy::CoreKind, Hybrid()) == Texts{"P cores: 8 on 0-7", "E cores: 4 on 8 10 12 14"});
+    const std::string slowFirst = Model("core:6 pu:1").Kind(Range(0, 3), 0).Kind(Range(4, 5), 1).Xml();
+    CHECK(Describe(SplitBy::CoreKind, slowFirst) == Texts{"P cores: 2 on 4-5", "E cores: 4 on 0-3"});
+}
+
+TEST_CASE("topology: one worker for each core, on its first usable CPU", "[topology]") {
+    const std::string hybrid = Hybrid();
+    TopologyOptions options = Fake(hybrid.c_str());
+    options.onePerCore = true;
+    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 4 on 0 2 4 6", "E cores: 4 on 8 10 12 14"});
+    const std::vector<uint64_t> usable = Mask({1, 2, 3, 8});
+    options.cpus = usable.data(), options.cpuWords = static_cast<uint32_t>(usable.size());
+    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 2 on 1-2", "E cores: 1 on 8"});
+}
+
+TEST_CASE("topology: three kinds of cores are numbered from the fastest", "[topology]") {
+    const std::string three = Model("core:8 pu:1").Kind(Range(0, 3), 3).Kind(Range(4, 6), 10).Kind({7}, 20).Xml();
+    CHECK(Describe(SplitBy::CoreKind, three) == Texts{"kind 0: 1 on 7", "kind 1: 3 on 4-6", "kind 2: 4 on 0-3"});
+}
+
+TEST_CASE("topology: kinds whose speeds nobody knows are not called P and E", "[topology]") {
+    const std::string unknown = Model("core:4 pu:1").Kind({0, 1}, -1, "round").Kind({2, 3}, -1, "square").Xml();
+    CHECK(Describe(SplitBy::CoreKind, unknown) == Texts{"kind 0: 2 on 0-1", "kind 1: 2 on 2-3"});
+}
+
+TEST_CASE("topology: CPUs that belong to no part are a group", "[topology]") {
+    const std::string partly = Model("core:6 pu:1").Kind({2, 3}, 1).Kind({4, 5}, 0).Xml();
+    CHECK(Describe(SplitBy::CoreKind, partly) == Texts{"P cores: 2 on 2-3", "E cores: 2 on 4-5", "other: 2 on 0-1"});
+}
+
+TEST_CASE("topology: caches and nodes of the fastest cores come first", "[topology]") {
+    const std::string caches = Model("l2:3 core:2 pu:1").Kind(Range(0, 3), 0).Kind(Range(4, 5), 1).Xml();
+    CHECK(Describe(SplitBy::Cache, caches) == Texts{"cache 2: 2 on 4-5", "cache 0: 2 on 0-1", "cache 1: 2 on 2-3"});
+    const std::string nodes = Model("node:2 core:2 pu:1").Kind(Range(0, 2), 0).Kind({3}, 1).Xml();
+    CHECK(Describe(SplitBy::Node, nodes) == Texts{"node 1: 2 on 2-3", "node 0: 2 on 0-1"});
+}
+
+TEST_CASE("topology: a machine that tells nothing is one group", "[topology]") {
+    CHECK(Describe(SplitBy::CoreKind, "core:4 pu:2") == Texts{"all cores: 8 on 0-7"});
+    CHECK(Describe(SplitBy::Cache, "core:4 pu:2") == Texts{"all cores: 8 on 0-7"});
+    CHECK(Describe(SplitBy::Node, "core:4 pu:2") == Texts{"node 0: 8 on 0-7"});  // hwloc makes one
+    const std::string oneKind = Model("core:4 pu:1").Kind({0, 1, 2, 3}, 5).Xml();
+    CHECK(Describe(SplitBy::CoreKind, oneKind) == Texts{"all cores: 4 on 0-3"});
+}
+
+TEST_CASE("topology: one CPU", "[topology]") {
+    CHECK(Describe(SplitBy::CoreKind, "pu:1") == Texts{"all cores: 1 on 0"});
+    CHECK(Describe(SplitBy::Cache, "l3:1 core:1 pu:1") == Texts{"all cores: 1 on 0"});
+    CHECK(Describe(SplitBy::Node, "node:1 pu:1") == Texts{"node 0: 1 on 0"});
+}
+
+TEST_CASE("topology: groups have only the CPUs that were asked for, and none is empty", "[topology]") {
+    TopologyOptions options = Fake("l3:3 core:4 pu:1");
+    std::vector<uint64_t> usable = Mask({1, 8, 9, 11});
+    options.cpus = usable.data(), options.cpuWords = 1;
+    CHECK(Describe(SplitBy::Cache, options) == Texts{"cache 0: 1 on 1", "cache 2: 3 on 8-9 11"});
+    usable = Mask({5});
+    options.cpus = usable.data();
+    CHECK(Describe(SplitBy::Cache, options) == Texts{"cache 1: 1 on 5"});
+    const std::string hybrid = Hybrid();
+    options.source = hybrid.c_str();
+    usable = Mask({10, 12, 63});
+    options.cpus = usable.data();
+    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"E cores: 2 on 10 12"});
+}
+
+TEST_CASE("topology: what lies behind the words of the mask is not read", "[topology]") {
+    TopologyOptions options = Fake("core:100 pu:1");
+    const uint64_t words[] = {1, ~uint64_t{0}};
+    options.cpus = words, options.cpuWords = 1;
+    CHECK(Describe(SplitBy::Node, options) == Texts{"node 0: 1 on 0"});
+}
+
+TEST_CASE("topology: parts without usable CPUs do not count towards the 8 groups", "[topology]") {
+    TopologyOptions options = Fake("l3:12 core:2 pu:1");
+    const std::vector<uint64_t> usable = Mask({0, 2, 4, 5, 20, 22});
+    options.cpus = usable.data(), options.cpuWords = 1;
+    CHECK(Describe(SplitBy::Cache, options) ==
+          Texts{"cache 0: 1 on 0", "cache 1: 1 on 2", "cache 2: 2 on 4-5", "cache 10: 1 on 20", "cache 11: 1 on 22"});
+}
+
+TEST_CASE("topology: groups have only the CPUs that a container allows", "[topology]") {
+    const std::string contained = Model("l3:2 core:4 pu:1").Allow({2, 3, 4}).Xml();
+    CHECK(Describe(SplitBy::Cache, contained) == Texts{"cache 0: 2 on 2-3", "cache 1: 1 on 4"});
+}
+
+TEST_CASE("topology: masks have as many words as the machine needs", "[topology]") {
+    const Topology two(SplitBy::Node, Fake("node:2 core:48 pu:2"));
+    CHECK(Describe(two) == Texts{"node 0: 96 on 0-95", "node 1: 96 on 96-191"});
+    CHECK(two.Groups()[0].cpuWords == 3);
+    const Topology one(SplitBy::Node, Fake("core:64 pu:1"));
+    CHECK(Describe(one) == Texts{"node 0: 64 on 0-63"});
+    CHECK(one.Groups()[0].cpuWords == 1);
+
+    const Topology many(SplitBy::Node, Fake("node:4 core:300 pu:1"));
+    CHECK(Describe(many) ==
+          Texts{"node 0: 256 on 0-299", "node 1: 256 on 300-599", "node 2: 256 on 600-899", "node 3: 256 on 900-1199"});
+    CHECK(many.Groups()[3].cpuWords == 19);
+    CHECK(many.Workers() == 1024);
+}
+
+TEST_CASE("topology: with fewer workers than CPUs each group gets its share", "[topology]") {
+    const std::string hybrid = Hybrid();
+    TopologyOptions options = Fake(hybrid.c_str());
+    options.mostWorkers = 6;
+    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 4 on 0-7", "E cores: 2 on 8 10 12 14"});
+    options.mostWorkers = 7;
+    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 5 on 0-7", "E cores: 2 on 8 10 12 14"});
+    options.mostWorkers = 12;
+    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 8 on 0-7", "E cores: 4 on 8 10 12 14"});
+    options.mostWorkers = 1;
+    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 1 on 0-7"});
+    options.source = "node:4 pu:1";
+    options.mostWorkers = 2;
+    CHECK(Describe(SplitBy::Node, options) == Texts{"node 0: 1 on 0", "node 2: 1 on 2"});
+}
+
+TEST_CASE("topology: what cannot be read gives no groups, and leaves the scheduler's options alone", "[topology]") {
+    const auto refused = [](SplitBy by, const TopologyOptions &options) {
+        const Topology machine(by, options);
+        SchedulerOptions scheduler;
+        scheduler.workers = 5;
+        machine.ApplyTo(scheduler);
+        CHECK(scheduler.workers == 5);
+        CHECK(scheduler.groups == nullptr);
+        CHECK(scheduler.groupCount == 0);
+        CHECK(machine.GroupCount() == 0);
+        CHECK(machine.Workers() == 0);
+        return machine.Result();
+    };
+    CHECK(refused(SplitBy::Node, Fake("")) == Status::BadOption);
+    CHECK(refused(SplitBy::Node, Fake("no machine")) == Status::BadOption);
+    CHECK(refused(SplitBy::Node, Fake("<topology>")) == Status::BadOption);
+    CHECK(refused(static_cast<SplitBy>(3), Fake("pu:2")) == Status::BadOption);
+
+    TopologyOptions options = Fake("pu:2");
+    options.mostWorkers = 0;
+    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+    options.mostWorkers = 1025;
+    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+
+    options = Fake("pu:2");
+    std::vector<uint64_t> usable(1025, 0);
+    options.cpus = usable.data(), options.cpuWords = 0;
+    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+    options.cpuWords = 1;  // no CPU is left
+    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+    usable[0] = 1;
+    options.cpuWords = 1025;
+    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+    options.cpuWords = 1024;
+    CHECK(Topology(SplitBy::Node, options).Result() == Status::Ok);
+}
+
+TEST_CASE("topology: a scheduler takes the groups, changed or not", "[topology]") {
+    Topology machine(SplitBy::Node, Fake("node:2 pu:2"));
+    SchedulerOptions options = test::Options(1);
+    machine.ApplyTo(options);
+    CHECK(options.workers == 4);
+    CHECK(options.groupCount == 2);
+    CHECK(options.groups == machine.Groups());
+    machine.Groups()[1].workers = 1;
+    CHECK(machine.Workers() == 3);
+    machine.ApplyTo(options);
+    CHECK(options.workers == 3);
+}
+
+TEST_CASE("topology: groups have only the CPUs that the process may use", "[topology]") {
+    const Cpus usable = CpusOfThread();  // of the main thread, which tests run on
+    CHECK(Topology(SplitBy::CoreKind).Workers() == std::min(static_cast<uint32_t>(usable.size()), 1024u));
+    for (const uint32_t cpu : usable) {
+        REQUIRE(Restrict({cpu}));
+        for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::Node}) {
+            const Topology machine(by);
+            CHECK(machine.Result() == Status::Ok);
+            CHECK(machine.Workers() == 1);
+            CHECK((machine.GroupCount() == 1 && CpusOf(machine.Groups()[0]) == Cpus{cpu}));
+        }
+    }
+    REQUIRE(Restrict(usable));
+}
+
+TEST_CASE("topology: what the calling thread, or another one, may use does not matter", "[topology]") {
+    const Cpus usable = CpusOfThread();
+    Cpus seenByOther, seenBesideOther;
+    const auto all = [] {
+        Cpus cpus;
+        const Topology machine(SplitBy::Node);
+        for (uint32_t i = 0; i < machine.GroupCount(); ++i) cpus.merge(CpusOf(machine.Groups()[i]));
+        return cpus;
+    };
+    std::thread([&] {
+        if (Restrict({*usable.begin()})) seenByOther = all();
+    }).join();
+    CHECK(Text(seenByOther) == Text(usable));
+
+    std::atomic<bool> begun{false}, done{false};
+    std::thread wide([&] {
+        begun = true;
+        test::SpinUntil([&] { return done.load(); });
+    });
+    CHECK(test::SpinUntil([&] { return begun.load(); }));
+    CHECK(Restrict({*usable.rbegin()}));
+    seenBesideOther = all();
+    CHECK(Restrict(usable));
+    done = true;
+    wide.join();
+    CHECK(Text(seenBesideOther) == std::to_string(*usable.rbegin()));
+}
+
+namespace {
+
+// Runs a scheduler with these groups: in each group 100 tasks that name it run on its workers, and on its CPUs.
+void RunInGroups(const Topology &machine) {
+    REQUIRE(machine.Result() == Status::Ok);
+    SchedulerOptions options = test::Options(1);
+    machine.ApplyTo(options);
+    test::ReportLog log;
+    log.AttachTo(options);
+    TaskScheduler scheduler(options);
+    REQUIRE(scheduler.Start() == Status::Ok);
+    CHECK(scheduler.WorkerCount() == machine.Workers());
+
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < machine.GroupCount(); ++i) {
+        const WorkerGroup &group = machine.Groups()[i];
+        const Cpus cpus = CpusOf(group);
+        const std::string name = group.name;
+        std::atomic<uint32_t> onWorkers{0}, onCpus{0}, named{0};
+        const test::Batch batch(100, [&](TaskScheduler &its, uint32_t) {
+            const uint32_t worker = its.CurrentWorker();
+            onWorkers += worker >= first && worker < first + group.workers;
+            onCpus += CpusOfThread() == cpus;
+            char thread[16] = "";
+            pthread_getname_np(pthread_self(), thread, sizeof thread);
+            named += thread == name.substr(0, 10) + " " + std::to_string(worker);
+        });
+        TaskOptions task;
+        task.groups = static_cast<uint8_t>(1u << i);
+        Counter counter;
+        scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter, task);
+        scheduler.WaitForCounter(&counter);
+        INFO(name);
+        CHECK(onWorkers == 100);
+        CHECK(onCpus == 100);
+        CHECK(named == 100);
+        first += group.workers;
+    }
+    scheduler.Stop();
+    CHECK(log.Count() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("topology: tasks that name a group of the real machine run on its workers", "[topology]") {
+    for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::Node}) RunInGroups(Topology(by));
+}
+
+// A machine with as many nodes as this one has CPUs, up to four, so that there are groups to choose from.
+TEST_CASE("topology: tasks that name one of several groups run on its workers and CPUs", "[topology]") {
+    std::string indexes;
+    uint32_t nodes = 0;
+    for (const uint32_t cpu : CpusOfThread()) {
+        if (nodes == 4) break;
+        indexes += (nodes++ == 0 ? "" : ",") + std::to_string(cpu);
+    }
+    const std::string source = "node:" + std::to_string(nodes) + " pu:1(indexes=" + indexes + ")";
+    const Topology machine(SplitBy::Node, Fake(source.c_str()));
+    CHECK(machine.GroupCount() == nodes);
+    RunInGroups(machine);
+}
