@@ -338,7 +338,8 @@ newaction {
         if #static + #shared == 0 then
             error("nothing to install: no library in " .. buildFolder(_OPTIONS.shared) .. "/Release", 0)
         end
-        for _, file in ipairs(table.join(static, shared)) do copy(file, "lib") end
+        local topology = os.matchfiles(buildFolder(false) .. "/Release/libweft_topology.a")
+        for _, file in ipairs(table.join(static, shared, topology)) do copy(file, "lib") end
         for _, file in ipairs(os.matchfiles("include/weft/**.h")) do copy(file, path.getdirectory(file)) end
 
         local libraries = "-lboost_context -pthread"
