@@ -50,8 +50,11 @@ public:
     /// Reads the machine. Result says whether that worked; if not, there are no groups.
     ///
     /// The names: "P cores" and "E cores" ("kind 0", "kind 1" and so on if there are more kinds than two, or nobody knows which is faster),
-    /// "cache 0" counted from the machine's first one, "node 1" numbered as the system does. Any thread. Takes milliseconds, reads files, and
+    /// "cache 0" counted from the machine's first one, "node 1" numbered as the system does. Takes milliseconds, reads files, and
     /// allocates memory, not through MemoryHooks.
+    ///
+    /// Any thread that is no worker. On x86 hwloc moves the calling thread to each CPU for a moment, and back. If that is the main thread,
+    /// make no other Topology and start no scheduler on another thread meanwhile: they would take its CPU of the moment for all that there are.
     explicit Topology(SplitBy by, const TopologyOptions &options = {}) noexcept;
     Topology(const Topology &) = delete;
     Topology &operator=(const Topology &) = delete;
