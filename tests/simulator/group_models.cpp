@@ -112,7 +112,6 @@ private:
         ++m_done;
     }
 
-    static constexpr uint32_t m_depth = ~0u;
     const Layout &m_layout;
     std::deque<Node> m_nodes;
     uint32_t m_done = 0;
