@@ -336,14 +336,14 @@ TEST_CASE("groups: a Low task that names none stays in lowGroups if its waiter r
     std::atomic<uint32_t> wrong{0};
     bool met = true;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        for (int round = 0; round < 50; ++round) {
+        for (int round = 0; round < 20; ++round) {
             std::atomic<bool> isHeld{false}, isFree{false}, waits{false};
             Counter gate(1), counter, holders;
             test::Batch holder(1, [&](TaskScheduler &, uint32_t) {
                 isHeld.store(true);
                 test::SpinUntil([&] { return isFree.load(); });
             });
-            test::Batch busy(1, [&](TaskScheduler &, uint32_t) { test::Linger(2000); });
+            test::Batch busy(1, [&](TaskScheduler &, uint32_t) { test::Linger(100); });
             test::Batch low(1, [&](TaskScheduler &running, uint32_t) {
                 wrong.fetch_add(running.CurrentWorker() != 1);
                 waits.store(true);
