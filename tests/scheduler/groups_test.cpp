@@ -685,7 +685,6 @@ TEST_CASE("groups: a wait with OwnTasks leaves tasks of other groups to them", "
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
-        std::atomic<uint32_t> inside{0};
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (const uint8_t set : layout.Sets()) {
                 for (int round = 0; round < 5; ++round) {
