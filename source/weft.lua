@@ -68,14 +68,19 @@ function weft.useTopology()
     links { "weft_topology", "hwloc" }
 end
 
-project "weft"
-    kind(_OPTIONS.shared and "SharedLib" or "StaticLib")
+-- What the libraries have in common.
+local function library(kindOfLibrary)
+    kind(kindOfLibrary)
     pic "On"
     language "C++"
     cppdialect "C++17"
     exceptionhandling(_OPTIONS["no-exceptions"] and "Off" or "On")
     rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
     includedirs { weft.root .. "/include", weft.source }
+end
+
+project "weft"
+    library(_OPTIONS.shared and "SharedLib" or "StaticLib")
     files { weft.root .. "/include/**.h", "**.h", "**.cpp" }
     removefiles { weft.root .. "/include/weft/topology/**", "topology/**" }
     weft.defineOptions()
@@ -99,13 +104,7 @@ project "weft"
 
 if weft.hasTopology then
 project "weft_topology"
-    kind "StaticLib"
-    pic "On"
-    language "C++"
-    cppdialect "C++17"
-    exceptionhandling(_OPTIONS["no-exceptions"] and "Off" or "On")
-    rtti(_OPTIONS["no-exceptions"] and "Off" or "On")
-    includedirs { weft.root .. "/include", weft.source }
+    library "StaticLib"
     files { weft.root .. "/include/weft/topology/**.h", "topology/**.h", "topology/**.cpp" }
     weft.defineOptions()
     weft.removeOtherPlatforms()

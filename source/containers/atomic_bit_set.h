@@ -62,9 +62,9 @@ public:
         uint64_t operator()(uint32_t) const noexcept { return ~uint64_t{0}; }
     };
 
-    /// Clears some set bit and returns its index: one of those that among(word) gives, from 64 * word on. Begins in the word of `home`.
-    /// kNone: no bit was set all the time, but one that was set behind the search may be missed; whoever must not miss it announces its
-    /// lack and asks Any.
+    /// Clears some set bit and returns its index. The search begins in the word of `home`. `among` limits it: among(i) returns a mask of the
+    /// bits of word i that may be cleared. kNone: no such bit was set all the time, but one that was set behind the search may be missed;
+    /// whoever must not miss it announces its lack and asks Any.
     template <class Among = All>
     uint32_t ClearAny(uint32_t home, Among among = {}) noexcept {
         return ForWords(home / 64, [&](uint32_t index) {

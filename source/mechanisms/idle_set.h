@@ -104,8 +104,8 @@ public:
         return State{snapshot}.AllSleepers() == workers;
     }
 
-    /// Makes a sleeper that can run tasks a searcher and returns it, to be unparked; kNone if there is none among the workers that
-    /// among(word) gives as bits, from 64 * word on.
+    /// Makes a sleeper that can run tasks a searcher and returns it, to be unparked; kNone if there is none. `among` limits it to some
+    /// workers: see AtomicBitSet::ClearAny.
     template <class Among = AtomicBitSet::All>
     uint32_t TakeSleeper(uint32_t home, Among among = {}) noexcept {
         return TakeAny(m_asleep, home, among, kSearcher - kSleeper);

@@ -21,17 +21,6 @@
 
 namespace weft::internal {
 
-/// Index of the highest bit that is set; there is one.
-inline uint32_t HighestBit(uint32_t value) noexcept {
-#if defined(_MSC_VER) && !defined(__clang__)
-    unsigned long index;
-    _BitScanReverse(&index, value);
-    return index;
-#else
-    return 31u - static_cast<uint32_t>(__builtin_clz(value));
-#endif
-}
-
 /// Index of the lowest bit that is set; there is one.
 inline uint32_t LowestBit(uint64_t value) noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)

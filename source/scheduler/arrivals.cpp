@@ -52,8 +52,11 @@ bool TakeInjected(Worker *worker, Priority priority) noexcept {
     // One of them may be picked next; FindOwn wakes somebody otherwise.
     if (fibers != 0) worker->owesWake = true;
     for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);
-    if (tasks != 0) WakeForTasks(scheduler, worker, tasks);
-    if (scheduler.groupCount > 1) WakeForAllLevels(scheduler, worker, tasks + fibers);
+    if (WEFT_UNLIKELY(scheduler.groupCount > 1)) {
+        WakeForAllLevels(scheduler, worker, tasks + fibers);
+    } else if (tasks != 0) {
+        WakeForTasks(scheduler, worker, tasks);
+    }
     return tasks != 0 && highest <= priority;
 }
 

@@ -128,7 +128,6 @@ void Detach(Worker *worker) noexcept {
         worker->current->level = Priority::Normal;
     } while (!worker->bound.IsZero());
     if (OwnsAny(*worker)) WakeForAny(scheduler, worker);  // [re-check]
-    if (scheduler.groupCount > 1) WakeForAllLevels(scheduler, worker, 1);
 
     worker->signalStack.Reset();
     Worker *outer = static_cast<Worker *>(worker->outerSlot);

@@ -178,25 +178,24 @@ bool OnlyNamed(Worker *worker, NamedLevels &levels) noexcept {
 }
 
 // The last of the levels of a priority: tasks that name groups go first.
-Level LastOf(uint32_t levels) noexcept { return LevelAt(HighestBit(levels)); }
+Level LastOf(uint32_t levels) noexcept {
+    while ((levels & (levels - 1)) != 0) levels &= levels - 1;
+    return LevelAt(LowestBit(levels));
+}
 
 WEFT_NOINLINE Fiber *NamedReadyFiber(Worker *worker) noexcept {
-    constexpr uint32_t kHigh = LevelBits(Priority::High);
     NamedLevels levels;
     if (!OnlyNamed(worker, levels)) return nullptr;
-    const uint32_t first = (levels.fibers & kHigh) != 0  ? levels.fibers & kHigh
-                           : (levels.tasks & kHigh) == 0 ? levels.fibers
-                                                         : 0;
+    const uint32_t high = levels.fibers & kHighLevels;
+    const uint32_t first = high != 0 ? high : (levels.tasks & kHighLevels) == 0 ? levels.fibers : 0;
     return first != 0 ? PlainReadyFiber(worker, LastOf(first)) : nullptr;
 }
 
 WEFT_NOINLINE bool NamedTask(Worker *worker, TaskEntry &entry, Level &level) noexcept {
-    constexpr uint32_t kHigh = LevelBits(Priority::High);
     NamedLevels levels;
-    if (!OnlyNamed(worker, levels) || (levels.fibers & kHigh) != 0) return false;
-    const uint32_t high = levels.tasks & kHigh;
-    if (high == 0 && levels.fibers != 0) return false;
-    if (levels.tasks == 0) return false;
+    if (!OnlyNamed(worker, levels) || (levels.fibers & kHighLevels) != 0) return false;
+    const uint32_t high = levels.tasks & kHighLevels;
+    if (levels.tasks == 0 || (high == 0 && levels.fibers != 0)) return false;
     level = LastOf(high != 0 ? high : levels.tasks);
     return PlainTask(worker, level, entry);
 }

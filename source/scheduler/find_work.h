@@ -5,7 +5,7 @@
 // Low, on the workers that run it. Within a priority: pinned fibers, pinned tasks, ready fibers, tasks; ready fibers oldest first, tasks
 // newest first.
 //
-// That High goes first everywhere costs one load at each pick (Notices::kHighWork). A pick that has begun may finish.
+// That High goes first everywhere costs one load at each pick (Notices::HighWork). A pick that has begun may finish.
 #pragma once
 
 #include "platform/compiler.h"
@@ -78,11 +78,13 @@ Found LateTask(Worker *worker, Worker *owner, uint32_t lane) noexcept;
 /// What there is between two tasks. ForValue: perhaps somebody waits for a value above zero. Turn: something has to have a turn.
 enum class Call : uint8_t { None, ForValue, Turn };
 
-/// What there is before a task of that priority goes on. Three loads of words that are seldom written; the clock is read while there is a
-/// deadline.
+/// No notice of any kind, nobody has asked, and no mail. relaxed, all: hints.
 inline bool NobodyCalls(const Worker *worker) noexcept {
     return worker->scheduler->notices.Look() == 0 && !worker->asked.load(kRelaxed) && worker->mailbox.LooksEmpty();
 }
+
+/// What there is before a task of that priority goes on. Three loads of words that are seldom written; the clock is read while there is a
+/// deadline.
 inline Call CallOf(const Worker *worker, Priority priority) noexcept {
     const uint32_t notices = worker->scheduler->notices.Look();
     const bool isAsked = worker->asked.load(kRelaxed) || !worker->mailbox.LooksEmpty();  // hints

@@ -13,8 +13,7 @@ void UpdateRuns(Scheduler &scheduler) noexcept {
         uint32_t levels = 0;
         for (uint32_t level = 0; level < kLevels; ++level) {
             const uint32_t groups = scheduler.groupsOf[level].load(kRelaxed);  // written under the lock
-            if ((groups >> (scheduler.IsAttachedSlot(i) ? kMostGroups : worker.group) & 1) != 0)
-                levels |= LevelAt(level).Bit();
+            if ((groups >> (scheduler.IsAttachedSlot(i) ? kMostGroups : worker.group) & 1) != 0) levels |= 1u << level;
         }
         worker.runs.store(levels, kSeqCst);
     }
@@ -105,7 +104,7 @@ Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcep
 }
 
 void LookAtRuns(Worker *worker) noexcept {
-    const uint32_t runs = worker->runs.load(kRelaxed);  // the owner's masks follow what it has seen
+    const uint32_t runs = worker->runs.load(kRelaxed);  // an older value costs no more than the next look
     if (runs == worker->runsSeen) return;
     worker->runsSeen = runs;
     worker->runsLanes = LaneBits(runs);

@@ -5,7 +5,7 @@
 // workers of their groups take these from there. So a group needs no queue of its own.
 //
 // Where all workers run a level, a searching worker will find what comes, and nobody need be woken for it. Where only some do, no
-// searcher counts: WakeFor wakes sleepers of the level's groups, and one that is awake looks before it sleeps (idle_set.h).
+// searcher counts: WakeForGroups (ready.h) wakes sleepers of the level's groups, and one that is awake looks before it sleeps (idle_set.h).
 //
 // seq_cst, groupsOf and runs, where they are written and in the last look before sleep. A set is written before its first task
 // is published. Either the worker that announces that it sleeps sees the set, or who publishes the task sees the announcement.
@@ -27,7 +27,7 @@ inline uint32_t SetOf(Scheduler &scheduler, uint8_t groups) noexcept {
     return WEFT_LIKELY(known != 0) ? known - 1 : NewSet(scheduler, groups);
 }
 
-/// See TaskScheduler::SetLowGroups. The groups have been checked.
+/// See TaskScheduler::SetLowGroups. The groups have been checked. Wakes nobody.
 void SetLow(Scheduler &scheduler, uint8_t groups) noexcept;
 
 /// Whether the worker's group runs the level. seq_cst: see above.

@@ -63,6 +63,7 @@ constexpr uint32_t LevelBits(Priority priority) noexcept {
 }
 inline constexpr uint32_t kPlainLevels = (1u << kPriorities) - 1;  // of set 0
 inline constexpr uint32_t kPlainLanes = kPriorities * kClasses;    // so many: those of set 0 come first
+inline constexpr uint32_t kHighLevels = LevelBits(Priority::High);
 inline constexpr uint32_t kLowLevels = LevelBits(Priority::Low);
 inline constexpr uint64_t kSmallLanes = 0x5555'5555'5555'5555;
 

@@ -56,6 +56,7 @@ void ShowSpecialLane(Worker *worker, uint32_t lane) noexcept {
 }
 
 void ShowLevel(Scheduler &scheduler, Level level) noexcept {
+    // seq_cst: after the task was published, see groups.h. Attached threads look at the notices of the first group.
     const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst) & ((1u << kMostGroups) - 1);
     scheduler.notices.Show(level.ThePriority() == Priority::High ? Notices::HighWorkOf(groups)
                                                                  : Notices::LowWorkOf(groups));

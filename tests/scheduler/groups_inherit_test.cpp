@@ -13,18 +13,8 @@
 #include <catch2/catch.hpp>
 
 using namespace weft;
+using test::Group;
 using test::InGroups;
-
-namespace {
-
-WorkerGroup Group(uint32_t workers, bool namedOnly = false) {
-    WorkerGroup group;
-    group.workers = workers;
-    group.namedOnly = namedOnly;
-    return group;
-}
-
-}  // namespace
 
 // Group 1 runs Low tasks that name none, and what names it. The inner task names it: so its own tasks run there, too.
 TEST_CASE("groups: a task on top of a Low one submits into the groups that it named", "[groups]") {

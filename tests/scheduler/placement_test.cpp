@@ -14,6 +14,8 @@
 #include <vector>
 
 #if !defined(_WIN32)
+#include "support/thread_cpus.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -29,26 +31,9 @@ using namespace weft;
 
 namespace {
 
-using Cpus = std::vector<uint32_t>;
-
-Cpus CpusOfThread() {
-    std::vector<cpu_set_t> sets(64);
-    const size_t bytes = sets.size() * sizeof(cpu_set_t);
-    Cpus cpus;
-    if (sched_getaffinity(0, bytes, sets.data()) != 0) return cpus;
-    for (uint32_t cpu = 0; cpu < bytes * 8; ++cpu) {
-        if (CPU_ISSET_S(cpu, bytes, sets.data())) cpus.push_back(cpu);
-    }
-    return cpus;
-}
-
-bool Restrict(const Cpus &cpus) {
-    std::vector<cpu_set_t> sets(64);
-    const size_t bytes = sets.size() * sizeof(cpu_set_t);
-    CPU_ZERO_S(bytes, sets.data());
-    for (uint32_t cpu : cpus) CPU_SET_S(cpu, bytes, sets.data());
-    return sched_setaffinity(0, bytes, sets.data()) == 0;
-}
+using test::Cpus;
+using test::CpusOfThread;
+using test::Restrict;
 
 std::string NameOfThread() {
     char name[64] = "";

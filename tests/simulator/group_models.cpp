@@ -184,14 +184,32 @@ void LowGroupsChange() {
     Check(done == 6, "a task was lost");
 }
 
-// All groups but one have endless work of their own and of anybody. A task of the other group begins at once, wherever it comes from.
-void GroupIsReserved() {
-    Counters counters;
-    Event event;
+// A scheduler with groups, and a task whose beginning is waited for.
+struct Fair {
     const Layout layout;
     SchedulerOptions options = FairOptions(layout.Workers());
-    layout.ApplyTo(options);
-    options.lowGroups = 0;
+    Event event;
+    Counters counters;
+
+    Fair() { layout.ApplyTo(options); }
+    // Runs `main`, and waits for what that submits with the counter.
+    template <class Main>
+    void Run(Main main) {
+        RunMain(options, [&](TaskScheduler *scheduler) {
+            Counter *counter = counters.New();
+            main(scheduler, counter);
+            scheduler->WaitForCounter(counter);
+            Counters::Kill(counter);
+        });
+    }
+};
+
+// All groups but one have endless work. A task of the other group, which a busy worker submits, begins at once.
+void GroupIsReserved() {
+    Fair fair;
+    const Layout &layout = fair.layout;
+    Event &event = fair.event;
+    fair.options.lowGroups = 0;
     const uint32_t last = layout.Count() - 1;
     struct Busy {
         const bool *over;
@@ -204,8 +222,7 @@ void GroupIsReserved() {
         }
     } busy{&event.over};
     auto begins = [&](TaskScheduler *) { event.Begin(); };
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
+    fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
         TaskOptions others = Of(static_cast<Priority>(Random(3)));
         others.groups = static_cast<uint8_t>((1u << last) - 1);
         for (uint32_t i = 0; i < 2 * layout.Workers(); ++i) scheduler->AddTask({Busy::Run, &busy}, counter, others);
@@ -214,24 +231,19 @@ void GroupIsReserved() {
         its.groups = layout.One(last);
         event.Ask();
         scheduler->AddTask(TaskOf(begins), counter, its);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
     CheckSoon(event.late <= 20 * kUs, "a task waited although its group had nothing else to do");
 }
 
-// Workers of a group have Normal work. A High task of their group goes before that, wherever it was submitted.
+// Workers of a group have Normal work. A High task of their group, which another group's worker may have submitted, goes before that.
 void HighInGroup() {
-    Counters counters;
-    Event event;
-    const Layout layout;
-    SchedulerOptions options = FairOptions(layout.Workers());
-    layout.ApplyTo(options);
+    Fair fair;
+    const Layout &layout = fair.layout;
+    Event &event = fair.event;
     const uint8_t group = layout.One(layout.Count() - 1);
     auto normal = [&](TaskScheduler *) { Compute(20); };
     auto high = [&](TaskScheduler *) { event.Begin(); };
-    RunMain(options, [&](TaskScheduler *scheduler) {
-        Counter *counter = counters.New();
+    fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
         TaskOptions its = Of(Priority::Normal);
         its.groups = group;
         const std::vector<Task> tasks(60, TaskOf(normal));
@@ -241,20 +253,16 @@ void HighInGroup() {
         event.Ask();
         scheduler->AddTask(TaskOf(high), counter, its);
         Compute(100);  // this worker does not run it
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
     CheckSoon(event.late <= (20 + 10) * kUs, "a High task waited for Normal ones of its group");
 }
 
 // Tasks that name no groups keep all workers busy. One that names a group begins in the bound of agingMilliseconds.
 void NamedDoesNotStarve() {
-    Counters counters;
-    Event event;
-    const Layout layout;
-    SchedulerOptions options = FairOptions(layout.Workers());
-    layout.ApplyTo(options);
-    options.agingMilliseconds = 1;
+    Fair fair;
+    const Layout &layout = fair.layout;
+    Event &event = fair.event;
+    fair.options.agingMilliseconds = 1;
     const uint8_t named = layout.Any();
     struct Endless {
         const bool *over;
@@ -269,7 +277,7 @@ void NamedDoesNotStarve() {
     };
     Endless unnamed{&event.over, 0}, other{&event.over, layout.Any()};
     auto begins = [&](TaskScheduler *) { event.Begin(); };
-    RunMain(options, [&](TaskScheduler *scheduler) {
+    fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
         for (uint32_t i = 0; i < 2 * layout.Workers(); ++i) {
             scheduler->AddTask({Endless::Run, &unnamed});
             scheduler->AddTask({Endless::Run, &other});
@@ -277,11 +285,8 @@ void NamedDoesNotStarve() {
         Compute(100);
         TaskOptions its = Of(Random(2) != 0 ? Priority::Normal : Priority::Low);
         its.groups = Random(3) != 0 ? named : uint8_t{0};
-        Counter *counter = counters.New();
         event.Ask();
         scheduler->AddTask(TaskOf(begins), counter, its);
-        scheduler->WaitForCounter(counter);
-        Counters::Kill(counter);
     });
     // It is late after 1 ms. Then up to 12 tasks of 20 us begin before it, in a sixth of the time or, beside other late queues, less.
     CheckSoon(event.late <= 8000 * kUs, "a task starved");

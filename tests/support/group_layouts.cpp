@@ -67,16 +67,12 @@ std::vector<uint8_t> GroupLayout::Sets() const {
     return sets;
 }
 
-namespace {
-
-WorkerGroup Group(uint32_t workers, bool namedOnly = false) {
+WorkerGroup Group(uint32_t workers, bool namedOnly) {
     WorkerGroup group;
     group.workers = workers;
     group.namedOnly = namedOnly;
     return group;
 }
-
-}  // namespace
 
 const std::vector<const GroupLayout *> &GroupLayouts() {
     static const GroupLayout s_two({Group(1), Group(1)});

@@ -12,6 +12,8 @@
 
 namespace test {
 
+weft::WorkerGroup Group(uint32_t workers, bool namedOnly = false);
+
 /// Groups of a scheduler, and the sets of them that tests name. Outlives the schedulers that are made with its options.
 class GroupLayout {
 public:

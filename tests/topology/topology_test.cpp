@@ -3,6 +3,7 @@
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "support/thread_cpus.h"
 
 #include <algorithm>
 #include <atomic>
@@ -144,23 +145,11 @@ std::vector<uint64_t> Mask(const Cpus &cpus) {
 
 // Of the calling thread.
 Cpus CpusOfThread() {
-    std::vector<cpu_set_t> sets(64);
-    const size_t bytes = sets.size() * sizeof(cpu_set_t);
-    Cpus cpus;
-    if (sched_getaffinity(0, bytes, sets.data()) != 0) return cpus;
-    for (uint32_t cpu = 0; cpu < bytes * 8; ++cpu) {
-        if (CPU_ISSET_S(cpu, bytes, sets.data())) cpus.insert(cpu);
-    }
-    return cpus;
+    const test::Cpus cpus = test::CpusOfThread();
+    return {cpus.begin(), cpus.end()};
 }
 
-bool Restrict(const Cpus &cpus) {
-    std::vector<cpu_set_t> sets(64);
-    const size_t bytes = sets.size() * sizeof(cpu_set_t);
-    CPU_ZERO_S(bytes, sets.data());
-    for (const uint32_t cpu : cpus) CPU_SET_S(cpu, bytes, sets.data());
-    return sched_setaffinity(0, bytes, sets.data()) == 0;
-}
+bool Restrict(const Cpus &cpus) { return test::Restrict({cpus.begin(), cpus.end()}); }
 
 }  // namespace
 

@@ -1,0 +1,34 @@
+// The CPUs that the calling thread may use. Linux only.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <sched.h>
+
+namespace test {
+
+using Cpus = std::vector<uint32_t>;
+
+/// In ascending order; empty if the system does not tell.
+inline Cpus CpusOfThread() {
+    std::vector<cpu_set_t> sets(64);
+    const size_t bytes = sets.size() * sizeof(cpu_set_t);
+    Cpus cpus;
+    if (sched_getaffinity(0, bytes, sets.data()) != 0) return cpus;
+    for (uint32_t cpu = 0; cpu < bytes * 8; ++cpu) {
+        if (CPU_ISSET_S(cpu, bytes, sets.data())) cpus.push_back(cpu);
+    }
+    return cpus;
+}
+
+/// Lets it use these alone. False if the system refuses.
+inline bool Restrict(const Cpus &cpus) {
+    std::vector<cpu_set_t> sets(64);
+    const size_t bytes = sets.size() * sizeof(cpu_set_t);
+    CPU_ZERO_S(bytes, sets.data());
+    for (const uint32_t cpu : cpus) CPU_SET_S(cpu, bytes, sets.data());
+    return sched_setaffinity(0, bytes, sets.data()) == 0;
+}
+
+}  // namespace test
