@@ -66,7 +66,7 @@ public:
     /// bits of word i that may be cleared. kNone: no such bit was set all the time, but one that was set behind the search may be missed;
     /// whoever must not miss it announces its lack and asks Any.
     template <class Among = All>
-    uint32_t ClearAny(uint32_t home, Among among = {}) noexcept {
+    uint32_t ClearAny(uint32_t home, Among among = Among()) noexcept {
         return ForWords(home / 64, [&](uint32_t index) {
             const uint64_t wanted = among(index);
             env::Atomic<uint64_t> &word = m_words[index].bits;

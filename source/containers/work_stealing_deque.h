@@ -36,12 +36,13 @@ public:
     WorkStealingDeque &operator=(const WorkStealingDeque &) = delete;
     ~WorkStealingDeque() { Release(); }
 
-    /// `capacity` is a power of two. `firstIndex` lets tests begin near a wrap of the indices.
+    /// `capacity` is a power of two. `firstIndex` lets tests begin near a wrap of the indices; with 0 the owner may acquire while
+    /// thieves are looking.
     bool Acquire(uint64_t capacity, uint64_t firstIndex = 0, Memory memory = {}) noexcept {
         m_memory = memory;
         Ring *ring = Ring::Create(memory, capacity, nullptr);
         if (ring == nullptr) return false;
-        m_ring.store(ring, kRelaxed);  // no thief exists yet
+        m_ring.store(ring, kRelaxed);  // each later write of bottom publishes it
         m_top.store(firstIndex, kRelaxed);
         m_bottom.store(firstIndex, kRelaxed);
         m_topSeen = firstIndex;
@@ -116,13 +117,14 @@ public:
         uint64_t top = m_top.load(kSeqCst);
         const int64_t left = Distance(top, bottom);
         if (left < 0) {
-            m_bottom.store(bottom + 1, kRelaxed);  // empty: a thief that reads this finds top == bottom
+            // release: a thief that read an older top reads the ring next, and Acquire may have written it after it came.
+            m_bottom.store(bottom + 1, kRelease);
             return false;
         }
         if (left > 0) return true;
         // The last one: whoever moves top has it. seq_cst like the thieves' CAS, with which it competes.
         const bool won = m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed);
-        m_bottom.store(bottom + 1, kRelaxed);
+        m_bottom.store(bottom + 1, kRelease);  // likewise
         return won;
     }
 

@@ -100,6 +100,8 @@ Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcep
     for (const Level level : {task.At(higher), task}) {
         if ((groups(level) & ~both) == 0) return level;
     }
+    // What the task submits has the same set then.
+    if (task.Set() == waiter.Set() && (groups(waiter) & ~both) == 0) return waiter;
     return Level::None();
 }
 

@@ -44,8 +44,8 @@ inline bool MayRaise(const Scheduler &scheduler, Level level) noexcept {
     return level.Set() != 0 || !IsDivided(scheduler, level);
 }
 
-/// The level at which a task runs on top of one that waits. After a wait both go on where both may run, so the task's groups have to be among
-/// the waiter's. None if they are not: then the task must not run there. By value, as callers must not keep it in memory.
+/// The level at which a task runs on top of one that waits. After a wait both go on where that level runs, so both must run in all its groups.
+/// None if there is no such level: then the task must not run there. By value, as callers must not keep it in memory.
 Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcept;
 inline Level LevelOnTop(const Scheduler &scheduler, Level waiter, Level task) noexcept {
     if (WEFT_UNLIKELY(scheduler.groupCount > 1)) return LevelOnTopOf(scheduler, waiter, task);

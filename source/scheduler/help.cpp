@@ -128,7 +128,7 @@ WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t publi
 // The level at which tasks that run `onTop` of their submitter are published. Their priority is raised only if those who run them then run
 // them as before.
 Level Raised(const Scheduler &scheduler, Level level, Level onTop) noexcept {
-    return MayRaise(scheduler, level) ? level.At(onTop.ThePriority()) : level;
+    return MayRaise(scheduler, level) ? level.At(std::min(level.ThePriority(), onTop.ThePriority())) : level;
 }
 
 }  // namespace

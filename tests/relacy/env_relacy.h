@@ -186,7 +186,7 @@ public:
     }
 
 private:
-    static constexpr uint32_t kCells = 2048, kBuckets = 1024, kBlocks = 64;
+    static constexpr uint32_t kCells = 4096, kBuckets = 1024, kBlocks = 64;
     struct Load {
         Cell *cell;
         size_t clock;

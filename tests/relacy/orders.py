@@ -32,7 +32,7 @@ def functions(code):
     stack, result, begin = [], [], 0
     for position, char in enumerate(code):
         if char == "{":
-            header = code[begin:position]
+            header = re.sub(r"\btemplate\s*<[^<>]*>", "", code[begin:position])
             name = stack[-1] if stack else None
             found = re.match(r"\s*(?:[\w:<>,&*~#\s]|\[\[\w+\]\])*?(~?\w+)\s*\(", header)
             # A lambda, or an initialiser, belongs to the function around it.

@@ -19,6 +19,7 @@
 #include "scheduler/elsewhere.cpp"
 #include "scheduler/find_work.cpp"
 #include "scheduler/foreign.cpp"
+#include "scheduler/groups.cpp"
 #include "scheduler/idle.cpp"
 #include "scheduler/post.cpp"
 #include "scheduler/ready.cpp"
@@ -39,11 +40,11 @@ TaskScheduler::~TaskScheduler() { internal::Gate::FacadeOf(*this).~Facade(); }
 namespace internal {
 
 // No slices here, nothing pinned, no fiber switches; every report fails.
-void ClaimEntry(Worker *worker, const TaskEntry &entry, Priority, bool) noexcept {
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Level, bool) noexcept {
     worker->claim.single = entry.TheTask();
     worker->claim.counter = entry.TheCounter();
 }
-void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &) noexcept {
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter, Label) noexcept {
     for (uint32_t i = 0; i < count; ++i) {
         worker->mayHold |= 1u << LaneOf(Priority::Normal, StackClass::Small);
         relacy::Check(worker->lanes[LaneOf(Priority::Normal, StackClass::Small)].Push(
@@ -62,6 +63,7 @@ Found Late(Worker *, Ability) noexcept { return {}; }  // no time passes
 bool Rescue(Worker *, StackClass) noexcept { return false; }
 bool IsRescueDone(const Worker *, StackClass) noexcept { return true; }
 void ShowSpecialLane(Worker *, uint32_t) noexcept { relacy::Check(false, "all tasks are small and Normal"); }
+void ShowLevel(Scheduler &, Level) noexcept { relacy::Check(false, "all fibers are Normal"); }
 bool AllAsleep(const Scheduler &) noexcept { return false; }
 void WatchForStall(Worker *) noexcept {}
 bool AnyPinnedTask(const Worker *) noexcept { return false; }
@@ -90,7 +92,7 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, Resume) noexcept {
 bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     return scheduler.counters.Add(CounterAccess::Word(counter), n) == CounterResult::Ok;
 }
-void TraceSubmit(Worker *, uint32_t, const Counter *, const TaskOptions &) noexcept {}
+void TraceSubmit(Worker *, uint32_t, const Counter *, const char *) noexcept {}
 void SchedulerTag::Release() noexcept {}
 void StackMemory::Release() noexcept {}
 void OutOfMemory(const Scheduler &, uint32_t) noexcept { env::Panic("out of memory"); }
@@ -144,9 +146,10 @@ struct RunTest : Suite<Test, kThreads> {
             worker.index = i;
             worker.current = &fiber;
             acquired = acquired && worker.slab.Acquire();
-            for (auto &lane : worker.lanes) acquired = acquired && lane.Acquire(2);
-            for (auto &ready : worker.ready) acquired = acquired && ready.Acquire(1);
+            for (uint32_t lane = 0; lane < scheduler.Lanes(); ++lane) acquired = acquired && worker.lanes[lane].Acquire(2);
+            for (uint32_t level = 0; level < scheduler.Levels(); ++level) acquired = acquired && worker.ready[level].Acquire(1);
         }
+        acquired = acquired && AcquireGroups(scheduler);
         scheduler.fibers = Memory().NewArray<Fiber>(scheduler.AllFibers());
         Check(acquired && scheduler.fibers != nullptr, "no memory");
         scheduler.workers[0].submitted.store(1, kRelaxed);  // the main task

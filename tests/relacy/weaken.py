@@ -59,7 +59,10 @@ SIMULATED = [
     "source/scheduler/elsewhere.cpp",
     "source/scheduler/fiber_switch.cpp",
     "source/scheduler/foreign.cpp",
+    "source/scheduler/groups.cpp",
+    "source/scheduler/groups.h",
     "source/scheduler/help.cpp",
+    "source/scheduler/life_calls.cpp",
     "source/scheduler/lifecycle.cpp",
     "source/scheduler/outside.cpp",
     "source/scheduler/pinned.cpp",
@@ -68,6 +71,7 @@ SIMULATED = [
     "source/scheduler/rescue.cpp",
     "source/scheduler/scheduler.h",
     "source/scheduler/stall.cpp",
+    "source/scheduler/submit.cpp",
     "source/scheduler/task_scheduler.cpp",
     "source/scheduler/timing.cpp",
     "source/scheduler/wait_any.cpp",
@@ -164,7 +168,7 @@ def survivors():
 SIMULATOR = """
 FLAGS := -std=c++17 -w -DNDEBUG -O1 -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h -Iinclude -Isource -Itests
 UNUSED := %_windows.cpp %_pthread.cpp $(foreach f,env_production parker_% thread_% fork_mark_% signal_stack_% stack_memory_%,source/platform/$(f).cpp)
-OBJECTS := $(patsubst %.cpp,objects/%.o,$(filter-out $(UNUSED),$(wildcard source/*/*.cpp tests/simulator/*.cpp tests/support/pages_posix.cpp)))
+OBJECTS := $(patsubst %.cpp,objects/%.o,$(filter-out $(UNUSED) source/topology/%,$(wildcard source/*/*.cpp tests/simulator/*.cpp tests/support/pages_posix.cpp)))
 objects/simulator: $(OBJECTS)
 	@g++ -o $@ $(OBJECTS) -lboost_context -pthread -ldl
 objects/%.o: %.cpp

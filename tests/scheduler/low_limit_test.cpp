@@ -149,3 +149,46 @@ TEST_CASE("lowGroups holds for Low tasks that want a Large fiber", "[low_limit][
         CHECK(runner.log.Text() == "");
     }
 }
+
+TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for others of higher priority", "[low_limit]") {
+    for (const Priority priority : {Priority::High, Priority::Normal}) {
+        for (const bool waitsLater : {false, true}) {
+            for (const uint32_t workers : {2u, 3u}) {
+                INFO("priority " << static_cast<int>(priority) << ", waits later: " << waitsLater << ", workers: " << workers);
+                SchedulerOptions options;
+                options.workers = workers;
+                options.smallFibers = 1;
+                options.largeFibers = 0;
+                test::LimitLow(options, 1);
+                TaskOptions higher;
+                higher.priority = priority;
+                uint32_t ran = 0, beyond = 0;
+                test::Batch inner(5, [&](TaskScheduler &, uint32_t) { ran += 1; });  // one fiber: never at once
+                // The main task waits for something else: it runs none of them on its own stack.
+                Counter over(1);
+                test::Batch low(1, [&](TaskScheduler &scheduler, uint32_t) {
+                    if (waitsLater) {
+                        Counter counter;
+                        scheduler.AddTasks(5, inner.Tasks(), &counter, higher);
+                        scheduler.WaitForCounter(&counter);
+                    } else {
+                        scheduler.AddTasksAndWait(5, inner.Tasks(), higher);
+                    }
+                    beyond += scheduler.CurrentWorker() != 0;
+                    scheduler.DecrementCounter(&over);
+                });
+                test::Runner runner(options);
+                CHECK(runner.Run([&](TaskScheduler &scheduler) {
+                    for (uint32_t round = 0; round < 20; ++round) {
+                        if (round != 0) scheduler.AddToCounter(&over, 1);
+                        scheduler.AddTask(low[0], nullptr, test::kLow);
+                        scheduler.WaitForCounter(&over);
+                    }
+                }) == Status::Ok);
+                CHECK(ran == 100);
+                CHECK(beyond == 0);
+                CHECK(runner.log.Text() == "");
+            }
+        }
+    }
+}

@@ -48,13 +48,14 @@ auto Bounded(uint64_t most, Operation operation) {
 constexpr uint64_t kPopSteps = 8, kStealSteps = 5;  // counted in the source
 
 // One owner pushes and pops, thieves steal, the ring grows: every item comes out exactly once.
-void Deque(uint64_t firstIndex) {
+void Deque(uint64_t firstIndex, bool isAcquiredLate = false) {
     WorkStealingDeque<uint64_t> deque;
-    Check(deque.Acquire(2, firstIndex), "no memory");
+    if (!isAcquiredLate) Check(deque.Acquire(2, firstIndex), "no memory");
     constexpr uint64_t kItems = 7;
     uint32_t taken[kItems] = {};
     Crew crew;
     crew.Start([&] {
+        if (isAcquiredLate) Check(deque.Acquire(2, firstIndex), "no memory");
         uint64_t next = 0;
         uint64_t item;
         while (next < kItems) {
@@ -366,6 +367,7 @@ std::vector<Model> ContainerModels() {
     return {
         {"deque", "one owner, two thieves, growth", [] { Deque(0); }},
         {"deque_wrap", "the same across the wrap of the indices", [] { Deque(~uint64_t{0} - 2); }},
+        {"deque_acquired_late", "thieves look before it has room", [] { Deque(0, true); }},
         {"bit_set", "claims and releases", BitSet},
         {"push_list", "two producers, one consumer", List},
         {"spin_lock", "three threads under a lock", Lock},

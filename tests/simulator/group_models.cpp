@@ -257,6 +257,63 @@ void HighInGroup() {
     CheckSoon(event.late <= (20 + 10) * kUs, "a High task waited for Normal ones of its group");
 }
 
+// A Low task that only one group runs waits for Normal tasks. Another group's worker takes its share of them at once.
+void LowIsHelped() {
+    SchedulerOptions options = FairOptions(2);
+    WorkerGroup groups[2];
+    groups[0].workers = groups[1].workers = 1;
+    options.groups = groups;
+    options.groupCount = 2;
+    options.lowGroups = 1;
+    Event event;
+    auto first = [&](TaskScheduler *) {
+        event.Ask();
+        Compute(200);
+    };
+    auto second = [&](TaskScheduler *) { event.Begin(); };
+    auto low = [&](TaskScheduler *scheduler) {
+        const Task tasks[] = {TaskOf(first), TaskOf(second)};
+        scheduler->AddTasksAndWait(2, tasks);
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        const Task task = TaskOf(low);
+        scheduler->AddTasksAndWait(1, &task, Of(Priority::Low));
+    });
+    CheckSoon(event.late <= 20 * kUs, "Normal tasks waited for the worker of a Low one");
+}
+
+// There are two fibers: the main task's, and one of a task that waits. What that waits for comes later, perhaps from a worker of another
+// group, and runs on its stack: the main task waits for something else.
+void HandedToGroup() {
+    SchedulerOptions options = Options(2, 1, 0);
+    WorkerGroup groups[2];
+    groups[0].workers = groups[1].workers = 1;
+    options.groups = groups;
+    options.groupCount = 2;
+    options.lowGroups = 1;
+    Counter waits(1), comes(1), over(1);
+    uint32_t ran = 0;
+    auto leaf = [&](TaskScheduler *) { ++ran; };
+    auto waiter = [&](TaskScheduler *scheduler) {
+        scheduler->DecrementCounter(&waits);
+        scheduler->WaitForCounter(&comes);
+        Check(scheduler->CurrentWorker() == 0, "a task runs on a worker of another group");
+        scheduler->DecrementCounter(&over);
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        TaskOptions its;
+        if (Random(2) != 0) its.priority = Priority::Low;
+        else its.groups = 1;
+        scheduler->AddTask(TaskOf(waiter), nullptr, its);
+        scheduler->WaitForCounter(&waits);
+        its.priority = Priority::Normal;
+        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(TaskOf(leaf), &comes, its);
+        scheduler->DecrementCounter(&comes);
+        scheduler->WaitForCounter(&over);
+    });
+    Check(ran == 3, "a task was lost");
+}
+
 // Tasks that name no groups keep all workers busy. One that names a group begins in the bound of agingMilliseconds.
 void NamedDoesNotStarve() {
     Fair fair;
@@ -302,6 +359,8 @@ std::vector<Model> GroupModels() {
         {"groups_low", "the groups of Low tasks change", LowGroupsChange},
         {"group_reserved", "a group that has nothing to do, beside groups that are busy", GroupIsReserved, 3},
         {"group_high", "a High task of a group that has Normal ones", HighInGroup, 3},
+        {"group_low_helped", "a Low task waits for Normal ones, which other groups run, too", LowIsHelped},
+        {"group_handed", "a waiter of one group runs what another's worker submits, on the last fiber", HandedToGroup, 3},
         {"group_aging", "tasks with and without names among endless others", NamedDoesNotStarve, 10},
     };
 }
