@@ -55,18 +55,22 @@ Level LevelOfQueue(uint32_t queue) noexcept {
     return queue < kLanes ? LevelOf(queue) : LevelAt(queue < kQueues ? queue - kLanes : queue - kQueues);
 }
 
-// Late queues take turns: the next one is that which comes first behind the one that was looked into last.
-void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noexcept {
-    if (queue < kQueues && !MayRun(*worker, LevelOfQueue(queue))) return;
-    ++worker->aging.lateQueues;
-    const uint32_t all = worker->scheduler->Slots() * kAgedQueues;
-    const LateQueue &last = worker->aging.last;
+// Late queues take turns: the next one is that which comes first behind the one that was chosen last.
+bool IsBefore(const Worker &worker, const LateQueue &one, const LateQueue &other) noexcept {
+    const uint32_t all = worker.scheduler->Slots() * kAgedQueues;
+    const LateQueue &last = worker.aging.last;
     const auto distance = [=](const LateQueue &to) {
         const uint32_t from = last.worker * kAgedQueues + last.queue;
         return (to.worker * kAgedQueues + to.queue + 2 * all - from - 1) % all;
     };
+    return distance(one) < distance(other);
+}
+
+void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noexcept {
+    if (queue < kQueues && !MayRun(*worker, LevelOfQueue(queue))) return;
+    ++worker->aging.lateQueues;
     const LateQueue offered{index, queue};
-    if (!next || distance(offered) < distance(next)) next = offered;
+    if (!next || IsBefore(*worker, offered, next)) next = offered;
 }
 
 void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noexcept {
@@ -78,12 +82,17 @@ void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noex
     for (uint32_t level = 0; level < worker->scheduler->Levels(); ++level) inspect(kLanes + level);
 }
 
-// Its own, and in turn those of another worker.
-void InspectAll(Worker *worker, uint64_t now, LateQueue &next) noexcept {
+// Its own, and those of another worker. That one stays the same until each late queue of it was chosen: or one that is always behind another
+// might never be.
+void InspectAll(Worker *worker, uint64_t now, bool chooses, LateQueue &next) noexcept {
     Inspect(worker, worker->index, now, next);
     Aging &aging = worker->aging;
-    aging.other = aging.other + 1 < worker->scheduler->Slots() ? aging.other + 1 : 0;
-    if (aging.other != worker->index) Inspect(worker, aging.other, now, next);
+    uint32_t &other = chooses ? aging.other : aging.watched;
+    LateQueue its;
+    if (other != worker->index) Inspect(worker, other, now, its);
+    const bool isLeft = its && (aging.last.worker != other || its.queue > aging.last.queue);
+    if (its && (!next || IsBefore(*worker, its, next))) next = its;
+    if (!chooses || !isLeft) other = other + 1 < worker->scheduler->Slots() ? other + 1 : 0;
 }
 
 // The same for what is pinned here; only its worker knows it.
@@ -122,11 +131,12 @@ void Look(Worker *worker, Ability ability) noexcept {
     aging.period = passed * kMaxPeriod > times.longPiece * aging.period ? 1 : std::min(aging.period * 2, kMaxPeriod);
     if (now - aging.inspectedAt < times.aging / 32) return;
     aging.inspectedAt = now;
+    const bool chooses = !aging.late || aging.wasServed;
     LateQueue next;
     aging.lateQueues = 0;
     InspectPinned(worker, now, next);
-    if (ability != Ability::PinnedOnly) InspectAll(worker, now, next);
-    if (!next || (aging.late && !aging.wasServed)) return;
+    if (ability != Ability::PinnedOnly) InspectAll(worker, now, chooses, next);
+    if (!next || !chooses) return;
     if (!aging.late && aging.credit == 0) aging.credit = 1;  // at once, if nothing is owed
     aging.late = aging.last = next;
     aging.wasServed = false;

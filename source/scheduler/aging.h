@@ -3,7 +3,8 @@
 // The queues are the lanes and the ready fibers of every worker, and what is pinned to a worker. Their order within one priority
 // is newest first for tasks, and between priorities it is strict; so something else has to bound how long the oldest item waits.
 //
-// Every worker looks at the clock now and then (Look), and inspects its own queues and, in turn, those of one other worker. A
+// Every worker looks at the clock now and then (Look), and inspects its own queues and those of one other worker. The other one is the
+// next one when each late queue of it has been chosen. A
 // queue becomes late if its oldest item has not changed for half the bound (SchedulerOptions::agingMilliseconds). It stays
 // late until all items that it held then have been taken. A worker that knows of a late queue has credit for a sixth of the
 // time that passes, and with credit it takes the oldest item first. What that item takes is paid from the credit. Two late

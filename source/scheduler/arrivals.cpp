@@ -2,6 +2,7 @@
 
 #include "scheduler/post.h"
 #include "scheduler/ready.h"
+#include "scheduler/rescue.h"
 #include "scheduler/submit.h"
 #include "scheduler/timing.h"
 
@@ -22,6 +23,8 @@ uint32_t EnqueueBlocks(Worker *worker, Letter *newest, Priority &highest) noexce
         tasks += block->count;
         highest = std::min(highest, block->label.TheLevel().ThePriority());
         Enqueue(worker, block->count, block->Tasks(), block->counter, block->label);
+        if (IsDivided(*worker->scheduler, block->label.TheLevel()))
+            AskForRescue(*worker->scheduler, worker, block->label.TheLevel());
         blocks.Add(block);
     }
     return tasks;

@@ -165,8 +165,8 @@ Found SearchForTasks(Worker *worker) noexcept {
     worker->searching = true;
     Found found = Search(worker, Ability::Tasks);
     if (!found && worker->scheduler->notices.Has(Notices::kLargeWork) &&
-        !worker->scheduler->pool.AnyFree(StackClass::Large) && Rescue(worker, StackClass::Large)) {
-        found = FindOwn(worker, Ability::Tasks);
+        !worker->scheduler->pool.AnyFree(StackClass::Large)) {
+        found.fiber = Rescue(worker, StackClass::Large);
     }
     if (found) {
         StopSearching(worker);
@@ -180,8 +180,9 @@ Found SearchForFibers(Worker *worker) noexcept {
     NoteVisit(worker);
     const Found found = Search(worker, Ability::ReadyFibersOnly);
     if (found || worker->scheduler->pool.AnyFree(StackClass::Small) || IsRestricted(worker)) return found;
-    const bool isHanded = Rescue(worker, StackClass::Small) || Rescue(worker, StackClass::Large);
-    return isHanded ? FindOwn(worker, Ability::ReadyFibersOnly) : Found{};
+    Fiber *waiter = Rescue(worker, StackClass::Small);
+    if (waiter == nullptr) waiter = Rescue(worker, StackClass::Large);
+    return {waiter, false};
 }
 
 void Sleep(Worker *worker, Ability ability) noexcept {

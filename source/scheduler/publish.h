@@ -44,6 +44,9 @@ WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *ta
     if (WEFT_UNLIKELY(worker->newestLane != LaneOf(Priority::Normal, StackClass::Small))) ShowNewestLane(worker);
 }
 
+/// Where there are several groups: tasks of the level were published.
+void WakeInGroups(Worker *worker, uint32_t count, Level level) noexcept;
+
 /// Submits tasks that the counter counts already, and that are not pinned.
 WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
                               Label label) noexcept {
@@ -52,7 +55,7 @@ WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks,
     race::Submitted(count, tasks);
     EnqueueHere(worker, count, tasks, counter, label);
     if (WEFT_UNLIKELY(worker->scheduler->groupCount > 1)) {
-        WakeForLevel(*worker->scheduler, worker, count, label.TheLevel());
+        WakeInGroups(worker, count, label.TheLevel());
     } else {
         WakeForTasks(*worker->scheduler, worker, count);
     }

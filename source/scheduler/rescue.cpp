@@ -9,15 +9,19 @@ namespace weft::internal {
 
 namespace {
 
+// A waiter that only others may go on with was passed over.
+struct Others {
+    uint32_t pinnedTo = kAnyWorker;  // that worker
+    Level level = Level::None();     // or those that run this
+};
+
 // What is looked for: a fiber that waits for zero and has room for a task of the class, and that the worker itself may go on with. One
-// that only others may go on with could be late, as they may be busy until the task has run: they are woken to look for themselves.
+// that only others may go on with could be late, as they may be busy until the task has run: they are asked to look for themselves.
 struct Wanted {
     Worker &worker;
     StackClass stack;
-    Level level;                     // of the task
-    uint32_t pinnedTo = kAnyWorker;  // of one that was passed over
-    Level others = {};               // the same: the level of one that other workers may go on with
-    bool isOthers = false;
+    Level level;  // of the task
+    Others others = {};
     uint32_t timed = CounterWaiting::kNobody;  // it waits with a deadline: its record stays on the counter
 
     bool Takes(uint32_t owner) noexcept {
@@ -35,12 +39,11 @@ struct Wanted {
         if (onTop.IsNone()) return false;
         if (isPinned && !Runs(scheduler.workers[fiber.pinnedTo], level)) return false;
         if (isPinned && fiber.pinnedTo != worker.index && scheduler.IsActive(fiber.pinnedTo)) {
-            pinnedTo = fiber.pinnedTo;
+            others.pinnedTo = fiber.pinnedTo;
         } else if (fiber.pinnedTo == worker.index && !MayHelpAt(worker, fiber.level.ThePriority())) {
             return false;
         } else if (!isPinned && !MayRun(worker, onTop)) {
-            isOthers = true;
-            others = onTop;
+            others.level = onTop;
         } else {
             return true;
         }
@@ -59,14 +62,34 @@ struct Wanted {
     }
 };
 
-Fiber *TakeWaiter(Worker *worker, Counter &counter, Wanted wanted) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
+Fiber *TakeWaiter(Counter &counter, Wanted &wanted) noexcept {
     uint32_t owner = wanted.RemoveFrom(counter);
     if (owner == CounterWaiting::kNobody) owner = wanted.timed;
-    if (owner != CounterWaiting::kNobody) return &scheduler.fibers[owner];
-    if (wanted.pinnedTo != kAnyWorker) WakeAt(scheduler, wanted.pinnedTo);
-    if (wanted.isOthers) WakeForGroups(scheduler, worker, 1, wanted.others);
-    return nullptr;
+    return owner != CounterWaiting::kNobody ? &wanted.worker.scheduler->fibers[owner] : nullptr;
+}
+
+void Ask(Worker &worker, StackClass stack) noexcept {
+    worker.rescuesAsked.fetch_or(1u << static_cast<uint32_t>(stack), kSeqCst);  // after the task is in a lane
+}
+
+void AskGroups(Scheduler &scheduler, const Worker *worker, StackClass stack, Level level) noexcept {
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        if (i != worker->index && Runs(scheduler.workers[i], level)) Ask(scheduler.workers[i], stack);
+    }
+}
+
+// The task is in a lane again.
+void AskOthers(Worker *worker, StackClass stack, const Others &others) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if (others.pinnedTo != kAnyWorker) {
+        Ask(scheduler.workers[others.pinnedTo], stack);
+        WakeAt(scheduler, others.pinnedTo);
+    }
+    if (others.level.IsNone()) return;
+    // Where it is a wait that keeps this worker from it, others like this one may be kept from it, too. They would ask each other for ever.
+    if (!Runs(*worker, others.level)) AskGroups(scheduler, worker, stack, others.level);
+    WakeForGroups(scheduler, worker, 1, others.level);
 }
 
 // A worker with a small fiber that looked meanwhile may sleep now. For Large tasks there is no fiber: two workers would wake each other
@@ -78,13 +101,15 @@ void PushBack(Worker *worker, uint32_t lane, const TaskEntry &item) noexcept {
 
 // `item` is the caller's. The fiber that its first task was handed to; the rest becomes the newest of the worker's own lane, and does
 // not go to where the fiber goes on. Null, and the item still is the caller's, if there is none.
-Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane) noexcept {
+Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane, Others &others) noexcept {
     Counter *counter = item.TheCounter();
     if (counter == nullptr) return nullptr;
     // seq_cst: after the worker has read the count of rescues. A record that is not seen here is counted after that.
     const CounterWord word{CounterAccess::Word(*counter).load(kSeqCst)};
     if (word.Head() == 0 && !word.IsSorting()) return nullptr;
-    Fiber *waiter = TakeWaiter(worker, *counter, {*worker, ClassOf(lane), LevelOf(lane)});
+    Wanted wanted{*worker, ClassOf(lane), LevelOf(lane)};
+    Fiber *waiter = TakeWaiter(*counter, wanted);
+    others = wanted.others;
     if (waiter == nullptr) return nullptr;
     *waiter->handed = item.Part(0, 1);                                             // published with the fiber
     waiter->level = LevelOnTop(*worker->scheduler, waiter->level, LevelOf(lane));  // there is one: it was asked
@@ -99,22 +124,27 @@ constexpr uint32_t kInHand = 64;  // a batch has fewer slices
 // Of the worker's own lane, from the newest end: what nobody takes goes back to its place.
 Fiber *HandOwn(Worker *worker, uint32_t lane) noexcept {
     TaskEntry inHand[kInHand];
+    Others others[kInHand];
     uint32_t count = 0;
     Fiber *waiter = nullptr;
     while (waiter == nullptr && count < kInHand && worker->lanes[lane].Pop(inHand[count])) {
-        waiter = HandTo(worker, inHand[count], lane);
+        waiter = HandTo(worker, inHand[count], lane, others[count]);
         if (waiter == nullptr) ++count;
     }
-    while (count != 0) PushBack(worker, lane, inHand[--count]);
+    for (uint32_t i = count; i != 0; --i) PushBack(worker, lane, inHand[i - 1]);
+    for (uint32_t i = 0; i < count; ++i) AskOthers(worker, ClassOf(lane), others[i]);
     return waiter;
 }
 
 Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     TaskEntry item;
     if (!owner.lanes[lane].TakeOldest(item)) return nullptr;
-    Fiber *waiter = HandTo(worker, item, lane);
-    if (waiter == nullptr) PushBack(worker, lane, item);
-    return waiter;
+    Others others;
+    Fiber *waiter = HandTo(worker, item, lane, others);
+    if (waiter != nullptr) return waiter;
+    PushBack(worker, lane, item);
+    AskOthers(worker, ClassOf(lane), others);
+    return nullptr;
 }
 
 // From the oldest end, each once; what nobody takes becomes the newest of the worker's own lane.
@@ -125,12 +155,20 @@ Fiber *HandAny(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     return waiter;
 }
 
+// The worker goes on with it itself: if others must not, and it took something else first, they would wait for that.
+Fiber *OwnOrMakeReady(Worker *worker, Fiber *waiter) noexcept {
+    if (waiter == nullptr || waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index) return waiter;
+    MakeReady(*worker->scheduler, worker, waiter);
+    return nullptr;
+}
+
 }  // namespace
 
-bool Rescue(Worker *worker, StackClass stack) noexcept {
+Fiber *Rescue(Worker *worker, StackClass stack) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    // seq_cst: before the looks into the lanes and at the waiters.
+    // seq_cst, both: before the looks into the lanes and at the waiters.
     worker->rescuesSeen[static_cast<uint32_t>(stack)] = scheduler.rescues.load(kSeqCst);
+    worker->rescuesAsked.fetch_and(~(1u << static_cast<uint32_t>(stack)), kSeqCst);
     const uint32_t slots = scheduler.Slots();
     const uint32_t levels = scheduler.Levels();
     for (uint32_t level = 0; level < levels; ++level) {
@@ -141,27 +179,31 @@ bool Rescue(Worker *worker, StackClass stack) noexcept {
             if (i != worker->index) waiter = HandAny(worker, scheduler.workers[i], lane);
         }
         if (waiter == nullptr && worker->lanes[lane].Size() > kInHand) waiter = HandAny(worker, *worker, lane);
-        if (waiter == nullptr) continue;
-        MakeReady(scheduler, worker, waiter);
-        return true;
+        waiter = OwnOrMakeReady(worker, waiter);
+        if (waiter != nullptr) return waiter;
     }
-    return false;
+    return nullptr;
 }
 
 Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     Fiber *waiter = &owner == worker ? HandOwn(worker, lane) : HandOldest(worker, owner, lane);
-    if (waiter == nullptr || waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index) return waiter;
-    MakeReady(*worker->scheduler, worker, waiter);
-    return nullptr;
+    return OwnOrMakeReady(worker, waiter);
 }
 
 bool IsRescueDone(const Worker *worker, StackClass stack) noexcept {
-    return worker->scheduler->rescues.load(kSeqCst) == worker->rescuesSeen[static_cast<uint32_t>(stack)];
+    const uint32_t i = static_cast<uint32_t>(stack);
+    return worker->scheduler->rescues.load(kSeqCst) == worker->rescuesSeen[i] &&
+           (worker->rescuesAsked.load(kSeqCst) >> i & 1) == 0;
 }
 
 void CountLarge(Scheduler &scheduler) noexcept {
     // seq_cst, both: after the task is in the lane.
     if (!scheduler.pool.AnyFree(StackClass::Large)) scheduler.rescues.fetch_add(1, kSeqCst);
+}
+
+void AskForRescue(Scheduler &scheduler, const Worker *worker, Level level) noexcept {
+    // seq_cst: after the task is in the lane. A fiber that is taken later is freed or waits: both are told.
+    if (!scheduler.pool.AnyFree(StackClass::Small)) AskGroups(scheduler, worker, StackClass::Small, level);
 }
 
 void OfferRoomNow(Worker *worker) noexcept {

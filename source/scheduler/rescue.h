@@ -15,6 +15,11 @@
 // counts likewise (CountLarge). Another worker may have taken the task out of its lane to check it. That worker puts it back
 // before it sleeps, and also reads the count again.
 //
+// Some waiters go on only on one worker, or in some groups. A worker that finds such a waiter puts the task back, asks these workers
+// (Worker::rescuesAsked) and wakes them. A task of some groups that comes while no small fiber is free asks its workers likewise, as its
+// submitter may belong to other groups (AskForRescue). A worker takes back that it is asked before it goes through the lanes, and looks at
+// it again like at the count. Nobody asks itself, and nobody asks because it was asked alone: so two workers do not keep each other awake.
+//
 // No deadlock by lack of fibers: let all fibers of a class wait, and tasks of the class be in lanes. If one of these tasks is counted
 // by a counter that a fiber with room waits for, it is handed over. Otherwise nobody waits for any of the tasks on a stack with
 // room, and raising the number of fibers is what helps: that is reported (PoolEmpty, LargePoolEmpty).
@@ -25,11 +30,11 @@
 
 namespace weft::internal {
 
-/// Hands one task of the class to a fiber that waits for it. True if it did; that fiber is ready now.
-bool Rescue(Worker *worker, StackClass stack) noexcept;
+/// Hands one task of the class to a fiber that waits for it. Returns the fiber, which this worker goes on with now; null if there is none,
+/// or none that this worker can resume.
+Fiber *Rescue(Worker *worker, StackClass stack) noexcept;
 
-/// The same for a late lane. Returns the fiber if this worker can resume it; else null, also where the fiber that it handed a
-/// task to goes on elsewhere.
+/// The same for a late lane.
 Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept;
 
 /// Call after a fiber with stack room has registered on its counter. If no other fiber is free for such tasks, the sleepers
@@ -44,6 +49,9 @@ inline void OfferRoom(Worker *worker, StackClass takes) noexcept {
 
 /// Call after pushing a Large task to a lane: a worker that has just scanned the lanes may have missed it.
 void CountLarge(Scheduler &scheduler) noexcept;
+
+/// A task of a level that only some groups run was published: if it has no fiber, they look for waiters.
+void AskForRescue(Scheduler &scheduler, const Worker *worker, Level level) noexcept;
 
 /// No waiter and no Large task has come since the worker's last Rescue for the class. For a last look before it sleeps.
 bool IsRescueDone(const Worker *worker, StackClass stack) noexcept;

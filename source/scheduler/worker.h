@@ -141,7 +141,8 @@ struct Aging {
     uint32_t period = 1;  // picks between two looks at the clock
     uint64_t lookedAt = 0;
     uint64_t inspectedAt = 0;
-    uint32_t other = 0;                     // the worker whose queues are inspected next
+    uint32_t other = 0;                     // the worker whose queues have their turn
+    uint32_t watched = 0;                   // the one that is inspected while nothing is chosen
     LateQueue late;                         // is served
     LateQueue last;                         // was chosen last
     bool wasServed = false;                 // since it was chosen
@@ -236,6 +237,7 @@ struct alignas(kLineBytes) Worker {
 
     // Shared.
     alignas(kLineBytes) PushList<Letter> mailbox;  // what only this worker may run
+    env::Atomic<uint32_t> rescuesAsked{0};         // classes, as bits: others found what only this worker may hand over
     env::Atomic<bool> asked{false};  // a worker that has found nothing asks for what this one has claimed and not begun
     env::Atomic<uint64_t> lends{0};  // see Lent; relaxed, but where a notice is hidden: a hint
     env::Parker parker;

@@ -177,8 +177,8 @@ void ThreadLoop(Worker *worker) noexcept {
         if (next == nullptr) {
             next = WithoutFiber(worker);
             if (next == nullptr && IsRestricted(worker)) {
-                Rescue(worker, StackClass::Small);
-                continue;
+                next = Rescue(worker, StackClass::Small);
+                if (next == nullptr) continue;
             }
             if (next == nullptr) {
                 Sleep(worker, Ability::ReadyFibersOnly);

@@ -60,7 +60,7 @@ void WakeOwnNow(Scheduler &) noexcept {}
 Found FindPinned(Worker *) noexcept { return {}; }
 void SortMail(Worker *) noexcept {}
 Found Late(Worker *, Ability) noexcept { return {}; }  // no time passes
-bool Rescue(Worker *, StackClass) noexcept { return false; }
+Fiber *Rescue(Worker *, StackClass) noexcept { return nullptr; }
 bool IsRescueDone(const Worker *, StackClass) noexcept { return true; }
 void ShowSpecialLane(Worker *, uint32_t) noexcept { relacy::Check(false, "all tasks are small and Normal"); }
 void ShowLevel(Scheduler &, Level) noexcept { relacy::Check(false, "all fibers are Normal"); }
@@ -146,8 +146,10 @@ struct RunTest : Suite<Test, kThreads> {
             worker.index = i;
             worker.current = &fiber;
             acquired = acquired && worker.slab.Acquire();
-            for (uint32_t lane = 0; lane < scheduler.Lanes(); ++lane) acquired = acquired && worker.lanes[lane].Acquire(2);
-            for (uint32_t level = 0; level < scheduler.Levels(); ++level) acquired = acquired && worker.ready[level].Acquire(1);
+            for (uint32_t lane = 0; lane < scheduler.Lanes(); ++lane)
+                acquired = acquired && worker.lanes[lane].Acquire(2);
+            for (uint32_t level = 0; level < scheduler.Levels(); ++level)
+                acquired = acquired && worker.ready[level].Acquire(1);
         }
         acquired = acquired && AcquireGroups(scheduler);
         scheduler.fibers = Memory().NewArray<Fiber>(scheduler.AllFibers());

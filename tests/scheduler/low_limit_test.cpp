@@ -154,7 +154,8 @@ TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for others of 
     for (const Priority priority : {Priority::High, Priority::Normal}) {
         for (const bool waitsLater : {false, true}) {
             for (const uint32_t workers : {2u, 3u}) {
-                INFO("priority " << static_cast<int>(priority) << ", waits later: " << waitsLater << ", workers: " << workers);
+                INFO("priority " << static_cast<int>(priority) << ", waits later: " << waitsLater
+                                 << ", workers: " << workers);
                 SchedulerOptions options;
                 options.workers = workers;
                 options.smallFibers = 1;

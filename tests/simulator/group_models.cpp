@@ -290,28 +290,59 @@ void HandedToGroup() {
     groups[0].workers = groups[1].workers = 1;
     options.groups = groups;
     options.groupCount = 2;
-    options.lowGroups = 1;
+    const uint32_t group = Random(2);  // and its worker
+    options.lowGroups = static_cast<uint8_t>(1u << group);
+    // A worker makes its queues of a set when it gets the first task of it: that may take long.
+    static uint32_t s_pauses;
+    s_pauses = 0;
+    options.memory.allocate = [](size_t bytes, size_t alignment, void *) -> void * {
+        for (uint32_t i = 0; i < s_pauses; ++i) weft::env::Pause();
+        return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    };
+    options.memory.release = [](void *memory, size_t, size_t, void *) { std::free(memory); };
     Counter waits(1), comes(1), over(1);
+    const uint32_t leaves = 1 + Random(3);
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
     auto waiter = [&](TaskScheduler *scheduler) {
         scheduler->DecrementCounter(&waits);
         scheduler->WaitForCounter(&comes);
-        Check(scheduler->CurrentWorker() == 0, "a task runs on a worker of another group");
+        Check(scheduler->CurrentWorker() == group, "a task runs on a worker of another group");
         scheduler->DecrementCounter(&over);
     };
+    TaskOptions its;
+    if (Random(2) != 0)
+        its.priority = Priority::Low;
+    else
+        its.groups = static_cast<uint8_t>(1u << group);
+    TaskScheduler *running = nullptr;
+    const auto submit = [&] {
+        running->WaitForCounter(&waits);
+        TaskOptions higher = its;
+        higher.priority = Priority::Normal;
+        s_pauses = Random(200);
+        for (uint32_t i = Random(2) * 300; i != 0; --i) weft::env::Pause();  // the others may sleep then
+        for (uint32_t i = 0; i < leaves; ++i) running->AddTask(TaskOf(leaf), &comes, higher);
+        running->DecrementCounter(&comes);
+    };
+    HostThread outside(submit);
     RunMain(options, [&](TaskScheduler *scheduler) {
-        TaskOptions its;
-        if (Random(2) != 0) its.priority = Priority::Low;
-        else its.groups = 1;
+        running = scheduler;
+        const bool isOutside = Random(2) != 0;
         scheduler->AddTask(TaskOf(waiter), nullptr, its);
-        scheduler->WaitForCounter(&waits);
-        its.priority = Priority::Normal;
-        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(TaskOf(leaf), &comes, its);
-        scheduler->DecrementCounter(&comes);
+        if (isOutside)
+            outside.Start();
+        else
+            submit();
+        // What only the other group may run does not wait until this worker looks for work.
+        while (its.groups != 0 && scheduler->CurrentWorker() != group && ran != leaves) {
+            scheduler->Yield();
+            weft::env::Pause();
+        }
         scheduler->WaitForCounter(&over);
+        if (isOutside) outside.Join();
     });
-    Check(ran == 3, "a task was lost");
+    Check(ran == leaves, "a task was lost");
 }
 
 // Tasks that name no groups keep all workers busy. One that names a group begins in the bound of agingMilliseconds.
@@ -321,20 +352,23 @@ void NamedDoesNotStarve() {
     Event &event = fair.event;
     fair.options.agingMilliseconds = 1;
     const uint8_t named = layout.Any();
+    constexpr uint64_t kBound = 8000 * kUs;
     struct Endless {
-        const bool *over;
+        const Event *event;
         uint8_t groups;
+        bool IsOver() const { return event->over || weft::env::Now() > event->asked + kBound; }
         static void Run(TaskScheduler *scheduler, void *endless) {
             const auto &its = *static_cast<Endless *>(endless);
             Compute(20);
             TaskOptions again;
             again.groups = its.groups;
-            if (!*its.over) scheduler->AddTask({Run, endless}, nullptr, again);
+            if (!its.IsOver()) scheduler->AddTask({Run, endless}, nullptr, again);
         }
     };
-    Endless unnamed{&event.over, 0}, other{&event.over, layout.Any()};
+    Endless unnamed{&event, 0}, other{&event, layout.Any()};
     auto begins = [&](TaskScheduler *) { event.Begin(); };
     fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
+        event.Ask();
         for (uint32_t i = 0; i < 2 * layout.Workers(); ++i) {
             scheduler->AddTask({Endless::Run, &unnamed});
             scheduler->AddTask({Endless::Run, &other});
@@ -346,7 +380,7 @@ void NamedDoesNotStarve() {
         scheduler->AddTask(TaskOf(begins), counter, its);
     });
     // It is late after 1 ms. Then up to 12 tasks of 20 us begin before it, in a sixth of the time or, beside other late queues, less.
-    CheckSoon(event.late <= 8000 * kUs, "a task starved");
+    CheckSoon(event.late <= kBound, "a task starved");
 }
 
 }  // namespace
@@ -360,7 +394,8 @@ std::vector<Model> GroupModels() {
         {"group_reserved", "a group that has nothing to do, beside groups that are busy", GroupIsReserved, 3},
         {"group_high", "a High task of a group that has Normal ones", HighInGroup, 3},
         {"group_low_helped", "a Low task waits for Normal ones, which other groups run, too", LowIsHelped},
-        {"group_handed", "a waiter of one group runs what another's worker submits, on the last fiber", HandedToGroup, 3},
+        {"group_handed", "a waiter of one group runs what another's worker submits, on the last fiber", HandedToGroup,
+         3},
         {"group_aging", "tasks with and without names among endless others", NamedDoesNotStarve, 10},
     };
 }
