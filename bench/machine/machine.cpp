@@ -144,13 +144,30 @@ uint32_t AddCore(void (*entry)(void *), void *arg, double clock) {
     return index;
 }
 
+// Nanoseconds of what takes so long on a fast core.
+double OnThisCore(double nanoseconds) {
+    return s_state.current < s_state.costs.firstSlow ? nanoseconds : nanoseconds * s_state.costs.slowness;
+}
+
+// Whether a core of another domain takes part: one that has the only copies, or one that loses its copy.
+bool IsFar(const Line &line, bool toWrite) {
+    const State &state = s_state;
+    const uint32_t domain = state.costs.domainCores;
+    if (domain == 0) return false;
+    bool isHere = false, isElsewhere = false;
+    for (uint32_t i = 0; i < state.count; ++i) {
+        if (line.holders.test(i)) (i / domain == state.current / domain ? isHere : isElsewhere) = true;
+    }
+    return toWrite ? isElsewhere : !isHere;
+}
+
 // Those who want to write a line get it one after another, each for long enough to do what it wants it for.
 void Fetch(Line &line, bool toWrite) {
     State &state = s_state;
     Core &own = state.cores[state.current];
     ++state.total.transfers;
     const double begin = std::max(own.clock, line.freeAt);
-    own.clock = begin + state.costs.transfer;
+    own.clock = begin + (IsFar(line, toWrite) ? state.costs.farTransfer : state.costs.transfer);
     if (toWrite) line.freeAt = own.clock + state.costs.hold;
     Yield();  // until it is here
 }
@@ -166,7 +183,8 @@ void Access(const void *address, weft::env::Access access) {
     line.holders.set(self);
     ++state.total.operations;
     state.total.updates += access == weft::env::Access::Update;
-    state.cores[self].clock += state.costs.operation + (access == weft::env::Access::Update ? state.costs.update : 0);
+    state.cores[self].clock +=
+        OnThisCore(state.costs.operation + (access == weft::env::Access::Update ? state.costs.update : 0));
 }
 
 }  // namespace
@@ -186,7 +204,7 @@ void Run(const Costs &costs, const std::function<void()> &body) {
     state.count = 0;
 }
 
-void Work(double nanoseconds) { s_state.cores[s_state.current].clock += nanoseconds; }
+void Work(double nanoseconds) { s_state.cores[s_state.current].clock += OnThisCore(nanoseconds); }
 double Now() { return s_state.cores[s_state.current].clock; }
 Counts Total() { return s_state.total; }
 

@@ -4,6 +4,9 @@
 // The core with the earliest clock goes on, up to its next atomic operation. What that costs follows from a model of a
 // coherent cache: an operation on a line that the core holds already, a read-modify-write more, and a line that another
 // core has written, or has to lose, a transfer; transfers of one line to write it wait for each other. Memory that is not atomic costs nothing.
+//
+// The cores may lie in several cache domains: then a transfer costs more if a core of another domain takes part. Some cores may be slow:
+// all that they do takes longer, but for transfers and wake-ups.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +23,17 @@ struct Costs {
     double wake = 1500;    ///< for who wakes a sleeping core
     double wakeUp = 4000;  ///< from then until that core goes on
     double pause = 15;     ///< one turn of a spin loop
+
+    uint32_t domainCores = 0;  ///< so many cores after each other share a cache; 0: all do
+    double farTransfer = 120;  ///< a cache line from another domain, or taken from one there
+    uint32_t firstSlow = ~0u;  ///< this core and the later ones are slow
+    double slowness = 2;       ///< a slow core takes so many times as long
+
+    /// How many fast cores do as much as the first `cores` ones.
+    double Speed(uint32_t cores) const {
+        const uint32_t fast = cores < firstSlow ? cores : firstSlow;
+        return fast + (cores - fast) / slowness;
+    }
 };
 
 /// What all cores did.

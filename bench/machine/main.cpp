@@ -1,6 +1,7 @@
 // machine counts [--check FILE]   what a task costs on one core and on two, in operations that every machine has
 // machine curves [--quick | --workers N] [--frame FRAME]
 //                                 efficiency on 2 to 128 cores, for three prices of a cache line
+// machine layouts [FRAME]         the same on 16 cores in two cache domains, and on fast and slow ones
 // machine frame FRAME WORKERS [TRANSFER]
 //                                 what frame_bench says of a described frame; TRANSFER: 80 ns for a cache line
 // machine calibrate FILE          fits the model's costs to results of bench/run.sh, and checks them on other rows
@@ -42,6 +43,10 @@ int Main(int count, char **arguments) {
         return PrintCounts(file) ? 0 : 1;
     }
     if (std::strcmp(command, "curves") == 0) return Curves(count - 2, arguments + 2);
+    if (std::strcmp(command, "layouts") == 0) {
+        PrintLayouts(count > 2 ? arguments[2] : nullptr);
+        return 0;
+    }
     if (std::strcmp(command, "frame") == 0 && count > 3) {
         const uint32_t workers = static_cast<uint32_t>(std::strtoul(arguments[3], nullptr, 10));
         PrintFrames(arguments[2], workers, count > 4 ? std::strtod(arguments[4], nullptr) : Costs().transfer);
@@ -59,7 +64,7 @@ int main(int argc, char **argv) {
     if (result == 2) {
         std::fprintf(stderr,
                      "machine counts [--check FILE] | curves [--quick | --workers N] [--frame FRAME] |\n"
-                     "        frame FRAME WORKERS [TRANSFER] | calibrate RESULTS.csv\n");
+                     "        layouts [FRAME] | frame FRAME WORKERS [TRANSFER] | calibrate RESULTS.csv\n");
     }
     return result;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What virtual time says, anew; it is the same on every machine, and takes some minutes of one core.
 #
-#     bench/machine/run.sh [RESULTS.csv]    bench/results/virtual_time.csv and .svg, and calibration.txt for RESULTS.csv
+#     bench/machine/run.sh [RESULTS.csv]    bench/results/virtual_time.csv and .svg, core_layouts.csv, calibration.txt for RESULTS.csv
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 measured=${1:-bench/results/AMD-EPYC.csv}
@@ -14,4 +14,5 @@ machine=build/Release/machine
 $machine calibrate "$measured" | tee bench/results/calibration.txt
 $machine curves --frame bench/frame/aaa.frame > build/virtual_time.csv
 mv build/virtual_time.csv bench/results/virtual_time.csv
+$machine layouts bench/frame/aaa.frame > bench/results/core_layouts.csv
 bench/machine/plot.sh bench/results/virtual_time.csv bench/results/virtual_time.svg

@@ -21,8 +21,10 @@ struct Workload {
     bool calibrates;  ///< its measured cost is used to fit the model; the others check it
 };
 
-/// Runs `body` as the main task of a scheduler with so many workers, on a machine with these costs.
-void RunMain(const Costs &costs, uint32_t workers, const std::function<void(weft::TaskScheduler *)> &body);
+/// Runs `body` as the main task of a scheduler with so many workers, on a machine with these costs. `groups`: the workers are divided into
+/// so many equal ones.
+void RunMain(const Costs &costs, uint32_t workers, const std::function<void(weft::TaskScheduler *)> &body,
+             uint32_t groups = 1);
 
 /// In the main task of a scheduler with so many workers, on a machine with these costs: what the tasks of one repeat took
 /// all cores together, and how long it was; after two repeats that do not count.
@@ -50,6 +52,8 @@ bool PrintCounts(const char *file);
 /// `quick`: up to 16 workers; `only`: for so many; both for a transfer of 80 ns alone.
 /// `frameFile`: a described frame, or null.
 void PrintCurves(bool quick, uint32_t only, const char *frameFile);
+/// The same on 16 cores that are not all alike: two cache domains, fast and slow ones.
+void PrintLayouts(const char *frameFile);
 /// What frame_bench prints, on so many workers.
 void PrintFrames(const char *file, uint32_t workers, double transfer);
 /// False if the file cannot be read.

@@ -87,10 +87,13 @@ std::vector<Workload> Workloads() {
     };
 }
 
-void RunMain(const Costs &costs, uint32_t workers, const std::function<void(TaskScheduler *)> &body) {
+void RunMain(const Costs &costs, uint32_t workers, const std::function<void(TaskScheduler *)> &body, uint32_t groups) {
     Run(costs, [&] {
         SchedulerOptions options;
         options.workers = workers;
+        const std::vector<WorkerGroup> equal(groups, WorkerGroup{nullptr, workers / groups});
+        if (groups != 1) options.groups = equal.data();
+        if (groups != 1) options.groupCount = groups;
         TaskScheduler scheduler(options);
         const Task task = TaskOf(body);
         if (scheduler.Run(task.function, task.arg) != Status::Ok) {
