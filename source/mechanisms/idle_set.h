@@ -75,20 +75,12 @@ public:
     /// False once a waker has taken it.
     bool IsAsleep(uint32_t worker, Ability ability) noexcept { return SetOf(ability).Test(worker); }
 
-    /// True if somebody sleeps and fewer search than `tasks`. seq_cst: after the caller has published work.
+    /// True if somebody sleeps and fewer search than `tasks`. seq_cst: after the caller has published work. One whose bit is set and who is not
+    /// counted yet may have been taken: then one sleeper and one searcher are counted wrongly, for a moment. So nobody may ask for the
+    /// number of sleepers alone: where searchers do not count, take one by its bit, which comes before its last look.
     bool Wanted(uint32_t tasks = 1) const noexcept {
         const State state{m_state.load(kSeqCst)};
         return state.AllSleepers() > 0 && state.Searchers() < tasks;
-    }
-
-    /// How many sleep: in the first set, and in the others. seq_cst: after the caller has published work.
-    struct Sleepers {
-        uint32_t open;
-        uint32_t others;
-    };
-    Sleepers CountSleepers() const noexcept {
-        const State state{m_state.load(kSeqCst)};
-        return {state.Sleepers(), state.OtherSleepers()};
     }
 
     /// A hint: relaxed.

@@ -117,15 +117,11 @@ void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
 }
 
 void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept {
-    // seq_cst, both: after the task was published, see groups.h.
-    const IdleSet::Sleepers sleepers = scheduler.idle.CountSleepers();
-    if (sleepers.open == 0 && sleepers.others == 0) return;
+    // seq_cst: after the task was published, see groups.h. Who sleeps is not asked first: see IdleSet::Wanted.
     const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst);
     const auto among = [&](uint32_t word) { return scheduler.SlotsOf(groups, word); };
     for (uint32_t i = 0; i < count && i < 2; ++i) {
-        uint32_t sleeper = IdleSet::kNone;
-        if (sleepers.open != 0) sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), among);
-        if (sleeper == IdleSet::kNone && sleepers.others == 0) return;
+        uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker), among);
         if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), among);
         if (sleeper == IdleSet::kNone) return level.ThePriority() != Priority::Low ? WakeRestricted(scheduler) : void();
         scheduler.workers[sleeper].parker.Unpark();

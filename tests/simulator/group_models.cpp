@@ -132,6 +132,51 @@ void Groups(uint32_t depth) {
     Check(tree.IsDone(), "a task was lost");
 }
 
+// A task of each group waits for tasks of the next one, with priorities mixed and hardly a fiber to spare.
+void GroupsInARing() {
+    const Layout layout;
+    SchedulerOptions options = Options(layout.Workers(), layout.Workers() + 1, 2);
+    layout.ApplyTo(options);
+    if (Random(2) != 0) options.agingMilliseconds = 1;
+    uint32_t ran = 0;
+    const uint32_t rounds = 1 + Random(3), tasks = 1 + Random(6);
+    auto yields = [&](TaskScheduler *scheduler) {
+        if (Random(6) == 0) scheduler->Yield();
+        ++ran;
+    };
+    const std::vector<Task> next(tasks, TaskOf(yields));
+    struct Waiter {
+        const std::vector<Task> &next;
+        TaskOptions its;
+        bool fused;
+        static void Run(TaskScheduler *scheduler, void *waiter) {
+            const auto &[next, its, fused] = *static_cast<Waiter *>(waiter);
+            const auto count = static_cast<uint32_t>(next.size());
+            if (fused) return scheduler->AddTasksAndWait(count, next.data(), its);
+            Counter counter;
+            scheduler->AddTasks(count, next.data(), &counter, its);
+            scheduler->WaitForCounter(&counter);
+        }
+    };
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        for (uint32_t round = 0; round < rounds; ++round) {
+            std::deque<Waiter> waiters;
+            Counter counter;
+            for (uint32_t group = 0; group < layout.Count(); ++group) {
+                TaskOptions its;
+                its.groups = layout.One((group + 1) % layout.Count());
+                its.priority = static_cast<Priority>((round + group) % 3);
+                waiters.push_back({next, its, round % 2 != 0});
+                its.groups = layout.One(group);
+                its.priority = static_cast<Priority>(group % 3);
+                scheduler->AddTask({Waiter::Run, &waiters.back()}, &counter, its);
+            }
+            scheduler->WaitForCounter(&counter);
+        }
+    });
+    Check(ran == rounds * layout.Count() * tasks, "a task was lost");
+}
+
 // Threads that are no workers, and one that is attached, submit to groups and wait.
 void GroupsFromOutside() {
     const Layout layout;
@@ -389,6 +434,7 @@ std::vector<Model> GroupModels() {
     return {
         {"groups", "tasks of several groups submit, wait for and yield to each other", [] { Groups(1); }},
         {"groups_deep", "the same, deeper", [] { Groups(3); }, 3},
+        {"groups_ring", "a task of each group waits for tasks of the next one", GroupsInARing, 3},
         {"groups_outside", "threads that are no workers submit to groups", GroupsFromOutside},
         {"groups_low", "the groups of Low tasks change", LowGroupsChange},
         {"group_reserved", "a group that has nothing to do, beside groups that are busy", GroupIsReserved, 3},
