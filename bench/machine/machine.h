@@ -1,12 +1,13 @@
 // A machine in virtual time: the scheduler's own sources on up to 128 virtual cores, one thread each, and a clock for
 // every core. Nothing here depends on the machine that runs it, nor on chance: equal programs give equal figures.
 //
-// The core with the earliest clock goes on, up to its next atomic operation. What that costs follows from a model of a
-// coherent cache: an operation on a line that the core holds already, a read-modify-write more, and a line that another
-// core has written, or has to lose, a transfer; transfers of one line to write it wait for each other. Memory that is not atomic costs nothing.
+// The core with the earliest clock runs until its next atomic operation. A model of a coherent cache gives its cost:
+// `operation` for each one, and `update` more for a read-modify-write. A `transfer` is added if the core must fetch the line
+// from another core, or must take copies away from other cores in order to write. A core that fetches a line to write it keeps
+// it for `hold`; other transfers of the line wait until then. Memory that is not atomic costs nothing.
 //
-// The cores may lie in several cache domains: then a transfer costs more if a core of another domain takes part. Some cores may be slow:
-// all that they do takes longer, but for transfers and wake-ups.
+// The cores may lie in several cache domains. A transfer between two domains costs more. Some cores may be slow: everything takes
+// longer on them, except transfers and the time until a woken core continues (`wakeUp`).
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,17 @@ struct Costs {
     double operation = 1;  ///< an atomic operation, with the instructions around it
     double update = 2;     ///< a read-modify-write, on top of that
     double transfer = 80;  ///< a cache line that comes from another core, or is taken from others
-    double hold = 10;      ///< for which a core keeps a line that it has fetched to write
-    double wake = 1500;    ///< for who wakes a sleeping core
-    double wakeUp = 4000;  ///< from then until that core goes on
+    double hold = 10;      ///< how long a core keeps a line that it has fetched to write
+    double wake = 1500;    ///< cost for the core that wakes another
+    double wakeUp = 4000;  ///< from the end of `wake` until the woken core continues
     double pause = 15;     ///< one turn of a spin loop
 
-    uint32_t domainCores = 0;  ///< so many cores after each other share a cache; 0: all do
+    uint32_t domainCores = 0;  ///< consecutive cores that share a cache (a domain); 0: all
     double farTransfer = 120;  ///< a cache line from another domain, or taken from one there
-    uint32_t firstSlow = ~0u;  ///< this core and the later ones are slow
-    double slowness = 2;       ///< a slow core takes so many times as long
+    uint32_t firstSlow = ~0u;  ///< this core and all later ones are slow
+    double slowness = 2;       ///< factor by which a slow core takes longer
 
-    /// How many fast cores do as much as the first `cores` ones.
+    /// The speed of the first `cores` cores together, in fast cores.
     double Speed(uint32_t cores) const {
         const uint32_t fast = cores < firstSlow ? cores : firstSlow;
         return fast + (cores - fast) / slowness;
@@ -49,11 +50,11 @@ struct Counts {
     }
 };
 
-/// Runs `body` on core 0 until it and all threads that it starts have ended; each thread has the first core that has none,
-/// or whose thread was joined. Aborts if all sleep.
+/// Runs `body` on core 0. Returns when it and all threads that it has started have ended. A new thread gets the first core that has no
+/// thread, or whose thread has been joined. Aborts if all cores sleep.
 void Run(const Costs &costs, const std::function<void()> &body);
 
-// From the body and what it calls only.
+// Call the following only from `body`, or from code and threads that it starts.
 
 /// The calling core computes for so long.
 void Work(double nanoseconds);
@@ -63,7 +64,7 @@ double Now();
 
 Counts Total();
 
-/// Nobody holds lines of this memory any more.
+/// Removes these lines from all caches. The next access to each of them costs no transfer.
 void Forget(const void *memory, size_t bytes);
 
 }  // namespace machine

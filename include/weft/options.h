@@ -36,12 +36,14 @@ enum class IdlePolicy : uint8_t {
 
 /// Workers that belong together: cores of one kind, a NUMA node, or threads that the system is to run last.
 ///
-/// Tasks that name no groups run in all groups that are not namedOnly. Low ones among them run in SchedulerOptions::lowGroups instead. All
-/// tasks that one task submits run in its groups, unless they name others. Threads that are attached run tasks that name no groups.
+/// TaskOptions::groups says which groups may run a task. If it is 0, the task has the groups of the task that submits it. A task that gets
+/// no groups in this way is in no groups: any group that is not namedOnly may run it, and so may attached threads. If
+/// SchedulerOptions::lowGroups is not 0, only these groups run Low tasks that are in no groups; attached threads do if it names all groups.
+/// The tasks of one run may name at most 9 different sets of groups.
 struct WorkerGroup {
     const char *name = nullptr;  ///< of its threads, instead of threadName; must outlive the scheduler
     uint32_t workers = 0;        ///< how many, at least 1. They come after the workers of the group before it
-    int32_t nice = 0;            ///< the same as threadNice, and added to it
+    int32_t nice = 0;            ///< added to threadNice for these threads; -20 to 19
     const uint64_t *cpus =
         nullptr;             ///< those that its threads may use: bit 0 of word 0 is CPU 0. Null = as `affinity` says
     uint32_t cpuWords = 0;   ///< 64-bit words in `cpus`, 1 to 1024
@@ -52,10 +54,12 @@ struct SchedulerOptions {
     uint32_t structBytes = sizeof(SchedulerOptions);  ///< set by the compiler; lets newer libraries read older structs
     uint32_t workers =
         kAnyWorker;  ///< threads that run tasks, the caller of Run included; kAnyWorker = one per usable CPU; 1 to 1024, for Start from 0
-    uint32_t maxAttached = 8;             ///< threads that AttachThread takes at once; 1 to 1024
-    const WorkerGroup *groups = nullptr;  ///< together they have all workers; null = one group. Run and Start copy them
-    uint32_t groupCount = 0;              ///< up to 8
-    uint8_t lowGroups = 0;  ///< which groups run Low tasks that name none: bit i for groups[i]; 0 = as other tasks
+    uint32_t maxAttached = 8;  ///< threads that AttachThread takes at once; 1 to 1024
+    const WorkerGroup *groups =
+        nullptr;              ///< their workers add up to `workers`; null = one group. Run and Start copy them
+    uint32_t groupCount = 0;  ///< up to 8
+    uint8_t lowGroups =
+        0;  ///< groups that run Low tasks that are in no groups: bit i for groups[i]; 0 = as for other tasks
     uint32_t smallFibers =
         0;  ///< up to 1,000,000; at most this many small tasks run or wait at once; 0 = 128, or 16 for each worker if
             ///< that is more
@@ -85,8 +89,8 @@ struct SchedulerOptions {
                      void *user) = nullptr;  ///< any thread; a worker must not wait in it; null = one line on stderr
     void *user = nullptr;                    ///< handed to onReport
     uint32_t stopGraceMilliseconds =
-        1000;  ///< so long after Stop, or after Run's main task has returned, threads that are no workers may
-               ///< no longer submit or wait; up to 60,000
+        1000;  ///< after Stop, or after Run's main task has returned, threads that are no workers may submit and wait
+               ///< for so long; then their calls are refused; up to 60,000
     uint32_t stallMilliseconds =
         500;  ///< a stall (PoolEmpty, LargePoolEmpty, OnlyWaiters) is reported when it has lasted for so long; 1
               ///< to 60,000

@@ -55,8 +55,8 @@ struct TaskOptions {
     StackClass stack = StackClass::Small;
     uint32_t worker = kAnyWorker;  ///< the only worker that may run it, from its start to its end, waits included
     const char *name = nullptr;    ///< shown in reports; must live until the run is over (a string literal does)
-    uint8_t groups = 0;  ///< whose workers may run it: bit i for SchedulerOptions::groups[i]. 0 = those of the task
-                         ///< that submits it; outside of tasks: see WorkerGroup. Not for tasks with a worker
+    uint8_t groups = 0;  ///< groups that may run the task: bit i for SchedulerOptions::groups[i]. 0 = the groups of the
+        ///< task that submits it; if no task submits it, see WorkerGroup. Must be 0 if `worker` is given
 };
 
 /// The task that calls `callable(TaskScheduler *)`. It refers and never copies: the callable must outlive the wait.

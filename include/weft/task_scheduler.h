@@ -151,9 +151,10 @@ public:
     /// threads do not count. Any thread, while the scheduler runs.
     void SetActiveWorkers(uint32_t count) noexcept;
 
-    /// From now on Low tasks that name no groups run in these (0: where other tasks run), instead of SchedulerOptions::lowGroups. Those that
-    /// have begun elsewhere go on there until they wait or end. Errors: BadOption if it names no group. Any thread, while the
-    /// scheduler runs.
+    /// Changes SchedulerOptions::lowGroups: from now on these groups run Low tasks that are in no groups.
+    ///
+    /// 0: they run where other tasks that are in no groups run. A Low task that has begun in another group continues there until it waits or
+    /// ends. If a bit stands for no group, reports BadOption and has no effect. Thread-safe while the scheduler runs.
     void SetLowGroups(uint8_t groups) noexcept;
 
     /// Says that the calling task is about to block its thread in the operating system. Tasks that its worker has claimed and not begun

@@ -75,9 +75,11 @@ public:
     /// False once a waker has taken it.
     bool IsAsleep(uint32_t worker, Ability ability) noexcept { return SetOf(ability).Test(worker); }
 
-    /// True if somebody sleeps and fewer search than `tasks`. seq_cst: after the caller has published work. One whose bit is set and who is not
-    /// counted yet may have been taken: then one sleeper and one searcher are counted wrongly, for a moment. So nobody may ask for the
-    /// number of sleepers alone: where searchers do not count, take one by its bit, which comes before its last look.
+    /// True if a worker sleeps and fewer than `tasks` workers search. seq_cst: call it after publishing work.
+    ///
+    /// Announce first sets the worker's bit and then counts the worker as a sleeper. A waker may take the bit in between: for a moment there
+    /// is one sleeper too few and one searcher too many. So do not test the number of sleepers alone. A caller that must ignore
+    /// searchers (WakeForGroups) takes a sleeper by its bit. A worker sets its bit before its last look for work.
     bool Wanted(uint32_t tasks = 1) const noexcept {
         const State state{m_state.load(kSeqCst)};
         return state.AllSleepers() > 0 && state.Searchers() < tasks;

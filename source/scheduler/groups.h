@@ -4,11 +4,13 @@
 // Worker::runs says the same for one worker. A worker keeps the tasks that it submits in its own lanes, also those that it may not run:
 // workers of their groups take these from there. So a group needs no queue of its own.
 //
-// Where all workers run a level, a searching worker will find what comes, and nobody need be woken for it. Where only some do, no
-// searcher counts: WakeForGroups (ready.h) wakes sleepers of the level's groups, and one that is awake looks before it sleeps (idle_set.h).
+// If all workers run a level, a searching worker finds its tasks, and no sleeper has to be woken. If only some groups run it, a searcher may
+// belong to another group. So WakeForGroups (ready.h) ignores searchers and wakes sleepers of the level's groups. A worker of these
+// groups that is awake looks for tasks once more before it sleeps (idle_set.h).
 //
-// seq_cst, groupsOf and runs, where they are written and in the last look before sleep. A set is written before its first task
-// is published. Either the worker that announces that it sleeps sees the set, or who publishes the task sees the announcement.
+// groupsOf and runs are written with seq_cst, and read with seq_cst in the worker's last look before it sleeps. A set is written before
+// its first task is published. So either the worker that announces its sleep sees the set in that look, or the publisher of the
+// task sees the announcement.
 #pragma once
 
 #include "platform/compiler.h"
@@ -16,10 +18,11 @@
 
 namespace weft::internal {
 
-/// The groups of the options, or one of all workers; set 0; and what each worker runs. False: no memory.
+/// Copies the options' groups, or makes one group of all workers. Fills set 0 and each worker's `runs`. False: no memory.
 bool AcquireGroups(Scheduler &scheduler) noexcept;
 
-/// The number of the set that names these groups (at least one, and one that there is). kSets: there are too many sets already.
+/// Returns the number of this set of groups. Gives it a new number if it has none. `groups` must not be 0 and may only name groups that
+/// exist. Returns kSets if no number is left.
 uint32_t NewSet(Scheduler &scheduler, uint8_t groups) noexcept;
 inline uint32_t SetOf(Scheduler &scheduler, uint8_t groups) noexcept {
     if (scheduler.groupCount == 1) return 0;
@@ -39,20 +42,22 @@ inline bool IsDivided(const Scheduler &scheduler, Level level) noexcept {
            scheduler.groupsOf[level.Index()].load(kSeqCst) != scheduler.AllGroups();
 }
 
-/// Whether the same groups run the level at a higher priority. Not so for Low tasks that name no groups, if others run these.
+/// Whether raising the level's priority keeps its groups. True for every named set. False for set 0 if only some workers run the level: with
+/// lowGroups, Low tasks of set 0 have other groups than Normal and High ones.
 inline bool MayRaise(const Scheduler &scheduler, Level level) noexcept {
     return level.Set() != 0 || !IsDivided(scheduler, level);
 }
 
-/// The level at which a task runs on top of one that waits. After a wait both go on where that level runs, so both must run in all its groups.
-/// None if there is no such level: then the task must not run there. By value, as callers must not keep it in memory.
+/// Returns the level for a task that runs on top of a waiting one. After a wait the fiber continues in that level's groups, so each of these
+/// groups must run both tasks. Returns Level::None() if no level fits: then the task must not run on this fiber. Takes levels by
+/// value, so that the caller can keep them in registers.
 Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcept;
 inline Level LevelOnTop(const Scheduler &scheduler, Level waiter, Level task) noexcept {
     if (WEFT_UNLIKELY(scheduler.groupCount > 1)) return LevelOnTopOf(scheduler, waiter, task);
     return waiter.At(std::min(waiter.ThePriority(), task.ThePriority()));
 }
 
-/// Owner: makes its masks of what FindPlain must leave alone anew, if it runs other levels than before.
+/// Owner only. If Worker::runs has changed, recomputes the worker's masks: runsLanes, and the queues that FindPlain must not use.
 void LookAtRuns(Worker *worker) noexcept;
 
 /// Owner: makes sure that the queues of a set exist. False: no memory.

@@ -1,7 +1,8 @@
 // What decides in which queue a task or a ready fiber lies: its priority, the workers that may run it, and the class of its stack.
 //
 // Workers belong to groups (SchedulerOptions::groups). A task names a set of groups, or none. Each set that is in use has a number:
-// 0 for the tasks that name none. A level is a priority and a set. Each worker has two lanes and one queue of ready fibers for each level.
+// 0 for the tasks that name none. A level is a priority and a set. For each level a worker has two lanes
+// (deques of tasks, one for Small and one for Large) and one queue of ready fibers.
 #pragma once
 
 #include "weft/task.h"
@@ -18,7 +19,7 @@ inline constexpr uint32_t kLevels = kSets * kPriorities;
 inline constexpr uint32_t kLanes = kLevels * kClasses;
 inline constexpr uint32_t kQueues = kLanes + kLevels;  // the lanes, then the ready fibers of each level
 
-/// In one byte, as it is copied for each task: two bytes that were written one by one are slow to read as one word.
+/// One byte, because it is copied for each task. Two bytes, written separately and then loaded as one word, are slow to load.
 class Level {
 public:
     constexpr Level(Priority priority = Priority::Normal, uint32_t set = 0) noexcept
@@ -44,13 +45,14 @@ constexpr uint32_t LaneOf(Level level, StackClass stack) noexcept {
 }
 constexpr StackClass ClassOf(uint32_t lane) noexcept { return static_cast<StackClass>(lane % kClasses); }
 constexpr Level LevelAt(uint32_t index) noexcept {
-    if (index < kPriorities) return static_cast<Priority>(index);  // no division where nobody names groups
+    if (index < kPriorities)
+        return static_cast<Priority>(index);  // set 0 needs no division; most programs name no groups
     return {static_cast<Priority>(index % kPriorities), index / kPriorities};
 }
 constexpr Level LevelOf(uint32_t lane) noexcept { return LevelAt(lane / kClasses); }
 constexpr Priority PriorityOf(uint32_t lane) noexcept { return LevelOf(lane).ThePriority(); }
 
-/// Lanes as bits: those of the levels whose bits are given, of both classes.
+/// Returns the bits of the lanes of the levels in `levels`, for both stack classes.
 constexpr uint64_t LaneBits(uint32_t levels) noexcept {
     uint64_t bits = 0;
     for (uint32_t i = 0; i < kLevels; ++i) bits |= uint64_t{levels >> i & 1} * 3 << (i * kClasses);
@@ -62,17 +64,17 @@ constexpr uint32_t LevelBits(Priority priority) noexcept {
     return bits;
 }
 inline constexpr uint32_t kPlainLevels = (1u << kPriorities) - 1;  // of set 0
-inline constexpr uint32_t kPlainLanes = kPriorities * kClasses;    // so many: those of set 0 come first
+inline constexpr uint32_t kPlainLanes = kPriorities * kClasses;    // number of lanes of set 0; they come first
 inline constexpr uint32_t kHighLevels = LevelBits(Priority::High);
 inline constexpr uint32_t kLowLevels = LevelBits(Priority::Low);
 inline constexpr uint64_t kSmallLanes = 0x5555'5555'5555'5555;
 
-/// The lane of a level and a class where tasks name no groups. Priority and class are in range.
+/// Returns the lane for a task of set 0. Both arguments must be valid.
 constexpr uint32_t PlainLaneOf(Priority priority, StackClass stack) noexcept {
     return static_cast<uint32_t>(priority) * kClasses + static_cast<uint32_t>(stack);
 }
 
-/// What tasks are queued with.
+/// The lane and the name of a queued task.
 struct Label {
     uint32_t lane = PlainLaneOf(Priority::Normal, StackClass::Small);
     const char *name = nullptr;

@@ -45,11 +45,12 @@ inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count) n
     if (WEFT_UNLIKELY(scheduler.idle.Wanted(count))) WakeWanted(scheduler, worker, count);
 }
 
-/// The same for tasks and ready fibers of a level that only some workers run. Searchers do not count then. It wakes up to two of these
-/// workers that sleep; one that is awake looks before it sleeps.
+/// `count` tasks or ready fibers of a level that only some groups run were published. Wakes up to two sleepers of these groups, starved ones
+/// too, and ignores searchers. If no sleeper of the groups is left, wakes all restricted sleepers, unless the level is Low. A worker
+/// that is awake looks for work before it sleeps.
 void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept;
 
-/// The same for tasks of any level.
+/// `count` tasks of one level were published. Calls WakeForGroups if only some workers run the level, else WakeForTasks.
 inline void WakeForLevel(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept {
     if (IsDivided(scheduler, level))
         WakeForGroups(scheduler, worker, count, level);
@@ -57,7 +58,7 @@ inline void WakeForLevel(Scheduler &scheduler, Worker *worker, uint32_t count, L
         WakeForTasks(scheduler, worker, count);
 }
 
-/// The same where tasks of several levels were published.
+/// `count` tasks of unknown levels were published. Calls WakeForTasks, and WakeForGroups for each level that only some workers run.
 void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
 
 /// A ready fiber was published, or anything: wakes a sleeper, if nobody searches.

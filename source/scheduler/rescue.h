@@ -1,28 +1,31 @@
 // Tasks for which no fiber is free, while fibers wait for them.
 //
-// A task needs a fiber of its class. When all fibers of the class are with tasks that wait for tasks which have not begun, nobody could
-// go on. But a task that waits for a counter's zero depends on all tasks of the counter already; so one of these may run on its stack,
-// above the frames that wait, if a whole stack of the class is left there. Such a waiter says so before it waits (Fiber::handed).
+// A task needs a fiber of its class. All fibers of a class may belong to tasks that wait for tasks that have not begun. Then no task of
+// the class could begin. But a task that waits for a counter's zero waits for all tasks of the counter anyway. So it may run one of
+// them on its own fiber, if a whole stack of the class is free there. It sets Fiber::handed before it waits.
 //
-// A worker that has no fiber for the tasks that lie in the lanes goes through them before it sleeps: it takes a task, and if a fiber
-// waits for the task's counter and has room, the fiber is handed the task and made ready. What nobody takes goes back. The counter
-// stays meanwhile, because it counts the task in hand. Its own lanes keep their order.
+// A worker without a free fiber for the tasks in the lanes goes through these lanes before it sleeps. It takes a task. If a fiber with
+// room waits for the task's counter, the worker hands the task over and continues that fiber. If the fiber is pinned to another
+// worker, it makes the fiber ready. If no fiber fits, it puts the task back. The counter cannot be destroyed meanwhile, because it
+// still counts this task. The order in the worker's own lanes does not change.
 //
-// No waiter is missed. A waiter gets in line at its counter, and then, if its class has no free fiber, it counts itself
-// (rescues) and wakes all that sleep. A worker reads that count before it goes through the lanes and again after it has
-// announced that it sleeps; all four are seq_cst. So either it sees the waiter at the counter, or it sees another count and
-// goes through the lanes again, or the waiter wakes it. A Large task that comes into a lane while no Large fiber is free
-// counts likewise (CountLarge). Another worker may have taken the task out of its lane to check it. That worker puts it back
-// before it sleeps, and also reads the count again.
+// No waiter is missed. The waiter (1) registers at its counter, (2) increments `rescues`, if a class that it has room for has no free
+// fiber, (3) looks for sleepers and wakes all. The worker (a) reads `rescues`, (b) looks at the counters of the tasks in the lanes,
+// (c) announces that it sleeps, (d) reads `rescues` again. All are seq_cst. If 2 is before a, b finds the waiter. If 2 is between a
+// and d, d reads another value, and the worker goes through the lanes again. If 2 is after d, 3 wakes the worker. A Large task that
+// comes into a lane while no Large fiber is free increments `rescues`, too (CountLarge). Another worker may have taken the task out of
+// its lane to check it. That worker puts it back before it sleeps, and also reads `rescues` again.
 //
-// Some waiters go on only on one worker, or in some groups. A worker that finds such a waiter puts the task back, asks these workers
-// (Worker::rescuesAsked) and wakes them. A task of some groups that comes while no small fiber is free asks its workers likewise, as its
-// submitter may belong to other groups (AskForRescue). A worker takes back that it is asked before it goes through the lanes, and looks at
-// it again like at the count. Nobody asks itself, and nobody asks because it was asked alone: so two workers do not keep each other awake.
+// Some waiters may continue only on one worker, or only in some groups. A worker that finds such a waiter puts the task back, sets a bit
+// in Worker::rescuesAsked of the workers that may continue the waiter, and wakes that one worker, or sleepers of the groups.
+// Submitting a task of some groups while no small fiber is free also sets the bits of these groups' workers, because the submitter
+// may belong to other groups (AskForRescue). A worker clears its bit before it goes through the lanes, and reads it again after it
+// has announced that it sleeps. No worker sets its own bit, and a set bit alone is no reason to set the bit of another worker. So
+// two workers cannot keep each other awake.
 //
-// No deadlock by lack of fibers: let all fibers of a class wait, and tasks of the class be in lanes. If one of these tasks is counted
-// by a counter that a fiber with room waits for, it is handed over. Otherwise nobody waits for any of the tasks on a stack with
-// room, and raising the number of fibers is what helps: that is reported (PoolEmpty, LargePoolEmpty).
+// A lack of fibers causes no hidden deadlock. Suppose that all fibers of a class wait and tasks of the class are in lanes. If a fiber with
+// room waits for the counter of such a task, it gets the task. If no fiber with room waits for any of the tasks, only more fibers
+// help. That is reported (PoolEmpty, LargePoolEmpty).
 #pragma once
 
 #include "platform/compiler.h"
@@ -50,10 +53,12 @@ inline void OfferRoom(Worker *worker, StackClass takes) noexcept {
 /// Call after pushing a Large task to a lane: a worker that has just scanned the lanes may have missed it.
 void CountLarge(Scheduler &scheduler) noexcept;
 
-/// A task of a level that only some groups run was published: if it has no fiber, they look for waiters.
+/// Call after publishing a task of a level that only some groups run. If no small fiber is free, asks the workers of these groups to look for
+/// waiters. Wakes nobody.
 void AskForRescue(Scheduler &scheduler, const Worker *worker, Level level) noexcept;
 
-/// No waiter and no Large task has come since the worker's last Rescue for the class. For a last look before it sleeps.
+/// True if, since the worker's last Rescue for the class, `rescues` has not changed and no worker has asked this one. Used in the last look
+/// before sleep.
 bool IsRescueDone(const Worker *worker, StackClass stack) noexcept;
 
 }  // namespace weft::internal

@@ -26,40 +26,45 @@ enum class SplitBy : uint8_t {
 struct TopologyOptions {
     bool onePerCore =
         false;  ///< one worker for each core, on its first usable CPU, instead of one for each hardware thread
-    uint32_t mostWorkers = 1024;     ///< 1 to 1024. If there are more CPUs, each group gets its share of the workers
-    const uint64_t *cpus = nullptr;  ///< use these at most, for example all but that of an audio thread: bit 0 of word
-                                     ///< 0 is CPU 0. Null = all that the process may use
-    uint32_t cpuWords = 0;           ///< 64-bit words in `cpus`, 1 to 1024
-    const char *source = nullptr;    ///< a machine to take instead of this one, for tests: text of an XML file of hwloc
-                                     ///< (lstopo writes them), or a synthetic description such as "node:2 core:8 pu:2"
+    uint32_t mostWorkers = 1024;  ///< limit of all groups' workers, 1 to 1024. If there are more CPUs, the groups share
+                                  ///< the workers in proportion; a group that gets none is left out
+    const uint64_t *cpus =
+        nullptr;                   ///< use only these, for example all except the CPU of an audio thread: bit 0 of word
+                                   ///< 0 is CPU 0. Null = all that the process may use
+    uint32_t cpuWords = 0;         ///< 64-bit words in `cpus`, 1 to 1024
+    const char *source = nullptr;  ///< for tests: describes another machine that is used instead of this one; hwloc's
+                                   ///< XML text (from lstopo), or a synthetic description such as "node:2 core:8 pu:2"
 };
 
 /// The groups of one machine, as SchedulerOptions::groups takes them.
 ///
 /// A group has one worker for each of its CPUs, and its threads keep to these CPUs. The thread that calls Run counts as the first worker of
-/// group 0, and stays where it is. CPUs that the process may not use are in no group, and groups without CPUs are left out. There are at most
-/// 8 groups: if the machine has more parts, neighbours share a group, so that each group has equally many parts, or one more. It has the name
-/// of its first part.
+/// group 0, and stays where it is. CPUs that the process may not use are in no group, and groups without CPUs are left out.
 ///
-/// The fastest cores come first, as far as the system tells speeds; parts of the same speed are in hwloc's order. If the system does not tell
-/// what was asked for, there is one group, "all cores". CPUs that belong to no part, beside others that do, are a group "other".
+/// A part is one core kind, one cache or one NUMA node. There are at most 8 groups. If the machine has more parts, each group takes several
+/// neighbouring parts. The numbers of parts of two groups differ by at most one. A group is named after its first part.
+///
+/// If the system reports core speeds, groups with the fastest cores come first. Groups of equal speed are in hwloc's order. If hwloc finds no
+/// parts of the requested kind, there is one group, "all cores". CPUs outside of all parts form a group "other".
 class Topology {
 public:
     static constexpr uint32_t kMostGroups = 8;
 
     /// Reads the machine. Result says whether that worked; if not, there are no groups.
     ///
-    /// The names: "P cores" and "E cores" ("kind 0", "kind 1" and so on if there are more kinds than two, or nobody knows which is faster),
-    /// "cache 0" counted from the machine's first one, "node 1" numbered as the system does. Takes milliseconds, reads files, and
-    /// allocates memory, not through MemoryHooks.
+    /// Names of groups. CoreKind: "P cores" and "E cores"; "kind 0", "kind 1" and so on if there are more than two kinds or their speeds are
+    /// unknown. Cache: "cache 0" and so on, in hwloc's order. Node: "node N", with the system's number. The constructor takes
+    /// milliseconds, reads files, and allocates memory without MemoryHooks.
     ///
-    /// Any thread that is no worker. On x86 hwloc moves the calling thread to each CPU for a moment, and back. If that is the main thread,
-    /// make no other Topology and start no scheduler on another thread meanwhile: they would take its CPU of the moment for all that there are.
+    /// Call it on any thread that is no worker. On x86, hwloc binds the calling thread to each CPU in turn, then restores its mask. If you
+    /// call it on the main thread, construct no other Topology and start no scheduler on another thread meanwhile. These read the main
+    /// thread's CPU mask, and would see only the CPU that it is bound to at that moment.
     explicit Topology(SplitBy by, const TopologyOptions &options = {}) noexcept;
     Topology(const Topology &) = delete;
     Topology &operator=(const Topology &) = delete;
 
-    /// Ok; BadOption: an option is out of range, `source` is not understood, or no CPU is left; OutOfMemory: or hwloc cannot read the machine.
+    /// Ok. BadOption: an option is out of range, `source` is not understood, or no CPU is left. OutOfMemory: there is no memory, or hwloc
+    /// cannot read the machine.
     Status Result() const noexcept { return m_result; }
 
     /// How many groups there are: 1 to 8, or 0 if the machine could not be read.
@@ -71,9 +76,9 @@ public:
     /// The sum of the groups' workers; 0 if there are no groups.
     uint32_t Workers() const noexcept;
 
-    /// Sets `workers`, `groups` and `groupCount`. Without groups it changes nothing, so that the scheduler has its default.
+    /// Sets `workers`, `groups` and `groupCount`. Changes nothing if there are no groups; the scheduler then uses its defaults.
     ///
-    /// The options then point into the Topology, and threads have names of its: it must outlive the scheduler. Any thread.
+    /// The options point to groups and names inside the Topology. So it must outlive the scheduler. Thread-safe.
     void ApplyTo(SchedulerOptions &options) const noexcept;
 
 private:
