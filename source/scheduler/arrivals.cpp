@@ -23,8 +23,7 @@ uint32_t EnqueueBlocks(Worker *worker, Letter *newest, Priority &highest) noexce
         tasks += block->count;
         highest = std::min(highest, block->label.TheLevel().ThePriority());
         Enqueue(worker, block->count, block->Tasks(), block->counter, block->label);
-        if (IsDivided(*worker->scheduler, block->label.TheLevel()))
-            AskForRescue(*worker->scheduler, worker, block->label.TheLevel());
+        AskForRescue(worker, block->label.TheLevel());
         blocks.Add(block);
     }
     return tasks;

@@ -4,6 +4,7 @@
 #include "platform/compiler.h"
 #include "platform/race_finder.h"
 #include "scheduler/ready.h"
+#include "scheduler/rescue.h"
 #include "scheduler/submit.h"
 
 namespace weft::internal {
@@ -44,9 +45,6 @@ WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *ta
     if (WEFT_UNLIKELY(worker->newestLane != LaneOf(Priority::Normal, StackClass::Small))) ShowNewestLane(worker);
 }
 
-/// Where there are several groups: tasks of the level were published.
-void WakeInGroups(Worker *worker, uint32_t count, Level level) noexcept;
-
 /// Submits tasks that the counter counts already, and that are not pinned.
 WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
                               Label label) noexcept {
@@ -55,7 +53,8 @@ WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks,
     race::Submitted(count, tasks);
     EnqueueHere(worker, count, tasks, counter, label);
     if (WEFT_UNLIKELY(worker->scheduler->groupCount > 1)) {
-        WakeInGroups(worker, count, label.TheLevel());
+        AskForRescue(worker, label.TheLevel());
+        WakeForLevel(*worker->scheduler, worker, count, label.TheLevel());
     } else {
         WakeForTasks(*worker->scheduler, worker, count);
     }

@@ -201,9 +201,11 @@ void CountLarge(Scheduler &scheduler) noexcept {
     if (!scheduler.pool.AnyFree(StackClass::Large)) scheduler.rescues.fetch_add(1, kSeqCst);
 }
 
-void AskForRescue(Scheduler &scheduler, const Worker *worker, Level level) noexcept {
+void AskForRescue(const Worker *worker, Level level) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
     // seq_cst: after the task is in the lane. A fiber that is taken later is freed or waits: both are told.
-    if (!scheduler.pool.AnyFree(StackClass::Small)) AskGroups(scheduler, worker, StackClass::Small, level);
+    if (IsDivided(scheduler, level) && !scheduler.pool.AnyFree(StackClass::Small))
+        AskGroups(scheduler, worker, StackClass::Small, level);
 }
 
 void OfferRoomNow(Worker *worker) noexcept {

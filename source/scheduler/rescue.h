@@ -53,9 +53,9 @@ inline void OfferRoom(Worker *worker, StackClass takes) noexcept {
 /// Call after pushing a Large task to a lane: a worker that has just scanned the lanes may have missed it.
 void CountLarge(Scheduler &scheduler) noexcept;
 
-/// Call after publishing a task of a level that only some groups run. If no small fiber is free, asks the workers of these groups to look for
-/// waiters. Wakes nobody.
-void AskForRescue(Scheduler &scheduler, const Worker *worker, Level level) noexcept;
+/// Call after publishing a task in a lane of this worker. If only some groups run the level, and no small fiber is free, asks the workers of
+/// these groups to look for waiters. Wakes nobody.
+void AskForRescue(const Worker *worker, Level level) noexcept;
 
 /// True if, since the worker's last Rescue for the class, `rescues` has not changed and no worker has asked this one. Used in the last look
 /// before sleep.

@@ -86,13 +86,6 @@ void ShowNewestLane(Worker *worker) noexcept {
     if (ClassOf(worker->newestLane) == StackClass::Large) CountLarge(*worker->scheduler);
 }
 
-void WakeInGroups(Worker *worker, uint32_t count, Level level) noexcept {
-    Scheduler &scheduler = *worker->scheduler;
-    if (!IsDivided(scheduler, level)) return WakeForTasks(scheduler, worker, count);
-    AskForRescue(scheduler, worker, level);
-    WakeForGroups(scheduler, worker, count, level);
-}
-
 void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
                    Counter *counter, Label label) noexcept {
     const uint32_t sliceSize = SliceSize(*worker->scheduler, count);

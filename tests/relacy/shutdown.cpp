@@ -62,7 +62,7 @@ void SortMail(Worker *) noexcept {}
 Found Late(Worker *, Ability) noexcept { return {}; }  // no time passes
 Fiber *Rescue(Worker *, StackClass) noexcept { return nullptr; }
 bool IsRescueDone(const Worker *, StackClass) noexcept { return true; }
-void AskForRescue(Scheduler &, const Worker *, Level) noexcept {}
+void AskForRescue(const Worker *, Level) noexcept {}
 void ShowSpecialLane(Worker *, uint32_t) noexcept { relacy::Check(false, "all tasks are small and Normal"); }
 void ShowLevel(Scheduler &, Level) noexcept { relacy::Check(false, "all fibers are Normal"); }
 bool AllAsleep(const Scheduler &) noexcept { return false; }
