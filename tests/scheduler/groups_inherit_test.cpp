@@ -6,9 +6,7 @@
 #include "support/threads.h"
 
 #include <atomic>
-#include <chrono>
 #include <functional>
-#include <thread>
 
 #include <catch2/catch.hpp>
 
@@ -204,115 +202,6 @@ TEST_CASE("groups: workers of groups that are namedOnly run nothing where no tas
         CHECK(wrong.load() == 0);
         CHECK(test::Faults(runner.log) == "");
     }
-}
-
-// Worker 1 is busy with a High task when the fiber becomes ready, so worker 2 must be woken, not worker 0.
-TEST_CASE("groups: a fiber that a worker hands over and does not take wakes a worker of its groups", "[groups]") {
-    const test::GroupLayout layout({Group(1), Group(2)});
-    for (const IdlePolicy idle : {IdlePolicy::Quiet, IdlePolicy::Balanced}) {
-        test::Runner runner(layout.Options(128, 32, idle));
-        std::atomic<uint32_t> wrong{0};
-        CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  for (int round = 0; round < 50 && wrong.load() == 0; ++round) {
-                      std::atomic<bool> waits{false}, ran{false};
-                      Counter last, all;
-                      TaskOptions there, high;
-                      there.worker = high.worker = 1;
-                      high.priority = Priority::High;
-                      test::Batch busy(1, [&](TaskScheduler &, uint32_t) {
-                          wrong.fetch_add(!test::SpinUntil([&] { return ran.load(); }));
-                      });
-                      test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
-                          running.AddTask(busy[0], &all, high);  // its worker takes this next
-                      });
-                      test::Batch waiter(1, [&](TaskScheduler &running, uint32_t) {
-                          waits.store(true);
-                          running.WaitForCounter(&last);
-                          ran.store(true);
-                      });
-                      scheduler.AddToCounter(&last);
-                      scheduler.AddTask(waiter[0], &all, InGroups(2));
-                      wrong.fetch_add(!test::SpinUntil([&] { return waits.load(); }));
-                      std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all sleep, as a rule
-                      scheduler.AddTask(first[0], &last, there);
-                      scheduler.DecrementCounter(&last);
-                      scheduler.WaitForCounter(&all);
-                  }
-              }) == Status::Ok);
-        CHECK(wrong.load() == 0);
-        CHECK(test::Faults(runner.log) == "");
-    }
-}
-
-namespace {
-
-// A task of group 1 (workers 1 and 2) waits for `last`, which only the task that `end` submits lowers. It must go on.
-void CheckGoesOn(const std::function<void(TaskScheduler &, Counter &last, Counter &all, std::atomic<bool> &ran)> &end,
-                 uint32_t active) {
-    const test::GroupLayout layout({Group(1), Group(2)});
-    test::Runner runner(layout.Options(128, 32, IdlePolicy::Quiet));
-    bool isStuck = false;
-    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-              scheduler.SetActiveWorkers(active);
-              for (int round = 0; round < 50 && !isStuck; ++round) {
-                  std::atomic<bool> waits{false}, ran{false};
-                  Counter last, all;
-                  test::Batch waiter(1, [&](TaskScheduler &running, uint32_t) {
-                      waits.store(true);
-                      running.WaitForCounter(&last);
-                      ran.store(true);
-                  });
-                  scheduler.AddToCounter(&last);
-                  scheduler.AddTask(waiter[0], &all, InGroups(2));
-                  test::SpinUntil([&] { return waits.load(); });
-                  std::this_thread::sleep_for(std::chrono::milliseconds(1));  // all sleep, as a rule
-                  end(scheduler, last, all, ran);
-                  isStuck = !test::SpinUntil([&] { return ran.load(); });
-                  scheduler.SetActiveWorkers(3);  // wakes everybody
-                  scheduler.WaitForCounter(&all);
-                  scheduler.SetActiveWorkers(active);
-              }
-          }) == Status::Ok);
-    CHECK(!isStuck);
-    CHECK(test::Faults(runner.log) == "");
-}
-
-TaskOptions PinnedTo(uint32_t worker) {
-    TaskOptions options;
-    options.worker = worker;
-    return options;
-}
-
-}  // namespace
-
-// Worker 2 is inactive, so it does not take the fiber that it made ready: worker 1 must be woken.
-TEST_CASE("groups: a fiber that an inactive worker made ready wakes a worker of its groups", "[groups]") {
-    test::Batch last(1, [](TaskScheduler &, uint32_t) {});
-    CheckGoesOn(
-        [&](TaskScheduler &scheduler, Counter &counter, Counter &, std::atomic<bool> &) {
-            scheduler.AddTask(last[0], &counter, PinnedTo(2));
-            scheduler.DecrementCounter(&counter);
-        },
-        1);
-}
-
-TEST_CASE("groups: a fiber that RunPinnedTasks made ready wakes a worker of its groups", "[groups]") {
-    std::atomic<bool> *seen = nullptr;
-    Counter *lowered = nullptr;
-    test::Batch nothing(1, [](TaskScheduler &, uint32_t) {});
-    test::Batch pump(1, [&](TaskScheduler &scheduler, uint32_t) {
-        scheduler.AddTask(nothing[0], lowered, PinnedTo(1));
-        scheduler.DecrementCounter(lowered);
-        scheduler.RunPinnedTasks();
-        test::SpinUntil([&] { return seen->load(); });
-    });
-    CheckGoesOn(
-        [&](TaskScheduler &scheduler, Counter &counter, Counter &all, std::atomic<bool> &ran) {
-            seen = &ran;
-            lowered = &counter;
-            scheduler.AddTask(pump[0], &all, PinnedTo(1));
-        },
-        3);
 }
 
 // The main task waits for both tasks of a counter, and runs the one that names group 0 itself. Its priority must not be lent to the

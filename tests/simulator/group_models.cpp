@@ -327,6 +327,58 @@ void LowIsHelped() {
     CheckSoon(event.late <= 20 * kUs, "Normal tasks waited for the worker of a Low one");
 }
 
+// A fiber of a group becomes ready on a worker that does not go on with it: it is inactive, begins something else first, or
+// runs pinned tasks in the middle of a task. All others sleep. Another worker of the group is woken.
+enum class On { Busy, Inactive, Pumping };
+void ReadyInGroup(On on) {
+    SchedulerOptions options = FairOptions(3);
+    WorkerGroup groups[2];
+    groups[0].workers = 1;
+    groups[1].workers = 2;
+    options.groups = groups;
+    options.groupCount = 2;
+    TaskScheduler scheduler(options);
+    Check(scheduler.Start() == Status::Ok, "Start failed");
+    if (on == On::Inactive) scheduler.SetActiveWorkers(1);  // and the first worker of each other group
+    Event event;
+    Counter last(1), all;
+    bool waits = false;
+    auto waiter = [&](TaskScheduler *running) {
+        waits = true;
+        running->WaitForCounter(&last);
+        event.Begin();
+    };
+    auto busy = [&](TaskScheduler *) {
+        for (uint32_t i = 0; i < 100 && !event.over; ++i) Compute(1);
+    };
+    TaskOptions there = Of(Priority::Normal), high = Of(Priority::High);
+    there.worker = on == On::Inactive ? 2 : 1;
+    high.worker = 1;
+    auto ends = [&](TaskScheduler *running) {
+        if (on != On::Inactive) running->AddTask(TaskOf(busy), &all, high);
+    };
+    auto pumps = [&](TaskScheduler *running) {
+        running->AddTask(TaskOf(ends), &last, there);
+        running->DecrementCounter(&last);
+        running->RunPinnedTasks();
+    };
+    TaskOptions its = Of(Priority::Normal);
+    its.groups = 2;
+    scheduler.AddTask(TaskOf(waiter), &all, its);
+    while (!waits) weft::env::Pause();
+    for (uint32_t i = 0; i < 600; ++i) weft::env::Pause();  // the workers sleep
+    event.Ask();
+    if (on == On::Pumping) {
+        scheduler.AddTask(TaskOf(pumps), &all, there);
+    } else {
+        scheduler.AddTask(TaskOf(ends), &last, there);
+        scheduler.DecrementCounter(&last);
+    }
+    scheduler.WaitForCounter(&all);
+    scheduler.Stop();
+    CheckSoon(event.late <= 20 * kUs, "a ready fiber waited although a worker of its group slept");
+}
+
 // There are two fibers: the main task's, and one of a task that waits. What that waits for comes later, perhaps from a worker of another
 // group, and runs on its stack: the main task waits for something else.
 void HandedToGroup() {
@@ -440,6 +492,9 @@ std::vector<Model> GroupModels() {
         {"group_reserved", "a group that has nothing to do, beside groups that are busy", GroupIsReserved, 3},
         {"group_high", "a High task of a group that has Normal ones", HighInGroup, 3},
         {"group_low_helped", "a Low task waits for Normal ones, which other groups run, too", LowIsHelped},
+        {"group_ready", "a fiber becomes ready on a worker that begins something else", [] { ReadyInGroup(On::Busy); }},
+        {"group_ready_inactive", "the same on an inactive worker", [] { ReadyInGroup(On::Inactive); }},
+        {"group_ready_pumping", "the same in RunPinnedTasks", [] { ReadyInGroup(On::Pumping); }},
         {"group_handed", "a waiter of one group runs what another's worker submits, on the last fiber", HandedToGroup,
          3},
         {"group_aging", "tasks with and without names among endless others", NamedDoesNotStarve, 10},
