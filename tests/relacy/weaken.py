@@ -102,7 +102,7 @@ MODELS = {
     "source/blocking/": ("call_",),
     "source/frame/": ("frame", "tagged_", "arenas"),
     "source/post/": ("post_",),
-    "source/scheduler/rescue": ("large", "loop_large", "meet_large", "pool_"),
+    "source/scheduler/rescue": ("group", "large", "loop_large", "meet_large", "pool_"),
     "source/sync/": ("sync_",),
     "include/weft/data/": ("cancel_", "failures"),
     "include/weft/frame/": ("frame",),
