@@ -1,4 +1,5 @@
 // Groups of workers: each task runs where it may, none is lost, and none waits for a group that need not run it.
+#include "platform/memory.h"
 #include "simulator/fair_support.h"
 #include "simulator/models.h"
 #include "weft/deferred.h"
@@ -394,9 +395,11 @@ void HandedToGroup() {
     s_pauses = 0;
     options.memory.allocate = [](size_t bytes, size_t alignment, void *) -> void * {
         for (uint32_t i = 0; i < s_pauses; ++i) weft::env::Pause();
-        return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+        return weft::internal::Memory().AllocateZeroed(bytes, alignment);
     };
-    options.memory.release = [](void *memory, size_t, size_t, void *) { std::free(memory); };
+    options.memory.release = [](void *memory, size_t bytes, size_t alignment, void *) {
+        weft::internal::Memory().Free(memory, bytes, alignment);
+    };
     Counter waits(1), comes(1), over(1);
     const uint32_t leaves = 1 + Random(3);
     uint32_t ran = 0;
