@@ -82,8 +82,8 @@ void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noex
     for (uint32_t level = 0; level < worker->scheduler->Levels(); ++level) inspect(kLanes + level);
 }
 
-// Its own, and those of another worker. That one stays the same until each late queue of it was chosen: or one that is always behind another
-// might never be.
+// Inspects this worker's own queues and those of one other worker. The other worker stays the same until each of its late queues was chosen.
+// If it changed each time, a late queue behind another one of the same worker might never be chosen.
 void InspectAll(Worker *worker, uint64_t now, bool chooses, LateQueue &next) noexcept {
     Inspect(worker, worker->index, now, next);
     Aging &aging = worker->aging;

@@ -117,7 +117,7 @@ void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
 }
 
 void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept {
-    // seq_cst: after the task was published, see groups.h. Who sleeps is not asked first: see IdleSet::Wanted.
+    // seq_cst: after the task was published, see groups.h. Sleepers are taken by their bits; their number may be too small (IdleSet::Wanted).
     const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst);
     const auto among = [&](uint32_t word) { return scheduler.SlotsOf(groups, word); };
     for (uint32_t i = 0; i < count && i < 2; ++i) {

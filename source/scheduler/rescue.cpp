@@ -9,10 +9,10 @@ namespace weft::internal {
 
 namespace {
 
-// A waiter that only others may go on with was passed over.
+// Workers that may resume a waiter that this worker must not resume.
 struct Others {
-    uint32_t pinnedTo = kAnyWorker;  // that worker
-    Level level = Level::None();     // or those that run this
+    uint32_t pinnedTo = kAnyWorker;  // this one
+    Level level = Level::None();     // and those that run this level
 };
 
 // What is looked for: a fiber that waits for zero and has room for a task of the class, and that the worker itself may go on with. One
@@ -79,15 +79,15 @@ void AskGroups(Scheduler &scheduler, const Worker *worker, StackClass stack, Lev
     }
 }
 
-// The task is in a lane again.
-void AskOthers(Worker *worker, StackClass stack, const Others &others) noexcept {
+// Call it when the task is in a lane again.
+void AskPassedOver(Worker *worker, StackClass stack, const Others &others) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (others.pinnedTo != kAnyWorker) {
         Ask(scheduler.workers[others.pinnedTo], stack);
         WakeAt(scheduler, others.pinnedTo);
     }
     if (others.level.IsNone()) return;
-    // Where it is a wait that keeps this worker from it, others like this one may be kept from it, too. They would ask each other for ever.
+    // If only a wait keeps this worker from it, other workers of the groups may be restricted, too. They would ask each other for ever.
     if (!Runs(*worker, others.level)) AskGroups(scheduler, worker, stack, others.level);
     WakeForGroups(scheduler, worker, 1, others.level);
 }
@@ -132,7 +132,7 @@ Fiber *HandOwn(Worker *worker, uint32_t lane) noexcept {
         if (waiter == nullptr) ++count;
     }
     for (uint32_t i = count; i != 0; --i) PushBack(worker, lane, inHand[i - 1]);
-    for (uint32_t i = 0; i < count; ++i) AskOthers(worker, ClassOf(lane), others[i]);
+    for (uint32_t i = 0; i < count; ++i) AskPassedOver(worker, ClassOf(lane), others[i]);
     return waiter;
 }
 
@@ -143,7 +143,7 @@ Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     Fiber *waiter = HandTo(worker, item, lane, others);
     if (waiter != nullptr) return waiter;
     PushBack(worker, lane, item);
-    AskOthers(worker, ClassOf(lane), others);
+    AskPassedOver(worker, ClassOf(lane), others);
     return nullptr;
 }
 
@@ -155,7 +155,7 @@ Fiber *HandAny(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     return waiter;
 }
 
-// The worker goes on with it itself: if others must not, and it took something else first, they would wait for that.
+// Returns the fiber if this worker may resume it. The worker then has to resume it next: perhaps no other worker may.
 Fiber *OwnOrMakeReady(Worker *worker, Fiber *waiter) noexcept {
     if (waiter == nullptr || waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index) return waiter;
     MakeReady(*worker->scheduler, worker, waiter);
@@ -203,8 +203,8 @@ void CountLarge(Scheduler &scheduler) noexcept {
 
 void AskForRescue(const Worker *worker, Level level) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    // seq_cst: after the task is in the lane. A fiber that is taken later is freed or waits: both are told.
-    if (IsDivided(scheduler, level) && !scheduler.pool.AnyFree(StackClass::Small))
+    // seq_cst: after the task is in the lane. A worker that becomes starved later goes through the lanes after that.
+    if (IsDivided(scheduler, level) && scheduler.pool.AnyStarved())
         AskGroups(scheduler, worker, StackClass::Small, level);
 }
 

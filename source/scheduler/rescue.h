@@ -18,7 +18,7 @@
 //
 // Some waiters may continue only on one worker, or only in some groups. A worker that finds such a waiter puts the task back, sets a bit
 // in Worker::rescuesAsked of the workers that may continue the waiter, and wakes that one worker, or sleepers of the groups.
-// Submitting a task of some groups while no small fiber is free also sets the bits of these groups' workers, because the submitter
+// Submitting a task of some groups while a worker is starved also sets the bits of these groups' workers, because the submitter
 // may belong to other groups (AskForRescue). A worker clears its bit before it goes through the lanes, and reads it again after it
 // has announced that it sleeps. No worker sets its own bit, and a set bit alone is no reason to set the bit of another worker. So
 // two workers cannot keep each other awake.
@@ -53,7 +53,7 @@ inline void OfferRoom(Worker *worker, StackClass takes) noexcept {
 /// Call after pushing a Large task to a lane: a worker that has just scanned the lanes may have missed it.
 void CountLarge(Scheduler &scheduler) noexcept;
 
-/// Call after publishing a task in a lane of this worker. If only some groups run the level, and no small fiber is free, asks the workers of
+/// Call after publishing a task in a lane of this worker. If only some groups run the level, and a worker is starved, asks the workers of
 /// these groups to look for waiters. Wakes nobody.
 void AskForRescue(const Worker *worker, Level level) noexcept;
 

@@ -25,6 +25,12 @@ public:
         if (Random(3) == 0) m_low = static_cast<uint8_t>(1u << Random(m_count));
     }
 
+    // Two groups of so many workers each.
+    Layout(uint32_t first, uint32_t second) : m_count(2), m_workers(first + second), m_open(3) {
+        m_groups[0].workers = first;
+        m_groups[1].workers = second;
+    }
+
     uint32_t Workers() const { return m_workers; }
     uint8_t Any() const { return static_cast<uint8_t>(1 + Random((1u << m_count) - 1)); }
     uint8_t One(uint32_t group) const { return static_cast<uint8_t>(1u << group); }
@@ -305,11 +311,9 @@ void HighInGroup() {
 
 // A Low task that only one group runs waits for Normal tasks. Another group's worker takes its share of them at once.
 void LowIsHelped() {
-    SchedulerOptions options = FairOptions(2);
-    WorkerGroup groups[2];
-    groups[0].workers = groups[1].workers = 1;
-    options.groups = groups;
-    options.groupCount = 2;
+    const Layout layout(1, 1);
+    SchedulerOptions options = FairOptions(layout.Workers());
+    layout.ApplyTo(options);
     options.lowGroups = 1;
     Event event;
     auto first = [&](TaskScheduler *) {
@@ -332,12 +336,9 @@ void LowIsHelped() {
 // runs pinned tasks in the middle of a task. All others sleep. Another worker of the group is woken.
 enum class On { Busy, Inactive, Pumping };
 void ReadyInGroup(On on) {
-    SchedulerOptions options = FairOptions(3);
-    WorkerGroup groups[2];
-    groups[0].workers = 1;
-    groups[1].workers = 2;
-    options.groups = groups;
-    options.groupCount = 2;
+    const Layout layout(1, 2);
+    SchedulerOptions options = FairOptions(layout.Workers());
+    layout.ApplyTo(options);
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     if (on == On::Inactive) scheduler.SetActiveWorkers(1);  // and the first worker of each other group
@@ -383,11 +384,9 @@ void ReadyInGroup(On on) {
 // There are two fibers: the main task's, and one of a task that waits. What that waits for comes later, perhaps from a worker of another
 // group, and runs on its stack: the main task waits for something else.
 void HandedToGroup() {
-    SchedulerOptions options = Options(2, 1, 0);
-    WorkerGroup groups[2];
-    groups[0].workers = groups[1].workers = 1;
-    options.groups = groups;
-    options.groupCount = 2;
+    const Layout layout(1, 1);
+    SchedulerOptions options = Options(layout.Workers(), 1, 0);
+    layout.ApplyTo(options);
     const uint32_t group = Random(2);  // and its worker
     options.lowGroups = static_cast<uint8_t>(1u << group);
     // A worker makes its queues of a set when it gets the first task of it: that may take long.
