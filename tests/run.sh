@@ -57,7 +57,10 @@ configure "" || finish
 test_all "$more"
 if [[ " $configurations " = *" Release "* ]] && [ $# = 0 ]; then
     # What tasks cost in atomic operations and cache line transfers has not changed unnoticed.
-    if build Release machine; then run Release machine counts --check bench/machine/counts.csv; fi
+    if build Release machine; then
+        run Release machine counts --check bench/machine/counts.csv
+        run Release machine wake-ups  # many sleepers are awake soon
+    fi
     run Release simulate 3000
     run Release simulate --weak 1500  # where a load may give an older value
     run Release readme/run            # its blocks of code compile

@@ -10,7 +10,7 @@ namespace machine {
 
 namespace {
 
-constexpr uint32_t kFrames = 7, kWarmUp = 2;
+constexpr uint32_t kFrames = 41, kWarmUp = 2;
 
 void ExitIf(const frame::Problem &problem) {
     if (problem.empty()) return;

@@ -54,6 +54,9 @@ bool PrintCounts(const char *file);
 void PrintCurves(bool quick, uint32_t only, const char *frameFile);
 /// The same on 16 cores that are not all alike: two cache domains, fast and slow ones.
 void PrintLayouts(const char *frameFile);
+/// How long it takes until each of many sleeping workers has begun a task, in times of one wake-up. False if 32 workers need more than six
+/// such times after a submission in one call.
+bool PrintWakeUps();
 /// What frame_bench prints, on so many workers.
 void PrintFrames(const char *file, uint32_t workers, double transfer);
 /// False if the file cannot be read.

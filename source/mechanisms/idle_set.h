@@ -25,6 +25,7 @@
 #include "containers/atomic_bit_set.h"
 #include "platform/env.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace weft::internal {
@@ -83,6 +84,14 @@ public:
     bool Wanted(uint32_t tasks = 1) const noexcept {
         const State state{m_state.load(kSeqCst)};
         return state.AllSleepers() > 0 && state.Searchers() < tasks;
+    }
+
+    /// How many sleepers to wake for so many tasks: one for each task without a searcher, but not more than there are. At least one if
+    /// Wanted(tasks); the same order.
+    uint32_t Missing(uint32_t tasks) const noexcept {
+        const State state{m_state.load(kSeqCst)};
+        if (state.AllSleepers() == 0 || state.Searchers() >= tasks) return 0;
+        return std::clamp(tasks - state.Searchers(), 1u, std::max(state.Sleepers(), 1u));
     }
 
     /// A hint: relaxed.

@@ -16,6 +16,7 @@
 #include "scheduler/trace.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::internal {
 
@@ -105,16 +106,18 @@ void GetUp(Worker *worker, Ability ability) noexcept {
 
 namespace {
 
-// The searcher has found something, and there is more where it came from: it wakes two others, who do the same.
+// The searcher has found something: it wakes its share of the sleepers, and others if there is more where that came from.
 void WakeForMore(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
+    const uint32_t share = std::exchange(worker->toWake, 0);
     if (!scheduler.idle.AnySleeper()) return;
     const uint32_t lanes = scheduler.Lanes();
     uint64_t entries = 0;
     for (const uint32_t index : {worker->index, worker->victim}) {
         for (uint32_t lane = 0; lane < lanes; ++lane) entries += scheduler.workers[index].lanes[lane].Size();
     }
-    if (entries != 0) WakeForAllLevels(scheduler, worker, static_cast<uint32_t>(std::min<uint64_t>(entries, ~0u)));
+    if (entries != 0 || share != 0)
+        WakeForAllLevels(scheduler, worker, static_cast<uint32_t>(std::min<uint64_t>(entries, ~0u)), share);
 }
 
 }  // namespace

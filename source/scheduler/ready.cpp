@@ -9,6 +9,8 @@
 #include "scheduler/submit.h"
 #include "scheduler/wait_any.h"
 
+#include <algorithm>
+
 namespace weft::internal {
 
 namespace {
@@ -108,10 +110,15 @@ bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
     return true;
 }
 
-void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
-    for (uint32_t i = 0; i < 2 && scheduler.idle.Wanted(count); ++i) {
+void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share) noexcept {
+    const uint32_t missing = scheduler.idle.Missing(count);
+    uint32_t left = std::max(missing, share);
+    for (uint32_t wakes = 3; wakes != 0 && left != 0; --wakes) {
         const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
-        if (sleeper == IdleSet::kNone) return WakeRestricted(scheduler);
+        if (sleeper == IdleSet::kNone) return missing != 0 ? WakeRestricted(scheduler) : void();
+        const uint32_t part = (left + wakes - 1) / wakes;
+        left -= part;
+        scheduler.workers[sleeper].toWake = part - 1;  // published by the next
         scheduler.workers[sleeper].parker.Unpark();
     }
 }
@@ -128,8 +135,8 @@ void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level l
     }
 }
 
-void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
-    WakeForTasks(scheduler, worker, count);
+void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share) noexcept {
+    WakeForTasks(scheduler, worker, count, share);
     if (scheduler.groupCount == 1) return;
     const uint32_t levels = scheduler.Levels();
     for (uint32_t i = 0; i < levels; ++i) {

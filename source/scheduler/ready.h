@@ -38,11 +38,12 @@ inline bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter,
     return LowerAndWake(scheduler, worker, counter, n);
 }
 
-/// `count` tasks were published: wakes up to two sleepers that can run them, while fewer workers search than there are tasks. Each that
-/// is woken and finds more does the same, so n sleepers are awake after about log2 n wake-ups.
-void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
-inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
-    if (WEFT_UNLIKELY(scheduler.idle.Wanted(count))) WakeWanted(scheduler, worker, count);
+/// `count` tasks were published. For each task without a searcher a sleeper is woken. The caller wakes up to three of these sleepers. Each
+/// of the three gets a third of the rest as its share (Worker::toWake), and wakes them in the same way when it has found work. So n
+/// sleepers are awake after about log3(n) wake-ups. `share`: the caller's own; it wakes so many in any case.
+void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share) noexcept;
+inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share = 0) noexcept {
+    if (WEFT_UNLIKELY(share != 0 || scheduler.idle.Wanted(count))) WakeWanted(scheduler, worker, count, share);
 }
 
 /// `count` tasks or ready fibers of a level that only some groups run were published. Wakes up to two sleepers of these groups, starved ones
@@ -59,7 +60,7 @@ inline void WakeForLevel(Scheduler &scheduler, Worker *worker, uint32_t count, L
 }
 
 /// `count` tasks of unknown levels were published. Calls WakeForTasks, and WakeForGroups for each level that only some workers run.
-void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
+void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share = 0) noexcept;
 
 /// A ready fiber was published, or anything: wakes a sleeper, if nobody searches.
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept;

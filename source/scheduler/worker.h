@@ -204,6 +204,7 @@ struct alignas(kLineBytes) Worker {
     bool searching = false;  // counted as a searcher
     bool owesWake = false;   // so it was; a wake is owed if something else is picked
     uint32_t victim = 0;     // the last one that was robbed with success
+    uint32_t toWake = 0;     // its share of sleepers, see WakeWanted; written by the waker that took it
     KeepsAway fromTasks;
     KeepsAway fromFibers;           // that are ready
     uint64_t visitBegan = 0;        // ticks: when a ready fiber of others was taken; 0: this visit is over

@@ -32,6 +32,24 @@ TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searc
     CHECK(idle.Wanted());
 }
 
+TEST_CASE("idle set: one sleeper is missing for each task that there is no searcher for", "[idle_set]") {
+    IdleSet idle;
+    REQUIRE(idle.Acquire(5));
+    CHECK(idle.Missing(3) == 0);  // nobody sleeps
+    for (uint32_t i = 0; i < 5; ++i) idle.StartSearching();
+    for (uint32_t i = 0; i < 4; ++i) idle.Announce(i, Ability::Tasks);
+    CHECK(idle.Missing(1) == 0);  // there is a searcher for it
+    CHECK(idle.Missing(3) == 2);
+    CHECK(idle.Missing(100) == 4);
+    idle.StopSearching();
+    CHECK(idle.Missing(0) == 0);
+    CHECK(idle.Missing(3) == 3);
+    for (uint32_t i = 0; i < 4; ++i) CHECK(idle.Cancel(i, Ability::Tasks));
+    for (uint32_t i = 0; i < 4; ++i) idle.StopSearching();
+    idle.Announce(4, Ability::HigherTasks);
+    CHECK(idle.Missing(3) == 1);  // as Wanted
+}
+
 TEST_CASE("idle set: a sleeper is taken once", "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(2));

@@ -589,22 +589,25 @@ void WaitKeepsBudget() {
     Check(done == 5, "a task was lost");
 }
 
-// As many tasks as workers, and it takes 50 us until a worker that is woken goes on: whoever goes on wakes two others.
+// As many tasks as workers, and it takes 50 us until a worker that is woken goes on: whoever goes on wakes three others. If the tasks come
+// one by one, their submitter wakes only one.
 void WakesLikeATree() {
     constexpr uint64_t kLatency = 50 * kUs;
-    const uint32_t levels = 2 + Random(3);
-    const uint32_t workers = 1u << levels;
+    const bool isBatch = Random(2) != 0;
+    const uint32_t levels = 1 + Random(3);
+    uint32_t workers = 1;
+    for (uint32_t level = 0, wakes = isBatch ? 3 : 1; level < levels; ++level, wakes *= 3) workers += wakes;
     Counters counters;
     uint32_t begun = 0;
     uint64_t asked = 0, last = 0;
     SchedulerOptions options = FairOptions(workers);
+    options.smallFibers = 2 * workers;
     options.trace.unpark = [](const TraceEvent &, void *) { Compute(50); };
     auto task = [&](TaskScheduler *) {
         last = weft::env::Now();
         ++begun;
         Compute(5000);
     };
-    const bool isBatch = Random(2) != 0;
     RunMain(options, [&](TaskScheduler *scheduler) {
         Compute(1000);  // the others fall asleep
         const std::vector<Task> tasks(workers, TaskOf(task));

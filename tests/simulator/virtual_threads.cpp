@@ -247,7 +247,7 @@ uint32_t AddThread(void (*entry)(void *), void *arg) {
 Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     State &state = s_state;
     if (state.threads.empty()) {
-        state.threads.resize(16);
+        state.threads.resize(kMaxThreads);
         WatchForLoops();
     }
     state.count = 0;

@@ -14,6 +14,9 @@
 
 namespace simulator {
 
+/// That one schedule may have.
+inline constexpr uint32_t kMaxThreads = 40;
+
 /// What one schedule did.
 struct Outcome {
     std::string failure;  ///< empty: none

@@ -10,7 +10,6 @@ namespace simulator::weak {
 namespace {
 
 constexpr uint32_t kKept = 8;  // of the latest stores to a location
-constexpr uint32_t kThreads = 16;
 
 struct Record {
     uint64_t value;
@@ -28,7 +27,7 @@ struct Location {
 std::unordered_map<const void *, uint32_t> s_numbers;
 std::vector<Location> s_locations;
 uint32_t s_count = 0;
-View s_views[kThreads];
+View s_views[kMaxThreads];
 
 bool IsAcquire(std::memory_order order) {
     return order == std::memory_order_acquire || order == std::memory_order_acq_rel ||

@@ -1,0 +1,65 @@
+#include "machine/runs.h"
+
+#include "weft/task_scheduler.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+namespace machine {
+
+using namespace weft;
+
+namespace {
+
+constexpr double kTaskNs = 400e3;  // so long that no worker runs two
+
+void Begin(TaskScheduler *, void *began) {
+    *static_cast<double *>(began) = Now();
+    Work(kTaskNs);
+}
+
+// From the submission of a task for each of so many sleeping workers to the begin of the last task. The submitter runs none of them.
+double UntilLast(const Costs &costs, uint32_t sleepers, bool inOneCall) {
+    double last = 0;
+    RunMain(costs, sleepers + 1, [&](TaskScheduler *scheduler) {
+        for (int repeat = 0; repeat < 3; ++repeat) {
+            Work(2e6);  // meanwhile the others fall asleep
+            std::vector<double> began(sleepers);
+            std::vector<Task> tasks;
+            for (double &each : began) tasks.push_back({Begin, &each});
+            const double begin = Now();
+            Counter counter;
+            if (inOneCall) {
+                scheduler->AddTasks(sleepers, tasks.data(), &counter);
+            } else {
+                for (const Task &task : tasks) scheduler->AddTask(task, &counter);
+            }
+            Work(kTaskNs);
+            scheduler->WaitForCounter(&counter);
+            last = *std::max_element(began.begin(), began.end()) - begin;
+        }
+    });
+    return last;
+}
+
+}  // namespace
+
+bool PrintWakeUps() {
+    constexpr uint32_t kBoundedSleepers = 32;
+    constexpr double kBound = 6;
+    const Costs costs;
+    bool isWithin = true;
+    std::printf("submitted,sleepers,wake_up_times\n");
+    for (const bool inOneCall : {true, false}) {
+        for (const uint32_t sleepers : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 127u}) {
+            const double times = UntilLast(costs, sleepers, inOneCall) / (costs.wake + costs.wakeUp);
+            if (inOneCall && sleepers == kBoundedSleepers) isWithin = times <= kBound;
+            std::printf("%s,%u,%.2f\n", inOneCall ? "in one call" : "one by one", sleepers, times);
+        }
+    }
+    std::printf("\n%d passed, %d failed\n", isWithin, !isWithin);
+    return isWithin;
+}
+
+}  // namespace machine
