@@ -57,9 +57,12 @@ public:
         if (m_running) m_begin = Begin();
     }
 
-    /// After each task. True when it is time to leave the rest to others.
+    /// After which of the slice's tasks from `begin` to `end` to call Spent.
+    const Task *NextLook(const Task *begin, const Task *end) const noexcept {
+        return m_running && end - begin > m_nextLook ? begin + m_nextLook : end;
+    }
+    /// `tasks` have finished. True when it is time to leave the rest to others.
     bool Spent(uint32_t tasks) noexcept {
-        if (tasks != m_nextLook || !m_running) return false;
         m_nextLook *= 4;
         return Look(tasks) >= m_worker->scheduler->times.claimBudget;
     }
@@ -95,7 +98,7 @@ private:
     Worker *m_worker;
     uint64_t m_batch;
     uint64_t m_begin = 0;
-    uint32_t m_nextLook = 4;
+    int32_t m_nextLook = 4;  // tasks
     bool m_running;
 };
 
@@ -224,6 +227,7 @@ bool GoesOn(Worker *worker, Priority priority) noexcept {
 template <bool kTraced>
 inline void RunSlice(Fiber *self) noexcept {
     Worker *const worker = self->worker;
+    const Scheduler &scheduler = *worker->scheduler;
     Claim &claim = worker->claim;
     Counter *const counter = claim.counter;
     const bool stolen = claim.stolen;
@@ -234,6 +238,7 @@ inline void RunSlice(Fiber *self) noexcept {
     const Task *const end = claim.end;
     if (begin + 1 != end) worker->hides.store(true, kRelaxed);
     const Task *next = begin;
+    const Task *look = stopwatch.NextLook(begin, end);
     bool spent = false;
     do {
         const Task task = *next;
@@ -244,8 +249,13 @@ inline void RunSlice(Fiber *self) noexcept {
             NoteFinished(self->worker, counter, 1);
             return;
         }
-        spent = stopwatch.Spent(static_cast<uint32_t>(next - begin));
-    } while (next != end && !spent && (WEFT_LIKELY(NobodyCalls(worker)) || GoesOn(worker, self->level.ThePriority())));
+        if (WEFT_UNLIKELY(next == look)) {
+            if (next == end) break;
+            spent = stopwatch.Spent(static_cast<uint32_t>(next - begin));
+            if (spent) break;
+            look = stopwatch.NextLook(begin, end);
+        }
+    } while (NobodyCalls(scheduler, worker) || GoesOn(worker, self->level.ThePriority()));
     NoteSlice(worker);
     if (!spent)
         stopwatch.Stop(static_cast<uint32_t>(next - begin), stolen);  // the next claim is sized by what these took

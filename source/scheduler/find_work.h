@@ -79,8 +79,9 @@ Found LateTask(Worker *worker, Worker *owner, uint32_t lane) noexcept;
 enum class Call : uint8_t { None, ForValue, Turn };
 
 /// No notice of any kind, nobody has asked, and no mail. relaxed, all: hints.
-inline bool NobodyCalls(const Worker *worker) noexcept {
-    return worker->scheduler->notices.Look() == 0 && !worker->asked.load(kRelaxed) && worker->mailbox.LooksEmpty();
+inline bool NobodyCalls(const Scheduler &scheduler, const Worker *worker) noexcept {
+    return WEFT_LIKELY(scheduler.notices.Look() == 0) && WEFT_LIKELY(!worker->asked.load(kRelaxed)) &&
+           WEFT_LIKELY(worker->mailbox.LooksEmpty());
 }
 
 /// What there is before a task of that priority goes on. Three loads of words that are seldom written; the clock is read while there is a
