@@ -59,7 +59,7 @@ if [[ " $configurations " = *" Release "* ]] && [ $# = 0 ]; then
     # What tasks cost in atomic operations and cache line transfers has not changed unnoticed.
     if build Release machine; then
         run Release machine counts --check bench/machine/counts.csv
-        run Release machine wake-ups  # many sleepers are awake soon
+        run Release machine bounds  # wake-ups and efficiency on many virtual cores
     fi
     run Release simulate 3000
     run Release simulate --weak 1500  # where a load may give an older value

@@ -66,11 +66,11 @@ Shape InAll(const char *name, uint32_t count, double nanoseconds) {
     return {name, [=](const Place &place) { return MeasureBatch(place, count, nanoseconds); }};
 }
 
-// The median of its frames; and the same if scheduling costs nothing.
+// The mean of its frames; and the same if scheduling costs nothing.
 Shape OfFrame(const char *file) {
     const auto measure = [=](const Place &place) {
         const FrameResult result = MeasureFrames(place.costs, place.workers, false, file);
-        return Point{1 / frame::Percentile(result.report.ratios, 50), result.operations, result.transfers};
+        return Point{1 / Mean(result.report.ratios), result.operations, result.transfers};
     };
     return {"frame", measure, true};
 }
@@ -102,6 +102,10 @@ void PrintPoint(const Point &point) {
 }
 
 }  // namespace
+
+double BatchEfficiency(uint32_t workers, double nanoseconds) {
+    return PerWorker("", nanoseconds).measure({Costs(), workers}).efficiency;
+}
 
 void PrintCurves(bool quick, uint32_t only, const char *frameFile) {
     std::printf("workload,transfer,workers,efficiency,operations_per_task,transfers_per_task\n");

@@ -5,12 +5,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 
 namespace machine {
 
 namespace {
 
-constexpr uint32_t kFrames = 41, kWarmUp = 2;
+constexpr uint32_t kFrames = 21, kWarmUp = 2;
 
 void ExitIf(const frame::Problem &problem) {
     if (problem.empty()) return;
@@ -25,6 +26,10 @@ frame::Frame Read(const char *file) {
 }
 
 }  // namespace
+
+double Mean(const std::vector<double> &values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 FrameResult MeasureFrames(const Costs &costs, uint32_t workers, bool hooks, const char *file) {
     frame::Frame frame = Read(file);
@@ -50,7 +55,7 @@ double GreedyRatio(uint32_t workers, const char *file) {
         const double ideal = frame::IdealNs(frame.stages, frame::KnownWork(frame.stages), workers);
         ratios.push_back(GreedyNs(frame.stages, workers) / ideal);
     }
-    return frame::Percentile(ratios, 50);
+    return Mean(ratios);
 }
 
 void PrintFrames(const char *file, uint32_t workers, double transfer) {

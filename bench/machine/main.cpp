@@ -2,7 +2,8 @@
 // machine curves [--quick | --workers N] [--frame FRAME]
 //                                 efficiency on 2 to 128 cores, for three prices of a cache line
 // machine layouts [FRAME]         the same on 16 cores in two cache domains, and on fast and slow ones
-// machine wake-ups                how long it takes to wake many workers, in times of one wake-up; fails above its bound
+// machine wake-ups                how long it takes to wake many workers, in times of one wake-up
+// machine bounds                  what must hold on many cores; fails if something does not
 // machine frame FRAME WORKERS [TRANSFER]
 //                                 what frame_bench says of a described frame; TRANSFER: 80 ns for a cache line
 // machine calibrate FILE          fits the model's costs to results of bench/run.sh, and checks them on other rows
@@ -53,7 +54,11 @@ int Main(int count, char **arguments) {
         PrintFrames(arguments[2], workers, count > 4 ? std::strtod(arguments[4], nullptr) : Costs().transfer);
         return 0;
     }
-    if (std::strcmp(command, "wake-ups") == 0) return PrintWakeUps() ? 0 : 1;
+    if (std::strcmp(command, "bounds") == 0) return PrintBounds() ? 0 : 1;
+    if (std::strcmp(command, "wake-ups") == 0) {
+        PrintWakeUps();
+        return 0;
+    }
     if (std::strcmp(command, "calibrate") == 0 && count > 2) return Calibrate(arguments[2]) ? 0 : 1;
     return 2;
 }
@@ -66,7 +71,7 @@ int main(int argc, char **argv) {
     if (result == 2) {
         std::fprintf(stderr,
                      "machine counts [--check FILE] | curves [--quick | --workers N] [--frame FRAME] |\n"
-                     "        layouts [FRAME] | wake-ups | frame FRAME WORKERS [TRANSFER] |\n"
+                     "        layouts [FRAME] | wake-ups | bounds | frame FRAME WORKERS [TRANSFER] |\n"
                      "        calibrate RESULTS.csv\n");
     }
     return result;

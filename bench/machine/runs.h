@@ -44,7 +44,9 @@ struct FrameResult {
 };
 FrameResult MeasureFrames(const Costs &costs, uint32_t workers, bool hooks, const char *file);
 
-/// The median of frame / ideal of the same frames, each as long as GreedyNs says.
+double Mean(const std::vector<double> &values);
+
+/// The mean of frame / ideal of the same frames, each as long as GreedyNs says.
 double GreedyRatio(uint32_t workers, const char *file);
 
 /// False if `file` is given and its content is another.
@@ -54,9 +56,13 @@ bool PrintCounts(const char *file);
 void PrintCurves(bool quick, uint32_t only, const char *frameFile);
 /// The same on 16 cores that are not all alike: two cache domains, fast and slow ones.
 void PrintLayouts(const char *frameFile);
-/// How long it takes until each of many sleeping workers has begun a task, in times of one wake-up. False if 32 workers need more than six
-/// such times after a submission in one call.
-bool PrintWakeUps();
+/// How long it takes until each of many sleeping workers has begun a task, in times of one wake-up.
+double WakeUpTimes(uint32_t sleepers, bool inOneCall);
+void PrintWakeUps();
+/// Ideal time / time of a batch with 128 equal tasks for each worker.
+double BatchEfficiency(uint32_t workers, double nanoseconds);
+/// What must hold on many cores. False if something does not.
+bool PrintBounds();
 /// What frame_bench prints, on so many workers.
 void PrintFrames(const char *file, uint32_t workers, double transfer);
 /// False if the file cannot be read.

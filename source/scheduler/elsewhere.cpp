@@ -36,11 +36,11 @@ Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
     return {};
 }
 
-// Asks the others in turn, beginning with the one that last had something.
+// Asks the others in turn, beginning with the one that last had something; only the first `most` of them.
 template <class Attempt>
-Found FromVictims(Worker *worker, Attempt attempt) noexcept {
+Found FromVictims(Worker *worker, Attempt attempt, uint32_t most = ~0u) noexcept {
     const uint32_t count = worker->scheduler->Slots();
-    for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t i = 0; i < std::min(count, most); ++i) {
         Worker *victim = &VictimAt(worker, i, count);
         if (victim == worker) continue;
         const Found found = attempt(victim);
@@ -63,15 +63,26 @@ Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
     return found;
 }
 
+// Where there are many workers, a few are asked first whether they have a large slice. A thief of few tasks soon needs more: if thieves take
+// whatever they see first, they divide all slices into small ones, and half of all steals are for three tasks or fewer.
+Found StealFrom(Worker *worker, uint32_t lane) noexcept {
+    constexpr uint32_t kFew = 4, kLarge = 8;
+    Found found;
+    if (worker->scheduler->Slots() > 2 * kFew) {
+        const WantedSlice large{0, kLarge};
+        found = FromVictims(
+            worker, [=](Worker *victim) { return OldestTask(worker, victim, lane, large); }, kFew);
+    }
+    return found ? found : FromVictims(worker, [=](Worker *victim) { return OldestTask(worker, victim, lane); });
+}
+
 Found StealTask(Worker *worker, Priority priority) noexcept {
     if (!MayBegin(*worker, priority)) return {};
     Found found;
     for (const StackClass stack : {StackClass::Large, StackClass::Small}) {
         if (found || !MayHave(worker, stack)) continue;
         found = InLevels(worker, priority, [=](Level level) {
-            if (!Runs(*worker, level)) return Found{};
-            const uint32_t lane = LaneOf(level, stack);
-            return FromVictims(worker, [=](Worker *victim) { return OldestTask(worker, victim, lane); });
+            return Runs(*worker, level) ? StealFrom(worker, LaneOf(level, stack)) : Found{};
         });
     }
     if (!found && priority == Priority::High) {
@@ -133,10 +144,12 @@ Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept {
     return InLevels(worker, priority, [=](Level level) { return ReadyFiberOf(worker, owner, level); });
 }
 
-Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBatch) noexcept {
+Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, WantedSlice wanted) noexcept {
     Level level = LevelOf(lane);
     TaskEntry entry;
-    const auto isWanted = [=](const TaskEntry &oldest) { return !oldest.IsSlice() || oldest.Batch() != exceptBatch; };
+    const auto isWanted = [=](const TaskEntry &oldest) {
+        return !oldest.IsSlice() || (oldest.Batch() != wanted.notOf && oldest.Count() >= wanted.least);
+    };
     if (owner->lanes[lane].LooksEmpty() || !MayRun(*worker, level) || !CanRun(worker, ClassOf(lane)) ||
         owner->lanes[lane].StealIf(entry, isWanted) != StealResult::Taken) {
         return {};

@@ -11,9 +11,16 @@ Found OfOthers(Worker *worker, Priority priority, Ability ability) noexcept;
 /// Others' work, the most urgent first.
 Found FindElsewhere(Worker *worker, Ability ability) noexcept;
 
-/// The oldest ready fiber of a level, or of all levels of that priority; the oldest task of a lane, claimed, unless it is of that batch.
+/// The oldest ready fiber of a level, or of all levels of that priority.
 Found ReadyFiberOf(Worker *worker, Worker *owner, Level level) noexcept;
 Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept;
-Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, uint64_t exceptBatch = 0) noexcept;
+
+/// Slices to leave where they are: those of the batch `notOf`, and those with fewer tasks than `least`.
+struct WantedSlice {
+    uint64_t notOf = 0;  // 0: of none
+    uint32_t least = 0;
+};
+/// The oldest task of a lane, claimed, unless it belongs to a slice that is not wanted.
+Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, WantedSlice wanted = {}) noexcept;
 
 }  // namespace weft::internal

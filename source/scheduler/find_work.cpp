@@ -210,7 +210,7 @@ Found LateTask(Worker *worker, Worker *owner, uint32_t lane) noexcept {
     };
     TaskEntry newest;
     worker->lanes[lane].PopIf(newest, look);
-    const Found found = OldestTask(worker, owner, lane, batch);
+    const Found found = OldestTask(worker, owner, lane, {batch, 0});
     return found || batch == 0 ? found : NewestOf(worker, lane);
 }
 
