@@ -14,6 +14,11 @@ struct RunsOnWeft {
     static void Run(uint32_t workers, Body body) {
         weft::SchedulerOptions options;
         options.workers = workers;
+        RunWith(options, body);
+    }
+
+    template <class Body>
+    static void RunWith(const weft::SchedulerOptions &options, Body body) {
         weft::TaskScheduler scheduler(options);
         s_running = &scheduler;
         auto main = [&](weft::TaskScheduler *) { body(); };

@@ -47,6 +47,9 @@ struct Weft : RunsOnWeft {
         void AddAll(const Batch &batch) { m_scheduler->AddTasks(batch.Count(), batch.Tasks(), &m_counter); }
         void Wait() { m_scheduler->WaitForCounter(&m_counter); }
 
+    protected:
+        weft::Counter *Counter() { return &m_counter; }
+
     private:
         Context m_scheduler;
         weft::Counter m_counter;
@@ -199,6 +202,32 @@ struct WeftChildren : Weft {
     };
 };
 
+// As weft with a group for each worker. The tasks name the group of the main task's worker, so they all run there.
+struct WeftInGroup : Weft {
+    template <class Body>
+    static void Run(uint32_t workers, Body body) {
+        const std::vector<weft::WorkerGroup> groups(workers, weft::WorkerGroup{nullptr, 1});
+        weft::SchedulerOptions options;
+        options.workers = workers;
+        options.groups = groups.data();
+        options.groupCount = workers;
+        Weft::RunWith(options, body);
+    }
+    class Group : public Weft::Group {
+    public:
+        using Weft::Group::Group;
+        void Add(Function function, void *arg) { s_running->AddTask({function, arg}, Counter(), kFirstGroup); }
+        void AddAll(const Batch &batch) { s_running->AddTasks(batch.Count(), batch.Tasks(), Counter(), kFirstGroup); }
+
+    private:
+        static inline const weft::TaskOptions kFirstGroup = [] {
+            weft::TaskOptions options;
+            options.groups = 1;
+            return options;
+        }();
+    };
+};
+
 // What a scheduler costs from its making to its end, with a run of one empty task.
 double StartUp(uint32_t workers, uint32_t fibers) {
     constexpr uint32_t kTimes = 5;
@@ -271,6 +300,10 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
         for (uint32_t many : {2u, 16u, 64u, 256u}) {
             rows.push_back({"start_up", "weft", many, "ns", [=] { return StartUp(many, 0); }, {}});
         }
+    }
+    if (workers == 2) {
+        add("bulk_1000_in_group", [] { return Workloads<WeftInGroup>::Bulk(2, 1000); });
+        add("one_by_one_in_group", [] { return Workloads<WeftInGroup>::OneByOne(2); });
     }
     add("tree_children", [=] { return Workloads<WeftChildren>::TreeOneGroup(workers); });
     AddForeignRows(rows, "weft", workers, Foreign);
