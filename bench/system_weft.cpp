@@ -202,7 +202,7 @@ struct WeftChildren : Weft {
     };
 };
 
-// As weft with a group for each worker. The tasks name the group of the main task's worker, so they all run there.
+// The same, but each worker has a group of its own. All tasks name the group of the main task's worker, so that worker runs all of them.
 struct WeftInGroup : Weft {
     template <class Body>
     static void Run(uint32_t workers, Body body) {

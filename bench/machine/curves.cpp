@@ -66,7 +66,7 @@ Shape InAll(const char *name, uint32_t count, double nanoseconds) {
     return {name, [=](const Place &place) { return MeasureBatch(place, count, nanoseconds); }};
 }
 
-// The mean of its frames; and the same if scheduling costs nothing.
+// From the mean of (frame time / ideal time) of the file's frames. OfGreedy: the same for a scheduler that costs nothing.
 Shape OfFrame(const char *file) {
     const auto measure = [=](const Place &place) {
         const FrameResult result = MeasureFrames(place.costs, place.workers, false, file);

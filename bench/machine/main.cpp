@@ -2,8 +2,8 @@
 // machine curves [--quick | --workers N] [--frame FRAME]
 //                                 efficiency on 2 to 128 cores, for three prices of a cache line
 // machine layouts [FRAME]         the same on 16 cores in two cache domains, and on fast and slow ones
-// machine wake-ups                how long it takes to wake many workers, in times of one wake-up
-// machine bounds                  what must hold on many cores; fails if something does not
+// machine wake-ups                the time until many workers are awake; the unit is the time of one wake-up
+// machine bounds                  checks limits on many cores; fails if one is not met
 // machine frame FRAME WORKERS [TRANSFER]
 //                                 what frame_bench says of a described frame; TRANSFER: 80 ns for a cache line
 // machine calibrate FILE          fits the model's costs to results of bench/run.sh, and checks them on other rows

@@ -46,7 +46,7 @@ FrameResult MeasureFrames(const Costs &costs, uint32_t workers, bool hooks, cons
 
 double Mean(const std::vector<double> &values);
 
-/// The mean of frame / ideal of the same frames, each as long as GreedyNs says.
+/// The mean of (frame time / ideal time) of the same frames, if GreedyNs gives the frame time.
 double GreedyRatio(uint32_t workers, const char *file);
 
 /// False if `file` is given and its content is another.
@@ -56,12 +56,13 @@ bool PrintCounts(const char *file);
 void PrintCurves(bool quick, uint32_t only, const char *frameFile);
 /// The same on 16 cores that are not all alike: two cache domains, fast and slow ones.
 void PrintLayouts(const char *frameFile);
-/// How long it takes until each of many sleeping workers has begun a task, in times of one wake-up.
+/// The time from the submission of a task for each sleeping worker until all have begun one. The unit is the time of one wake-up:
+/// Costs::wake + Costs::wakeUp.
 double WakeUpTimes(uint32_t sleepers, bool inOneCall);
 void PrintWakeUps();
 /// Ideal time / time of a batch with 128 equal tasks for each worker.
 double BatchEfficiency(uint32_t workers, double nanoseconds);
-/// What must hold on many cores. False if something does not.
+/// Checks limits on many cores. Returns false if one is not met.
 bool PrintBounds();
 /// What frame_bench prints, on so many workers.
 void PrintFrames(const char *file, uint32_t workers, double transfer);

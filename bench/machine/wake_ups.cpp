@@ -19,7 +19,8 @@ void Begin(TaskScheduler *, void *began) {
     Work(kTaskNs);
 }
 
-// From the submission of a task for each of so many sleeping workers to the begin of the last task. The submitter runs none of them.
+// Submits a task for each of `sleepers` sleeping workers. Returns the time from the submission to the begin of the last task. The
+// submitting worker runs none of them.
 double UntilLast(const Costs &costs, uint32_t sleepers, bool inOneCall) {
     double last = 0;
     RunMain(costs, sleepers + 1, [&](TaskScheduler *scheduler) {

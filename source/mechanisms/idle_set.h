@@ -86,8 +86,8 @@ public:
         return state.AllSleepers() > 0 && state.Searchers() < tasks;
     }
 
-    /// How many sleepers to wake for so many tasks: one for each task without a searcher, but not more than there are. At least one if
-    /// Wanted(tasks); the same order.
+    /// Returns how many sleepers to wake for `tasks` new tasks: `tasks` less the number of searchers, and at most the number of sleepers.
+    /// At least one if Wanted(tasks) is true. seq_cst for the same reason as there.
     uint32_t Missing(uint32_t tasks) const noexcept {
         const State state{m_state.load(kSeqCst)};
         if (state.AllSleepers() == 0 || state.Searchers() >= tasks) return 0;

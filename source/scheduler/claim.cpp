@@ -57,11 +57,11 @@ public:
         if (m_running) m_begin = Begin();
     }
 
-    /// After which of the slice's tasks from `begin` to `end` to call Spent.
+    /// The worker calls Spent when it has run the slice's tasks from `begin` up to the returned one, unless that is `end`.
     const Task *NextLook(const Task *begin, const Task *end) const noexcept {
         return m_running && end - begin > m_nextLook ? begin + m_nextLook : end;
     }
-    /// `tasks` have finished. True when it is time to leave the rest to others.
+    /// `tasks` tasks have finished. Returns true if they have used up the budget: then others may take the remaining ones.
     bool Spent(uint32_t tasks) noexcept {
         m_nextLook *= 4;
         return Look(tasks) >= m_worker->scheduler->times.claimBudget;

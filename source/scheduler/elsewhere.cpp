@@ -63,8 +63,8 @@ Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
     return found;
 }
 
-// Where there are many workers, a few are asked first whether they have a large slice. A thief of few tasks soon needs more: if thieves take
-// whatever they see first, they divide all slices into small ones, and half of all steals are for three tasks or fewer.
+// With many workers, a thief first asks a few of them for a large slice. A thief that takes few tasks must soon steal again. If each thief took
+// the first slice that it finds, all slices would become small: half of all steals would bring three tasks or fewer.
 Found StealFrom(Worker *worker, uint32_t lane) noexcept {
     constexpr uint32_t kFew = 4, kLarge = 8;
     Found found;

@@ -15,12 +15,12 @@ Found FindElsewhere(Worker *worker, Ability ability) noexcept;
 Found ReadyFiberOf(Worker *worker, Worker *owner, Level level) noexcept;
 Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept;
 
-/// Slices to leave where they are: those of the batch `notOf`, and those with fewer tasks than `least`.
+/// Which slices to take: not those of the batch `notOf`, and none with fewer than `least` tasks.
 struct WantedSlice {
     uint64_t notOf = 0;  // 0: of none
     uint32_t least = 0;
 };
-/// The oldest task of a lane, claimed, unless it belongs to a slice that is not wanted.
+/// Claims the oldest task of a lane. Finds nothing if that task belongs to a slice that is not wanted.
 Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, WantedSlice wanted = {}) noexcept;
 
 }  // namespace weft::internal

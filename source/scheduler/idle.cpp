@@ -106,7 +106,8 @@ void GetUp(Worker *worker, Ability ability) noexcept {
 
 namespace {
 
-// The searcher has found something: it wakes its share of the sleepers, and others if there is more where that came from.
+// The searcher has found something. It wakes its share of the sleepers. If its own queues or those of its victim hold more tasks, it wakes
+// sleepers for these, too.
 void WakeForMore(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t share = std::exchange(worker->toWake, 0);

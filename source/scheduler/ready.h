@@ -38,9 +38,10 @@ inline bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter,
     return LowerAndWake(scheduler, worker, counter, n);
 }
 
-/// `count` tasks were published. For each task without a searcher a sleeper is woken. The caller wakes up to three of these sleepers. Each
-/// of the three gets a third of the rest as its share (Worker::toWake), and wakes them in the same way when it has found work. So n
-/// sleepers are awake after about log3(n) wake-ups. `share`: the caller's own; it wakes so many in any case.
+/// `count` tasks were published: wakes `count` sleepers, less one for each worker that searches. The caller itself wakes at most three
+/// sleepers, and divides the remaining wake-ups among these (Worker::toWake). A woken worker first finds work, then wakes its share
+/// of sleepers in the same way. So the time until n sleepers are awake grows as log3(n). `share`: wake-ups that the worker which woke
+/// the caller left to it. If the new tasks need fewer sleepers, so many are woken nevertheless.
 void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share) noexcept;
 inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share = 0) noexcept {
     if (WEFT_UNLIKELY(share != 0 || scheduler.idle.Wanted(count))) WakeWanted(scheduler, worker, count, share);
