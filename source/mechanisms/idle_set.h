@@ -91,7 +91,7 @@ public:
     uint32_t Missing(uint32_t tasks) const noexcept {
         const State state{m_state.load(kSeqCst)};
         if (state.AllSleepers() == 0 || state.Searchers() >= tasks) return 0;
-        return std::clamp(tasks - state.Searchers(), 1u, std::max(state.Sleepers(), 1u));
+        return std::min(tasks - state.Searchers(), state.AllSleepers());
     }
 
     /// A hint: relaxed.

@@ -106,8 +106,8 @@ void GetUp(Worker *worker, Ability ability) noexcept {
 
 namespace {
 
-// The searcher has found something. It wakes its share of the sleepers. If its own queues or those of its victim hold more tasks, it wakes
-// sleepers for these, too.
+// The searcher has found something. It wakes its share of the sleepers. If more tasks than that lie in its own queues and those of its victim,
+// it wakes a sleeper for each of these instead.
 void WakeForMore(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t share = std::exchange(worker->toWake, 0);
@@ -193,6 +193,7 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (WEFT_UNLIKELY(scheduler.forkMark.IsForked())) EndForkedTask(scheduler);  // in a hook
     worker->keepsTasks.store(AnyPinnedTask(worker), kRelaxed);
+    worker->toWake = 0;  // a share that was given earlier is out of date. From here on it is the next waker's
     scheduler.idle.Announce(worker->index, ability);
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
         // Another worker may be held up between hiding the notice and taking what has come.

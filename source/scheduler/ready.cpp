@@ -112,11 +112,12 @@ bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
 
 void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share) noexcept {
     const uint32_t missing = scheduler.idle.Missing(count);
-    uint32_t left = std::max(missing, share);
-    for (uint32_t wakes = 3; wakes != 0 && left != 0; --wakes) {
+    uint32_t left = std::min(std::max(missing, share), scheduler.Slots());
+    constexpr uint32_t kMost = 3;
+    for (uint32_t i = 0; i < kMost && left != 0; ++i) {
         const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
-        if (sleeper == IdleSet::kNone) return missing != 0 ? WakeRestricted(scheduler) : void();
-        const uint32_t part = (left + wakes - 1) / wakes;
+        if (sleeper == IdleSet::kNone) return i < missing ? WakeRestricted(scheduler) : void();
+        const uint32_t part = (left + kMost - 1 - i) / (kMost - i);
         left -= part;
         scheduler.workers[sleeper].toWake = part - 1;  // published by the next
         scheduler.workers[sleeper].parker.Unpark();

@@ -47,7 +47,7 @@ TEST_CASE("idle set: one sleeper is missing for each task that there is no searc
     for (uint32_t i = 0; i < 4; ++i) CHECK(idle.Cancel(i, Ability::Tasks));
     for (uint32_t i = 0; i < 4; ++i) idle.StopSearching();
     idle.Announce(4, Ability::HigherTasks);
-    CHECK(idle.Missing(3) == 1);  // as Wanted
+    CHECK(idle.Missing(3) == 1);  // a restricted sleeper counts, too
 }
 
 TEST_CASE("idle set: a sleeper is taken once", "[idle_set]") {

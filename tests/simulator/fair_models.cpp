@@ -625,6 +625,39 @@ void WakesLikeATree() {
     CheckSoon(last - asked <= levels * kLatency + 40 * kUs, "workers were woken one after the other");
 }
 
+// Workers that were woken for tasks and found none. Later each is woken for a pinned task: it wakes nobody for the tasks of then, but it may
+// wake one worker, as it was the last searcher.
+void WakesNobodyLater() {
+    constexpr uint32_t kWorkers = 9;
+    Counters counters;
+    uint32_t unparked = 0, most = 0;
+    SchedulerOptions options = FairOptions(kWorkers);
+    options.trace.user = &unparked;
+    options.trace.unpark = [](const TraceEvent &, void *count) {
+        ++*static_cast<uint32_t *>(count);
+        Compute(50);
+    };
+    auto empty = [](TaskScheduler *) {};
+    RunMain(options, [&](TaskScheduler *scheduler) {
+        Compute(1000);  // the others fall asleep
+        const std::vector<Task> tasks(kWorkers, TaskOf(empty));
+        scheduler->AddTasksAndWait(kWorkers, tasks.data());
+        Compute(1000);
+        for (uint32_t worker = 1; worker < kWorkers; ++worker) {
+            unparked = 0;
+            Counter *counter = counters.New();
+            TaskOptions pinned;
+            pinned.worker = worker;
+            scheduler->AddTask(TaskOf(empty), counter, pinned);
+            Compute(1000);
+            scheduler->WaitForCounter(counter);
+            Counters::Kill(counter);
+            most = std::max(most, unparked);
+        }
+    });
+    Check(most <= 2, "a worker woke others for tasks that are gone");
+}
+
 // Normal tasks that a High task waits for go before the Normal tasks of another worker's own lane.
 void AwaitedTasksAreHigh() {
     Counters counters;
@@ -894,6 +927,7 @@ void ZeroInTime() {
 std::vector<Model> FairModels() {
     return {
         {"wake_tree", "as many tasks as workers, all but one of which sleep", WakesLikeATree},
+        {"wake_later", "workers that were woken in vain, and later for a pinned task", WakesNobodyLater},
         {"hand_over_stays", "two tasks that wake each other beside a worker without work", HandOversStay},
         {"budget", "a wait of 2 ms that restricts its thread, beside tasks of 10 ms", WaitKeepsBudget},
         {"low_large", "Low tasks, which one worker may run, and others that need the one Large fiber",

@@ -75,7 +75,7 @@ byte gone;
 #include "shutdown_steps.pml"
 
 proctype Worker(byte self) {
-    byte i, who = NONE, seen, lowest, moved, task = NONE;
+    byte i, who = NONE, seen, lowest, missing, moved, task = NONE;
     short pending;
     bool searching, found, over, nobody, large;                 /* large: on a Large fiber, as the main task is */
 
@@ -172,7 +172,7 @@ proctype Worker(byte self) {
 }
 
 proctype Visitor(byte self) {
-    byte who = NONE, seen, lowest;
+    byte who = NONE, seen, lowest, missing;
 
     do
     :: true ->                                                  /* ComeIn */
@@ -222,7 +222,7 @@ proctype Visitor(byte self) {
 
 /* The caller of Start and Stop, or the thread that Run returns on. */
 proctype Caller() {
-    byte i, who = NONE, seen, lowest, left;
+    byte i, who = NONE, seen, lowest, missing, left;
 
 #if !MAIN
     atomic { running = true; Follow() };                        /* Gate::Open */

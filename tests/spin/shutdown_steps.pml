@@ -31,20 +31,21 @@ inline TakeSleeper() {
     fi
 }
 
-/* WakeForTasks: up to two, while fewer search than there are tasks. With one, WakeForAny, too. */
+/* WakeForTasks: one for each task without a searcher. With one task, WakeForAny, too. The source wakes up to three and lets these wake the
+ * others; here at most two sleep besides the caller. */
 inline Wake(count) {
     if
-    :: atomic { !(searchers < count && sleepers > 0) -> Touch() }           /* Wanted */
-    :: atomic { searchers < count && sleepers > 0 -> Touch() };
+    :: atomic { !(searchers < count && sleepers > 0) -> Touch() }  /* Missing */
+    :: atomic {
+           searchers < count && sleepers > 0 ->
+           missing = (count - searchers < sleepers -> count - searchers : sleepers); Touch()
+       };
         TakeSleeper();
         if
-        :: count > 1 && who != NONE ->
-            if
-            :: atomic { !(searchers < count && sleepers > 0) -> Touch() }
-            :: atomic { searchers < count && sleepers > 0 -> Touch() }; TakeSleeper()
-            fi
+        :: missing > 1 && who != NONE -> TakeSleeper()
         :: else -> skip
-        fi
+        fi;
+        missing = 0
     fi;
     who = NONE
 }

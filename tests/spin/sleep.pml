@@ -89,20 +89,21 @@ inline TakeSleeper() {
     fi
 }
 
-/* WakeForTasks: up to two, while fewer search than there are tasks. With one, WakeForAny, too. */
+/* WakeForTasks: one for each task without a searcher. With one task, WakeForAny, too. The source wakes up to three and lets these wake the
+ * others; here at most two sleep besides the caller. */
 inline Wake(count) {
     if
-    :: atomic { !(searchers < count && sleepers > 0) -> skip }  /* Wanted */
-    :: atomic { searchers < count && sleepers > 0 -> skip };
+    :: atomic { !(searchers < count && sleepers > 0) -> skip }  /* Missing */
+    :: atomic {
+           searchers < count && sleepers > 0 ->
+           missing = (count - searchers < sleepers -> count - searchers : sleepers)
+       };
         TakeSleeper();
         if
-        :: count > 1 && who != NONE ->
-            if
-            :: atomic { !(searchers < count && sleepers > 0) -> skip }
-            :: atomic { searchers < count && sleepers > 0 -> skip }; TakeSleeper()
-            fi
+        :: missing > 1 && who != NONE -> TakeSleeper()
         :: else -> skip
-        fi
+        fi;
+        missing = 0
     fi;
     who = NONE
 }
@@ -208,7 +209,7 @@ inline FindOwn() {
 }
 
 proctype Worker(byte self) {
-    byte i, who = NONE, seen, lowest, moved;
+    byte i, who = NONE, seen, lowest, missing, moved;
     bool found, isFiber, owes, searching, yielded;
 
 end:
@@ -314,7 +315,7 @@ end_parked:         atomic { token[self] -> token[self] = false }
 }
 
 proctype Poster() {
-    byte who = NONE, seen, lowest;
+    byte who = NONE, seen, lowest, missing;
 
 #ifdef BUG_WAKE_BEFORE_PUBLISH
     Wake(1);
