@@ -242,6 +242,23 @@ double StartUp(uint32_t workers, uint32_t fibers) {
     return Since(begin) / kTimes;
 }
 
+// What is resident more than before once its workers wait for tasks, in KiB.
+double Memory(uint32_t workers, uint32_t fibers) {
+    const double before = ResidentBytes();
+    weft::SchedulerOptions options;
+    options.workers = workers;
+    if (fibers != 0) options.smallFibers = fibers;
+    weft::TaskScheduler scheduler(options);
+    if (scheduler.Start() != weft::Status::Ok) Wrong("Start");
+    const weft::Task task{[](weft::TaskScheduler *, void *) {}, nullptr};
+    weft::Counter counter;
+    scheduler.AddTask(task, &counter);
+    scheduler.WaitForCounter(&counter);
+    const double bytes = ResidentBytes() - before;
+    scheduler.Stop();
+    return bytes / 1024;
+}
+
 double Foreign(uint32_t workers, uint32_t threads) {
     weft::SchedulerOptions options;
     options.workers = workers;
@@ -295,10 +312,13 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     add("fork_join_fused_deadline", [=] { return Workloads<WeftBesideDeadline>::ForkJoin<true>(workers); });
     if (workers == 2) {
         for (uint32_t fibers : {1000u, 10000u, 100000u}) {
-            add("start_up_" + std::to_string(fibers) + "_fibers", [=] { return StartUp(2, fibers); });
+            const std::string name = std::to_string(fibers) + "_fibers";
+            add("start_up_" + name, [=] { return StartUp(2, fibers); });
+            rows.push_back({"memory_" + name, "weft", 2, "KiB", [=] { return Memory(2, fibers); }, {}});
         }
         for (uint32_t many : {2u, 16u, 64u, 256u}) {
             rows.push_back({"start_up", "weft", many, "ns", [=] { return StartUp(many, 0); }, {}});
+            rows.push_back({"memory", "weft", many, "KiB", [=] { return Memory(many, 0); }, {}});
         }
     }
     if (workers == 2) {
