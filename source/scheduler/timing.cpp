@@ -45,7 +45,10 @@ bool ParkInTime(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     // An inactive worker does not look after them.
     const uint64_t deadline = ability != Ability::PinnedOnly ? scheduler.timers.Next() : Timers::kNever;
-    const uint64_t look = ability == Ability::OwnTasks ? worker->digAt : Timers::kNever;
+    // Nobody wakes a worker that blocks in a wait when the armed one goes on with a task. So it looks after its deadline itself.
+    const uint64_t look = ability == Ability::OwnTasks  ? worker->digAt
+                          : ability == Ability::Nothing ? deadline
+                                                        : Timers::kNever;
     const bool isArmed = WEFT_UNLIKELY(deadline != Timers::kNever) && Arm(scheduler, deadline);
     if (!isArmed && look == Timers::kNever) {
         worker->parker.Park();

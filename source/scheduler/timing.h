@@ -10,7 +10,8 @@
 // said there of work that a searcher leaves behind holds here too: when the last searcher goes on with something else, it
 // wakes the next sleeper, which arms itself.
 // Who is armed and is woken is armed no longer, and says so before it does anything else (CAS on armedFor). It is a
-// searcher then, with all that follows; a starved one, which is none, wakes another sleeper in its place.
+// searcher then, with all that follows; a starved one, which is none, wakes another sleeper in its place. A worker that blocks in a wait
+// (Ability::Nothing) is woken by name only, so it never relies on another one: it always sleeps until the earliest deadline only.
 #pragma once
 
 #include "platform/compiler.h"
