@@ -202,7 +202,7 @@ struct WeftChildren : Weft {
     };
 };
 
-// The same, but each worker has a group of its own. All tasks name the group of the main task's worker, so that worker runs all of them.
+// As weft, but each worker has a group of its own. All tasks name the group of the main task's worker, so that worker runs all of them.
 struct WeftInGroup : Weft {
     template <class Body>
     static void Run(uint32_t workers, Body body) {

@@ -19,9 +19,11 @@ void Begin(TaskScheduler *, void *began) {
     Work(kTaskNs);
 }
 
-// Submits a task for each of `sleepers` sleeping workers. Returns the time from the submission to the begin of the last task. The
-// submitting worker runs none of them.
-double UntilLast(const Costs &costs, uint32_t sleepers, bool inOneCall) {
+}  // namespace
+
+// The submitting worker runs none of the tasks.
+double WakeUpTimes(uint32_t sleepers, bool inOneCall) {
+    const Costs costs;
     double last = 0;
     RunMain(costs, sleepers + 1, [&](TaskScheduler *scheduler) {
         for (int repeat = 0; repeat < 3; ++repeat) {
@@ -41,14 +43,7 @@ double UntilLast(const Costs &costs, uint32_t sleepers, bool inOneCall) {
             last = *std::max_element(began.begin(), began.end()) - begin;
         }
     });
-    return last;
-}
-
-}  // namespace
-
-double WakeUpTimes(uint32_t sleepers, bool inOneCall) {
-    const Costs costs;
-    return UntilLast(costs, sleepers, inOneCall) / (costs.wake + costs.wakeUp);
+    return last / (costs.wake + costs.wakeUp);
 }
 
 void PrintWakeUps() {

@@ -81,17 +81,13 @@ public:
     /// Announce first sets the worker's bit and then counts the worker as a sleeper. A waker may take the bit in between: for a moment there
     /// is one sleeper too few and one searcher too many. So do not test the number of sleepers alone. A caller that must ignore
     /// searchers (WakeForGroups) takes a sleeper by its bit. A worker sets its bit before its last look for work.
-    bool Wanted(uint32_t tasks = 1) const noexcept {
-        const State state{m_state.load(kSeqCst)};
-        return state.AllSleepers() > 0 && state.Searchers() < tasks;
-    }
+    bool Wanted(uint32_t tasks = 1) const noexcept { return State{m_state.load(kSeqCst)}.Wants(tasks); }
 
     /// Returns how many sleepers to wake for `tasks` new tasks: `tasks` less the number of searchers, and at most the number of sleepers.
     /// At least one if Wanted(tasks) is true. seq_cst for the same reason as there.
     uint32_t Missing(uint32_t tasks) const noexcept {
         const State state{m_state.load(kSeqCst)};
-        if (state.AllSleepers() == 0 || state.Searchers() >= tasks) return 0;
-        return std::min(tasks - state.Searchers(), state.AllSleepers());
+        return state.Wants(tasks) ? std::min(tasks - state.Searchers(), state.AllSleepers()) : 0;
     }
 
     /// A hint: relaxed.
@@ -153,6 +149,7 @@ private:
         uint32_t Sleepers() const noexcept { return static_cast<uint16_t>(bits >> 16); }
         uint32_t OtherSleepers() const noexcept { return static_cast<uint16_t>(bits >> 32); }
         uint32_t AllSleepers() const noexcept { return Sleepers() + OtherSleepers(); }
+        bool Wants(uint32_t tasks) const noexcept { return AllSleepers() > 0 && Searchers() < tasks; }
     };
 
     AtomicBitSet &SetOf(Ability ability) noexcept {

@@ -64,7 +64,7 @@ Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
 }
 
 // With many workers, a thief first asks a few of them for a large slice. A thief that takes few tasks must soon steal again. If each thief took
-// the first slice that it finds, all slices would become small: half of all steals would bring three tasks or fewer.
+// the first slice that it finds, all slices would become small (machine bounds).
 Found StealFrom(Worker *worker, uint32_t lane) noexcept {
     constexpr uint32_t kFew = 4, kLarge = 8;
     Found found;

@@ -112,6 +112,7 @@ bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
 
 void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share) noexcept {
     const uint32_t missing = scheduler.idle.Missing(count);
+    // The number of sleepers may be far too large for a moment (IdleSet::Wanted).
     uint32_t left = std::min(std::max(missing, share), scheduler.Slots());
     constexpr uint32_t kMost = 3;
     for (uint32_t i = 0; i < kMost && left != 0; ++i) {

@@ -44,10 +44,13 @@ TEST_CASE("idle set: one sleeper is missing for each task that there is no searc
     idle.StopSearching();
     CHECK(idle.Missing(0) == 0);
     CHECK(idle.Missing(3) == 3);
-    for (uint32_t i = 0; i < 4; ++i) CHECK(idle.Cancel(i, Ability::Tasks));
-    for (uint32_t i = 0; i < 4; ++i) idle.StopSearching();
+    for (uint32_t i = 1; i < 4; ++i) CHECK(idle.Cancel(i, Ability::Tasks));
+    for (uint32_t i = 1; i < 4; ++i) idle.StopSearching();
     idle.Announce(4, Ability::HigherTasks);
-    CHECK(idle.Missing(3) == 1);  // a restricted sleeper counts, too
+    CHECK(idle.Missing(3) == 2);  // a restricted sleeper counts, too
+    CHECK(idle.Cancel(0, Ability::Tasks));
+    idle.StopSearching();
+    CHECK(idle.Missing(3) == 1);
 }
 
 TEST_CASE("idle set: a sleeper is taken once", "[idle_set]") {
