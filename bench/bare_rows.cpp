@@ -39,7 +39,8 @@ double IndirectCall() {
 
 double FetchAdd() {
     std::atomic<uint32_t> word{0};
-    const double cost = EachOf(kOperations, [&](uint32_t) { word.fetch_add(1, std::memory_order_acq_rel); });
+    const double cost =
+        EachOf(kOperations, [&](uint32_t) { word.fetch_add(1, std::memory_order_acq_rel); });
     if (word.load() != kOperations) Wrong("fetch_add");
     return cost;
 }
@@ -57,7 +58,8 @@ double CompareExchange() {
 
 double Exchange() {
     std::atomic<uint64_t> word{0};
-    const double cost = EachOf(kOperations, [&](uint32_t i) { word.exchange(i, std::memory_order_seq_cst); });
+    const double cost =
+        EachOf(kOperations, [&](uint32_t i) { word.exchange(i, std::memory_order_seq_cst); });
     if (word.load() != kOperations - 1) Wrong("exchange");
     return cost;
 }
@@ -66,11 +68,13 @@ double Exchange() {
 double FiberSwitch() {
     namespace fcontext = boost::context::detail;
     std::vector<char> stack(64 << 10);
-    fcontext::fcontext_t fiber =
-        fcontext::make_fcontext(stack.data() + stack.size(), stack.size(), [](fcontext::transfer_t back) {
+    fcontext::fcontext_t fiber = fcontext::make_fcontext(
+        stack.data() + stack.size(), stack.size(), [](fcontext::transfer_t back) {
             for (;;) back = fcontext::jump_fcontext(back.fctx, nullptr);
         });
-    return EachOf(kOperations, [&](uint32_t) { fiber = fcontext::jump_fcontext(fiber, nullptr).fctx; }) / 2;
+    return EachOf(kOperations,
+                  [&](uint32_t) { fiber = fcontext::jump_fcontext(fiber, nullptr).fctx; }) /
+           2;
 }
 
 // A line goes to the other core and back; half of that.
@@ -93,13 +97,15 @@ double LineTransfer() {
     return cost / 2;
 }
 
-// A thread that has slept in the kernel as long as the parked workers, from the wake-up to its first instruction.
+// A thread that has slept in the kernel as long as the parked workers, from the wake-up to its
+// first instruction.
 Quantiles FutexWake() {
     std::vector<double> delays;
     std::atomic<uint32_t> word{0};
     std::atomic<int64_t> woken{0};
     const auto futex = [&](int operation, uint32_t value) {
-        syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), operation, value, nullptr, nullptr, 0);
+        syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), operation, value, nullptr, nullptr,
+                0);
     };
     constexpr uint32_t kWakes = 100;
     std::thread sleeper([&] {
@@ -130,10 +136,12 @@ void AddBareRows(std::vector<Row> &rows) {
     rows.push_back({"compare_exchange", "bare", 1, "ns", CompareExchange, {}});
     rows.push_back({"exchange", "bare", 1, "ns", Exchange, {}});
     rows.push_back({"fiber_switch", "bare", 1, "ns", FiberSwitch, {}});
-    if (std::thread::hardware_concurrency() > 1) rows.push_back({"line_transfer", "bare", 2, "ns", LineTransfer, {}});
+    if (std::thread::hardware_concurrency() > 1)
+        rows.push_back({"line_transfer", "bare", 2, "ns", LineTransfer, {}});
     AddQuantiles(rows, "wake_parked", "bare", 2, FutexWake);
-    AddQuantiles(rows, "sleep_late", "bare", 1,
-                 [] { return SleepLate([](Clock::duration duration) { std::this_thread::sleep_for(duration); }); });
+    AddQuantiles(rows, "sleep_late", "bare", 1, [] {
+        return SleepLate([](Clock::duration duration) { std::this_thread::sleep_for(duration); });
+    });
 }
 
 }  // namespace bench

@@ -53,7 +53,8 @@ inline uint64_t Mix(uint64_t value) {
     return value ^ value >> 33;
 }
 
-/// The uneven tree: a node of `size` nodes has up to two children, split at a place that depends on the node alone.
+/// The uneven tree: a node of `size` nodes has up to two children, split at a place that depends on
+/// the node alone.
 inline constexpr uint32_t kTreeNodes = 1000000;
 struct Node {
     uint32_t size;

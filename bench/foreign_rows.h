@@ -5,7 +5,8 @@
 
 namespace bench {
 
-/// The mean cost of a task. `submit(cells)` submits a task for each of the cells and waits for them.
+/// The mean cost of a task. `submit(cells)` submits a task for each of the cells and waits for
+/// them.
 template <class Submit>
 double ForeignCost(uint32_t threads, Submit submit) {
     constexpr uint32_t kEach = 5000;
@@ -23,7 +24,8 @@ double ForeignCost(uint32_t threads, Submit submit) {
 
 /// `measure(workers, threads)`.
 template <class Measure>
-void AddForeignRows(std::vector<Row> &rows, const std::string &system, uint32_t workers, Measure measure) {
+void AddForeignRows(std::vector<Row> &rows, const std::string &system, uint32_t workers,
+                    Measure measure) {
     for (uint32_t threads : {1u, 2u, 5u, 10u}) {
         rows.push_back({"foreign_" + std::to_string(threads),
                         system,

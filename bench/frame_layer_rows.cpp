@@ -71,7 +71,8 @@ struct HeapFrames {
     static void Allocate(weft::TaskScheduler *, void *arg) {
         const Part &part = *static_cast<Part *>(arg);
         for (uint32_t i = 0; i < kEach; ++i) {
-            auto *piece = static_cast<uint64_t *>(part.frames->heap.Allocate(part.task, i, BytesOf(i)));
+            auto *piece =
+                static_cast<uint64_t *>(part.frames->heap.Allocate(part.task, i, BytesOf(i)));
             if (piece == nullptr) Wrong("no memory");
             *piece = i;
         }
@@ -104,7 +105,7 @@ double AllocationCost(uint32_t workers) {
         for (uint32_t i = 0; i < kFrames; ++i) frames.Frame(self);
         cost = Since(begin) / kFrames / kTasks / kEach;
     };
-    const weft::Task task = weft::TaskOf(main);
+    const weft::Task task = weft::MakeTask(main);
     if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
     return cost;
 }
@@ -133,7 +134,8 @@ double FramesInFlight(uint32_t workers, uint32_t inFlight, bool latency) {
     options.workers = workers;
     Pipeline state;
     Pipeline::Stage stages[3] = {{&state, 0}, {&state, 1}, {&state, 2}};
-    const weft::FrameStage list[3] = {weft::StageOf(stages[0]), weft::StageOf(stages[1]), weft::StageOf(stages[2])};
+    const weft::FrameStage list[3] = {weft::StageOf(stages[0]), weft::StageOf(stages[1]),
+                                      weft::StageOf(stages[2])};
     weft::FramePipeline pipeline(options, 3, list, inFlight);
     double elapsed = 0;
     auto main = [&](weft::TaskScheduler *self) {
@@ -143,7 +145,7 @@ double FramesInFlight(uint32_t workers, uint32_t inFlight, bool latency) {
         pipeline.Run(self, kRunFrames);
         elapsed = Since(begin);
     };
-    const weft::Task task = weft::TaskOf(main);
+    const weft::Task task = weft::MakeTask(main);
     if (weft::TaskScheduler(options).Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
     if (!pipeline.Frames().HasFrameCompleted(kRunFrames - 1)) Wrong("a frame was lost");
     return (latency ? state.latency : elapsed) / kRunFrames / 1e3;
@@ -152,7 +154,8 @@ double FramesInFlight(uint32_t workers, uint32_t inFlight, bool latency) {
 }  // namespace
 
 void AddFrameLayerRows(std::vector<Row> &rows, uint32_t workers) {
-    const auto add = [&](const char *workload, const char *system, const char *unit, std::function<double()> measure) {
+    const auto add = [&](const char *workload, const char *system, const char *unit,
+                         std::function<double()> measure) {
         rows.push_back({workload, system, workers, unit, std::move(measure), {}});
     };
     add("frame_memory", "weft", "ns", [=] { return AllocationCost<Tagged>(workers); });
@@ -161,8 +164,10 @@ void AddFrameLayerRows(std::vector<Row> &rows, uint32_t workers) {
     if (workers < 2) return;
     const char *const systems[] = {"1_in_flight", "weft", "3_in_flight"};  // two are the default
     for (uint32_t i = 0; i < 3; ++i) {
-        add("frames_in_flight_time", systems[i], "us", [=] { return FramesInFlight(workers, i + 1, false); });
-        add("frames_in_flight_delay", systems[i], "us", [=] { return FramesInFlight(workers, i + 1, true); });
+        add("frames_in_flight_time", systems[i], "us",
+            [=] { return FramesInFlight(workers, i + 1, false); });
+        add("frames_in_flight_delay", systems[i], "us",
+            [=] { return FramesInFlight(workers, i + 1, true); });
     }
 }
 

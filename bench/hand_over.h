@@ -1,5 +1,5 @@
-// Two tasks that wait for each other in turn, so that every wait suspends and is resumed: for the same two counters, or for a new one
-// in each turn.
+// Two tasks that wait for each other in turn, so that every wait suspends and is resumed: for the
+// same two counters, or for a new one in each turn.
 #pragma once
 
 #include <weft/task_scheduler.h>
@@ -19,14 +19,14 @@ struct Player {
         for (uint32_t i = 0; i < player->turns; ++i) {
             if (player->first) scheduler->DecrementCounter(player->other);
             scheduler->WaitForCounter(player->own);
-            scheduler->AddToCounter(player->own);
+            scheduler->IncrementCounter(player->own);
             if (!player->first) scheduler->DecrementCounter(player->other);
         }
     }
 };
 
-/// Of turns with a new counter each, which stands at one at first: turn i waits for turns[i] and lets the next one go on. Each player
-/// has every second turn.
+/// Of turns with a new counter each, which stands at one at first: turn i waits for turns[i] and
+/// lets the next one go on. Each player has every second turn.
 struct FreshPlayer {
     struct One : weft::Counter {
         One() noexcept : Counter(1) {}

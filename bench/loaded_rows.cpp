@@ -1,7 +1,8 @@
 // How late urgent work begins while every worker has more Normal work than it can do.
 //
-// A running task is never interrupted. So the least that can be expected is the rest of the shortest task that is running,
-// and the goal is at most the length of one task and 100 microseconds (50 for the High task).
+// A running task is never interrupted. So the least that can be expected is the rest of the
+// shortest task that is running, and the goal is at most the length of one task and 100
+// microseconds (50 for the High task).
 #include "bodies.h"
 #include "run_weft.h"
 #include "sleep_late.h"
@@ -16,9 +17,10 @@ namespace bench {
 
 namespace {
 
-// Keeps all workers in Normal tasks, each of which calls `work`, from its beginning to its end. The tasks come in batches, and
-// the last task of a batch to end submits the batch again. A batch without a task in a queue has one that is running. So with
-// two batches for each worker there are always as many tasks in the queues as workers, or more.
+// Keeps all workers in Normal tasks, each of which calls `work`, from its beginning to its end. The
+// tasks come in batches, and the last task of a batch to end submits the batch again. A batch
+// without a task in a queue has one that is running. So with two batches for each worker there are
+// always as many tasks in the queues as workers, or more.
 class Load {
 public:
     Load(weft::TaskScheduler &scheduler, uint32_t workers, void (*work)())
@@ -46,7 +48,8 @@ private:
     };
 
     void Submit(Batch &batch) {
-        // Relaxed here and in Work: AddTasks publishes the value to the batch's tasks, and the tasks write nothing else.
+        // Relaxed here and in Work: AddTasks publishes the value to the batch's tasks, and the
+        // tasks write nothing else.
         batch.left.store(kTasks, std::memory_order_relaxed);
         m_scheduler.AddTasks(kTasks, batch.tasks, &m_tasks);
     }
@@ -72,7 +75,8 @@ BENCH_NOINLINE uint64_t MixSteps(uint32_t steps) {
     return value;
 }
 
-// How many steps take 50 microseconds while nothing disturbs them: by the fastest of some, as other threads may do so.
+// How many steps take 50 microseconds while nothing disturbs them: by the fastest of some, as other
+// threads may do so.
 uint32_t StepsOf50Microseconds() {
     constexpr uint32_t kSteps = 10000;
     double least = 1e9;
@@ -84,18 +88,22 @@ uint32_t StepsOf50Microseconds() {
     return static_cast<uint32_t>(kSteps * 50e3 / least);
 }
 
-// A task that Spin ends at a time would be over when its worker gets back the processor that another thread had. This is not.
+// A task that Spin ends at a time would be over when its worker gets back the processor that
+// another thread had. This is not.
 void Compute50Microseconds() {
     static const uint32_t steps = StepsOf50Microseconds();
     [[maybe_unused]] const volatile uint64_t value = MixSteps(steps);
 }
 
-const weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, nullptr};
+const weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker,
+                              nullptr};
 
-// An empty High task that a thread outside submits about every millisecond, beside Normal tasks of 50 microseconds: from just
-// before the call of AddTask to the beginning of the task. That is the call itself and the rest of a Normal task. With as many
-// workers as processors it is also what the threads do to each other: the thread outside takes the processor from a worker until
-// it waits, so that this worker's task takes so much longer, or loses it between the look at the clock and the call.
+// An empty High task that a thread outside submits about every millisecond, beside Normal tasks of
+// 50 microseconds: from just before the call of AddTask to the beginning of the task. That is the
+// call itself and the rest of a Normal task. With as many workers as processors it is also what the
+// threads do to each other: the thread outside takes the processor from a worker until it waits, so
+// that this worker's task takes so much longer, or loses it between the look at the clock and the
+// call.
 Quantiles ForeignHigh(uint32_t workers) {
     constexpr uint32_t kTimes = 200;
     weft::SchedulerOptions options;
@@ -104,14 +112,15 @@ Quantiles ForeignHigh(uint32_t workers) {
     if (scheduler.Start() != weft::Status::Ok) Wrong("Start");
     std::vector<double> delays;
     {
-        Compute50Microseconds();  // so that it is known how many steps that are, before there are tasks
+        // so that it is known how many steps that are, before there are tasks
+        Compute50Microseconds();
         const Load load(scheduler, workers, Compute50Microseconds);
         for (uint32_t i = 0; i < kTimes; ++i) {
             std::this_thread::sleep_for(std::chrono::microseconds(500 + Mix(i + 1) % 1000));
             weft::Counter counter;
             Clock::time_point begin;
             auto measure = [&](weft::TaskScheduler *) { delays.push_back(Since(begin)); };
-            const weft::Task task = weft::TaskOf(measure);
+            const weft::Task task = weft::MakeTask(measure);
             begin = Clock::now();
             scheduler.AddTask(task, &counter, kHigh);
             scheduler.WaitForCounter(&counter);
@@ -124,9 +133,10 @@ Quantiles ForeignHigh(uint32_t workers) {
 
 void SpinMillisecond() { Spin(1e6); }
 
-// High tasks for a time one millisecond ahead, beside Normal tasks of a millisecond: from that time to the beginning of the
-// task. Each of them submits the next, and works for a part of the millisecond. Without that part the next Normal task of the same
-// worker would always end just when the time has come.
+// High tasks for a time one millisecond ahead, beside Normal tasks of a millisecond: from that time
+// to the beginning of the task. Each of them submits the next, and works for a part of the
+// millisecond. Without that part the next Normal task of the same worker would always end just when
+// the time has come.
 struct TimedTasks {
     explicit TimedTasks(weft::TaskScheduler &scheduler) { SubmitNext(scheduler); }
 
@@ -139,7 +149,8 @@ struct TimedTasks {
     }
     void SubmitNext(weft::TaskScheduler &scheduler) {
         time = Clock::now() + std::chrono::milliseconds(1);
-        if (!weft::AddTaskAt(scheduler, time, weft::TaskOf(*this), &counter, kHigh)) Wrong("AddTaskAt");
+        if (!weft::AddTaskAt(scheduler, time, weft::MakeTask(*this), &counter, kHigh))
+            Wrong("AddTaskAt");
     }
 
     Clock::time_point time;
@@ -167,7 +178,8 @@ Quantiles WaitUntil(uint32_t workers) {
         const Load load(scheduler, workers, SpinMillisecond);
         weft::Counter never(1);
         late = TimedWaitsLate([&](Clock::time_point deadline) {
-            if (weft::WaitForCounterUntil(scheduler, &never, deadline)) Wrong("a wait that nobody has ended");
+            if (weft::WaitForCounterUntil(scheduler, &never, deadline))
+                Wrong("a wait that nobody has ended");
         });
     });
     return InMicroseconds(late);

@@ -2,8 +2,10 @@
 //
 //     template <class Body> static void For(uint32_t count, Body &body);         // body(index)
 //     template <class Body> static void ForTiles(uint32_t rows, uint32_t columns, Body &body);
-//                                                          // body(firstRow, endRow, firstColumn, endColumn)
-//     template <class Body> static double Sum(uint32_t count, Body &body);       // body(first, end), added up
+//                                                          // body(firstRow, endRow, firstColumn,
+//                                                          endColumn)
+//     template <class Body> static double Sum(uint32_t count, Body &body);       // body(first,
+//     end), added up
 //
 // Costs are nanoseconds an index, or a pixel.
 #pragma once
@@ -39,7 +41,8 @@ public:
 
     /// An index costs from nothing to 0.8 microseconds, more and more or less and less.
     static double Skewed(uint32_t workers, bool falls) {
-        return Filled(workers, kSkewed, [=](uint32_t i) { return MixTimes(i + 1, (falls ? kSkewed - i : i) / 4); });
+        return Filled(workers, kSkewed,
+                      [=](uint32_t i) { return MixTimes(i + 1, (falls ? kSkewed - i : i) / 4); });
     }
 
     static double Nested(uint32_t workers) {
@@ -60,13 +63,15 @@ public:
         constexpr uint32_t kRows = 512, kColumns = 512;
         std::vector<float> from(kRows * kColumns), to(from.size()), expected(from.size());
         for (uint32_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i * 7 % 97);
-        auto body = [&](uint32_t firstRow, uint32_t endRow, uint32_t firstColumn, uint32_t endColumn) {
+        auto body = [&](uint32_t firstRow, uint32_t endRow, uint32_t firstColumn,
+                        uint32_t endColumn) {
             for (uint32_t row = std::max(firstRow, 1u); row < std::min(endRow, kRows - 1); ++row) {
                 BlurRow(&from[row * kColumns], &to[row * kColumns], std::max(firstColumn, 1u),
                         std::min(endColumn, kColumns - 1), kColumns);
             }
         };
-        const double cost = PerIndex(workers, kRows * kColumns, [&] { System::ForTiles(kRows, kColumns, body); });
+        const double cost =
+            PerIndex(workers, kRows * kColumns, [&] { System::ForTiles(kRows, kColumns, body); });
         for (uint32_t row = 1; row < kRows - 1; ++row) {
             BlurRow(&from[row * kColumns], &expected[row * kColumns], 1, kColumns - 1, kColumns);
         }
@@ -81,18 +86,22 @@ public:
     }
 
     static double SumMixed(uint32_t workers, uint32_t count) {
-        return Summed(workers, count, [](uint32_t i) { return static_cast<double>(MixTimes(i + 1, kTurns) >> 40); });
+        return Summed(workers, count, [](uint32_t i) {
+            return static_cast<double>(MixTimes(i + 1, kTurns) >> 40);
+        });
     }
 
     static double SumSkewed(uint32_t workers) {
-        return Summed(workers, kSkewed, [](uint32_t i) { return static_cast<double>(MixTimes(i + 1, i / 4) >> 40); });
+        return Summed(workers, kSkewed,
+                      [](uint32_t i) { return static_cast<double>(MixTimes(i + 1, i / 4) >> 40); });
     }
 
 private:
     static constexpr uint32_t kTurns = 10;  // 20 ns or so
     static constexpr uint32_t kSkewed = 1000;
 
-    /// The median over batches of loops, each of 20 microseconds or one loop: others may use the machine now and then.
+    /// The median over batches of loops, each of 20 microseconds or one loop: others may use the
+    /// machine now and then.
     template <class Once>
     static double PerIndex(uint32_t workers, uint32_t count, Once once) {
         std::vector<double> samples;
@@ -100,7 +109,8 @@ private:
             once();
             Clock::time_point begin = Clock::now();
             once();
-            const uint32_t loops = static_cast<uint32_t>(std::clamp(20e3 / Since(begin), 1.0, 1000.0));
+            const uint32_t loops =
+                static_cast<uint32_t>(std::clamp(20e3 / Since(begin), 1.0, 1000.0));
             while (samples.size() < 41) {
                 begin = Clock::now();
                 for (uint32_t i = 0; i < loops; ++i) once();
@@ -139,10 +149,12 @@ private:
         }
     }
 
-    BENCH_NOINLINE static void BlurRow(const float *from, float *to, uint32_t first, uint32_t end, uint32_t columns) {
+    BENCH_NOINLINE static void BlurRow(const float *from, float *to, uint32_t first, uint32_t end,
+                                       uint32_t columns) {
         for (uint32_t i = first; i < end; ++i) {
             float sum = 0;
-            for (const float *row : {from - columns, from, from + columns}) sum += row[i - 1] + row[i] + row[i + 1];
+            for (const float *row : {from - columns, from, from + columns})
+                sum += row[i - 1] + row[i] + row[i + 1];
             to[i] = sum / 9;
         }
     }

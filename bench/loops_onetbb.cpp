@@ -25,7 +25,8 @@ struct OneTbbLoops : RunsOnOneTbb {
     static void ForTiles(uint32_t rows, uint32_t columns, Body &body) {
         using Range = tbb::blocked_range2d<uint32_t>;
         tbb::parallel_for(Range(0, rows, 0, columns), [&](const Range &range) {
-            body(range.rows().begin(), range.rows().end(), range.cols().begin(), range.cols().end());
+            body(range.rows().begin(), range.rows().end(), range.cols().begin(),
+                 range.cols().end());
         });
     }
 
@@ -41,7 +42,9 @@ struct OneTbbLoops : RunsOnOneTbb {
 
 }  // namespace
 
-void AddOneTbbLoopRows(std::vector<Row> &rows, uint32_t workers) { AddLoopWorkloads<OneTbbLoops>(rows, workers); }
+void AddOneTbbLoopRows(std::vector<Row> &rows, uint32_t workers) {
+    AddLoopWorkloads<OneTbbLoops>(rows, workers);
+}
 
 }  // namespace bench
 

@@ -26,12 +26,15 @@ struct WeftLoops : RunsOnWeft {
 
     template <class Body>
     static double Sum(uint32_t count, Body &body) {
-        return weft::ParallelReduce(*s_running, 0, count, 0.0, body, [](double a, double b) { return a + b; });
+        return weft::ParallelReduce(*s_running, 0, count, 0.0, body,
+                                    [](double a, double b) { return a + b; });
     }
 };
 
 }  // namespace
 
-void AddWeftLoopRows(std::vector<Row> &rows, uint32_t workers) { AddLoopWorkloads<WeftLoops>(rows, workers); }
+void AddWeftLoopRows(std::vector<Row> &rows, uint32_t workers) {
+    AddLoopWorkloads<WeftLoops>(rows, workers);
+}
 
 }  // namespace bench

@@ -6,7 +6,8 @@
 //
 // From the repository's root: some rows read bench/frame/aaa.frame.
 //
-// First figures: weft beside a queue under a mutex and the bare costs of the machine. All rows are costs.
+// First figures: weft beside a queue under a mutex and the bare costs of the machine. All rows are
+// costs.
 #include "rounds.h"
 
 #include <algorithm>
@@ -67,11 +68,14 @@ int main(int argc, char **argv) {
     }
     if (wrong || rounds == 0 || rounds > 1000) {
         std::fprintf(stderr,
-                     "usage: bench [--rounds 1..1000] [--csv FILE] [--only TEXT], or bench --processor, --list\n");
+                     "usage: bench [--rounds 1..1000] [--csv FILE] [--only TEXT], or bench "
+                     "--processor, --list\n");
         return 2;
     }
     std::vector<bench::Row> rows = AllRows();
-    const auto isLeftOut = [&](const bench::Row &row) { return NameOf(row).find(only) == std::string::npos; };
+    const auto isLeftOut = [&](const bench::Row &row) {
+        return NameOf(row).find(only) == std::string::npos;
+    };
     rows.erase(std::remove_if(rows.begin(), rows.end(), isLeftOut), rows.end());
     bench::RunRounds(rows, static_cast<uint32_t>(rounds));
     std::printf("%s, %lu rounds\n", bench::ProcessorName().c_str(), rounds);

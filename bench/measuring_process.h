@@ -1,8 +1,9 @@
-// A process of its own for each measurement: what one leaves in the heap, or in threads that wait, does not slow down the
-// next. (oneTBB's tasks come from free lists that its other rows shuffle: its bulk rows became four times as dear.)
+// A process of its own for each measurement: what one leaves in the heap, or in threads that wait,
+// does not slow down the next. (oneTBB's tasks come from free lists that its other rows shuffle:
+// its bulk rows became four times as dear.)
 //
-// A second thread sleeps there all the time: in a process of one thread the C library leaves out its locks' atomic
-// operations, and no engine is such a process.
+// A second thread sleeps there all the time: in a process of one thread the C library leaves out
+// its locks' atomic operations, and no engine is such a process.
 #pragma once
 
 #include <functional>

@@ -101,7 +101,8 @@ void AddRows(std::vector<Row> &rows, const std::string &system) {
         rows.push_back({workload, system, workers, "ns", measure, {}});
     };
     add("mutex_alone", 1, Alone<Mutex>);
-    for (uint32_t workers : {1u, 2u}) add("mutex_8_tasks", workers, [=] { return Tasks<Mutex>(workers, 8); });
+    for (uint32_t workers : {1u, 2u})
+        add("mutex_8_tasks", workers, [=] { return Tasks<Mutex>(workers, 8); });
     add("mutex_2_threads", 1, Threads<Mutex>);
 }
 

@@ -1,6 +1,7 @@
-// Posted jobs beside a trivial scheduler, one mutex over one queue: threads that are no workers post jobs, each of them
-// begins once; two workers. The cost is of the whole, posts and runs, for one job; beside it, how often the lock was not free at
-// once, and how evenly the workers took their share.
+// Posted jobs beside a trivial scheduler, one mutex over one queue: threads that are no workers
+// post jobs, each of them begins once; two workers. The cost is of the whole, posts and runs, for
+// one job; beside it, how often the lock was not free at once, and how evenly the workers took
+// their share.
 #include "bodies.h"
 
 #include <weft/post/posted_job.h>
@@ -19,7 +20,8 @@ constexpr uint32_t kJobs = 40000, kWorkers = 2;
 struct Figures {
     double cost;       // nanoseconds for each job
     double contended;  // of a hundred times that the lock was taken
-    double share;      // jobs of the worker that ran most of them, for each one of the worker that ran fewest
+    // jobs of the worker that ran most of them, for each one of the worker that ran fewest
+    double share;
 };
 
 struct Tally {
@@ -158,10 +160,12 @@ Figures WithMutex(uint32_t threads) {
     return figures;
 }
 
-void AddRow(std::vector<Row> &rows, const std::string &workload, const std::string &unit, uint32_t threads,
-            double Figures::*figure) {
-    rows.push_back({workload, "weft", kWorkers, unit, [=] { return WithWeft(threads).*figure; }, {}});
-    rows.push_back({workload, "mutex", kWorkers, unit, [=] { return WithMutex(threads).*figure; }, {}});
+void AddRow(std::vector<Row> &rows, const std::string &workload, const std::string &unit,
+            uint32_t threads, double Figures::*figure) {
+    rows.push_back(
+        {workload, "weft", kWorkers, unit, [=] { return WithWeft(threads).*figure; }, {}});
+    rows.push_back(
+        {workload, "mutex", kWorkers, unit, [=] { return WithMutex(threads).*figure; }, {}});
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ Quantiles QuantilesOf(std::vector<double> samples) {
     return {at(0.5), at(0.99)};
 }
 
-void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system, uint32_t workers,
-                  std::function<Quantiles()> measure, const std::string &unit) {
+void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system,
+                  uint32_t workers, std::function<Quantiles()> measure, const std::string &unit) {
     rows.push_back({workload + "_p50", system, workers, unit, [=] { return measure().p50; }, {}});
     rows.push_back({workload + "_p99", system, workers, unit, [=] { return measure().p99; }, {}});
 }
@@ -32,7 +32,8 @@ namespace {
 // The median of the rounds' ratios to weft; 0: there is none.
 double RatioToWeft(const std::vector<Row> &rows, const Row &row) {
     const auto weft = std::find_if(rows.begin(), rows.end(), [&](const Row &other) {
-        return other.system == "weft" && other.workload == row.workload && other.workers == row.workers;
+        return other.system == "weft" && other.workload == row.workload &&
+               other.workers == row.workers;
     });
     std::vector<double> ratios;
     for (size_t i = 0; weft != rows.end() && i < row.samples.size(); ++i) {
@@ -44,12 +45,13 @@ double RatioToWeft(const std::vector<Row> &rows, const Row &row) {
 }  // namespace
 
 void PrintTable(const std::vector<Row> &rows) {
-    std::printf("%-25s %-15s %7s %10s %10s %10s  %-6s %8s\n", "workload", "system", "workers", "median", "min", "max",
-                "unit", "x weft");
+    std::printf("%-25s %-15s %7s %10s %10s %10s  %-6s %8s\n", "workload", "system", "workers",
+                "median", "min", "max", "unit", "x weft");
     for (const Row &row : rows) {
         const auto [least, most] = std::minmax_element(row.samples.begin(), row.samples.end());
-        std::printf("%-25s %-15s %7u %10.2f %10.2f %10.2f  %-6s", row.workload.c_str(), row.system.c_str(), row.workers,
-                    Median(row.samples), *least, *most, row.unit.c_str());
+        std::printf("%-25s %-15s %7u %10.2f %10.2f %10.2f  %-6s", row.workload.c_str(),
+                    row.system.c_str(), row.workers, Median(row.samples), *least, *most,
+                    row.unit.c_str());
         if (const double ratio = RatioToWeft(rows, row); ratio != 0) std::printf(" %8.2f", ratio);
         std::printf("\n");
     }
@@ -60,8 +62,9 @@ bool WriteCsv(const std::vector<Row> &rows, const std::string &path) {
     file << "workload,system,workers,unit,median,min,max,rounds,x_weft\n";
     for (const Row &row : rows) {
         const auto [least, most] = std::minmax_element(row.samples.begin(), row.samples.end());
-        file << row.workload << ',' << row.system << ',' << row.workers << ',' << row.unit << ',' << Median(row.samples)
-             << ',' << *least << ',' << *most << ',' << row.samples.size() << ',';
+        file << row.workload << ',' << row.system << ',' << row.workers << ',' << row.unit << ','
+             << Median(row.samples) << ',' << *least << ',' << *most << ',' << row.samples.size()
+             << ',';
         if (const double ratio = RatioToWeft(rows, row); ratio != 0) file << ratio;
         file << '\n';
     }

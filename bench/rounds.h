@@ -1,5 +1,6 @@
-// Interleaved rounds: every system runs every workload once a round, so that a machine that changes its speed changes it
-// for all. What counts is the median over the rounds, and ratios within a round.
+// Interleaved rounds: every system runs every workload once a round, so that a machine that changes
+// its speed changes it for all. What counts is the median over the rounds, and ratios within a
+// round.
 #pragma once
 
 #include <chrono>
@@ -18,7 +19,8 @@ struct Row {
     std::string system;
     uint32_t workers;
     std::string unit;
-    std::function<double()> measure;  ///< runs the workload once and returns its cost; aborts if the result is wrong
+    /// Runs the workload once and returns its cost; aborts if the result is wrong
+    std::function<double()> measure;
     std::vector<double> samples;
 };
 
@@ -31,13 +33,16 @@ struct Quantiles {
 Quantiles QuantilesOf(std::vector<double> samples);
 
 /// Two rows, `workload`_p50 and `workload`_p99.
-void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system, uint32_t workers,
-                  std::function<Quantiles()> measure, const std::string &unit = "ns");
+void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system,
+                  uint32_t workers, std::function<Quantiles()> measure,
+                  const std::string &unit = "ns");
 
-/// Takes `rounds` samples of every row, after one that does not count. Each row's are taken in a process of its own.
+/// Takes `rounds` samples of every row, after one that does not count. Each row's are taken in a
+/// process of its own.
 void RunRounds(std::vector<Row> &rows, uint32_t rounds);
 
-/// With the ratio of each row to weft's row of the same workload and workers: the median of the ratios within a round.
+/// With the ratio of each row to weft's row of the same workload and workers: the median of the
+/// ratios within a round.
 void PrintTable(const std::vector<Row> &rows);
 
 /// workload,system,workers,unit,median,min,max,rounds. False if the file cannot be written.
@@ -46,8 +51,8 @@ bool WriteCsv(const std::vector<Row> &rows, const std::string &path);
 /// The processor's own name, fit for a file name.
 std::string ProcessorName();
 
-/// How long nobody has anything to do before a parked worker is woken: longer than any system here searches for work
-/// (libgomp does for 8 ms).
+/// How long nobody has anything to do before a parked worker is woken: longer than any system here
+/// searches for work (libgomp does for 8 ms).
 inline constexpr int64_t kParkedNanoseconds = 12000000;
 
 /// Nanoseconds since `begin`.

@@ -22,7 +22,7 @@ struct RunsOnWeft {
         weft::TaskScheduler scheduler(options);
         s_running = &scheduler;
         auto main = [&](weft::TaskScheduler *) { body(); };
-        const weft::Task task = weft::TaskOf(main);
+        const weft::Task task = weft::MakeTask(main);
         if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
     }
 };

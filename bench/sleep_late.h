@@ -24,10 +24,13 @@ Quantiles SleepLate(Sleep sleep) {
 inline constexpr uint32_t kTimedWaits = 200;
 
 /// Nanoseconds from 0 to less than a millisecond, another part each time.
-inline double PartOfMillisecond(size_t time) { return static_cast<double>(Mix(time + 1) % 1000) * 1e3; }
+inline double PartOfMillisecond(size_t time) {
+    return static_cast<double>(Mix(time + 1) % 1000) * 1e3;
+}
 
-/// Of waits by `wait(deadline)`, with deadlines one millisecond ahead; in nanoseconds. The caller works for a part of each
-/// millisecond before it waits. Otherwise a worker that begins a task of a millisecond then would always end it just in time.
+/// Of waits by `wait(deadline)`, with deadlines one millisecond ahead; in nanoseconds. The caller
+/// works for a part of each millisecond before it waits. Otherwise a worker that begins a task of a
+/// millisecond then would always end it just in time.
 template <class Wait>
 Quantiles TimedWaitsLate(Wait wait) {
     std::vector<double> late;
@@ -40,6 +43,8 @@ Quantiles TimedWaitsLate(Wait wait) {
     return QuantilesOf(std::move(late));
 }
 
-inline Quantiles InMicroseconds(Quantiles nanoseconds) { return {nanoseconds.p50 / 1e3, nanoseconds.p99 / 1e3}; }
+inline Quantiles InMicroseconds(Quantiles nanoseconds) {
+    return {nanoseconds.p50 / 1e3, nanoseconds.p99 / 1e3};
+}
 
 }  // namespace bench

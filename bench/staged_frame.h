@@ -1,5 +1,6 @@
-// A frame of stages in any of the systems: the tasks of a stage may begin when those of the stages that it is after
-// have ended, and are submitted by the last of these. Priorities and stack sizes are left out: few systems have them.
+// A frame of stages in any of the systems: the tasks of a stage may begin when those of the stages
+// that it is after have ended, and are submitted by the last of these. Priorities and stack sizes
+// are left out: few systems have them.
 #pragma once
 
 #include "frame/ideal.h"
@@ -100,11 +101,12 @@ private:
     Group *m_group = nullptr;
 };
 
-/// The stages of bench/frame/aaa.frame, with a quarter of its tasks' durations, frame by frame: the same in all systems
-/// and rounds.
+/// The stages of bench/frame/aaa.frame, with a quarter of its tasks' durations, frame by frame: the
+/// same in all systems and rounds.
 const std::vector<std::vector<frame::Stage>> &PlannedFrames();
 
-/// What frames take, as multiples of their ideals: of the critical path, or of all work / workers if that is longer.
+/// What frames take, as multiples of their ideals: of the critical path, or of all work / workers
+/// if that is longer.
 template <class System>
 Quantiles FramesOverIdeal(uint32_t workers) {
     const std::vector<std::vector<frame::Stage>> &plans = PlannedFrames();

@@ -1,7 +1,7 @@
-// Boost.Fiber: a fiber for each task, posted and joined, on pooled stacks (the library's manual, and its skynet example).
-// Every task has a stack from its submission on, so the rows with tens of thousands of tasks at once are left to the
-// others. One worker only: its work-stealing scheduler (Boost 1.81) crashed here in every row with two. Foreign rows do
-// without it.
+// Boost.Fiber: a fiber for each task, posted and joined, on pooled stacks (the library's manual,
+// and its skynet example). Every task has a stack from its submission on, so the rows with tens of
+// thousands of tasks at once are left to the others. One worker only: its work-stealing scheduler
+// (Boost 1.81) crashed here in every row with two. Foreign rows do without it.
 #include "argument_batch.h"
 #include "foreign_rows.h"
 #include "sleep_late.h"
@@ -34,7 +34,8 @@ struct BoostFiber : PlainSystem {
         explicit Group(Context = nullptr) {}
         void Add(Function function, void *arg) {
             static fibers::pooled_fixedsize_stack stacks(64 << 10);
-            m_fibers.emplace_back(fibers::launch::post, std::allocator_arg, stacks, [=] { function(nullptr, arg); });
+            m_fibers.emplace_back(fibers::launch::post, std::allocator_arg, stacks,
+                                  [=] { function(nullptr, arg); });
         }
         void AddTwo(Function function, void *first, void *second) {
             Add(function, first);
@@ -44,7 +45,8 @@ struct BoostFiber : PlainSystem {
             for (void *arg : batch.args) Add(batch.function, arg);
         }
         void Wait() {
-            for (size_t i = 0; i < m_fibers.size(); ++i) {  // while one waits here, tasks may add others
+            // while one waits here, tasks may add others
+            for (size_t i = 0; i < m_fibers.size(); ++i) {
                 fibers::fiber fiber = std::move(m_fibers[i]);
                 fiber.join();
             }
@@ -143,7 +145,8 @@ double BytesPerFiber() {
     return (ResidentWith(1008) - ResidentWith(8)) / 1000;
 }
 
-// Threads whose fibers take tasks out of a channel ("Running with worker threads" in the manual, with its numbers).
+// Threads whose fibers take tasks out of a channel ("Running with worker threads" in the manual,
+// with its numbers).
 class ChannelWorkers {
 public:
     using Task = std::function<void()>;
@@ -151,7 +154,8 @@ public:
     explicit ChannelWorkers(uint32_t workers) {
         for (uint32_t i = 0; i < workers; ++i) {
             m_threads.emplace_back([this] {
-                for (int fiber = 0; fiber < 10; ++fiber) fibers::fiber([this] { RunUntilClosed(); }).detach();
+                for (int fiber = 0; fiber < 10; ++fiber)
+                    fibers::fiber([this] { RunUntilClosed(); }).detach();
                 RunUntilClosed();
             });
         }
@@ -220,7 +224,8 @@ Quantiles WaitUntil() {
                 boost::this_fiber::yield();
             }
         });
-        late = TimedWaitsLate([](Clock::time_point deadline) { boost::this_fiber::sleep_until(deadline); });
+        late = TimedWaitsLate(
+            [](Clock::time_point deadline) { boost::this_fiber::sleep_until(deadline); });
         isOver = true;
         load.join();
     });
@@ -245,8 +250,10 @@ void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
     rows.push_back({"bytes_per_fiber", BoostFiber::kName, 1, "bytes", BytesPerFiber, {}});
     AddQuantiles(rows, "sleep_late", BoostFiber::kName, 1, [] {
         Quantiles late{};
-        BoostFiber::Run(
-            1, [&] { late = SleepLate([](Clock::duration duration) { boost::this_fiber::sleep_for(duration); }); });
+        BoostFiber::Run(1, [&] {
+            late =
+                SleepLate([](Clock::duration duration) { boost::this_fiber::sleep_for(duration); });
+        });
         return late;
     });
     AddQuantiles(rows, "loaded_wait_until", BoostFiber::kName, 1, WaitUntil, "us");

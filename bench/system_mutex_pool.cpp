@@ -1,5 +1,5 @@
-// The trivial baseline: one queue under a mutex, threads that sleep on a condition variable. A thread that waits for a
-// group runs other tasks meanwhile.
+// The trivial baseline: one queue under a mutex, threads that sleep on a condition variable. A
+// thread that waits for a group runs other tasks meanwhile.
 #include "foreign_rows.h"
 #include "staged_frame.h"
 #include "workloads.h"
@@ -21,7 +21,8 @@ public:
     };
 
     explicit Pool(uint32_t workers) {
-        for (uint32_t i = 1; i < workers; ++i) m_threads.emplace_back([this] { RunUntilStopped(); });
+        for (uint32_t i = 1; i < workers; ++i)
+            m_threads.emplace_back([this] { RunUntilStopped(); });
     }
     ~Pool() {
         {
@@ -35,7 +36,8 @@ public:
     void Add(uint32_t count, const Task *tasks, uint32_t *group) {
         {
             std::lock_guard<std::mutex> lock(m_mutex);
-            for (uint32_t i = 0; i < count; ++i) m_queue.push_back({tasks[i].function, tasks[i].arg, group});
+            for (uint32_t i = 0; i < count; ++i)
+                m_queue.push_back({tasks[i].function, tasks[i].arg, group});
             *group += count;
         }
         if (count > 1)
@@ -96,7 +98,8 @@ struct MutexPool {
     class Batch {
     public:
         Batch(Function function, Cells &cells) {
-            for (uint32_t i = 0; i < cells.Count(); ++i) tasks.push_back({function, cells.At(i), nullptr});
+            for (uint32_t i = 0; i < cells.Count(); ++i)
+                tasks.push_back({function, cells.At(i), nullptr});
         }
         template <class Item>
         Batch(Function function, std::vector<Item> &items) {
@@ -117,7 +120,8 @@ struct MutexPool {
             m_pool->Add(2, tasks, &m_outstanding);
         }
         void AddAll(const Batch &batch) {
-            m_pool->Add(static_cast<uint32_t>(batch.tasks.size()), batch.tasks.data(), &m_outstanding);
+            m_pool->Add(static_cast<uint32_t>(batch.tasks.size()), batch.tasks.data(),
+                        &m_outstanding);
         }
         void Wait() { m_pool->Wait(m_outstanding); }
 
@@ -138,7 +142,8 @@ double Foreign(uint32_t workers, uint32_t threads) {
     Pool pool(workers + 1);  // the thread that makes it is counted, but runs nothing here
     return ForeignCost(threads, [&](Cells &cells) {
         MutexPool::Group group(&pool);
-        for (uint32_t i = 0; i < cells.Count(); ++i) group.Add(Workloads<MutexPool>::Write, cells.At(i));
+        for (uint32_t i = 0; i < cells.Count(); ++i)
+            group.Add(Workloads<MutexPool>::Write, cells.At(i));
         group.Wait();
     });
 }

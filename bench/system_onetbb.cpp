@@ -1,5 +1,6 @@
-// oneTBB: task_group::run for each task, task_group::wait. ("task_group" in the oneTBB specification; nested groups as in
-// its fork-join examples, where one of two tasks is the argument of run_and_wait.)
+// oneTBB: task_group::run for each task, task_group::wait. ("task_group" in the oneTBB
+// specification; nested groups as in its fork-join examples, where one of two tasks is the argument
+// of run_and_wait.)
 #include "argument_batch.h"
 #include "foreign_rows.h"
 #include "staged_frame.h"
@@ -49,17 +50,19 @@ struct OneTbb : PlainSystem, RunsOnOneTbb {
 
 double BulkLoop(uint32_t workers) {
     Cells cells(kBulk);
-    const double cost = PerTask<OneTbb>(
-        workers, 4, kBulk, [&] { tbb::parallel_for(0u, kBulk, [&](uint32_t i) { WriteCell(cells.At(i)); }); });
+    const double cost = PerTask<OneTbb>(workers, 4, kBulk, [&] {
+        tbb::parallel_for(0u, kBulk, [&](uint32_t i) { WriteCell(cells.At(i)); });
+    });
     cells.Verify();
     return cost;
 }
 
-// task_arena::enqueue is for threads that stay outside ("does not require the calling thread to join the arena",
-// oneapi/tbb/task_arena.h). To wait for its group a thread joins, and runs tasks; a worker may leave for it (execute,
-// in the same place).
+// task_arena::enqueue is for threads that stay outside ("does not require the calling thread to
+// join the arena", oneapi/tbb/task_arena.h). To wait for its group a thread joins, and runs tasks;
+// a worker may leave for it (execute, in the same place).
 double Foreign(uint32_t workers, uint32_t threads) {
-    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers + 1);  // counts one outside
+    // counts one outside
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers + 1);
     tbb::task_arena arena(static_cast<int>(workers), 0);
     return ForeignCost(threads, [&](Cells &cells) {
         tbb::task_group group;
@@ -75,7 +78,8 @@ double Foreign(uint32_t workers, uint32_t threads) {
 void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers) {
     AddWorkloads<OneTbb>(rows, workers);
     AddFrameRows<OneTbb>(rows, workers);
-    rows.push_back({"bulk_65536", "onetbb_loop", workers, "ns", [=] { return BulkLoop(workers); }, {}});
+    rows.push_back(
+        {"bulk_65536", "onetbb_loop", workers, "ns", [=] { return BulkLoop(workers); }, {}});
     AddForeignRows(rows, OneTbb::kName, workers, Foreign);
 }
 

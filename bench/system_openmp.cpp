@@ -1,6 +1,7 @@
-// OpenMP (libgomp): `omp task` for each task and `omp taskwait`, from a `single` inside a `parallel` region, as in the
-// specification's tasking examples. With one thread libgomp runs a task where it is submitted. Threads outside of the
-// region cannot submit to its team, so there are no rows of foreign threads.
+// OpenMP (libgomp): `omp task` for each task and `omp taskwait`, from a `single` inside a
+// `parallel` region, as in the specification's tasking examples. With one thread libgomp runs a
+// task where it is submitted. Threads outside of the region cannot submit to its team, so there are
+// no rows of foreign threads.
 #include "argument_batch.h"
 #include "staged_frame.h"
 #include "workloads.h"
@@ -35,7 +36,8 @@ struct OpenMp : PlainSystem {
         void AddAll(const Batch &batch) {
             for (void *arg : batch.args) Add(batch.function, arg);
         }
-        // Waits for the calling task's own children; so a task that adds to another's group waits for them itself.
+        // Waits for the calling task's own children; so a task that adds to another's group waits
+        // for them itself.
         void Wait() {
 #pragma omp taskwait
         }

@@ -39,12 +39,16 @@ struct Weft : RunsOnWeft {
     class Group {
     public:
         explicit Group(Context scheduler = s_running) : m_scheduler(scheduler) {}
-        void Add(Function function, void *arg) { m_scheduler->AddTask({function, arg}, &m_counter); }
+        void Add(Function function, void *arg) {
+            m_scheduler->AddTask({function, arg}, &m_counter);
+        }
         void AddTwo(Function function, void *first, void *second) {
             const weft::Task tasks[2] = {{function, first}, {function, second}};
             m_scheduler->AddTasks(2, tasks, &m_counter);
         }
-        void AddAll(const Batch &batch) { m_scheduler->AddTasks(batch.Count(), batch.Tasks(), &m_counter); }
+        void AddAll(const Batch &batch) {
+            m_scheduler->AddTasks(batch.Count(), batch.Tasks(), &m_counter);
+        }
         void Wait() { m_scheduler->WaitForCounter(&m_counter); }
 
     protected:
@@ -83,7 +87,8 @@ double HandOver(uint32_t workers, bool across) {
     Weft::Run(workers, [&] {
         for (int round = 0; round < 2; ++round) {  // the first one warms up
             weft::Counter turns[2] = {weft::Counter(1), weft::Counter(1)};
-            Player players[2] = {{&turns[0], &turns[1], kTurns / 2, true}, {&turns[1], &turns[0], kTurns / 2, false}};
+            Player players[2] = {{&turns[0], &turns[1], kTurns / 2, true},
+                                 {&turns[1], &turns[0], kTurns / 2, false}};
             cost = Play(players, across);
         }
     });
@@ -105,7 +110,8 @@ double HandOverFresh(uint32_t workers) {
 // Tasks that wait, each on a small fiber of its own, for as long as this lives.
 class Blocked {
 public:
-    Blocked(weft::TaskScheduler *scheduler, uint32_t count) : m_scheduler(scheduler), m_notBegun(count) {
+    Blocked(weft::TaskScheduler *scheduler, uint32_t count)
+        : m_scheduler(scheduler), m_notBegun(count) {
         const std::vector<weft::Task> tasks(count, {WaitForGate, this});
         scheduler->AddTasks(count, tasks.data(), &m_tasks);
         scheduler->WaitForCounter(&m_notBegun);
@@ -126,7 +132,8 @@ private:
     weft::Counter m_gate{1}, m_notBegun, m_tasks;
 };
 
-// Bulk work while a thousand tasks are blocked. Only systems with fibers have this row: elsewhere each holds a thread.
+// Bulk work while a thousand tasks are blocked. Only systems with fibers have this row: elsewhere
+// each holds a thread.
 double BesideBlocked(uint32_t workers, uint32_t count) {
     constexpr uint32_t kBlocked = 1000;
     weft::SchedulerOptions options;
@@ -144,7 +151,7 @@ double BesideBlocked(uint32_t workers, uint32_t count) {
             group.Wait();
         });
     };
-    const weft::Task task = weft::TaskOf(main);
+    const weft::Task task = weft::MakeTask(main);
     if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
     cells.Verify();
     return cost;
@@ -161,7 +168,7 @@ double ResidentWith(uint32_t fibers) {
         const Blocked blocked(running, fibers);
         bytes = ResidentBytes();
     };
-    const weft::Task task = weft::TaskOf(main);
+    const weft::Task task = weft::MakeTask(main);
     if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) Wrong("Run");
     return bytes;
 }
@@ -171,7 +178,8 @@ double BytesPerFiber() {
     return (ResidentWith(1008) - ResidentWith(8)) / 1000;
 }
 
-// As weft, while a task waits with a deadline one hour ahead. At the end its counter is lowered, which ends that wait.
+// As weft, while a task waits with a deadline one hour ahead. At the end its counter is lowered,
+// which ends that wait.
 struct WeftBesideDeadline : Weft {
     template <class Body>
     static void Run(uint32_t workers, Body body) {
@@ -179,9 +187,10 @@ struct WeftBesideDeadline : Weft {
             weft::Counter gate(1), notBegun(1), counter;
             auto wait = [&](weft::TaskScheduler *scheduler) {
                 scheduler->DecrementCounter(&notBegun);
-                if (!weft::WaitForCounterFor(*scheduler, &gate, std::chrono::hours(1))) Wrong("an hour has passed");
+                if (!weft::WaitForCounterFor(*scheduler, &gate, std::chrono::hours(1)))
+                    Wrong("an hour has passed");
             };
-            s_running->AddTask(weft::TaskOf(wait), &counter);
+            s_running->AddTask(weft::MakeTask(wait), &counter);
             s_running->WaitForCounter(&notBegun);
             body();
             s_running->DecrementCounter(&gate);
@@ -202,7 +211,8 @@ struct WeftChildren : Weft {
     };
 };
 
-// As weft, but each worker has a group of its own. All tasks name the group of the main task's worker, so that worker runs all of them.
+// As weft, but each worker has a group of its own. All tasks name the group of the main task's
+// worker, so that worker runs all of them.
 struct WeftInGroup : Weft {
     template <class Body>
     static void Run(uint32_t workers, Body body) {
@@ -216,8 +226,12 @@ struct WeftInGroup : Weft {
     class Group : public Weft::Group {
     public:
         using Weft::Group::Group;
-        void Add(Function function, void *arg) { s_running->AddTask({function, arg}, Counter(), kFirstGroup); }
-        void AddAll(const Batch &batch) { s_running->AddTasks(batch.Count(), batch.Tasks(), Counter(), kFirstGroup); }
+        void Add(Function function, void *arg) {
+            s_running->AddTask({function, arg}, Counter(), kFirstGroup);
+        }
+        void AddAll(const Batch &batch) {
+            s_running->AddTasks(batch.Count(), batch.Tasks(), Counter(), kFirstGroup);
+        }
 
     private:
         static inline const weft::TaskOptions kFirstGroup = [] {
@@ -275,7 +289,8 @@ double Foreign(uint32_t workers, uint32_t threads) {
     return cost;
 }
 
-// `busy`: all workers have tasks of 20 microseconds meanwhile, so that nobody sleeps until the deadline.
+// `busy`: all workers have tasks of 20 microseconds meanwhile, so that nobody sleeps until the
+// deadline.
 Quantiles Late(uint32_t workers, bool busy) {
     Quantiles late{};
     std::atomic<bool> over{false};
@@ -287,8 +302,10 @@ Quantiles Late(uint32_t workers, bool busy) {
         }
     };
     Weft::Run(workers, [&] {
-        for (uint32_t i = 0; busy && i < workers; ++i) Weft::s_running->AddTask(weft::TaskOf(work), &others);
-        late = SleepLate([](Clock::duration duration) { weft::SleepFor(*Weft::s_running, duration); });
+        for (uint32_t i = 0; busy && i < workers; ++i)
+            Weft::s_running->AddTask(weft::MakeTask(work), &others);
+        late =
+            SleepLate([](Clock::duration duration) { weft::SleepFor(*Weft::s_running, duration); });
         over.store(true);
         Weft::s_running->WaitForCounter(&others);
     });
@@ -309,12 +326,14 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
     add("1000_beside_1000_blocked", [=] { return BesideBlocked(workers, 1000); });
     add("bulk_beside_1000_blocked", [=] { return BesideBlocked(workers, kBulk); });
     if (workers == 1) rows.push_back({"bytes_per_fiber", "weft", 1, "bytes", BytesPerFiber, {}});
-    add("fork_join_fused_deadline", [=] { return Workloads<WeftBesideDeadline>::ForkJoin<true>(workers); });
+    add("fork_join_fused_deadline",
+        [=] { return Workloads<WeftBesideDeadline>::ForkJoin<true>(workers); });
     if (workers == 2) {
         for (uint32_t fibers : {1000u, 10000u, 100000u}) {
             const std::string name = std::to_string(fibers) + "_fibers";
             add("start_up_" + name, [=] { return StartUp(2, fibers); });
-            rows.push_back({"memory_" + name, "weft", 2, "KiB", [=] { return Memory(2, fibers); }, {}});
+            rows.push_back(
+                {"memory_" + name, "weft", 2, "KiB", [=] { return Memory(2, fibers); }, {}});
         }
         for (uint32_t many : {2u, 16u, 64u, 256u}) {
             rows.push_back({"start_up", "weft", many, "ns", [=] { return StartUp(many, 0); }, {}});

@@ -2,19 +2,20 @@
 //
 //     struct System {
 //         static constexpr const char *kName;
-//         using Context = ...;                                  // what its tasks are called with beside their argument
-//         using Function = void (*)(Context, void *);
-//         static Context Current();
-//         template <class Body> static void Run(uint32_t workers, Body body);   // body() is where tasks may be submitted
-//         class Batch { Batch(Function, Cells &); template <class Item> Batch(Function, std::vector<Item> &); };
-//         class Group {                                         // tasks that are waited for together
+//         using Context = ...;                                  // what its tasks are called with
+//         beside their argument using Function = void (*)(Context, void *); static Context
+//         Current(); template <class Body> static void Run(uint32_t workers, Body body);   //
+//         body() is where tasks may be submitted class Batch { Batch(Function, Cells &); template
+//         <class Item> Batch(Function, std::vector<Item> &); }; class Group { // tasks that are
+//         waited for together
 //             explicit Group(Context = Current());
 //             void Add(Function, void *arg);
 //             void AddTwo(Function, void *first, void *second);
 //             void AddAll(const Batch &);
 //             void Wait();
 //         };
-//         static void Both(Context, Function, void *first, void *second);       // two tasks and a wait in one call
+//         static void Both(Context, Function, void *first, void *second);       // two tasks and a
+//         wait in one call
 //     };
 //
 // Every measurement runs once before the clock starts, in the same Run.
@@ -34,7 +35,8 @@ inline constexpr uint32_t kFibonacci = 23;
 inline constexpr uint32_t kFibonacciTasks = 92734;  // calls that fib(23) makes below the first one
 inline constexpr uint32_t kFibonacciResult = 28657;
 
-/// The mean cost of one of `tasks` in `once()`, over so many repeats that the clock does not matter.
+/// The mean cost of one of `tasks` in `once()`, over so many repeats that the clock does not
+/// matter.
 template <class Once>
 double PerTaskHere(uint32_t repeats, uint32_t tasks, Once once) {
     once();
@@ -54,18 +56,21 @@ double PerTask(uint32_t workers, uint32_t repeats, uint32_t tasks, Once once) {
 /// How often a batch of so many tasks is repeated.
 inline uint32_t BulkRepeats(uint32_t count) { return std::max(kBulk / 4 / count, 4u); }
 
-/// Whether a group waits only for the tasks that its own task added. Then System::RunWithDescendants(body) waits for all
-/// that body() leads to.
+/// Whether a group waits only for the tasks that its own task added. Then
+/// System::RunWithDescendants(body) waits for all that body() leads to.
 template <class System, class = void>
 struct WaitsForOwnChildrenOnly : std::false_type {};
 template <class System>
-struct WaitsForOwnChildrenOnly<System, std::void_t<decltype(System::kWaitsForOwnChildrenOnly)>> : std::true_type {};
+struct WaitsForOwnChildrenOnly<System, std::void_t<decltype(System::kWaitsForOwnChildrenOnly)>>
+    : std::true_type {};
 
-/// Whether a wait runs any other task on top of it: then a deep tree overflows the stack, and that row cannot be measured.
+/// Whether a wait runs any other task on top of it: then a deep tree overflows the stack, and that
+/// row cannot be measured.
 template <class System, class = void>
 struct NestsWithoutBound : std::false_type {};
 template <class System>
-struct NestsWithoutBound<System, std::void_t<decltype(System::kNestsWithoutBound)>> : std::true_type {};
+struct NestsWithoutBound<System, std::void_t<decltype(System::kNestsWithoutBound)>>
+    : std::true_type {};
 
 template <class System>
 class Workloads {
@@ -185,9 +190,10 @@ public:
         return cost;
     }
 
-    /// Elapsed time over what the workers would need at best. `longest` is one task that takes that long, at a place that
-    /// changes; the others take `nanoseconds` each.
-    static double OverIdeal(uint32_t workers, uint32_t count, double nanoseconds, double longest = 0) {
+    /// Elapsed time over what the workers would need at best. `longest` is one task that takes that
+    /// long, at a place that changes; the others take `nanoseconds` each.
+    static double OverIdeal(uint32_t workers, uint32_t count, double nanoseconds,
+                            double longest = 0) {
         struct Item {
             double nanoseconds;
             Cell cell;
@@ -241,14 +247,16 @@ public:
         return elapsed / kPairs;
     }
 
-    /// From the submission of a task to its start on the other worker, which has been idle for `idle` nanoseconds.
+    /// From the submission of a task to its start on the other worker, which has been idle for
+    /// `idle` nanoseconds.
     static Quantiles Wake(double idle) {
         std::vector<double> delays;
         System::Run(2, [&] {
             WarmUp(2);
             for (uint32_t i = 0; i < 100; ++i) {
                 if (idle > 1e6) {
-                    std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<int64_t>(idle)));
+                    std::this_thread::sleep_for(
+                        std::chrono::nanoseconds(static_cast<int64_t>(idle)));
                 } else {
                     Spin(idle);
                 }
@@ -257,20 +265,23 @@ public:
                 const Clock::time_point begin = Clock::now();
                 group.Add(
                     [](Context, void *arg) {
-                        static_cast<std::atomic<int64_t> *>(arg)->store(Clock::now().time_since_epoch().count());
+                        static_cast<std::atomic<int64_t> *>(arg)->store(
+                            Clock::now().time_since_epoch().count());
                     },
                     &started);
                 const Clock::time_point giveUp = begin + std::chrono::milliseconds(20);
                 while (started.load() == 0 && Clock::now() < giveUp) {
                 }
                 group.Wait();
-                delays.push_back(static_cast<double>(started.load() - begin.time_since_epoch().count()));
+                delays.push_back(
+                    static_cast<double>(started.load() - begin.time_since_epoch().count()));
             }
         });
         return QuantilesOf(std::move(delays));
     }
 
-    /// From the submission of as many tasks as workers, all but one of which sleep, to the start of the last one.
+    /// From the submission of as many tasks as workers, all but one of which sleep, to the start of
+    /// the last one.
     static double WakeAll(uint32_t workers) {
         double elapsed = 0;
         constexpr uint32_t kTimes = 20;
@@ -287,7 +298,8 @@ public:
         System::Run(workers, [&] {
             WarmUp(workers);
             for (uint32_t i = 0; i < kTimes; ++i) {
-                std::this_thread::sleep_for(std::chrono::nanoseconds(static_cast<int64_t>(kParkedNanoseconds)));
+                std::this_thread::sleep_for(
+                    std::chrono::nanoseconds(static_cast<int64_t>(kParkedNanoseconds)));
                 const Clock::time_point begin = Clock::now();
                 Group group;
                 group.AddAll(batch);
@@ -300,8 +312,9 @@ public:
         return elapsed / kTimes;
     }
 
-    /// A step of a solver as physics engines have it, over what the workers would need at best: a task for each worker, which takes blocks of
-    /// work of a stage until none is left, and then spins, and yields to other threads, until all blocks of the stage are done. `neighbours`:
+    /// A step of a solver as physics engines have it, over what the workers would need at best: a
+    /// task for each worker, which takes blocks of work of a stage until none is left, and then
+    /// spins, and yields to other threads, until all blocks of the stage are done. `neighbours`:
     /// threads of other programs that never rest.
     static double Solver(uint32_t workers, uint32_t neighbours) {
         constexpr uint32_t kSteps = 20, kStages = 40, kBlocks = 16;
@@ -354,7 +367,8 @@ public:
         return elapsed / (kSteps * kStages * kBlocks * kBlockNanoseconds / workers);
     }
 
-    /// Frames of four stages of 64 tasks of 5 microseconds each; how often a thread gave up its processor in one of them.
+    /// Frames of four stages of 64 tasks of 5 microseconds each; how often a thread gave up its
+    /// processor in one of them.
     static double SwitchesPerFrame(uint32_t workers) {
         constexpr uint32_t kFrames = 50;
         Cells cells(64);
@@ -379,7 +393,8 @@ public:
         return switches;
     }
 
-    /// Processor time of the process, in percent of the time that passes while there is nothing to do.
+    /// Processor time of the process, in percent of the time that passes while there is nothing to
+    /// do.
     static double IdleCpu(uint32_t workers) {
         double percent = 0;
         System::Run(workers, [&] {
@@ -397,7 +412,8 @@ public:
     static void WarmUp(uint32_t workers) {
         for (int round = 0; round < 3; ++round) {
             Group group;
-            for (uint32_t i = 0; i < workers; ++i) group.Add([](Context, void *) { Spin(200e3); }, nullptr);
+            for (uint32_t i = 0; i < workers; ++i)
+                group.Add([](Context, void *) { Spin(200e3); }, nullptr);
             group.Wait();
         }
     }
@@ -464,7 +480,8 @@ private:
     }
 
     template <bool kFused>
-    static void Fork(Context context, typename System::Function function, void *first, void *second) {
+    static void Fork(Context context, typename System::Function function, void *first,
+                     void *second) {
         if constexpr (kFused) {
             System::Both(context, function, first, second);
         } else {
@@ -488,7 +505,8 @@ void AddWorkloads(std::vector<Row> &rows, uint32_t workers, const char *name = S
     add("one_by_one", "ns", [=] { return All::OneByOne(workers); });
     add("fork_join", "ns", [=] { return All::template ForkJoin<false>(workers); });
     add("fork_join_fused", "ns", [=] { return All::template ForkJoin<true>(workers); });
-    if constexpr (!NestsWithoutBound<System>::value) add("tree", "ns", [=] { return All::Tree(workers); });
+    if constexpr (!NestsWithoutBound<System>::value)
+        add("tree", "ns", [=] { return All::Tree(workers); });
     add("tree_one_group", "ns", [=] { return All::TreeOneGroup(workers); });
     add("producers_consumers", "ns", [=] { return All::Producers(workers); });
     add("sum", "ns", [=] { return All::Sum(workers); });

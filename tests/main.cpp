@@ -1,7 +1,8 @@
 // Catch2's main, for every test program.
 
 #define CATCH_CONFIG_MAIN
-// Catch2's handler for SIGSEGV would hide the stack overflow reports, and runs on a signal stack of its own.
+// Catch2's handler for SIGSEGV would hide the stack overflow reports, and runs on a signal stack of
+// its own.
 #define CATCH_CONFIG_NO_POSIX_SIGNALS
 #include <catch2/catch.hpp>
 
@@ -10,8 +11,8 @@
 
 namespace {
 
-// For tests/run.sh: ends each run with the line that it adds up, and on demand names each test case as it
-// starts, so that a crash or a hang is known by its test case.
+// For tests/run.sh: ends each run with the line that it adds up, and on demand names each test case
+// as it starts, so that a crash or a hang is known by its test case.
 class Summary : public Catch::TestEventListenerBase {
 public:
     using TestEventListenerBase::TestEventListenerBase;

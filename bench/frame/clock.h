@@ -1,4 +1,5 @@
-// The clock that frames are measured with. In virtual time another one stands in for it (bench/machine/frame_clock.cpp).
+// The clock that frames are measured with. In virtual time another one stands in for it
+// (bench/machine/frame_clock.cpp).
 #pragma once
 
 #include <cstdint>

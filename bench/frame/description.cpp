@@ -44,25 +44,28 @@ public:
     }
 
     // A number with one of the units; times the unit's factor.
-    double Number(const char *what, const std::vector<std::pair<const char *, double>> &units, double least,
-                  double most) {
+    double Number(const char *what, const std::vector<std::pair<const char *, double>> &units,
+                  double least, double most) {
         const std::string word = Word(what);
         size_t digits = word.find_first_not_of("0123456789.");
         if (digits == std::string::npos) digits = word.size();
         const std::string number = word.substr(0, digits);
-        const auto unit = std::find_if(units.begin(), units.end(),
-                                       [&](const auto &known) { return word.substr(digits) == known.first; });
-        const bool isNumber = std::count(number.begin(), number.end(), '.') <= 1 && number.size() < 16 &&
+        const auto unit = std::find_if(units.begin(), units.end(), [&](const auto &known) {
+            return word.substr(digits) == known.first;
+        });
+        const bool isNumber = std::count(number.begin(), number.end(), '.') <= 1 &&
+                              number.size() < 16 &&
                               number.find_first_of("0123456789") != std::string::npos;
-        const double value = isNumber && unit != units.end() ? std::stod(number) * unit->second : -1;
+        const double value =
+            isNumber && unit != units.end() ? std::stod(number) * unit->second : -1;
         if (value >= least && value <= most) return value;
         Fail(word + " is no " + what);
         return least;
     }
 
     double Time() {
-        return Number("time, such as 50us, of at most 10s", {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}, 0,
-                      kMaxNs);
+        return Number("time, such as 50us, of at most 10s",
+                      {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}, 0, kMaxNs);
     }
 
     template <class Value>
@@ -84,25 +87,28 @@ private:
 Duration ReadDuration(Line &line) {
     using Kind = Duration::Kind;
     Duration duration;
-    duration.kind =
-        line.OneOf<Kind>("duration (constant, uniform, normal, lognormal or spiky)", {{"constant", Kind::Constant},
-                                                                                      {"uniform", Kind::Uniform},
-                                                                                      {"normal", Kind::Normal},
-                                                                                      {"lognormal", Kind::LogNormal},
-                                                                                      {"spiky", Kind::Spiky}});
+    duration.kind = line.OneOf<Kind>("duration (constant, uniform, normal, lognormal or spiky)",
+                                     {{"constant", Kind::Constant},
+                                      {"uniform", Kind::Uniform},
+                                      {"normal", Kind::Normal},
+                                      {"lognormal", Kind::LogNormal},
+                                      {"spiky", Kind::Spiky}});
     duration.first = line.Time();
-    if (duration.kind == Kind::Spiky) duration.part = line.Number("percentage, such as 2%", {{"%", 0.01}}, 0, 1);
+    if (duration.kind == Kind::Spiky)
+        duration.part = line.Number("percentage, such as 2%", {{"%", 0.01}}, 0, 1);
     if (duration.kind == Kind::LogNormal) {
         duration.second = line.Number("standard deviation of a logarithm, 0 to 3", {{"", 1}}, 0, 3);
     } else if (duration.kind != Kind::Constant) {
         duration.second = line.Time();
     }
-    if (duration.kind == Kind::Uniform && duration.first > duration.second) line.Fail("the longer time comes first");
+    if (duration.kind == Kind::Uniform && duration.first > duration.second)
+        line.Fail("the longer time comes first");
     return duration;
 }
 
 bool IsKeyword(const std::string &word) {
-    return word == "stage" || word == "tasks" || word == "after" || word == "priority" || word == "stack";
+    return word == "stage" || word == "tasks" || word == "after" || word == "priority" ||
+           word == "stack";
 }
 
 // The names of earlier stages, up to the next keyword.
@@ -110,12 +116,12 @@ std::vector<uint32_t> ReadAfter(Line &line, const std::vector<Stage> &stages) {
     std::vector<uint32_t> after;
     do {
         const std::string name = line.Word("the name of an earlier stage");
-        const auto earlier =
-            std::find_if(stages.begin(), stages.end(), [&](const Stage &stage) { return stage.name == name; });
+        const auto earlier = std::find_if(stages.begin(), stages.end(),
+                                          [&](const Stage &stage) { return stage.name == name; });
         if (earlier == stages.end()) line.Fail("no stage " + name + " comes before this one");
         after.push_back(static_cast<uint32_t>(earlier - stages.begin()));
-    } while (!line.IsAtEnd() && !line.IsNext("priority") && !line.IsNext("stack") && !line.IsNext("after") &&
-             line.Mistake().empty());
+    } while (!line.IsAtEnd() && !line.IsNext("priority") && !line.IsNext("stack") &&
+             !line.IsNext("after") && line.Mistake().empty());
     return after;
 }
 
@@ -138,12 +144,14 @@ Stage ReadStage(Line &line, const std::vector<Stage> &stages, Duration *duration
         if (clause == "after" && stage.after.empty()) {
             stage.after = ReadAfter(line, stages);
         } else if (clause == "priority") {
-            stage.priority = line.OneOf<weft::Priority>(
-                "priority (high, normal or low)",
-                {{"high", weft::Priority::High}, {"normal", weft::Priority::Normal}, {"low", weft::Priority::Low}});
+            stage.priority = line.OneOf<weft::Priority>("priority (high, normal or low)",
+                                                        {{"high", weft::Priority::High},
+                                                         {"normal", weft::Priority::Normal},
+                                                         {"low", weft::Priority::Low}});
         } else if (clause == "stack") {
             stage.stack = line.OneOf<weft::StackClass>(
-                "stack (small or large)", {{"small", weft::StackClass::Small}, {"large", weft::StackClass::Large}});
+                "stack (small or large)",
+                {{"small", weft::StackClass::Small}, {"large", weft::StackClass::Large}});
         } else {
             line.Fail("expected after, priority or stack, once each; found " + clause);
         }
@@ -152,7 +160,9 @@ Stage ReadStage(Line &line, const std::vector<Stage> &stages, Duration *duration
 }
 
 // From 0 to 1, without 0.
-double Uniform(std::mt19937_64 &random) { return (static_cast<double>(random() >> 11) + 1) * 0x1p-53; }
+double Uniform(std::mt19937_64 &random) {
+    return (static_cast<double>(random() >> 11) + 1) * 0x1p-53;
+}
 
 // Box and Muller.
 double Normal(std::mt19937_64 &random) {
@@ -160,7 +170,9 @@ double Normal(std::mt19937_64 &random) {
     return radius * std::cos(6.283185307179586 * Uniform(random));
 }
 
-void SpinTask(weft::TaskScheduler *, void *nanoseconds) { bench::Spin(*static_cast<double *>(nanoseconds)); }
+void SpinTask(weft::TaskScheduler *, void *nanoseconds) {
+    bench::Spin(*static_cast<double *>(nanoseconds));
+}
 
 void DrawAll(Frame &frame, const std::vector<Duration> &durations, uint64_t seed, uint32_t number) {
     std::mt19937_64 random((seed << 32) + number);
@@ -200,7 +212,8 @@ Problem Parse(std::istream &text, uint64_t seed, Frame *frame) {
         if (line.IsAtEnd()) continue;
         Duration duration;
         Stage stage = ReadStage(line, frame->stages, &duration);
-        if (!line.Mistake().empty()) return "line " + std::to_string(number) + ": " + line.Mistake();
+        if (!line.Mistake().empty())
+            return "line " + std::to_string(number) + ": " + line.Mistake();
         frame->stages.push_back(std::move(stage));
         durations.push_back(duration);
     }

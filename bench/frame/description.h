@@ -21,14 +21,17 @@ namespace frame {
 struct Duration {
     enum class Kind : uint8_t { Constant, Uniform, Normal, LogNormal, Spiky };
     Kind kind = Kind::Constant;
-    double first = 0, second = 0;  ///< nanoseconds, in the order of the text; LogNormal: `second` has no unit
-    double part = 0;               ///< Spiky: of the tasks that take `second`; 0 to 1
+    /// Nanoseconds, in the order of the text; LogNormal: `second` has no unit
+    double first = 0, second = 0;
+    double part = 0;  ///< Spiky: of the tasks that take `second`; 0 to 1
 
-    /// One task's, in nanoseconds. The same on every machine as far as the machine's log, exp and cos are.
+    /// One task's, in nanoseconds. The same on every machine as far as the machine's log, exp and
+    /// cos are.
     double Draw(std::mt19937_64 &random) const;
 };
 
-/// Fills `frame`, whose `prepare` then draws the durations: of one seed and frame number always the same ones.
+/// Fills `frame`, whose `prepare` then draws the durations: of one seed and frame number always the
+/// same ones.
 Problem Parse(std::istream &text, uint64_t seed, Frame *frame);
 
 /// The same for a file; its name without folders and extension is the frame's name.

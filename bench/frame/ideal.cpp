@@ -9,7 +9,8 @@ Work KnownWork(const std::vector<Stage> &stages) {
     Work work;
     for (const Stage &stage : stages) {
         if (stage.nanoseconds.size() != stage.tasks.size()) return {};
-        work.longest.push_back(*std::max_element(stage.nanoseconds.begin(), stage.nanoseconds.end()));
+        work.longest.push_back(
+            *std::max_element(stage.nanoseconds.begin(), stage.nanoseconds.end()));
         work.all += std::accumulate(stage.nanoseconds.begin(), stage.nanoseconds.end(), 0.0);
     }
     return work;
@@ -31,7 +32,8 @@ Problem Check(const std::vector<Stage> &stages) {
     for (size_t i = 0; i < stages.size(); ++i) {
         if (stages[i].tasks.empty()) return "stage " + stages[i].name + " has no task";
         for (const uint32_t earlier : stages[i].after) {
-            if (earlier >= i) return "stage " + stages[i].name + " is after one that does not come before it";
+            if (earlier >= i)
+                return "stage " + stages[i].name + " is after one that does not come before it";
         }
     }
     return {};

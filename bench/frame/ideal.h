@@ -14,7 +14,8 @@ struct Work {
 /// By Stage::nanoseconds. Without `longest` if a stage does not tell.
 Work KnownWork(const std::vector<Stage> &stages);
 
-/// The larger of the critical path (the longest tasks of stages that follow each other) and all work / workers.
+/// The larger of the critical path (the longest tasks of stages that follow each other) and all
+/// work / workers.
 double IdealNs(const std::vector<Stage> &stages, const Work &work, uint32_t workers);
 
 /// What keeps the stages from being run, if anything.

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kFailed = 1, kBadInput = 2;
 constexpr const char *kUsage =
-    "frame_bench FILE [--workers N] [--frames N] [--warm-up N] [--seed N] [--csv FILE] [--plot FILE.svg]\n";
+    "frame_bench FILE [--workers N] [--frames N] [--warm-up N] [--seed N] [--csv FILE] [--plot "
+    "FILE.svg]\n";
 
 struct Options {
     std::string file, csv, plot;
@@ -27,9 +28,10 @@ Problem ParseOptions(int count, char **arguments, Options *options) {
             continue;
         }
         const std::string value = i + 1 < count ? arguments[++i] : "";
-        const bool isNumber =
-            !value.empty() && value.size() < 8 && value.find_first_not_of("0123456789") == std::string::npos;
-        const uint32_t number = isNumber ? static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10)) : 0;
+        const bool isNumber = !value.empty() && value.size() < 8 &&
+                              value.find_first_not_of("0123456789") == std::string::npos;
+        const uint32_t number =
+            isNumber ? static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10)) : 0;
         bool good = !value.empty();
         if (name == "--csv") {
             options->csv = value;

@@ -13,13 +13,15 @@ Recorder::Recorder(uint32_t workers, size_t room) : m_lists(workers) {
 void Recorder::AttachTo(weft::TraceHooks &hooks) {
     hooks.user = this;
     hooks.taskBegin = [](const weft::TraceEvent &event, void *user) {
-        static_cast<Recorder *>(user)->Add(Event::Kind::Begin, event.worker, event.fiber, event.task);
+        static_cast<Recorder *>(user)->Add(Event::Kind::Begin, event.worker, event.fiber,
+                                           event.task);
     };
     hooks.taskEnd = [](const weft::TraceEvent &event, void *user) {
         static_cast<Recorder *>(user)->Add(Event::Kind::End, event.worker, event.fiber, event.task);
     };
     hooks.fiberSwitch = [](const weft::TraceEvent &event, void *user) {
-        static_cast<Recorder *>(user)->Add(Event::Kind::Switch, event.worker, event.otherFiber, nullptr);
+        static_cast<Recorder *>(user)->Add(Event::Kind::Switch, event.worker, event.otherFiber,
+                                           nullptr);
     };
 }
 
@@ -30,7 +32,8 @@ void Recorder::Add(Event::Kind kind, uint32_t worker, uint32_t fiber, const char
 std::vector<Event> Recorder::Events() const {
     std::vector<Event> all;
     for (const List &list : m_lists) all.insert(all.end(), list.events.begin(), list.events.end());
-    std::stable_sort(all.begin(), all.end(), [](const Event &a, const Event &b) { return a.ns < b.ns; });
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Event &a, const Event &b) { return a.ns < b.ns; });
     return all;
 }
 

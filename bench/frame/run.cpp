@@ -1,5 +1,5 @@
-// A stage is started by a task of its own, which waits for the stages that it is after. Such tasks are submitted in the
-// order of the stages: whoever waits for a stage finds its counter raised.
+// A stage is started by a task of its own, which waits for the stages that it is after. Such tasks
+// are submitted in the order of the stages: whoever waits for a stage finds its counter raised.
 #include "frame/clock.h"
 #include "frame/shares.h"
 
@@ -9,7 +9,8 @@ namespace frame {
 
 namespace {
 
-constexpr uint32_t kTracedFrames = 100, kTracedWarmUp = 20, kTracedTasks = 500000;  // in all: two events each
+// in all: two events each
+constexpr uint32_t kTracedFrames = 100, kTracedWarmUp = 20, kTracedTasks = 500000;
 
 struct alignas(64) Starter {  // so that no two counters share a cache line
     const Stage *stage = nullptr;
@@ -18,8 +19,10 @@ struct alignas(64) Starter {  // so that no two counters share a cache line
     weft::Counter done;  // of this task and all of the stage
 };
 
-void Record(Recorder *recorder, Event::Kind kind, const weft::TaskScheduler &scheduler, const char *task = nullptr) {
-    if (recorder != nullptr) recorder->Add(kind, scheduler.CurrentWorker(), scheduler.CurrentFiber(), task);
+void Record(Recorder *recorder, Event::Kind kind, const weft::TaskScheduler &scheduler,
+            const char *task = nullptr) {
+    if (recorder != nullptr)
+        recorder->Add(kind, scheduler.CurrentWorker(), scheduler.CurrentFiber(), task);
 }
 
 void StartStage(weft::TaskScheduler *scheduler, void *arg) {
@@ -28,19 +31,24 @@ void StartStage(weft::TaskScheduler *scheduler, void *arg) {
     scheduler->WaitForAll(static_cast<uint32_t>(starter.after.size()), starter.after.data());
     Record(starter.recorder, Event::Kind::Submit, *scheduler, stage.name.c_str());
     // `done` counts this task as well, so it cannot be at zero before it counts the stage's.
-    scheduler->AddTasks(static_cast<uint32_t>(stage.tasks.size()), stage.tasks.data(), &starter.done,
+    scheduler->AddTasks(static_cast<uint32_t>(stage.tasks.size()), stage.tasks.data(),
+                        &starter.done,
                         {stage.priority, stage.stack, weft::kAnyWorker, stage.name.c_str()});
 }
 
 class Runner {
 public:
     Runner(Frame &frame, const RunOptions &options, Recorder *recorder)
-        : m_frame(frame), m_options(options), m_recorder(recorder), m_starters(frame.stages.size()) {
+        : m_frame(frame),
+          m_options(options),
+          m_recorder(recorder),
+          m_starters(frame.stages.size()) {
         for (size_t i = 0; i < m_starters.size(); ++i) {
             Starter &starter = m_starters[i];
             starter.stage = &frame.stages[i];
             starter.recorder = recorder;
-            for (const uint32_t earlier : starter.stage->after) starter.after.push_back(&m_starters[earlier].done);
+            for (const uint32_t earlier : starter.stage->after)
+                starter.after.push_back(&m_starters[earlier].done);
             m_all.push_back(&starter.done);
         }
     }
@@ -52,8 +60,11 @@ public:
         const auto main = [](weft::TaskScheduler *scheduler, void *self) {
             static_cast<Runner *>(self)->RunAll(scheduler);
         };
-        const weft::TaskOptions asMain{weft::Priority::Normal, weft::StackClass::Large, weft::kAnyWorker, kOwnTask};
-        return weft::TaskScheduler(options).Run(main, this, asMain) == weft::Status::Ok ? "" : "weft does not run";
+        const weft::TaskOptions asMain{weft::Priority::Normal, weft::StackClass::Large,
+                                       weft::kAnyWorker, kOwnTask};
+        return weft::TaskScheduler(options).Run(main, this, asMain) == weft::Status::Ok
+                   ? ""
+                   : "weft does not run";
     }
 
     std::vector<double> frames, ideals;  // ideals: if the tasks' durations are known
@@ -74,13 +85,16 @@ private:
             frames.push_back(elapsed);
             const Work work = KnownWork(m_frame.stages);
             knownNs += work.all;
-            if (!work.longest.empty()) ideals.push_back(IdealNs(m_frame.stages, work, scheduler->WorkerCount()));
+            if (!work.longest.empty())
+                ideals.push_back(IdealNs(m_frame.stages, work, scheduler->WorkerCount()));
         }
     }
 
     void RunOne(weft::TaskScheduler *scheduler) {
-        const weft::TaskOptions first{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, kOwnTask};
-        for (Starter &starter : m_starters) scheduler->AddTask({StartStage, &starter}, &starter.done, first);
+        const weft::TaskOptions first{weft::Priority::High, weft::StackClass::Small,
+                                      weft::kAnyWorker, kOwnTask};
+        for (Starter &starter : m_starters)
+            scheduler->AddTask({StartStage, &starter}, &starter.done, first);
         scheduler->WaitForAll(static_cast<uint32_t>(m_all.size()), m_all.data());
     }
 
@@ -116,7 +130,8 @@ Problem RunTraced(Frame &frame, const RunOptions &options, Report *report) {
     for (const Work &work : account.work) measuredNs += work.all;
     if (runner.knownNs > 0) report->stretch = measuredNs / runner.knownNs;
     if (report->isIdealMeasured) {
-        for (const Work &work : account.work) report->ideals.push_back(IdealNs(frame.stages, work, report->workers));
+        for (const Work &work : account.work)
+            report->ideals.push_back(IdealNs(frame.stages, work, report->workers));
     }
     return {};
 }
@@ -133,7 +148,8 @@ Report RunFrames(Frame &frame, const RunOptions &options) {
     report.name = frame.name;
     report.workers = WorkersOf(options);
     report.stages = static_cast<uint32_t>(frame.stages.size());
-    for (const Stage &stage : frame.stages) report.tasks += static_cast<uint32_t>(stage.tasks.size());
+    for (const Stage &stage : frame.stages)
+        report.tasks += static_cast<uint32_t>(stage.tasks.size());
 
     Runner plain(frame, options, nullptr);
     report.problem = plain.Run();
@@ -141,10 +157,13 @@ Report RunFrames(Frame &frame, const RunOptions &options) {
     report.frames = plain.frames;
     report.ideals = plain.ideals;
     report.isIdealMeasured = report.ideals.empty();
-    if (options.hooks || report.isIdealMeasured) report.problem = RunTraced(frame, options, &report);
+    if (options.hooks || report.isIdealMeasured)
+        report.problem = RunTraced(frame, options, &report);
     if (!report.problem.empty()) return report;
-    const std::vector<double> &compared = report.isIdealMeasured ? report.tracedFrames : report.frames;
-    for (size_t i = 0; i < compared.size(); ++i) report.ratios.push_back(compared[i] / report.ideals[i]);
+    const std::vector<double> &compared =
+        report.isIdealMeasured ? report.tracedFrames : report.frames;
+    for (size_t i = 0; i < compared.size(); ++i)
+        report.ratios.push_back(compared[i] / report.ideals[i]);
     return report;
 }
 

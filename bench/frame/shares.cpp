@@ -77,10 +77,12 @@ private:
     bool MayBegin(uint32_t stage) const {
         const std::vector<uint32_t> &after = m_stages[stage].after;
         return m_states[stage].notBegun != 0 &&
-               std::all_of(after.begin(), after.end(), [this](uint32_t earlier) { return HasEnded(earlier); });
+               std::all_of(after.begin(), after.end(),
+                           [this](uint32_t earlier) { return HasEnded(earlier); });
     }
 
-    // Whether a worker without a task is without one because of the frame's shape. Changes only when a task begins or ends.
+    // Whether a worker without a task is without one because of the frame's shape. Changes only
+    // when a task begins or ends.
     void LookForTasks() {
         m_mustBeIdle = false;
         for (uint32_t i = 0; i < m_stages.size(); ++i) {
@@ -143,8 +145,9 @@ private:
 
     const std::vector<Stage> &m_stages;
     std::unordered_map<const char *, uint32_t> m_places;
-    std::vector<std::vector<RunningTask>> m_stacks;  // by fiber; more than one where a task helps while it waits
-    std::vector<uint32_t> m_current;                 // fiber, by worker
+    // by fiber; more than one where a task helps while it waits
+    std::vector<std::vector<RunningTask>> m_stacks;
+    std::vector<uint32_t> m_current;  // fiber, by worker
     std::vector<StageState> m_states;
     int64_t m_now = 0, m_frameBegin = 0;
     bool m_isInFrame = false, m_mustBeIdle = false;
@@ -153,7 +156,8 @@ private:
 
 }  // namespace
 
-Account TakeAccount(const std::vector<Event> &events, const std::vector<Stage> &stages, uint32_t workers) {
+Account TakeAccount(const std::vector<Event> &events, const std::vector<Stage> &stages,
+                    uint32_t workers) {
     Accountant accountant(stages, workers);
     for (const Event &event : events) accountant.Take(event);
     return accountant.Finish();

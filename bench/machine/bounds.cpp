@@ -6,9 +6,11 @@ namespace machine {
 
 bool PrintBounds() {
     uint32_t passed = 0, failed = 0;
-    const auto print = [&](const char *what, double value, const char *relation, double bound, bool holds) {
+    const auto print = [&](const char *what, double value, const char *relation, double bound,
+                           bool holds) {
         ++(holds ? passed : failed);
-        std::printf("%-52s %6.3f %s %5.3f%s\n", what, value, relation, bound, holds ? "" : "   FAILED");
+        std::printf("%-52s %6.3f %s %5.3f%s\n", what, value, relation, bound,
+                    holds ? "" : "   FAILED");
     };
     const auto atMost = [&](const char *what, double value, double bound) {
         print(what, value, "<=", bound, value <= bound);

@@ -46,8 +46,8 @@ std::vector<Point> MeasurePoints(const std::map<std::string, double> &measured) 
         const Counts counts = Measure(costs, 1, workload).counts;
         const double atomics = static_cast<double>(counts.operations) * costs.operation +
                                static_cast<double>(counts.updates) * costs.update;
-        points.push_back(
-            {workload.name, workload.calibrates, found->second, atomics / static_cast<double>(workload.tasks)});
+        points.push_back({workload.name, workload.calibrates, found->second,
+                          atomics / static_cast<double>(workload.tasks)});
     }
     return points;
 }
@@ -76,7 +76,8 @@ Fit FitTo(const std::vector<Point> &points) {
     return {(t1 * aa - a1 * ta) / determinant, (a1 * tt - t1 * ta) / determinant};
 }
 
-void PrintErrors(const char *which, const Fit &fit, const std::vector<Point> &points, bool isFitted) {
+void PrintErrors(const char *which, const Fit &fit, const std::vector<Point> &points,
+                 bool isFitted) {
     double sum = 0, worst = 0;
     uint32_t rows = 0;
     for (const Point &point : points) {
@@ -86,14 +87,15 @@ void PrintErrors(const char *which, const Fit &fit, const std::vector<Point> &po
         worst = std::max(worst, error);
         ++rows;
     }
-    std::printf("%u rows %s: mean error %.0f%%, worst %.0f%%\n", rows, which, 100 * sum / std::max(rows, 1u),
-                100 * worst);
+    std::printf("%u rows %s: mean error %.0f%%, worst %.0f%%\n", rows, which,
+                100 * sum / std::max(rows, 1u), 100 * worst);
 }
 
 }  // namespace
 
-// With one worker no line moves, so only the prices of operations can be fitted. Each row has about ten operations for one
-// read-modify-write: their ratio cannot be told from these rows, and stays what it is in the model.
+// With one worker no line moves, so only the prices of operations can be fitted. Each row has about
+// ten operations for one read-modify-write: their ratio cannot be told from these rows, and stays
+// what it is in the model.
 bool Calibrate(const char *resultsFile) {
     const std::vector<Point> points = MeasurePoints(ReadResults(resultsFile));
     if (points.empty()) {
@@ -102,13 +104,13 @@ bool Calibrate(const char *resultsFile) {
     }
     const Fit fit = FitTo(points);
     const Costs costs;
-    std::printf("a task %.2f ns, an atomic operation %.2f ns, a read-modify-write %.2f ns more\n", fit.task,
-                fit.scale * costs.operation, fit.scale * costs.update);
+    std::printf("a task %.2f ns, an atomic operation %.2f ns, a read-modify-write %.2f ns more\n",
+                fit.task, fit.scale * costs.operation, fit.scale * costs.update);
     std::printf("(the curves' model: 0, %.2f and %.2f)\n\n", costs.operation, costs.update);
     std::printf("%-22s %10s %10s %8s\n", "workload", "measured", "model", "error");
     for (const Point &point : points) {
-        std::printf("%-22s %10.2f %10.2f %7.0f%%  %s\n", point.workload, point.measured, fit.Of(point),
-                    100 * fit.ErrorOf(point), point.isFitted ? "fitted" : "checked");
+        std::printf("%-22s %10.2f %10.2f %7.0f%%  %s\n", point.workload, point.measured,
+                    fit.Of(point), 100 * fit.ErrorOf(point), point.isFitted ? "fitted" : "checked");
     }
     std::printf("\n");
     PrintErrors("fitted", fit, points, true);

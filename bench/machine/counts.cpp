@@ -16,8 +16,8 @@ bool PrintCounts(const char *file) {
             };
             char line[160];
             std::snprintf(line, sizeof line, "%s,%u,%.3f,%.3f,%.3f,%.3f\n", workload.name, workers,
-                          each(result.counts.operations), each(result.counts.updates), each(result.counts.transfers),
-                          each(result.counts.wakes));
+                          each(result.counts.operations), each(result.counts.updates),
+                          each(result.counts.transfers), each(result.counts.wakes));
             table += line;
         }
     }

@@ -53,20 +53,24 @@ Point MeasureBatch(const Place &place, uint32_t count, double nanoseconds) {
         }
     };
     RunMain(place.costs, place.workers, run, place.groups);
-    const double longest = std::max(nanoseconds, count * nanoseconds / place.costs.Speed(place.workers));
+    const double longest =
+        std::max(nanoseconds, count * nanoseconds / place.costs.Speed(place.workers));
     return {longest / elapsed, static_cast<double>(counts.operations) / count,
             static_cast<double>(counts.transfers) / count};
 }
 
 Shape PerWorker(const char *name, double nanoseconds) {
-    return {name, [=](const Place &place) { return MeasureBatch(place, 128 * place.workers, nanoseconds); }};
+    return {name, [=](const Place &place) {
+                return MeasureBatch(place, 128 * place.workers, nanoseconds);
+            }};
 }
 
 Shape InAll(const char *name, uint32_t count, double nanoseconds) {
     return {name, [=](const Place &place) { return MeasureBatch(place, count, nanoseconds); }};
 }
 
-// From the mean of (frame time / ideal time) of the file's frames. OfGreedy: the same for a scheduler that costs nothing.
+// From the mean of (frame time / ideal time) of the file's frames. OfGreedy: the same for a
+// scheduler that costs nothing.
 Shape OfFrame(const char *file) {
     const auto measure = [=](const Place &place) {
         const FrameResult result = MeasureFrames(place.costs, place.workers, false, file);
@@ -136,7 +140,8 @@ void PrintLayouts(const char *frameFile) {
     for (const Shape &shape : Shapes(frameFile)) {
         for (const auto &[name, place] : layouts) {
             // What a frame takes at best is known for equal cores.
-            if (shape.isFrame && (place.groups != 1 || place.costs.firstSlow < place.workers)) continue;
+            if (shape.isFrame && (place.groups != 1 || place.costs.firstSlow < place.workers))
+                continue;
             std::printf("%s,%s,", shape.name.c_str(), name);
             PrintPoint(shape.measure(place));
         }

@@ -62,7 +62,8 @@ void PrintFrames(const char *file, uint32_t workers, double transfer) {
     Costs costs;
     costs.transfer = transfer;
     frame::Print(MeasureFrames(costs, workers, true, file).report);
-    std::printf("a greedy scheduler that costs nothing: frame / ideal %.3f\n", GreedyRatio(workers, file));
+    std::printf("a greedy scheduler that costs nothing: frame / ideal %.3f\n",
+                GreedyRatio(workers, file));
 }
 
 }  // namespace machine

@@ -28,7 +28,8 @@ double GreedyNs(const std::vector<frame::Stage> &stages, uint32_t workers) {
             for (const uint32_t earlier : stages[i].after) may = may && notEnded[earlier] == 0;
             if (!may) continue;
             begun[i] = true;
-            for (const double ns : stages[i].nanoseconds) waiting.push({stages[i].priority, rank++, i, ns});
+            for (const double ns : stages[i].nanoseconds)
+                waiting.push({stages[i].priority, rank++, i, ns});
         }
     };
     beginStages();

@@ -5,8 +5,9 @@
 
 namespace machine {
 
-/// How long the frame takes if no worker is ever idle while a task may begin, and each takes the one with the highest
-/// priority, and of those the first of the stage that could begin first. By Stage::nanoseconds.
+/// How long the frame takes if no worker is ever idle while a task may begin, and each takes the
+/// one with the highest priority, and of those the first of the stage that could begin first. By
+/// Stage::nanoseconds.
 double GreedyNs(const std::vector<frame::Stage> &stages, uint32_t workers);
 
 }  // namespace machine

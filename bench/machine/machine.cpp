@@ -41,7 +41,8 @@ struct Core {
 
 struct Line {
     std::bitset<kCores> holders;  // of a copy; its writer is the only one then
-    double freeAt = 0;            // who wants to write it, and has not asked yet, gets it later than this
+    // who wants to write it, and has not asked yet, gets it later than this
+    double freeAt = 0;
 };
 
 // One run at a time.
@@ -146,22 +147,26 @@ uint32_t AddCore(void (*entry)(void *), void *arg, double clock) {
 
 // Nanoseconds of what takes so long on a fast core.
 double OnThisCore(double nanoseconds) {
-    return s_state.current < s_state.costs.firstSlow ? nanoseconds : nanoseconds * s_state.costs.slowness;
+    return s_state.current < s_state.costs.firstSlow ? nanoseconds
+                                                     : nanoseconds * s_state.costs.slowness;
 }
 
-// Whether a core of another domain takes part: one that has the only copies, or one that loses its copy.
+// Whether a core of another domain takes part: one that has the only copies, or one that loses its
+// copy.
 bool IsFar(const Line &line, bool toWrite) {
     const State &state = s_state;
     const uint32_t domain = state.costs.domainCores;
     if (domain == 0) return false;
     bool isHere = false, isElsewhere = false;
     for (uint32_t i = 0; i < state.count; ++i) {
-        if (line.holders.test(i)) (i / domain == state.current / domain ? isHere : isElsewhere) = true;
+        if (line.holders.test(i))
+            (i / domain == state.current / domain ? isHere : isElsewhere) = true;
     }
     return toWrite ? isElsewhere : !isHere;
 }
 
-// Those who want to write a line get it one after another, each for long enough to do what it wants it for.
+// Those who want to write a line get it one after another, each for long enough to do what it wants
+// it for.
 void Fetch(Line &line, bool toWrite) {
     State &state = s_state;
     Core &own = state.cores[state.current];
@@ -183,8 +188,8 @@ void Access(const void *address, weft::env::Access access) {
     line.holders.set(self);
     ++state.total.operations;
     state.total.updates += access == weft::env::Access::Update;
-    state.cores[self].clock +=
-        OnThisCore(state.costs.operation + (access == weft::env::Access::Update ? state.costs.update : 0));
+    state.cores[self].clock += OnThisCore(
+        state.costs.operation + (access == weft::env::Access::Update ? state.costs.update : 0));
 }
 
 }  // namespace
@@ -210,7 +215,8 @@ Counts Total() { return s_state.total; }
 
 void Forget(const void *memory, size_t bytes) {
     const uintptr_t begin = reinterpret_cast<uintptr_t>(memory) / 64;
-    for (uintptr_t line = begin; line < begin + (bytes + 63) / 64; ++line) s_state.lines.erase(line);
+    for (uintptr_t line = begin; line < begin + (bytes + 63) / 64; ++line)
+        s_state.lines.erase(line);
 }
 
 }  // namespace machine
@@ -245,7 +251,9 @@ void Pause() noexcept {
 void *ThreadSlot() noexcept { return s_state.cores[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.cores[s_state.current].slot = value; }
 void *CallSlot() noexcept { return s_state.cores[s_state.current].callSlot; }
-void *ExchangeCallSlot(void *value) noexcept { return std::exchange(s_state.cores[s_state.current].callSlot, value); }
+void *ExchangeCallSlot(void *value) noexcept {
+    return std::exchange(s_state.cores[s_state.current].callSlot, value);
+}
 void *HookSlot() noexcept { return s_state.cores[s_state.current].hookSlot; }
 void SetHookSlot(void *value) noexcept { s_state.cores[s_state.current].hookSlot = value; }
 

@@ -1,13 +1,16 @@
-// A machine in virtual time: the scheduler's own sources on up to 128 virtual cores, one thread each, and a clock for
-// every core. Nothing here depends on the machine that runs it, nor on chance: equal programs give equal figures.
+// A machine in virtual time: the scheduler's own sources on up to 128 virtual cores, one thread
+// each, and a clock for every core. Nothing here depends on the machine that runs it, nor on
+// chance: equal programs give equal figures.
 //
-// The core with the earliest clock runs until its next atomic operation. A model of a coherent cache gives its cost:
-// `operation` for each one, and `update` more for a read-modify-write. A `transfer` is added if the core must fetch the line
-// from another core, or must take copies away from other cores in order to write. A core that fetches a line to write it keeps
-// it for `hold`; other transfers of the line wait until then. Memory that is not atomic costs nothing.
+// The core with the earliest clock runs until its next atomic operation. A model of a coherent
+// cache gives its cost: `operation` for each one, and `update` more for a read-modify-write. A
+// `transfer` is added if the core must fetch the line from another core, or must take copies away
+// from other cores in order to write. A core that fetches a line to write it keeps it for `hold`;
+// other transfers of the line wait until then. Memory that is not atomic costs nothing.
 //
-// The cores may lie in several cache domains. A transfer between two domains costs more. Some cores may be slow: everything takes
-// longer on them, except transfers and the time until a woken core continues (`wakeUp`).
+// The cores may lie in several cache domains. A transfer between two domains costs more. Some cores
+// may be slow: everything takes longer on them, except transfers and the time until a woken core
+// continues (`wakeUp`).
 #pragma once
 
 #include <cstdint>
@@ -50,8 +53,9 @@ struct Counts {
     }
 };
 
-/// Runs `body` on core 0. Returns when it and all threads that it has started have ended. A new thread gets the first core that has no
-/// thread, or whose thread has been joined. Aborts if all cores sleep.
+/// Runs `body` on core 0. Returns when it and all threads that it has started have ended. A new
+/// thread gets the first core that has no thread, or whose thread has been joined. Aborts if all
+/// cores sleep.
 void Run(const Costs &costs, const std::function<void()> &body);
 
 // Call the following only from `body`, or from code and threads that it starts.

@@ -1,5 +1,6 @@
-// Where the operating system puts the heap must not decide which atomics share a cache line. All that the scheduler
-// allocates has an alignment, so each of such allocations gets pages of its own, and lines that nobody holds yet.
+// Where the operating system puts the heap must not decide which atomics share a cache line. All
+// that the scheduler allocates has an alignment, so each of such allocations gets pages of its own,
+// and lines that nobody holds yet.
 #include "machine/machine.h"
 
 #include <algorithm>

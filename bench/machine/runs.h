@@ -21,13 +21,14 @@ struct Workload {
     bool calibrates;  ///< its measured cost is used to fit the model; the others check it
 };
 
-/// Runs `body` as the main task of a scheduler with so many workers, on a machine with these costs. `groups`: the workers are divided into
-/// so many equal ones.
-void RunMain(const Costs &costs, uint32_t workers, const std::function<void(weft::TaskScheduler *)> &body,
-             uint32_t groups = 1);
+/// Runs `body` as the main task of a scheduler with so many workers, on a machine with these costs.
+/// `groups`: the workers are divided into so many equal ones.
+void RunMain(const Costs &costs, uint32_t workers,
+             const std::function<void(weft::TaskScheduler *)> &body, uint32_t groups = 1);
 
-/// In the main task of a scheduler with so many workers, on a machine with these costs: what the tasks of one repeat took
-/// all cores together, and how long it was; after two repeats that do not count.
+/// In the main task of a scheduler with so many workers, on a machine with these costs: what the
+/// tasks of one repeat took all cores together, and how long it was; after two repeats that do not
+/// count.
 struct Result {
     Counts counts;
     double nanoseconds;
@@ -36,7 +37,8 @@ Result Measure(const Costs &costs, uint32_t workers, const Workload &workload);
 
 std::vector<Workload> Workloads();
 
-/// Runs a described frame, as frame_bench does; `hooks`: for all that it says. Ends the program if the file is no good.
+/// Runs a described frame, as frame_bench does; `hooks`: for all that it says. Ends the program if
+/// the file is no good.
 struct FrameResult {
     frame::Report report;
     double operations;  ///< each task
@@ -56,8 +58,8 @@ bool PrintCounts(const char *file);
 void PrintCurves(bool quick, uint32_t only, const char *frameFile);
 /// The same on 16 cores that are not all alike: two cache domains, fast and slow ones.
 void PrintLayouts(const char *frameFile);
-/// The time from the submission of a task for each sleeping worker until all have begun one. The unit is the time of one wake-up:
-/// Costs::wake + Costs::wakeUp.
+/// The time from the submission of a task for each sleeping worker until all have begun one. The
+/// unit is the time of one wake-up: Costs::wake + Costs::wakeUp.
 double WakeUpTimes(uint32_t sleepers, bool inOneCall);
 void PrintWakeUps();
 /// Ideal time / time of a batch with 128 equal tasks for each worker.

@@ -49,7 +49,8 @@ constexpr uint64_t kFibonacciTasks = 1972;  // calls that fib(15) makes below th
 void Producers() {
     const Task producer{[](TaskScheduler *scheduler, void *counter) {
                             static const std::vector<Task> tasks(1000, Task{Empty, nullptr});
-                            scheduler->AddTasks(1000, tasks.data(), static_cast<Counter *>(counter));
+                            scheduler->AddTasks(1000, tasks.data(),
+                                                static_cast<Counter *>(counter));
                         },
                         nullptr};
     Counter counter;
@@ -61,7 +62,8 @@ void Producers() {
 void HandOver() {
     constexpr uint32_t kTurns = 1000;
     alignas(128) Counter turns[2] = {Counter(1), Counter(1)};  // on one line, wherever the stack is
-    bench::Player players[2] = {{&turns[0], &turns[1], kTurns / 2, true}, {&turns[1], &turns[0], kTurns / 2, false}};
+    bench::Player players[2] = {{&turns[0], &turns[1], kTurns / 2, true},
+                                {&turns[1], &turns[0], kTurns / 2, false}};
     const Task tasks[2] = {{bench::Player::Play, &players[0]}, {bench::Player::Play, &players[1]}};
     Counter counter;
     s_scheduler->AddTasks(2, tasks, &counter);
@@ -78,16 +80,17 @@ std::vector<Workload> Workloads() {
         {"bulk_1000", 1000, [] { Bulk(1000); }, true},
         {"bulk_65536", 65536, [] { Bulk(65536); }, true},
         {"one_by_one", 65536, [] { OneByOne(65536); }, false},
-        {"fork_join", kFibonacciTasks, [] { Fibonacci<false>(s_scheduler, reinterpret_cast<void *>(kFibonacci)); },
-         true},
-        {"fork_join_fused", kFibonacciTasks, [] { Fibonacci<true>(s_scheduler, reinterpret_cast<void *>(kFibonacci)); },
-         false},
+        {"fork_join", kFibonacciTasks,
+         [] { Fibonacci<false>(s_scheduler, reinterpret_cast<void *>(kFibonacci)); }, true},
+        {"fork_join_fused", kFibonacciTasks,
+         [] { Fibonacci<true>(s_scheduler, reinterpret_cast<void *>(kFibonacci)); }, false},
         {"producers_consumers", 10000, Producers, false},
         {"hand_over", 1000, HandOver, false},
     };
 }
 
-void RunMain(const Costs &costs, uint32_t workers, const std::function<void(TaskScheduler *)> &body, uint32_t groups) {
+void RunMain(const Costs &costs, uint32_t workers, const std::function<void(TaskScheduler *)> &body,
+             uint32_t groups) {
     Run(costs, [&] {
         SchedulerOptions options;
         options.workers = workers;
@@ -95,7 +98,7 @@ void RunMain(const Costs &costs, uint32_t workers, const std::function<void(Task
         if (groups != 1) options.groups = equal.data();
         if (groups != 1) options.groupCount = groups;
         TaskScheduler scheduler(options);
-        const Task task = TaskOf(body);
+        const Task task = MakeTask(body);
         if (scheduler.Run(task.function, task.arg) != Status::Ok) {
             std::fprintf(stderr, "machine: Run failed\n");
             std::abort();

@@ -1,7 +1,8 @@
-// Coroutines as tasks, for users who compile as C++20. One that waits holds no fiber; it goes on as a task on any worker.
+// Coroutines as tasks, for users who compile as C++20. One that waits holds no fiber; it goes on as
+// a task on any worker.
 //
 //     weft::Coroutine<int> Load(File &file) {
-//         weft::TaskScheduler &scheduler = co_await weft::OwnScheduler{};
+//         weft::TaskScheduler &scheduler = co_await weft::CurrentScheduler{};
 //         weft::Counter read;
 //         scheduler.AddTask(file.ReadTask(), &read);
 //         co_await read;                                        // until the task has finished
@@ -34,30 +35,37 @@
 
 namespace weft {
 
-/// `co_await Until{counter, value}` goes on once the counter was at or below `value`. The counter must outlive that moment.
+/// `co_await Until{counter, value}` goes on once the counter was at or below `value`. The counter
+/// must outlive that moment.
 struct Until {
     Counter &counter;
     uint32_t value = 0;
 };
 
-/// `co_await OwnScheduler{}` is the scheduler that runs the coroutine (TaskScheduler &), without waiting.
-struct OwnScheduler {};
+/// `co_await CurrentScheduler{}` is the scheduler that runs the coroutine (TaskScheduler &),
+/// without waiting.
+struct CurrentScheduler {};
 
-/// A coroutine that has not begun yet, and its result. Begins when another one awaits it, or by Start, once; is destroyed with
-/// this otherwise. To begin one again, or one that was moved from, is reported (NullTask) and has no effect: who awaits it goes on
-/// at once, with Result() (if there is no such value, with std::bad_optional_access). Its frame comes from operator new, as C++ has it; that is all that is allocated. Each part between two waits
-/// is a task of its own: no FiberLocal::Scope, and no address from FiberLocal, across one.
+/// A coroutine that has not begun yet, and its result. Begins when another one awaits it, or by
+/// Start, once; is destroyed with this otherwise. To begin one again, or one that was moved from,
+/// is reported (NullTask) and has no effect: who awaits it goes on at once, with Result() (if there
+/// is no such value, with std::bad_optional_access). Its frame comes from operator new, as C++ has
+/// it; that is all that is allocated. Each part between two waits is a task of its own: no
+/// FiberLocal::Scope, and no address from FiberLocal, across one.
 template <class Result = void>
 class [[nodiscard]] Coroutine;
 
 namespace internal {
 
-/// What all coroutines of one chain of calls share. It lies in the frame of the one that was started.
+/// What all coroutines of one chain of calls share. It lies in the frame of the one that was
+/// started.
 struct CoroutineRoot {
-    /// Of the task that runs them at the moment. Written by their end, which is the last that is known of them.
+    /// Of the task that runs them at the moment. Written by their end, which is the last that is
+    /// known of them.
     struct Hop {
         std::exception_ptr error;
-        std::coroutine_handle<> next;  // goes on in the same task: by a loop, as not every build has tail calls
+        // goes on in the same task: by a loop, as not every build has tail calls
+        std::coroutine_handle<> next;
     };
     TaskScheduler *scheduler = nullptr;
     Counter *counter = nullptr;
@@ -73,20 +81,23 @@ struct CoroutineTask {
     Task Get() noexcept { return {Run, this}; }
 
 private:
-    // Where a coroutine waits it has submitted the next such task. That one may have run already, and all be gone.
+    // Where a coroutine waits it has submitted the next such task. That one may have run already,
+    // and all be gone.
     static void Run(TaskScheduler *, void *arg) {
         CoroutineTask &task = *static_cast<CoroutineTask *>(arg);
         CoroutineRoot::Hop hop;
         task.root->hop = &hop;
         for (auto next = task.next; next; next = std::exchange(hop.next, {})) next.resume();
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-        if (hop.error != nullptr) std::rethrow_exception(std::move(hop.error));  // as from any task: it is reported
+        // as from any task: it is reported
+        if (hop.error != nullptr) std::rethrow_exception(std::move(hop.error));
 #endif
     }
 };
 
-/// Waits: `submit(scheduler, task, counter, options)` has the coroutine go on. A copy of what it needs is made first, since
-/// the coroutine may be gone before it returns. False if it was refused, and that was reported: then it does not wait.
+/// Waits: `submit(scheduler, task, counter, options)` has the coroutine go on. A copy of what it
+/// needs is made first, since the coroutine may be gone before it returns. False if it was refused,
+/// and that was reported: then it does not wait.
 template <class Submit>
 bool Suspend(CoroutineTask &task, std::coroutine_handle<> self, Submit submit) noexcept {
     task.next = self;
@@ -101,10 +112,11 @@ struct CounterAwaiter : CoroutineTask {
     bool await_suspend(std::coroutine_handle<> self) noexcept {
         Counter *after = awaited;
         const uint32_t target = value;
-        return Suspend(*this, self,
-                       [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
-                           return ContinueAfter(scheduler, after, target, task, counter, options);
-                       });
+        return Suspend(
+            *this, self,
+            [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+                return ContinueAfter(scheduler, after, target, task, counter, options);
+            });
     }
     void await_resume() noexcept {}
 };
@@ -114,10 +126,11 @@ struct TimeAwaiter : CoroutineTask {
     bool await_ready() noexcept { return Now() >= time; }
     bool await_suspend(std::coroutine_handle<> self) noexcept {
         const Clock::time_point until = time;
-        return Suspend(*this, self,
-                       [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
-                           return ContinueAt(scheduler, until, task, counter, options);
-                       });
+        return Suspend(
+            *this, self,
+            [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+                return ContinueAt(scheduler, until, task, counter, options);
+            });
     }
     void await_resume() noexcept {}
 };
@@ -126,16 +139,19 @@ struct TimeAwaiter : CoroutineTask {
 struct EventAwaiter : CoroutineTask {
     Event &event;
     Waiter inLine;
-    EventAwaiter(CoroutineRoot *ownRoot, Event &awaited) noexcept : CoroutineTask{ownRoot, {}}, event(awaited) {}
+    EventAwaiter(CoroutineRoot *ownRoot, Event &awaited) noexcept
+        : CoroutineTask{ownRoot, {}}, event(awaited) {}
     bool await_ready() noexcept { return event.TryWait(); }
     bool await_suspend(std::coroutine_handle<> self) noexcept {
         if (event.PassOrLineUp(inLine)) return false;
         Counter *called = &inLine.counter;
-        // This cannot be refused: the counter is not raised, Start has checked the options, and no scheduler uses `called` yet.
-        return Suspend(*this, self,
-                       [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
-                           return ContinueAfter(scheduler, called, 0, task, counter, options);
-                       });
+        // This cannot be refused: the counter is not raised, Start has checked the options, and no
+        // scheduler uses `called` yet.
+        return Suspend(
+            *this, self,
+            [=](TaskScheduler &scheduler, Task task, Counter *counter, const TaskOptions &options) {
+                return ContinueAfter(scheduler, called, 0, task, counter, options);
+            });
     }
     void await_resume() noexcept {}
 };
@@ -156,9 +172,10 @@ struct CallAwaiter;
 template <class Promise>
 bool MayBegin(TaskScheduler &scheduler, std::coroutine_handle<Promise> handle) noexcept {
     if (handle && handle.promise().root == nullptr) return true;
-    ReportMisuse(
-        scheduler, ReportCode::NullTask, "Start or await each coroutine once, by the object that has it.",
-        handle ? "a coroutine was to begin that has begun already" : "a coroutine was to begin that was moved from");
+    ReportMisuse(scheduler, ReportCode::NullTask,
+                 "Start or await each coroutine once, by the object that has it.",
+                 handle ? "a coroutine was to begin that has begun already"
+                        : "a coroutine was to begin that was moved from");
     return false;
 }
 
@@ -185,14 +202,18 @@ struct PromiseBase {
     void unhandled_exception() noexcept { error = std::current_exception(); }
 
     CounterAwaiter await_transform(Counter &counter) noexcept { return {{root, {}}, &counter, 0}; }
-    CounterAwaiter await_transform(Until until) noexcept { return {{root, {}}, &until.counter, until.value}; }
+    CounterAwaiter await_transform(Until until) noexcept {
+        return {{root, {}}, &until.counter, until.value};
+    }
     TimeAwaiter await_transform(Clock::time_point time) noexcept { return {{root, {}}, time}; }
     template <class Rep, class Period>
     TimeAwaiter await_transform(std::chrono::duration<Rep, Period> duration) noexcept {
         return {{root, {}}, DeadlineAfter(duration)};
     }
     EventAwaiter await_transform(Event &event) noexcept { return {root, event}; }
-    ReadyAwaiter<TaskScheduler &> await_transform(OwnScheduler) noexcept { return {*root->scheduler}; }
+    ReadyAwaiter<TaskScheduler &> await_transform(CurrentScheduler) noexcept {
+        return {*root->scheduler};
+    }
     template <class Result>
     CallAwaiter<Result> await_transform(Coroutine<Result> &&callee) noexcept;
     template <class Result>
@@ -295,10 +316,11 @@ inline Coroutine<void> Promise<void>::get_return_object() noexcept {
 
 }  // namespace internal
 
-/// Submits a coroutine as a task: `counter`, if given, rises by one now and falls by one when the coroutine has ended. Each time
-/// it goes on it is a task with these options. If a wait is refused, that is reported, and the coroutine goes on at once. An exception that
-/// leaves the coroutine is reported (TaskThrew). If the start is refused, that is reported, and the coroutine is never destroyed. Any
-/// thread, while the scheduler runs.
+/// Submits a coroutine as a task: `counter`, if given, rises by one now and falls by one when the
+/// coroutine has ended. Each time it goes on it is a task with these options. If a wait is refused,
+/// that is reported, and the coroutine goes on at once. An exception that leaves the coroutine is
+/// reported (TaskThrew). If the start is refused, that is reported, and the coroutine is never
+/// destroyed. Any thread, while the scheduler runs.
 inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept {
     if (!internal::MayBegin(scheduler, coroutine.m_handle)) return;
@@ -307,7 +329,8 @@ inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *co
     promise.ownRoot = {&scheduler, counter, options, nullptr};
     promise.root = promise.first.root = &promise.ownRoot;
     promise.first.next = handle;
-    scheduler.AddTask(promise.first.Get(), counter, options);  // it may have ended when this returns
+    // it may have ended when this returns
+    scheduler.AddTask(promise.first.Get(), counter, options);
 }
 
 }  // namespace weft

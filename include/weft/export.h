@@ -1,5 +1,5 @@
-// What a shared library of weft shows to others. WEFT_SHARED is set by weft.use() and by the CMake target, WEFT_BUILDING
-// only while weft itself is compiled.
+// What a shared library of weft shows to others. WEFT_SHARED is set by weft.use() and by the CMake
+// target, WEFT_BUILDING only while weft itself is compiled.
 #pragma once
 
 #if defined(_WIN32)

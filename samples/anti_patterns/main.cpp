@@ -1,5 +1,6 @@
-// Makes the mistakes that weft reports, one after the other, and prints the report of each: its code, what was wrong, what
-// to do. What ends the process is done in a child process, whose stderr is read.
+// Makes the mistakes that weft reports, one after the other, and prints the report of each: its
+// code, what was wrong, what to do. What ends the process is done in a child process, whose stderr
+// is read.
 //
 //     samples/run.sh anti_patterns
 #include "anti_patterns/mistakes.h"

@@ -12,7 +12,9 @@ namespace {
 void Nothing(TaskScheduler *, void *) {}
 
 void NullFunction(Log &log) {
-    TaskScheduler(log.Options()).Run([](TaskScheduler *scheduler, void *) { scheduler->AddTask({nullptr, nullptr}); });
+    TaskScheduler(log.Options()).Run([](TaskScheduler *scheduler, void *) {
+        scheduler->AddTask({nullptr, nullptr});
+    });
 }
 
 void ZeroFibers(Log &log) {
@@ -32,20 +34,24 @@ void TwoSchedulers(Log &log) {
     TaskScheduler first(log.Options()), second(log.Options());
     if (first.Start() != Status::Ok || second.Start() != Status::Ok) return;
     Counter counter;
-    first.AddToCounter(&counter);
+    first.IncrementCounter(&counter);
     second.AddTask({Nothing, nullptr}, &counter);  // not added
     first.DecrementCounter(&counter);
 }
 
 #if defined(__cpp_exceptions)
 void ThrowingTask(Log &log) {
-    TaskScheduler(log.Options()).Run([](TaskScheduler *, void *) { throw std::runtime_error("nobody catches this"); });
+    TaskScheduler(log.Options()).Run([](TaskScheduler *, void *) {
+        throw std::runtime_error("nobody catches this");
+    });
 }
 #endif
 
 void WaitInHook(Log &log) {
     SchedulerOptions options = log.Options();
-    options.trace.taskEnd = [](const TraceEvent &, void *) { TaskScheduler::Current()->WaitIdle(); };
+    options.trace.taskEnd = [](const TraceEvent &, void *) {
+        TaskScheduler::Current()->WaitIdle();
+    };
     TaskScheduler(options).Run(Nothing);
 }
 
@@ -94,7 +100,7 @@ void PoolTooSmall(Log &log) {
     });
 }
 
-void OnlyWaiters(Log &log) { RunUntilHelped(log, log.Options(), WaitForArgument); }
+void Stalled(Log &log) { RunUntilHelped(log, log.Options(), WaitForArgument); }
 
 volatile uint32_t s_result = 0;  // so that the compiler keeps the recursion
 
@@ -108,7 +114,8 @@ void OverflowStack(Log &) {
     SchedulerOptions options;
     options.workers = 1;
     options.reportStackOverflow = true;
-    TaskScheduler(options).Run([](TaskScheduler *, void *) { s_result = Recurse(1000000); }, nullptr,
+    TaskScheduler(options).Run([](TaskScheduler *, void *) { s_result = Recurse(1000000); },
+                               nullptr,
                                {Priority::Normal, StackClass::Small, kAnyWorker, "recursion"});
 }
 
@@ -119,7 +126,7 @@ const std::vector<Mistake> &AllMistakes() {
         {ReportCode::NullTask, "NullTask", NullFunction, false},
             {ReportCode::BadOption, "BadOption", ZeroFibers, false},
             {ReportCode::CounterUnderflow, "CounterUnderflow", Underflow, false},
-            {ReportCode::CounterOfOther, "CounterOfOther", TwoSchedulers, false},
+            {ReportCode::WrongScheduler, "WrongScheduler", TwoSchedulers, false},
 #if defined(__cpp_exceptions)
             {ReportCode::TaskThrew, "TaskThrew", ThrowingTask, false},
 #endif
@@ -128,7 +135,7 @@ const std::vector<Mistake> &AllMistakes() {
             {ReportCode::WrongThread, "WrongThread", StopFromTask, false},
             {ReportCode::LeftAttached, "LeftAttached", EndsAttached, false},
             {ReportCode::PoolEmpty, "PoolEmpty", PoolTooSmall, false},
-            {ReportCode::OnlyWaiters, "OnlyWaiters", OnlyWaiters, false},
+            {ReportCode::Stalled, "Stalled", Stalled, false},
             {ReportCode::StackOverflow, "StackOverflow", OverflowStack, true},
     };
     return mistakes;

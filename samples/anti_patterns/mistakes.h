@@ -17,7 +17,9 @@ public:
     weft::SchedulerOptions Options() {
         weft::SchedulerOptions options;
         options.workers = 1;
-        options.onReport = [](const weft::Report &report, void *log) { static_cast<Log *>(log)->Add(report); };
+        options.onReport = [](const weft::Report &report, void *log) {
+            static_cast<Log *>(log)->Add(report);
+        };
         options.user = this;
         return options;
     }
@@ -26,7 +28,8 @@ public:
         std::unique_lock<std::mutex> lock(m_mutex);
         m_added.wait(lock, [&] { return !m_codes.empty(); });
     }
-    /// "what. cure" of the one report; empty if that was another, or not the only one. Nobody reports any more.
+    /// "what. hint" of the one report; empty if that was another, or not the only one. Nobody
+    /// reports any more.
     std::string TextOf(weft::ReportCode code) const {
         return m_codes.size() == 1 && m_codes[0] == code ? m_text : std::string();
     }
@@ -35,7 +38,7 @@ private:
     void Add(const weft::Report &report) {
         const std::lock_guard<std::mutex> lock(m_mutex);
         m_codes.push_back(report.code);
-        m_text = std::string(report.what) + ". " + report.cure;
+        m_text = std::string(report.what) + ". " + report.hint;
         m_added.notify_all();
     }
     std::mutex m_mutex;

@@ -1,7 +1,9 @@
-// Reads files by hundreds of tasks. Each waits for its read, and its worker goes on computing: the reads are made by threads
-// beside the workers. The same tasks are run once more with the reads made by the workers themselves, for comparison.
+// Reads files by hundreds of tasks. Each waits for its read, and its worker goes on computing: the
+// reads are made by threads beside the workers. The same tasks are run once more with the reads
+// made by the workers themselves, for comparison.
 //
-//     samples/run.sh blocking_reads [MILLISECONDS]      that each read takes longer, as on a slow disk; 1
+//     samples/run.sh blocking_reads [MILLISECONDS]      that each read takes longer, as on a slow
+//     disk; 1
 #include <weft/blocking/blocking_calls.h>
 
 #include <algorithm>
@@ -23,7 +25,9 @@ constexpr uint32_t kFiles = 40, kReads = 400, kFileBytes = 8000, kComputations =
 using Clock = std::chrono::steady_clock;
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-unsigned char ByteAt(uint32_t file, uint32_t position) { return static_cast<unsigned char>(file * 31 + position * 7); }
+unsigned char ByteAt(uint32_t file, uint32_t position) {
+    return static_cast<unsigned char>(file * 31 + position * 7);
+}
 
 // Files in a folder of their own, which goes away with this.
 class Files {
@@ -46,7 +50,8 @@ public:
 private:
     static std::filesystem::path NewFolder() {
         const auto unique = Clock::now().time_since_epoch().count();
-        auto folder = std::filesystem::temp_directory_path() / ("weft blocking_reads " + std::to_string(unique));
+        auto folder = std::filesystem::temp_directory_path() /
+                      ("weft blocking_reads " + std::to_string(unique));
         std::filesystem::create_directories(folder);
         return folder;
     }
@@ -87,7 +92,8 @@ struct Read {
         const std::string path = self.run->files->Path(self.file);
         const auto read = [&] { return ReadFile(path, self.buffer.data(), self.run->delay); };
         const Answer answer = self.run->calls != nullptr ? self.run->calls->Run(read) : read();
-        if (answer.error != 0) std::fprintf(stderr, "%s: %s\n", path.c_str(), std::strerror(answer.error));
+        if (answer.error != 0)
+            std::fprintf(stderr, "%s: %s\n", path.c_str(), std::strerror(answer.error));
         self.right = answer.bytes == kFileBytes;
         for (uint32_t i = 0; i < kFileBytes && self.right; ++i)
             self.right = static_cast<unsigned char>(self.buffer[i]) == ByteAt(self.file, i);
@@ -126,7 +132,8 @@ Times RunAll(weft::TaskScheduler &scheduler, const Run &run, uint32_t readCount)
     const Clock::time_point computed = Clock::now();
     scheduler.WaitForCounter(&reading);
     const Clock::time_point end = Clock::now();
-    const bool right = std::all_of(reads.begin(), reads.end(), [](const Read &read) { return read.right; });
+    const bool right =
+        std::all_of(reads.begin(), reads.end(), [](const Read &read) { return read.right; });
     return {Seconds(computed - begin), Seconds(end - begin), right};
 }
 
@@ -153,7 +160,8 @@ struct Main {
         weft::BlockingCalls calls(*scheduler);
         const Run beside{&files, &calls, self.delay}, onWorkers{&files, nullptr, self.delay};
 
-        // In rounds, one after the other, as ratios: other work on the machine comes to all three alike.
+        // In rounds, one after the other, as ratios: other work on the machine comes to all three
+        // alike.
         std::vector<double> alone, computing, reading, blocked;
         for (uint32_t round = 0; round < kRounds; ++round) {
             const Times none = RunAll(*scheduler, beside, 0);
@@ -165,12 +173,14 @@ struct Main {
             reading.push_back(with.all / none.computing);
             blocked.push_back(without.all / none.computing);
         }
-        self.right &= calls.Health() == weft::Status::Ok;
+        self.right &= calls.LastError() == weft::Status::Ok;
 
         std::printf("%u computations on %u workers: %.0f ms; medians of %u rounds\n", kComputations,
                     scheduler->WorkerCount(), Median(alone) * 1e3, kRounds);
-        std::printf("with %u reads on %u threads beside the workers: %.2f of that, and %.2f until all is read\n",
-                    kReads, calls.ThreadCount(), Median(computing), Median(reading));
+        std::printf(
+            "with %u reads on %u threads beside the workers: %.2f of that, and %.2f until all is "
+            "read\n",
+            kReads, calls.ThreadCount(), Median(computing), Median(reading));
         std::printf("with %u reads on the workers: %.2f\n", kReads, Median(blocked));
         std::printf("a call of nothing, there and back: %.1f us\n", EmptyCall(calls) * 1e6);
         std::printf("contents: %s\n", self.right ? "right" : "WRONG");

@@ -1,5 +1,6 @@
-// A thousand visitors of a shop as coroutines: each waits for the door to open, walks for a while, has its things counted by a
-// task, and pays. None of them holds a fiber while it waits, so 8 fibers are enough.
+// A thousand visitors of a shop as coroutines: each waits for the door to open, walks for a while,
+// has its things counted by a task, and pays. None of them holds a fiber while it waits, so 8
+// fibers are enough.
 //
 //     samples/run.sh coroutines
 #include <weft/coroutine.h>
@@ -21,13 +22,13 @@ struct Shop {
 };
 
 weft::Coroutine<uint32_t> Count(uint32_t things) {
-    weft::TaskScheduler &scheduler = co_await weft::OwnScheduler{};
+    weft::TaskScheduler &scheduler = co_await weft::CurrentScheduler{};
     uint32_t sum = 0;
     auto count = [&](weft::TaskScheduler *) {
         for (uint32_t i = 1; i <= things; ++i) sum += i;
     };
     weft::Counter counted;
-    scheduler.AddTask(weft::TaskOf(count), &counted);
+    scheduler.AddTask(weft::MakeTask(count), &counted);
     co_await counted;
     co_return sum;
 }
@@ -56,11 +57,12 @@ int main() {
         running->WaitForCounter(&visitors);
         takings = shop.takings.load();
     };
-    const weft::Task task = weft::TaskOf(day);
+    const weft::Task task = weft::MakeTask(day);
     if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) return 1;
     uint64_t expected = 0;
     for (uint32_t i = 0; i < kVisitors; ++i) expected += uint64_t{i % 10} * (i % 10 + 1) / 2;
-    std::printf("%u visitors paid %llu of %llu\n", kVisitors, static_cast<unsigned long long>(takings),
+    std::printf("%u visitors paid %llu of %llu\n", kVisitors,
+                static_cast<unsigned long long>(takings),
                 static_cast<unsigned long long>(expected));
     return takings == expected ? 0 : 1;
 }

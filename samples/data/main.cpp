@@ -1,11 +1,12 @@
-// A loader of small "assets": counts per worker, the name of the asset at hand wherever a function wants it, a search that ends
-// when somebody has found what is wanted, and an asset that cannot be read.
+// A loader of small "assets": counts per worker, the name of the asset at hand wherever a function
+// wants it, a search that ends when somebody has found what is wanted, and an asset that cannot be
+// read.
 //
 //     samples/run.sh data
 #include <weft/algorithms/parallel_for.h>
 #include <weft/data/cancellation.h>
+#include <weft/data/exception_collector.h>
 #include <weft/data/fiber_local.h>
-#include <weft/data/rethrow.h>
 #include <weft/data/worker_local.h>
 
 #include <atomic>
@@ -31,7 +32,8 @@ struct Loader {
     void Fail() { throw std::runtime_error("cannot read " + *asset.Get()); }
 
     void LoadPart(uint32_t index, uint32_t part) {
-        const weft::FiberLocal<std::string>::Scope scope(asset, std::to_string(index) + "/" + std::to_string(part));
+        const weft::FiberLocal<std::string>::Scope scope(
+            asset, std::to_string(index) + "/" + std::to_string(part));
         ++*parts.Get();
         if (index == kBroken && part == 3) Fail();
     }
@@ -39,14 +41,15 @@ struct Loader {
     void Load(uint32_t index) {
         const std::string name = std::to_string(index);
         const weft::FiberLocal<std::string>::Scope scope(asset, name);
-        weft::Failures failures;
+        weft::ExceptionCollector failures;
         auto loadPart = [&](uint32_t part) {
             return [this, index, part](weft::TaskScheduler *) { LoadPart(index, part); };
         };
-        std::vector<decltype(failures.Catching(loadPart(0)))> work;
-        for (uint32_t part = 0; part < kParts; ++part) work.push_back(failures.Catching(loadPart(part)));
+        std::vector<decltype(failures.Wrap(loadPart(0)))> work;
+        for (uint32_t part = 0; part < kParts; ++part)
+            work.push_back(failures.Wrap(loadPart(part)));
         weft::Counter counter;
-        for (auto &each : work) scheduler.AddTask(weft::TaskOf(each), &counter);
+        for (auto &each : work) scheduler.AddTask(weft::MakeTask(each), &counter);
         // Some of them run right here, on top of this task.
         scheduler.WaitForCounter(&counter);
         wrongNames += *asset.Get() != name;
@@ -82,14 +85,15 @@ int main() {
     std::string error;
     auto play = [&](weft::TaskScheduler *) {
         Loader loader(scheduler, options);
-        weft::Failures failures;
+        weft::ExceptionCollector failures;
         auto loadAsset = [&](uint32_t index) {
             return [&loader, index](weft::TaskScheduler *) { loader.Load(index); };
         };
-        std::vector<decltype(failures.Catching(loadAsset(0)))> work;
-        for (uint32_t index = 0; index < kAssets; ++index) work.push_back(failures.Catching(loadAsset(index)));
+        std::vector<decltype(failures.Wrap(loadAsset(0)))> work;
+        for (uint32_t index = 0; index < kAssets; ++index)
+            work.push_back(failures.Wrap(loadAsset(index)));
         weft::Counter counter;
-        for (auto &each : work) scheduler.AddTask(weft::TaskOf(each), &counter);
+        for (auto &each : work) scheduler.AddTask(weft::MakeTask(each), &counter);
         try {
             weft::WaitAndRethrow(scheduler, &counter, failures);
         } catch (const std::exception &first) {
@@ -99,11 +103,11 @@ int main() {
         wrongNames = loader.wrongNames;
         number = Find(scheduler);
     };
-    const weft::Task task = weft::TaskOf(play);
+    const weft::Task task = weft::MakeTask(play);
     if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) return 1;
     std::printf("%u parts; \"%s\"; %llu squared ends with 87654321\n", parts, error.c_str(),
                 static_cast<unsigned long long>(number));
-    const bool right = parts == kAssets * kParts && wrongNames == 0 && error == "cannot read 17/3" &&
-                       number * number % 100'000'000 == 87'654'321;
+    const bool right = parts == kAssets * kParts && wrongNames == 0 &&
+                       error == "cannot read 17/3" && number * number % 100'000'000 == 87'654'321;
     return right ? 0 : 1;
 }

@@ -1,5 +1,6 @@
-// A host that keeps its own main loop: weft is started beside it, the loop's thread is attached and runs tasks while it
-// waits for them. A streaming job of Low tasks, limited to one worker, goes on across the frames. Trace hooks count.
+// A host that keeps its own main loop: weft is started beside it, the loop's thread is attached and
+// runs tasks while it waits for them. A streaming job of Low tasks, limited to one worker, goes on
+// across the frames. Trace hooks count.
 //
 //     samples/run.sh embed_own_loop
 #include <weft/task_scheduler.h>
@@ -16,16 +17,16 @@ constexpr const char *kSimulate = "simulate", *kDraw = "draw", *kStream = "strea
 // What the hooks count. They are called by all workers at once.
 struct Statistics {
     std::atomic<uint32_t> simulated{0}, drawn{0}, streamed{0};
-    std::atomic<uint32_t> streaming{0};      // now
-    std::atomic<uint32_t> mostStreaming{0};  // at once
+    std::atomic<uint32_t> streaming{0};     // now
+    std::atomic<uint32_t> maxStreaming{0};  // at once
 
     // Names are compared as pointers: the hook is told the one that the task was submitted with.
     static void OnBegin(const weft::TraceEvent &event, void *user) {
         Statistics &self = *static_cast<Statistics *>(user);
         if (event.task != kStream) return;
         const uint32_t now = ++self.streaming;
-        uint32_t most = self.mostStreaming.load();
-        while (most < now && !self.mostStreaming.compare_exchange_weak(most, now)) {
+        uint32_t most = self.maxStreaming.load();
+        while (most < now && !self.maxStreaming.compare_exchange_weak(most, now)) {
         }
     }
     static void OnEnd(const weft::TraceEvent &event, void *user) {
@@ -38,7 +39,9 @@ struct Statistics {
 
 struct Body {
     int position = 0;
-    static void Simulate(weft::TaskScheduler *, void *arg) { static_cast<Body *>(arg)->position += 3; }
+    static void Simulate(weft::TaskScheduler *, void *arg) {
+        static_cast<Body *>(arg)->position += 3;
+    }
 };
 
 struct Strip {
@@ -70,8 +73,9 @@ std::vector<weft::Task> TasksOf(weft::TaskFunction function, std::vector<Item> &
 int main() {
     Statistics statistics;
     weft::SchedulerOptions options;
-    const weft::WorkerGroup groups[2] = {{"streaming", 1}, {"frame", 2}};  // streaming takes at most one thread
-    options.workers = 3;                                                   // threads of weft's own
+    // streaming takes at most one thread
+    const weft::WorkerGroup groups[2] = {{"streaming", 1}, {"frame", 2}};
+    options.workers = 3;  // threads of weft's own
     options.groups = groups;
     options.groupCount = 2;
     options.lowGroups = 1;
@@ -79,7 +83,8 @@ int main() {
     options.trace.taskBegin = Statistics::OnBegin;
     options.trace.taskEnd = Statistics::OnEnd;
     weft::TaskScheduler scheduler(options);
-    if (scheduler.Start() != weft::Status::Ok || scheduler.AttachThread() != weft::Status::Ok) return 1;
+    if (scheduler.Start() != weft::Status::Ok || scheduler.AttachThread() != weft::Status::Ok)
+        return 1;
 
     std::vector<Body> bodies(kBodies);
     std::vector<Strip> strips(kStrips, Strip{&bodies});
@@ -96,23 +101,27 @@ int main() {
     std::printf("frame  simulate  draw\n");
     for (uint32_t frame = 0; frame < kFrames; ++frame) {
         weft::Counter simulated;
-        scheduler.AddTasks(kBodies, simulate.data(), &simulated,
-                           {weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, kSimulate});
+        scheduler.AddTasks(
+            kBodies, simulate.data(), &simulated,
+            {weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, kSimulate});
         // ... the loop's own work: input, network, ...
         scheduler.WaitForCounter(&simulated);  // this thread runs tasks meanwhile
-        scheduler.AddTasksAndWait(kStrips, draw.data(),
-                                  {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, kDraw});
+        scheduler.AddTasksAndWait(
+            kStrips, draw.data(),
+            {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, kDraw});
 
-        const uint32_t drawn = statistics.drawn.exchange(0), moved = statistics.simulated.exchange(0);
+        const uint32_t drawn = statistics.drawn.exchange(0),
+                       moved = statistics.simulated.exchange(0);
         std::printf("%5u  %8u  %4u\n", frame, moved, drawn);
         right &= moved == kBodies && drawn == kStrips;
         for (const Strip &strip : strips) right &= strip.seen == int(kBodies * 3 * (frame + 1));
     }
 
     scheduler.WaitIdle();  // also for what no counter was asked about
-    right &= scheduler.PollCounter(&streaming) && statistics.streamed == kChunks && statistics.mostStreaming == 1;
-    std::printf("streamed %u chunks, %u at once: %s\n", statistics.streamed.load(), statistics.mostStreaming.load(),
-                right ? "right" : "WRONG");
+    right &= scheduler.PollCounter(&streaming) && statistics.streamed == kChunks &&
+             statistics.maxStreaming == 1;
+    std::printf("streamed %u chunks, %u at once: %s\n", statistics.streamed.load(),
+                statistics.maxStreaming.load(), right ? "right" : "WRONG");
 
     scheduler.DetachThread();
     scheduler.Stop();

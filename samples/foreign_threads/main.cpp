@@ -1,8 +1,9 @@
-// Two threads of the host that are not attached, a network thread and an audio thread: they submit tasks, block until
-// counters are low enough, move counters by hand, and signal an event that a task waits for.
+// Two threads of the host that are not attached, a network thread and an audio thread: they submit
+// tasks, block until counters are low enough, move counters by hand, and signal an event that a
+// task waits for.
 //
 //     samples/run.sh foreign_threads
-#include <weft/outside.h>
+#include <weft/external_work.h>
 #include <weft/task_scheduler.h>
 
 #include <cstdio>
@@ -36,7 +37,8 @@ struct Session {
 
     static void LogIn(weft::TaskScheduler *scheduler, void *arg) {
         Session &session = *static_cast<Session *>(arg);
-        scheduler->WaitForCounter(&session.connected);  // the fiber waits; its worker does other things
+        // the fiber waits; its worker does other things
+        scheduler->WaitForCounter(&session.connected);
         session.loggedIn = session.isConnected;
     }
 };
@@ -46,14 +48,15 @@ void NetworkThread(Session *session, uint32_t *received) {
     s_scheduler->DecrementCounter(&session->connected);
 
     weft::Counter unread;
-    s_scheduler->AddToCounter(&unread, kPackets);  // so many will come
+    s_scheduler->IncrementCounter(&unread, kPackets);  // so many will come
     std::vector<Packet> packets;
     packets.reserve(kPackets);
     for (uint32_t i = 0; i < kPackets; ++i) {
         packets.push_back({i, &unread, 0});
         s_scheduler->AddTask({Packet::Read, &packets.back()});
     }
-    s_scheduler->WaitForCounter(&unread, kPackets / 2);  // until half of them are read: this thread blocks
+    // until half of them are read: this thread blocks
+    s_scheduler->WaitForCounter(&unread, kPackets / 2);
     s_scheduler->WaitForCounter(&unread);
     for (const Packet &packet : packets) *received += packet.checksum;
 }
@@ -94,7 +97,8 @@ int main() {
     weft::TaskScheduler scheduler;
     if (scheduler.Start() != weft::Status::Ok) return 1;
     s_scheduler = &scheduler;
-    const weft::OutsideWork outside(scheduler);  // LogIn alone may wait, for the network thread: no reason for a report
+    // LogIn alone may wait, for the network thread: no reason for a report
+    const weft::ExternalWork outside(scheduler);
 
     Session session;
     weft::Counter loggedIn;
@@ -107,10 +111,11 @@ int main() {
     scheduler.Stop();
 
     uint32_t sent = 0;
-    for (uint32_t i = 0; i < kPackets; ++i) sent += kPacketBytes * i + kPacketBytes * (kPacketBytes - 1) / 2;
+    for (uint32_t i = 0; i < kPackets; ++i)
+        sent += kPacketBytes * i + kPacketBytes * (kPacketBytes - 1) / 2;
     const uint32_t mixed = kSamples * (kBlocks * (kBlocks - 1) / 2);
     const bool right = session.loggedIn && received == sent && played == mixed;
-    std::printf("%u packets, checksum %u; %u blocks played, sum %u: %s\n", kPackets, received, kBlocks, played,
-                right ? "right" : "WRONG");
+    std::printf("%u packets, checksum %u; %u blocks played, sum %u: %s\n", kPackets, received,
+                kBlocks, played, right ? "right" : "WRONG");
     return right ? 0 : 1;
 }

@@ -51,7 +51,8 @@ Angle AngleOf(Fixed dx, Fixed dy) {
     uint32_t low = 0, high = kQuarterSteps;
     while (high - low > 1) {
         const uint32_t middle = (low + high) / 2;
-        (QuarterSine(middle) * dx <= QuarterSine(kQuarterSteps - middle) * dy ? low : high) = middle;
+        (QuarterSine(middle) * dx <= QuarterSine(kQuarterSteps - middle) * dy ? low : high) =
+            middle;
     }
     return quarters + (low << kStepShift);
 }

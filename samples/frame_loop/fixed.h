@@ -1,5 +1,5 @@
-// Fixed-point arithmetic. The picture must be the same on every processor, so nothing here or in the code
-// that uses it is a floating-point number.
+// Fixed-point arithmetic. The picture must be the same on every processor, so nothing here or in
+// the code that uses it is a floating-point number.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace frame_loop {
 
-using Fixed = int64_t;   // 16.16, held in 64 bits: the product of any two coordinates of a level still fits
+// 16.16, held in 64 bits: the product of any two coordinates of a level still fits
+using Fixed = int64_t;
 using Angle = uint32_t;  // a full circle is 2^32; 0 is east, a quarter turn is north
 
 inline constexpr Fixed kOne = 1 << 16;
@@ -21,11 +22,14 @@ Fixed Sine(Angle angle);
 inline Fixed Cosine(Angle angle) { return Sine(angle + kQuarterTurn); }
 
 Angle AngleOf(Fixed dx, Fixed dy);  // direction of a vector; 0 for the null vector
-inline Angle AngleOfDegrees(int degrees) { return static_cast<Angle>((int64_t{degrees} * (int64_t{1} << 32)) / 360); }
+inline Angle AngleOfDegrees(int degrees) {
+    return static_cast<Angle>((int64_t{degrees} * (int64_t{1} << 32)) / 360);
+}
 int64_t SquareRoot(int64_t value);  // rounds down
 inline Fixed Distance(Fixed dx, Fixed dy) {
     const int64_t x = dx >> 4,
-                  y = dy >> 4;  // 12 fraction bits, or the squares of a large level's diagonal overflow
+                  // 12 fraction bits, or the squares of a large level's diagonal overflow
+        y = dy >> 4;
     return SquareRoot(x * x + y * y) * 16;
 }
 

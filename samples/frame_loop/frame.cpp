@@ -12,7 +12,8 @@
 namespace frame_loop {
 namespace {
 
-constexpr uint32_t kInFlight = 2;  // the world of a frame is made while the picture of the one before it is drawn
+// the world of a frame is made while the picture of the one before it is drawn
+constexpr uint32_t kInFlight = 2;
 constexpr int kFramesPerPicture = 60, kRowsPerTask = 16;
 constexpr size_t kMonstersPerTask = 4;
 
@@ -43,7 +44,8 @@ public:
         m_result.workers.resize(1);
         m_startNs = NowNs();
         for (int frame = 0; frame < m_options.frames && m_result.problem.empty(); ++frame) {
-            const weft::FrameParams params{static_cast<uint64_t>(frame), static_cast<uint32_t>(frame) % kInFlight};
+            const weft::FrameParams params{static_cast<uint64_t>(frame),
+                                           static_cast<uint32_t>(frame) % kInFlight};
             MakeWorld(params);
             MakePicture(params);
             Present(params);
@@ -53,7 +55,9 @@ public:
 
     RunResult RunTasks() {
         m_result.workers.resize(m_scheduler.WorkerCount());
-        const auto main = [](weft::TaskScheduler *, void *loop) { static_cast<Loop *>(loop)->MainTask(); };
+        const auto main = [](weft::TaskScheduler *, void *loop) {
+            static_cast<Loop *>(loop)->MainTask();
+        };
         if (m_result.problem.empty() && m_scheduler.Run(main, this) != weft::Status::Ok)
             Report(&m_result.problem, "the task scheduler could not be started");
         return Finish();
@@ -61,7 +65,8 @@ public:
 
 private:
     struct Frame {  // the memory of a frame in flight
-        Frame(const Game &game, const RunOptions &options) : world(game.start), scene(options.width, options.height) {}
+        Frame(const Game &game, const RunOptions &options)
+            : world(game.start), scene(options.width, options.height) {}
         World world;
         Scene scene;
         uint64_t *bands = nullptr;  // hashes; freed with the frame's tag
@@ -81,10 +86,17 @@ private:
     }
 
     void MainTask() {
-        auto world = [this](weft::TaskScheduler *, const weft::FrameParams &params) { MakeWorld(params); };
-        auto render = [this](weft::TaskScheduler *, const weft::FrameParams &params) { MakePicture(params); };
-        auto show = [this](weft::TaskScheduler *, const weft::FrameParams &params) { Present(params); };
-        const weft::FrameStage stages[] = {weft::StageOf(world, Named("world")), weft::StageOf(render, Named("render")),
+        auto world = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
+            MakeWorld(params);
+        };
+        auto render = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
+            MakePicture(params);
+        };
+        auto show = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
+            Present(params);
+        };
+        const weft::FrameStage stages[] = {weft::StageOf(world, Named("world")),
+                                           weft::StageOf(render, Named("render")),
                                            weft::StageOf(show, Named("show"))};
         weft::FramePipeline pipeline(m_schedulerOptions, 3, stages, kInFlight);
         m_startNs = NowNs();
@@ -98,7 +110,9 @@ private:
         const World &now = m_frames[(params.slot + kInFlight - 1) % kInFlight].world;
         World &next = m_frames[params.slot].world;
         const size_t tasks = (now.size() + kMonstersPerTask - 1) / kMonstersPerTask;
-        const auto last = [&](size_t first) { return std::min(first + kMonstersPerTask, now.size()); };
+        const auto last = [&](size_t first) {
+            return std::min(first + kMonstersPerTask, now.size());
+        };
         RunStage(kThink, tasks, [&](size_t task) {
             const size_t first = task * kMonstersPerTask;
             Think(m_game, EyeOf(params.frame - 1), now, &next, first, last(first));
@@ -114,23 +128,28 @@ private:
         Frame &frame = m_frames[params.slot];
         Scene &scene = frame.scene;
         frame.bands = m_heap.NewArray<uint64_t>(params.slot, Bands());
-        RunStage(kVisibility, 1, [&](size_t) { FindVisible(m_game, EyeOf(params.frame), frame.world, &scene); });
-        RunStage(kStrips, scene.strips.size(), [&](size_t strip) { DrawStrip(m_game, &scene, strip); });
+        RunStage(kVisibility, 1,
+                 [&](size_t) { FindVisible(m_game, EyeOf(params.frame), frame.world, &scene); });
+        RunStage(kStrips, scene.strips.size(),
+                 [&](size_t strip) { DrawStrip(m_game, &scene, strip); });
         RunStage(kCompose, Bands(), [&](size_t band) {
             const int first = static_cast<int>(band) * kRowsPerTask;
-            frame.bands[band] = ComposeRows(m_game, &scene, first, std::min(first + kRowsPerTask, scene.height));
+            frame.bands[band] =
+                ComposeRows(m_game, &scene, first, std::min(first + kRowsPerTask, scene.height));
         });
     }
 
     void Present(const weft::FrameParams &params) {
         Measure(kPresent, [&] {
             uint64_t hash = kHashStart;
-            for (size_t i = 0; i < Bands(); ++i) hash = HashStep(hash, m_frames[params.slot].bands[i]);
+            for (size_t i = 0; i < Bands(); ++i)
+                hash = HashStep(hash, m_frames[params.slot].bands[i]);
             m_result.frameHashes.push_back(hash);
             m_result.hash = HashStep(m_result.hash, hash);
             m_result.presentedNs.push_back(NowNs() - m_startNs);
         });
-        if (params.frame % kFramesPerPicture == 0 && !m_options.pictures.empty()) StartPicture(params);
+        if (params.frame % kFramesPerPicture == 0 && !m_options.pictures.empty())
+            StartPicture(params);
         m_heap.Free(params.slot);
     }
 
@@ -139,7 +158,8 @@ private:
             hook(&m_scheduler, static_cast<int>(params.frame), m_options.user);
     }
 
-    // Runs work(0) to work(count - 1) as tasks and waits for them; in the plain loop one after the other.
+    // Runs work(0) to work(count - 1) as tasks and waits for them; in the plain loop one after the
+    // other.
     template <class Work>
     void RunStage(Stage stage, size_t count, const Work &work) {
         const auto run = [&](size_t index) { Measure(stage, [&] { work(index); }); };
@@ -151,15 +171,18 @@ private:
         weft::ScratchArena arena(m_scratch);
         Part *parts = arena.NewArray<Part>(count);
         weft::Task *tasks = arena.NewArray<weft::Task>(count);
-        const bool asTasks = weft::TaskScheduler::Current() != nullptr && parts != nullptr && tasks != nullptr;
+        const bool asTasks =
+            weft::TaskScheduler::Current() != nullptr && parts != nullptr && tasks != nullptr;
         for (size_t i = 0; i < count; ++i) {
             if (!asTasks) {
                 run(i);
             } else {
-                tasks[i] = weft::TaskOf(parts[i] = {&run, i});
+                tasks[i] = weft::MakeTask(parts[i] = {&run, i});
             }
         }
-        if (asTasks) m_scheduler.AddTasksAndWait(static_cast<uint32_t>(count), tasks, Named(kStageNames[stage]));
+        if (asTasks)
+            m_scheduler.AddTasksAndWait(static_cast<uint32_t>(count), tasks,
+                                        Named(kStageNames[stage]));
     }
 
     template <class Work>
@@ -172,14 +195,19 @@ private:
         ++share.tasks;
     }
 
-    // Encoding a picture takes longer than a frame: it gets its own copy and a task that no frame waits for.
+    // Encoding a picture takes longer than a frame: it gets its own copy and a task that no frame
+    // waits for.
     void StartPicture(const weft::FrameParams &params) {
-        const std::string number = std::to_string(params.frame), zeros(6 - std::min<size_t>(number.size(), 6), '0');
-        m_pictures.push_back(
-            {this, m_options.pictures + "/frame_" + zeros + number + ".png", m_frames[params.slot].scene.rgb, {}});
+        const std::string number = std::to_string(params.frame),
+                          zeros(6 - std::min<size_t>(number.size(), 6), '0');
+        m_pictures.push_back({this,
+                              m_options.pictures + "/frame_" + zeros + number + ".png",
+                              m_frames[params.slot].scene.rgb,
+                              {}});
         if (weft::TaskScheduler::Current() == nullptr) return m_pictures.back()(nullptr);
-        m_scheduler.AddTask(weft::TaskOf(m_pictures.back()), &m_toWrite,
-                            {weft::Priority::Low, weft::StackClass::Large, weft::kAnyWorker, "picture"});
+        m_scheduler.AddTask(
+            weft::MakeTask(m_pictures.back()), &m_toWrite,
+            {weft::Priority::Low, weft::StackClass::Large, weft::kAnyWorker, "picture"});
     }
 
     void Write(Picture *picture) {
@@ -189,7 +217,8 @@ private:
         image.height = static_cast<png_uint_32>(m_options.height);
         image.format = PNG_FORMAT_RGB;
         image.flags = PNG_IMAGE_FLAG_FAST;
-        if (png_image_write_to_file(&image, picture->path.c_str(), 0, picture->rgb.data(), 0, nullptr) == 0)
+        if (png_image_write_to_file(&image, picture->path.c_str(), 0, picture->rgb.data(), 0,
+                                    nullptr) == 0)
             picture->problem = picture->path + " cannot be written: " + image.message;
         picture->rgb = {};
     }
@@ -199,15 +228,19 @@ private:
         return m_result;
     }
 
-    size_t Bands() const { return static_cast<size_t>((m_options.height + kRowsPerTask - 1) / kRowsPerTask); }
+    size_t Bands() const {
+        return static_cast<size_t>((m_options.height + kRowsPerTask - 1) / kRowsPerTask);
+    }
     const Viewpoint &EyeOf(uint64_t frame) const { return m_game.path[frame % m_game.path.size()]; }
 
     const Game &m_game;
     const RunOptions &m_options;
     weft::SchedulerOptions m_schedulerOptions;
     weft::TaskScheduler m_scheduler;
-    weft::BlockPool m_blocks{m_schedulerOptions, 2 * kInFlight}, m_scratch{m_schedulerOptions, 64, 64 << 10};
-    weft::TaggedHeap m_heap{m_scheduler, m_schedulerOptions, m_blocks, kInFlight};  // a tag for each frame in flight
+    weft::BlockPool m_blocks{m_schedulerOptions, 2 * kInFlight},
+        m_scratch{m_schedulerOptions, 64, 64 << 10};
+    // a tag for each frame in flight
+    weft::TaggedHeap m_heap{m_scheduler, m_schedulerOptions, m_blocks, kInFlight};
     std::vector<Frame> m_frames;
     std::deque<Picture> m_pictures;  // a deque: it grows while tasks write older ones
     weft::Counter m_toWrite;
@@ -217,7 +250,11 @@ private:
 
 }  // namespace
 
-RunResult RunTasks(const Game &game, const RunOptions &options) { return Loop(game, options).RunTasks(); }
-RunResult RunSerial(const Game &game, const RunOptions &options) { return Loop(game, options).RunSerial(); }
+RunResult RunTasks(const Game &game, const RunOptions &options) {
+    return Loop(game, options).RunTasks();
+}
+RunResult RunSerial(const Game &game, const RunOptions &options) {
+    return Loop(game, options).RunSerial();
+}
 
 }  // namespace frame_loop

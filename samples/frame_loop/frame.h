@@ -1,5 +1,5 @@
-// The loop over the frames: as tasks of weft, where the world of frame n + 1 is made beside the picture of
-// frame n, and as a plain loop that does the same things one after the other.
+// The loop over the frames: as tasks of weft, where the world of frame n + 1 is made beside the
+// picture of frame n, and as a plain loop that does the same things one after the other.
 #pragma once
 
 #include "render.h"
@@ -9,15 +9,16 @@
 namespace frame_loop {
 
 enum Stage : int { kThink, kMove, kVisibility, kStrips, kCompose, kPresent, kPicture, kStages };
-inline constexpr std::array<const char *, kStages> kStageNames{"think",   "move",    "visibility", "strips",
-                                                               "compose", "present", "picture"};
+inline constexpr std::array<const char *, kStages> kStageNames{
+    "think", "move", "visibility", "strips", "compose", "present", "picture"};
 
 struct RunOptions {
     int width = 640, height = 400, frames = 600;
     uint32_t workers = weft::kAnyWorker;
     std::string pictures;  // an existing directory for a PNG of every 60th frame; empty: none
 
-    // Called at the beginning of the tasks that make a frame's world and its picture; never by RunSerial.
+    // Called at the beginning of the tasks that make a frame's world and its picture; never by
+    // RunSerial.
     using Hook = void (*)(weft::TaskScheduler *scheduler, int frame, void *user);
     Hook onThink = nullptr, onRender = nullptr;
     void *user = nullptr;

@@ -1,5 +1,6 @@
-// The game: a level, what stands and walks in it, and the way that the viewer takes. Thinking reads the world
-// of one frame and writes that of the next, so that each monster of a frame is independent of all others.
+// The game: a level, what stands and walks in it, and the way that the viewer takes. Thinking reads
+// the world of one frame and writes that of the next, so that each monster of a frame is
+// independent of all others.
 #pragma once
 
 #include "level.h"
@@ -44,12 +45,15 @@ struct Game {  // nothing in it changes while the frames run
 
 Problem LoadGame(const Wad &wad, const std::string &levelName, Game *game);
 
-// What LoadGame is made of. Things of unknown type and those of whom the WAD has no sprite are left out.
+// What LoadGame is made of. Things of unknown type and those of whom the WAD has no sprite are left
+// out.
 void PlaceThings(TextureLoader *textures, Game *game);
 void FindPath(Game *game, Problem *problem);
 
-// Both fill the monsters [first, last) of `next`, which has as many as `now`; Move after all of Think.
-void Think(const Game &game, const Viewpoint &viewer, const World &now, World *next, size_t first, size_t last);
+// Both fill the monsters [first, last) of `next`, which has as many as `now`; Move after all of
+// Think.
+void Think(const Game &game, const Viewpoint &viewer, const World &now, World *next, size_t first,
+           size_t last);
 void Move(const Game &game, const World &now, World *next, size_t first, size_t last);
 
 }  // namespace frame_loop

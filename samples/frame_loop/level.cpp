@@ -5,8 +5,8 @@
 namespace frame_loop {
 namespace {
 
-// Visits the subsectors in the halves that `sides` lets through (1 right, 2 left, 3 both) until `visit` says
-// false.
+// Visits the subsectors in the halves that `sides` lets through (1 right, 2 left, 3 both) until
+// `visit` says false.
 template <class Sides, class Visit>
 void WalkTree(const Level &level, Sides sides, Visit visit) {
     std::array<int, Level::kMaxDepth + 2> open;
@@ -24,14 +24,16 @@ void WalkTree(const Level &level, Sides sides, Visit visit) {
     }
 }
 
-// A segment and a square meet unless one of three lines keeps them apart: the two axes and the segment
-// itself.
+// A segment and a square meet unless one of three lines keeps them apart: the two axes and the
+// segment itself.
 bool Touches(const Seg &seg, Fixed x, Fixed y, Fixed radius) {
     const auto apart = [radius](int a, int b, Fixed middle) {
-        return ToFixed(std::max(a, b)) <= middle - radius || ToFixed(std::min(a, b)) >= middle + radius;
+        return ToFixed(std::max(a, b)) <= middle - radius ||
+               ToFixed(std::min(a, b)) >= middle + radius;
     };
     return !apart(seg.x1, seg.x2, x) && !apart(seg.y1, seg.y2, y) &&
-           std::abs(seg.SideOf(x, y)) < radius * (std::abs(seg.x2 - seg.x1) + std::abs(seg.y2 - seg.y1));
+           std::abs(seg.SideOf(x, y)) <
+               radius * (std::abs(seg.x2 - seg.x1) + std::abs(seg.y2 - seg.y1));
 }
 
 }  // namespace
@@ -48,7 +50,8 @@ Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blocking
     Footing footing{here.floor, here.ceiling, here.floor, false, 0};
     const auto sides = [&](const Node &node) {
         ++footing.work;
-        const int64_t apart = node.SideOf(x, y), extent = reach * (std::abs(node.dx) + std::abs(node.dy));
+        const int64_t apart = node.SideOf(x, y),
+                      extent = reach * (std::abs(node.dx) + std::abs(node.dy));
         return (apart > -extent ? 1 : 0) | (apart < extent ? 2 : 0);
     };
     WalkTree(level, sides, [&](const Subsector &subsector) {
@@ -70,9 +73,10 @@ Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blocking
     return footing;
 }
 
-// The openings that the line of sight passes narrow a window, measured as the height above `z` that the line
-// would have at its far end. Their order does not matter.
-bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY, Fixed bottom, Fixed top) {
+// The openings that the line of sight passes narrow a window, measured as the height above `z` that
+// the line would have at its far end. Their order does not matter.
+bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY, Fixed bottom,
+            Fixed top) {
     const int64_t dx = (toX - x) >> 8, dy = (toY - y) >> 8;  // two of these multiplied fit 64 bits
     Fixed low = bottom - z, high = top - z;
     const auto sides = [&](const Node &node) {
@@ -86,13 +90,16 @@ bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY,
         for (int i = subsector.firstSeg; i < subsector.lastSeg && low < high; ++i) {
             const Seg &seg = level.segs[i];
             const int64_t from = seg.SideOf(x, y), to = seg.SideOf(toX, toY);
-            if ((from > 0) == (to > 0) || isLeft(seg.x1, seg.y1) == isLeft(seg.x2, seg.y2)) continue;
-            const Fixed part = (from >> 6) * kOne / (((from - to) >> 6) | 1);  // of the way, where it meets the seg
+            if ((from > 0) == (to > 0) || isLeft(seg.x1, seg.y1) == isLeft(seg.x2, seg.y2))
+                continue;
+            // of the way, where it meets the seg
+            const Fixed part = (from >> 6) * kOne / (((from - to) >> 6) | 1);
             if (seg.back == kNone) low = high;
             if (part <= 0 || seg.back == kNone) continue;
             const Sector &front = level.sectors[seg.front], &back = level.sectors[seg.back];
             low = std::max(low, (ToFixed(std::max(front.floor, back.floor)) - z) * kOne / part);
-            high = std::min(high, (ToFixed(std::min(front.ceiling, back.ceiling)) - z) * kOne / part);
+            high =
+                std::min(high, (ToFixed(std::min(front.ceiling, back.ceiling)) - z) * kOne / part);
         }
         return low < high;
     });

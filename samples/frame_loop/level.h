@@ -1,5 +1,5 @@
-// A level: its geometry as the WAD gives it, checked once on loading (every index in here is valid, the tree
-// is one), and the questions that the game asks of it.
+// A level: its geometry as the WAD gives it, checked once on loading (every index in here is valid,
+// the tree is one), and the questions that the game asks of it.
 #pragma once
 
 #include "textures.h"
@@ -18,9 +18,15 @@ struct Side {
 struct Line {
     int flags, special, front, back;  // sides; back may be kNone
 };
-enum LineFlags : int { kBlocksAll = 1, kBlocksMonsters = 2, kUpperUnpegged = 8, kLowerUnpegged = 16 };
-struct Seg {                                               // a piece of a line, seen from one side
-    int x1, y1, x2, y2, offset, flags, side, front, back;  // sectors; back: kNone behind a solid wall
+enum LineFlags : int {
+    kBlocksAll = 1,
+    kBlocksMonsters = 2,
+    kUpperUnpegged = 8,
+    kLowerUnpegged = 16
+};
+struct Seg {  // a piece of a line, seen from one side
+    // sectors; back: kNone behind a solid wall
+    int x1, y1, x2, y2, offset, flags, side, front, back;
     Fixed length;
 
     int64_t SideOf(Fixed x, Fixed y) const {  // right, where it can be seen from: > 0
@@ -38,7 +44,9 @@ struct Node {  // child 0 lies to the right of the partition; ~n is subsector n
     std::array<Box, 2> box;
     std::array<int, 2> child;
 
-    int64_t SideOf(Fixed px, Fixed py) const { return (px - ToFixed(x)) * dy - (py - ToFixed(y)) * dx; }
+    int64_t SideOf(Fixed px, Fixed py) const {
+        return (px - ToFixed(x)) * dy - (py - ToFixed(y)) * dx;
+    }
 };
 struct Thing {
     int x, y, angle, type, flags;  // angle in degrees
@@ -61,7 +69,8 @@ struct Level {
 };
 
 // Doors are loaded open, for nobody in this sample presses a button.
-void LoadLevel(const Wad &wad, const std::string &name, TextureLoader *textures, Level *level, Problem *problem);
+void LoadLevel(const Wad &wad, const std::string &name, TextureLoader *textures, Level *level,
+               Problem *problem);
 
 // What a square of 2 x radius around a point stands on and is under.
 struct Footing {
@@ -72,6 +81,7 @@ struct Footing {
 Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blockingFlags);
 
 // Whether anything between `bottom` and `top` above (toX, toY) can be seen from (x, y, z).
-bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY, Fixed bottom, Fixed top);
+bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY, Fixed bottom,
+            Fixed top);
 
 }  // namespace frame_loop

@@ -13,16 +13,18 @@ public:
 
     void Read() {
         const Lump *marker = m_wad.Find(m_level.name);
-        if (marker == nullptr) return Report(m_problem, "no level " + m_level.name + "; there are " + KnownLevels());
+        if (marker == nullptr)
+            return Report(m_problem, "no level " + m_level.name + "; there are " + KnownLevels());
         m_first = static_cast<size_t>(marker - m_wad.lumps.data()) + 1;
         m_vertexes = Find("VERTEXES", 4);
         ForEach("SECTORS", 26, [this](Bytes r) {
-            m_level.sectors.push_back(
-                {r.I16(0), r.I16(2), m_textures.Flat(r.Name(4)), m_textures.Flat(r.Name(12)), r.I16(20), r.I16(24)});
+            m_level.sectors.push_back({r.I16(0), r.I16(2), m_textures.Flat(r.Name(4)),
+                                       m_textures.Flat(r.Name(12)), r.I16(20), r.I16(24)});
         });
         ForEach("SIDEDEFS", 30, [this](Bytes r) {
-            m_level.sides.push_back({r.I16(0), r.I16(2), m_textures.Wall(r.Name(4)), m_textures.Wall(r.Name(12)),
-                                     m_textures.Wall(r.Name(20)), Checked(r.U16(28), m_level.sectors)});
+            m_level.sides.push_back({r.I16(0), r.I16(2), m_textures.Wall(r.Name(4)),
+                                     m_textures.Wall(r.Name(12)), m_textures.Wall(r.Name(20)),
+                                     Checked(r.U16(28), m_level.sectors)});
         });
         ForEach("LINEDEFS", 14, [this](Bytes r) {
             const int back = r.U16(12) == 0xffff ? kNone : Checked(r.U16(12), m_level.sides);
@@ -35,8 +37,10 @@ public:
             m_level.things.push_back({r.I16(0), r.I16(2), r.I16(4), r.U16(6), r.U16(8)});
         });
         if (m_level.nodes.size() + 1 != m_level.subsectors.size())
-            Report(m_problem, m_level.name + ": NODES or SSECTORS is truncated, they do not make a tree");
-        if (m_level.things.size() > kMaxThings) Report(m_problem, m_level.name + ": too many THINGS");
+            Report(m_problem,
+                   m_level.name + ": NODES or SSECTORS is truncated, they do not make a tree");
+        if (m_level.things.size() > kMaxThings)
+            Report(m_problem, m_level.name + ": too many THINGS");
         if (!m_problem->empty()) return;
         CheckTree();
         OpenDoors();
@@ -58,11 +62,13 @@ private:
             const Bytes all = m_wad.lumps[i].bytes;
             if (m_wad.lumps[i].name != lump) continue;
             if (all.size % recordBytes != 0 || all.size / recordBytes > kMaxRecords)
-                Report(m_problem, m_level.name + ": " + lump + " is truncated or broken: " + std::to_string(all.size) +
+                Report(m_problem, m_level.name + ": " + lump +
+                                      " is truncated or broken: " + std::to_string(all.size) +
                                       " bytes of records of " + std::to_string(recordBytes));
             return all;
         }
-        Report(m_problem, m_level.name + ": no " + lump + " (the levels of other games have other formats)");
+        Report(m_problem,
+               m_level.name + ": no " + lump + " (the levels of other games have other formats)");
         return {};
     }
 
@@ -75,7 +81,8 @@ private:
     }
 
     void Reject(const std::string &why) {
-        Report(m_problem, m_level.name + ": " + m_lump + " record " + std::to_string(m_record) + " " + why);
+        Report(m_problem,
+               m_level.name + ": " + m_lump + " record " + std::to_string(m_record) + " " + why);
     }
 
     int Checked(int index, size_t count) {
@@ -95,7 +102,8 @@ private:
         if (!m_problem->empty()) return;
         const Line &line = m_level.lines[lineIndex];
         const bool facesBack = r.U16(8) != 0;
-        const int side = facesBack ? line.back : line.front, other = facesBack ? line.front : line.back;
+        const int side = facesBack ? line.back : line.front,
+                  other = facesBack ? line.front : line.back;
         if (side == kNone) return Reject("lies on a missing side");
         Seg seg{m_vertexes.I16(v1),
                 m_vertexes.I16(v1 + 2),
@@ -114,27 +122,30 @@ private:
     void ReadSubsector(Bytes r) {
         const int count = r.U16(0), first = Checked(r.U16(2), m_level.segs);
         Checked(first + count - 1, m_level.segs);
-        if (count < 1 || count > kMaxSegsOfSubsector) Reject("has " + std::to_string(count) + " segs");
-        if (m_problem->empty()) m_level.subsectors.push_back({first, first + count, m_level.segs[first].front});
+        if (count < 1 || count > kMaxSegsOfSubsector)
+            Reject("has " + std::to_string(count) + " segs");
+        if (m_problem->empty())
+            m_level.subsectors.push_back({first, first + count, m_level.segs[first].front});
     }
 
     void ReadNode(Bytes r) {
         const auto child = [&](int value) {
-            return value < 0x8000 ? Checked(value, kMaxRecords) : ~Checked(value - 0x8000, m_level.subsectors);
+            return value < 0x8000 ? Checked(value, kMaxRecords)
+                                  : ~Checked(value - 0x8000, m_level.subsectors);
         };
         if (r.I16(4) == 0 && r.I16(6) == 0) Reject("has no direction");
-        m_level.nodes.push_back(
-            {r.I16(0),
-             r.I16(2),
-             r.I16(4),
-             r.I16(6),
-             {Box{r.I16(8), r.I16(10), r.I16(12), r.I16(14)}, Box{r.I16(16), r.I16(18), r.I16(20), r.I16(22)}},
-             {child(r.U16(24)), child(r.U16(26))}});
+        m_level.nodes.push_back({r.I16(0),
+                                 r.I16(2),
+                                 r.I16(4),
+                                 r.I16(6),
+                                 {Box{r.I16(8), r.I16(10), r.I16(12), r.I16(14)},
+                                  Box{r.I16(16), r.I16(18), r.I16(20), r.I16(22)}},
+                                 {child(r.U16(24)), child(r.U16(26))}});
         m_level.root = static_cast<int>(m_level.nodes.size()) - 1;
     }
 
-    // Every node at most once and none too deep: then each walk of the tree ends and needs a small stack
-    // only.
+    // Every node at most once and none too deep: then each walk of the tree ends and needs a small
+    // stack only.
     void CheckTree() {
         std::vector<std::pair<int, int>> open{{m_level.root, 0}};
         std::vector<bool> seen(m_level.nodes.size());
@@ -143,8 +154,8 @@ private:
             open.pop_back();
             if (at < 0) continue;
             if (size_t(at) >= seen.size() || seen[at] || depth >= Level::kMaxDepth)
-                return Report(m_problem,
-                              m_level.name + ": NODES is no tree, or deeper than " + std::to_string(Level::kMaxDepth));
+                return Report(m_problem, m_level.name + ": NODES is no tree, or deeper than " +
+                                             std::to_string(Level::kMaxDepth));
             seen[at] = true;
             for (const int child : m_level.nodes[at].child) open.push_back({child, depth + 1});
         }
@@ -156,12 +167,14 @@ private:
         std::vector<bool> triggered(m_level.sectors.size());
         for (const Line &line : m_level.lines) {
             if (line.back == kNone) continue;
-            const int front = m_level.sides[line.front].sector, back = m_level.sides[line.back].sector;
+            const int front = m_level.sides[line.front].sector,
+                      back = m_level.sides[line.back].sector;
             if (line.special != 0) triggered[back] = true;
             for (const auto &[sector, other] : {std::pair{front, back}, std::pair{back, front}}) {
                 const int ceiling = m_level.sectors[other].ceiling - 4;
                 if (sector != other)
-                    opened[sector] = opened[sector] == INT16_MIN ? ceiling : std::min(opened[sector], ceiling);
+                    opened[sector] =
+                        opened[sector] == INT16_MIN ? ceiling : std::min(opened[sector], ceiling);
             }
         }
         for (size_t i = 0; i < opened.size(); ++i) {
@@ -183,12 +196,15 @@ private:
 std::string SkyOf(const std::string &level) {  // by episode, or by the number of the map
     if (level.size() == 4 && level[0] == 'E' && level[1] >= '1' && level[1] <= '4')
         return std::string("SKY") + level[1];
-    return level.compare(0, 3, "MAP") != 0 || level < "MAP12" ? "SKY1" : level < "MAP21" ? "SKY2" : "SKY3";
+    return level.compare(0, 3, "MAP") != 0 || level < "MAP12" ? "SKY1"
+           : level < "MAP21"                                  ? "SKY2"
+                                                              : "SKY3";
 }
 
 }  // namespace
 
-void LoadLevel(const Wad &wad, const std::string &name, TextureLoader *textures, Level *level, Problem *problem) {
+void LoadLevel(const Wad &wad, const std::string &name, TextureLoader *textures, Level *level,
+               Problem *problem) {
     if (!problem->empty()) return;
     level->name = name;
     LevelReader(wad, textures, level, problem).Read();

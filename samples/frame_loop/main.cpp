@@ -1,5 +1,5 @@
-// A small but real game frame on weft: monsters think and move while a viewer walks through a level, and
-// every frame is found, drawn, composed and presented as tasks.
+// A small but real game frame on weft: monsters think and move while a viewer walks through a
+// level, and every frame is found, drawn, composed and presented as tasks.
 //
 //     samples/run.sh frame_loop --workers 4 --frames 600 --level E1M1
 #include "frame.h"
@@ -16,8 +16,10 @@ namespace {
 
 constexpr int kFailed = 1, kBadInput = 2, kComparedFrames = 300;
 constexpr const char *kUsage =
-    "frame_loop [--workers N] [--frames N] [--level NAME] [--wad PATH] [--size WxH] [--serial] [--out DIR]\n"
-    "Walks through a level of a WAD and renders each frame as tasks; --serial: in a plain loop instead.\n";
+    "frame_loop [--workers N] [--frames N] [--level NAME] [--wad PATH] [--size WxH] [--serial] "
+    "[--out DIR]\n"
+    "Walks through a level of a WAD and renders each frame as tasks; --serial: in a plain loop "
+    "instead.\n";
 
 struct Options {
     std::string wad = "/usr/share/games/doom/freedoom1.wad", level = "E1M1", out = "out";
@@ -28,8 +30,8 @@ struct Options {
 Problem ParseOptions(int count, char **arguments, Options *options) {
     const auto number = [](const std::string &text, int low,
                            int high) {  // 0: it is none between low and high
-        const bool digits =
-            !text.empty() && text.size() < 8 && text.find_first_not_of("0123456789") == std::string::npos;
+        const bool digits = !text.empty() && text.size() < 8 &&
+                            text.find_first_not_of("0123456789") == std::string::npos;
         const int value = digits ? std::atoi(text.c_str()) : 0;
         return value >= low && value <= high ? value : 0;
     };
@@ -47,7 +49,8 @@ Problem ParseOptions(int count, char **arguments, Options *options) {
             options->out = value;
         } else if (name == "--level") {
             options->level.clear();
-            for (const char c : value) options->level += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+            for (const char c : value)
+                options->level += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
         } else if (name == "--workers") {
             options->run.workers = static_cast<uint32_t>(number(value, 1, 1024));
             good = options->run.workers != 0;
@@ -77,21 +80,26 @@ void PrintTimes(const RunResult &result) {
     std::vector<int64_t> times(frames);
     std::adjacent_difference(result.presentedNs.begin(), result.presentedNs.end(), times.begin());
     std::sort(times.begin(), times.end());
-    const auto percentile = [&](size_t percent) { return Ms(times[(frames * percent + 99) / 100 - 1]); };
-    std::printf("frame time   p50 %.2f  p95 %.2f  p99 %.2f  max %.2f ms (from one presented frame to the next)\n",
-                percentile(50), percentile(95), percentile(99), percentile(100));
+    const auto percentile = [&](size_t percent) {
+        return Ms(times[(frames * percent + 99) / 100 - 1]);
+    };
+    std::printf(
+        "frame time   p50 %.2f  p95 %.2f  p99 %.2f  max %.2f ms (from one presented frame to the "
+        "next)\n",
+        percentile(50), percentile(95), percentile(99), percentile(100));
     int64_t all = 1;
     for (int stage = 0; stage < kStages; ++stage) {
         int64_t ns = 0;
         for (const WorkerShare &share : result.workers) ns += share.stageNs[stage];
         all += ns;
-        std::printf("stage        %-10s %7.3f ms a frame, all workers together\n", kStageNames[stage],
-                    Ms(ns) / static_cast<double>(frames));
+        std::printf("stage        %-10s %7.3f ms a frame, all workers together\n",
+                    kStageNames[stage], Ms(ns) / static_cast<double>(frames));
     }
     for (size_t i = 0; i < result.workers.size(); ++i) {
         const WorkerShare &share = result.workers[i];
         const int64_t ns = std::accumulate(share.stageNs.begin(), share.stageNs.end(), int64_t{0});
-        std::printf("worker %-4zu  %5.1f %% of the work, %" PRIu64 " tasks\n", i, 100 * Ms(ns) / Ms(all), share.tasks);
+        std::printf("worker %-4zu  %5.1f %% of the work, %" PRIu64 " tasks\n", i,
+                    100 * Ms(ns) / Ms(all), share.tasks);
     }
 }
 
@@ -104,8 +112,11 @@ Problem PrintSpeedUp(const Game &game, RunOptions options, const RunResult &resu
     if (!std::equal(one.frameHashes.begin(), one.frameHashes.end(), result.frameHashes.begin()))
         return "one worker makes other pictures";
     const int64_t ns = result.presentedNs[one.presentedNs.size() - 1];
-    std::printf("speed-up     %.2f over one worker (the first %zu frames in %.1f ms, with one worker in %.1f ms)\n",
-                Ms(one.presentedNs.back()) / Ms(ns), one.presentedNs.size(), Ms(ns), Ms(one.presentedNs.back()));
+    std::printf(
+        "speed-up     %.2f over one worker (the first %zu frames in %.1f ms, with one worker in "
+        "%.1f ms)\n",
+        Ms(one.presentedNs.back()) / Ms(ns), one.presentedNs.size(), Ms(ns),
+        Ms(one.presentedNs.back()));
     return {};
 }
 
@@ -126,12 +137,16 @@ int Main(int count, char **arguments) {
     if (failure) return Complain(options.out + ": " + failure.message(), kFailed);
     options.run.pictures = options.out;
 
-    const RunResult result = options.serial ? RunSerial(game, options.run) : RunTasks(game, options.run);
+    const RunResult result =
+        options.serial ? RunSerial(game, options.run) : RunTasks(game, options.run);
     if (!result.problem.empty()) return Complain(result.problem, kFailed);
-    std::printf("level        %s: %zu lines, %zu subsectors, %zu monsters\n", game.level.name.c_str(),
-                game.level.lines.size(), game.level.subsectors.size(), game.start.size());
-    std::printf("workers      %zu%s\n", result.workers.size(), options.serial ? " (plain loop)" : "");
-    std::printf("frames       %d of %dx%d\n", options.run.frames, options.run.width, options.run.height);
+    std::printf("level        %s: %zu lines, %zu subsectors, %zu monsters\n",
+                game.level.name.c_str(), game.level.lines.size(), game.level.subsectors.size(),
+                game.start.size());
+    std::printf("workers      %zu%s\n", result.workers.size(),
+                options.serial ? " (plain loop)" : "");
+    std::printf("frames       %d of %dx%d\n", options.run.frames, options.run.width,
+                options.run.height);
     PrintTimes(result);
     if (result.workers.size() > 1) problem = PrintSpeedUp(game, options.run, result);
     if (!problem.empty()) return Complain(problem, kFailed);

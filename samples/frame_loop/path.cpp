@@ -7,7 +7,8 @@ namespace {
 
 constexpr int kCellSide = 32, kMaxPull = 24;  // map units; cells
 constexpr int kRadius = 16, kHeight = 56, kEyeHeight = 41, kEyeRoom = 12;
-constexpr int kSpeed = 10, kPoints = 1800;  // map units a frame; after so many frames the walk begins anew
+// map units a frame; after so many frames the walk begins anew
+constexpr int kSpeed = 10, kPoints = 1800;
 constexpr int kSmoothing = 4, kLookAhead = 12, kTurnSmoothing = 10;  // frames
 constexpr int kCount = kPoints + 2 * (kLookAhead + kTurnSmoothing);
 
@@ -28,7 +29,8 @@ public:
             for (const auto [dx, dy] : kSteps) {
                 const Point from = m_centers[i], to{from.x + ToFixed(dx), from.y + ToFixed(dy)};
                 if (m_centers.size() == kMaxCells || !CanWalk(from, to)) continue;
-                const auto [place, isNew] = places.insert({{to.x, to.y}, static_cast<int>(m_centers.size())});
+                const auto [place, isNew] =
+                    places.insert({{to.x, to.y}, static_cast<int>(m_centers.size())});
                 if (isNew) m_centers.push_back(to);
                 m_exits.resize(m_centers.size());
                 m_exits[i].push_back(place->second);
@@ -47,16 +49,20 @@ public:
             std::vector<int> way, leg;
             std::vector<int> cells = Search(m_exits, route.back(), &way);
             if (cells.size() <= m_centers.size() / 2) cells = Search(m_ways, route.back(), &way);
-            const size_t nearest = cells.size() / 2, any = route.size() * 2654435761u % (cells.size() - nearest);
-            for (int cell = cells[nearest + any]; cell != route.back(); cell = way[cell]) leg.push_back(cell);
+            const size_t nearest = cells.size() / 2,
+                         any = route.size() * 2654435761u % (cells.size() - nearest);
+            for (int cell = cells[nearest + any]; cell != route.back(); cell = way[cell])
+                leg.push_back(cell);
             route.insert(route.end(), leg.rbegin(), leg.rend());
         }
         return Straighten(route);
     }
 
 private:
-    // Breadth first: the cells that can be reached, the nearest first, and from which one each is reached.
-    static std::vector<int> Search(const std::vector<std::vector<int>> &exits, int start, std::vector<int> *way) {
+    // Breadth first: the cells that can be reached, the nearest first, and from which one each is
+    // reached.
+    static std::vector<int> Search(const std::vector<std::vector<int>> &exits, int start,
+                                   std::vector<int> *way) {
         std::vector<int> cells{start};
         way->assign(exits.size(), kNone);
         (*way)[start] = start;
@@ -75,7 +81,8 @@ private:
         for (int i = 0; i <= samples; ++i) {
             const Fixed dx = (to.x - from.x) * i / samples, dy = (to.y - from.y) * i / samples;
             if (*m_budget < 0) return false;
-            const Footing footing = FootingAt(*m_level, from.x + dx, from.y + dy, kRadius, kBlocksAll);
+            const Footing footing =
+                FootingAt(*m_level, from.x + dx, from.y + dy, kRadius, kBlocksAll);
             *m_budget -= footing.work;
             if (footing.blocked || footing.ceiling - footing.floor < kHeight) return false;
             if (footing.floor - floor > m_maxStep) return false;
@@ -87,7 +94,9 @@ private:
     std::vector<Point> Straighten(const std::vector<int> &route) {
         std::vector<Point> corners{m_centers[0]};
         for (size_t i = 0, next = 1; next < route.size(); i = next++) {
-            const auto canSkip = [&] { return CanWalk(corners.back(), m_centers[route[next + 1]]); };
+            const auto canSkip = [&] {
+                return CanWalk(corners.back(), m_centers[route[next + 1]]);
+            };
             while (next + 1 < route.size() && next - i < kMaxPull && canSkip()) ++next;
             corners.push_back(m_centers[route[next]]);
         }
@@ -98,14 +107,19 @@ private:
     int m_maxStep;
     int64_t *m_budget;
     std::vector<Point> m_centers;
-    std::vector<std::vector<int>> m_exits, m_ways;  // m_ways: also up where one can only jump down, as by a lift
+    // m_ways: also up where one can only jump down, as by a lift
+    std::vector<std::vector<int>> m_exits, m_ways;
 };
 
-// From the player's start; where only lifts or teleporters lead out, over any step, or from another thing.
+// From the player's start; where only lifts or teleporters lead out, over any step, or from another
+// thing.
 std::vector<Point> FindTour(const Level &level, const Thing &start) {
     constexpr size_t kEnoughCells = 400, kTourCells = size_t{2} * kCount * kSpeed / kCellSide;
-    int64_t budget = 50'000'000;  // of FootingAt's steps: bounds the time that a broken file can cost
-    const auto pointOf = [](const Thing &thing) { return Point{ToFixed(thing.x), ToFixed(thing.y)}; };
+    // of FootingAt's steps: bounds the time that a broken file can cost
+    int64_t budget = 50'000'000;
+    const auto pointOf = [](const Thing &thing) {
+        return Point{ToFixed(thing.x), ToFixed(thing.y)};
+    };
     Walker best(level, pointOf(start), kMaxStep, &budget);
     for (size_t i = 0; i <= level.things.size() && best.Cells() < kEnoughCells; ++i) {
         Walker walker(level, pointOf(i == 0 ? start : level.things[i - 1]), 4 * INT16_MAX, &budget);
@@ -122,8 +136,8 @@ std::vector<Point> Resample(const std::vector<Point> &corners) {
         const Point a = corners[i], b = corners[i + 1];
         const Fixed length = Distance(b.x - a.x, b.y - a.y);
         for (; along < length; along += ToFixed(kSpeed))
-            points.push_back(
-                {a.x + (b.x - a.x) * (along >> 8) / (length >> 8), a.y + (b.y - a.y) * (along >> 8) / (length >> 8)});
+            points.push_back({a.x + (b.x - a.x) * (along >> 8) / (length >> 8),
+                              a.y + (b.y - a.y) * (along >> 8) / (length >> 8)});
         along -= length;
     }
     points.resize(kCount, points.empty() ? corners.back() : points.back());
@@ -142,8 +156,8 @@ Fixed Smooth(int frame, int reach, Value value) {
 
 void FindPath(Game *game, Problem *problem) {
     const Level &level = game->level;
-    const auto start =
-        std::find_if(level.things.begin(), level.things.end(), [](const Thing &thing) { return thing.type == 1; });
+    const auto start = std::find_if(level.things.begin(), level.things.end(),
+                                    [](const Thing &thing) { return thing.type == 1; });
     if (problem->empty() && start == level.things.end())
         *problem = level.name + ": no start for player 1 among its things";
     if (!problem->empty()) return;
@@ -154,22 +168,24 @@ void FindPath(Game *game, Problem *problem) {
     for (int i = 0; i < kCount; ++i) {
         path[i].x = Smooth(i, kSmoothing, [&](int j) { return points[j].x; });
         path[i].y = Smooth(i, kSmoothing, [&](int j) { return points[j].y; });
-        eyes[i] = ToFixed(FootingAt(level, points[i].x, points[i].y, kRadius, 0).floor + kEyeHeight);
+        eyes[i] =
+            ToFixed(FootingAt(level, points[i].x, points[i].y, kRadius, 0).floor + kEyeHeight);
     }
     for (int i = 0; i < kCount; ++i) {
         const Viewpoint &here = path[i], &ahead = path[std::min(i + kLookAhead, kCount - 1)];
         const Fixed before = i == 0 ? AngleOfDegrees(start->angle) : turns[i - 1];
         const bool still = here.x == ahead.x && here.y == ahead.y;
         turns[i] =
-            before +
-            (still ? 0
-                   : static_cast<int32_t>(AngleOf(ahead.x - here.x, ahead.y - here.y) - static_cast<Angle>(before)));
+            before + (still ? 0
+                            : static_cast<int32_t>(AngleOf(ahead.x - here.x, ahead.y - here.y) -
+                                                   static_cast<Angle>(before)));
     }
     for (int i = 0; i < kCount; ++i) {
         const Fixed floor = ToFixed(FootingAt(level, path[i].x, path[i].y, kEyeRoom, 0).floor);
         path[i].z = std::max(Smooth(i, kSmoothing, [&](int j) { return eyes[j]; }),
                              floor + ToFixed(kEyeRoom));  // never in a ledge
-        path[i].angle = static_cast<Angle>(Smooth(i, kTurnSmoothing, [&](int j) { return turns[j]; }));
+        path[i].angle =
+            static_cast<Angle>(Smooth(i, kTurnSmoothing, [&](int j) { return turns[j]; }));
     }
     path.resize(kPoints);
     game->path = std::move(path);

@@ -3,8 +3,8 @@
 namespace frame_loop {
 namespace {
 
-// Draws one column of the frame: walls, floors and ceilings from the viewer outwards, then from the farthest
-// back what has holes to look through.
+// Draws one column of the frame: walls, floors and ceilings from the viewer outwards, then from the
+// farthest back what has holes to look through.
 class ColumnPainter {
 public:
     ColumnPainter(const Game &game, const Scene &scene, Strip *strip, int column, uint8_t *pixels)
@@ -50,7 +50,8 @@ private:
         const Fixed ahead = Multiply(m_slope, it.depth1) - it.across1, whole = Fixed{1} << kBits;
         const Fixed part = std::clamp<Fixed>(ahead * whole / turn, 0, whole);
         m_depth = std::max(it.depth1 + (((it.depth2 - it.depth1) * part) >> kBits), Scene::kNear);
-        m_along = ((it.seg->length * part) >> kBits) + ToFixed(it.seg->offset + m_level.sides[it.seg->side].xOffset);
+        m_along = ((it.seg->length * part) >> kBits) +
+                  ToFixed(it.seg->offset + m_level.sides[it.seg->side].xOffset);
         m_colors = WallColors(*it.seg);
         return true;
     }
@@ -60,45 +61,59 @@ private:
         const Seg &seg = *visible.seg;
         const Side &side = m_level.sides[seg.side];
         const Sector &front = m_level.sectors[seg.front];
-        const Fixed eye = m_scene.eye.z, ceiling = ToFixed(front.ceiling) - eye, floor = ToFixed(front.floor) - eye;
+        const Fixed eye = m_scene.eye.z, ceiling = ToFixed(front.ceiling) - eye,
+                    floor = ToFixed(front.floor) - eye;
         const int ceilingRow = RowOf(ceiling), floorRow = RowOf(floor);
         if (ceiling > 0 || front.ceilingFlat == kSky)
-            PaintPlane(front.ceilingFlat, ceiling, front.light, m_top, std::min(ceilingRow, m_bottom));
-        if (floor < 0) PaintPlane(front.floorFlat, floor, front.light, std::max(floorRow, m_top), m_bottom);
+            PaintPlane(front.ceilingFlat, ceiling, front.light, m_top,
+                       std::min(ceilingRow, m_bottom));
+        if (floor < 0)
+            PaintPlane(front.floorFlat, floor, front.light, std::max(floorRow, m_top), m_bottom);
         m_top = std::max(m_top, ceilingRow);
         m_bottom = std::min(m_bottom, floorRow);
 
-        const bool lowerUnpegged = (seg.flags & kLowerUnpegged) != 0, upperUnpegged = (seg.flags & kUpperUnpegged) != 0;
+        const bool lowerUnpegged = (seg.flags & kLowerUnpegged) != 0,
+                   upperUnpegged = (seg.flags & kUpperUnpegged) != 0;
         const Fixed shift = ToFixed(side.yOffset);
         if (seg.back == kNone) {
-            PaintWall(side.middle, (lowerUnpegged ? floor + TextureHeight(side.middle) : ceiling) + shift, m_top,
+            PaintWall(side.middle,
+                      (lowerUnpegged ? floor + TextureHeight(side.middle) : ceiling) + shift, m_top,
                       m_bottom);
             m_bottom = m_top;
-        } else {  // where a texture is missing, the plane behind goes on: levels make invisible pits of that
+        } else {
+            // where a texture is missing, the plane behind goes on: levels make invisible pits of
+            // that
             const Sector &back = m_level.sectors[seg.back];
-            const Fixed backCeiling = ToFixed(back.ceiling) - eye, backFloor = ToFixed(back.floor) - eye;
+            const Fixed backCeiling = ToFixed(back.ceiling) - eye,
+                        backFloor = ToFixed(back.floor) - eye;
             const int upperEnd = RowOf(backCeiling), lowerBegin = RowOf(backFloor);
-            const bool bothSky = back.ceilingFlat == kSky && front.ceilingFlat == kSky;  // sky goes on over lower sky
+            // sky goes on over lower sky
+            const bool bothSky = back.ceilingFlat == kSky && front.ceilingFlat == kSky;
             if (!bothSky && side.upper != kNone) {
-                PaintWall(side.upper, (upperUnpegged ? ceiling : backCeiling + TextureHeight(side.upper)) + shift,
-                          m_top, std::min(upperEnd, m_bottom));
+                PaintWall(
+                    side.upper,
+                    (upperUnpegged ? ceiling : backCeiling + TextureHeight(side.upper)) + shift,
+                    m_top, std::min(upperEnd, m_bottom));
                 m_top = std::max(m_top, upperEnd);
             }
             if (side.lower != kNone) {
-                PaintWall(side.lower, (lowerUnpegged ? ceiling : backFloor) + shift, std::max(lowerBegin, m_top),
-                          m_bottom);
+                PaintWall(side.lower, (lowerUnpegged ? ceiling : backFloor) + shift,
+                          std::max(lowerBegin, m_top), m_bottom);
                 m_bottom = std::min(m_bottom, lowerBegin);
             }
         }
         m_strip.passed.push_back({&visible, m_depth, m_along, m_top, m_bottom});
     }
 
-    Fixed TextureHeight(int texture) const { return texture == kNone ? 0 : ToFixed(m_textures.walls[texture].height); }
+    Fixed TextureHeight(int texture) const {
+        return texture == kNone ? 0 : ToFixed(m_textures.walls[texture].height);
+    }
 
     // Walls along the axes are lit a little differently, so that corners show.
     const uint8_t *WallColors(const Seg &seg) const {
         const int contrast = seg.y1 == seg.y2 ? -16 : seg.x1 == seg.x2 ? 16 : 0;
-        return m_textures.ColorsAt(m_textures.ShadesOf(m_level.sectors[seg.front].light + contrast), m_depth);
+        return m_textures.ColorsAt(m_textures.ShadesOf(m_level.sectors[seg.front].light + contrast),
+                                   m_depth);
     }
 
     static int Repeated(Fixed along, int width) {
@@ -131,7 +146,8 @@ private:
             const Fixed perUnit = m_scene.rowDepth[row];
             const int x = ToInt(m_scene.eye.x + Multiply(acrossX, perUnit)) & (kFlatSide - 1);
             const int y = ToInt(-m_scene.eye.y - Multiply(acrossY, perUnit)) & (kFlatSide - 1);
-            m_pixels[row] = m_textures.ColorsAt(shades, Multiply(distance, perUnit))[texels[y * kFlatSide + x]];
+            m_pixels[row] =
+                m_textures.ColorsAt(shades, Multiply(distance, perUnit))[texels[y * kFlatSide + x]];
         }
     }
 
@@ -140,16 +156,18 @@ private:
         if (m_level.sky == kNone) return;
         const Image &image = m_textures.walls[m_level.sky];
         const Angle angle = m_scene.eye.angle - AngleOf(kOne, m_slope);
-        const uint8_t *texels = &image.texels[image.Texel(static_cast<int>(~angle >> 22) % image.width, 0)];
+        const uint8_t *texels =
+            &image.texels[image.Texel(static_cast<int>(~angle >> 22) % image.width, 0)];
         for (int row = first; row < last; ++row)
             m_pixels[row] = m_textures.colormap[texels[row * 200 / m_scene.height % image.height]];
     }
 
-    // Whether a sprite's middle is farther than the seg: by depth, or if that is no answer, by the seg's
-    // line.
+    // Whether a sprite's middle is farther than the seg: by depth, or if that is no answer, by the
+    // seg's line.
     static bool IsBehind(const VisibleSprite &sprite, const VisibleSeg &it) {
         if (sprite.depth <= std::min(it.depth1, it.depth2)) return false;
-        return sprite.depth >= std::max(it.depth1, it.depth2) || it.seg->SideOf(sprite.x, sprite.y) <= 0;
+        return sprite.depth >= std::max(it.depth1, it.depth2) ||
+               it.seg->SideOf(sprite.x, sprite.y) <= 0;
     }
 
     void PaintMasked() {
@@ -173,11 +191,14 @@ private:
     void PaintSprite(const VisibleSprite &sprite, int top, int bottom) {
         m_depth = sprite.depth;
         m_colors = m_textures.ColorsAt(m_textures.ShadesOf(sprite.light), m_depth);
-        const int x = std::clamp(ToInt(Multiply(m_slope, m_depth) - sprite.across), 0, sprite.image->width - 1);
-        PaintHoled(*sprite.image, sprite.mirrored ? sprite.image->width - 1 - x : x, sprite.top, top, bottom);
+        const int x = std::clamp(ToInt(Multiply(m_slope, m_depth) - sprite.across), 0,
+                                 sprite.image->width - 1);
+        PaintHoled(*sprite.image, sprite.mirrored ? sprite.image->width - 1 - x : x, sprite.top,
+                   top, bottom);
     }
 
-    // The middle texture of a line with two sides: it hangs in the opening and is not repeated downwards.
+    // The middle texture of a line with two sides: it hangs in the opening and is not repeated
+    // downwards.
     void PaintGrating(const Passed &passed) {
         const Seg &seg = *passed.seg->seg;
         const Side &side = m_level.sides[seg.side];
@@ -185,12 +206,12 @@ private:
         const Image &image = m_textures.walls[side.middle];
         const Sector &front = m_level.sectors[seg.front], &back = m_level.sectors[seg.back];
         const bool stands = (seg.flags & kLowerUnpegged) != 0;
-        const int top =
-            stands ? std::max(front.floor, back.floor) + image.height : std::min(front.ceiling, back.ceiling);
+        const int top = stands ? std::max(front.floor, back.floor) + image.height
+                               : std::min(front.ceiling, back.ceiling);
         m_depth = passed.depth;
         m_colors = WallColors(seg);
-        PaintHoled(image, Repeated(passed.along, image.width), ToFixed(top + side.yOffset) - m_scene.eye.z, passed.top,
-                   passed.bottom);
+        PaintHoled(image, Repeated(passed.along, image.width),
+                   ToFixed(top + side.yOffset) - m_scene.eye.z, passed.top, passed.bottom);
     }
 
     void PaintHoled(const Image &image, int x, Fixed imageTop, int top, int bottom) {
@@ -210,14 +231,16 @@ private:
     Strip &m_strip;
     int m_column;
     uint8_t *m_pixels;
-    Fixed m_slope, m_rayX, m_rayY;      // the column's ray: across the view, and in the level, for a depth of one
+    // the column's ray: across the view, and in the level, for a depth of one
+    Fixed m_slope, m_rayX, m_rayY;
     int m_top = 0, m_bottom;            // the rows still open
     Fixed m_depth = kOne, m_along = 0;  // of what is being painted
     const uint8_t *m_colors = nullptr;
 };
 
 uint64_t LittleEndian32(const uint8_t *bytes) {
-    return uint32_t{bytes[0]} | uint32_t{bytes[1]} << 8 | uint32_t{bytes[2]} << 16 | uint32_t{bytes[3]} << 24;
+    return uint32_t{bytes[0]} | uint32_t{bytes[1]} << 8 | uint32_t{bytes[2]} << 16 |
+           uint32_t{bytes[3]} << 24;
 }
 
 }  // namespace
@@ -233,7 +256,9 @@ void DrawStrip(const Game &game, Scene *scene, size_t index) {
     for (const VisibleSprite &it : scene->sprites)
         if (it.left < last && it.right > first) strip.sprites.push_back(&it);
     for (int column = first; column < last; ++column)
-        ColumnPainter(game, *scene, &strip, column, &scene->pixels[size_t{1} * column * scene->height]).Paint();
+        ColumnPainter(game, *scene, &strip, column,
+                      &scene->pixels[size_t{1} * column * scene->height])
+            .Paint();
 }
 
 uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow) {
@@ -247,8 +272,10 @@ uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow) 
         }
     }
     uint64_t hash = kHashStart;
-    const uint8_t *at = &scene->rgb[firstRow * rowBytes], *end = at + (lastRow - firstRow) * rowBytes;
-    for (; end - at >= 8; at += 8) hash = HashStep(hash, LittleEndian32(at) | LittleEndian32(at + 4) << 32);
+    const uint8_t *at = &scene->rgb[firstRow * rowBytes],
+                  *end = at + (lastRow - firstRow) * rowBytes;
+    for (; end - at >= 8; at += 8)
+        hash = HashStep(hash, LittleEndian32(at) | LittleEndian32(at + 4) << 32);
     for (; at != end; ++at) hash = HashStep(hash, *at);
     return hash;
 }

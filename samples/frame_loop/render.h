@@ -1,5 +1,5 @@
-// One frame's picture: the walk of the tree lists what can be seen from front to back, then each strip of
-// columns is drawn on its own, then rows of the result become colours.
+// One frame's picture: the walk of the tree lists what can be seen from front to back, then each
+// strip of columns is drawn on its own, then rows of the result become colours.
 #pragma once
 
 #include "game.h"
@@ -39,7 +39,8 @@ struct Scene {
     static constexpr int kStripColumns = 16;
     static constexpr Fixed kNear = kOne;  // what is nearer is not seen
     int width, height, focal;             // focal: pixels; the view is a quarter turn wide
-    std::vector<Fixed> rowDepth;          // depth at which a plane one unit off the eye crosses the row's middle
+    // depth at which a plane one unit off the eye crosses the row's middle
+    std::vector<Fixed> rowDepth;
     Viewpoint eye{};
     Fixed sine = 0, cosine = 0;
     std::vector<VisibleSeg> segs;
@@ -52,7 +53,8 @@ struct Scene {
 
 void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Scene *scene);
 void DrawStrip(const Game &game, Scene *scene, size_t strip);
-uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow);  // returns the rows' hash
+// returns the rows' hash
+uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow);
 
 // FNV-1a by words; the shift lets high bits reach low ones.
 inline constexpr uint64_t kHashStart = 0xcbf29ce484222325;

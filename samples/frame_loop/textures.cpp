@@ -29,7 +29,8 @@ void TextureLoader::ReadColors() {
     for (int light = 0; light < Textures::kLights; ++light)
         for (int distance = 0; distance < Textures::kDistances; ++distance) {
             const int gain = std::min(24, 1280 / (16 * distance + 8));
-            m_textures.shades[light][distance] = static_cast<uint8_t>(std::clamp(52 - 2 * light - gain, 0, 31));
+            m_textures.shades[light][distance] =
+                static_cast<uint8_t>(std::clamp(52 - 2 * light - gain, 0, 31));
         }
 }
 
@@ -45,10 +46,12 @@ void TextureLoader::ReadDefinitions(const std::string &lumpName) {
     const Lump *lump = m_wad.Find(lumpName);
     const Bytes bytes = lump == nullptr ? Bytes{} : lump->bytes;
     const size_t count = bytes.U32(0);
-    if (count > kMaxNames || 4 * count > bytes.size) return Report(m_problem, lumpName + " is truncated");
+    if (count > kMaxNames || 4 * count > bytes.size)
+        return Report(m_problem, lumpName + " is truncated");
     for (size_t i = 0; i < count; ++i) {
         const size_t offset = bytes.U32(4 + 4 * i);
-        if (offset > bytes.size) return Report(m_problem, lumpName + " is truncated in texture " + std::to_string(i));
+        if (offset > bytes.size)
+            return Report(m_problem, lumpName + " is truncated in texture " + std::to_string(i));
         m_definitions.insert({bytes.Name(offset), bytes.Part(offset, bytes.size - offset)});
     }
 }
@@ -65,8 +68,8 @@ bool TextureLoader::Affords(int width, int height) {
     return m_texelBudget >= 0;
 }
 
-// A patch: four 16-bit numbers (width, height, left, top), the offset of each column, and each column as
-// posts (first row, length, a pad byte, texels, a pad byte) up to a first row of 255.
+// A patch: four 16-bit numbers (width, height, left, top), the offset of each column, and each
+// column as posts (first row, length, a pad byte, texels, a pad byte) up to a first row of 255.
 Image TextureLoader::Decode(const std::string &name, Bytes lump) {
     constexpr int kMaxPosts = 512;
     if (!Affords(lump.I16(0), lump.I16(2))) return Broken(name);
@@ -78,8 +81,10 @@ Image TextureLoader::Decode(const std::string &name, Bytes lump) {
         int row = -1;
         for (int posts = 0; at >= lump.size || lump.U8(at) != 255; ++posts) {
             const int first = lump.U8(at), length = lump.U8(at + 1);
-            if (at >= lump.size || at + 3 + length > lump.size || posts == kMaxPosts) return Broken(name);
-            row = first <= row ? row + first : first;  // beyond row 254 they count on from the post before
+            if (at >= lump.size || at + 3 + length > lump.size || posts == kMaxPosts)
+                return Broken(name);
+            // beyond row 254 they count on from the post before
+            row = first <= row ? row + first : first;
             for (int i = 0; i < length && row + i < image.height; ++i) {
                 image.texels[image.Texel(x, row + i)] = lump.data[at + 3 + i];
                 image.opaque[image.Texel(x, row + i)] = 1;
@@ -94,11 +99,12 @@ const Image &TextureLoader::Patch(const std::string &name) {
     const auto place = m_patches.find(name);
     if (place != m_patches.end()) return place->second;
     const Lump *lump = m_wad.Find(name);
-    return m_patches.insert({name, lump == nullptr ? Broken(name) : Decode(name, lump->bytes)}).first->second;
+    return m_patches.insert({name, lump == nullptr ? Broken(name) : Decode(name, lump->bytes)})
+        .first->second;
 }
 
-// A texture: name, flags, width, height, four unused bytes, number of patches; of each patch the place within
-// the texture, its number in PNAMES and four unused bytes.
+// A texture: name, flags, width, height, four unused bytes, number of patches; of each patch the
+// place within the texture, its number in PNAMES and four unused bytes.
 Image TextureLoader::Compose(const std::string &name) {
     const auto definition = m_definitions.find(name);
     const Bytes lump = definition == m_definitions.end() ? Bytes{} : definition->second;
@@ -137,12 +143,13 @@ int TextureLoader::Flat(const std::string &name) {
     if (lump == nullptr || lump->bytes.size < m_textures.flats.back().size())
         Report(m_problem, "the flat " + name + " is truncated or missing");
     else
-        std::copy_n(lump->bytes.data, m_textures.flats.back().size(), m_textures.flats.back().begin());
+        std::copy_n(lump->bytes.data, m_textures.flats.back().size(),
+                    m_textures.flats.back().begin());
     return place->second;
 }
 
-// Sprite lumps are named by four letters, then a frame letter and a rotation (0: all sides alike); a second
-// such pair means that the mirror image serves there.
+// Sprite lumps are named by four letters, then a frame letter and a rotation (0: all sides alike);
+// a second such pair means that the mirror image serves there.
 int TextureLoader::Sprite(const std::string &prefix, char frame) {
     const auto [place, isNew] = m_sprites.insert({prefix + frame, kNone});
     if (!isNew) return place->second;
@@ -153,7 +160,8 @@ int TextureLoader::Sprite(const std::string &prefix, char frame) {
         for (size_t pair = 4; pair + 1 < lump.name.size(); pair += 2) {
             const int rotation = lump.name[pair + 1] - '0';
             if (lump.name[pair] != frame || rotation < 0 || rotation > 8) continue;
-            for (int side = rotation == 0 ? 0 : rotation - 1; side < (rotation == 0 ? 8 : rotation); ++side) {
+            for (int side = rotation == 0 ? 0 : rotation - 1; side < (rotation == 0 ? 8 : rotation);
+                 ++side) {
                 sprite.image[side] = static_cast<int>(m_textures.images.size());
                 sprite.mirrored[side] = pair == 6;
             }

@@ -1,5 +1,5 @@
-// The pictures of a WAD: wall textures composed of patches, flats for floors and ceilings, sprites with their
-// rotations, the palette, and the tables that darken a colour with distance.
+// The pictures of a WAD: wall textures composed of patches, flats for floors and ceilings, sprites
+// with their rotations, the palette, and the tables that darken a colour with distance.
 #pragma once
 
 #include "fixed.h"
@@ -12,14 +12,18 @@ namespace frame_loop {
 
 struct Image {
     Image(int imageWidth, int imageHeight)
-        : width(imageWidth), height(imageHeight), texels(Texel(width, 0)), opaque(Texel(width, 0)) {}
+        : width(imageWidth),
+          height(imageHeight),
+          texels(Texel(width, 0)),
+          opaque(Texel(width, 0)) {}
     size_t Texel(int x, int y) const { return size_t{1} * x * height + y; }
 
     int width, height, left = 0, top = 0;
     std::vector<uint8_t> texels, opaque;  // column after column
 };
 
-struct SpriteFrame {  // by the eighth of a circle that the viewer sees: 0 front, 2 its left side, 4 back
+// by the eighth of a circle that the viewer sees: 0 front, 2 its left side, 4 back
+struct SpriteFrame {
     std::array<int, 8> image;
     std::array<bool, 8> mirrored;
 };
@@ -28,15 +32,18 @@ inline constexpr int kNone = -1, kSky = -1, kFlatSide = 64;
 
 struct Textures {
     static constexpr int kLights = 32, kDistances = 256;
-    using Shades = std::array<uint8_t, kDistances>;  // by distance, the darkness as a row of the colour map
-    std::vector<Image> walls, images;                // images: of sprites
+    // by distance, the darkness as a row of the colour map
+    using Shades = std::array<uint8_t, kDistances>;
+    std::vector<Image> walls, images;  // images: of sprites
     std::vector<std::vector<uint8_t>> flats;
     std::vector<SpriteFrame> sprites;
     std::array<uint8_t, 768> palette{};
     std::array<uint8_t, 32 * 256> colormap{};
     std::array<Shades, kLights> shades{};
 
-    const Shades &ShadesOf(int light) const { return shades[std::clamp(light / 8, 0, kLights - 1)]; }
+    const Shades &ShadesOf(int light) const {
+        return shades[std::clamp(light / 8, 0, kLights - 1)];
+    }
     const uint8_t *ColorsAt(const Shades &of, Fixed depth) const {  // one step each 16 units
         return &colormap[size_t{of[std::min<Fixed>(depth >> 20, kDistances - 1)]} * 256];
     }
@@ -64,10 +71,12 @@ private:
     Textures &m_textures;
     Problem *m_problem;
     std::vector<std::string> m_patchNames;
-    std::map<std::string, Bytes> m_definitions;  // of wall textures; each reaches to the end of its lump
+    // of wall textures; each reaches to the end of its lump
+    std::map<std::string, Bytes> m_definitions;
     std::map<std::string, Image> m_patches;
     std::map<std::string, int> m_walls, m_flats, m_sprites;
-    int64_t m_texelBudget = int64_t{1} << 26;  // bounds the time and memory that a broken file can cost
+    // bounds the time and memory that a broken file can cost
+    int64_t m_texelBudget = int64_t{1} << 26;
 };
 
 }  // namespace frame_loop

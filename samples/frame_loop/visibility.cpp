@@ -10,7 +10,8 @@ class Walk {
 public:
     Walk(const Game &game, Scene *scene) : m_game(game), m_scene(*scene) {}
 
-    // Nearer half first; a half whose box lies outside the view or behind closed columns is left out.
+    // Nearer half first; a half whose box lies outside the view or behind closed columns is left
+    // out.
     void Run() {
         std::array<std::pair<int, const Box *>, Level::kMaxDepth + 2> open;
         size_t count = 0;
@@ -24,7 +25,8 @@ public:
             }
             const Node &node = m_game.level.nodes[at];
             const int nearer = node.SideOf(m_scene.eye.x, m_scene.eye.y) > 0 ? 0 : 1;
-            for (const int child : {1 - nearer, nearer}) open[count++] = {node.child[child], &node.box[child]};
+            for (const int child : {1 - nearer, nearer})
+                open[count++] = {node.child[child], &node.box[child]};
         }
     }
 
@@ -36,10 +38,12 @@ public:
         const SpriteFrame &frame = m_game.textures.sprites[sprite];
         const Image &image = m_game.textures.images[frame.image[side]];
         const Fixed across = at.across - ToFixed(image.left);
-        const int left = ColumnOf({at.depth, across}), right = ColumnOf({at.depth, across + ToFixed(image.width)});
+        const int left = ColumnOf({at.depth, across}),
+                  right = ColumnOf({at.depth, across + ToFixed(image.width)});
         if (left < right)
-            m_scene.sprites.push_back({&image, x, y, at.depth, across, ToFixed(floor + image.top) - m_scene.eye.z,
-                                       m_game.level.SectorOf(subsector).light, left, right, frame.mirrored[side]});
+            m_scene.sprites.push_back(
+                {&image, x, y, at.depth, across, ToFixed(floor + image.top) - m_scene.eye.z,
+                 m_game.level.SectorOf(subsector).light, left, right, frame.mirrored[side]});
     }
 
 private:
@@ -55,7 +59,8 @@ private:
 
     // The first column whose middle is not left of the point.
     int ColumnOf(View point) const {
-        const Fixed column = ToFixed(m_scene.width) / 2 + point.across * m_scene.focal * kOne / point.depth;
+        const Fixed column =
+            ToFixed(m_scene.width) / 2 + point.across * m_scene.focal * kOne / point.depth;
         return static_cast<int>(std::clamp<Fixed>((column + kOne / 2 - 1) >> 16, 0, m_scene.width));
     }
 
@@ -87,8 +92,11 @@ private:
     }
 
     void AddSeg(const Seg &seg) {
-        const View a = ToView(ToFixed(seg.x1), ToFixed(seg.y1)), b = ToView(ToFixed(seg.x2), ToFixed(seg.y2));
-        if (seg.SideOf(m_scene.eye.x, m_scene.eye.y) <= 0 || std::max(a.depth, b.depth) < Scene::kNear) return;
+        const View a = ToView(ToFixed(seg.x1), ToFixed(seg.y1)),
+                   b = ToView(ToFixed(seg.x2), ToFixed(seg.y2));
+        if (seg.SideOf(m_scene.eye.x, m_scene.eye.y) <= 0 ||
+            std::max(a.depth, b.depth) < Scene::kNear)
+            return;
         const auto columnOf = [&](const View &end) {
             if (end.depth >= Scene::kNear) return ColumnOf(end);
             const Fixed part = (Scene::kNear - a.depth) * kOne / (b.depth - a.depth);
@@ -97,12 +105,14 @@ private:
         const int left = columnOf(a), right = columnOf(b);
         if (!AnyOpen(left, right)) return;
         m_scene.segs.push_back({&seg, a.depth, a.across, b.depth, b.across, left, right});
-        if (IsClosed(seg)) std::fill(m_scene.closed.begin() + left, m_scene.closed.begin() + right, uint8_t{1});
+        if (IsClosed(seg))
+            std::fill(m_scene.closed.begin() + left, m_scene.closed.begin() + right, uint8_t{1});
     }
 
     bool IsClosed(const Seg &seg) const {
         if (seg.back == kNone) return true;
-        const Sector &front = m_game.level.sectors[seg.front], &back = m_game.level.sectors[seg.back];
+        const Sector &front = m_game.level.sectors[seg.front],
+                     &back = m_game.level.sectors[seg.back];
         const bool bothSky = front.ceilingFlat == kSky && back.ceilingFlat == kSky;
         return back.floor >= front.ceiling || (back.ceiling <= front.floor && !bothSky);
     }
@@ -135,9 +145,11 @@ void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Sce
     Walk walk(game, scene);
     walk.Run();
     for (const Scenery &it : game.scenery)
-        walk.AddSprite(it.x, it.y, game.level.SectorOf(it.subsector).floor, it.subsector, it.sprite, 0);
+        walk.AddSprite(it.x, it.y, game.level.SectorOf(it.subsector).floor, it.subsector, it.sprite,
+                       0);
     for (const Monster &it : world)
-        walk.AddSprite(it.x, it.y, it.floor, it.subsector, game.kinds[it.kind].sprites[it.walked / 8 % 4], it.angle);
+        walk.AddSprite(it.x, it.y, it.floor, it.subsector,
+                       game.kinds[it.kind].sprites[it.walked / 8 % 4], it.angle);
     std::stable_sort(scene->sprites.begin(), scene->sprites.end(),
                      [](const auto &a, const auto &b) { return a.depth > b.depth; });
 }

@@ -25,7 +25,8 @@ Problem ParseWad(std::vector<uint8_t> file, Wad *wad) {
     const size_t count = all.U32(4), directory = all.U32(8);
     if (all.size < kHeaderBytes || (magic != "IWAD" && magic != "PWAD"))
         return "not a WAD: it does not begin with IWAD or PWAD";
-    if (count > kMaxLumps) return "broken WAD: its header claims " + std::to_string(count) + " lumps";
+    if (count > kMaxLumps)
+        return "broken WAD: its header claims " + std::to_string(count) + " lumps";
     if (directory > all.size || count * kEntryBytes > all.size - directory)
         return "truncated WAD: its directory reaches beyond the end of the file";
     char space = Wad::kAll;
@@ -34,10 +35,12 @@ Problem ParseWad(std::vector<uint8_t> file, Wad *wad) {
         const size_t offset = entry.U32(0), size = entry.U32(4);
         const std::string name = entry.Name(8);
         if (size != 0 && (offset > all.size || size > all.size - offset))
-            return "truncated WAD: lump " + std::to_string(i) + " (" + name + ") reaches beyond the end of the file";
+            return "truncated WAD: lump " + std::to_string(i) + " (" + name +
+                   ") reaches beyond the end of the file";
         if (name == "S_START" || name == "SS_START") space = Wad::kSprites;
         if (name == "F_START" || name == "FF_START") space = Wad::kFlats;
-        if (name == "S_END" || name == "SS_END" || name == "F_END" || name == "FF_END") space = Wad::kAll;
+        if (name == "S_END" || name == "SS_END" || name == "F_END" || name == "FF_END")
+            space = Wad::kAll;
         wad->places[space + name] = i;
         wad->lumps.push_back({name, space, size == 0 ? Bytes{} : all.Part(offset, size)});
     }
@@ -53,7 +56,8 @@ Problem ReadWad(const std::string &path, Wad *wad) {
         stream.read(block.data(), static_cast<std::streamsize>(block.size()));
         file.insert(file.end(), block.begin(), block.begin() + stream.gcount());
     }
-    if (!stream.eof() && file.empty()) return "cannot be read; give the WAD's place with --wad PATH";
+    if (!stream.eof() && file.empty())
+        return "cannot be read; give the WAD's place with --wad PATH";
     if (file.size() > kMaxFileBytes) return "larger than any WAD (256 MiB)";
     return ParseWad(std::move(file), wad);
 }

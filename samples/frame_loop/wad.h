@@ -9,7 +9,8 @@
 
 namespace frame_loop {
 
-// What is wrong with a file; empty: nothing. Only the first report is kept, later ones follow from it.
+// What is wrong with a file; empty: nothing. Only the first report is kept, later ones follow from
+// it.
 using Problem = std::string;
 inline void Report(Problem *problem, const std::string &what) {
     if (problem->empty()) *problem = what;
@@ -24,7 +25,8 @@ struct Bytes {
     int U16(size_t at) const { return U8(at) | U8(at + 1) << 8; }
     int I16(size_t at) const { return static_cast<int16_t>(U16(at)); }
     uint32_t U32(size_t at) const { return uint32_t(U16(at)) | uint32_t(U16(at + 2)) << 16; }
-    std::string Name(size_t at) const;                                        // up to eight characters, in capitals
+    // up to eight characters, in capitals
+    std::string Name(size_t at) const;
     Bytes Part(size_t at, size_t bytes) const { return {data + at, bytes}; }  // must lie within
 };
 
@@ -35,7 +37,8 @@ struct Lump {
 };
 
 struct Wad {
-    static constexpr char kAll = 'A', kSprites = 'S', kFlats = 'F';  // names are unique only within a space
+    // names are unique only within a space
+    static constexpr char kAll = 'A', kSprites = 'S', kFlats = 'F';
     std::vector<uint8_t> file;
     std::vector<Lump> lumps;  // they point into `file`
     std::map<std::string, size_t> places;

@@ -1,5 +1,6 @@
-// Loops over ranges: a height map is filled index by index, smoothed tile by tile, and its mean and its highest place are
-// found. The mean is the same to the last bit whatever the number of workers; so it is checked against one worker.
+// Loops over ranges: a height map is filled index by index, smoothed tile by tile, and its mean and
+// its highest place are found. The mean is the same to the last bit whatever the number of workers;
+// so it is checked against one worker.
 //
 //     samples/run.sh parallel_for
 #include <weft/algorithms/parallel_for.h>
@@ -26,18 +27,21 @@ struct Result {
 };
 
 float Hill(uint32_t place) {
-    const float x = static_cast<float>(place % kColumns) / 100, y = static_cast<float>(place / kColumns) / 100;
+    const float x = static_cast<float>(place % kColumns) / 100,
+                y = static_cast<float>(place / kColumns) / 100;
     return std::sin(x) * std::cos(y * 1.3f) + 0.1f * std::sin(17 * x + 5 * y);
 }
 
-void Smooth(const std::vector<float> &from, std::vector<float> &to, const weft::Tile<uint32_t> &tile) {
+void Smooth(const std::vector<float> &from, std::vector<float> &to,
+            const weft::Tile<uint32_t> &tile) {
     for (uint32_t row = tile.rowBegin; row < tile.rowEnd; ++row) {
         for (uint32_t column = tile.columnBegin; column < tile.columnEnd; ++column) {
             const uint32_t place = row * kColumns + column;
-            const bool atEdge = row == 0 || row == kRows - 1 || column == 0 || column == kColumns - 1;
+            const bool atEdge =
+                row == 0 || row == kRows - 1 || column == 0 || column == kColumns - 1;
             to[place] = atEdge ? from[place]
-                               : (from[place] * 4 + from[place - 1] + from[place + 1] + from[place - kColumns] +
-                                  from[place + kColumns]) /
+                               : (from[place] * 4 + from[place - 1] + from[place + 1] +
+                                  from[place - kColumns] + from[place + kColumns]) /
                                      8;
         }
     }
@@ -47,13 +51,15 @@ void Survey(weft::TaskScheduler *scheduler, void *arg) {
     Result &result = *static_cast<Result *>(arg);
     std::vector<float> rough(kRows * kColumns), heights(rough.size());
 
-    weft::ParallelFor(*scheduler, 0, kRows * kColumns, [&](uint32_t place) { rough[place] = Hill(place); });
+    weft::ParallelFor(*scheduler, 0, kRows * kColumns,
+                      [&](uint32_t place) { rough[place] = Hill(place); });
 
     weft::ParallelFor2D(*scheduler, kRows, kColumns,
                         [&](const weft::Tile<uint32_t> &tile) { Smooth(rough, heights, tile); });
 
     const float sum = weft::ParallelReduce(
-        *scheduler, 0, heights.size(), 0.0f, [&](size_t place) { return heights[place]; }, std::plus<>());
+        *scheduler, 0, heights.size(), 0.0f, [&](size_t place) { return heights[place]; },
+        std::plus<>());
     result.mean = sum / static_cast<float>(heights.size());
 
     weft::LoopOptions options;
@@ -79,8 +85,8 @@ int main() {
 
     const bool same = result.mean == single.mean && result.peak.place == single.peak.place &&
                       result.peak.height == single.peak.height;
-    std::printf("mean height %.9g, highest at row %u, column %u: %s with %u workers and with one\n", result.mean,
-                result.peak.place / kColumns, result.peak.place % kColumns, same ? "the same" : "NOT THE SAME",
-                result.workers);
+    std::printf("mean height %.9g, highest at row %u, column %u: %s with %u workers and with one\n",
+                result.mean, result.peak.place / kColumns, result.peak.place % kColumns,
+                same ? "the same" : "NOT THE SAME", result.workers);
     return same ? 0 : 1;
 }

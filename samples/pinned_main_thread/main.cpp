@@ -1,5 +1,6 @@
-// A thread that owns a window: only it may make the window's calls, as many systems demand. Tasks on any worker post such
-// calls, pinned to that thread; it pumps them between its frames. The window has no lock, and needs none.
+// A thread that owns a window: only it may make the window's calls, as many systems demand. Tasks
+// on any worker post such calls, pinned to that thread; it pumps them between its frames. The
+// window has no lock, and needs none.
 //
 //     samples/run.sh pinned_main_thread
 #include <weft/task_scheduler.h>
@@ -50,10 +51,12 @@ struct Texture {
     // Any worker: makes the pixels, then has the window's thread upload them.
     static void Make(weft::TaskScheduler *scheduler, void *arg) {
         Texture &texture = *static_cast<Texture *>(arg);
-        for (uint32_t pixel = 0; pixel < kPixels; ++pixel) texture.sum += (texture.number + pixel) & 0xff;
+        for (uint32_t pixel = 0; pixel < kPixels; ++pixel)
+            texture.sum += (texture.number + pixel) & 0xff;
         const weft::Task upload{Upload, arg};
-        scheduler->AddTasksAndWait(1, &upload,
-                                   {weft::Priority::High, weft::StackClass::Small, kWindowThread, "window call"});
+        scheduler->AddTasksAndWait(
+            1, &upload,
+            {weft::Priority::High, weft::StackClass::Small, kWindowThread, "window call"});
         ++texture.sum;  // the upload is done: the pixels may be used again
     }
     static void Upload(weft::TaskScheduler *, void *arg) {
@@ -96,12 +99,13 @@ int main() {
     constexpr uint32_t kTextures = kFrames * kTexturesPerFrame;
     Window window(kTextures);
     weft::TaskScheduler scheduler;
-    const weft::TaskOptions pinned{weft::Priority::Normal, weft::StackClass::Large, kWindowThread, "window"};
+    const weft::TaskOptions pinned{weft::Priority::Normal, weft::StackClass::Large, kWindowThread,
+                                   "window"};
     if (scheduler.Run(Main, &window, pinned) != weft::Status::Ok) return 1;
 
     bool right = window.Handled() == kTextures && window.WrongThreads() == 0;
     for (uint32_t i = 0; i < kTextures; ++i) right &= window.Texture(i) == Expected(i);
-    std::printf("%u frames, %u window calls handled, %u on another thread than the window's: %s\n", kFrames,
-                window.Handled(), window.WrongThreads(), right ? "right" : "WRONG");
+    std::printf("%u frames, %u window calls handled, %u on another thread than the window's: %s\n",
+                kFrames, window.Handled(), window.WrongThreads(), right ? "right" : "WRONG");
     return right ? 0 : 1;
 }

@@ -1,7 +1,8 @@
-// Two tasks race, and nobody notices: with one worker they run one after the other. weft as a race finder tells.
+// Two tasks race, and nobody notices: with one worker they run one after the other. weft as a race
+// finder tells.
 //
-//     "$(third_party/setup.sh)" --race-finder gmake2 && make -C build/race-finder/premake config=tsan race_finder
-//     build/race-finder/Tsan/race_finder
+//     "$(third_party/setup.sh)" --race-finder gmake2 && make -C build/race-finder/premake
+//     config=tsan race_finder build/race-finder/Tsan/race_finder
 //
 // An ordinary build prints a 2 every time. With --no-race there is nothing to be found.
 #include <weft/task_scheduler.h>

@@ -1,6 +1,7 @@
-// Thousands of saves at once, each in five steps: lock the player's slot, load it, change it, store it, unlock it. The storage is
-// behind a socket on loopback that loses messages: each request has a deadline and is repeated. One thread, which is
-// no worker, runs epoll and signals the jobs; no save holds a fiber while it waits.
+// Thousands of saves at once, each in five steps: lock the player's slot, load it, change it, store
+// it, unlock it. The storage is behind a socket on loopback that loses messages: each request has a
+// deadline and is repeated. One thread, which is no worker, runs epoll and signals the jobs; no
+// save holds a fiber while it waits.
 //
 //     samples/run.sh save_games [SAVES]
 #include <cstdio>
@@ -55,10 +56,12 @@ public:
     bool IsFit() const { return m_isFit; }
     // What does not go out is lost: the sender's deadline sees to that.
     void Send(const Message &message, const Socket &to) const {
-        (void)!sendto(m_file, &message, sizeof message, 0, reinterpret_cast<const sockaddr *>(&to.m_address),
-                      sizeof to.m_address);
+        (void)!sendto(m_file, &message, sizeof message, 0,
+                      reinterpret_cast<const sockaddr *>(&to.m_address), sizeof to.m_address);
     }
-    bool Receive(Message &message) const { return recv(m_file, &message, sizeof message, 0) == sizeof message; }
+    bool Receive(Message &message) const {
+        return recv(m_file, &message, sizeof message, 0) == sizeof message;
+    }
 
 private:
     int m_file;
@@ -100,7 +103,8 @@ class Save;
 struct Game {
     explicit Game(uint32_t count) : left(count), saves(count) {}
     struct Awaited {
-        std::atomic<uint32_t> number{0};  // of the request that is under way; whoever sets it to 0 decides its end
+        // of the request that is under way; whoever sets it to 0 decides its end
+        std::atomic<uint32_t> number{0};
         Save *save = nullptr;
     };
     Socket client, server;
@@ -117,7 +121,8 @@ struct Game {
 class Save : public weft::PostedJob {
 public:
     Save(weft::PostQueue &queue, Game &of, uint32_t index)
-        : PostedJob(queue, Lock), m_game(of), m_message{Op::Lock, index, index % kPlayers, 0, 0, 0} {
+        : PostedJob(queue, Lock), m_game(of), m_message{Op::Lock, index, index % kPlayers,
+                                                        0,        0,     0} {
         m_game.saves[index].save = this;
     }
     void Answer(const Message &reply) {
@@ -163,7 +168,8 @@ private:
         m_game.client.Send(m_message, m_game.server);
         PostWaitFor(20ms);
     }
-    // If not, the save has been posted again: for the signal that is on its way, or the request is repeated.
+    // If not, the save has been posted again: for the signal that is on its way, or the request is
+    // repeated.
     bool HasReply() {
         if (ReceiveSignal()) return true;
         if (Awaited().exchange(0, std::memory_order_acq_rel) == 0) {
@@ -184,7 +190,8 @@ private:
 void Game::Reply(const Message &message) {
     Awaited &awaited = saves[message.save];
     uint32_t number = message.number;  // not an older request's
-    if (awaited.number.compare_exchange_strong(number, 0, std::memory_order_acq_rel)) awaited.save->Answer(message);
+    if (awaited.number.compare_exchange_strong(number, 0, std::memory_order_acq_rel))
+        awaited.save->Answer(message);
 }
 
 // Both ends of the wire: what asks the storage, and its replies.
@@ -229,7 +236,8 @@ void Play(weft::TaskScheduler *scheduler, void *arg) {
 int main(int count, char **arguments) {
     const uint32_t saves = count > 1 ? static_cast<uint32_t>(std::atoi(arguments[1])) : 5000;
     const auto game = std::make_unique<Game>(saves);
-    if (!game->client.IsFit() || !game->server.IsFit()) return std::puts("no sockets on loopback"), 1;
+    if (!game->client.IsFit() || !game->server.IsFit())
+        return std::puts("no sockets on loopback"), 1;
     weft::SchedulerOptions options;
     options.workers = 2;
     weft::TaskScheduler scheduler(options);
@@ -243,9 +251,10 @@ int main(int count, char **arguments) {
     }
     epoll.join();
     std::printf(
-        "%u saves of %u players in %.0f ms with %u fibers; %u requests repeated, %u locks refused, %llu stored\n",
-        saves, kPlayers, took.count(), options.smallFibers, game->repeated.load(), game->refused.load(),
-        static_cast<unsigned long long>(game->storage.Sum()));
+        "%u saves of %u players in %.0f ms with %u fibers; %u requests repeated, %u locks refused, "
+        "%llu stored\n",
+        saves, kPlayers, took.count(), options.smallFibers, game->repeated.load(),
+        game->refused.load(), static_cast<unsigned long long>(game->storage.Sum()));
     return status == weft::Status::Ok && game->storage.Sum() == saves ? 0 : 1;
 }
 #else

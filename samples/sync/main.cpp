@@ -1,9 +1,11 @@
-// A small bank that tasks of weft and two threads of the host use at once: accounts behind a SharedMutex, a bounded queue of
-// orders behind a Mutex and ConditionVariables, at most two counters open (Semaphore), a ledger that is written in the order of the
-// tickets, an Event that opens the bank, and a WaitGroup that says when all is done. Whoever waits as a task gives its worker away.
+// A small bank that tasks of weft and two threads of the host use at once: accounts behind a
+// SharedMutex, a bounded queue of orders behind a Mutex and ConditionVariables, at most two
+// counters open (Semaphore), a ledger that is written in the order of the tickets, an Event that
+// opens the bank, and a WaitGroup that says when all is done. Whoever waits as a task gives its
+// worker away.
 //
 //     samples/run.sh sync
-#include <weft/outside.h>
+#include <weft/external_work.h>
 #include <weft/sync/condition_variable.h>
 #include <weft/sync/event.h>
 #include <weft/sync/mutex.h>
@@ -98,7 +100,8 @@ void Clerk(weft::TaskScheduler *, void *arg) {
 // A thread of the host: takes orders in. It blocks where the queue is full.
 void Post(Bank *bank) {
     for (uint32_t i = 0; i < kOrders; ++i) {
-        bank->Put({i % kAccounts, (i * 3 + 1) % kAccounts, static_cast<int>(i % 7 + 1), bank->ledgerOrder.Take()});
+        bank->Put({i % kAccounts, (i * 3 + 1) % kAccounts, static_cast<int>(i % 7 + 1),
+                   bank->ledgerOrder.Take()});
     }
 }
 
@@ -123,7 +126,8 @@ int main() {
     bool inOrder = true;
     {
         Bank bank(scheduler);
-        const weft::OutsideWork outside(scheduler);  // all tasks may wait for our threads: no reason for a report
+        // all tasks may wait for our threads: no reason for a report
+        const weft::ExternalWork outside(scheduler);
         const std::vector<weft::Task> clerks(kOrders, {Clerk, &bank});
         weft::Counter ended;
         scheduler.AddTasks(kOrders, clerks.data(), &ended);
@@ -134,7 +138,8 @@ int main() {
         audit.join();
         scheduler.WaitForCounter(&ended);
         if (bank.Total() != kStart * static_cast<int>(kAccounts)) ++wrong;
-        for (uint32_t i = 0; i < kOrders; ++i) inOrder = inOrder && bank.ledger[i] == static_cast<int>(i % 7 + 1);
+        for (uint32_t i = 0; i < kOrders; ++i)
+            inOrder = inOrder && bank.ledger[i] == static_cast<int>(i % 7 + 1);
     }
     scheduler.Stop();
 

@@ -1,5 +1,6 @@
-// A game at 200 frames a second whose path finder is sometimes slower than a frame: the frame waits for it for two
-// milliseconds at most and else goes on with the old path. The time until the next frame is slept by the fiber, not by its worker.
+// A game at 200 frames a second whose path finder is sometimes slower than a frame: the frame waits
+// for it for two milliseconds at most and else goes on with the old path. The time until the next
+// frame is slept by the fiber, not by its worker.
 //
 //     samples/run.sh timed_waits
 #include <weft/time.h>
@@ -20,7 +21,8 @@ struct PathFinder {
 
     static void Find(weft::TaskScheduler *scheduler, void *arg) {
         PathFinder &finder = *static_cast<PathFinder *>(arg);
-        weft::SleepFor(*scheduler, finder.asked % 4 == 0 ? 12ms : 200us);  // what would be hard work
+        // what would be hard work
+        weft::SleepFor(*scheduler, finder.asked % 4 == 0 ? 12ms : 200us);
         finder.found = finder.asked;
     }
     void Ask(weft::TaskScheduler *scheduler) {
@@ -59,9 +61,9 @@ int main() {
     options.workers = 2;
     weft::TaskScheduler scheduler(options);
     auto play = [&](weft::TaskScheduler *running) { game.Play(running); };
-    const weft::Task task = weft::TaskOf(play);
+    const weft::Task task = weft::MakeTask(play);
     if (scheduler.Run(task.function, task.arg) != weft::Status::Ok) return 1;
-    std::printf("%u frames: %u with a new path, %u with the old one; %u began late\n", kFrames, game.fresh, game.old,
-                game.late);
+    std::printf("%u frames: %u with a new path, %u with the old one; %u began late\n", kFrames,
+                game.fresh, game.old, game.late);
     return game.fresh + game.old == kFrames && game.fresh != 0 && game.old != 0 ? 0 : 1;
 }

@@ -12,14 +12,15 @@ using namespace internal;
 
 namespace {
 
-constexpr uint32_t kMostThreads = 1024;
+constexpr uint32_t kMaxThreads = 1024;
 constexpr size_t kLeastStackBytes = 64 << 10;
 
 // The nearest options that are in their ranges.
 BlockingOptions Admitted(BlockingOptions options, Status &health) noexcept {
-    const uint32_t threads = std::min(std::max(options.maxThreads, 1u), kMostThreads);
+    const uint32_t threads = std::min(std::max(options.maxThreads, 1u), kMaxThreads);
     const size_t stackBytes = std::max(options.threadStackBytes, kLeastStackBytes);
-    const bool memoryInPairs = (options.memory.allocate == nullptr) == (options.memory.release == nullptr);
+    const bool memoryInPairs =
+        (options.memory.allocate == nullptr) == (options.memory.release == nullptr);
     if (threads != options.maxThreads || stackBytes != options.threadStackBytes || !memoryInPairs)
         health = Status::BadOption;
     options.maxThreads = threads;
@@ -35,15 +36,19 @@ BlockingThreads *MakeThreads(TaskScheduler &scheduler, const BlockingOptions &gi
 }
 
 // Without them callers make the calls.
-bool HasThreads(const BlockingThreads *threads) noexcept { return threads != nullptr && !threads->IsForked(); }
+bool HasThreads(const BlockingThreads *threads) noexcept {
+    return threads != nullptr && !threads->IsForked();
+}
 
-void RunForTask(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunction function, void *arg) noexcept {
+void RunForTask(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunction function,
+                void *arg) noexcept {
     Counter done(1);
     BlockingNode node{function, arg};
     node.counter = &done;
-    OutsideWork::Begin(scheduler);
+    ExternalWork::Begin(scheduler);
     threads.Submit(node);
-    scheduler.WaitForCounter(&done);  // the call's thread last touches the two before it lowers the counter
+    // the call's thread last touches the two before it lowers the counter
+    scheduler.WaitForCounter(&done);
     race::SawCount(done);
 }
 
@@ -62,11 +67,14 @@ struct CallForHook {
 };
 
 // A hook may come before the run begins or when it is over, and nobody could lower a counter then.
-void RunForHook(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunction function, void *arg) noexcept {
+void RunForHook(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunction function,
+                void *arg) noexcept {
     CallForHook call{function, arg, {}};
     BlockingNode node{CallForHook::Make, &call};
-    const OutsideWork outside(scheduler);  // in the hook `park` the worker counts as one that sleeps
-    threads.Submit(node);                  // the call's thread has read the node before it unparks us
+    // in the hook `park` the worker counts as one that sleeps
+    const ExternalWork outside(scheduler);
+    // the call's thread has read the node before it unparks us
+    threads.Submit(node);
     call.caller.Park();
     race::ComesToThread(&call);
 }
@@ -97,15 +105,16 @@ Status BlockingCalls::Submit(BlockingCall &call, Counter *counter) noexcept {
     BlockingNode &node = call.m_node;
     if (node.function == nullptr) return Status::BadOption;
     if (!MayCall(m_scheduler, "BlockingCalls::Submit")) return Status::NotRunning;
-    // acquire: pairs with the store in Call, whose thread has read the node by then. It is exchanged, so that of several
-    // that submit it at once one does.
+    // acquire: pairs with the store in Call, whose thread has read the node by then. It is
+    // exchanged, so that of several that submit it at once one does.
     if (node.submitted.exchange(true, kAcquire)) return Status::AlreadyRunning;
     if (counter != nullptr) {
-        if (!m_scheduler.AddToCounter(counter)) {
-            node.submitted.store(false, kRelease);  // the node is as it was: hands on what the exchange acquired
+        if (!m_scheduler.IncrementCounter(counter)) {
+            // the node is as it was: hands on what the exchange acquired
+            node.submitted.store(false, kRelease);
             return Status::BadOption;
         }
-        OutsideWork::Begin(m_scheduler);
+        ExternalWork::Begin(m_scheduler);
     }
     node.counter = counter;
     if (HasThreads(m_threads)) {
@@ -116,10 +125,12 @@ Status BlockingCalls::Submit(BlockingCall &call, Counter *counter) noexcept {
     return Status::Ok;
 }
 
-uint32_t BlockingCalls::ThreadCount() const noexcept { return m_threads != nullptr ? m_threads->Count() : 0; }
+uint32_t BlockingCalls::ThreadCount() const noexcept {
+    return m_threads != nullptr ? m_threads->Count() : 0;
+}
 
-Status BlockingCalls::Health() const noexcept {
-    return m_threads != nullptr ? m_threads->Health() : Status::OutOfMemory;
+Status BlockingCalls::LastError() const noexcept {
+    return m_threads != nullptr ? m_threads->LastError() : Status::OutOfMemory;
 }
 
 }  // namespace weft

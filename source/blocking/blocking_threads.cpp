@@ -12,13 +12,14 @@ namespace weft::internal {
 
 namespace {
 
-// Names and places the calling thread. It begins on the CPUs of who started it, which may be a worker that keeps to one: there
-// a call that computes would hold up that worker's tasks.
+// Names and places the calling thread. It begins on the CPUs of who started it, which may be a
+// worker that keeps to one: there a call that computes would hold up that worker's tasks.
 void SetUpThread(const char *name, uint32_t index) noexcept {
     if (name != nullptr) env::NameThread(name, index);
     uint64_t all[1024 / 64];  // so many CPUs
     std::fill(std::begin(all), std::end(all), ~uint64_t{0});
-    env::BindThread(all, static_cast<uint32_t>(std::size(all)));  // refused: the calls are made where it is
+    // refused: the calls are made where it is
+    env::BindThread(all, static_cast<uint32_t>(std::size(all)));
 }
 
 }  // namespace
@@ -26,12 +27,14 @@ void SetUpThread(const char *name, uint32_t index) noexcept {
 BlockingThreads *BlockingThreads::Make(TaskScheduler &scheduler, const BlockingOptions &options,
                                        Status health) noexcept {
     auto *threads =
-        Memory(options.memory).NewWithin<BlockingThreads>(sizeof(BlockingThreads), alignof(BlockingThreads));
+        Memory(options.memory)
+            .NewWithin<BlockingThreads>(sizeof(BlockingThreads), alignof(BlockingThreads));
     if (threads == nullptr) return nullptr;
     threads->m_scheduler = &scheduler;
     threads->m_options = options;
     threads->m_health.store(health, kRelaxed);  // nobody else knows of it yet
-    threads->m_idleTicks = static_cast<uint64_t>(options.idleMicroseconds * env::TicksPerMicrosecond());
+    threads->m_idleTicks =
+        static_cast<uint64_t>(options.idleMicroseconds * env::TicksPerMicrosecond());
     if (threads->Acquire()) return threads;
     Free(threads);
     return nullptr;
@@ -65,31 +68,32 @@ void BlockingThreads::Free(BlockingThreads *threads) noexcept {
     Memory(hooks).Free(threads, sizeof(BlockingThreads), alignof(BlockingThreads));
 }
 
-// Nobody submits any more. So the number of those that live comes to zero once, by a thread that has seen m_stopping and then
-// tells us; or it is zero when we look. Even then that thread may be about to tell: the counter and the parker stay until
-// it has been joined.
+// Nobody submits any more. So the number of those that live comes to zero once, by a thread that
+// has seen m_stopping and then tells us; or it is zero when we look. Even then that thread may be
+// about to tell: the counter and the parker stay until it has been joined.
 void BlockingThreads::EndThreads() noexcept {
     env::Parker parker;
     Counter counter(1);
     const bool inTask = CallerMayWait(*m_scheduler, "~BlockingCalls");
     m_endCounter = inTask ? &counter : nullptr;
     m_endParker = inTask ? nullptr : &parker;
-    // seq_cst: who enters the idle set behind the look below sees it. As a release it publishes the two above.
+    // seq_cst: who enters the idle set behind the look below sees it. As a release it publishes the
+    // two above.
     m_stopping.store(true, kSeqCst);
     for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
         if (m_idle.Clear(i)) m_places[i].parker.Unpark();
     }
     if (m_living.load(kSeqCst) != 0) {
         if (inTask) {
-            const OutsideWork outside(*m_scheduler);
+            const ExternalWork outside(*m_scheduler);
             m_scheduler->WaitForCounter(&counter);
             race::SawCount(counter);
         } else {
             parker.Park();
         }
     }
-    // Nobody starts or ends others any more, and what those did who did is visible: they left m_living behind it. The
-    // threads themselves are about to return.
+    // Nobody starts or ends others any more, and what those did who did is visible: they left
+    // m_living behind it. The threads themselves are about to return.
     for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
         if (m_places[i].isStarted.load(kRelaxed)) m_places[i].thread.Join();
     }
@@ -100,12 +104,14 @@ void BlockingThreads::Call(TaskScheduler &scheduler, BlockingNode &node) noexcep
     const BlockingFunction function = node.function;
     void *const arg = node.arg;
     Counter *const counter = node.counter;
-    // release: who submits it again does so behind the reads above. From here on the node may be gone.
+    // release: who submits it again does so behind the reads above. From here on the node may be
+    // gone.
     node.submitted.store(false, kRelease);
     function(arg);
     if (counter == nullptr) return;
     scheduler.DecrementCounter(counter);
-    OutsideWork::End(scheduler);  // which the end of BlockingCalls waits for, so that the scheduler outlives it
+    // which the end of BlockingCalls waits for, so that the scheduler outlives it
+    ExternalWork::End(scheduler);
 }
 
 void BlockingThreads::Submit(BlockingNode &node) noexcept {
@@ -126,8 +132,8 @@ void BlockingThreads::WakeOne() noexcept {
 
 void BlockingThreads::StartAt(uint32_t index) noexcept {
     Place &place = m_places[index];
-    // seq_cst, both uses here: of several that fail at once the last one sees what all of them have pushed, and those who
-    // relied on them because no place was vacant.
+    // seq_cst, both uses here: of several that fail at once the last one sees what all of them have
+    // pushed, and those who relied on them because no place was vacant.
     m_living.fetch_add(1, kSeqCst);
     const auto serve = [](void *arg) {
         Place &own = *static_cast<Place *>(arg);
@@ -154,15 +160,15 @@ BlockingNode *BlockingThreads::Take() noexcept {
     return node;
 }
 
-// The look of who has announced something. What others have taken from the list but not begun is seen too: they had the
-// lock before, or have it later and then look behind it.
+// The look of who has announced something. What others have taken from the list but not begun is
+// seen too: they had the lock before, or have it later and then look behind it.
 bool BlockingThreads::AnyCall() noexcept {
     const SpinLock::Held held(m_lock);
     return m_oldest != nullptr || !m_submitted.IsEmpty();
 }
 
-// By a thread that goes to sleep: those that have slept for too long need not stay. Those at high places sleep longest,
-// since the lowest is woken.
+// By a thread that goes to sleep: those that have slept for too long need not stay. Those at high
+// places sleep longest, since the lowest is woken.
 void BlockingThreads::EndIdlers() noexcept {
     if (m_idleTicks == 0) return;
     const uint64_t now = env::Ticks();
@@ -170,7 +176,9 @@ void BlockingThreads::EndIdlers() noexcept {
         Place &place = m_places[i];
         if (!m_idle.Test(i) || !place.isStarted.load(kAcquire)) continue;  // acquire: the handle
         // relaxed: a guess. Other processors' clocks may be a little ahead.
-        if (static_cast<int64_t>(now - place.idleSince.load(kRelaxed)) < static_cast<int64_t>(m_idleTicks)) continue;
+        if (static_cast<int64_t>(now - place.idleSince.load(kRelaxed)) <
+            static_cast<int64_t>(m_idleTicks))
+            continue;
         if (!m_idle.Clear(i)) continue;
         place.mustEnd = true;
         place.parker.Unpark();
@@ -187,21 +195,25 @@ void BlockingThreads::Serve(Place &place) noexcept {
     SetUpThread(m_options.threadName, place.index);
     for (;;) {
         while (BlockingNode *node = Take()) Call(*m_scheduler, *node);
-        // acquire: all that was ever submitted was submitted before it was written, so the second look sees that.
+        // acquire: all that was ever submitted was submitted before it was written, so the second
+        // look sees that.
         if (m_stopping.load(kAcquire)) {
             if (AnyCall()) continue;
             return Leave();
         }
         EndIdlers();
         place.idleSince.store(env::Ticks(), kRelaxed);
-        m_idle.Set(place.index);                                                             // [order]
-        if ((AnyCall() || m_stopping.load(kSeqCst)) && m_idle.Clear(place.index)) continue;  // [re-check]
-        place.parker.Park();  // until the one that has taken us out of the idle set unparks us; nobody else does
+        const auto isWanted = [this] { return AnyCall() || m_stopping.load(kSeqCst); };
+        m_idle.Set(place.index);                                // [order]
+        if (isWanted() && m_idle.Clear(place.index)) continue;  // [re-check]
+        // until the one that has taken us out of the idle set unparks us; nobody else does
+        place.parker.Park();
         if (place.mustEnd) return;
     }
 }
 
-// seq_cst: as an acquire and release it hands on what all that lived have done to the one that ends all this.
+// seq_cst: as an acquire and release it hands on what all that lived have done to the one that ends
+// all this.
 void BlockingThreads::Leave() noexcept {
     Counter *const counter = m_endCounter;
     env::Parker *const parker = m_endParker;

@@ -1,11 +1,12 @@
 // A segment pool with a cache for each of its frequent users, who are workers.
 //
-// A user takes from its own cache and gives back to it; nobody else looks there. An empty cache takes a batch of objects from
-// the pool. A full one returns its coldest batch. Each costs one exchange of the pool's head, with at least seven takes or
-// returns between two of them. A user without a cache goes to the pool itself.
+// A user takes from its own cache and gives back to it; nobody else looks there. An empty cache
+// takes a batch of objects from the pool. A full one returns its coldest batch. Each costs one
+// exchange of the pool's head, with at least seven takes or returns between two of them. A user
+// without a cache goes to the pool itself.
 //
-// For the pool, objects in a cache are out. So while others run out of objects, and the pool grows or has no more, up to kMostCached
-// lie idle in each cache.
+// For the pool, objects in a cache are out. So while others run out of objects, and the pool grows
+// or has no more, up to kMaxCached lie idle in each cache.
 #pragma once
 
 #include "containers/segment_pool.h"
@@ -25,7 +26,7 @@ class CachedPool {
 
 public:
     static constexpr uint32_t kNone = Pool::kNone, kMaxItems = Pool::kMaxItems;
-    static constexpr uint32_t kMostCached = 2 * kBatch - 1;  // with their number they take 64 bytes
+    static constexpr uint32_t kMaxCached = 2 * kBatch - 1;  // with their number they take 64 bytes
 
     CachedPool() = default;
     CachedPool(const CachedPool &) = delete;
@@ -62,17 +63,19 @@ public:
     void GiveBack(uint32_t index, uint32_t user) noexcept {
         if (user == kNoCache) return m_pool.GiveBack(index);
         Cache &cache = m_caches[user];
-        if (WEFT_UNLIKELY(cache.count == kMostCached)) cache.Spill(m_pool);
+        if (WEFT_UNLIKELY(cache.count == kMaxCached)) cache.Spill(m_pool);
         cache.items[cache.count++] = index;
     }
 
-    /// Objects that one user gives back together: what its cache has no room for goes to the pool, up to 64 by one exchange.
+    /// Objects that one user gives back together: what its cache has no room for goes to the pool,
+    /// up to 64 by one exchange.
     class Returns {
     public:
-        Returns(CachedPool &pool, uint32_t user) noexcept : m_pool(pool), m_user(user), m_rest(pool.m_pool) {}
+        Returns(CachedPool &pool, uint32_t user) noexcept
+            : m_pool(pool), m_user(user), m_rest(pool.m_pool) {}
 
         void Add(uint32_t index) noexcept {
-            if (m_user == kNoCache || m_pool.m_caches[m_user].count == kMostCached) {
+            if (m_user == kNoCache || m_pool.m_caches[m_user].count == kMaxCached) {
                 m_rest.Add(index);
             } else {
                 m_pool.GiveBack(index, m_user);
@@ -88,7 +91,7 @@ public:
 private:
     struct alignas(kLineBytes) Cache {
         uint32_t count = 0;
-        uint32_t items[kMostCached];  // the one that came last is the last
+        uint32_t items[kMaxCached];  // the one that came last is the last
 
         // The oldest kBatch go back.
         void Spill(Pool &pool) noexcept {

@@ -1,7 +1,8 @@
 // A heap of items that lie elsewhere: the least on top, any of them removed by its address.
 //
-// Pairing heap: M. Fredman, R. Sedgewick, D. Sleator, R. Tarjan, "The pairing heap: a new form of self-adjusting heap",
-// Algorithmica 1986. Push takes constant time, Pop and Remove a logarithm on average. Not thread-safe.
+// Pairing heap: M. Fredman, R. Sedgewick, D. Sleator, R. Tarjan, "The pairing heap: a new form of
+// self-adjusting heap", Algorithmica 1986. Push takes constant time, Pop and Remove a logarithm on
+// average. Not thread-safe.
 #pragma once
 
 namespace weft::internal {
@@ -57,7 +58,8 @@ private:
         return links;
     }
 
-    // A list of siblings: pairs from the left to the right, then all of them from the right to the left.
+    // A list of siblings: pairs from the left to the right, then all of them from the right to the
+    // left.
     static HeapLinks *MergeAll(HeapLinks *list) noexcept {
         HeapLinks *pairs = nullptr;  // linked by `next`, the last first
         while (list != nullptr) {

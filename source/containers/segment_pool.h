@@ -1,10 +1,12 @@
 // A pool of small objects that threads of any kind take from and give back to, by index.
 //
-// The objects lie in segments, each as large as all before it, which are added when all are out and never move. Those that
-// nobody uses are a stack, linked by index. Its head is one word: the index on top plus one, and above it a tag that counts
-// the takings. So who replaces a head that it has read replaces it only if nothing was taken since (or 2^32 times
-// something was), and what it read below the top still lies there. Lock-free, as the allocator is: a compare-and-swap fails only because
-// another one succeeded; but one thread at a time adds a segment, and the others wait for it if they have nothing to take.
+// The objects lie in segments, each as large as all before it, which are added when all are out and
+// never move. Those that nobody uses are a stack, linked by index. Its head is one word: the index
+// on top plus one, and above it a tag that counts the takings. So who replaces a head that it has
+// read replaces it only if nothing was taken since (or 2^32 times something was), and what it read
+// below the top still lies there. Lock-free, as the allocator is: a compare-and-swap fails only
+// because another one succeeded; but one thread at a time adds a segment, and the others wait for
+// it if they have nothing to take.
 #pragma once
 
 #include "platform/compiler.h"
@@ -27,7 +29,8 @@ public:
     SegmentPool &operator=(const SegmentPool &) = delete;
     ~SegmentPool() { Release(); }
 
-    /// Makes the first segment, so that up to kFirstItems can be out without an allocation. False when there is no memory.
+    /// Makes the first segment, so that up to kFirstItems can be out without an allocation. False
+    /// when there is no memory.
     bool Acquire(Memory memory = {}) noexcept {
         m_memory = memory;
         return AddSegment();
@@ -48,30 +51,35 @@ public:
     /// There is such an object, in use or not. acquire: pairs with AddSegment, so that At finds it.
     bool Has(uint32_t index) const noexcept { return index < m_itemCount.load(kAcquire); }
 
-    /// For who took the index, has it from somebody who did, or has asked Has. relaxed: each of these came after AddSegment.
+    /// For who took the index, has it from somebody who did, or has asked Has. relaxed: each of
+    /// these came after AddSegment.
     T &At(uint32_t index) noexcept {
         const uint32_t segment = SegmentOf(index);
         return m_segments[segment].items.load(kRelaxed)[index - FirstOf(segment)];
     }
 
-    /// The index of an object that nobody uses; kNone when there is no memory, or when kMaxItems are out.
+    /// The index of an object that nobody uses; kNone when there is no memory, or when kMaxItems
+    /// are out.
     uint32_t Take() noexcept {
         uint32_t index;
         return TakeSome(&index, 1) != 0 ? index : kNone;
     }
 
-    /// Several of them by one exchange of the head: at least one, at most `most`. Returns how many; 0 where Take returns kNone.
+    /// Several of them by one exchange of the head: at least one, at most `most`. Returns how many;
+    /// 0 where Take returns kNone.
     uint32_t TakeSome(uint32_t *taken, uint32_t most) noexcept {
         for (Turns turns;;) {
-            // acquire, at each success: what the last users read comes before our writes, and the links from the top on are
-            // there. Every change of the head is a read-modify-write, so it pairs with each PushChain before it.
+            // acquire, at each success: what the last users read comes before our writes, and the
+            // links from the top on are there. Every change of the head is a read-modify-write, so
+            // it pairs with each PushChain before it.
             uint64_t head = m_head.load(kAcquire);
             while (TopOf(head) != 0) {
                 uint32_t below;
                 const uint32_t count = Follow(TopOf(head), taken, most, below);
                 const uint64_t next = (head | kTopMask) + 1 + below;
                 if (m_head.compare_exchange_strong(head, next, kAcquire, kAcquire)) return count;
-                // What was noted is others'. If the head is empty now, nothing of it may be returned.
+                // What was noted is others'. If the head is empty now, nothing of it may be
+                // returned.
             }
             if (m_growing.exchange(1, kAcquire) != 0) {  // pairs with the store below
                 turns.Next();
@@ -116,7 +124,8 @@ public:
 private:
     struct Segment {
         env::Atomic<T *> items{nullptr};
-        env::Atomic<env::Atomic<uint32_t> *> below{nullptr};  // of each that nobody uses: the next one plus one, or 0
+        // of each that nobody uses: the next one plus one, or 0
+        env::Atomic<env::Atomic<uint32_t> *> below{nullptr};
     };
     static constexpr uint64_t kTopMask = 0xFFFFFFFF;
 
@@ -124,18 +133,23 @@ private:
     static uint32_t SegmentOf(uint32_t index) noexcept {
         return index < kFirstItems ? 0 : HighestBit(index / kFirstItems) + 1;
     }
-    static uint32_t FirstOf(uint32_t segment) noexcept { return segment == 0 ? 0 : kFirstItems << (segment - 1); }
-    static uint32_t SizeOf(uint32_t segment) noexcept { return segment == 0 ? kFirstItems : FirstOf(segment); }
+    static uint32_t FirstOf(uint32_t segment) noexcept {
+        return segment == 0 ? 0 : kFirstItems << (segment - 1);
+    }
+    static uint32_t SizeOf(uint32_t segment) noexcept {
+        return segment == 0 ? kFirstItems : FirstOf(segment);
+    }
 
     env::Atomic<uint32_t> &Below(uint32_t index) noexcept {
         const uint32_t segment = SegmentOf(index);
         return m_segments[segment].below.load(kRelaxed)[index - FirstOf(segment)];  // as in At
     }
 
-    // Notes up to `most` objects from `top` on (an index plus one), and what lies below them. relaxed: if something was taken since the
-    // head was read, the tag is another, the exchange fails, and nothing of this is used. Until then a link may be newer than the
-    // head, and name an object of a segment that this thread has not seen yet; so it is followed only after Has, which pairs with
-    // AddSegment. Where it stops for that, what it has noted is right as well.
+    // Notes up to `most` objects from `top` on (an index plus one), and what lies below them.
+    // relaxed: if something was taken since the head was read, the tag is another, the exchange
+    // fails, and nothing of this is used. Until then a link may be newer than the head, and name an
+    // object of a segment that this thread has not seen yet; so it is followed only after Has,
+    // which pairs with AddSegment. Where it stops for that, what it has noted is right as well.
     uint32_t Follow(uint32_t top, uint32_t *taken, uint32_t most, uint32_t &below) noexcept {
         uint32_t count = 0;
         do {
@@ -146,13 +160,14 @@ private:
         return count;
     }
 
-    // From `first` to `last` they are linked. release: our reads of the objects come before their next users' writes, and
-    // the links are there.
+    // From `first` to `last` they are linked. release: our reads of the objects come before their
+    // next users' writes, and the links are there.
     void PushChain(uint32_t first, uint32_t last) noexcept {
         uint64_t head = m_head.load(kRelaxed);
         do {
             Below(last).store(TopOf(head), kRelaxed);
-        } while (!m_head.compare_exchange_strong(head, (head & ~kTopMask) | (first + 1), kRelease, kRelaxed));
+        } while (!m_head.compare_exchange_strong(head, (head & ~kTopMask) | (first + 1), kRelease,
+                                                 kRelaxed));
     }
 
     // One thread at a time.
@@ -168,8 +183,10 @@ private:
             m_memory.DeleteArray(below, size);
             return false;
         }
-        for (uint32_t i = 0; i + 1 < size; ++i) below[i].store(first + i + 2, kRelaxed);  // published by PushChain
-        m_segments[segment].items.store(items, kRelaxed);  // published by the next, and by PushChain
+        // published by PushChain
+        for (uint32_t i = 0; i + 1 < size; ++i) below[i].store(first + i + 2, kRelaxed);
+        // published by the next, and by PushChain
+        m_segments[segment].items.store(items, kRelaxed);
         m_segments[segment].below.store(below, kRelaxed);
         m_itemCount.store(first + size, kRelease);  // pairs with Has
         PushChain(first, first + size - 1);

@@ -8,8 +8,8 @@
 
 namespace weft::internal {
 
-/// Whoever finds it taken turns round a while, with pauses that grow, because each look takes the line from the holder, and then
-/// lets other threads run.
+/// Whoever finds it taken turns round a while, with pauses that grow, because each look takes the
+/// line from the holder, and then lets other threads run.
 class SpinLock {
 public:
     class Held {
@@ -42,7 +42,7 @@ private:
                 }
                 for (uint32_t i = 0; i < pauses; ++i) env::Pause();
                 turns += pauses;
-                if (pauses < kMostPauses) pauses *= 2;
+                if (pauses < kMaxPauses) pauses *= 2;
             }
         }
         return wasTaken;
@@ -51,7 +51,7 @@ private:
     void Unlock() noexcept { m_taken.store(false, kRelease); }
 
     // Some microseconds: longer than anybody holds it who has not lost the processor.
-    static constexpr uint32_t kTurns = 64, kMostPauses = 16;
+    static constexpr uint32_t kTurns = 64, kMaxPauses = 16;
     env::Atomic<bool> m_taken{false};
 };
 

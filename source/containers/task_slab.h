@@ -1,8 +1,9 @@
 // Where the tasks of a batch are copied to while slices of it wait in deques.
 //
-// Blocks of one size form a ring. Its owner fills the current block from the front; whoever has run or copied tasks
-// out of a block gives them back, its owner with plain memory, others with one addition. A block is used again when
-// everything that was put into it has come back, never under a slice that somebody still runs.
+// Blocks of one size form a ring. Its owner fills the current block from the front; whoever has run
+// or copied tasks out of a block gives them back, its owner with plain memory, others with one
+// addition. A block is used again when everything that was put into it has come back, never under a
+// slice that somebody still runs.
 #pragma once
 
 #include "platform/env.h"
@@ -67,11 +68,12 @@ public:
         m_othersCount += count;
     }
 
-    /// What others' blocks get back is passed on when another block's turn comes, or by this call: before the calling worker
-    /// has nothing to do.
+    /// What others' blocks get back is passed on when another block's turn comes, or by this call:
+    /// before the calling worker has nothing to do.
     void FlushOthers() noexcept {
         if (m_others == nullptr) return;
-        m_others->returnedByOthers.fetch_add(m_othersCount, kRelease);  // pairs with IsDrained: our reads are done
+        // pairs with IsDrained: our reads are done
+        m_others->returnedByOthers.fetch_add(m_othersCount, kRelease);
         m_others = nullptr;
         m_othersCount = 0;
     }
@@ -87,14 +89,18 @@ private:
         alignas(64) env::Atomic<uint32_t> returnedByOthers;
 
         Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
-        // acquire: pairs with GiveBack, so that writing new tasks comes after the others' reads of the old ones.
-        bool IsDrained() const noexcept { return returned + returnedByOthers.load(kAcquire) == used; }
+        // acquire: pairs with GiveBack, so that writing new tasks comes after the others' reads of
+        // the old ones.
+        bool IsDrained() const noexcept {
+            return returned + returnedByOthers.load(kAcquire) == used;
+        }
         void Reset() noexcept {
             used = returned = 0;
             returnedByOthers.store(0, kRelaxed);  // nobody holds tasks of this block
         }
         static Block *Of(const Task *task) noexcept {
-            return reinterpret_cast<Block *>(reinterpret_cast<uintptr_t>(task) & ~uintptr_t{kBlockBytes - 1});
+            return reinterpret_cast<Block *>(reinterpret_cast<uintptr_t>(task) &
+                                             ~uintptr_t{kBlockBytes - 1});
         }
     };
     static constexpr uint32_t kTasksPerBlock = (kBlockBytes - sizeof(Block)) / sizeof(Task);
@@ -105,9 +111,9 @@ private:
         return block;
     }
 
-    // Goes on to a block that has drained, which moves to the place behind the current one; else to a new one. Blocks that
-    // long tasks pin are skipped, some at a time, so that the ring grows by an eighth of what is pinned at most, and the
-    // search stays short.
+    // Goes on to a block that has drained, which moves to the place behind the current one; else to
+    // a new one. Blocks that long tasks pin are skipped, some at a time, so that the ring grows by
+    // an eighth of what is pinned at most, and the search stays short.
     bool Advance() noexcept {
         Block *previous = m_current;
         for (uint32_t skipped = 0; skipped < 8 && previous->next != m_current; ++skipped) {

@@ -12,11 +12,14 @@ using namespace internal;
 
 namespace {
 
-constexpr size_t kLeastBlockBytes = 4 << 10, kMostBlockBytes = size_t{1} << 30;
+constexpr size_t kLeastBlockBytes = 4 << 10, kMaxBlockBytes = size_t{1} << 30;
 
-size_t StateBytes(uint32_t words) noexcept { return sizeof(BlockPoolState) + words * sizeof(env::Atomic<uint64_t>); }
+size_t StateBytes(uint32_t words) noexcept {
+    return sizeof(BlockPoolState) + words * sizeof(env::Atomic<uint64_t>);
+}
 
-// Bits of which each is the lowest of `count` zeros in a row: after the steps bit i is set if i to i + have - 1 were.
+// Bits of which each is the lowest of `count` zeros in a row: after the steps bit i is set if i to
+// i + have - 1 were.
 uint64_t StartsOfFree(uint64_t used, uint32_t count) noexcept {
     uint64_t starts = ~used;
     for (uint32_t have = 1; have < count;) {
@@ -27,7 +30,9 @@ uint64_t StartsOfFree(uint64_t used, uint32_t count) noexcept {
     return starts;
 }
 
-uint64_t MaskOf(uint32_t count) noexcept { return count == kWordBlocks ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+uint64_t MaskOf(uint32_t count) noexcept {
+    return count == kWordBlocks ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
 
 uint32_t BitsIn(uint64_t word) noexcept {
     uint32_t bits = 0;
@@ -35,12 +40,14 @@ uint32_t BitsIn(uint64_t word) noexcept {
     return bits;
 }
 
-BlockPoolState *NewState(const SchedulerOptions &options, uint32_t blocks, size_t blockBytes) noexcept {
+BlockPoolState *NewState(const SchedulerOptions &options, uint32_t blocks,
+                         size_t blockBytes) noexcept {
     const uint32_t words = (blocks + kWordBlocks - 1) / kWordBlocks;
     void *memory = AllocateFrom(options.memory, StateBytes(words), kLineBytes);
     if (memory == nullptr) return nullptr;
-    auto *state = new (memory)
-        BlockPoolState{options.memory, options.onReport, options.user, nullptr, blockBytes, blocks, words, nullptr};
+    auto *state =
+        new (memory) BlockPoolState{options.memory, options.onReport, options.user, nullptr,
+                                    blockBytes,     blocks,           words,        nullptr};
     char *begin = static_cast<char *>(memory) + sizeof(BlockPoolState);
     for (uint32_t i = 0; i < words; ++i) {
         const uint32_t here = blocks - i * kWordBlocks;
@@ -48,7 +55,8 @@ BlockPoolState *NewState(const SchedulerOptions &options, uint32_t blocks, size_
             env::Atomic<uint64_t>(here >= kWordBlocks ? 0 : ~MaskOf(here));
         if (i == 0) state->words = word;
     }
-    state->blocks = static_cast<char *>(AllocateFrom(options.memory, blocks * blockBytes, blockBytes));
+    state->blocks =
+        static_cast<char *>(AllocateFrom(options.memory, blocks * blockBytes, blockBytes));
     return state;
 }
 
@@ -66,15 +74,17 @@ uint32_t Search(BlockPoolState &state, uint32_t count, uint32_t start, Before be
     for (uint32_t i = 0; i < state.wordCount; ++i) {
         const uint32_t index = (start + i) % state.wordCount;
         env::Atomic<uint64_t> &word = state.words[index];
-        // acquire, here and where the exchange fails: pairs with the exchange that took what is missing. If that is on trial,
-        // it is counted as such before CameBack looks.
+        // acquire, here and where the exchange fails: pairs with the exchange that took what is
+        // missing. If that is on trial, it is counted as such before CameBack looks.
         uint64_t used = word.load(kAcquire);
         for (uint64_t starts; (starts = StartsOfFree(used, count)) != 0;) {
             const uint32_t bit = LowestBit(starts);
             before();
-            // acquire: pairs with the release by which the blocks came back; what was written into them comes before what
-            // we write. Other blocks' releases stay visible, as an exchange continues what it replaces. release: see above.
-            if (word.compare_exchange_strong(used, used | MaskOf(count) << bit, kAcqRel, kAcquire)) {
+            // acquire: pairs with the release by which the blocks came back; what was written into
+            // them comes before what we write. Other blocks' releases stay visible, as an exchange
+            // continues what it replaces. release: see above.
+            if (word.compare_exchange_strong(used, used | MaskOf(count) << bit, kAcqRel,
+                                             kAcquire)) {
                 race::SawAll(&word);
                 return index * kWordBlocks + bit;
             }
@@ -85,11 +95,12 @@ uint32_t Search(BlockPoolState &state, uint32_t count, uint32_t start, Before be
 
 constexpr uint64_t kOneCameBack = uint64_t{1} << 32;
 
-// Whether a block came back from a trial since `seen` was read, so that a search may have missed it. Waits until none is on trial.
+// Whether a block came back from a trial since `seen` was read, so that a search may have missed
+// it. Waits until none is on trial.
 bool CameBack(const BlockPoolState &state, uint64_t seen) noexcept {
     uint64_t now;
-    // acquire: pairs with the end of each trial. The next search finds what came back; or what was kept is where its taker
-    // has put it.
+    // acquire: pairs with the end of each trial. The next search finds what came back; or what was
+    // kept is where its taker has put it.
     for (Turns turns; static_cast<uint32_t>(now = state.trials.load(kAcquire)) != 0; turns.Next()) {
     }
     return now / kOneCameBack != seen / kOneCameBack;
@@ -108,11 +119,13 @@ uint32_t Blocks::Claim(BlockPoolState &state, uint32_t count, uint32_t start) no
     }
 }
 
-// Only who has found a block is counted: others who find none, again and again, must not make each other wait.
+// Only who has found a block is counted: others who find none, again and again, must not make each
+// other wait.
 Blocks::Trial::Trial(BlockPoolState &state) noexcept : m_state(state) {
     const auto count = [&] {
         if (!m_isCounted)
-            state.trials.fetch_add(1, kRelaxed);  // relaxed: published by the exchange that takes the block
+            // relaxed: published by the exchange that takes the block
+            state.trials.fetch_add(1, kRelaxed);
         m_isCounted = true;
     };
     for (;;) {
@@ -142,35 +155,39 @@ void Blocks::Release(BlockPoolState &state, uint32_t first, uint32_t count) noex
     const uint64_t mask = MaskOf(count) << first % kWordBlocks;
     race::Finishes(&word);
     // release: pairs with the acquire of who claims them next.
-    if ((word.fetch_and(~mask, kRelease) & mask) != mask) env::Panic("a block that is given back is in use");
+    if ((word.fetch_and(~mask, kRelease) & mask) != mask)
+        env::Panic("a block that is given back is in use");
 }
 
 void Blocks::ReportFull(const BlockPool &pool, const char *call, size_t bytes) noexcept {
     const BlockPoolState &state = *pool.m_state;
     const uint32_t count = For(state, bytes), inUse = pool.BlocksInUse();
-    if (count > BlockPool::kMostInARow) {
+    if (count > BlockPool::kMaxInARow) {
         ReportFrameMistake(state.onReport, state.user, ReportCode::OutOfMemory,
                            "Give the pool larger blocks, or allocate it elsewhere.",
-                           "%s: %zu bytes are more than %u blocks of %zu bytes", call, bytes, BlockPool::kMostInARow,
-                           state.blockBytes);
+                           "%s: %zu bytes are more than %u blocks of %zu bytes", call, bytes,
+                           BlockPool::kMaxInARow, state.blockBytes);
     } else {
-        ReportFrameMistake(state.onReport, state.user, ReportCode::OutOfMemory,
-                           "Give the pool more blocks, or free earlier.",
-                           "%s: no %u free blocks in a row for %zu bytes; %u of %u blocks of %zu bytes are in use",
-                           call, count, bytes, inUse, state.blockCount, state.blockBytes);
+        ReportFrameMistake(
+            state.onReport, state.user, ReportCode::OutOfMemory,
+            "Give the pool more blocks, or free earlier.",
+            "%s: no %u free blocks in a row for %zu bytes; %u of %u blocks of %zu bytes are in use",
+            call, count, bytes, inUse, state.blockCount, state.blockBytes);
     }
 }
 
 }  // namespace internal
 
-BlockPool::BlockPool(const SchedulerOptions &options, uint32_t blocks, size_t blockBytes) noexcept : m_state(nullptr) {
+BlockPool::BlockPool(const SchedulerOptions &options, uint32_t blocks, size_t blockBytes) noexcept
+    : m_state(nullptr) {
     if ((options.memory.allocate != nullptr) != (options.memory.release != nullptr)) {
-        ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption, "Give allocate and release together.",
+        ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption,
+                           "Give allocate and release together.",
                            "BlockPool: SchedulerOptions::memory is not complete");
         return;
     }
-    const bool good = blocks >= 1 && blocks <= kMostBlocks && IsPowerOfTwo(blockBytes) &&
-                      blockBytes >= kLeastBlockBytes && blockBytes <= kMostBlockBytes;
+    const bool good = blocks >= 1 && blocks <= kMaxBlocks && IsPowerOfTwo(blockBytes) &&
+                      blockBytes >= kLeastBlockBytes && blockBytes <= kMaxBlockBytes;
     if (!good || blocks > SIZE_MAX / blockBytes) {
         ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption,
                            "Give 1 to 1,048,576 blocks of a power of two bytes, 4 KiB to 1 GiB.",
@@ -181,8 +198,9 @@ BlockPool::BlockPool(const SchedulerOptions &options, uint32_t blocks, size_t bl
     if (m_state != nullptr && m_state->blocks != nullptr) return;
     if (m_state != nullptr) DeleteState(m_state);
     m_state = nullptr;
-    ReportFrameMistake(options.onReport, options.user, ReportCode::OutOfMemory, "Give it fewer or smaller blocks.",
-                       "BlockPool: there is no memory for %u blocks of %zu bytes", blocks, blockBytes);
+    ReportFrameMistake(
+        options.onReport, options.user, ReportCode::OutOfMemory, "Give it fewer or smaller blocks.",
+        "BlockPool: there is no memory for %u blocks of %zu bytes", blocks, blockBytes);
 }
 
 BlockPool::~BlockPool() {
@@ -190,13 +208,18 @@ BlockPool::~BlockPool() {
     if (const uint32_t inUse = BlocksInUse(); inUse != 0) {
         ReportFrameMistake(m_state->onReport, m_state->user, ReportCode::MemoryLeaked,
                            "End every heap and arena before their pool.",
-                           "BlockPool: it ends while %u of %u blocks are in use", inUse, m_state->blockCount);
+                           "BlockPool: it ends while %u of %u blocks are in use", inUse,
+                           m_state->blockCount);
     }
     DeleteState(m_state);
 }
 
-uint32_t BlockPool::BlockCount() const noexcept { return m_state != nullptr ? m_state->blockCount : 0; }
-size_t BlockPool::BlockBytes() const noexcept { return m_state != nullptr ? m_state->blockBytes : 0; }
+uint32_t BlockPool::BlockCount() const noexcept {
+    return m_state != nullptr ? m_state->blockCount : 0;
+}
+size_t BlockPool::BlockBytes() const noexcept {
+    return m_state != nullptr ? m_state->blockBytes : 0;
+}
 
 uint32_t BlockPool::BlocksInUse() const noexcept {
     if (m_state == nullptr) return 0;

@@ -18,22 +18,26 @@ struct BlockPoolState {
     char *blocks;  // null: there are none
     size_t blockBytes;
     uint32_t blockCount, wordCount;
-    env::Atomic<uint64_t> *words;     // a bit for each block: in use. Those past the last block always are
-    env::Atomic<uint64_t> trials{0};  // see Blocks::Trial. Low half: blocks that are on trial; high half: came back
+    // a bit for each block: in use. Those past the last block always are
+    env::Atomic<uint64_t> *words;
+    // see Blocks::Trial. Low half: blocks that are on trial; high half: came back
+    env::Atomic<uint64_t> trials{0};
 };
 
 struct Blocks {
     static BlockPoolState *StateOf(const BlockPool &pool) noexcept { return pool.m_state; }
 
-    /// The first of `count` (1 to 64) free blocks in a row, which are now the caller's; kNoBlock if no word has so many.
-    /// The search begins at word `start`, modulo their number. What those wrote who had them before is visible. Lock-free, but
-    /// where none is left and another thread has one on trial: then it waits for that one's decision.
+    /// The first of `count` (1 to 64) free blocks in a row, which are now the caller's; kNoBlock if
+    /// no word has so many. The search begins at word `start`, modulo their number. What those
+    /// wrote who had them before is visible. Lock-free, but where none is left and another thread
+    /// has one on trial: then it waits for that one's decision.
     static uint32_t Claim(BlockPoolState &state, uint32_t count, uint32_t start) noexcept;
     /// Gives back exactly what Claim gave.
     static void Release(BlockPoolState &state, uint32_t first, uint32_t count) noexcept;
 
-    /// A block that its taker will give back at once if it finds that it does not need it. While there is such a block, nobody is
-    /// told that none is left. So its taker must not wait while it has it.
+    /// A block that its taker will give back at once if it finds that it does not need it. While
+    /// there is such a block, nobody is told that none is left. So its taker must not wait while it
+    /// has it.
     class Trial {
     public:
         explicit Trial(BlockPoolState &state) noexcept;
@@ -50,7 +54,8 @@ struct Blocks {
         bool m_isCounted = false;
     };
 
-    /// For the race finder, which knows only of the claimer: the caller, too, comes after those who had `address` before.
+    /// For the race finder, which knows only of the claimer: the caller, too, comes after those who
+    /// had `address` before.
     static void SawOwnersBefore(const BlockPoolState &state, const char *address) noexcept {
         const size_t block = static_cast<size_t>(address - state.blocks) / state.blockBytes;
         race::SawAll(&state.words[block / kWordBlocks]);
@@ -60,8 +65,10 @@ struct Blocks {
     }
     /// How many blocks `bytes` take; more than 64: too many.
     static uint32_t For(const BlockPoolState &state, size_t bytes) noexcept {
-        if (bytes > state.blockBytes * BlockPool::kMostInARow) return BlockPool::kMostInARow + 1;
-        return bytes <= state.blockBytes ? 1 : static_cast<uint32_t>((bytes - 1) / state.blockBytes + 1);
+        if (bytes > state.blockBytes * BlockPool::kMaxInARow) return BlockPool::kMaxInARow + 1;
+        return bytes <= state.blockBytes
+                   ? 1
+                   : static_cast<uint32_t>((bytes - 1) / state.blockBytes + 1);
     }
     /// Why Claim gave nothing.
     static void ReportFull(const BlockPool &pool, const char *call, size_t bytes) noexcept;

@@ -13,7 +13,9 @@ namespace {
 
 int64_t Stamp() noexcept { return Now().time_since_epoch().count(); }
 
-Clock::time_point TimeOf(int64_t stamp) noexcept { return Clock::time_point(Clock::duration(stamp)); }
+Clock::time_point TimeOf(int64_t stamp) noexcept {
+    return Clock::time_point(Clock::duration(stamp));
+}
 
 }  // namespace
 
@@ -22,7 +24,8 @@ void FrameRing::Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept {
     if (stageCount - 1 >= kMaxFrameStages || framesInFlight - 1 >= kMaxFramesInFlight) {
         ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
                            "Give 1 to 8 stages, and 1 to 8 frames in flight.",
-                           "FrameRing::Restart: %u stages, %u frames in flight", stageCount, framesInFlight);
+                           "FrameRing::Restart: %u stages, %u frames in flight", stageCount,
+                           framesInFlight);
         return;
     }
     // relaxed: who reads across a restart may find either.
@@ -32,8 +35,8 @@ void FrameRing::Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept {
     m_completed.store(0, kRelaxed);
 }
 
-// A reader of another frame's stamps must notice that. So the entry loses its number first: who sees a stamp that was
-// written after that (release, acquire) then sees that the number has gone.
+// A reader of another frame's stamps must notice that. So the entry loses its number first: who
+// sees a stamp that was written after that (release, acquire) then sees that the number has gone.
 void FrameRing::BeginFrame(uint64_t frame) noexcept {
     Entry &entry = m_entries[frame % kFrames];
     entry.next.store(0, kRelaxed);
@@ -46,10 +49,12 @@ void FrameRing::BeginFrame(uint64_t frame) noexcept {
 }
 
 bool FrameRing::IsStage(uint32_t stage, const char *call) const noexcept {
-    const uint32_t stages = m_stageCount.load(kRelaxed);  // whoever runs the frames comes after Restart
+    // whoever runs the frames comes after Restart
+    const uint32_t stages = m_stageCount.load(kRelaxed);
     if (WEFT_LIKELY(stage < stages)) return true;
-    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption, "Give Restart as many stages as there are.",
-                       "%s: stage %u of %u", call, stage, stages);
+    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
+                       "Give Restart as many stages as there are.", "%s: stage %u of %u", call,
+                       stage, stages);
     return false;
 }
 
@@ -69,15 +74,18 @@ void FrameRing::CompleteFrame(uint64_t frame) noexcept {
 
 bool FrameRing::Read(uint64_t frame, FrameParams *params) const noexcept {
     if (WEFT_UNLIKELY(params == nullptr)) {
-        ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption, "Give it FrameParams to copy to.",
-                           "FrameRing::Read: null params");
+        ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
+                           "Give it FrameParams to copy to.", "FrameRing::Read: null params");
         return false;
     }
     const Entry &entry = m_entries[frame % kFrames];
-    if (frame + 1 == 0) return false;  // the frame before frame 0: an entry without a frame has this number, too
-    if (entry.next.load(kAcquire) != frame + 1) return false;  // acquire: the zeros of BeginFrame, or later stamps
+    // the frame before frame 0: an entry without a frame has this number, too
+    if (frame + 1 == 0) return false;
+    // acquire: the zeros of BeginFrame, or later stamps
+    if (entry.next.load(kAcquire) != frame + 1) return false;
     params->frame = frame;
-    params->slot = static_cast<uint32_t>(frame % m_framesInFlight.load(kRelaxed));  // relaxed: see Restart
+    // relaxed: see Restart
+    params->slot = static_cast<uint32_t>(frame % m_framesInFlight.load(kRelaxed));
     params->stageCount = m_stageCount.load(kRelaxed);
     for (uint32_t i = 0; i < kMaxFrameStages; ++i) {
         const bool isStage = i < params->stageCount;

@@ -1,6 +1,7 @@
-// m_toGo[s] counts down from 2^32 - 1 by one for each frame that stage s has ended: "stage s has ended frame n" is the wait
-// for a value that never comes back. At the end of a run each stage takes what is left, after m_end is written: whoever
-// waits for a frame that will not be goes on, and sees that.
+// m_toGo[s] counts down from 2^32 - 1 by one for each frame that stage s has ended: "stage s has
+// ended frame n" is the wait for a value that never comes back. At the end of a run each stage
+// takes what is left, after m_end is written: whoever waits for a frame that will not be goes on,
+// and sees that.
 #include "weft/frame/frame_pipeline.h"
 
 #include "frame/host.h"
@@ -17,7 +18,8 @@ constexpr uint32_t kAll = ~0u;
 
 }  // namespace
 
-// A stage of one frame, as a task of its own: hooks see it, its exceptions are reported, and the pipeline goes on.
+// A stage of one frame, as a task of its own: hooks see it, its exceptions are reported, and the
+// pipeline goes on.
 struct FramePipeline::StageCall {
     FramePipeline *pipeline;
     uint32_t stage, frame;
@@ -38,8 +40,8 @@ struct FramePipeline::StageCall {
     }
 };
 
-FramePipeline::FramePipeline(const SchedulerOptions &options, uint32_t stageCount, const FrameStage *stages,
-                             uint32_t framesInFlight) noexcept
+FramePipeline::FramePipeline(const SchedulerOptions &options, uint32_t stageCount,
+                             const FrameStage *stages, uint32_t framesInFlight) noexcept
     : m_onReport(options.onReport),
       m_user(options.user),
       m_stageCount(stageCount),
@@ -56,16 +58,17 @@ bool FramePipeline::AreStagesGood() const noexcept {
                 m_framesInFlight <= kMaxFramesInFlight;
     for (uint32_t i = 0; good && i < m_stageCount; ++i) good = m_stages[i].function != nullptr;
     if (good) return true;
-    ReportFrameMistake(
-        m_onReport, m_user, ReportCode::BadOption, "Give 1 to 8 stages with functions, and 1 to 8 frames in flight.",
-        "FramePipeline: %u stages, a function is missing, or %u frames in flight", m_stageCount, m_framesInFlight);
+    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
+                       "Give 1 to 8 stages with functions, and 1 to 8 frames in flight.",
+                       "FramePipeline: %u stages, a function is missing, or %u frames in flight",
+                       m_stageCount, m_framesInFlight);
     return false;
 }
 
 bool FramePipeline::IsScheduler(const TaskScheduler *scheduler, const char *call) const noexcept {
     if (scheduler != nullptr) return true;
-    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption, "Give it the scheduler that runs the stages.",
-                       "%s: null scheduler", call);
+    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
+                       "Give it the scheduler that runs the stages.", "%s: null scheduler", call);
     return false;
 }
 
@@ -73,17 +76,19 @@ Status FramePipeline::Run(TaskScheduler *scheduler, uint32_t frames) noexcept {
     if (!AreStagesGood() || !IsScheduler(scheduler, "FramePipeline::Run")) return Status::BadOption;
     // acquire, and release below: what the run before us left comes before what we write.
     if (m_running.exchange(1, kAcquire) != 0) {
-        ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption, "Let one run end before the next.",
+        ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
+                           "Let one run end before the next.",
                            "FramePipeline::Run was called while it runs");
         return Status::AlreadyRunning;
     }
-    // In a task: between the first stage's submission and the last one's a thread of the host might be held up, and the
-    // workers would report that only waiters are left.
+    // In a task: between the first stage's submission and the last one's a thread of the host might
+    // be held up, and the workers would report that only waiters are left.
     Status status = Status::NotRunning;  // and reported, if the task does not run
     auto run = [&](TaskScheduler *self) { status = RunStages(self, frames); };
-    const Task task = TaskOf(run);
+    const Task task = MakeTask(run);
     if (frames != 0) {
-        scheduler->AddTasksAndWait(1, &task, {Priority::Normal, StackClass::Small, kAnyWorker, "frames"});
+        scheduler->AddTasksAndWait(1, &task,
+                                   {Priority::Normal, StackClass::Small, kAnyWorker, "frames"});
     } else {
         m_ring.Restart(m_stageCount, m_framesInFlight);
         m_stop.store(0, kRelaxed);  // relaxed: it asks for nothing but an end
@@ -94,18 +99,19 @@ Status FramePipeline::Run(TaskScheduler *scheduler, uint32_t frames) noexcept {
 }
 
 Status FramePipeline::RunStages(TaskScheduler *scheduler, uint32_t frames) noexcept {
-    scheduler->AddToCounter(&m_gate);
+    scheduler->IncrementCounter(&m_gate);
     m_end.store(frames, kRelaxed);  // relaxed: published to the loops by their submission
     m_ring.Restart(m_stageCount, m_framesInFlight);
     Counter loops;
     uint32_t begun = 0;
     for (uint32_t i = 0; i < m_stageCount; ++i) {
-        scheduler->AddToCounter(&m_toGo[i], kAll);
+        scheduler->IncrementCounter(&m_toGo[i], kAll);
         scheduler->AddTask({RunLoop, &m_loops[i]}, &loops, m_stages[i].options);
         if (loops.Value() != begun) {
             ++begun;  // none ends before the gate is open
         } else {
-            scheduler->DecrementCounter(&m_toGo[i], kAll);  // its options were refused, which was reported
+            // its options were refused, which was reported
+            scheduler->DecrementCounter(&m_toGo[i], kAll);
         }
     }
     const bool all = begun == m_stageCount;
@@ -129,7 +135,7 @@ void FramePipeline::LoopOver(TaskScheduler *scheduler, uint32_t stage) noexcept 
     uint32_t frame = 0;
     for (; AwaitTurn(scheduler, stage, frame); ++frame) {
         StageCall call{this, stage, frame};
-        const Task task = TaskOf(call);
+        const Task task = MakeTask(call);
         scheduler->AddTasksAndWait(1, &task, m_stages[stage].options);
         if (isLast) m_ring.CompleteFrame(frame);  // before those go on that wait for it
         scheduler->DecrementCounter(&m_toGo[stage]);
@@ -137,15 +143,17 @@ void FramePipeline::LoopOver(TaskScheduler *scheduler, uint32_t stage) noexcept 
     if (frame != kAll) scheduler->DecrementCounter(&m_toGo[stage], kAll - frame);
 }
 
-// False: the frame will not be. Only the first stage changes m_end, to a frame that has not begun, before it lets go of
-// those that wait for that one; so it is enough to look at it after the wait.
+// False: the frame will not be. Only the first stage changes m_end, to a frame that has not begun,
+// before it lets go of those that wait for that one; so it is enough to look at it after the wait.
 bool FramePipeline::AwaitTurn(TaskScheduler *scheduler, uint32_t stage, uint32_t frame) noexcept {
-    if (frame >= m_end.load(kRelaxed)) return false;  // relaxed here and below: published by the counters
+    // relaxed here and below: published by the counters
+    if (frame >= m_end.load(kRelaxed)) return false;
     if (stage != 0) {
         AwaitEndOf(scheduler, stage - 1, frame);
         return frame < m_end.load(kRelaxed);
     }
-    if (frame >= m_framesInFlight) AwaitEndOf(scheduler, m_stageCount - 1, frame - m_framesInFlight);
+    if (frame >= m_framesInFlight)
+        AwaitEndOf(scheduler, m_stageCount - 1, frame - m_framesInFlight);
     if (m_stop.load(kRelaxed) != 0) {  // relaxed: it asks for nothing but an end
         m_end.store(frame, kRelaxed);
         return false;
@@ -165,9 +173,12 @@ void FramePipeline::Stop() noexcept {
 bool FramePipeline::WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexcept {
     const uint32_t last = m_stageCount - 1, of = static_cast<uint32_t>(frame);
     if (!IsScheduler(scheduler, "FramePipeline::WaitForFrame")) return false;
-    if (frame >= kAll || last >= kMaxFrameStages) return false;  // as many stages are refused by Run
-    // After a run, or before the first, there is nothing to wait for, and perhaps no scheduler that runs.
-    const bool mustWait = !m_ring.HasFrameCompleted(frame) && !scheduler->PollCounter(&m_toGo[last], kAll - 1 - of);
+    // as many stages are refused by Run
+    if (frame >= kAll || last >= kMaxFrameStages) return false;
+    // After a run, or before the first, there is nothing to wait for, and perhaps no scheduler that
+    // runs.
+    const bool mustWait =
+        !m_ring.HasFrameCompleted(frame) && !scheduler->PollCounter(&m_toGo[last], kAll - 1 - of);
     if (mustWait) AwaitEndOf(scheduler, last, of);
     return m_ring.HasFrameCompleted(frame);
 }

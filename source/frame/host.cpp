@@ -9,8 +9,8 @@
 
 namespace weft::internal {
 
-void ReportFrameMistake(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,
-                        const char *cure, const char *what, ...) noexcept {
+void ReportFrameMistake(void (*onReport)(const Report &report, void *user), void *user,
+                        ReportCode code, const char *hint, const char *what, ...) noexcept {
     char text[256];
     va_list arguments;
     va_start(arguments, what);
@@ -19,13 +19,14 @@ void ReportFrameMistake(void (*onReport)(const Report &report, void *user), void
     SchedulerOptions options;  // a report takes these two of them
     options.onReport = onReport;
     options.user = user;
-    ReportMistake(options, code, cure, "%s", text);
+    ReportMistake(options, code, hint, "%s", text);
 }
 
 void *AllocateFrom(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept {
     const race::Unwatched unwatched;  // ThreadSanitizer takes an allocation for a write
-    return hooks.allocate != nullptr ? CallAllocate(hooks, bytes, alignment)
-                                     : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+    return hooks.allocate != nullptr
+               ? CallAllocate(hooks, bytes, alignment)
+               : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
 }
 
 void ReleaseTo(const MemoryHooks &hooks, void *memory, size_t bytes, size_t alignment) noexcept {

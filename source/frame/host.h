@@ -15,12 +15,15 @@
 
 namespace weft::internal {
 
-/// As the scheduler reports: calls `onReport`, which must not wait, or writes one line to stderr if there is none, or if it
-/// is onReport that is wrong. `what` is a printf format. The call that is wrong has no effect.
-void ReportFrameMistake(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,
-                        const char *cure, const char *what, ...) noexcept WEFT_FRAME_PRINTF(5, 6);
+/// As the scheduler reports: calls `onReport`, which must not wait, or writes one line to stderr if
+/// there is none, or if it is onReport that is wrong. `what` is a printf format. The call that is
+/// wrong has no effect.
+void ReportFrameMistake(void (*onReport)(const Report &report, void *user), void *user,
+                        ReportCode code, const char *hint, const char *what, ...) noexcept
+    WEFT_FRAME_PRINTF(5, 6);
 
-/// By the host's memory functions, or the aligned operator new; not initialised. Null without memory.
+/// By the host's memory functions, or the aligned operator new; not initialised. Null without
+/// memory.
 void *AllocateFrom(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept;
 /// With the same figures.
 void ReleaseTo(const MemoryHooks &hooks, void *memory, size_t bytes, size_t alignment) noexcept;

@@ -31,14 +31,15 @@ void *ScratchArena::Allocate(size_t bytes, size_t alignment) noexcept {
     if (WEFT_UNLIKELY(pool == nullptr)) return nullptr;  // the pool has reported it
     if (WEFT_UNLIKELY(!IsPowerOfTwo(alignment) || alignment > pool->blockBytes / 2)) {
         ReportFrameMistake(pool->onReport, pool->user, ReportCode::BadOption,
-                           "Give a power of two, at most half a block.", "ScratchArena: an alignment of %zu bytes",
-                           alignment);
+                           "Give a power of two, at most half a block.",
+                           "ScratchArena: an alignment of %zu bytes", alignment);
         return nullptr;
     }
     if (bytes == 0) bytes = 1;
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (m_first != nullptr) {
-            const size_t begin = static_cast<size_t>(AlignUp(m_first + m_used, alignment) - m_first);
+            const size_t begin =
+                static_cast<size_t>(AlignUp(m_first + m_used, alignment) - m_first);
             if (begin <= m_bytes && bytes <= m_bytes - begin) {
                 m_used = begin + bytes;
                 return m_first + begin;
@@ -56,7 +57,8 @@ bool ScratchArena::Grow(size_t bytes, size_t alignment) noexcept {
     const size_t whole = bytes > SIZE_MAX - before ? SIZE_MAX : bytes + before;
     const uint32_t count = Blocks::For(pool, whole);
     // Threads begin at different words, so that they do not all write to one.
-    const uint32_t run = count > BlockPool::kMostInARow ? kNoBlock : Blocks::Claim(pool, count, env::ThreadHint());
+    const uint32_t run =
+        count > BlockPool::kMaxInARow ? kNoBlock : Blocks::Claim(pool, count, env::ThreadHint());
     if (run == kNoBlock) {
         Blocks::ReportFull(*m_pool, "ScratchArena", whole);
         return false;
@@ -86,9 +88,10 @@ bool ScratchArena::Has(Mark mark) const noexcept {
 void ScratchArena::Rewind(Mark mark) noexcept {
     const BlockPoolState *state = Blocks::StateOf(*m_pool);
     if (WEFT_UNLIKELY(state != nullptr && !Has(mark))) {
-        ReportFrameMistake(state->onReport, state->user, ReportCode::BadOption,
-                           "Give it a mark of this arena, and none that was taken after one that it went back to.",
-                           "ScratchArena::Rewind: the mark is not in what is in use");
+        ReportFrameMistake(
+            state->onReport, state->user, ReportCode::BadOption,
+            "Give it a mark of this arena, and none that was taken after one that it went back to.",
+            "ScratchArena::Rewind: the mark is not in what is in use");
         return;
     }
     while (m_run != mark.run && m_run != kNoBlock) {

@@ -10,15 +10,17 @@ using namespace internal;
 
 namespace {
 
-constexpr uint32_t kMostRows = 1024;  // of workers, and of attached threads: more are never running
+constexpr uint32_t kMaxRows = 1024;  // of workers, and of attached threads: more are never running
 
 // Of a counter that only the caller writes: no read-modify-write.
-void AddAlone(env::Atomic<uint64_t> &sum, uint64_t n) noexcept { sum.store(sum.load(kRelaxed) + n, kRelaxed); }
+void AddAlone(env::Atomic<uint64_t> &sum, uint64_t n) noexcept {
+    sum.store(sum.load(kRelaxed) + n, kRelaxed);
+}
 
-void ReportTag(const TaggedHeapState &heap, ReportCode code, const char *cure, const char *call,
+void ReportTag(const TaggedHeapState &heap, ReportCode code, const char *hint, const char *call,
                uint32_t tag) noexcept {
-    ReportFrameMistake(heap.blocks.onReport, heap.blocks.user, code, cure, "%s: tag %u of %u", call, tag,
-                       heap.tagCount);
+    ReportFrameMistake(heap.blocks.onReport, heap.blocks.user, code, hint, "%s: tag %u of %u", call,
+                       tag, heap.tagCount);
 }
 
 bool IsTag(const TaggedHeapState *heap, uint32_t tag, const char *call) noexcept {
@@ -28,7 +30,8 @@ bool IsTag(const TaggedHeapState *heap, uint32_t tag, const char *call) noexcept
     return false;
 }
 
-// The place's current piece has not enough room. From a whole block on a worker has blocks of its own.
+// The place's current piece has not enough room. From a whole block on a worker has blocks of its
+// own.
 WEFT_NOINLINE char *TakeMore(TaggedHeapState &heap, HeapTag &tag, HeapPlace &place, size_t bytes,
                              size_t alignment) noexcept {
     const size_t blockBytes = heap.blocks.blockBytes;
@@ -49,7 +52,8 @@ WEFT_NOINLINE char *TakeMore(TaggedHeapState &heap, HeapTag &tag, HeapPlace &pla
     return piece.begin;
 }
 
-void *AllocateAt(TaggedHeapState &heap, HeapTag &tag, HeapPlace &place, size_t bytes, size_t alignment) noexcept {
+void *AllocateAt(TaggedHeapState &heap, HeapTag &tag, HeapPlace &place, size_t bytes,
+                 size_t alignment) noexcept {
     // relaxed: Free comes before this by its user's order, or after it.
     const uint64_t generation = tag.generation.load(kRelaxed);
     if (WEFT_UNLIKELY(place.generation.load(kRelaxed) != generation)) {
@@ -80,19 +84,20 @@ void *AllocateShared(TaggedHeapState &heap, HeapTag &tag, size_t bytes, size_t a
     return begin;
 }
 
-TaggedHeapState *NewState(const TaskScheduler &scheduler, const SchedulerOptions &options, BlockPool &pool,
-                          uint32_t tagCount) noexcept {
+TaggedHeapState *NewState(const TaskScheduler &scheduler, const SchedulerOptions &options,
+                          BlockPool &pool, uint32_t tagCount) noexcept {
     BlockPoolState &blocks = *Blocks::StateOf(pool);
-    const uint32_t rows = std::min(scheduler.WorkerCount(), kMostRows) + std::min(options.maxAttached, kMostRows);
+    const uint32_t rows =
+        std::min(scheduler.WorkerCount(), kMaxRows) + std::min(options.maxAttached, kMaxRows);
     const size_t bytes = TaggedHeapState::BytesFor(tagCount, rows, blocks.blockCount);
     char *memory = static_cast<char *>(AllocateFrom(blocks.memory, bytes, kLineBytes));
     if (memory == nullptr) return nullptr;
     char *tags = memory + TaggedHeapState::OwnBytes(), *places = tags + tagCount * sizeof(HeapTag);
     const size_t rowBytes = TaggedHeapState::RowBytes(tagCount);
-    auto *heap =
-        new (memory) TaggedHeapState{scheduler, pool,     blocks,
-                                     tagCount,  rows,     reinterpret_cast<HeapTag *>(tags),
-                                     places,    rowBytes, reinterpret_cast<HeapRun *>(places + rows * rowBytes)};
+    auto *heap = new (memory)
+        TaggedHeapState{scheduler, pool,     blocks,
+                        tagCount,  rows,     reinterpret_cast<HeapTag *>(tags),
+                        places,    rowBytes, reinterpret_cast<HeapRun *>(places + rows * rowBytes)};
     for (uint32_t tag = 0; tag < tagCount; ++tag) {
         new (&heap->tags[tag]) HeapTag();
         for (uint32_t row = 0; row < rows; ++row) new (&heap->PlaceOf(row, tag)) HeapPlace();
@@ -103,18 +108,19 @@ TaggedHeapState *NewState(const TaskScheduler &scheduler, const SchedulerOptions
 
 }  // namespace
 
-TaggedHeap::TaggedHeap(const TaskScheduler &scheduler, const SchedulerOptions &options, BlockPool &pool,
-                       uint32_t tags) noexcept
+TaggedHeap::TaggedHeap(const TaskScheduler &scheduler, const SchedulerOptions &options,
+                       BlockPool &pool, uint32_t tags) noexcept
     : m_state(nullptr) {
-    if (tags < 1 || tags > kMostTags) {
-        ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption, "Give 1 to 4,096 tags.",
-                           "TaggedHeap: %u tags", tags);
+    if (tags < 1 || tags > kMaxTags) {
+        ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption,
+                           "Give 1 to 4,096 tags.", "TaggedHeap: %u tags", tags);
         return;
     }
     if (pool.BlockCount() == 0) return;  // the pool has reported why
     m_state = NewState(scheduler, options, pool, tags);
     if (m_state != nullptr) return;
-    ReportFrameMistake(options.onReport, options.user, ReportCode::OutOfMemory, "Give it fewer tags.",
+    ReportFrameMistake(options.onReport, options.user, ReportCode::OutOfMemory,
+                       "Give it fewer tags.",
                        "TaggedHeap: there is no memory for the bookkeeping of %u tags", tags);
 }
 
@@ -123,16 +129,18 @@ TaggedHeap::~TaggedHeap() {
     for (uint32_t i = 0; i < m_state->tagCount; ++i) {
         const TagStatistics left = StatisticsOf(i);
         if (FreeAll(*m_state, m_state->tags[i]) == 0) continue;
-        ReportFrameMistake(m_state->blocks.onReport, m_state->blocks.user, ReportCode::MemoryLeaked,
-                           "Free every tag before the heap ends.",
-                           "TaggedHeap: it ends while tag %u has %llu bytes of %llu allocations in %u blocks", i,
-                           static_cast<unsigned long long>(left.bytes),
-                           static_cast<unsigned long long>(left.allocations), left.blocks);
+        ReportFrameMistake(
+            m_state->blocks.onReport, m_state->blocks.user, ReportCode::MemoryLeaked,
+            "Free every tag before the heap ends.",
+            "TaggedHeap: it ends while tag %u has %llu bytes of %llu allocations in %u blocks", i,
+            static_cast<unsigned long long>(left.bytes),
+            static_cast<unsigned long long>(left.allocations), left.blocks);
     }
     const MemoryHooks memory = m_state->blocks.memory;
     const size_t bytes = m_state->Bytes();
     for (uint32_t tag = 0; tag < m_state->tagCount; ++tag) {
-        for (uint32_t row = 0; row < m_state->placeRows; ++row) m_state->PlaceOf(row, tag).~HeapPlace();
+        for (uint32_t row = 0; row < m_state->placeRows; ++row)
+            m_state->PlaceOf(row, tag).~HeapPlace();
         m_state->tags[tag].~HeapTag();
     }
     m_state->~TaggedHeapState();
@@ -144,24 +152,28 @@ void *TaggedHeap::Allocate(uint32_t tag, size_t bytes, size_t alignment) noexcep
     TaggedHeapState &heap = *m_state;
     if (WEFT_UNLIKELY(!IsPowerOfTwo(alignment) || alignment > heap.blocks.blockBytes)) {
         ReportFrameMistake(heap.blocks.onReport, heap.blocks.user, ReportCode::BadOption,
-                           "Give a power of two, at most a block.", "TaggedHeap::Allocate: an alignment of %zu bytes",
-                           alignment);
+                           "Give a power of two, at most a block.",
+                           "TaggedHeap::Allocate: an alignment of %zu bytes", alignment);
         return nullptr;
     }
     if (bytes == 0) bytes = 1;
     const uint32_t worker = heap.scheduler.CurrentWorker();
-    void *const memory = WEFT_LIKELY(worker < heap.placeRows)
-                             ? AllocateAt(heap, heap.tags[tag], heap.PlaceOf(worker, tag), bytes, alignment)
-                             : AllocateShared(heap, heap.tags[tag], bytes, alignment);
-    if (race::kFinder && memory != nullptr) Blocks::SawOwnersBefore(heap.blocks, static_cast<char *>(memory));
+    void *const memory =
+        WEFT_LIKELY(worker < heap.placeRows)
+            ? AllocateAt(heap, heap.tags[tag], heap.PlaceOf(worker, tag), bytes, alignment)
+            : AllocateShared(heap, heap.tags[tag], bytes, alignment);
+    if (race::kFinder && memory != nullptr)
+        Blocks::SawOwnersBefore(heap.blocks, static_cast<char *>(memory));
     return memory;
 }
 
 void TaggedHeap::Free(uint32_t tag) noexcept {
     if (!IsTag(m_state, tag, "TaggedHeap::Free")) return;
-    // acquire: pairs with Release, so that the memory is given back after what its holder did with it.
+    // acquire: pairs with Release, so that the memory is given back after what its holder did with
+    // it.
     if (m_state->tags[tag].retained.load(kAcquire) != 0) {
-        ReportTag(*m_state, ReportCode::MemoryInUse, "Release it first.", "TaggedHeap::Free of what is retained", tag);
+        ReportTag(*m_state, ReportCode::MemoryInUse, "Release it first.",
+                  "TaggedHeap::Free of what is retained", tag);
         return;
     }
     FreeAll(*m_state, m_state->tags[tag]);
@@ -169,7 +181,8 @@ void TaggedHeap::Free(uint32_t tag) noexcept {
 
 void TaggedHeap::Retain(uint32_t tag) noexcept {
     // relaxed: whoever retains comes before who frees by their user's order.
-    if (IsTag(m_state, tag, "TaggedHeap::Retain")) m_state->tags[tag].retained.fetch_add(1, kRelaxed);
+    if (IsTag(m_state, tag, "TaggedHeap::Retain"))
+        m_state->tags[tag].retained.fetch_add(1, kRelaxed);
 }
 
 void TaggedHeap::Release(uint32_t tag) noexcept {
@@ -207,10 +220,13 @@ HeapStatistics TaggedHeap::Statistics() const noexcept {
     if (m_state == nullptr) return sum;
     sum.blocks = m_state->owned.load(kRelaxed);  // figures
     sum.peakBlocks = m_state->peak.load(kRelaxed);
-    for (uint32_t i = 0; i < m_state->tagCount; ++i) sum.tags += m_state->tags[i].blocks.load(kRelaxed) != 0 ? 1 : 0;
+    for (uint32_t i = 0; i < m_state->tagCount; ++i)
+        sum.tags += m_state->tags[i].blocks.load(kRelaxed) != 0 ? 1 : 0;
     return sum;
 }
 
-uint32_t TaggedHeap::TagCount() const noexcept { return m_state != nullptr ? m_state->tagCount : 0; }
+uint32_t TaggedHeap::TagCount() const noexcept {
+    return m_state != nullptr ? m_state->tagCount : 0;
+}
 
 }  // namespace weft

@@ -2,12 +2,14 @@
 //
 // Each part has one writer, so most allocations need no atomic read-modify-write:
 //
-// A HeapPlace is what one worker has of one tag: its current piece of memory and its sums. Only that worker's thread writes to it,
-// and a task stays on its thread from the beginning to the end of Allocate, because nothing in there suspends it. Free runs
-// anywhere and leaves the places alone: it raises the tag's generation, and a place of an older one counts as empty.
+// A HeapPlace is what one worker has of one tag: its current piece of memory and its sums. Only
+// that worker's thread writes to it, and a task stays on its thread from the beginning to the end
+// of Allocate, because nothing in there suspends it. Free runs anywhere and leaves the places
+// alone: it raises the tag's generation, and a place of an older one counts as empty.
 //
-// A worker sees the new generation when it allocates under the tag again, because that comes after Free: users order the
-// two by a counter, as they must, for memory under the tag is theirs or not theirs.
+// A worker sees the new generation when it allocates under the tag again, because that comes after
+// Free: users order the two by a counter, as they must, for memory under the tag is theirs or not
+// theirs.
 #pragma once
 
 #include "frame/blocks.h"
@@ -17,19 +19,23 @@
 namespace weft::internal {
 
 struct HeapPlace {
-    env::Atomic<uint64_t> generation{0}, allocations{0}, bytes{0};  // written by one thread, read by statistics
+    // written by one thread, read by statistics
+    env::Atomic<uint64_t> generation{0}, allocations{0}, bytes{0};
     char *next = nullptr, *end = nullptr;
     size_t pieceBytes = 0;  // of the piece that it takes next
 };
 
-// The block that all who allocate under a tag take pieces from: its number + 1, and how many of its bytes are taken. 0: none.
+// The block that all who allocate under a tag take pieces from: its number + 1, and how many of its
+// bytes are taken. 0: none.
 struct SharedBlock {
     static constexpr uint32_t kUsedBits = 40;
     uint64_t word;
     bool IsNone() const noexcept { return word == 0; }
     uint32_t Block() const noexcept { return static_cast<uint32_t>(word >> kUsedBits) - 1; }
     size_t Used() const noexcept { return word & ((uint64_t{1} << kUsedBits) - 1); }
-    static uint64_t Of(uint32_t block, size_t used) noexcept { return uint64_t{block + 1} << kUsedBits | used; }
+    static uint64_t Of(uint32_t block, size_t used) noexcept {
+        return uint64_t{block + 1} << kUsedBits | used;
+    }
 };
 
 struct alignas(kLineBytes) HeapTag {
@@ -40,8 +46,8 @@ struct alignas(kLineBytes) HeapTag {
     env::Atomic<uint64_t> shared{0}, sharedAllocations{0}, sharedBytes{0};
 };
 
-// Blocks in a row that a tag owns, kept at the first one's number. Written before the run is pushed, read after it was
-// taken off.
+// Blocks in a row that a tag owns, kept at the first one's number. Written before the run is
+// pushed, read after it was taken off.
 struct HeapRun {
     uint32_t older;  // the run that was pushed before, + 1
     uint32_t blocks;
@@ -63,12 +69,17 @@ struct TaggedHeapState {
         return reinterpret_cast<HeapPlace *>(rows + row * rowBytes)[tag];
     }
     size_t Bytes() const noexcept { return BytesFor(tagCount, placeRows, blocks.blockCount); }
-    static size_t RowBytes(uint32_t tagCount) noexcept { return Lines(tagCount * sizeof(HeapPlace)); }
+    static size_t RowBytes(uint32_t tagCount) noexcept {
+        return Lines(tagCount * sizeof(HeapPlace));
+    }
     static size_t OwnBytes() noexcept { return Lines(sizeof(TaggedHeapState)); }
     static size_t BytesFor(uint32_t tagCount, uint32_t placeRows, uint32_t blockCount) noexcept {
-        return OwnBytes() + tagCount * sizeof(HeapTag) + placeRows * RowBytes(tagCount) + blockCount * sizeof(HeapRun);
+        return OwnBytes() + tagCount * sizeof(HeapTag) + placeRows * RowBytes(tagCount) +
+               blockCount * sizeof(HeapRun);
     }
-    static size_t Lines(size_t bytes) noexcept { return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes; }
+    static size_t Lines(size_t bytes) noexcept {
+        return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+    }
 };
 
 }  // namespace weft::internal

@@ -3,9 +3,9 @@
 //     | count : 32 | head : 23 | sorting : 1 | eager : 1 | tag : 7 |
 //
 // head     wait record that was pushed last, plus one; 0: nobody waits
-// sorting  a decrement is going through waiters that it has detached: the counter is not finished with, even at zero
-// eager    some waiter's target is not zero, so that a decrement must look before the count is zero
-// tag      the scheduler that uses it, 0 while nobody does
+// sorting  a decrement is going through waiters that it has detached: the counter is not finished
+// with, even at zero eager    some waiter's target is not zero, so that a decrement must look
+// before the count is zero tag      the scheduler that uses it, 0 while nobody does
 #pragma once
 
 #include "weft/counter.h"
@@ -20,12 +20,15 @@ struct CounterWord {
     static constexpr uint32_t kMaxRecords = (1u << 23) - 1;
 
     constexpr uint32_t Count() const noexcept { return static_cast<uint32_t>(bits >> 32); }
-    constexpr uint32_t Head() const noexcept { return static_cast<uint32_t>(bits >> 9) & kMaxRecords; }
+    constexpr uint32_t Head() const noexcept {
+        return static_cast<uint32_t>(bits >> 9) & kMaxRecords;
+    }
     constexpr bool IsSorting() const noexcept { return (bits & kSorting) != 0; }
     constexpr bool IsEager() const noexcept { return (bits & kEager) != 0; }
     constexpr uint32_t Tag() const noexcept { return static_cast<uint32_t>(bits) & kTagMask; }
 
-    /// A waiter for `target` may go on. For zero nobody may be sorting either: who waits for zero may free the counter.
+    /// A waiter for `target` may go on. For zero nobody may be sorting either: who waits for zero
+    /// may free the counter.
     constexpr bool Satisfies(uint32_t target) const noexcept {
         return Count() <= target && (target != 0 || !IsSorting());
     }
@@ -36,17 +39,26 @@ struct CounterWord {
         return {(bits & 0xffffffffu) | static_cast<uint64_t>(count) << 32};
     }
     constexpr CounterWord WithHead(uint32_t head) const noexcept {
-        return {(bits & ~(static_cast<uint64_t>(kMaxRecords) << 9)) | static_cast<uint64_t>(head) << 9};
+        return {(bits & ~(static_cast<uint64_t>(kMaxRecords) << 9)) | static_cast<uint64_t>(head)
+                                                                          << 9};
     }
     constexpr CounterWord WithSorting(bool sorting) const noexcept {
         return {sorting ? bits | kSorting : bits & ~kSorting};
     }
-    constexpr CounterWord WithEager(bool eager) const noexcept { return {eager ? bits | kEager : bits & ~kEager}; }
-    constexpr CounterWord WithTag(uint32_t tag) const noexcept { return {(bits & ~uint64_t{kTagMask}) | tag}; }
+    constexpr CounterWord WithEager(bool eager) const noexcept {
+        return {eager ? bits | kEager : bits & ~kEager};
+    }
+    constexpr CounterWord WithTag(uint32_t tag) const noexcept {
+        return {(bits & ~uint64_t{kTagMask}) | tag};
+    }
 
     /// Tag `tag`, nobody sorting; and, for IsPlain, only waiters for zero.
-    constexpr bool IsUnsorted(uint32_t tag) const noexcept { return (bits & (kSorting | kTagMask)) == tag; }
-    constexpr bool IsPlain(uint32_t tag) const noexcept { return (bits & (kSorting | kEager | kTagMask)) == tag; }
+    constexpr bool IsUnsorted(uint32_t tag) const noexcept {
+        return (bits & (kSorting | kTagMask)) == tag;
+    }
+    constexpr bool IsPlain(uint32_t tag) const noexcept {
+        return (bits & (kSorting | kEager | kTagMask)) == tag;
+    }
 
 private:
     static constexpr uint64_t kSorting = uint64_t{1} << 8;  // Counter::kBusy
@@ -59,6 +71,7 @@ struct CounterAccess {
     static constexpr uint64_t kBusy = Counter::kBusy;
 };
 
-static_assert(CounterWord{CounterAccess::kBusy}.IsSorting(), "the public header knows the sorting bit");
+static_assert(CounterWord{CounterAccess::kBusy}.IsSorting(),
+              "the public header knows the sorting bit");
 
 }  // namespace weft::internal

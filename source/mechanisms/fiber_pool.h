@@ -1,8 +1,10 @@
-// Which fibers are free: a flat bit set per stack class, and a small LIFO cache of hot stacks per worker.
+// Which fibers are free: a flat bit set per stack class, and a small LIFO cache of hot stacks per
+// worker.
 //
-// A cached fiber counts as free. Owner and robber alike take it out of its slot by exchange, so exactly one gets it. No
-// worker misses a free fiber. A worker that lacks one sets its mark (SetStarved), then looks everywhere. A worker that frees
-// one puts it in its place, then looks for starved workers. All four are seq_cst.
+// A cached fiber counts as free. Owner and robber alike take it out of its slot by exchange, so
+// exactly one gets it. No worker misses a free fiber. A worker that lacks one sets its mark
+// (SetStarved), then looks everywhere. A worker that frees one puts it in its place, then looks for
+// starved workers. All four are seq_cst.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -23,10 +25,12 @@ public:
 
     /// All fibers free. False when there is no memory.
     /// The first `workers` of `slots` callers have caches.
-    bool Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32_t slots, Memory memory = {}) noexcept;
+    bool Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32_t slots,
+                 Memory memory = {}) noexcept;
     void ReleaseAll() noexcept;
 
-    /// A free fiber, or kNone if every place was seen empty. `worker`: the caller's index, whose cache is tried first.
+    /// A free fiber, or kNone if every place was seen empty. `worker`: the caller's index, whose
+    /// cache is tried first.
     uint32_t AcquireFiber(StackClass stack, uint32_t worker) noexcept;
 
     /// Frees a fiber that nobody runs on. `worker`: the caller's index.

@@ -15,7 +15,8 @@ uint32_t SchedulerTag::Acquire() noexcept {
 }
 
 void SchedulerTag::Publish(void *scheduler) noexcept {
-    if (m_tag != 0) s_places[m_tag - 1].scheduler.store(scheduler, kSeqCst);  // as a release: all of it is visible
+    // as a release: all of it is visible
+    if (m_tag != 0) s_places[m_tag - 1].scheduler.store(scheduler, kSeqCst);
 }
 
 void SchedulerTag::Release() noexcept {

@@ -1,4 +1,5 @@
-// Deadlines, the earliest first. They have no thread of their own: whoever asks for those that are due is told of them.
+// Deadlines, the earliest first. They have no thread of their own: whoever asks for those that are
+// due is told of them.
 #pragma once
 
 #include "containers/pairing_heap.h"
@@ -24,7 +25,8 @@ struct Timer : HeapLinks {
     bool isSet = false;
 };
 
-/// Any thread. A short lock orders all calls; what they ask about the next deadline is a look at one word.
+/// Any thread. A short lock orders all calls; what they ask about the next deadline is a look at
+/// one word.
 class Timers {
 public:
     static constexpr uint64_t kNever = ~uint64_t{0};
@@ -42,7 +44,8 @@ public:
         return true;
     }
 
-    /// False if it is due and was taken: then its owner is told, or has been, or is just being told.
+    /// False if it is due and was taken: then its owner is told, or has been, or is just being
+    /// told.
     bool Clear(Timer &timer) noexcept {
         const SpinLock::Held held(m_lock);
         if (!timer.isSet) return false;
@@ -64,7 +67,8 @@ public:
         return due;
     }
 
-    /// The earliest deadline, or kNever. seq_cst: after the caller has announced that it will sleep, see Sleep.
+    /// The earliest deadline, or kNever. seq_cst: after the caller has announced that it will
+    /// sleep, see Sleep.
     uint64_t Next() const noexcept { return m_next.load(kSeqCst); }
 
     /// Whether there is a deadline at all. relaxed: a hint, likewise.
@@ -73,8 +77,9 @@ public:
     /// Whether TakeDue may find something. A hint, for those who work.
     bool MayBeDue() const noexcept { return Any() && MayBeDue(env::Ticks()); }
 
-    /// The same at these ticks. They begin anew when the machine was suspended: what is before the note is due at once, and
-    /// noted again then. relaxed, both: a hint, which is wrong once if a new note comes in between.
+    /// The same at these ticks. They begin anew when the machine was suspended: what is before the
+    /// note is due at once, and noted again then. relaxed, both: a hint, which is wrong once if a
+    /// new note comes in between.
     bool MayBeDue(uint64_t ticks) const noexcept {
         return ticks - m_notedAt.load(kRelaxed) >= m_ticksLeft.load(kRelaxed);
     }
@@ -93,7 +98,8 @@ private:
 
     static constexpr uint64_t kFarthest = 3'600'000'000'000;  // for an estimate: an hour
 
-    // The rate of the ticks is known to a thousandth or so; the estimate is early by more than that, and made anew then.
+    // The rate of the ticks is known to a thousandth or so; the estimate is early by more than
+    // that, and made anew then.
     void Note() noexcept {
         const uint64_t next = m_heap.IsEmpty() ? kNever : m_heap.Top().deadline;
         uint64_t ticksLeft = kNever;

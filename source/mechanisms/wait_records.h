@@ -1,7 +1,7 @@
 // Who waits for what: records that are linked into counters by index.
 //
-// Record i belongs to fiber i, for the one wait that a fiber can be in. Spare records, for those that are no fiber, come
-// from a pool, in which workers have caches.
+// Record i belongs to fiber i, for the one wait that a fiber can be in. Spare records, for those
+// that are no fiber, come from a pool, in which workers have caches.
 #pragma once
 
 #include "containers/cached_pool.h"
@@ -16,9 +16,12 @@ namespace weft::internal {
 struct WaitRecord {
     enum class Kind : uint32_t {
         Waiter,  ///< `owner` waits until the count is at or below `value`
-        Note     ///< the count stood at `value` right before somebody added to it while the waiters were being sorted
+        /// The count stood at `value` right before somebody added to it while the waiters were
+        /// being sorted
+        Note
     };
-    env::Plain<uint32_t> next;  ///< index plus one of the record below it in the list; 0 ends the list
+    /// Index plus one of the record below it in the list; 0 ends the list
+    env::Plain<uint32_t> next;
     env::Plain<uint32_t> value;
     env::Plain<uint32_t> owner;  ///< a fiber's index, or what RegisterOther was given
     env::Plain<Kind> kind;
@@ -29,7 +32,7 @@ class WaitRecords {
     using Spares = CachedPool<WaitRecord, 17>;
 
 public:
-    static constexpr uint32_t kNone = ~0u, kMostSpares = Spares::kMaxItems;
+    static constexpr uint32_t kNone = ~0u, kMaxSpares = Spares::kMaxItems;
 
     ~WaitRecords() { Release(); }
 
@@ -46,20 +49,25 @@ public:
         m_spares.Release();
     }
 
-    /// The index may come from a counter, which lies in the user's memory: one that was overwritten ends the process.
+    /// The index may come from a counter, which lies in the user's memory: one that was overwritten
+    /// ends the process.
     WaitRecord &At(uint32_t index) noexcept {
         if (WEFT_LIKELY(!IsSpare(index))) return m_own[index];
-        if (WEFT_UNLIKELY(!m_spares.Has(index - m_fibers))) env::Panic("a counter names only waiters that there are");
+        if (WEFT_UNLIKELY(!m_spares.Has(index - m_fibers)))
+            env::Panic("a counter names only waiters that there are");
         return m_spares.At(index - m_fibers);
     }
     bool IsSpare(uint32_t index) const noexcept { return index >= m_fibers; }
 
-    /// A spare record, or kNone when there is no memory or kMostSpares are out. `user`: the caller, see CachedPool. Lock-free.
+    /// A spare record, or kNone when there is no memory or kMaxSpares are out. `user`: the caller,
+    /// see CachedPool. Lock-free.
     uint32_t TakeSpare(uint32_t user = kNoCache) noexcept {
         const uint32_t spare = m_spares.Take(user);
         return spare == Spares::kNone ? kNone : m_fibers + spare;
     }
-    void GiveBackSpare(uint32_t index, uint32_t user = kNoCache) noexcept { m_spares.GiveBack(index - m_fibers, user); }
+    void GiveBackSpare(uint32_t index, uint32_t user = kNoCache) noexcept {
+        m_spares.GiveBack(index - m_fibers, user);
+    }
 
 private:
     WaitRecord *m_own = nullptr;

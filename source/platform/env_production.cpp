@@ -31,8 +31,8 @@ uint64_t Now() noexcept {
 
 #if !defined(_WIN32)
 
-// Not inlined, and opaque to the optimiser: a caller that kept the address of t_slot across a switch would read the
-// slot of the thread that it has left.
+// Not inlined, and opaque to the optimiser: a caller that kept the address of t_slot across a
+// switch would read the slot of the thread that it has left.
 WEFT_NOINLINE void *ThreadSlot() noexcept {
     void *value = t_slot;
 #if defined(__GNUC__)

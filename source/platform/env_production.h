@@ -48,7 +48,8 @@ inline void PrefetchForWrite(const void *address) noexcept {
 #endif
 }
 
-/// A clock for durations of nanoseconds to milliseconds on one worker. Its rate is TicksPerMicrosecond().
+/// A clock for durations of nanoseconds to milliseconds on one worker. Its rate is
+/// TicksPerMicrosecond().
 inline uint64_t Ticks() noexcept {
 #if defined(__x86_64__) || defined(_M_X64)
     return __rdtsc();
@@ -67,7 +68,8 @@ double TicksPerMicrosecond() noexcept;
 /// Nanoseconds of the steady clock.
 uint64_t Now() noexcept;
 
-/// One pointer per OS thread. The compiler may not cache its address: a fiber changes threads where it waits.
+/// One pointer per OS thread. The compiler may not cache its address: a fiber changes threads where
+/// it waits.
 WEFT_NOINLINE void *ThreadSlot() noexcept;
 WEFT_NOINLINE void SetThreadSlot(void *value) noexcept;
 

@@ -1,5 +1,6 @@
-// The C++ runtime keeps, per thread, the chain of exceptions that are being handled. A fiber that waits inside a catch
-// block must find its own chain again, on whatever thread it continues; so the chain travels with the fiber.
+// The C++ runtime keeps, per thread, the chain of exceptions that are being handled. A fiber that
+// waits inside a catch block must find its own chain again, on whatever thread it continues; so the
+// chain travels with the fiber.
 #pragma once
 
 #if defined(__GNUC__) && (!defined(_WIN32) || defined(__MINGW32__))

@@ -15,12 +15,14 @@ namespace weft::internal {
 
 namespace fcontext = boost::context::detail;
 
-// What happens on the other side of a jump. Through the jump travels the context that was left; what it left behind lies
-// in its control block, not on its stack: that may be gone already (AddressSanitizer frees a fake stack that ends).
+// What happens on the other side of a jump. Through the jump travels the context that was left;
+// what it left behind lies in its control block, not on its stack: that may be gone already
+// (AddressSanitizer frees a fake stack that ends).
 struct FiberContext::Landing {
-    // Boost's jump goes on behind the call of the context that it continues without returning from it. The processor has
-    // noted the call, and takes each of the next returns for the one before it (source/README.md: Switches return). A
-    // function on top of the other context returns there properly. A new one has nowhere to return to.
+    // Boost's jump goes on behind the call of the context that it continues without returning from
+    // it. The processor has noted the call, and takes each of the next returns for the one before
+    // it (source/README.md: Switches return). A function on top of the other context returns there
+    // properly. A new one has nowhere to return to.
     static fcontext::transfer_t Jump(void *target, FiberContext *from, bool isNew) noexcept {
         if (WEFT_UNLIKELY(isNew)) return fcontext::jump_fcontext(target, from);
         return fcontext::ontop_fcontext(target, from, Return);
@@ -30,8 +32,10 @@ struct FiberContext::Landing {
     static void Land(fcontext::transfer_t transfer) noexcept {
         FiberContext *from = static_cast<FiberContext *>(transfer.data);
 #if defined(WEFT_ASAN)
-        // Tells the bounds of the stack that was left: that is how a thread's own stack becomes known.
-        __sanitizer_finish_switch_fiber(from->m_leftFor->m_asanFakeStack, &from->m_stackBottom, &from->m_stackBytes);
+        // Tells the bounds of the stack that was left: that is how a thread's own stack becomes
+        // known.
+        __sanitizer_finish_switch_fiber(from->m_leftFor->m_asanFakeStack, &from->m_stackBottom,
+                                        &from->m_stackBytes);
 #endif
         from->m_handle = transfer.fctx;
     }
@@ -80,7 +84,8 @@ void FiberContext::Adopt() noexcept {
 #endif
 }
 
-void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(void *), void *arg) noexcept {
+void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(void *),
+                          void *arg) noexcept {
     m_entry = entry;
     m_arg = arg;
     m_exceptions = ExceptionState();
@@ -93,11 +98,13 @@ void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(voi
     // Marks of frames that never returned, of whoever had these addresses before.
     __asan_unpoison_memory_region(bottom, bytes);
 #endif
-    // The floating-point control words of the calling thread are those that the new context starts with.
+    // The floating-point control words of the calling thread are those that the new context starts
+    // with.
     m_handle = fcontext::make_fcontext(bottom + bytes, bytes, Landing::Enter);
     Landing::KeepFloatingPoint(*this);
 #if defined(WEFT_TSAN)
-    // It begins with what its creator knows to have happened; the first switch to it would do, were it not for that.
+    // It begins with what its creator knows to have happened; the first switch to it would do, were
+    // it not for that.
     if (race::kFinder && m_tsanFiber == nullptr) m_tsanFiber = __tsan_create_fiber(0);
 #endif
 #if defined(WEFT_VALGRIND)
@@ -111,7 +118,8 @@ void FiberContext::Destroy() noexcept {
     if (m_entry != nullptr) __asan_unpoison_memory_region(m_stackBottom, m_stackBytes);
 #elif defined(WEFT_VALGRIND)
     if (m_entry != nullptr)
-        VALGRIND_MAKE_MEM_UNDEFINED(m_stackBottom, m_stackBytes);  // below a stack pointer that was left
+        // below a stack pointer that was left
+        VALGRIND_MAKE_MEM_UNDEFINED(m_stackBottom, m_stackBytes);
 #endif
 #if defined(WEFT_TSAN)
     if (m_tsanFiber != nullptr) __tsan_destroy_fiber(m_tsanFiber);
@@ -124,8 +132,9 @@ void FiberContext::Destroy() noexcept {
     m_handle = nullptr;
 }
 
-// Not inlined: what the compiler knows of the thread (addresses of thread_locals, errno) must not live across the jump. Its
-// locals are not on AddressSanitizer's stack for use after return, which an ending fiber's is freed before the jump.
+// Not inlined: what the compiler knows of the thread (addresses of thread_locals, errno) must not
+// live across the jump. Its locals are not on AddressSanitizer's stack for use after return, which
+// an ending fiber's is freed before the jump.
 WEFT_NOINLINE WEFT_NO_ASAN void SwitchContext(FiberContext &from, FiberContext &to) noexcept {
     const unsigned long long handlers = StackHandlers();
 #if defined(WEFT_SIMULATOR)
@@ -138,18 +147,22 @@ WEFT_NOINLINE WEFT_NO_ASAN void SwitchContext(FiberContext &from, FiberContext &
         to.m_threadExceptions = from.m_threadExceptions;
     }
 #if defined(WEFT_ASAN)
-    __sanitizer_start_switch_fiber(from.m_ending ? nullptr : &from.m_asanFakeStack, to.m_stackBottom, to.m_stackBytes);
+    __sanitizer_start_switch_fiber(from.m_ending ? nullptr : &from.m_asanFakeStack,
+                                   to.m_stackBottom, to.m_stackBytes);
 #endif
 #if defined(WEFT_TSAN)
-    if (to.m_tsanFiber == nullptr) to.m_tsanFiber = __tsan_create_fiber(0);  // dear, and many are never entered
+    // dear, and many are never entered
+    if (to.m_tsanFiber == nullptr) to.m_tsanFiber = __tsan_create_fiber(0);
     __tsan_switch_to_fiber(to.m_tsanFiber, race::kFinder ? __tsan_switch_to_fiber_no_sync : 0);
 #endif
     FiberContext::Landing::KeepFloatingPoint(from);
     void *const target = std::exchange(to.m_handle, nullptr);  // null while it runs
 #if defined(WEFT_DEBUG) || defined(WEFT_SIMULATOR)
-    if (target == nullptr) env::Panic("a fiber is visible to others only after its context is saved");
+    if (target == nullptr)
+        env::Panic("a fiber is visible to others only after its context is saved");
 #endif
-    FiberContext::Landing::Land(FiberContext::Landing::Jump(target, &from, std::exchange(to.m_isNew, false)));
+    FiberContext::Landing::Land(
+        FiberContext::Landing::Jump(target, &from, std::exchange(to.m_isNew, false)));
     SetStackHandlers(handlers);
     FiberContext::Landing::GoOnWithFloatingPoint(from);
 }

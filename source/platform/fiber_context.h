@@ -1,5 +1,6 @@
-// A place where execution can be left and continued: Boost.Context's fcontext, and everything that sanitizers, Valgrind
-// and the C++ runtime must be told when a thread changes stacks. The only file with such notes.
+// A place where execution can be left and continued: Boost.Context's fcontext, and everything that
+// sanitizers, Valgrind and the C++ runtime must be told when a thread changes stacks. The only file
+// with such notes.
 #pragma once
 
 #include "platform/exception_state.h"
@@ -20,15 +21,17 @@ public:
     /// Stands for the stack that the calling thread runs on now.
     void Adopt() noexcept;
 
-    /// A new stack, [bottom, bottom + bytes). The first switch to it calls entry(arg). When entry returns, execution
-    /// goes on in the context that it returns, and this one can only be created anew.
+    /// A new stack, [bottom, bottom + bytes). The first switch to it calls entry(arg). When entry
+    /// returns, execution goes on in the context that it returns, and this one can only be created
+    /// anew.
     void Create(char *bottom, size_t bytes, FiberContext *(*entry)(void *arg), void *arg) noexcept;
 
     /// Frees what the checkers hold. From another context only.
     void Destroy() noexcept;
 
-    /// Leaves `from`, on which the caller runs, and continues `to`. Returns when somebody switches to `from` again,
-    /// perhaps on another thread. `from` is whole, and may be switched to, only when the next context has landed.
+    /// Leaves `from`, on which the caller runs, and continues `to`. Returns when somebody switches
+    /// to `from` again, perhaps on another thread. `from` is whole, and may be switched to, only
+    /// when the next context has landed.
     friend void SwitchContext(FiberContext &from, FiberContext &to) noexcept;
 
 private:

@@ -9,8 +9,9 @@
 
 namespace weft::internal {
 
-/// The calling thread's, without the sticky status flags; 0 where this is not known. On x86-64 MXCSR, and above it the x87
-/// unit's control word (Visual C++ neither uses that unit nor has assembly).
+/// The calling thread's, without the sticky status flags; 0 where this is not known. On x86-64
+/// MXCSR, and above it the x87 unit's control word (Visual C++ neither uses that unit nor has
+/// assembly).
 inline uint64_t FloatingPointControl() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
     uint16_t x87;
@@ -41,7 +42,8 @@ inline void SetFloatingPointControl(uint64_t control) noexcept {
 #endif
 }
 
-/// Boost's fcontext saves and sets them with everything else on x86-64; on aarch64 it leaves them to the thread.
+/// Boost's fcontext saves and sets them with everything else on x86-64; on aarch64 it leaves them
+/// to the thread.
 #if defined(__aarch64__)
 inline constexpr bool kFcontextKeepsFloatingPoint = false;
 #else

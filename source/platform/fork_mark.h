@@ -1,4 +1,5 @@
-// Knows that it is in a child process: a page that the system wipes on fork. No pthread_atfork, nothing process-wide.
+// Knows that it is in a child process: a page that the system wipes on fork. No pthread_atfork,
+// nothing process-wide.
 #pragma once
 
 namespace weft::env {
@@ -15,7 +16,8 @@ public:
     void Acquire(void *value) noexcept;
     void Release() noexcept;
 
-    /// Where the value can be read until Release. In a child process that was forked after Acquire it is null.
+    /// Where the value can be read until Release. In a child process that was forked after Acquire
+    /// it is null.
     void *const *Place() const noexcept { return m_place; }
     /// True in such a child process.
     bool IsForked() const noexcept { return *m_place != m_value; }

@@ -29,8 +29,9 @@ void CallReleaseStacks(const MemoryHooks &hooks, void *memory, size_t bytes) noe
 
 void *Memory::AllocateZeroed(size_t bytes, size_t alignment) const noexcept {
     const race::Unwatched unwatched;  // ThreadSanitizer takes an allocation for a write
-    void *memory = m_hooks != nullptr ? CallAllocate(*m_hooks, bytes, alignment)
-                                      : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+    void *memory = m_hooks != nullptr
+                       ? CallAllocate(*m_hooks, bytes, alignment)
+                       : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
     if (memory != nullptr) std::memset(memory, 0, bytes);
     return memory;
 }

@@ -14,11 +14,13 @@ namespace weft::internal {
 void *CallReserveStacks(const MemoryHooks &hooks, size_t bytes) noexcept;
 void CallReleaseStacks(const MemoryHooks &hooks, void *memory, size_t bytes) noexcept;
 
-/// The host's functions, or the aligned operator new. Copied freely; the hooks must live as long as what was allocated.
+/// The host's functions, or the aligned operator new. Copied freely; the hooks must live as long as
+/// what was allocated.
 class Memory {
 public:
     Memory() = default;
-    explicit Memory(const MemoryHooks &hooks) noexcept : m_hooks(hooks.allocate != nullptr ? &hooks : nullptr) {}
+    explicit Memory(const MemoryHooks &hooks) noexcept
+        : m_hooks(hooks.allocate != nullptr ? &hooks : nullptr) {}
 
     /// Zeroed memory, aligned to `alignment` (a power of two, at least 16), or null.
     void *AllocateZeroed(size_t bytes, size_t alignment) const noexcept;

@@ -1,8 +1,10 @@
-// A call of one of the host's memory functions. It comes in the middle of anything: a queue is about to grow, a lock of weft's is
-// held. So nothing of weft may be called there but what only asks.
+// A call of one of the host's memory functions. It comes in the middle of anything: a queue is
+// about to grow, a lock of weft's is held. So nothing of weft may be called there but what only
+// asks.
 //
-// While it lasts env::ThreadSlot() is null. So calls find no worker and come to the checks for other threads, which look here; the
-// calls of workers have nothing to look at. Nobody waits in it, so nobody changes threads.
+// While it lasts env::ThreadSlot() is null. So calls find no worker and come to the checks for
+// other threads, which look here; the calls of workers have nothing to look at. Nobody waits in it,
+// so nobody changes threads.
 #pragma once
 
 #include "platform/env.h"
@@ -12,7 +14,8 @@ namespace weft::internal {
 class MemoryHookCall {
 public:
     MemoryHookCall() noexcept
-        : m_outer(Current()), m_threadSlot(m_outer != nullptr ? m_outer->m_threadSlot : env::ThreadSlot()) {
+        : m_outer(Current()),
+          m_threadSlot(m_outer != nullptr ? m_outer->m_threadSlot : env::ThreadSlot()) {
         env::SetHookSlot(this);
         env::SetThreadSlot(nullptr);
     }
@@ -23,8 +26,11 @@ public:
     MemoryHookCall(const MemoryHookCall &) = delete;
     MemoryHookCall &operator=(const MemoryHookCall &) = delete;
 
-    /// In which the calling thread is, or null. One may come in another one: a memory function may make a WaitGroup.
-    static MemoryHookCall *Current() noexcept { return static_cast<MemoryHookCall *>(env::HookSlot()); }
+    /// In which the calling thread is, or null. One may come in another one: a memory function may
+    /// make a WaitGroup.
+    static MemoryHookCall *Current() noexcept {
+        return static_cast<MemoryHookCall *>(env::HookSlot());
+    }
 
     /// What env::ThreadSlot() is, and in a memory function what it was before.
     static void *ThreadSlot() noexcept {

@@ -11,7 +11,8 @@ class Parker {
 public:
     /// Returns after an Unpark that has not been used up yet. Only the owner calls it.
     void Park() noexcept { ParkOrGiveUp(nullptr); }
-    /// The same until `deadline` (nanoseconds of Now()) at most: false if there was no Unpark by then.
+    /// The same until `deadline` (nanoseconds of Now()) at most: false if there was no Unpark by
+    /// then.
     bool ParkUntil(uint64_t deadline) noexcept { return ParkOrGiveUp(&deadline); }
     /// Any thread. What was written before it is visible after the Park that it ends.
     void Unpark() noexcept;

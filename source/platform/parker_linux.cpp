@@ -25,8 +25,8 @@ void SleepWhile(std::atomic<uint32_t> *word, uint32_t value, const uint64_t *dea
         time.tv_sec = static_cast<time_t>(*deadline / 1'000'000'000);
         time.tv_nsec = static_cast<long>(*deadline % 1'000'000'000);
     }
-    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, deadline != nullptr ? &time : nullptr, nullptr,
-            FUTEX_BITSET_MATCH_ANY);
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value,
+            deadline != nullptr ? &time : nullptr, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
 }  // namespace
@@ -34,7 +34,8 @@ void SleepWhile(std::atomic<uint32_t> *word, uint32_t value, const uint64_t *dea
 bool Parker::ParkOrGiveUp(const uint64_t *deadline) noexcept {
     // acquire: pairs with the exchange in Unpark. A notification that came first is used up here.
     uint32_t state = kEmpty;
-    if (!m_state.compare_exchange_strong(state, kParked, std::memory_order_acquire, std::memory_order_acquire)) {
+    if (!m_state.compare_exchange_strong(state, kParked, std::memory_order_acquire,
+                                         std::memory_order_acquire)) {
         // It was kNotified. acquire again: a second Unpark may have come since, and is used up too.
         m_state.exchange(kEmpty, std::memory_order_acquire);
         return true;
@@ -43,22 +44,27 @@ bool Parker::ParkOrGiveUp(const uint64_t *deadline) noexcept {
         SleepWhile(&m_state, kParked, deadline);
         state = kNotified;
         // relaxed: nothing is read after a failure but the word again.
-        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_acquire, std::memory_order_relaxed)) {
+        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_acquire,
+                                            std::memory_order_relaxed)) {
             return true;
         }
         if (deadline == nullptr || Now() < *deadline) continue;
         state = kParked;
-        // relaxed: nobody has told anything. If somebody just has, that is used up in the next turn.
-        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_relaxed, std::memory_order_relaxed)) {
+        // relaxed: nobody has told anything. If somebody just has, that is used up in the next
+        // turn.
+        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_relaxed,
+                                            std::memory_order_relaxed)) {
             return false;
         }
     }
 }
 
 void Parker::Unpark() noexcept {
-    m_wakersCpu.store(sched_getcpu(), std::memory_order_relaxed);  // published, as far as it matters, by the exchange
-    // release: what the waker wrote is visible to the sleeper. The word may be gone once it says kNotified and the
-    // sleeper has seen it; FUTEX_WAKE then wakes nobody, or somebody who tolerates it (every futex user must).
+    // published, as far as it matters, by the exchange
+    m_wakersCpu.store(sched_getcpu(), std::memory_order_relaxed);
+    // release: what the waker wrote is visible to the sleeper. The word may be gone once it says
+    // kNotified and the sleeper has seen it; FUTEX_WAKE then wakes nobody, or somebody who
+    // tolerates it (every futex user must).
     if (m_state.exchange(kNotified, std::memory_order_release) == kParked) {
         syscall(SYS_futex, &m_state, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     }

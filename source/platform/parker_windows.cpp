@@ -25,7 +25,8 @@ bool Parker::ParkOrGiveUp(const uint64_t *deadline) noexcept {
     static_assert(sizeof m_state == sizeof(uint32_t), "WaitOnAddress compares a plain word");
     // acquire: pairs with the exchange in Unpark. A notification that came first is used up here.
     uint32_t state = kEmpty;
-    if (!m_state.compare_exchange_strong(state, kParked, std::memory_order_acquire, std::memory_order_acquire)) {
+    if (!m_state.compare_exchange_strong(state, kParked, std::memory_order_acquire,
+                                         std::memory_order_acquire)) {
         // It was kNotified. acquire again: a second Unpark may have come since, and is used up too.
         m_state.exchange(kEmpty, std::memory_order_acquire);
         return true;
@@ -33,16 +34,21 @@ bool Parker::ParkOrGiveUp(const uint64_t *deadline) noexcept {
     for (;;) {
         // Returns at once when the word is no longer kParked, and may return for no reason at all.
         uint32_t parked = kParked;
-        WaitOnAddress(&m_state, &parked, sizeof parked, deadline != nullptr ? MillisecondsTo(*deadline) : INFINITE);
+        WaitOnAddress(&m_state, &parked, sizeof parked,
+                      deadline != nullptr ? MillisecondsTo(*deadline) : INFINITE);
         state = kNotified;
-        // acquire: pairs with the exchange in Unpark. relaxed: nothing is read after a failure but the word again.
-        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_acquire, std::memory_order_relaxed)) {
+        // acquire: pairs with the exchange in Unpark. relaxed: nothing is read after a failure but
+        // the word again.
+        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_acquire,
+                                            std::memory_order_relaxed)) {
             return true;
         }
         if (deadline == nullptr || Now() < *deadline) continue;
         state = kParked;
-        // relaxed: nobody has told anything. If somebody just has, that is used up in the next turn.
-        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_relaxed, std::memory_order_relaxed)) {
+        // relaxed: nobody has told anything. If somebody just has, that is used up in the next
+        // turn.
+        if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_relaxed,
+                                            std::memory_order_relaxed)) {
             return false;
         }
     }
@@ -51,9 +57,11 @@ bool Parker::ParkOrGiveUp(const uint64_t *deadline) noexcept {
 void Parker::Unpark() noexcept {
     // relaxed: published, as far as it matters, by the exchange.
     m_wakersCpu.store(CurrentCpu(), std::memory_order_relaxed);
-    // release: what the waker wrote is visible to the sleeper. The word may be gone once it says kNotified and the
-    // sleeper has seen it; the address is a mere key then, which wakes nobody, or somebody who looks again.
-    if (m_state.exchange(kNotified, std::memory_order_release) == kParked) WakeByAddressSingle(&m_state);
+    // release: what the waker wrote is visible to the sleeper. The word may be gone once it says
+    // kNotified and the sleeper has seen it; the address is a mere key then, which wakes nobody, or
+    // somebody who looks again.
+    if (m_state.exchange(kNotified, std::memory_order_release) == kParked)
+        WakeByAddressSingle(&m_state);
 }
 
 }  // namespace weft::env

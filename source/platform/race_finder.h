@@ -1,10 +1,13 @@
-// A build of weft that finds races between its users' tasks (premake5 --race-finder, configuration Tsan).
+// A build of weft that finds races between its users' tasks (premake5 --race-finder, configuration
+// Tsan).
 //
-// ThreadSanitizer takes two accesses for ordered when any synchronisation lies between them, and weft's own always does:
-// tasks that ran one after the other on one worker never race for it, though on another day they run side by side. In
-// this build the library is not instrumented, a switch between fibers orders nothing (__tsan_switch_to_fiber_no_sync),
-// every task begins on another fiber than the one before, nobody helps, and ThreadSanitizer is told only what weft
-// promises: a submission comes before the start of its task, and what was counted off before the return from a wait.
+// ThreadSanitizer takes two accesses for ordered when any synchronisation lies between them, and
+// weft's own always does: tasks that ran one after the other on one worker never race for it,
+// though on another day they run side by side. In this build the library is not instrumented, a
+// switch between fibers orders nothing (__tsan_switch_to_fiber_no_sync), every task begins on
+// another fiber than the one before, nobody helps, and ThreadSanitizer is told only what weft
+// promises: a submission comes before the start of its task, and what was counted off before the
+// return from a wait.
 #pragma once
 
 #include "weft/counter.h"
@@ -29,11 +32,12 @@ namespace weft::internal::race {
 
 inline constexpr bool kFinder = true;
 
-// Tasks have no address of their own. Two that share a place here are ordered more than they are: a race may be missed.
+// Tasks have no address of their own. Two that share a place here are ordered more than they are: a
+// race may be missed.
 inline char *PlaceOf(const Task &task) noexcept {
     static char places[1 << 16];
-    const uint64_t both =
-        reinterpret_cast<uint64_t>(task.function) * 0x9e3779b97f4a7c15u ^ reinterpret_cast<uint64_t>(task.arg);
+    const uint64_t both = reinterpret_cast<uint64_t>(task.function) * 0x9e3779b97f4a7c15u ^
+                          reinterpret_cast<uint64_t>(task.arg);
     return &places[both * 0x9e3779b97f4a7c15u >> 48];
 }
 
@@ -41,8 +45,12 @@ inline void Submitted(uint32_t count, const Task *tasks) noexcept {
     for (uint32_t i = 0; i < count; ++i) __tsan_release(PlaceOf(tasks[i]));
 }
 inline void Starts(const Task &task) noexcept { __tsan_acquire(PlaceOf(task)); }
-inline void CountsOff(const Counter &counter) noexcept { __tsan_release(const_cast<Counter *>(&counter)); }
-inline void SawCount(const Counter &counter) noexcept { __tsan_acquire(const_cast<Counter *>(&counter)); }
+inline void CountsOff(const Counter &counter) noexcept {
+    __tsan_release(const_cast<Counter *>(&counter));
+}
+inline void SawCount(const Counter &counter) noexcept {
+    __tsan_acquire(const_cast<Counter *>(&counter));
+}
 
 // `all` stands for everything that a scheduler runs.
 inline void Finishes(void *all) noexcept { __tsan_release(all); }
@@ -56,7 +64,8 @@ inline void ComesToThread(void *thread) noexcept { __tsan_acquire(thread); }
 inline void ThreadBegan(void *thread) noexcept { __tsan_release(static_cast<char *>(thread) + 1); }
 inline void RunsOn(void *thread) noexcept { __tsan_acquire(static_cast<char *>(thread) + 1); }
 
-// A task that asks which worker it is on uses what belongs to that worker, from then on to its next wait.
+// A task that asks which worker it is on uses what belongs to that worker, from then on to its next
+// wait.
 inline void Leaves(void *worker) noexcept { __tsan_release(static_cast<char *>(worker) + 2); }
 inline void AsksFor(void *worker) noexcept { __tsan_acquire(static_cast<char *>(worker) + 2); }
 

@@ -1,5 +1,5 @@
-// What a stack overflow needs in order to be reported: a stack for signal handlers, and a handler that asks who overflowed
-// and then lets whoever was there before go on.
+// What a stack overflow needs in order to be reported: a stack for signal handlers, and a handler
+// that asks who overflowed and then lets whoever was there before go on.
 #pragma once
 
 #include "platform/memory.h"
@@ -29,8 +29,8 @@ private:
     internal::Memory m_memory;
 };
 
-/// For SIGSEGV and SIGBUS, process-wide: calls describe(address) in the handler, then the handler that was there before.
-/// Installed by the first caller, removed by the last.
+/// For SIGSEGV and SIGBUS, process-wide: calls describe(address) in the handler, then the handler
+/// that was there before. Installed by the first caller, removed by the last.
 bool InstallFaultHandler(void (*describe)(const void *address)) noexcept;
 void RemoveFaultHandler() noexcept;
 

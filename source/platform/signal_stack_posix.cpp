@@ -17,8 +17,10 @@ constexpr int kSignals[2] = {SIGSEGV, SIGBUS};
 pthread_mutex_t s_mutex = PTHREAD_MUTEX_INITIALIZER;
 unsigned s_installs = 0;  // under the mutex
 struct sigaction s_before[2];
-bool s_inChain[2];                                        // ours could not be removed: somebody who came later calls it
-std::atomic<void (*)(const void *)> s_describe{nullptr};  // relaxed: written before the handler is installed
+// ours could not be removed: somebody who came later calls it
+bool s_inChain[2];
+// relaxed: written before the handler is installed
+std::atomic<void (*)(const void *)> s_describe{nullptr};
 
 void Handle(int number, siginfo_t *info, void *context) {
     const auto describe = s_describe.load(std::memory_order_relaxed);
@@ -29,7 +31,8 @@ void Handle(int number, siginfo_t *info, void *context) {
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(number);
     } else {
-        signal(number, SIG_DFL);  // the access is repeated when we return, and ends the process as it would have
+        // the access is repeated when we return, and ends the process as it would have
+        signal(number, SIG_DFL);
     }
 }
 
@@ -58,7 +61,8 @@ bool SignalStack::Acquire(internal::Memory memory) noexcept {
 void SignalStack::Set() noexcept {
     if (m_stack == nullptr) return;
     stack_t current;
-    if (sigaltstack(nullptr, &current) != 0 || (current.ss_flags & SS_DISABLE) == 0) return;  // it has one
+    // it has one
+    if (sigaltstack(nullptr, &current) != 0 || (current.ss_flags & SS_DISABLE) == 0) return;
     stack_t own{};
     own.ss_sp = m_stack;
     own.ss_size = m_bytes;

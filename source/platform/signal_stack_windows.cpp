@@ -13,9 +13,11 @@ namespace {
 SRWLOCK s_lock = SRWLOCK_INIT;
 unsigned s_installs = 0;  // under the lock
 void *s_handler = nullptr;
-std::atomic<void (*)(const void *)> s_describe{nullptr};  // relaxed: written before the handler is installed
+// relaxed: written before the handler is installed
+std::atomic<void (*)(const void *)> s_describe{nullptr};
 
-// Called on the stack that overflowed, before anybody else's handlers, which then go on as if this one were not there.
+// Called on the stack that overflowed, before anybody else's handlers, which then go on as if this
+// one were not there.
 LONG CALLBACK Handle(EXCEPTION_POINTERS *fault) noexcept {
     const EXCEPTION_RECORD &record = *fault->ExceptionRecord;
     const bool isFault = record.ExceptionCode == STATUS_STACK_OVERFLOW ||
@@ -40,8 +42,8 @@ void WriteError(const char *text) noexcept {
     }
 }
 
-// There are no stacks for handlers. What there is instead is room at the end of each fiber's stack, and the thread must
-// want it; that cannot be taken back, so a caller's thread keeps it.
+// There are no stacks for handlers. What there is instead is room at the end of each fiber's stack,
+// and the thread must want it; that cannot be taken back, so a caller's thread keeps it.
 bool SignalStack::Acquire(internal::Memory) noexcept { return true; }
 
 void SignalStack::Set() noexcept {

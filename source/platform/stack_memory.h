@@ -19,8 +19,9 @@ public:
     StackMemory &operator=(const StackMemory &) = delete;
     ~StackMemory() { Release(); }
 
-    /// `stackBytes` is rounded up to whole pages. Ok, OutOfMemory or OutOfMappings; nothing is held after a failure.
-    /// `hooks`: where the pages come from, null for the system's own; it outlives this.
+    /// `stackBytes` is rounded up to whole pages. Ok, OutOfMemory or OutOfMappings; nothing is held
+    /// after a failure. `hooks`: where the pages come from, null for the system's own; it outlives
+    /// this.
     Status Acquire(size_t count, size_t stackBytes, const MemoryHooks *hooks = nullptr) noexcept;
     void Release() noexcept;
 
@@ -30,7 +31,8 @@ public:
         bool isGuard;
     };
     bool Find(const void *address, Place &place) const noexcept {
-        const auto byte = reinterpret_cast<uintptr_t>(address), base = reinterpret_cast<uintptr_t>(m_base);
+        const auto byte = reinterpret_cast<uintptr_t>(address),
+                   base = reinterpret_cast<uintptr_t>(m_base);
         if (m_base == nullptr || byte < base || byte - base >= m_bytes) return false;
         const size_t stride = m_stackBytes + m_guardBytes;
         place = {(byte - base) / stride, (byte - base) % stride < m_guardBytes};
@@ -38,7 +40,9 @@ public:
     }
 
     /// Lowest usable byte of stack `index`.
-    char *Bottom(size_t index) const noexcept { return m_base + m_guardBytes + index * (m_stackBytes + m_guardBytes); }
+    char *Bottom(size_t index) const noexcept {
+        return m_base + m_guardBytes + index * (m_stackBytes + m_guardBytes);
+    }
     size_t StackBytes() const noexcept { return m_stackBytes; }
     size_t PageBytes() const noexcept { return m_pageBytes; }
     size_t GuardBytes() const noexcept { return m_guardBytes; }

@@ -17,15 +17,16 @@ namespace {
 constexpr int kMadviseGuardInstall = 102;
 constexpr int kMadviseGuardRemove = 103;
 
-// No function steps over a guard of that size if it is compiled with -fstack-clash-protection: a frame that is larger is
-// touched in steps. g++ takes 64 KiB for granted on aarch64.
+// No function steps over a guard of that size if it is compiled with -fstack-clash-protection: a
+// frame that is larger is touched in steps. g++ takes 64 KiB for granted on aarch64.
 #if defined(__aarch64__)
 constexpr size_t kMinGuardBytes = 64 << 10;
 #else
 constexpr size_t kMinGuardBytes = 4 << 10;
 #endif
 
-// Who accepts nonsense accepts any advice and follows none: qemu's user emulation, which calls a guard done that is not.
+// Who accepts nonsense accepts any advice and follows none: qemu's user emulation, which calls a
+// guard done that is not.
 bool IsAdviceFollowed() noexcept {
     constexpr int kNonsense = -1;
     static const bool isFollowed = madvise(nullptr, 0, kNonsense) != 0;
@@ -38,12 +39,14 @@ bool Guard(char *pages, size_t bytes) noexcept {
 }
 
 char *Map(size_t bytes) noexcept {
-    void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return base == MAP_FAILED ? nullptr : static_cast<char *>(base);
 }
 
-// From pages that go back to the host: it may use them again. Both: the advice is taken also where there is no guard of its
-// kind, as when the page was locked in memory, which the advice to set one refuses.
+// From pages that go back to the host: it may use them again. Both: the advice is taken also where
+// there is no guard of its kind, as when the page was locked in memory, which the advice to set one
+// refuses.
 void RemoveGuard(char *pages, size_t bytes) noexcept {
     madvise(pages, bytes, kMadviseGuardRemove);
     mprotect(pages, bytes, PROT_READ | PROT_WRITE);
@@ -55,13 +58,15 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     m_hooks = hooks;
     m_pageBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     m_guardBytes = std::max(m_pageBytes, kMinGuardBytes);
-    if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;  // nothing below overflows but the product
+    // nothing below overflows but the product
+    if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
     const size_t stride = m_stackBytes + m_guardBytes;
     if (count > (SIZE_MAX - m_guardBytes) / stride) return Status::OutOfMemory;
     m_bytes = count * stride + m_guardBytes;
 
-    m_base = hooks != nullptr ? static_cast<char *>(CallReserveStacks(*hooks, m_bytes)) : Map(m_bytes);
+    m_base =
+        hooks != nullptr ? static_cast<char *>(CallReserveStacks(*hooks, m_bytes)) : Map(m_bytes);
     if (m_base == nullptr) return Status::OutOfMemory;
     // A huge page under a stack would commit 2 MiB for the 4 KiB that are used. Best effort.
     madvise(m_base, m_bytes, MADV_NOHUGEPAGE);

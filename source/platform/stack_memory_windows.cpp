@@ -15,16 +15,18 @@ bool Protect(char *pages, size_t bytes, DWORD protection) noexcept {
     return VirtualProtect(pages, bytes, protection, &before) != 0;
 }
 
-// stack_end.h says what for. No frame steps over it: compilers for Windows touch each page of a large frame in its turn.
+// stack_end.h says what for. No frame steps over it: compilers for Windows touch each page of a
+// large frame in its turn.
 bool Guard(char *end) noexcept {
     return Protect(end, kPageBytes, PAGE_NOACCESS) &&
            Protect(end + kStackEndBytes - kPageBytes, kPageBytes, PAGE_READWRITE | PAGE_GUARD);
 }
 
-// Committed as a whole: only the system's own stacks grow. What is not touched takes no memory, but counts against what
-// the system may promise.
+// Committed as a whole: only the system's own stacks grow. What is not touched takes no memory, but
+// counts against what the system may promise.
 char *Map(size_t bytes) noexcept {
-    return static_cast<char *>(VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE));
+    return static_cast<char *>(
+        VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE));
 }
 
 }  // namespace
@@ -33,13 +35,15 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     m_hooks = hooks;
     m_pageBytes = kPageBytes;
     m_guardBytes = kStackEndBytes;
-    if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;  // nothing below overflows but the product
+    // nothing below overflows but the product
+    if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
     const size_t stride = m_stackBytes + m_guardBytes;
     if (count > (SIZE_MAX - m_guardBytes) / stride) return Status::OutOfMemory;
     m_bytes = count * stride + m_guardBytes;
 
-    m_base = hooks != nullptr ? static_cast<char *>(CallReserveStacks(*hooks, m_bytes)) : Map(m_bytes);
+    m_base =
+        hooks != nullptr ? static_cast<char *>(CallReserveStacks(*hooks, m_bytes)) : Map(m_bytes);
     if (m_base == nullptr) return Status::OutOfMemory;
     for (size_t i = 0; i <= count; ++i) {
         if (!Guard(m_base + i * stride)) {

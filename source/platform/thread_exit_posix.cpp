@@ -19,7 +19,8 @@ void Call(void *exit) {
 
 // Tried again by the next caller if there is no key now.
 bool HasKey() noexcept {
-    if (s_made.load(std::memory_order_acquire)) return true;  // pairs with the release: the key is written
+    // pairs with the release: the key is written
+    if (s_made.load(std::memory_order_acquire)) return true;
     pthread_mutex_lock(&s_mutex);
     bool made = s_made.load(std::memory_order_relaxed);  // written under the mutex
     if (!made) made = pthread_key_create(&s_key, Call) == 0;
@@ -30,6 +31,8 @@ bool HasKey() noexcept {
 
 }  // namespace
 
-bool AtThreadExit(ExitCall *exit) noexcept { return HasKey() && pthread_setspecific(s_key, exit) == 0; }
+bool AtThreadExit(ExitCall *exit) noexcept {
+    return HasKey() && pthread_setspecific(s_key, exit) == 0;
+}
 
 }  // namespace weft::env

@@ -12,8 +12,8 @@ SRWLOCK s_lock = SRWLOCK_INIT;
 DWORD s_slot = FLS_OUT_OF_INDEXES;
 std::atomic<bool> s_made{false};
 
-// The system calls this once for a thread that ends with a value. One that is set meanwhile is called here as well, up to
-// a bound, as pthreads do.
+// The system calls this once for a thread that ends with a value. One that is set meanwhile is
+// called here as well, up to a bound, as pthreads do.
 void WINAPI Call(void *exit) noexcept {
     for (int round = 0; exit != nullptr && round < 4; ++round) {
         const ExitCall called = *static_cast<ExitCall *>(exit);
@@ -26,11 +26,13 @@ void WINAPI Call(void *exit) noexcept {
 
 // Tried again by the next caller if there is no slot now.
 bool HasSlot() noexcept {
-    if (s_made.load(std::memory_order_acquire)) return true;  // pairs with the release: the slot is written
+    // pairs with the release: the slot is written
+    if (s_made.load(std::memory_order_acquire)) return true;
     AcquireSRWLockExclusive(&s_lock);
     if (s_slot == FLS_OUT_OF_INDEXES) s_slot = FlsAlloc(Call);
     const bool made = s_slot != FLS_OUT_OF_INDEXES;
-    s_made.store(made, std::memory_order_release);  // publishes the slot to those that do not take the lock
+    // publishes the slot to those that do not take the lock
+    s_made.store(made, std::memory_order_release);
     ReleaseSRWLockExclusive(&s_lock);
     return made;
 }

@@ -26,8 +26,9 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept
     if (pthread_attr_init(&attributes) != 0) return false;
     pthread_t handle{};
     const size_t least = static_cast<size_t>(PTHREAD_STACK_MIN);  // 128 KiB on aarch64
-    const bool started = pthread_attr_setstacksize(&attributes, stackBytes > least ? stackBytes : least) == 0 &&
-                         pthread_create(&handle, &attributes, Main, this) == 0;
+    const bool started =
+        pthread_attr_setstacksize(&attributes, stackBytes > least ? stackBytes : least) == 0 &&
+        pthread_create(&handle, &attributes, Main, this) == 0;
     pthread_attr_destroy(&attributes);
     m_handle = static_cast<uintptr_t>(handle);
     return started;
@@ -50,9 +51,14 @@ public:
     CpuSet(const CpuSet &) = delete;
     CpuSet &operator=(const CpuSet &) = delete;
 
-    // Those that the process may use (not the calling thread alone). Fails while the set is smaller than the kernel's.
-    bool ReadUsable() noexcept { return m_set != nullptr && sched_getaffinity(getpid(), m_bytes, m_set) == 0; }
-    bool Apply() const noexcept { return m_set != nullptr && Count() > 0 && sched_setaffinity(0, m_bytes, m_set) == 0; }
+    // Those that the process may use (not the calling thread alone). Fails while the set is smaller
+    // than the kernel's.
+    bool ReadUsable() noexcept {
+        return m_set != nullptr && sched_getaffinity(getpid(), m_bytes, m_set) == 0;
+    }
+    bool Apply() const noexcept {
+        return m_set != nullptr && Count() > 0 && sched_setaffinity(0, m_bytes, m_set) == 0;
+    }
     size_t Cpus() const noexcept { return m_bytes * 8; }
     bool Has(size_t cpu) const noexcept { return CPU_ISSET_S(cpu, m_bytes, m_set); }
     void Add(size_t cpu) noexcept { CPU_SET_S(cpu, m_bytes, m_set); }
@@ -123,15 +129,17 @@ struct SchedulingAttributes {
     int32_t nice;
     uint32_t priority;
     uint64_t runtime, deadline, period;  // nanoseconds; without a deadline, `runtime` is the slice
-    uint32_t leastUtilisation, mostUtilisation;
+    uint32_t leastUtilisation, maxUtilisation;
 };
 
-void SetPreciseSleep() noexcept { prctl(PR_SET_TIMERSLACK, 1); }  // nanosecond; the kernel's default is 50,000
+// nanosecond; the kernel's default is 50,000
+void SetPreciseSleep() noexcept { prctl(PR_SET_TIMERSLACK, 1); }
 
 void SetSlice(uint32_t microseconds) noexcept {
     SchedulingAttributes attributes{};
     if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-    if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;  // not shared fairly
+    // not shared fairly
+    if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;
     attributes.runtime = uint64_t{microseconds} * 1000;
     syscall(SYS_sched_setattr, 0, &attributes, 0);
 }

@@ -6,8 +6,9 @@ namespace weft::env {
 
 namespace {
 
-// Not a thread_local: mingw's allocates memory at its first use in a thread, and has forgotten its value when a thread that
-// leaves attached is noticed (thread_exit_windows.cpp). The system's slots keep theirs until the thread is gone.
+// Not a thread_local: mingw's allocates memory at its first use in a thread, and has forgotten its
+// value when a thread that leaves attached is noticed (thread_exit_windows.cpp). The system's slots
+// keep theirs until the thread is gone.
 DWORD NewSlot() noexcept {
     const DWORD slot = TlsAlloc();
     if (WEFT_UNLIKELY(slot == TLS_OUT_OF_INDEXES)) Panic("there is a thread slot");

@@ -17,7 +17,8 @@ void *Thread::Main(void *self) noexcept {
 }
 
 bool Thread::Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept {
-    // The system takes any size and makes of it what it likes; too small a one is a mistake here as elsewhere.
+    // The system takes any size and makes of it what it likes; too small a one is a mistake here as
+    // elsewhere.
     constexpr size_t kMinStackBytes = 16 << 10;
     if (stackBytes < kMinStackBytes || stackBytes > UINT_MAX) return false;
     m_entry = entry;
@@ -26,8 +27,8 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept
         Main(self);
         return 0;
     };
-    m_handle = _beginthreadex(nullptr, static_cast<unsigned>(stackBytes), main, this, STACK_SIZE_PARAM_IS_A_RESERVATION,
-                              nullptr);
+    m_handle = _beginthreadex(nullptr, static_cast<unsigned>(stackBytes), main, this,
+                              STACK_SIZE_PARAM_IS_A_RESERVATION, nullptr);
     return m_handle != 0;
 }
 
@@ -41,20 +42,24 @@ namespace {
 
 constexpr unsigned kGroupCpus = 64;
 
-// A thread runs in one group of up to 64 processors, so the others do not count. The n-th word of a mask is group n.
+// A thread runs in one group of up to 64 processors, so the others do not count. The n-th word of a
+// mask is group n.
 GROUP_AFFINITY Usable() noexcept {
     GROUP_AFFINITY usable{};
     if (GetThreadGroupAffinity(GetCurrentThread(), &usable) == 0) usable.Mask = 1;
     DWORD_PTR process = 0, system = 0;
     if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) != 0 && process != 0) {
         usable.Mask = process;
-    } else if (const DWORD all = GetActiveProcessorCount(usable.Group); all != 0) {  // a process of several groups
+    } else if (const DWORD all = GetActiveProcessorCount(usable.Group); all != 0) {
+        // a process of several groups
         usable.Mask = ~KAFFINITY{0} >> (kGroupCpus - std::min<DWORD>(all, kGroupCpus));
     }
     return usable;
 }
 
-bool Bind(KAFFINITY cpus) noexcept { return cpus != 0 && SetThreadAffinityMask(GetCurrentThread(), cpus) != 0; }
+bool Bind(KAFFINITY cpus) noexcept {
+    return cpus != 0 && SetThreadAffinityMask(GetCurrentThread(), cpus) != 0;
+}
 
 }  // namespace
 
@@ -92,8 +97,8 @@ bool AddNice(int nice) noexcept {
     const int now = GetThreadPriority(GetCurrentThread());
     if (now == THREAD_PRIORITY_ERROR_RETURN) return false;
     const int levels = nice > 0 ? -((nice + 9) / 10) : (9 - nice) / 10;
-    return SetThreadPriority(GetCurrentThread(),
-                             std::clamp(now + levels, THREAD_PRIORITY_LOWEST, THREAD_PRIORITY_HIGHEST)) != 0;
+    return SetThreadPriority(GetCurrentThread(), std::clamp(now + levels, THREAD_PRIORITY_LOWEST,
+                                                            THREAD_PRIORITY_HIGHEST)) != 0;
 }
 
 // A woken thread's priority is raised for a while, slices are the same for all.

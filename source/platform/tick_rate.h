@@ -11,8 +11,9 @@ struct TickReading {
     uint64_t nanoseconds = 0;
 };
 
-/// Who is interrupted between looks at the two has looked at different moments. So the clock is read between two looks at the
-/// ticks, and of several tries the one counts whose looks are the closest.
+/// Who is interrupted between looks at the two has looked at different moments. So the clock is
+/// read between two looks at the ticks, and of several tries the one counts whose looks are the
+/// closest.
 template <class Ticks, class Nanoseconds>
 TickReading ReadTogether(Ticks ticks, Nanoseconds nanoseconds) noexcept {
     TickReading best;

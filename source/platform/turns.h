@@ -1,5 +1,6 @@
-// A loop that waits for somebody who is about to be done: turns of it pause, and give the thread away now and then, because
-// that one's thread may not be running. It may not run before this one sleeps, if this one has a higher priority.
+// A loop that waits for somebody who is about to be done: turns of it pause, and give the thread
+// away now and then, because that one's thread may not be running. It may not run before this one
+// sleeps, if this one has a higher priority.
 #pragma once
 
 #include "platform/env.h"

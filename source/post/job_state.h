@@ -1,4 +1,5 @@
-// What a queue knows of a job. All of it is under the queue's lock, but for what is said to be the poster's.
+// What a queue knows of a job. All of it is under the queue's lock, but for what is said to be the
+// poster's.
 #pragma once
 
 #include "containers/pairing_heap.h"
@@ -34,8 +35,8 @@ struct DueEarlier {
     }
 };
 
-/// Links the jobs that are in no heap. To take the first does not touch the second, which another worker is to have next: its
-/// `previous` is stale then.
+/// Links the jobs that are in no heap. To take the first does not touch the second, which another
+/// worker is to have next: its `previous` is stale then.
 class JobList {
 public:
     JobState *Last() const noexcept { return static_cast<JobState *>(m_last); }

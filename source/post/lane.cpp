@@ -8,11 +8,12 @@
 
 namespace weft::internal {
 
-// A task's scheduler runs. For other threads a counter tells: what does not run does not raise it, and reports that.
+// A task's scheduler runs. For other threads a counter tells: what does not run does not raise it,
+// and reports that.
 bool PostLane::IsRunning() const noexcept {
     if (IsTask()) return true;
     Counter probe;
-    return m_scheduler.AddToCounter(&probe);
+    return m_scheduler.IncrementCounter(&probe);
 }
 
 // Not in the child of one that forked.
@@ -20,9 +21,11 @@ bool PostLane::IsTask() const noexcept {
     return m_scheduler.CurrentWorker() != kAnyWorker && !IsForkedWorker(m_scheduler);
 }
 
-// In one of the host's memory functions, while runners may come. relaxed: only whether there is a scheduler.
+// In one of the host's memory functions, while runners may come. relaxed: only whether there is a
+// scheduler.
 bool PostLane::IsInMemoryHook() const noexcept {
-    return MemoryHookCall::Current() != nullptr && Gate::FacadeOf(m_scheduler).scheduler.load(kRelaxed) != nullptr;
+    return MemoryHookCall::Current() != nullptr &&
+           Gate::FacadeOf(m_scheduler).scheduler.load(kRelaxed) != nullptr;
 }
 
 PostStatistics PostLane::Statistics() noexcept {
@@ -45,7 +48,8 @@ void PostLane::OweLess() noexcept {
     }
 }
 
-// release: what these did to the queue comes before its end. acquire: so does what the others did, which the last one tells.
+// release: what these did to the queue comes before its end. acquire: so does what the others did,
+// which the last one tells.
 void PostLane::Release(uint32_t count) noexcept {
     TaskScheduler &scheduler = m_scheduler;
     Counter &ended = m_ended;
@@ -54,8 +58,8 @@ void PostLane::Release(uint32_t count) noexcept {
     // From here on the queue may be gone.
 }
 
-// Calls `decide` under the lock, and does what that leaves to be done. Not at all after a report. Afterwards the queue may be gone,
-// unless the caller is counted himself.
+// Calls `decide` under the lock, and does what that leaves to be done. Not at all after a report.
+// Afterwards the queue may be gone, unless the caller is counted himself.
 template <class Decide>
 void PostLane::Enter(const char *call, Decide decide) noexcept {
     Todo todo;
@@ -66,33 +70,38 @@ void PostLane::Enter(const char *call, Decide decide) noexcept {
         {
             const Held held(*this);
             decide(todo);
-            if (m_onTheirWay == 0) m_onTheirWay = todo.runners = std::min(m_ready.Size(), kMostRunners);
+            if (m_onTheirWay == 0)
+                m_onTheirWay = todo.runners = std::min(m_ready.Size(), kMaxRunners);
         }
         done = Do(caller, todo);
     }
     if (!done) TakeBack(todo.runners);
 }
 
-// False if the runners were refused, which was reported. The queue is there for each of the three until it is done.
+// False if the runners were refused, which was reported. The queue is there for each of the three
+// until it is done.
 bool PostLane::Do(const Caller &caller, const Todo &todo) noexcept {
     if (todo.alarm != nullptr) caller.Lower(*todo.alarm);
     if (todo.startsDispatcher) {
         const Task dispatcher{Dispatch, this};
-        caller.Submit(1, &dispatcher, {Priority::High, StackClass::Small, kAnyWorker, "deadlines of a PostQueue"});
+        caller.Submit(1, &dispatcher,
+                      {Priority::High, StackClass::Small, kAnyWorker, "deadlines of a PostQueue"});
     }
     if (todo.runners == 0) return true;
-    Task runners[kMostRunners];
+    Task runners[kMaxRunners];
     std::fill_n(runners, todo.runners, Task{RunOldest, this});
     const TaskOptions options = m_options;  // the submission reads them to its end
     return caller.Submit(todo.runners, runners, options);
 }
 
-// Those that will not come, and the jobs that nobody takes then, the newest first: as if never posted.
+// Those that will not come, and the jobs that nobody takes then, the newest first: as if never
+// posted.
 void PostLane::TakeBack(uint32_t runners) noexcept {
     uint32_t count;
     {
         const Held held(*this);
-        const uint32_t before = std::max(m_ready.Size(), m_onTheirWay);  // a runner has a debt though its job died
+        // a runner has a debt though its job died
+        const uint32_t before = std::max(m_ready.Size(), m_onTheirWay);
         m_onTheirWay -= runners;
         while (m_ready.Size() > m_onTheirWay) {
             JobState &newest = *m_ready.Last();
@@ -106,7 +115,8 @@ void PostLane::TakeBack(uint32_t runners) noexcept {
 
 bool PostLane::IsCallback(PostedFunction callback, const char *what) const noexcept {
     if (callback != nullptr) return true;
-    ReportMisuse(m_scheduler, ReportCode::NullTask, "Give the job one, by the constructor or SetCallback.", what);
+    ReportMisuse(m_scheduler, ReportCode::NullTask,
+                 "Give the job one, by the constructor or SetCallback.", what);
     return false;
 }
 
@@ -135,7 +145,8 @@ void PostLane::Post(JobState &job, Clock::time_point due, bool waits) noexcept {
     }
 }
 
-void PostLane::Put(JobState &job, Clock::time_point due, Clock::time_point now, bool waits, Todo &todo) noexcept {
+void PostLane::Put(JobState &job, Clock::time_point due, Clock::time_point now, bool waits,
+                   Todo &todo) noexcept {
     job.due = due;
     job.waits = waits;
     if (waits && (job.isCalled || job.isSignalled)) {
@@ -157,7 +168,8 @@ void PostLane::Put(JobState &job, Clock::time_point due, Clock::time_point now, 
 void PostLane::MakeReady(JobState &job, bool isExpired) noexcept {
     job.isExpired = isExpired;
     job.place = JobPlace::Ready;
-    if (m_ready.Size() < m_onTheirWay) OweLess();  // a runner comes whose job was destroyed: its debt is there
+    // a runner comes whose job was destroyed: its debt is there
+    if (m_ready.Size() < m_onTheirWay) OweLess();
     m_ready.Append(job);
 }
 
@@ -244,7 +256,8 @@ bool PostLane::DispatchOnce() noexcept {
     Clock::time_point next = now;
     bool goesOn = false;
     Enter("the deadline of a post", [&](Todo &) {
-        for (uint32_t due = 0; due < kMostDue && !m_timed.IsEmpty() && m_timed.Top().due <= now; ++due) {
+        for (uint32_t due = 0; due < kMaxDue && !m_timed.IsEmpty() && m_timed.Top().due <= now;
+             ++due) {
             JobState &job = m_timed.Top();
             m_timed.Remove(job);
             MakeReady(job, true);
@@ -276,7 +289,8 @@ void PostLane::Forget(JobState &job) noexcept {
         if (place != JobPlace::Nowhere)
             TakeOut(job, todo);  // or it has begun since the destructor looked, without the lock
         // Who is Ready leaves its debt to a runner that is on its way for it.
-        const bool isOwed = place == JobPlace::Timed || (place == JobPlace::Ready && m_ready.Size() >= m_onTheirWay);
+        const bool isOwed = place == JobPlace::Timed ||
+                            (place == JobPlace::Ready && m_ready.Size() >= m_onTheirWay);
         if (!isOwed) Owe();  // Release is then the same for all
     }
     if (todo.alarm != nullptr) LowerForWaiter(m_scheduler, *todo.alarm, "~PostedJob");
@@ -301,7 +315,8 @@ PostLane::~PostLane() {
     }
     // acquire: what those did who owe nothing any more. release: m_ended, for who will lower it.
     if (m_paid.fetch_add(kEnding - owed, kAcqRel) != owed) {
-        if (IsRunning()) m_scheduler.WaitForCounter(&m_ended);  // or nobody will come, which was reported
+        // or nobody will come, which was reported
+        if (IsRunning()) m_scheduler.WaitForCounter(&m_ended);
         // Refused, and that was reported: a hook that waits.
         for (Turns turns; !m_ended.IsZero() && (IsTask() || IsInMemoryHook()); turns.Next()) {
         }
@@ -312,7 +327,8 @@ PostLane::~PostLane() {
         left = GiveBack(m_waiting) + GiveBack(m_ready);
     }
     if (left != 0) {
-        ReportMisuse(m_scheduler, ReportCode::CounterDestroyed, "Call them before, or let them wait with a deadline.",
+        ReportMisuse(m_scheduler, ReportCode::CounterDestroyed,
+                     "Call them before, or let them wait with a deadline.",
                      "a PostQueue was destroyed while jobs waited in it; they are given back");
     }
 }

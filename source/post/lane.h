@@ -1,28 +1,33 @@
 // The inside of a PostQueue.
 //
-// One lock is over the queue and all that decides about its jobs: for a job that a deadline, a call and its end want at the same
-// time, whoever has the lock first moves it from where it waits to the ready list, and the others find it there, or nowhere.
-// What costs more than a few instructions is done after the lock is free (Todo): the tasks that are submitted, the
-// dispatcher that is woken.
+// One lock is over the queue and all that decides about its jobs: for a job that a deadline, a call
+// and its end want at the same time, whoever has the lock first moves it from where it waits to the
+// ready list, and the others find it there, or nowhere. What costs more than a few instructions is
+// done after the lock is free (Todo): the tasks that are submitted, the dispatcher that is woken.
 //
-// Each job that becomes ready will be taken by one task, a runner, which takes the oldest ready job: so the order of the list is
-// the order in which jobs begin, whichever runner comes first. Runners are submitted when no other is on its way: by whoever then
-// makes a job ready, or, for all that are ready, by the last of them when it begins. So while some are on their way a post only
+// Each job that becomes ready will be taken by one task, a runner, which takes the oldest ready
+// job: so the order of the list is the order in which jobs begin, whichever runner comes first.
+// Runners are submitted when no other is on its way: by whoever then makes a job ready, or, for all
+// that are ready, by the last of them when it begins. So while some are on their way a post only
 // puts its job into the list.
 //
-// Deadlines. While a job is Timed there is one dispatcher: a task that waits for the earliest deadline, makes ready what is due,
-// and ends when nothing is Timed. Who brings an earlier deadline, or takes away the last job, rings its alarm: a counter that
-// lies on the dispatcher's stack. Whether it was rung is decided under the lock. If it was, the dispatcher waits for the
+// Deadlines. While a job is Timed there is one dispatcher: a task that waits for the earliest
+// deadline, makes ready what is due, and ends when nothing is Timed. Who brings an earlier
+// deadline, or takes away the last job, rings its alarm: a counter that lies on the dispatcher's
+// stack. Whether it was rung is decided under the lock. If it was, the dispatcher waits for the
 // decrement that is on its way, so that the counter outlives it.
 //
-// Lifetime of a job. The runner copies what it needs under the lock, and then calls. A call of Wake or Signal has its last
-// access to the job under the lock, and ReceiveSignal takes the same lock: if it finds a signal, who left it is done.
+// Lifetime of a job. The runner copies what it needs under the lock, and then calls. A call of Wake
+// or Signal has its last access to the job under the lock, and ReceiveSignal takes the same lock:
+// if it finds a signal, who left it is done.
 //
-// Lifetime of the queue. Each ready job, each runner that has taken one, the dispatcher and each job that is Timed owes its end:
-// `m_owed` counts them as they come, under the lock, `m_paid` as they end, in twos, without it, in a line of its own. A job
-// that becomes ready is counted under the lock; so who submits runners may touch the queue until then. The end of the queue takes what
-// was owed from what is paid, and adds one, and whoever comes later is taken off at once: so who makes it one ended as the last,
-// and lowers `m_ended`, which is its last access (invariant 4 of source/README.md).
+// Lifetime of the queue. Each ready job, each runner that has taken one, the dispatcher and each
+// job that is Timed owes its end: `m_owed` counts them as they come, under the lock, `m_paid` as
+// they end, in twos, without it, in a line of its own. A job that becomes ready is counted under
+// the lock; so who submits runners may touch the queue until then. The end of the queue takes what
+// was owed from what is paid, and adds one, and whoever comes later is taken off at once: so who
+// makes it one ended as the last, and lowers `m_ended`, which is its last access (invariant 4 of
+// source/README.md).
 #pragma once
 
 #include "containers/spin_lock.h"
@@ -42,7 +47,8 @@ public:
     PostLane &operator=(const PostLane &) = delete;
 
     static constexpr Clock::time_point kAtOnce = Clock::time_point::min();
-    /// Ready at `due`, or kAtOnce; if it `waits`, when it is called, too, and the greatest time_point never comes.
+    /// Ready at `due`, or kAtOnce; if it `waits`, when it is called, too, and the greatest
+    /// time_point never comes.
     void Post(JobState &job, Clock::time_point due, bool waits) noexcept;
     void Call(JobState &job, bool isSignal) noexcept;
     bool ReceiveSignal(JobState &job) noexcept;
@@ -54,8 +60,9 @@ public:
 
 private:
     static constexpr uint64_t kEnding = 1, kOne = 2;
-    static constexpr uint32_t kMostDue = 64;      // under one lock
-    static constexpr uint32_t kMostRunners = 16;  // at once, each with an entry of its own in a deque
+    static constexpr uint32_t kMaxDue = 64;  // under one lock
+    // at once, each with an entry of its own in a deque
+    static constexpr uint32_t kMaxRunners = 16;
 
     // To be done when the lock is free.
     struct Todo {
@@ -97,7 +104,8 @@ private:
     void Release(uint32_t count = 1) noexcept;
 
     // Under the lock.
-    void Put(JobState &job, Clock::time_point due, Clock::time_point now, bool waits, Todo &todo) noexcept;
+    void Put(JobState &job, Clock::time_point due, Clock::time_point now, bool waits,
+             Todo &todo) noexcept;
     void MakeReady(JobState &job, bool isExpired) noexcept;
     void MakeTimed(JobState &job, Todo &todo) noexcept;
     void TakeOut(JobState &job, Todo &todo) noexcept;
@@ -111,12 +119,14 @@ private:
     TaskScheduler &m_scheduler;
     const TaskOptions m_options;
     Counter m_ended{1};
-    alignas(64) env::Atomic<uint64_t> m_paid{0};  // in kOne; from the queue's end on less what had been owed until then
+    // in kOne; from the queue's end on less what had been owed until then
+    alignas(64) env::Atomic<uint64_t> m_paid{0};
 
     alignas(64) SpinLock m_lock;
     // Under the lock, from here on; what each post and each runner wants, first.
     bool m_isEnding = false;
-    uint32_t m_onTheirWay = 0;  // runners that have not begun: some while any job is ready; more than are if jobs died
+    // runners that have not begun: some while any job is ready; more than are if jobs died
+    uint32_t m_onTheirWay = 0;
     JobList m_ready;
     uint64_t m_owed = 0;
     PostStatistics m_statistics;

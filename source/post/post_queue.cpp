@@ -9,7 +9,8 @@ namespace weft {
 using namespace internal;
 
 PostQueue::PostQueue(TaskScheduler &scheduler, const TaskOptions &options) noexcept {
-    static_assert(sizeof(PostLane) <= sizeof m_storage && alignof(PostLane) <= 64, "the public class has room for it");
+    static_assert(sizeof(PostLane) <= sizeof m_storage && alignof(PostLane) <= 64,
+                  "the public class has room for it");
     new (m_storage) PostLane(scheduler, options);
 }
 

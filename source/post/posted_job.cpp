@@ -10,7 +10,8 @@ namespace weft {
 using namespace internal;
 
 PostedJob::PostedJob(PostQueue &queue, PostedFunction callback) noexcept {
-    static_assert(sizeof(JobState) <= sizeof m_storage && alignof(JobState) <= 8, "the public class has room for it");
+    static_assert(sizeof(JobState) <= sizeof m_storage && alignof(JobState) <= 8,
+                  "the public class has room for it");
     new (m_storage) JobState(&Stored<PostLane>(queue.m_storage), this, callback);
 }
 
@@ -22,7 +23,8 @@ PostedJob::~PostedJob() {
 
 void PostedJob::SetCallback(PostedFunction callback) noexcept {
     JobState &state = Stored<JobState>(m_storage);
-    if (state.lane->IsCallback(callback, "PostedJob::SetCallback: a null callback")) state.callback = callback;
+    if (state.lane->IsCallback(callback, "PostedJob::SetCallback: a null callback"))
+        state.callback = callback;
 }
 
 void PostedJob::Post() noexcept {

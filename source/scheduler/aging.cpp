@@ -12,8 +12,8 @@ namespace weft::internal {
 namespace {
 
 constexpr uint32_t kMaxPeriod = 32;
-constexpr int64_t kShare = 6;        // one part in so many is for each late queue
-constexpr uint32_t kMostShares = 3;  // at most, of all late queues
+constexpr int64_t kShare = 6;       // one part in so many is for each late queue
+constexpr uint32_t kMaxShares = 3;  // at most, of all late queues
 
 // Calls look(queue) with the deque that has this number.
 template <class Act>
@@ -35,7 +35,8 @@ bool InspectQueue(const Worker *worker, Worker &owner, uint32_t queue, uint64_t 
         end = items.End() + 1;
     });
     const uint64_t lateTo = age.lateTo.load(kRelaxed);
-    if (oldest == 0 || (lateTo != 0 && static_cast<int64_t>(oldest - lateTo) >= 0)) store(age.lateTo, 0);
+    if (oldest == 0 || (lateTo != 0 && static_cast<int64_t>(oldest - lateTo) >= 0))
+        store(age.lateTo, 0);
     if (age.oldest.load(kRelaxed) != oldest) {
         store(age.oldest, oldest);
         store(age.since, now);
@@ -52,10 +53,12 @@ bool InspectQueue(const Worker *worker, Worker &owner, uint32_t queue, uint64_t 
 }
 
 Level LevelOfQueue(uint32_t queue) noexcept {
-    return queue < kLanes ? LevelOf(queue) : LevelAt(queue < kQueues ? queue - kLanes : queue - kQueues);
+    return queue < kLanes ? LevelOf(queue)
+                          : LevelAt(queue < kQueues ? queue - kLanes : queue - kQueues);
 }
 
-// Late queues take turns: the next one is that which comes first behind the one that was chosen last.
+// Late queues take turns: the next one is that which comes first behind the one that was chosen
+// last.
 bool IsBefore(const Worker &worker, const LateQueue &one, const LateQueue &other) noexcept {
     const uint32_t all = worker.scheduler->Slots() * kAgedQueues;
     const LateQueue &last = worker.aging.last;
@@ -82,8 +85,9 @@ void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noex
     for (uint32_t level = 0; level < worker->scheduler->Levels(); ++level) inspect(kLanes + level);
 }
 
-// Inspects this worker's own queues and those of one other worker. The other worker stays the same until each of its late queues was chosen.
-// If it changed each time, a late queue behind another one of the same worker might never be chosen.
+// Inspects this worker's own queues and those of one other worker. The other worker stays the same
+// until each of its late queues was chosen. If it changed each time, a late queue behind another
+// one of the same worker might never be chosen.
 void InspectAll(Worker *worker, uint64_t now, bool chooses, LateQueue &next) noexcept {
     Inspect(worker, worker->index, now, next);
     Aging &aging = worker->aging;
@@ -99,8 +103,8 @@ void InspectAll(Worker *worker, uint64_t now, bool chooses, LateQueue &next) noe
 void InspectPinned(Worker *worker, uint64_t now, LateQueue &next) noexcept {
     Aging &aging = worker->aging;
     for (uint32_t priority = 0; priority < kPriorities; ++priority) {
-        const bool isEmpty =
-            worker->pinnedFibers[priority].first == nullptr && worker->pinnedTasks[priority].first == nullptr;
+        const bool isEmpty = worker->pinnedFibers[priority].first == nullptr &&
+                             worker->pinnedTasks[priority].first == nullptr;
         if (isEmpty || worker->pinnedTaken[priority] != aging.pinnedSeen[priority]) {
             aging.pinnedSeen[priority] = worker->pinnedTaken[priority];
             aging.pinnedSince[priority] = now;
@@ -114,7 +118,8 @@ void Look(Worker *worker, Ability ability) noexcept {
     Aging &aging = worker->aging;
     const Times &times = worker->scheduler->times;
     // Without workers the order is always the same: a look counts as a time of its own.
-    const uint64_t now = worker->scheduler->workerCount != 0 ? env::Ticks() : ++aging.looks * times.longPiece;
+    const uint64_t now =
+        worker->scheduler->workerCount != 0 ? env::Ticks() : ++aging.looks * times.longPiece;
     const uint64_t passed = now - aging.lookedAt;
     aging.lookedAt = now;
     if (aging.charging) {
@@ -122,13 +127,16 @@ void Look(Worker *worker, Ability ability) noexcept {
         aging.credit -= static_cast<int64_t>(passed);
     }
     if (aging.late) {
-        const int64_t earned = static_cast<int64_t>(passed) * std::min(aging.lateQueues, kMostShares) / kShare;
+        const int64_t earned =
+            static_cast<int64_t>(passed) * std::min(aging.lateQueues, kMaxShares) / kShare;
         aging.credit = std::min(aging.credit + earned, static_cast<int64_t>(times.aging));
     } else {
         aging.credit = std::min<int64_t>(aging.credit, 0);  // what is owed is not forgotten
     }
     // Long pieces: a look at each. Short ones: twice as many as before, up to the most.
-    aging.period = passed * kMaxPeriod > times.longPiece * aging.period ? 1 : std::min(aging.period * 2, kMaxPeriod);
+    aging.period = passed * kMaxPeriod > times.longPiece * aging.period
+                       ? 1
+                       : std::min(aging.period * 2, kMaxPeriod);
     if (now - aging.inspectedAt < times.aging / 32) return;
     aging.inspectedAt = now;
     const bool chooses = !aging.late || aging.wasServed;
@@ -148,12 +156,14 @@ Found OldestOf(Worker *worker, Ability ability) noexcept {
     if (queue >= kQueues) {
         const Found found = PinnedFiber(worker, level.ThePriority());
         const bool runsTasks = worker->current != &worker->threadFiber;
-        return found || !runsTasks ? found : PinnedTask(worker, level.ThePriority(), RunsOnLarge(worker));
+        return found || !runsTasks ? found
+                                   : PinnedTask(worker, level.ThePriority(), RunsOnLarge(worker));
     }
     if (ability == Ability::PinnedOnly) return {};
     Worker *owner = &worker->scheduler->workers[worker->aging.late.worker];
     const uint64_t lateTo = owner->ages[queue].lateTo.load(kRelaxed);  // a hint, see QueueAge
-    const uint64_t oldest = WithQueue(*owner, queue, [](auto &items) { return items.Oldest() + 1; });
+    const uint64_t oldest =
+        WithQueue(*owner, queue, [](auto &items) { return items.Oldest() + 1; });
     if (lateTo == 0 || static_cast<int64_t>(oldest - lateTo) >= 0) return {};
     if (queue >= kLanes) return ReadyFiberOf(worker, owner, level);
     const FiberPool &pool = worker->scheduler->pool;

@@ -14,8 +14,9 @@ bool AnyTaskFor(const Worker *worker, const Worker &owner, Level level) noexcept
     const uint32_t small = LaneOf(level, StackClass::Small);
     const uint32_t large = LaneOf(level, StackClass::Large);
     if (owner.lanes[small].Size() != 0) return true;
-    return owner.lanes[large].Size() != 0 && (worker->scheduler->pool.AnyFree(StackClass::Large) ||
-                                              (rescues && !IsRescueDone(worker, StackClass::Large)));
+    return owner.lanes[large].Size() != 0 &&
+           (worker->scheduler->pool.AnyFree(StackClass::Large) ||
+            (rescues && !IsRescueDone(worker, StackClass::Large)));
 }
 
 }  // namespace
@@ -26,12 +27,15 @@ bool AnyWork(const Worker *worker, Ability ability) noexcept {
     if (ability == Ability::Nothing) return false;   // it has looked at all that came before
     if (ability == Ability::OwnTasks) return false;  // it will look again soon
     if (AnyPinnedFiber(*worker)) return true;
-    if (ability == Ability::PinnedOnly) return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
+    if (ability == Ability::PinnedOnly)
+        return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
     if (!scheduler.injector.IsEmpty()) return true;
-    // A restricted worker may get here before it has looked for a fiber. Until it is marked as starved, nobody wakes it for a freed one.
-    const bool hasFiber = ability == Ability::Tasks ||
-                          (ability == Ability::HigherTasks &&
-                           (scheduler.pool.AnyFree(StackClass::Small) || !scheduler.pool.IsStarved(worker->index)));
+    // A restricted worker may get here before it has looked for a fiber. Until it is marked as
+    // starved, nobody wakes it for a freed one.
+    const bool hasFiber =
+        ability == Ability::Tasks ||
+        (ability == Ability::HigherTasks &&
+         (scheduler.pool.AnyFree(StackClass::Small) || !scheduler.pool.IsStarved(worker->index)));
     const uint32_t slots = scheduler.Slots();
     const uint32_t levels = scheduler.Levels();
     for (uint32_t i = 0; i < slots; ++i) {
@@ -43,7 +47,8 @@ bool AnyWork(const Worker *worker, Ability ability) noexcept {
         }
     }
     if (ability == Ability::ReadyFibersOnly) {
-        return scheduler.pool.AnyFree(StackClass::Small) || !IsRescueDone(worker, StackClass::Small);
+        return scheduler.pool.AnyFree(StackClass::Small) ||
+               !IsRescueDone(worker, StackClass::Small);
     }
     return hasFiber && worker->wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
 }

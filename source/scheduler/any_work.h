@@ -5,7 +5,8 @@
 
 namespace weft::internal {
 
-/// Last look of a worker that has announced that it will sleep: everything that could hold work for it.
+/// Last look of a worker that has announced that it will sleep: everything that could hold work for
+/// it.
 bool AnyWork(const Worker *worker, Ability ability) noexcept;
 
 /// Any small task in any lane; any Large one. seq_cst. For reports, and where a notice is hidden.

@@ -12,8 +12,8 @@ namespace weft::internal {
 
 namespace {
 
-// How many tasks there were, and the highest priority among them. A worker takes from its lanes what came last: so the newest
-// comes first, and the oldest is begun first.
+// How many tasks there were, and the highest priority among them. A worker takes from its lanes
+// what came last: so the newest comes first, and the oldest is begun first.
 uint32_t EnqueueBlocks(Worker *worker, Letter *newest, Priority &highest) noexcept {
     uint32_t tasks = 0;
     ReadBlocks blocks(worker);
@@ -29,12 +29,13 @@ uint32_t EnqueueBlocks(Worker *worker, Letter *newest, Priority &highest) noexce
     return tasks;
 }
 
-// What threads that are no workers made ready or submitted goes to this worker's own deques, where others can steal it. True if
-// there were tasks of that priority or a higher one.
+// What threads that are no workers made ready or submitted goes to this worker's own deques, where
+// others can steal it. True if there were tasks of that priority or a higher one.
 bool TakeInjected(Worker *worker, Priority priority) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if ((scheduler.notices.Look() & Notices::kInjected) == 0) return false;
-    scheduler.notices.Hide(Notices::kInjected, [] { return false; });  // [order] what comes from now on says so again
+    // [order] what comes from now on says so again
+    scheduler.notices.Hide(Notices::kInjected, [] { return false; });
     uint32_t fibers = 0;
     Letter *newestTasks = nullptr;
     for (Letter *letter = scheduler.injector.TakeAll(); letter != nullptr;) {

@@ -23,9 +23,12 @@ bool OwnsTasks(const Worker &worker) noexcept {
     const uint32_t levels = worker.scheduler->Levels();
     for (uint32_t i = 0; i < levels; ++i) {
         if (!Runs(worker, LevelAt(i))) continue;
-        if (worker.ready[i].Size() != 0 || worker.lanes[LaneOf(LevelAt(i), StackClass::Small)].Size() != 0) return true;
+        if (worker.ready[i].Size() != 0 ||
+            worker.lanes[LaneOf(LevelAt(i), StackClass::Small)].Size() != 0)
+            return true;
     }
-    return !worker.mailbox.IsEmpty() || (HasLargeTask(worker) && worker.scheduler->pool.AnyFree(StackClass::Large));
+    return !worker.mailbox.IsEmpty() ||
+           (HasLargeTask(worker) && worker.scheduler->pool.AnyFree(StackClass::Large));
 }
 
 bool OwnsAny(const Worker &worker) noexcept {
@@ -40,7 +43,8 @@ bool OwnsAny(const Worker &worker) noexcept {
 
 void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
     uint32_t inUse = scheduler.slotsInUse.load(kSeqCst);
-    while (inUse < slots && !scheduler.slotsInUse.compare_exchange_strong(inUse, slots, kSeqCst, kSeqCst)) {
+    while (inUse < slots &&
+           !scheduler.slotsInUse.compare_exchange_strong(inUse, slots, kSeqCst, kSeqCst)) {
     }
 }
 
@@ -48,9 +52,11 @@ void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
 void LeftAttached(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
     if (*worker->home == nullptr) return;  // it has forked, and is the parent's worker
-    ReportMistake(worker->scheduler->options, ReportCode::LeftAttached, "Call DetachThread before the thread ends.",
+    ReportMistake(worker->scheduler->options, ReportCode::LeftAttached,
+                  "Call DetachThread before the thread ends.",
                   "a thread ended while it was attached as %u; it is detached now", worker->index);
-    worker->current->context.Adopt();  // by now mingw's runtime has freed what was known of the thread
+    // by now mingw's runtime has freed what was known of the thread
+    worker->current->context.Adopt();
     Detach(worker);
 }
 
@@ -61,8 +67,9 @@ void ReleaseQueues(Worker &worker) noexcept {
     for (WorkStealingDeque<uint64_t> &ready : worker.ready) ready.Release();
 }
 
-// Each of the others may hold on to two: one whose tasks it runs, and one that it has not given back to yet (FlushOthers). Of threads
-// that are attached one is counted: it has as many others as there are workers, and each worker has one other more.
+// Each of the others may hold on to two: one whose tasks it runs, and one that it has not given
+// back to yet (FlushOthers). Of threads that are attached one is counted: it has as many others as
+// there are workers, and each worker has one other more.
 uint32_t SlabBlocks(const Scheduler &scheduler) noexcept {
     constexpr uint32_t kEnough = 7;  // of many others few are so slow at the same time
     return std::min(1 + 2 * scheduler.workerCount, kEnough);
@@ -92,7 +99,8 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     const bool prepared = (HasQueues(worker) || AcquireQueues(worker)) &&
                           (!wantsStack || worker.signalStack.Acquire(scheduler.memory)) &&
                           env::AtThreadExit(&worker.exitCall);
-    if (!prepared && !toStop) {  // Stop must go on: its queues are there from the start, and it does without the rest
+    // Stop must go on: its queues are there from the start, and it does without the rest
+    if (!prepared && !toStop) {
         scheduler.freeSlots.Set(slot);
         return Status::OutOfMemory;
     }
@@ -119,10 +127,10 @@ void Detach(Worker *worker) noexcept {
     FlushPending(worker);
     worker->accepts.exchange(0, kAcqRel);  // see Bind
     do {
-        Wait(worker, worker->bound, 0, Resume::AnyWorker);
-        // What lies in the queues others could take as well; but there may be no others. Without a free fiber nothing
-        // can be run here.
-        // All priorities go before the thread, or it would look at its Low tasks again and again until they are late.
+        Wait(worker, worker->bound, 0, ResumeOn::AnyWorker);
+        // What lies in the queues others could take as well; but there may be no others. Without a
+        // free fiber nothing can be run here. All priorities go before the thread, or it would look
+        // at its Low tasks again and again until they are late.
         worker->current->level = Priority::Low;
         while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small)) YieldFiber(worker);
         worker->current->level = Priority::Normal;
@@ -131,14 +139,16 @@ void Detach(Worker *worker) noexcept {
 
     worker->signalStack.Reset();
     Worker *outer = static_cast<Worker *>(worker->outerSlot);
-    env::AtThreadExit(outer != nullptr && outer->exitCall.call != nullptr ? &outer->exitCall : nullptr);
+    env::AtThreadExit(outer != nullptr && outer->exitCall.call != nullptr ? &outer->exitCall
+                                                                          : nullptr);
     env::SetThreadSlot(worker->outerSlot);
     worker->current = nullptr;
     worker->keepsTasks.store(false, kRelaxed);  // before the slot is free
     TaskScheduler &facade = *scheduler.facade;
     Gate::Visit visit(facade);
-    visit.ComeBack();                                                // a guest may
-    scheduler.freeSlots.Set(worker->index - scheduler.workerCount);  // the next owner comes after all of the above
+    visit.ComeBack();  // a guest may
+    // the next owner comes after all of the above
+    scheduler.freeSlots.Set(worker->index - scheduler.workerCount);
     LowerCounter(scheduler, nullptr, scheduler.attached, 1);
     CeaseGuest(scheduler);
     visit.GoOut();

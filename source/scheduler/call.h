@@ -1,4 +1,5 @@
-// Who calls, and what the call may be: what users can get wrong, in one place. After a report the call has no effect.
+// Who calls, and what the call may be: what users can get wrong, in one place. After a report the
+// call has no effect.
 #pragma once
 
 #include "platform/compiler.h"
@@ -12,22 +13,27 @@
 
 namespace weft::internal {
 
-// The calling thread's worker if it is one of this scheduler's, or null. Null in the child of a thread that forked while it was
-// one: there it is a thread like any other, whose calls are refused. Null, too, in one of the host's memory functions.
+// The calling thread's worker if it is one of this scheduler's, or null. Null in the child of a
+// thread that forked while it was one: there it is a thread like any other, whose calls are
+// refused. Null, too, in one of the host's memory functions.
 inline Worker *WorkerOf(const TaskScheduler &facade) noexcept {
     Worker *worker = internal::CurrentWorker();
     return worker != nullptr && *worker->home == &facade ? worker : nullptr;
 }
 
-// The same if the thread is a worker of several, one inside of the other: with any of them, not only the innermost. Slow.
+// The same if the thread is a worker of several, one inside of the other: with any of them, not
+// only the innermost. Slow.
 inline bool IsWorkerOf(const TaskScheduler &facade) noexcept {
     const Worker *worker = internal::CurrentWorker();
-    while (worker != nullptr && *worker->home != &facade) worker = static_cast<const Worker *>(worker->outerSlot);
+    while (worker != nullptr && *worker->home != &facade)
+        worker = static_cast<const Worker *>(worker->outerSlot);
     return worker != nullptr;
 }
 
 // Also in a memory function.
-inline Worker *WorkerOfThread() noexcept { return static_cast<Worker *>(MemoryHookCall::ThreadSlot()); }
+inline Worker *WorkerOfThread() noexcept {
+    return static_cast<Worker *>(MemoryHookCall::ThreadSlot());
+}
 
 // For what only asks: also in such a child, and in a memory function.
 inline Worker *WorkerThatAsks(const TaskScheduler &facade) noexcept {
@@ -60,22 +66,26 @@ inline Worker *CallingWorker(const TaskScheduler &facade, const char *call) noex
     return worker;
 }
 
-// The host's hooks run in the middle of a switch or of a search: whoever waited there would never come back.
+// The host's hooks run in the middle of a switch or of a search: whoever waited there would never
+// come back.
 inline bool MayWait(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(!worker->inHook)) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook,
-                  "Call it from a task; a hook may submit, but not wait.", "%s was called by a hook", call);
+                  "Call it from a task; a hook may submit, but not wait.",
+                  "%s was called by a hook", call);
     return false;
 }
 
 inline void ReportNotRunning(const TaskScheduler &facade, const char *call) noexcept {
-    ReportMistake(Gate::OptionsOf(facade), ReportCode::NotRunning, "Call it while Run runs, or between Start and Stop.",
+    ReportMistake(Gate::OptionsOf(facade), ReportCode::NotRunning,
+                  "Call it while Run runs, or between Start and Stop.",
                   "%s was called while the scheduler does not run", call);
 }
 
-// A call by a thread that is no worker: for its duration the scheduler exists. The thread knows those that it is in, because
-// it reports outside of the gate: onReport may take a lock whose holder waits at the gate, or call weft and wait there itself,
-// and who closes the gate waits until nobody is inside. For that reason a memory function does not come to the gate: it may be called
+// A call by a thread that is no worker: for its duration the scheduler exists. The thread knows
+// those that it is in, because it reports outside of the gate: onReport may take a lock whose
+// holder waits at the gate, or call weft and wait there itself, and who closes the gate waits until
+// nobody is inside. For that reason a memory function does not come to the gate: it may be called
 // by who is inside.
 class ForeignCall {
 public:
@@ -93,10 +103,12 @@ public:
     ForeignCall(const ForeignCall &) = delete;
     ForeignCall &operator=(const ForeignCall &) = delete;
 
-    /// Whether it runs, and threads that are no workers may still submit and wait: for a while after its end was wanted they may not
-    /// any more, or a thread that comes again and again would keep it from ending. False after a report.
+    /// Whether it runs, and threads that are no workers may still submit and wait: for a while
+    /// after its end was wanted they may not any more, or a thread that comes again and again would
+    /// keep it from ending. False after a report.
     bool MayEnter(const char *call) const noexcept {
-        return running != nullptr && (WEFT_LIKELY(!running->endWanted.load(kRelaxed)) || IsOpen(call));
+        return running != nullptr &&
+               (WEFT_LIKELY(!running->endWanted.load(kRelaxed)) || IsOpen(call));
     }
 
     /// Goes out of the gate until Return. As a guest, so that the scheduler stays.
@@ -106,7 +118,8 @@ public:
     ForeignCall *Outer() const noexcept { return static_cast<ForeignCall *>(m_outer); }
 
     Gate::Visit visit;
-    Scheduler *running;  // null: it does not run here, that was reported, and the call is out of the gate
+    // null: it does not run here, that was reported, and the call is out of the gate
+    Scheduler *running;
 
 private:
     WEFT_NOINLINE void Refuse(TaskScheduler &facade, const char *call) noexcept {
@@ -120,28 +133,36 @@ private:
     // relaxed, as above: the end was wanted before; who learns of it later is refused later.
     WEFT_NOINLINE bool IsOpen(const char *call) const noexcept {
         if (env::Now() < running->closesAt.load(kRelaxed)) return true;
-        ReportOnce(*running, ReportCode::Closed,
-                   "End the thread's work before Stop is called, or raise stopGraceMilliseconds.",
-                   "%s was called by a thread that is no worker, while the run was ending; it is refused", call);
+        ReportOnce(
+            *running, ReportCode::RunEnding,
+            "End the thread's work before Stop is called, or raise stopGraceMilliseconds.",
+            "%s was called by a thread that is no worker, while the run was ending; it is refused",
+            call);
         return false;
     }
 
     void *const m_outer;
 };
 
-inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions, const char *call) noexcept {
-    if (taskOptions.priority <= Priority::Low && taskOptions.stack <= StackClass::Large) return true;
-    ReportMistake(options, ReportCode::BadOption, "Give one of the values of Priority and of StackClass.",
+inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions,
+                       const char *call) noexcept {
+    if (taskOptions.priority <= Priority::Low && taskOptions.stack <= StackClass::Large)
+        return true;
+    ReportMistake(options, ReportCode::BadOption,
+                  "Give one of the values of Priority and of StackClass.",
                   "%s: TaskOptions::%s is out of range", call,
                   taskOptions.priority > Priority::Low ? "priority" : "stack");
     return false;
 }
 
-inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions, const char *call) noexcept {
-    if (WEFT_LIKELY(taskOptions.worker == kAnyWorker) || taskOptions.worker < scheduler.slotCount) return true;
-    ReportMistake(scheduler.options, ReportCode::BadOption, "Give kAnyWorker, a worker, or a thread that is attached.",
-                  "%s: TaskOptions::worker is %u, and there are %u workers", call, taskOptions.worker,
-                  scheduler.workerCount);
+inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
+                     const char *call) noexcept {
+    if (WEFT_LIKELY(taskOptions.worker == kAnyWorker) || taskOptions.worker < scheduler.slotCount)
+        return true;
+    ReportMistake(scheduler.options, ReportCode::BadOption,
+                  "Give kAnyWorker, a worker, or a thread that is attached.",
+                  "%s: TaskOptions::worker is %u, and there are %u workers", call,
+                  taskOptions.worker, scheduler.workerCount);
     return false;
 }
 
@@ -149,8 +170,10 @@ inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
 inline bool AreGroups(const SchedulerOptions &options, uint8_t groups, const char *call) noexcept {
     const uint32_t all = (1u << std::max(options.groupCount, 1u)) - 1;
     if ((groups & ~all) == 0) return true;
-    ReportMistake(options, ReportCode::BadOption, "Name groups of SchedulerOptions::groups: bit i for groups[i].",
-                  "%s: the groups are %#x, and there are %u", call, groups, std::max(options.groupCount, 1u));
+    ReportMistake(options, ReportCode::BadOption,
+                  "Name groups of SchedulerOptions::groups: bit i for groups[i].",
+                  "%s: the groups are %#x, and there are %u", call, groups,
+                  std::max(options.groupCount, 1u));
     return false;
 }
 
@@ -184,21 +207,24 @@ inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &task
 
 inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
-    ReportMistake(worker->scheduler->options, ReportCode::InHook, "Submit from another hook, or from a task.",
+    ReportMistake(worker->scheduler->options, ReportCode::InHook,
+                  "Submit from another hook, or from a task.",
                   "%s was called by a thread, fiberSwitch, park or unpark hook", call);
     return false;
 }
 
-// Not in a hook, nor in onReport: the task may be in a wait there, or may have handed its counter on already.
+// Not in a hook, nor in onReport: the task may be in a wait there, or may have handed its counter
+// on already.
 inline bool MayAddChildren(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(!worker->inHook)) return true;
-    ReportMistake(worker->scheduler->options, ReportCode::InHook, "Call it from a task; a hook may call AddTasks.",
+    ReportMistake(worker->scheduler->options, ReportCode::InHook,
+                  "Call it from a task; a hook may call AddTasks.",
                   "%s was called by a hook or by onReport", call);
     return false;
 }
 
-// Returns a number of tasks that all have a function; the first one without may be among the next four. Checks four tasks in each turn, which
-// takes less time than one in each turn.
+// Returns a number of tasks that all have a function; the first one without may be among the next
+// four. Checks four tasks in each turn, which takes less time than one in each turn.
 WEFT_NOINLINE inline uint32_t WithFunction(uint32_t count, const Task *tasks) noexcept {
     const auto has = [tasks](uint32_t i) { return tasks[i].function != nullptr; };
     uint32_t i = 0;
@@ -206,23 +232,30 @@ WEFT_NOINLINE inline uint32_t WithFunction(uint32_t count, const Task *tasks) no
     return i;
 }
 
-inline bool AreTasks(Scheduler &scheduler, uint32_t count, const Task *tasks, const TaskOptions &taskOptions,
-                     const char *call) noexcept {
-    if (!AreOptions(scheduler.options, taskOptions, call) || !IsWorker(scheduler, taskOptions, call)) return false;
-    if (WEFT_UNLIKELY(taskOptions.groups != 0) && !MayNameGroups(scheduler, taskOptions, call)) return false;
-    for (uint32_t i = count >= 16 && tasks != nullptr ? WithFunction(count, tasks) : 0; i < count; ++i) {
+inline bool AreTasks(Scheduler &scheduler, uint32_t count, const Task *tasks,
+                     const TaskOptions &taskOptions, const char *call) noexcept {
+    if (!AreOptions(scheduler.options, taskOptions, call) ||
+        !IsWorker(scheduler, taskOptions, call))
+        return false;
+    if (WEFT_UNLIKELY(taskOptions.groups != 0) && !MayNameGroups(scheduler, taskOptions, call))
+        return false;
+    for (uint32_t i = count >= 16 && tasks != nullptr ? WithFunction(count, tasks) : 0; i < count;
+         ++i) {
         if (WEFT_UNLIKELY(tasks == nullptr || tasks[i].function == nullptr)) {
             ReportMistake(scheduler.options, ReportCode::NullTask, "Give every task a function.",
-                          tasks == nullptr ? "%s: null tasks" : "%s: task %u has a null function", call, i);
+                          tasks == nullptr ? "%s: null tasks" : "%s: task %u has a null function",
+                          call, i);
             return false;
         }
     }
     return true;
 }
 
-inline bool IsCounter(const TaskScheduler &facade, const Counter *counter, const char *call) noexcept {
+inline bool IsCounter(const TaskScheduler &facade, const Counter *counter,
+                      const char *call) noexcept {
     if (WEFT_UNLIKELY(counter == nullptr)) {
-        ReportMistake(Gate::OptionsOf(facade), ReportCode::NullCounter, "Give it a counter.", "%s: null counter", call);
+        ReportMistake(Gate::OptionsOf(facade), ReportCode::NullCounter, "Give it a counter.",
+                      "%s: null counter", call);
         return false;
     }
     return true;
@@ -240,9 +273,9 @@ inline bool AreCounters(const TaskScheduler &facade, uint32_t count, Counter *co
 inline bool MayWaitForAny(const TaskScheduler &facade, uint32_t count, Counter *const *counters,
                           const char *call) noexcept {
     if (!AreCounters(facade, count, counters, call)) return false;
-    if (count != 0 && count <= kMostOfAny) return true;
-    ReportMistake(Gate::OptionsOf(facade), ReportCode::BadOption, "Give 1 to 4,096 counters.", "%s: %u counters", call,
-                  count);
+    if (count != 0 && count <= kMaxOfAny) return true;
+    ReportMistake(Gate::OptionsOf(facade), ReportCode::BadOption, "Give 1 to 4,096 counters.",
+                  "%s: %u counters", call, count);
     return false;
 }
 

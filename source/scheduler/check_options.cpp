@@ -12,25 +12,29 @@ namespace weft::internal {
 
 namespace {
 
-Status BadOption(const SchedulerOptions &options, const char *cure, const char *name) noexcept {
-    ReportMistake(options, ReportCode::BadOption, cure, "SchedulerOptions::%s is not complete", name);
+Status BadOption(const SchedulerOptions &options, const char *hint, const char *name) noexcept {
+    ReportMistake(options, ReportCode::BadOption, hint, "SchedulerOptions::%s is not complete",
+                  name);
     return Status::BadOption;
 }
 
-constexpr uint32_t kMostFibers = 1000000;  // of each size
-static_assert(2 * kMostFibers + 1024 + WaitRecords::kMostSpares < CounterWord::kMaxRecords,
+constexpr uint32_t kMaxFibers = 1000000;  // of each size
+static_assert(2 * kMaxFibers + 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
               "a counter names any of them");
 
 template <class Number>
-Status OutOfRange(const SchedulerOptions &options, const char *cure, const char *name, Number value) noexcept {
-    ReportMistake(options, ReportCode::BadOption, cure, "SchedulerOptions::%s is %lld, which is out of range", name,
+Status OutOfRange(const SchedulerOptions &options, const char *hint, const char *name,
+                  Number value) noexcept {
+    ReportMistake(options, ReportCode::BadOption, hint,
+                  "SchedulerOptions::%s is %lld, which is out of range", name,
                   static_cast<long long>(value));
     return Status::BadOption;
 }
 
 // That they are complete, and together have all workers.
 Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
-    if (options.groupCount > kMostGroups) return OutOfRange(options, "Give up to 8.", "groupCount", options.groupCount);
+    if (options.groupCount > kMaxGroups)
+        return OutOfRange(options, "Give up to 8.", "groupCount", options.groupCount);
     if (options.groupCount != 0 && options.groups == nullptr)
         return BadOption(options, "Give groupCount groups.", "groups");
     uint64_t sum = 0;
@@ -46,11 +50,13 @@ Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
             return BadOption(options, "Let the first group run tasks that name none.", "groups");
     }
     if (options.groupCount != 0 && sum != workers) {
-        return OutOfRange(options, "Give the groups as many workers together as SchedulerOptions::workers says.",
-                          "groups: the sum of their workers", sum);
+        return OutOfRange(
+            options, "Give the groups as many workers together as SchedulerOptions::workers says.",
+            "groups: the sum of their workers", sum);
     }
     if (options.lowGroups >> std::max(options.groupCount, 1u) != 0)
-        return OutOfRange(options, "Name groups that there are: bit i for groups[i].", "lowGroups", options.lowGroups);
+        return OutOfRange(options, "Name groups that there are: bit i for groups[i].", "lowGroups",
+                          options.lowGroups);
     return Status::Ok;
 }
 
@@ -68,28 +74,33 @@ void SetDefaults(SchedulerOptions &options) noexcept {
 
 Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
     if (options.structBytes < kLeastOptionBytes || options.structBytes > sizeof(SchedulerOptions)) {
-        return OutOfRange(options, "Compile with the headers of the library that you link.", "structBytes",
-                          options.structBytes);
+        return OutOfRange(options, "Compile with the headers of the library that you link.",
+                          "structBytes", options.structBytes);
     }
     const uint32_t workers = EffectiveWorkers(options);
     if (workers < leastWorkers || workers > 1024) {
-        return OutOfRange(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers", workers);
+        return OutOfRange(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers",
+                          workers);
     }
     if (options.maxAttached < 1 || options.maxAttached > 1024)
         return OutOfRange(options, "Give 1 to 1024.", "maxAttached", options.maxAttached);
-    if (options.smallFibers > kMostFibers)
+    if (options.smallFibers > kMaxFibers)
         return OutOfRange(options, "Give up to 1,000,000.", "smallFibers", options.smallFibers);
-    if (options.largeFibers > kMostFibers)
+    if (options.largeFibers > kMaxFibers)
         return OutOfRange(options, "Give up to 1,000,000.", "largeFibers", options.largeFibers);
     if (options.stopGraceMilliseconds > 60000)
-        return OutOfRange(options, "Give up to 60,000.", "stopGraceMilliseconds", options.stopGraceMilliseconds);
+        return OutOfRange(options, "Give up to 60,000.", "stopGraceMilliseconds",
+                          options.stopGraceMilliseconds);
     constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
     if (options.smallStackBytes < kMinStack)
-        return OutOfRange(options, "Give 16 KiB or more.", "smallStackBytes", options.smallStackBytes);
+        return OutOfRange(options, "Give 16 KiB or more.", "smallStackBytes",
+                          options.smallStackBytes);
     if (options.largeStackBytes < kMinStack)
-        return OutOfRange(options, "Give 16 KiB or more.", "largeStackBytes", options.largeStackBytes);
+        return OutOfRange(options, "Give 16 KiB or more.", "largeStackBytes",
+                          options.largeStackBytes);
     if (options.threadStackBytes < kMinThreadStack)
-        return OutOfRange(options, "Give 64 KiB or more.", "threadStackBytes", options.threadStackBytes);
+        return OutOfRange(options, "Give 64 KiB or more.", "threadStackBytes",
+                          options.threadStackBytes);
     const MemoryHooks &memory = options.memory;
     if ((memory.allocate != nullptr) != (memory.release != nullptr)) {
         return BadOption(options, "Give allocate and release together.", "memory");
@@ -101,20 +112,26 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     const Affinity &affinity = options.affinity;
     const bool explicitMasks = affinity.kind == Affinity::Kind::Explicit;
     if (affinity.kind > Affinity::Kind::Explicit) {
-        return OutOfRange(options, "Give one of Affinity::Kind's values.", "affinity.kind", affinity.kind);
+        return OutOfRange(options, "Give one of Affinity::Kind's values.", "affinity.kind",
+                          affinity.kind);
     }
-    if (explicitMasks && (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024)) {
+    if (explicitMasks &&
+        (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024)) {
         return BadOption(options, "Give a mask of 1 to 1,024 words for each worker.", "affinity");
     }
     if (options.threadNice < -20 || options.threadNice > 19)
         return OutOfRange(options, "Give -20 to 19.", "threadNice", options.threadNice);
-    if (options.threadSlice != 0 && (options.threadSlice < 100 || options.threadSlice > 100000))
-        return OutOfRange(options, "Give 0, or 100 to 100,000.", "threadSlice", options.threadSlice);
+    if (options.threadSliceMicroseconds != 0 &&
+        (options.threadSliceMicroseconds < 100 || options.threadSliceMicroseconds > 100000))
+        return OutOfRange(options, "Give 0, or 100 to 100,000.", "threadSliceMicroseconds",
+                          options.threadSliceMicroseconds);
     if (options.stallMilliseconds < 1 || options.stallMilliseconds > 60000)
-        return OutOfRange(options, "Give 1 to 60,000.", "stallMilliseconds", options.stallMilliseconds);
+        return OutOfRange(options, "Give 1 to 60,000.", "stallMilliseconds",
+                          options.stallMilliseconds);
     if (options.agingMilliseconds < 1 || options.agingMilliseconds > 60000)
-        return OutOfRange(options, "Give 1 to 60,000.", "agingMilliseconds", options.agingMilliseconds);
-    if (options.idle > IdlePolicy::Quiet)
+        return OutOfRange(options, "Give 1 to 60,000.", "agingMilliseconds",
+                          options.agingMilliseconds);
+    if (options.idle > IdlePolicy::Sleep)
         return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
     return Status::Ok;
 }

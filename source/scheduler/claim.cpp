@@ -24,7 +24,8 @@ uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept 
     if (race::kFinder) return 1;
     const TaskTime &time = worker.taskTime;
     if (time.batch != batch || worker.scheduler->workerCount == 0) return 1;
-    const uint64_t fit = worker.scheduler->times.claimBudget * time.tasks / std::max<uint64_t>(time.ticks, 1);
+    const uint64_t fit =
+        worker.scheduler->times.claimBudget * time.tasks / std::max<uint64_t>(time.ticks, 1);
     return static_cast<uint32_t>(std::clamp<uint64_t>(fit, 1, count));
 }
 
@@ -40,9 +41,10 @@ void GiveBackStarted(Worker *worker) noexcept {
 // What is left of the claim, as an entry.
 TaskEntry TakeRest(Worker *worker) noexcept {
     Claim &claim = worker->claim;
-    const TaskEntry rest = claim.batch != 0 ? TaskEntry::Slice(claim.next, claim.Left(), claim.batch, claim.counter,
-                                                               claim.name, claim.stack)
-                                            : TaskEntry::Single(claim.single, claim.counter, claim.name, claim.stack);
+    const TaskEntry rest =
+        claim.batch != 0 ? TaskEntry::Slice(claim.next, claim.Left(), claim.batch, claim.counter,
+                                            claim.name, claim.stack)
+                         : TaskEntry::Single(claim.single, claim.counter, claim.name, claim.stack);
     claim.Clear();
     return rest;
 }
@@ -57,30 +59,36 @@ public:
         if (m_running) m_begin = Begin();
     }
 
-    /// The worker calls Spent when it has run the slice's tasks from `begin` up to the returned one, unless that is `end`.
+    /// The worker calls Spent when it has run the slice's tasks from `begin` up to the returned
+    /// one, unless that is `end`.
     const Task *NextLook(const Task *begin, const Task *end) const noexcept {
         return m_running && end - begin > m_nextLook ? begin + m_nextLook : end;
     }
-    /// `tasks` tasks have finished. Returns true if they have used up the budget: then others may take the remaining ones.
+    /// `tasks` tasks have finished. Returns true if they have used up the budget: then others may
+    /// take the remaining ones.
     bool Spent(uint32_t tasks) noexcept {
         m_nextLook *= 4;
         return Look(tasks) >= m_worker->scheduler->times.claimBudget;
     }
 
-    /// After the last task, unless the fiber was somewhere else in between: then the time says nothing.
+    /// After the last task, unless the fiber was somewhere else in between: then the time says
+    /// nothing.
     void Stop(uint32_t tasks, bool stolen) noexcept {
         if (!m_running) return;
         const uint64_t elapsed = Look(tasks);
-        if (stolen) NoteProfit(m_worker->scheduler->times, m_worker->fromTasks, m_begin, m_begin + elapsed);
+        if (stolen)
+            NoteProfit(m_worker->scheduler->times, m_worker->fromTasks, m_begin, m_begin + elapsed);
     }
 
 private:
-    // Where the slice before this one ended, if that was just now: nothing else has finished here since. (Whatever came
-    // in between without finishing counts as this slice's, which only makes the next claim smaller.)
+    // Where the slice before this one ended, if that was just now: nothing else has finished here
+    // since. (Whatever came in between without finishing counts as this slice's, which only makes
+    // the next claim smaller.)
     uint64_t Begin() const noexcept {
         const TaskTime &time = m_worker->taskTime;
-        const bool isNext = !m_worker->claim.stolen && m_batch == time.batch && m_batch != 0 &&
-                            m_worker->finished.load(kRelaxed) + m_worker->pending.finished == time.finishedThen;
+        const bool isNext =
+            !m_worker->claim.stolen && m_batch == time.batch && m_batch != 0 &&
+            m_worker->finished.load(kRelaxed) + m_worker->pending.finished == time.finishedThen;
         return isNext ? time.lookedAt : env::Ticks();
     }
 
@@ -106,9 +114,11 @@ private:
 
 void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept {
     const uint32_t set = LevelOf(lane).Set();
-    if (WEFT_UNLIKELY((set != 0 && !AcquireSet(*worker, set)) || !worker->lanes[lane].Push(entry))) {
+    if (WEFT_UNLIKELY((set != 0 && !AcquireSet(*worker, set)) ||
+                      !worker->lanes[lane].Push(entry))) {
         ReportFatal(worker->scheduler->options, ReportCode::OutOfMemory,
-                    "Give the process more memory, or submit less at once.", "a worker's deque could not grow");
+                    "Give the process more memory, or submit less at once.",
+                    "a worker's deque could not grow");
     }
     worker->mayHold |= uint64_t{1} << lane;
     ShowLane(worker, lane);
@@ -139,7 +149,8 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen
         const uint32_t upper = stolen && rest >= 4 ? rest / 2 : 0;
         const auto push = [&](const Task *first, uint32_t count) {
             PushEntry(worker, LaneOf(level, claim.stack),
-                      TaskEntry::Slice(first, count, claim.batch, claim.counter, claim.name, claim.stack));
+                      TaskEntry::Slice(first, count, claim.batch, claim.counter, claim.name,
+                                       claim.stack));
         };
         if (upper != 0) push(claim.end + (rest - upper), upper);
         push(claim.end, rest - upper);
@@ -149,7 +160,8 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen
 }
 
 void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept {
-    ClaimEntry(worker, TaskEntry::Single(task, counter, label.name, label.Stack()), label.TheLevel(), false);
+    ClaimEntry(worker, TaskEntry::Single(task, counter, label.name, label.Stack()),
+               label.TheLevel(), false);
     worker->claim.pinned = true;
 }
 
@@ -185,7 +197,8 @@ WEFT_NOINLINE void EndPinned(Fiber *self, uint32_t outerPin) noexcept {
     Worker *worker = self->worker;
     race::LeavesThread(worker);
     self->pinnedTo = outerPin;
-    if (worker->scheduler->IsAttachedSlot(worker->index)) Unbind(*worker->scheduler, worker, *worker);
+    if (worker->scheduler->IsAttachedSlot(worker->index))
+        Unbind(*worker->scheduler, worker, *worker);
 }
 
 // One task that is not of a slice.
@@ -209,10 +222,12 @@ inline void RunSingle(Fiber *self) noexcept {
 // All started tasks of the slice have finished.
 void NoteSlice(Worker *worker) noexcept {
     Claim &claim = worker->claim;
-    NoteFinished(worker, claim.counter, static_cast<uint32_t>(claim.next - std::exchange(claim.noted, claim.next)));
+    NoteFinished(worker, claim.counter,
+                 static_cast<uint32_t>(claim.next - std::exchange(claim.noted, claim.next)));
 }
 
-// Whether a task of the slice may follow another one. If somebody waits for a value of the counter, it is lowered in between.
+// Whether a task of the slice may follow another one. If somebody waits for a value of the counter,
+// it is lowered in between.
 bool GoesOn(Worker *worker, Priority priority) noexcept {
     const Call call = CallOf(worker, priority);
     if (WEFT_LIKELY(call == Call::None)) return true;
@@ -258,11 +273,14 @@ inline void RunSlice(Fiber *self) noexcept {
     } while (NobodyCalls(scheduler, worker) || GoesOn(worker, self->level.ThePriority()));
     NoteSlice(worker);
     if (!spent)
-        stopwatch.Stop(static_cast<uint32_t>(next - begin), stolen);  // the next claim is sized by what these took
-    UnclaimRest(worker);                                              // gives its places back
+        // the next claim is sized by what these took
+        stopwatch.Stop(static_cast<uint32_t>(next - begin), stolen);
+    UnclaimRest(worker);  // gives its places back
 }
 
-WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept { slice ? RunSlice<true>(self) : RunSingle<true>(self); }
+WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept {
+    slice ? RunSlice<true>(self) : RunSingle<true>(self);
+}
 
 }  // namespace
 
@@ -295,18 +313,21 @@ void NoteClaimed(Worker *worker) noexcept {
     NoteFinished(worker, claim.counter, count);
 }
 
-// As many pieces as the latest ones have filled took so long: how many may be pending from now on. One: nothing is kept.
+// As many pieces as the latest ones have filled took so long: how many may be pending from now on.
+// One: nothing is kept.
 void LookAtPending(Worker *worker) noexcept {
-    constexpr uint32_t kMostPieces = 64;
+    constexpr uint32_t kMaxPieces = 64;
     // Without workers the order is always the same, whatever the clock says.
     if (race::kFinder || worker->scheduler->workerCount == 0) return;
     const Times &times = worker->scheduler->times;
     PendingLimit &limit = worker->pendingLimit;
     const uint64_t now = env::Ticks();
     const uint64_t piece = (now - std::exchange(limit.lookedAt, now)) / worker->pending.pieces;
-    const uint32_t most = std::min(limit.pieces * 2, kMostPieces);
+    const uint32_t most = std::min(limit.pieces * 2, kMaxPieces);
     limit.pieces =
-        piece > times.longTask ? 1 : std::clamp<uint32_t>(times.maxPending / std::max<uint64_t>(piece, 1), 1, most);
+        piece > times.longTask
+            ? 1
+            : std::clamp<uint32_t>(times.maxPending / std::max<uint64_t>(piece, 1), 1, most);
 }
 
 }  // namespace
@@ -332,13 +353,16 @@ bool LookIfPendingIsDue(Worker *worker) noexcept {
 bool RaisePast(Worker *worker, Counter *counter, uint32_t n) noexcept {
     NoteClaimed(worker);
     PendingDecrement &pending = worker->pending;
-    // The counter must show each value that somebody waits for. It would skip values if new tasks took over pending decrements.
-    if (counter == nullptr || pending.counter != counter || AnyForValue(*worker->scheduler, counter)) {
+    // The counter must show each value that somebody waits for. It would skip values if new tasks
+    // took over pending decrements.
+    if (counter == nullptr || pending.counter != counter ||
+        AnyForValue(*worker->scheduler, counter)) {
         LowerPending(worker);
         return counter == nullptr || RaiseCounter(*worker->scheduler, *counter, n);
     }
     const uint32_t taken = std::min(n, pending.units);
-    if (taken != n && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, n - taken))) return false;
+    if (taken != n && WEFT_UNLIKELY(!RaiseCounter(*worker->scheduler, *counter, n - taken)))
+        return false;
     pending.units -= taken;
     return true;
 }

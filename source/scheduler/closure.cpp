@@ -1,8 +1,9 @@
 // Closures: blocks of a pool in which tasks keep what they call.
 //
-// Each task that was submitted runs exactly once before the run ends (invariant 1), so each block comes back, and what lies
-// in it has been destroyed by then. A worker takes a block from its own cache. The worker on which the task ends puts it into
-// its own cache; a closure may wait and continue on another worker.
+// Each task that was submitted runs exactly once before the run ends (invariant 1), so each block
+// comes back, and what lies in it has been destroyed by then. A worker takes a block from its own
+// cache. The worker on which the task ends puts it into its own cache; a closure may wait and
+// continue on another worker.
 #include "weft/closure.h"
 
 #include "platform/race_finder.h"
@@ -22,11 +23,12 @@ void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexc
 
 }  // namespace
 
-bool SubmitClosure(TaskScheduler &facade, void *closure, RelocateClosure relocate, TaskFunction run, Counter *counter,
-                   const TaskOptions &options) noexcept {
+bool SubmitClosure(TaskScheduler &facade, void *closure, RelocateClosure relocate, TaskFunction run,
+                   Counter *counter, const TaskOptions &options) noexcept {
     const Caller caller(facade, "AddTask");
     Task task{run, nullptr};
-    if (!caller.MaySubmit() || !AreTasks(*caller.Running(), 1, &task, options, "AddTask")) return false;
+    if (!caller.MaySubmit() || !AreTasks(*caller.Running(), 1, &task, options, "AddTask"))
+        return false;
     Scheduler &scheduler = *caller.Running();
     Worker *worker = caller.TheWorker();
     const uint32_t place = scheduler.closures.Take(CacheOf(worker));
@@ -41,8 +43,9 @@ bool SubmitClosure(TaskScheduler &facade, void *closure, RelocateClosure relocat
     race::Reuses(block);
     relocate(block->room, closure);
     task.arg = block->room;
-    const bool isSubmitted = WEFT_LIKELY(worker != nullptr) ? Submit(worker, 1, &task, counter, options)
-                                                            : Post(scheduler, nullptr, 1, &task, counter, options);
+    const bool isSubmitted = WEFT_LIKELY(worker != nullptr)
+                                 ? Submit(worker, 1, &task, counter, options)
+                                 : Post(scheduler, nullptr, 1, &task, counter, options);
     if (WEFT_LIKELY(isSubmitted)) return true;  // it may have run: the block is another's
     relocate(closure, block->room);
     Free(scheduler, worker, block);

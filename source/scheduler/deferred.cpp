@@ -19,11 +19,13 @@ void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
     Send(scheduler, worker, block);
 }
 
-// In a hook nobody may wait. What has been counted for the task is counted off by one that does nothing.
+// In a hook nobody may wait. What has been counted for the task is counted off by one that does
+// nothing.
 bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
-    ReportMistake(
-        scheduler.options, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
-        "AddTaskAfter: there is no memory for another wait record, and a hook cannot wait; it is not submitted");
+    ReportMistake(scheduler.options, ReportCode::OutOfMemory,
+                  "Let fewer tasks wait for counters at once.",
+                  "AddTaskAfter: there is no memory for another wait record, and a hook cannot "
+                  "wait; it is not submitted");
     *block->Tasks() = {[](TaskScheduler *, void *) {}, nullptr};
     scheduler.deferred.fetch_sub(1, kRelaxed);
     SendNow(scheduler, worker, block);
@@ -32,29 +34,32 @@ bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcep
 
 }  // namespace
 
-bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value, const Task &task,
-                 CountedBy counted, const TaskOptions &options) noexcept {
+bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value,
+                 const Task &task, CountedBy counted, const TaskOptions &options) noexcept {
     using Registration = CounterWaiting::Registration;
     if (worker != nullptr) FlushPending(worker);
     CounterStorage &word = CounterAccess::Word(after);
     if (!scheduler.counters.IsOurs(CounterWord{word.load(kRelaxed)})) {  // relaxed: for a report
-        ReportCounterOfOther(scheduler, "AddTaskAfter", after);
+        ReportWrongScheduler(scheduler, "AddTaskAfter", after);
         return false;
     }
     TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
     if (block == nullptr) return false;
     scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
-    switch (scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value, CacheOf(worker))) {
+    switch (
+        scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value, CacheOf(worker))) {
         case Registration::Waiting:
             return true;  // the block may be gone
         case Registration::NoRecord:
             if (worker != nullptr && worker->inHook) return SendNothing(scheduler, worker, block);
-            ReportOnce(scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
-                       "AddTaskAfter: there is no memory for another wait record; it waits by itself");
+            ReportOnce(
+                scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
+                "AddTaskAfter: there is no memory for another wait record; it waits by itself");
             if (worker != nullptr) {
                 Fiber *self = worker->current;
-                if (counted.unit == Unit::OfCaller && !GiveToRunning(worker)) block->counter = nullptr;
-                Wait(worker, after, value, Resume::AnyWorker);
+                if (counted.unit == Unit::OfCaller && !GiveToRunning(worker))
+                    block->counter = nullptr;
+                Wait(worker, after, value, ResumeOn::AnyWorker);
                 worker = self->worker;
             } else {
                 for (Turns turns; !IsSatisfied(after, value); turns.Next()) {
@@ -70,8 +75,8 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
     return true;
 }
 
-bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task, CountedBy counted,
-              const TaskOptions &options) noexcept {
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task,
+              CountedBy counted, const TaskOptions &options) noexcept {
     if (worker != nullptr) FlushPending(worker);
     TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
     if (block == nullptr) return false;

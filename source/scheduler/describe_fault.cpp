@@ -48,13 +48,14 @@ struct FaultPlace {
 bool FindPlace(const Scheduler &scheduler, const void *address, FaultPlace &found) noexcept {
     StackMemory::Place place{};
     if (scheduler.smallStacks.Find(address, place) && place.index < scheduler.options.smallFibers) {
-        found = {&scheduler.fibers[place.index], "small", "smallStackBytes, or give the task StackClass::Large",
+        found = {&scheduler.fibers[place.index], "small",
+                 "smallStackBytes, or give the task StackClass::Large",
                  scheduler.options.smallStackBytes, place.isGuard};
         return true;
     }
     if (scheduler.largeStacks.Find(address, place) && place.index < scheduler.options.largeFibers) {
-        found = {&scheduler.fibers[scheduler.options.smallFibers + place.index], "large", "largeStackBytes",
-                 scheduler.options.largeStackBytes, place.isGuard};
+        found = {&scheduler.fibers[scheduler.options.smallFibers + place.index], "large",
+                 "largeStackBytes", scheduler.options.largeStackBytes, place.isGuard};
         return true;
     }
     return false;
@@ -65,12 +66,13 @@ void OnFault(const void *address) {
         const Scheduler &scheduler = *static_cast<Scheduler *>(live);
         FaultPlace place;
         if (!FindPlace(scheduler, address, place) || !place.isOverflow) return false;
-        char what[256], cure[160];
+        char what[256], hint[160];
         DescribeFault(address, what, sizeof what);
-        Line cureLine(cure, sizeof cure);
-        cureLine << "Raise SchedulerOptions::" << place.option << ", or keep large arrays off the stack.";
-        cureLine.End();
-        ReportFault(scheduler.options, what, cure, place.fiber->taskName.load(kRelaxed));
+        Line hintLine(hint, sizeof hint);
+        hintLine << "Raise SchedulerOptions::" << place.option
+                 << ", or keep large arrays off the stack.";
+        hintLine.End();
+        ReportFault(scheduler.options, what, hint, place.fiber->taskName.load(kRelaxed));
         return true;
     });
 }
@@ -90,8 +92,8 @@ size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
         if (!FindPlace(*static_cast<Scheduler *>(live), address, place)) return false;
         const char *task = place.fiber->taskName.load(kRelaxed);  // nothing depends on it
         line << (place.isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
-             << size_t{place.fiber->index} << " (" << place.stack << ", " << place.bytes / 1024 << " KiB), task '"
-             << (task != nullptr ? task : "unnamed") << "'";
+             << size_t{place.fiber->index} << " (" << place.stack << ", " << place.bytes / 1024
+             << " KiB), task '" << (task != nullptr ? task : "unnamed") << "'";
         return true;
     });
     return line.End();

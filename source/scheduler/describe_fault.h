@@ -5,7 +5,8 @@
 
 namespace weft::internal {
 
-/// Installs the process-wide handler that SchedulerOptions::reportStackOverflow asks for; false if the system refuses.
+/// Installs the process-wide handler that SchedulerOptions::reportStackOverflow asks for; false if
+/// the system refuses.
 bool ReportStackOverflows() noexcept;
 
 }  // namespace weft::internal

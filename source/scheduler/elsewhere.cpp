@@ -15,20 +15,25 @@ namespace {
 // A look into the lanes of a class is worth it.
 bool MayHave(const Worker *worker, StackClass stack) noexcept {
     return stack == StackClass::Small ||
-           ((worker->scheduler->notices.Look() & Notices::kLargeWork) != 0 && CanRun(worker, stack));
+           ((worker->scheduler->notices.Look() & Notices::kLargeWork) != 0 &&
+            CanRun(worker, stack));
 }
 
-// A task that a waiter of higher priority has published, and runs itself just then, see LendPriority.
+// A task that a waiter of higher priority has published, and runs itself just then, see
+// LendPriority.
 Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
     const Lent lent{victim->lends.load(kRelaxed)};
     if (!lent || lent.ThePriority() != priority) return {};
     const uint32_t lanes = worker->scheduler->Lanes();
     for (uint32_t lane = 0; lane < lanes; ++lane) {
         const Level level = LevelOf(lane);
-        if (level.ThePriority() <= priority || !Runs(*worker, level) || !MayRaise(*worker->scheduler, level)) continue;
+        if (level.ThePriority() <= priority || !Runs(*worker, level) ||
+            !MayRaise(*worker->scheduler, level))
+            continue;
         TaskEntry entry;
         const auto isLent = [=](const TaskEntry &oldest) { return lent.IsOf(oldest.TheCounter()); };
-        if (!CanRun(worker, ClassOf(lane)) || victim->lanes[lane].StealIf(entry, isLent) != StealResult::Taken)
+        if (!CanRun(worker, ClassOf(lane)) ||
+            victim->lanes[lane].StealIf(entry, isLent) != StealResult::Taken)
             continue;
         ClaimEntry(worker, entry, {priority, level.Set()}, true);
         return {nullptr, true};
@@ -36,7 +41,8 @@ Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
     return {};
 }
 
-// Asks the others in turn, beginning with the one that last had something; only the first `most` of them.
+// Asks the others in turn, beginning with the one that last had something; only the first `most` of
+// them.
 template <class Attempt>
 Found FromVictims(Worker *worker, Attempt attempt, uint32_t most = ~0u) noexcept {
     const uint32_t count = worker->scheduler->Slots();
@@ -53,8 +59,11 @@ Found FromVictims(Worker *worker, Attempt attempt, uint32_t most = ~0u) noexcept
 
 Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
     const uint64_t now = env::Ticks();
-    if (!MayBegin(*worker, priority) || (priority == Priority::Normal && !worker->fromFibers.IsOver(now))) return {};
-    const Found found = FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim, priority); });
+    if (!MayBegin(*worker, priority) ||
+        (priority == Priority::Normal && !worker->fromFibers.IsOver(now)))
+        return {};
+    const Found found =
+        FromVictims(worker, [=](Worker *victim) { return ReadyFiber(worker, victim, priority); });
     if (found) {
         BeginVisit(worker, now);
     } else if (priority == Priority::Normal) {
@@ -63,8 +72,9 @@ Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
     return found;
 }
 
-// With many workers, a thief first asks a few of them for a large slice. A thief that takes few tasks must soon steal again. If each thief took
-// the first slice that it finds, all slices would become small (machine bounds).
+// With many workers, a thief first asks a few of them for a large slice. A thief that takes few
+// tasks must soon steal again. If each thief took the first slice that it finds, all slices would
+// become small (machine bounds).
 Found StealFrom(Worker *worker, uint32_t lane) noexcept {
     constexpr uint32_t kFew = 4, kLarge = 8;
     Found found;
@@ -73,7 +83,9 @@ Found StealFrom(Worker *worker, uint32_t lane) noexcept {
         found = FromVictims(
             worker, [=](Worker *victim) { return OldestTask(worker, victim, lane, large); }, kFew);
     }
-    return found ? found : FromVictims(worker, [=](Worker *victim) { return OldestTask(worker, victim, lane); });
+    return found ? found : FromVictims(worker, [=](Worker *victim) {
+        return OldestTask(worker, victim, lane);
+    });
 }
 
 Found StealTask(Worker *worker, Priority priority) noexcept {
@@ -86,7 +98,8 @@ Found StealTask(Worker *worker, Priority priority) noexcept {
         });
     }
     if (!found && priority == Priority::High) {
-        found = FromVictims(worker, [=](Worker *victim) { return LentTask(worker, victim, priority); });
+        found =
+            FromVictims(worker, [=](Worker *victim) { return LentTask(worker, victim, priority); });
     }
     return found;
 }
@@ -100,7 +113,8 @@ bool HasLent(const Worker &worker) noexcept {
     return false;
 }
 
-// Whether a worker has something of the priority that some worker of the group could run. seq_cst: after Notices::Hide.
+// Whether a worker has something of the priority that some worker of the group could run. seq_cst:
+// after Notices::Hide.
 bool AnyOf(const Scheduler &scheduler, Priority priority, uint32_t group) noexcept {
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
     const uint32_t slots = scheduler.Slots();
@@ -111,7 +125,8 @@ bool AnyOf(const Scheduler &scheduler, Priority priority, uint32_t group) noexce
         for (uint32_t set = 0; set * kPriorities < levels; ++set) {
             const Level level(priority, set);
             if ((scheduler.groupsOf[level.Index()].load(kSeqCst) >> group & 1) == 0) continue;
-            if (worker.ready[level.Index()].Size() != 0 || worker.lanes[LaneOf(level, StackClass::Small)].Size() != 0 ||
+            if (worker.ready[level.Index()].Size() != 0 ||
+                worker.lanes[LaneOf(level, StackClass::Small)].Size() != 0 ||
                 (anyLarge && worker.lanes[LaneOf(level, StackClass::Large)].Size() != 0)) {
                 return true;
             }
@@ -127,7 +142,8 @@ Found FromNotice(Worker *worker, Priority priority, uint32_t notice, Ability abi
     Found found = ReadyFiberOfOthers(worker, priority);
     if (!found && ability == Ability::Tasks) found = StealTask(worker, priority);
     const bool sawAll = ability == Ability::Tasks && MayBegin(*worker, priority);
-    if (!found && sawAll) scheduler.notices.Hide(notice, [&] { return AnyOf(scheduler, priority, worker->group); });
+    if (!found && sawAll)
+        scheduler.notices.Hide(notice, [&] { return AnyOf(scheduler, priority, worker->group); });
     return found;
 }
 
@@ -136,21 +152,25 @@ Found FromNotice(Worker *worker, Priority priority, uint32_t notice, Ability abi
 Found ReadyFiberOf(Worker *worker, Worker *owner, Level level) noexcept {
     WorkStealingDeque<uint64_t> &ready = owner->ready[level.Index()];
     uint64_t index;
-    if (!MayRun(*worker, level) || ready.LooksEmpty() || ready.Steal(index) != StealResult::Taken) return {};
+    if (!MayRun(*worker, level) || ready.LooksEmpty() || ready.Steal(index) != StealResult::Taken)
+        return {};
     return {&worker->scheduler->fibers[index], false};
 }
 
 Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept {
-    return InLevels(worker, priority, [=](Level level) { return ReadyFiberOf(worker, owner, level); });
+    return InLevels(worker, priority,
+                    [=](Level level) { return ReadyFiberOf(worker, owner, level); });
 }
 
 Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, WantedSlice wanted) noexcept {
     Level level = LevelOf(lane);
     TaskEntry entry;
     const auto isWanted = [=](const TaskEntry &oldest) {
-        return !oldest.IsSlice() || (oldest.Batch() != wanted.notOf && oldest.Count() >= wanted.least);
+        return !oldest.IsSlice() ||
+               (oldest.Batch() != wanted.notOf && oldest.Count() >= wanted.least);
     };
-    if (owner->lanes[lane].LooksEmpty() || !MayRun(*worker, level) || !CanRun(worker, ClassOf(lane)) ||
+    if (owner->lanes[lane].LooksEmpty() || !MayRun(*worker, level) ||
+        !CanRun(worker, ClassOf(lane)) ||
         owner->lanes[lane].StealIf(entry, isWanted) != StealResult::Taken) {
         return {};
     }
@@ -163,19 +183,24 @@ Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, WantedSlice wante
 
 // Others' Normal work is gone through where there is no notice of it.
 Found OfOthers(Worker *worker, Priority priority, Ability ability) noexcept {
-    if (priority == Priority::High) return FromNotice(worker, priority, Notices::HighWork(worker->group), ability);
-    if (priority == Priority::Low) return FromNotice(worker, priority, Notices::LowWork(worker->group), ability);
+    if (priority == Priority::High)
+        return FromNotice(worker, priority, Notices::HighWork(worker->group), ability);
+    if (priority == Priority::Low)
+        return FromNotice(worker, priority, Notices::LowWork(worker->group), ability);
     const Found found = ReadyFiberOfOthers(worker, priority);
     return found || ability != Ability::Tasks ? found : StealTask(worker, priority);
 }
 
 Found FindElsewhere(Worker *worker, Ability ability) noexcept {
     Found found;
-    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = OfOthers(worker, static_cast<Priority>(i), ability);
+    for (uint32_t i = 0; i < kPriorities && !found; ++i)
+        found = OfOthers(worker, static_cast<Priority>(i), ability);
     Scheduler &scheduler = *worker->scheduler;
-    if (!found && (scheduler.notices.Look() & Notices::kLargeWork) != 0 && !AnyLargeTask(scheduler)) {
+    if (!found && (scheduler.notices.Look() & Notices::kLargeWork) != 0 &&
+        !AnyLargeTask(scheduler)) {
         scheduler.notices.Hide(Notices::kLargeWork, [&] { return AnyLargeTask(scheduler); });
-        // A Large task may have come just now. A worker that freed a Large fiber meanwhile did not see the notice.
+        // A Large task may have come just now. A worker that freed a Large fiber meanwhile did not
+        // see the notice.
         if (MayHave(worker, StackClass::Large)) WakeForFreeLarge(scheduler, worker);  // [re-check]
     }
     return found;

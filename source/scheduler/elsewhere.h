@@ -20,7 +20,8 @@ struct WantedSlice {
     uint64_t notOf = 0;  // 0: of none
     uint32_t least = 0;
 };
-/// Claims the oldest task of a lane. Finds nothing if that task belongs to a slice that is not wanted.
+/// Claims the oldest task of a lane. Finds nothing if that task belongs to a slice that is not
+/// wanted.
 Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, WantedSlice wanted = {}) noexcept;
 
 }  // namespace weft::internal

@@ -24,7 +24,8 @@ struct Facade {
     env::Atomic<Scheduler *> scheduler{nullptr};  // set while it runs
     env::Atomic<uint32_t> closing{0};             // somebody looks whether the run is over
     Stripe stripes[4];
-    alignas(64) env::Atomic<uint32_t> outside{0};  // pieces of OutsideWork; not beside what each call reads
+    // pieces of ExternalWork; not beside what each call reads
+    alignas(64) env::Atomic<uint32_t> outside{0};
 };
 
 }  // namespace weft::internal

@@ -22,7 +22,8 @@ Fiber &Fiber::operator=(Fiber &&other) noexcept {
 }
 
 void Fiber::Reset(Start start, void *arg) noexcept {
-    // Tops at different distances from a page border, or all stacks would fight for the same few cache sets.
+    // Tops at different distances from a page border, or all stacks would fight for the same few
+    // cache sets.
     static_assert(15 * 192 <= kColourBytes, "a colour fits");
     const size_t colour = index % 16 * 192;
     context.Create(m_stackBottom, m_stackBytes - colour, start, arg);

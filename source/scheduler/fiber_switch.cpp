@@ -18,7 +18,8 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
     Counter *counter = fiber->waitsFor.load(kRelaxed);
     const bool hasRoom = fiber->handed != nullptr;
     const StackClass takes = fiber->takes;
-    switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index, fiber->waitTarget)) {
+    switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index,
+                                        fiber->waitTarget)) {
         case CounterWaiting::Registration::Waiting:
             // It may be running already: neither it nor the counter may be touched.
             if (hasRoom) OfferRoom(worker, takes);
@@ -29,7 +30,7 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
         case CounterWaiting::Registration::NoRecord:
             break;  // a fiber has its own
         case CounterWaiting::Registration::OtherScheduler:
-            ReportCounterOfOther(scheduler, "WaitForCounter", *counter);
+            ReportWrongScheduler(scheduler, "WaitForCounter", *counter);
             MakeReady(scheduler, worker, fiber);
             break;
     }
@@ -45,7 +46,8 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
         WakeStarved(scheduler, worker);
         return;
     }
-    // Both after the release: who has a Large task and finds no fiber tells of the task first, and looks for a fiber then.
+    // Both after the release: who has a Large task and finds no fiber tells of the task first, and
+    // looks for a fiber then.
     if (scheduler.notices.Has(Notices::kLargeWork)) WakeForFreeLarge(scheduler, worker);
     if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);  // [re-check]
 }
@@ -54,7 +56,8 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
 
 void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept {
     Worker *worker = self->worker;
-    TraceBetweenTasks(worker, &TraceHooks::fiberSwitch, [=](TraceEvent &event) { event.otherFiber = next->index; });
+    TraceBetweenTasks(worker, &TraceHooks::fiberSwitch,
+                      [=](TraceEvent &event) { event.otherFiber = next->index; });
     worker->handoff = {self, destination};
     worker->current = next;
     next->worker = worker;

@@ -22,8 +22,8 @@ constexpr Priority kPriorityOrder[] = {Priority::High, Priority::Normal, Priorit
 
 Found NewestOf(Worker *worker, uint32_t lane) noexcept {
     TaskEntry entry;
-    if (!HoldsTask(worker, lane) || !MayRun(*worker, LevelOf(lane)) || !CanRun(worker, ClassOf(lane)) ||
-        !worker->lanes[lane].Pop(entry))
+    if (!HoldsTask(worker, lane) || !MayRun(*worker, LevelOf(lane)) ||
+        !CanRun(worker, ClassOf(lane)) || !worker->lanes[lane].Pop(entry))
         return {};
     ClaimEntry(worker, entry, LevelOf(lane), false);
     return {nullptr, true};
@@ -45,7 +45,8 @@ Found FiberOf(Worker *worker, Priority priority) noexcept {
     return found || worker->pinnedInTurn ? found : PinnedFiber(worker, priority);
 }
 
-// Pinned and ready fibers take turns where somebody yields, so that neither keeps the other from going on.
+// Pinned and ready fibers take turns where somebody yields, so that neither keeps the other from
+// going on.
 Found FiberInTurn(Worker *worker) noexcept {
     worker->pinnedInTurn = !worker->pinnedInTurn;
     Found found;
@@ -53,15 +54,17 @@ Found FiberInTurn(Worker *worker) noexcept {
     return found;
 }
 
-// Somebody yielded: fibers of a higher priority than that one's, and whatever task there is, here or elsewhere; then the other fibers.
+// Somebody yielded: fibers of a higher priority than that one's, and whatever task there is, here
+// or elsewhere; then the other fibers.
 Found AfterYield(Worker *worker) noexcept {
     worker->taskBeforeReady = false;
     Found found;
     for (const Priority priority : kPriorityOrder) {
-        found =
-            PinnedTask(worker, priority, RunsOnLarge(worker));  // or pinned fibers that yield would go first for ever
+        // or pinned fibers that yield would go first for ever
+        found = PinnedTask(worker, priority, RunsOnLarge(worker));
         if (!found) found = NewestTask(worker, priority);
-        if (!found && priority == Priority::High) found = OfOthers(worker, priority, Ability::Tasks);
+        if (!found && priority == Priority::High)
+            found = OfOthers(worker, priority, Ability::Tasks);
         if (!found && priority < worker->yielded) found = FiberOf(worker, priority);
         if (found) return found;
     }
@@ -69,14 +72,16 @@ Found AfterYield(Worker *worker) noexcept {
     return found ? found : FiberInTurn(worker);
 }
 
-// Low work that it may begin. It looks for others' Normal tasks before that. Other Low work must not make it look: that would use up the
-// looks at others (MaySteal), and so it would never come to others' Low work.
+// Low work that it may begin. It looks for others' Normal tasks before that. Other Low work must
+// not make it look: that would use up the looks at others (MaySteal), and so it would never come to
+// others' Low work.
 bool HoldsLow(Worker *worker) noexcept {
     if (!MayBegin(*worker, Priority::Low)) return false;
     for (uint32_t levels = worker->runsSeen & kLowLevels; levels != 0; levels &= levels - 1) {
         const Level level = LevelAt(LowestBit(levels));
         if (HoldsFiber(worker, level) || HoldsTask(worker, LaneOf(level, StackClass::Small)) ||
-            (HoldsTask(worker, LaneOf(level, StackClass::Large)) && CanRun(worker, StackClass::Large))) {
+            (HoldsTask(worker, LaneOf(level, StackClass::Large)) &&
+             CanRun(worker, StackClass::Large))) {
             return true;
         }
     }
@@ -85,12 +90,14 @@ bool HoldsLow(Worker *worker) noexcept {
 
 // Something that FindPlain leaves alone may lie in the worker's own queues.
 bool HoldsSpecial(const Worker *worker) noexcept {
-    return ((worker->mayHold & worker->specialLanes) | (worker->mayHoldFibers & worker->specialFibers)) != 0;
+    return ((worker->mayHold & worker->specialLanes) |
+            (worker->mayHoldFibers & worker->specialFibers)) != 0;
 }
 
 // Or FindPlain would be refused until all priorities have been looked at.
 void ForgetEmptyQueues(Worker *worker) noexcept {
-    for (uint64_t lanes = worker->mayHold; lanes != 0; lanes &= lanes - 1) HoldsTask(worker, LowestBit(lanes));
+    for (uint64_t lanes = worker->mayHold; lanes != 0; lanes &= lanes - 1)
+        HoldsTask(worker, LowestBit(lanes));
     for (uint32_t levels = worker->mayHoldFibers; levels != 0; levels &= levels - 1)
         HoldsFiber(worker, LevelAt(LowestBit(levels)));
 }
@@ -100,16 +107,20 @@ Found ByPriority(Worker *worker) noexcept {
     if (!found && worker->taskBeforeReady) found = AfterYield(worker);
     LookAtRuns(worker);
     if (HoldsSpecial(worker)) ForgetEmptyQueues(worker);
-    // A searcher comes here again and again: the sooner it is through, the sooner it sees what comes.
+    // A searcher comes here again and again: the sooner it is through, the sooner it sees what
+    // comes.
     const bool isEmpty = worker->mayHold == 0 && worker->mayHoldFibers == 0 && !HasPinned(worker);
-    if (isEmpty && (worker->scheduler->notices.Look() & Notices::HighWork(worker->group)) == 0) return found;
+    if (isEmpty && (worker->scheduler->notices.Look() & Notices::HighWork(worker->group)) == 0)
+        return found;
     for (uint32_t i = 0; i < kPriorities && !found; ++i) {
         const Priority priority = kPriorityOrder[i];
         found = Pinned(worker, priority);
         if (!found) found = ReadyFiber(worker, worker, priority);
         if (!found) found = NewestTask(worker, priority);
-        if (!found && priority == Priority::High) found = OfOthers(worker, priority, Ability::Tasks);
-        if (!found && priority == Priority::Normal && HoldsLow(worker) && MaySteal(worker, env::Ticks()))
+        if (!found && priority == Priority::High)
+            found = OfOthers(worker, priority, Ability::Tasks);
+        if (!found && priority == Priority::Normal && HoldsLow(worker) &&
+            MaySteal(worker, env::Ticks()))
             found = OfOthers(worker, priority, Ability::Tasks);
     }
     return found;
@@ -126,16 +137,17 @@ Found WithoutTasks(Worker *worker) noexcept {
         const Priority priority = kPriorityOrder[i];
         found = PinnedFiber(worker, priority);
         if (!found) found = ReadyFiber(worker, worker, priority);
-        if (!found && priority == Priority::High) found = OfOthers(worker, priority, Ability::ReadyFibersOnly);
+        if (!found && priority == Priority::High)
+            found = OfOthers(worker, priority, Ability::ReadyFibersOnly);
     }
     return found;
 }
 
 // No turn of others is due, nobody has called, and nobody is to be woken.
 bool OnlyOwnQueues(const Worker *worker, Priority priority) noexcept {
-    return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->owesWake && !worker->searching &&
-           worker->pump == nullptr && !worker->inactive && worker->mayBegin == kPriorities && !HasPinned(worker) &&
-           !IsCalled(worker, priority);
+    return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->owesWake &&
+           !worker->searching && worker->pump == nullptr && !worker->inactive &&
+           worker->mayBegin == kPriorities && !HasPinned(worker) && !IsCalled(worker, priority);
 }
 
 // Of its own, if it is plain that this one is next.
@@ -158,8 +170,8 @@ WEFT_FORCEINLINE bool PlainTask(Worker *worker, Level level, TaskEntry &entry) n
     return true;
 }
 
-// The same where something special lies in the queues. What is not: the levels of small tasks and of fibers that it runs, High or Normal, as
-// bits. False if there is more than that.
+// The same where something special lies in the queues. What is not: the levels of small tasks and
+// of fibers that it runs, High or Normal, as bits. False if there is more than that.
 struct NamedLevels {
     uint32_t tasks;
     uint32_t fibers;
@@ -249,14 +261,17 @@ Fiber *FindReady(Worker *worker) noexcept {
     if (WEFT_UNLIKELY(HoldsSpecial(worker))) return NamedReadyFiber(worker);
     if (HoldsFiber(worker, Priority::High)) return PlainReadyFiber(worker, Priority::High);
     const bool anyHigh = HoldsTask(worker, LaneOf(Priority::High, StackClass::Small));
-    return !anyHigh && HoldsFiber(worker, Priority::Normal) ? PlainReadyFiber(worker, Priority::Normal) : nullptr;
+    return !anyHigh && HoldsFiber(worker, Priority::Normal)
+               ? PlainReadyFiber(worker, Priority::Normal)
+               : nullptr;
 }
 
 bool FindPlain(Worker *worker, TaskEntry &entry, Level &level) noexcept {
     if (WEFT_UNLIKELY(HoldsSpecial(worker))) return NamedTask(worker, entry, level);
     const bool anyHigh = HoldsTask(worker, LaneOf(Priority::High, StackClass::Small));
     level = anyHigh ? Priority::High : Priority::Normal;
-    if (HoldsFiber(worker, Priority::High) || (!anyHigh && HoldsFiber(worker, Priority::Normal))) return false;
+    if (HoldsFiber(worker, Priority::High) || (!anyHigh && HoldsFiber(worker, Priority::Normal)))
+        return false;
     return PlainTask(worker, level, entry);
 }
 
@@ -273,7 +288,8 @@ Found FindBefore(Worker *worker, Priority priority) noexcept {
         if (higher != priority) {
             found = ReadyFiber(worker, worker, higher);
             if (!found) found = NewestTask(worker, higher);
-            if (!found && higher == Priority::High) found = OfOthers(worker, higher, Ability::Tasks);
+            if (!found && higher == Priority::High)
+                found = OfOthers(worker, higher, Ability::Tasks);
         } else if (came) {
             found = NewestTask(worker, higher);
         }
@@ -285,11 +301,14 @@ bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept {
     if (!HoldsTasks(worker)) return false;
     for (uint64_t lanes = worker->mayHold; lanes != 0; lanes &= lanes - 1) {
         const uint32_t lane = LowestBit(lanes);
-        if (!HoldsTask(worker, lane) || ClassOf(lane) > most || !Runs(*worker, LevelOf(lane))) continue;
+        if (!HoldsTask(worker, lane) || ClassOf(lane) > most || !Runs(*worker, LevelOf(lane)))
+            continue;
         const Level level = LevelOnTop(*worker->scheduler, worker->current->level, LevelOf(lane));
         if (level.IsNone()) continue;
         TaskEntry entry;
-        const auto isWanted = [=](const TaskEntry &newest) { return newest.TheCounter() == counter; };
+        const auto isWanted = [=](const TaskEntry &newest) {
+            return newest.TheCounter() == counter;
+        };
         if (!worker->lanes[lane].PopIf(entry, isWanted)) continue;
         ClaimEntry(worker, entry, LevelOf(lane), false);
         worker->claim.level = level;

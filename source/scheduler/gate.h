@@ -1,10 +1,10 @@
-// The gate between a TaskScheduler and threads that are none of its workers: while one is inside a call the scheduler's
-// memory stays, and the end of a run is decided while nobody is inside.
+// The gate between a TaskScheduler and threads that are none of its workers: while one is inside a
+// call the scheduler's memory stays, and the end of a run is decided while nobody is inside.
 //
-// Coming in raises a count and then looks whether somebody is deciding; who decides says so and then waits until the
-// counts are zero. All four are seq_cst, so that one of the two sees the other: a call is either waited for, or waits
-// until it is decided whether there is a scheduler to call. Calls are short: a thread that blocks in one becomes a guest
-// (foreign.h) and goes out.
+// Coming in raises a count and then looks whether somebody is deciding; who decides says so and
+// then waits until the counts are zero. All four are seq_cst, so that one of the two sees the
+// other: a call is either waited for, or waits until it is decided whether there is a scheduler to
+// call. Calls are short: a thread that blocks in one becomes a guest (foreign.h) and goes out.
 #pragma once
 
 #include "platform/env.h"
@@ -18,7 +18,8 @@ namespace weft::internal {
 
 struct Gate {
     static Facade &FacadeOf(TaskScheduler &scheduler) noexcept {
-        static_assert(sizeof(Facade) <= sizeof scheduler.m_storage, "the public class has room for it");
+        static_assert(sizeof(Facade) <= sizeof scheduler.m_storage,
+                      "the public class has room for it");
         return *std::launder(reinterpret_cast<Facade *>(scheduler.m_storage));
     }
     static const Facade &FacadeOf(const TaskScheduler &scheduler) noexcept {
@@ -27,7 +28,9 @@ struct Gate {
     static void Construct(TaskScheduler &scheduler, const SchedulerOptions &options) noexcept {
         new (scheduler.m_storage) Facade(options);
     }
-    static const SchedulerOptions &OptionsOf(const TaskScheduler &facade) noexcept { return FacadeOf(facade).options; }
+    static const SchedulerOptions &OptionsOf(const TaskScheduler &facade) noexcept {
+        return FacadeOf(facade).options;
+    }
 
     static void Open(TaskScheduler &facade, Scheduler *scheduler) noexcept {
         FacadeOf(facade).scheduler.store(scheduler, kSeqCst);
@@ -37,7 +40,8 @@ struct Gate {
     class Visit {
     public:
         explicit Visit(TaskScheduler &facade) noexcept
-            : m_facade(FacadeOf(facade)), m_stripe(m_facade.stripes[env::ThreadHint() % kStripes]) {}
+            : m_facade(FacadeOf(facade)),
+              m_stripe(m_facade.stripes[env::ThreadHint() % kStripes]) {}
         Visit(const Visit &) = delete;
         Visit &operator=(const Visit &) = delete;
 
@@ -54,7 +58,8 @@ struct Gate {
         Scheduler *Running() const noexcept { return m_facade.scheduler.load(kSeqCst); }
         /// For a guest, whom the end of the run waits for anyway.
         void ComeBack() noexcept { m_stripe.inside.fetch_add(1, kSeqCst); }
-        /// release: what was done inside comes before what the decider does when it reads the count.
+        /// release: what was done inside comes before what the decider does when it reads the
+        /// count.
         void GoOut() noexcept { m_stripe.inside.fetch_sub(1, kRelease); }
 
     private:
@@ -70,14 +75,16 @@ struct Gate {
         return true;
     }
 
-    /// Closes the gate if `isOver()`, which is asked while nobody is inside a call, and returns what it said. A guest that
-    /// leaves comes back first, ceases to be a guest, and goes out: so, when the last guest has gone, nobody is inside only
-    /// if the last guest is out.
+    /// Closes the gate if `isOver()`, which is asked while nobody is inside a call, and returns
+    /// what it said. A guest that leaves comes back first, ceases to be a guest, and goes out: so,
+    /// when the last guest has gone, nobody is inside only if the last guest is out.
     template <class IsOver>
     static bool Close(TaskScheduler &closed, IsOver isOver) noexcept {
         Facade &facade = FacadeOf(closed);
-        // seq_cst: see above. Whoever decides at the same time waits: what it has seen may be newer.
-        while (facade.closing.exchange(1, kSeqCst) != 0) Await([&] { return facade.closing.load(kRelaxed) == 0; });
+        // seq_cst: see above. Whoever decides at the same time waits: what it has seen may be
+        // newer.
+        while (facade.closing.exchange(1, kSeqCst) != 0)
+            Await([&] { return facade.closing.load(kRelaxed) == 0; });
         bool over;
         do {
             Await([&] { return NobodyInside(closed); });

@@ -12,8 +12,10 @@ void UpdateRuns(Scheduler &scheduler) noexcept {
         Worker &worker = scheduler.workers[i];
         uint32_t levels = 0;
         for (uint32_t level = 0; level < kLevels; ++level) {
-            const uint32_t groups = scheduler.groupsOf[level].load(kRelaxed);  // written under the lock
-            if ((groups >> (scheduler.IsAttachedSlot(i) ? kMostGroups : worker.group) & 1) != 0) levels |= 1u << level;
+            // written under the lock
+            const uint32_t groups = scheduler.groupsOf[level].load(kRelaxed);
+            if ((groups >> (scheduler.IsAttachedSlot(i) ? kMaxGroups : worker.group) & 1) != 0)
+                levels |= 1u << level;
         }
         worker.runs.store(levels, kSeqCst);
     }
@@ -32,7 +34,7 @@ uint32_t OpenGroups(const Scheduler &scheduler) noexcept {
 uint32_t LowGroups(const Scheduler &scheduler, uint32_t asked) noexcept {
     const uint32_t all = scheduler.AllGroups();
     if (asked == 0 || scheduler.workerCount == 0) return OpenGroups(scheduler);
-    return (asked | 1u << kMostGroups) == all ? all : asked;  // all: attached threads, too
+    return (asked | 1u << kMaxGroups) == all ? all : asked;  // all: attached threads, too
 }
 
 void StoreGroups(Scheduler &scheduler, Level level, uint32_t groups) noexcept {
@@ -55,7 +57,8 @@ bool AcquireGroups(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < options.groupCount; ++i) {
         WorkerGroup &group = scheduler.groups[i] = options.groups[i];
         end = scheduler.groupEnd[i] = end + group.workers;
-        if (group.cpus != nullptr) group.cpus = std::copy_n(group.cpus, group.cpuWords, copy) - group.cpuWords;
+        if (group.cpus != nullptr)
+            group.cpus = std::copy_n(group.cpus, group.cpuWords, copy) - group.cpuWords;
         if (group.cpus != nullptr) copy += group.cpuWords;
     }
     if (options.groupCount == 0) scheduler.groupEnd[0] = end;
@@ -65,7 +68,8 @@ bool AcquireGroups(Scheduler &scheduler) noexcept {
         scheduler.workers[i].group = static_cast<uint8_t>(scheduler.IsAttachedSlot(i) ? 0 : group);
     }
     const uint32_t open = OpenGroups(scheduler);
-    for (const Priority priority : {Priority::High, Priority::Normal}) StoreGroups(scheduler, priority, open);
+    for (const Priority priority : {Priority::High, Priority::Normal})
+        StoreGroups(scheduler, priority, open);
     StoreGroups(scheduler, Priority::Low, LowGroups(scheduler, options.lowGroups));
     UpdateRuns(scheduler);
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) LookAtRuns(&scheduler.workers[i]);
@@ -78,7 +82,8 @@ uint32_t NewSet(Scheduler &scheduler, uint8_t groups) noexcept {
     if (known != 0) return known - 1;
     const uint32_t set = scheduler.setsInUse.load(kRelaxed);  // likewise
     if (set == kSets) return kSets;
-    for (uint32_t i = 0; i < kPriorities; ++i) StoreGroups(scheduler, {static_cast<Priority>(i), set}, groups);
+    for (uint32_t i = 0; i < kPriorities; ++i)
+        StoreGroups(scheduler, {static_cast<Priority>(i), set}, groups);
     scheduler.setsInUse.store(set + 1, kSeqCst);  // [order] who runs it looks into its queues
     UpdateRuns(scheduler);
     scheduler.setOf[groups].store(static_cast<uint8_t>(set + 1),
@@ -95,7 +100,9 @@ void SetLow(Scheduler &scheduler, uint8_t groups) noexcept {
 Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcept {
     const Priority higher = std::min(waiter.ThePriority(), task.ThePriority());
     // relaxed: what the groups were when the task was taken serves as well.
-    const auto groups = [&](Level level) -> uint32_t { return scheduler.groupsOf[level.Index()].load(kRelaxed); };
+    const auto groups = [&](Level level) -> uint32_t {
+        return scheduler.groupsOf[level.Index()].load(kRelaxed);
+    };
     const uint32_t both = groups(waiter) & groups(task);
     for (const Level level : {task.At(higher), task}) {
         if ((groups(level) & ~both) == 0) return level;
@@ -106,7 +113,8 @@ Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcep
 }
 
 void LookAtRuns(Worker *worker) noexcept {
-    const uint32_t runs = worker->runs.load(kRelaxed);  // an older value costs no more than the next look
+    // an older value costs no more than the next look
+    const uint32_t runs = worker->runs.load(kRelaxed);
     if (runs == worker->runsSeen) return;
     worker->runsSeen = runs;
     worker->runsLanes = LaneBits(runs);
@@ -124,7 +132,9 @@ bool AcquireNewSet(Worker &worker, uint32_t set) noexcept {
         const Level level(static_cast<Priority>(i), set);
         for (const StackClass stack : {StackClass::Small, StackClass::Large}) {
             WorkStealingDeque<TaskEntry> &lane = worker.lanes[LaneOf(level, stack)];
-            if (!lane.IsAcquired() && !lane.Acquire(stack == StackClass::Small ? 256 : 16, 0, memory)) return false;
+            if (!lane.IsAcquired() &&
+                !lane.Acquire(stack == StackClass::Small ? 256 : 16, 0, memory))
+                return false;
         }
         WorkStealingDeque<uint64_t> &ready = worker.ready[level.Index()];
         if (!ready.IsAcquired() && !ready.Acquire(64, 0, memory)) return false;

@@ -18,9 +18,11 @@ namespace weft::internal {
 namespace {
 
 // The newest entry of the lane, if it is a task of the counter on its own.
-WEFT_FORCEINLINE bool PopSingle(Worker *worker, uint32_t lane, const Counter *counter, TaskEntry &entry) noexcept {
-    return worker->lanes[lane].PopIf(
-        entry, [=](const TaskEntry &newest) { return newest.TheCounter() == counter && !newest.IsSlice(); });
+WEFT_FORCEINLINE bool PopSingle(Worker *worker, uint32_t lane, const Counter *counter,
+                                TaskEntry &entry) noexcept {
+    return worker->lanes[lane].PopIf(entry, [=](const TaskEntry &newest) {
+        return newest.TheCounter() == counter && !newest.IsSlice();
+    });
 }
 
 bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
@@ -29,7 +31,8 @@ bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
     return true;
 }
 
-// The counter's tasks lie in a lane of lower priority: others may take them as if they had the waiter's.
+// The counter's tasks lie in a lane of lower priority: others may take them as if they had the
+// waiter's.
 WEFT_NOINLINE void LendPriority(Fiber *self, Counter &counter) noexcept {
     Worker *worker = self->worker;
     if (worker->lanes[worker->newestLane].LooksEmpty()) return;
@@ -39,11 +42,12 @@ WEFT_NOINLINE void LendPriority(Fiber *self, Counter &counter) noexcept {
     const Lent lent(counter, self->level.ThePriority());
     if (worker->lends.load(kRelaxed) == lent.bits) return;  // the owner's own
     worker->lends.store(lent.bits, kSeqCst);                // [order] before the notice of it
-    if (self->level.ThePriority() == Priority::High) ShowLevel(*worker->scheduler, {Priority::High, level.Set()});
+    if (self->level.ThePriority() == Priority::High)
+        ShowLevel(*worker->scheduler, {Priority::High, level.Set()});
 }
 
-// Without a claim, which would only be filled in to be read once. Only where the worker published last: the tasks of the
-// counter in other lanes, if there are any, are found with a claim.
+// Without a claim, which would only be filled in to be read once. Only where the worker published
+// last: the tasks of the counter in other lanes, if there are any, are found with a claim.
 WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) noexcept {
     const uint32_t lane = self->worker->newestLane;
     Level level = self->level;
@@ -62,7 +66,8 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
     return true;
 }
 
-// Lowers what is pending, if that is due or all that the counter still counts. True if the counter is zero then.
+// Lowers what is pending, if that is due or all that the counter still counts. True if the counter
+// is zero then.
 bool EndsPending(Worker *worker, Counter &counter, bool keeps) noexcept {
     if (keeps && counter.Value() != worker->pending.units && !IsPendingDue(worker)) return false;
     FlushPending(worker);
@@ -71,7 +76,8 @@ bool EndsPending(Worker *worker, Counter &counter, bool keeps) noexcept {
 
 // A task of the counter has finished. True if the counter is zero then.
 WEFT_FORCEINLINE bool Finish(Worker *worker, Counter &counter, bool keeps) noexcept {
-    if (keeps || WEFT_UNLIKELY(worker->pending.counter != nullptr)) {  // or it has handed its unit on
+    // or it has handed its unit on
+    if (keeps || WEFT_UNLIKELY(worker->pending.counter != nullptr)) {
         NoteFinished(worker, &counter, 1);
         return EndsPending(worker, counter, keeps);
     }
@@ -89,7 +95,8 @@ bool Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     const uint32_t fit = ClassesThatFit(self, scheduler);
     if (fit == 0) return false;
     const StackClass most = static_cast<StackClass>(fit - 1);
-    // Not among a few tasks: if these submit and wait themselves, decrements are lowered one by one in any case.
+    // Not among a few tasks: if these submit and wait themselves, decrements are lowered one by one
+    // in any case.
     const bool keeps = counter.Value() > 8;
     bool isOver = false;
     do {
@@ -109,8 +116,8 @@ bool Help(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
 
 namespace {
 
-// Runs the tasks that the caller has just published in that lane, and that nobody else has taken. Their counter, which only the caller
-// knows, is not lowered. Returns how many ran.
+// Runs the tasks that the caller has just published in that lane, and that nobody else has taken.
+// Their counter, which only the caller knows, is not lowered. Returns how many ran.
 WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, uint32_t lane,
                                    Level level) noexcept {
     const bool anyRuns = self->worker->scheduler->groupCount == 1;
@@ -125,19 +132,22 @@ WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t publi
     return ran;
 }
 
-// The level at which tasks that run `onTop` of their submitter are published. Their priority is raised only if those who run them then run
-// them as before.
+// The level at which tasks that run `onTop` of their submitter are published. Their priority is
+// raised only if those who run them then run them as before.
 Level Raised(const Scheduler &scheduler, Level level, Level onTop) noexcept {
-    return MayRaise(scheduler, level) ? level.At(std::min(level.ThePriority(), onTop.ThePriority())) : level;
+    return MayRaise(scheduler, level) ? level.At(std::min(level.ThePriority(), onTop.ThePriority()))
+                                      : level;
 }
 
 }  // namespace
 
-void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
+void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
+                   const TaskOptions &options) noexcept {
     Fiber *self = worker->current;
     Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
-    UnclaimRest(worker);  // below what is published now: the wait looks for that at the bottom of the deque
+    // below what is published now: the wait looks for that at the bottom of the deque
+    UnclaimRest(worker);
     // With one group, plainly at the higher of the two priorities.
     const Priority higher = std::min(self->level.ThePriority(), options.priority);
     uint32_t lane = PlainLaneOf(higher, options.stack);
@@ -146,15 +156,18 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
         const Level level = LabelOf(worker, options).TheLevel();
         Level raised = onTop = level;
         if (level != self->level || self->pinnedTo != kAnyWorker) {
-            onTop = Runs(*worker, level) ? LevelOnTop(scheduler, self->level, level) : Level::None();
+            onTop =
+                Runs(*worker, level) ? LevelOnTop(scheduler, self->level, level) : Level::None();
             raised = Raised(scheduler, level, onTop);
         }
         lane = LaneOf(raised, options.stack);
     }
     // Not what belongs to other workers.
-    if (options.worker != kAnyWorker || onTop.IsNone() || !MayHelp(self, scheduler, options.stack)) {
+    if (options.worker != kAnyWorker || onTop.IsNone() ||
+        !MayHelp(self, scheduler, options.stack)) {
         Counter counter;
-        if (Submit(worker, count, tasks, &counter, options)) Wait(worker, counter, 0, Resume::AnyWorker);
+        if (Submit(worker, count, tasks, &counter, options))
+            Wait(worker, counter, 0, ResumeOn::AnyWorker);
         return;
     }
     const uint32_t others = count - 1;
@@ -168,10 +181,11 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const Task
         GiveTurn(self);
         if (!race::kFinder) ran = TakeBack(self, counter, others, lane, onTop);
     }
-    // The counter is not lowered for tasks that ran here. Other workers know it only if they stole some of its tasks, or child tasks.
+    // The counter is not lowered for tasks that ran here. Other workers know it only if they stole
+    // some of its tasks, or child tasks.
     if (ran != 0 && counter.Value() == ran) return CountFinished(self->worker, ran);
     if (ran != 0) NoteFinished(self->worker, &counter, ran);
-    if (!IsSatisfied(counter, 0)) Wait(self->worker, counter, 0, Resume::AnyWorker);
+    if (!IsSatisfied(counter, 0)) Wait(self->worker, counter, 0, ResumeOn::AnyWorker);
 }
 
 }  // namespace weft::internal

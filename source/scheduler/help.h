@@ -1,18 +1,20 @@
 // Running tasks of the awaited counter on the waiter's own stack.
 //
-// While a task waits for zero it depends on all tasks of that very counter already, so running them adds no dependency
-// and no deadlock. Anything else might be what holds a lock that the waiter needs.
+// While a task waits for zero it depends on all tasks of that very counter already, so running them
+// adds no dependency and no deadlock. Anything else might be what holds a lock that the waiter
+// needs.
 //
-// They run at the waiter's priority if that is the higher one. So do tasks of the counter that others steal meanwhile: the
-// waiter's worker names the counter in Worker::lends. If the waiter is High, others look for these tasks as for High ones.
+// They run at the waiter's priority if that is the higher one. So do tasks of the counter that
+// others steal meanwhile: the waiter's worker names the counter in Worker::lends. If the waiter is
+// High, others look for these tasks as for High ones.
 #pragma once
 
 #include "scheduler/scheduler.h"
 
 namespace weft::internal {
 
-/// How many classes of tasks may run on top of the calling frames, because all of the stack that they ask for is left: 0, 1 (Small), or 2
-/// (also Large).
+/// How many classes of tasks may run on top of the calling frames, because all of the stack that
+/// they ask for is left: 0, 1 (Small), or 2 (also Large).
 inline uint32_t ClassesThatFit(const Fiber *self, const Scheduler &scheduler) noexcept {
     if (self->IsThreadStack()) return 0;
     const size_t left = self->StackLeft();
@@ -27,12 +29,14 @@ inline bool MayHelp(const Fiber *self, const Scheduler &scheduler, StackClass ta
     return !self->IsThreadStack() && self->StackLeft() >= scheduler.options.smallStackBytes;
 }
 
-/// Runs the counter's tasks for as long as they are what this worker published last, or until `deadline` has passed. After each of them
-/// whatever has to have a turn has one (GiveTurn). Returns true if the counter was at zero after one of them. False does not mean
-/// that it is above zero.
+/// Runs the counter's tasks for as long as they are what this worker published last, or until
+/// `deadline` has passed. After each of them whatever has to have a turn has one (GiveTurn).
+/// Returns true if the counter was at zero after one of them. False does not mean that it is above
+/// zero.
 bool Help(Fiber *self, Counter &counter, uint64_t deadline = Timers::kNever) noexcept;
 
 /// Runs the first task on the caller's stack and publishes the others; then waits for them.
-void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks, const TaskOptions &options) noexcept;
+void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
+                   const TaskOptions &options) noexcept;
 
 }  // namespace weft::internal

@@ -22,45 +22,52 @@ namespace weft::internal {
 
 namespace {
 
-// Finished first, then submitted. Let both sums be equal, and suppose a task were unfinished. It is not among the
-// finished; so, the sums being equal, its submission was not among the submitted that were read. Its submitter's end is
-// not among the finished either, or reading that (acquire) would have shown the submission. So the submitter is
-// unfinished too, and its submission was not read; and so on up to the main task, whose submission is always read.
+// Finished first, then submitted. Let both sums be equal, and suppose a task were unfinished. It is
+// not among the finished; so, the sums being equal, its submission was not among the submitted that
+// were read. Its submitter's end is not among the finished either, or reading that (acquire) would
+// have shown the submission. So the submitter is unfinished too, and its submission was not read;
+// and so on up to the main task, whose submission is always read.
 //
-// Foreign threads submit without being tasks. Whoever relies on the sums asks while the gate is closed and nobody is
-// inside it, so that their submissions are all read; or can do with "at some moment of my call", as WaitIdle can.
+// Foreign threads submit without being tasks. Whoever relies on the sums asks while the gate is
+// closed and nobody is inside it, so that their submissions are all read; or can do with "at some
+// moment of my call", as WaitIdle can.
 bool NothingPending(const Scheduler &scheduler) noexcept { return PendingTasks(scheduler) == 0; }
 
 // seq_cst: see Sleep.
 bool RunIsOver(const Scheduler &scheduler) noexcept {
-    return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 && NothingPending(scheduler);
+    return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 &&
+           NothingPending(scheduler);
 }
 
-// Whoever has claimed tasks that it has not begun puts them back after the task that it is in. `all`: also those that do not say so,
-// because they may be just claiming.
+// Whoever has claimed tasks that it has not begun puts them back after the task that it is in.
+// `all`: also those that do not say so, because they may be just claiming.
 void AskOthers(Worker *worker, bool all) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
         Worker &other = scheduler.workers[i];
         if (i == worker->index || (!all && !other.hides.load(kRelaxed))) continue;
-        if (!other.asked.load(kSeqCst)) other.asked.store(true, kSeqCst);  // after the looks for work
+        // after the looks for work
+        if (!other.asked.load(kSeqCst)) other.asked.store(true, kSeqCst);
     }
 }
 
-// The system woke the worker on the processor of the thread that woke it. A search there would keep that thread from its work. A hint.
+// The system woke the worker on the processor of the thread that woke it. A search there would keep
+// that thread from its work. A hint.
 bool IsOnWakersCpu(const Worker *worker) noexcept {
     const int32_t cpu = worker->parker.WakersCpu();
     return cpu >= 0 && cpu == env::CurrentCpu();
 }
 
-// Until there is work, or it is time to sleep. In between it asks others for what they have claimed, less and less often, and once
-// more before it sleeps: so nobody sleeps while somebody keeps what has not begun for longer than one task.
+// Until there is work, or it is time to sleep. In between it asks others for what they have
+// claimed, less and less often, and once more before it sleeps: so nobody sleeps while somebody
+// keeps what has not begun for longer than one task.
 Found Search(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint64_t begin = env::Ticks();
     const IdlePolicy policy = scheduler.options.idle;
-    const bool isQuiet = policy == IdlePolicy::Quiet || (policy == IdlePolicy::Balanced && IsOnWakersCpu(worker));
+    const bool isQuiet =
+        policy == IdlePolicy::Sleep || (policy == IdlePolicy::Balanced && IsOnWakersCpu(worker));
     uint64_t askAfter = scheduler.times.claimBudget;
     for (uint64_t now = begin;; now = env::Ticks()) {
         Found found = FindOwn(worker, ability);
@@ -82,7 +89,7 @@ Found Search(Worker *worker, Ability ability) noexcept {
 // What became of a worker that has announced that it will sleep.
 enum class Woken : uint8_t { ByOthers /* Unpark was called, or will be */, ByWork };
 
-// An Eager worker only looks as if it slept: it keeps looking at what it would be woken for.
+// A Spin worker only looks as if it slept: it keeps looking at what it would be woken for.
 Woken LookInsteadOfSleeping(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     while (scheduler.idle.IsAsleep(worker->index, ability)) {
@@ -95,9 +102,11 @@ Woken LookInsteadOfSleeping(Worker *worker, Ability ability) noexcept {
 
 // Back to searching: nobody else needs to be told unless somebody has woken us.
 void GetUp(Worker *worker, Ability ability) noexcept {
-    worker->fromTasks.until = worker->lookAgainAt = env::Ticks();  // there is something: no penalty now
-    // These do not search in between: they would announce again and again until they may take a ready fiber.
-    if (worker->scheduler->options.idle == IdlePolicy::Quiet || IsRestricted(worker))
+    // there is something: no penalty now
+    worker->fromTasks.until = worker->lookAgainAt = env::Ticks();
+    // These do not search in between: they would announce again and again until they may take a
+    // ready fiber.
+    if (worker->scheduler->options.idle == IdlePolicy::Sleep || IsRestricted(worker))
         worker->fromFibers.until = worker->lookAgainAt;
     if (!worker->scheduler->idle.Cancel(worker->index, ability)) worker->parker.Park();
 }
@@ -106,8 +115,8 @@ void GetUp(Worker *worker, Ability ability) noexcept {
 
 namespace {
 
-// The searcher has found something. It wakes its share of the sleepers. If more tasks than that lie in its own queues and those of its victim,
-// it wakes a sleeper for each of these instead.
+// The searcher has found something. It wakes its share of the sleepers. If more tasks than that lie
+// in its own queues and those of its victim, it wakes a sleeper for each of these instead.
 void WakeForMore(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t share = std::exchange(worker->toWake, 0);
@@ -115,10 +124,12 @@ void WakeForMore(Worker *worker) noexcept {
     const uint32_t lanes = scheduler.Lanes();
     uint64_t entries = 0;
     for (const uint32_t index : {worker->index, worker->victim}) {
-        for (uint32_t lane = 0; lane < lanes; ++lane) entries += scheduler.workers[index].lanes[lane].Size();
+        for (uint32_t lane = 0; lane < lanes; ++lane)
+            entries += scheduler.workers[index].lanes[lane].Size();
     }
     if (entries != 0 || share != 0)
-        WakeForAllLevels(scheduler, worker, static_cast<uint32_t>(std::min<uint64_t>(entries, ~0u)), share);
+        WakeForAllLevels(scheduler, worker, static_cast<uint32_t>(std::min<uint64_t>(entries, ~0u)),
+                         share);
 }
 
 }  // namespace
@@ -129,8 +140,9 @@ uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
     // acquire: pairs with FlushPending, so that what finished tasks submitted is counted below.
     uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) finished += scheduler.workers[i].finished.load(kAcquire);
-    // Again: what a thread that has attached since submitted may be among the finished. What it finished is left out, so the
-    // answer may be too large; then that thread asks after it has finished.
+    // Again: what a thread that has attached since submitted may be among the finished. What it
+    // finished is left out, so the answer may be too large; then that thread asks after it has
+    // finished.
     slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) submitted += scheduler.workers[i].submitted.load(kAcquire);
     return submitted + scheduler.foreignSubmitted.load(kAcquire) - finished;
@@ -157,7 +169,8 @@ bool EndRun(Scheduler &scheduler) noexcept {
 Found SearchForTasks(Worker *worker) noexcept {
     worker->slab.FlushOthers();
     if (!worker->searching) {
-        // Nobody relies on a worker that is not counted as a searcher. One that finds something at once need not be counted.
+        // Nobody relies on a worker that is not counted as a searcher. One that finds something at
+        // once need not be counted.
         if (MaySteal(worker, env::Ticks())) {
             if (const Found found = FindElsewhere(worker, Ability::Tasks)) {
                 worker->lookInterval = 1;
@@ -183,7 +196,8 @@ Found SearchForTasks(Worker *worker) noexcept {
 Found SearchForFibers(Worker *worker) noexcept {
     NoteVisit(worker);
     const Found found = Search(worker, Ability::ReadyFibersOnly);
-    if (found || worker->scheduler->pool.AnyFree(StackClass::Small) || IsRestricted(worker)) return found;
+    if (found || worker->scheduler->pool.AnyFree(StackClass::Small) || IsRestricted(worker))
+        return found;
     Fiber *waiter = Rescue(worker, StackClass::Small);
     if (waiter == nullptr) waiter = Rescue(worker, StackClass::Large);
     return {waiter, false};
@@ -193,7 +207,8 @@ void Sleep(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (WEFT_UNLIKELY(scheduler.forkMark.IsForked())) EndForkedTask(scheduler);  // in a hook
     worker->keepsTasks.store(AnyPinnedTask(worker), kRelaxed);
-    worker->toWake = 0;  // a share that was given earlier is out of date. From here on it is the next waker's
+    // a share that was given earlier is out of date. From here on it is the next waker's
+    worker->toWake = 0;
     scheduler.idle.Announce(worker->index, ability);
     if (AnyWork(worker, ability) || scheduler.stopping.load(kSeqCst)) {
         // Another worker may be held up between hiding the notice and taking what has come.
@@ -201,14 +216,15 @@ void Sleep(Worker *worker, Ability ability) noexcept {
         GetUp(worker, ability);
         return;
     }
-    // Both who finished the last task and who ran the main task come by here, each after its own write, and each with the
-    // read-modify-write in Announce. The later of the two sees both writes. Guests that leave wake somebody.
+    // Both who finished the last task and who ran the main task come by here, each after its own
+    // write, and each with the read-modify-write in Announce. The later of the two sees both
+    // writes. Guests that leave wake somebody.
     if (RunIsOver(scheduler) && EndRun(scheduler)) {
         WakeAll(scheduler);
     } else if (!AnswerIdleRequests(scheduler, worker) && AllAsleep(scheduler)) {
         WatchForStall(worker);
     }
-    if (scheduler.options.idle == IdlePolicy::Eager && ability != Ability::OwnTasks &&
+    if (scheduler.options.idle == IdlePolicy::Spin && ability != Ability::OwnTasks &&
         LookInsteadOfSleeping(worker, ability) == Woken::ByWork) {
         GetUp(worker, ability);
     } else {
@@ -217,7 +233,8 @@ void Sleep(Worker *worker, Ability ability) noexcept {
         TraceBetweenTasks(worker, &TraceHooks::unpark, [](TraceEvent &) {});
         if (woken) return;
         GetUp(worker, ability);
-        TellDue(scheduler, worker);  // whatever the ticks say: or it sleeps again, until a time that has passed
+        // whatever the ticks say: or it sleeps again, until a time that has passed
+        TellDue(scheduler, worker);
     }
 }
 

@@ -16,7 +16,8 @@ struct Letter {
     Kind kind;
 };
 
-/// Tasks of one submission by a thread that is no worker, or of one that is pinned to a worker. They lie right behind it.
+/// Tasks of one submission by a thread that is no worker, or of one that is pinned to a worker.
+/// They lie right behind it.
 struct TaskBlock : Letter {
     TaskBlock() noexcept : Letter(Kind::Tasks) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
@@ -29,7 +30,8 @@ struct TaskBlock : Letter {
     Label label;
 };
 
-/// A block and room for its tasks. Most submissions are of one task: it makes one cache line with its block.
+/// A block and room for its tasks. Most submissions are of one task: it makes one cache line with
+/// its block.
 template <uint32_t kTasks>
 struct alignas(64) TaskBlockOf : TaskBlock {
     static_assert(alignof(Task) <= alignof(TaskBlock), "the tasks follow at once");

@@ -1,8 +1,10 @@
-// What decides in which queue a task or a ready fiber lies: its priority, the workers that may run it, and the class of its stack.
+// What decides in which queue a task or a ready fiber lies: its priority, the workers that may run
+// it, and the class of its stack.
 //
-// Workers belong to groups (SchedulerOptions::groups). A task names a set of groups, or none. Each set that is in use has a number:
-// 0 for the tasks that name none. A level is a priority and a set. For each level a worker has two lanes
-// (deques of tasks, one for Small and one for Large) and one queue of ready fibers.
+// Workers belong to groups (SchedulerOptions::groups). A task names a set of groups, or none. Each
+// set that is in use has a number: 0 for the tasks that name none. A level is a priority and a set.
+// For each level a worker has two lanes (deques of tasks, one for Small and one for Large) and one
+// queue of ready fibers.
 #pragma once
 
 #include "weft/task.h"
@@ -13,13 +15,15 @@ namespace weft::internal {
 
 inline constexpr uint32_t kPriorities = 3;
 inline constexpr uint32_t kClasses = 2;
-inline constexpr uint32_t kMostGroups = 8;
+inline constexpr uint32_t kMaxGroups = 8;
 inline constexpr uint32_t kSets = 10;
 inline constexpr uint32_t kLevels = kSets * kPriorities;
 inline constexpr uint32_t kLanes = kLevels * kClasses;
-inline constexpr uint32_t kQueues = kLanes + kLevels;  // the lanes, then the ready fibers of each level
+// the lanes, then the ready fibers of each level
+inline constexpr uint32_t kQueues = kLanes + kLevels;
 
-/// One byte, because it is copied for each task. Two bytes, written separately and then loaded as one word, are slow to load.
+/// One byte, because it is copied for each task. Two bytes, written separately and then loaded as
+/// one word, are slow to load.
 class Level {
 public:
     constexpr Level(Priority priority = Priority::Normal, uint32_t set = 0) noexcept
@@ -31,7 +35,9 @@ public:
     static constexpr Level None() noexcept { return {Priority::High, kSets}; }
     constexpr bool IsNone() const noexcept { return Set() == kSets; }
     constexpr Level At(Priority priority) const noexcept { return {priority, Set()}; }
-    constexpr uint32_t Index() const noexcept { return Set() * kPriorities + static_cast<uint32_t>(ThePriority()); }
+    constexpr uint32_t Index() const noexcept {
+        return Set() * kPriorities + static_cast<uint32_t>(ThePriority());
+    }
     constexpr uint32_t Bit() const noexcept { return 1u << Index(); }
     constexpr bool operator!=(Level other) const noexcept { return m_bits != other.m_bits; }
 
@@ -43,10 +49,13 @@ private:
 constexpr uint32_t LaneOf(Level level, StackClass stack) noexcept {
     return level.Index() * kClasses + static_cast<uint32_t>(stack);
 }
-constexpr StackClass ClassOf(uint32_t lane) noexcept { return static_cast<StackClass>(lane % kClasses); }
+constexpr StackClass ClassOf(uint32_t lane) noexcept {
+    return static_cast<StackClass>(lane % kClasses);
+}
 constexpr Level LevelAt(uint32_t index) noexcept {
     if (index < kPriorities)
-        return static_cast<Priority>(index);  // set 0 needs no division; most programs name no groups
+        // set 0 needs no division; most programs name no groups
+        return static_cast<Priority>(index);
     return {static_cast<Priority>(index % kPriorities), index / kPriorities};
 }
 constexpr Level LevelOf(uint32_t lane) noexcept { return LevelAt(lane / kClasses); }
@@ -64,7 +73,8 @@ constexpr uint32_t LevelBits(Priority priority) noexcept {
     return bits;
 }
 inline constexpr uint32_t kPlainLevels = (1u << kPriorities) - 1;  // of set 0
-inline constexpr uint32_t kPlainLanes = kPriorities * kClasses;    // number of lanes of set 0; they come first
+// number of lanes of set 0; they come first
+inline constexpr uint32_t kPlainLanes = kPriorities * kClasses;
 inline constexpr uint32_t kHighLevels = LevelBits(Priority::High);
 inline constexpr uint32_t kLowLevels = LevelBits(Priority::Low);
 inline constexpr uint64_t kSmallLanes = 0x5555'5555'5555'5555;

@@ -1,4 +1,5 @@
-// The public calls that begin and end a run, or a thread's part in it: checks (call.h), then the verbs.
+// The public calls that begin and end a run, or a thread's part in it: checks (call.h), then the
+// verbs.
 #include "platform/env.h"
 #include "scheduler/attach.h"
 #include "scheduler/call.h"
@@ -15,8 +16,8 @@ using namespace internal;
 
 namespace {
 
-// Options that were compiled with older headers lack what came later: that keeps its default. What is wrong with
-// structBytes remains to be reported by Run.
+// Options that were compiled with older headers lack what came later: that keeps its default. What
+// is wrong with structBytes remains to be reported by Run.
 SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
     SchedulerOptions options;
     const uint32_t bytes = given.structBytes;
@@ -32,7 +33,9 @@ SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
 
 }  // namespace
 
-TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept { Gate::Construct(*this, ReadOptions(options)); }
+TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
+    Gate::Construct(*this, ReadOptions(options));
+}
 
 TaskScheduler::~TaskScheduler() {
     if (Gate::FacadeOf(*this).life.load(kAcquire) == Life::Started) Stop();
@@ -41,21 +44,25 @@ TaskScheduler::~TaskScheduler() {
 Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
     if (IsRefusedInMemoryHook(Gate::OptionsOf(*this), "Run")) return Status::NotRunning;
     if (main == nullptr) {
-        ReportMistake(Gate::OptionsOf(*this), ReportCode::NullTask, "Give Run a function.", "Run: null main task");
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::NullTask, "Give Run a function.",
+                      "Run: null main task");
         return Status::BadOption;
     }
     const Status status = CheckOptions(Gate::OptionsOf(*this), 1);
     if (status != Status::Ok) return status;
-    if (!AreOptions(Gate::OptionsOf(*this), options, "Run") || !IsMainGroup(Gate::OptionsOf(*this), options))
+    if (!AreOptions(Gate::OptionsOf(*this), options, "Run") ||
+        !IsMainGroup(Gate::OptionsOf(*this), options))
         return Status::BadOption;
     if (options.worker != kAnyWorker && options.worker != 0) {
-        ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give kAnyWorker, or 0 for the calling thread.",
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption,
+                      "Give kAnyWorker, or 0 for the calling thread.",
                       "Run: TaskOptions::worker is %u", options.worker);
         return Status::BadOption;
     }
     Life idle = Life::Idle;
     // acquire and release: a run begins after everything that the last one did.
-    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Running, kAcquire, kRelaxed))
+    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Running, kAcquire,
+                                                            kRelaxed))
         return Status::AlreadyRunning;
     const Status result = RunScheduler(*this, {main, arg}, options);
     Gate::FacadeOf(*this).life.store(Life::Idle, kRelease);
@@ -67,7 +74,8 @@ Status TaskScheduler::Start() noexcept {
     Status status = CheckOptions(Gate::OptionsOf(*this), 0);
     if (status != Status::Ok) return status;
     Life idle = Life::Idle;
-    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Starting, kAcquire, kRelaxed))
+    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(idle, Life::Starting, kAcquire,
+                                                            kRelaxed))
         return Status::AlreadyRunning;
     status = StartScheduler(*this);
     // release: Stop may be called by another thread.
@@ -77,9 +85,12 @@ Status TaskScheduler::Start() noexcept {
 
 void TaskScheduler::Stop() noexcept {
     if (IsRefusedInMemoryHook(Gate::OptionsOf(*this), "Stop")) return;
-    if (env::CallSlot() == InReport() && Gate::FacadeOf(*this).life.load(kRelaxed) == Life::Started) {
-        ReportMistake(Gate::OptionsOf(*this), ReportCode::InHook, "Call it when onReport has returned.",
-                      "Stop, or the destructor, was called by onReport: it would wait for the call that reports");
+    if (env::CallSlot() == InReport() &&
+        Gate::FacadeOf(*this).life.load(kRelaxed) == Life::Started) {
+        ReportMistake(Gate::OptionsOf(*this), ReportCode::InHook,
+                      "Call it when onReport has returned.",
+                      "Stop, or the destructor, was called by onReport: it would wait for the call "
+                      "that reports");
         return;
     }
     if (IsWorkerOf(*this)) {
@@ -89,7 +100,8 @@ void TaskScheduler::Stop() noexcept {
         return;
     }
     Life started = Life::Started;
-    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(started, Life::Stopping, kAcquire, kRelaxed)) {
+    if (!Gate::FacadeOf(*this).life.compare_exchange_strong(started, Life::Stopping, kAcquire,
+                                                            kRelaxed)) {
         ReportMistake(Gate::OptionsOf(*this), ReportCode::NotRunning,
                       "Call Stop once after each Start; Run ends by itself.",
                       "Stop was called without a Start before it");
@@ -109,7 +121,8 @@ Status TaskScheduler::AttachThread() noexcept {
     if (!call.MayEnter("AttachThread")) return Status::NotRunning;
     const Status status = Attach(*call.running);
     if (status != Status::TooManyThreads || call.running->workerCount != 0) return status;
-    ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption, "Give it workers, or let one thread attach.",
+    ReportMistake(Gate::OptionsOf(*this), ReportCode::BadOption,
+                  "Give it workers, or let one thread attach.",
                   "AttachThread: without workers only one thread may be attached");
     return Status::BadOption;
 }
@@ -119,7 +132,8 @@ void TaskScheduler::DetachThread() noexcept {
     if (worker == nullptr && IsRefusedHere(*this, "DetachThread")) return;
     if (worker == nullptr || !worker->current->IsHost()) {
         ReportMistake(Gate::OptionsOf(*this), ReportCode::WrongThread,
-                      "Call it from the thread that called AttachThread.", "DetachThread was called by %s",
+                      "Call it from the thread that called AttachThread.",
+                      "DetachThread was called by %s",
                       worker == nullptr ? "a thread that is not attached" : "a task");
         return;
     }

@@ -1,7 +1,8 @@
-// The end of a run. A worker that finds nothing pending closes the gate, sets `stopping` and wakes all; each loop fiber
-// then goes to the pool and its thread to its own stack, where ThreadMain returns. Pool fibers are parked in their loops
-// at that time. When all threads are joined, the caller of Run or Stop switches once to every fiber that ever ran: with
-// `ending` set its loop returns, so that each stack ends properly and the checkers' records of it are freed.
+// The end of a run. A worker that finds nothing pending closes the gate, sets `stopping` and wakes
+// all; each loop fiber then goes to the pool and its thread to its own stack, where ThreadMain
+// returns. Pool fibers are parked in their loops at that time. When all threads are joined, the
+// caller of Run or Stop switches once to every fiber that ever ran: with `ending` set its loop
+// returns, so that each stack ends properly and the checkers' records of it are freed.
 #include "scheduler/lifecycle.h"
 
 #include "platform/floating_point.h"
@@ -34,7 +35,8 @@ void EndFibers(Scheduler &scheduler) noexcept {
         SwitchContext(here, fiber.context);
     };
     for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) end(scheduler.fibers[i]);
-    for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i) end(scheduler.workers[i].threadFiber);
+    for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i)
+        end(scheduler.workers[i].threadFiber);
 }
 
 struct Mask {
@@ -51,7 +53,8 @@ Mask MaskOf(const Worker &worker) noexcept {
     return {affinity.masks + worker.index * affinity.maskWords, affinity.maskWords};
 }
 
-// Names and places the calling thread. What the system refuses is reported, and the thread goes on as it is.
+// Names and places the calling thread. What the system refuses is reported, and the thread goes on
+// as it is.
 void SetUpThread(const Worker &worker) noexcept {
     const SchedulerOptions &options = worker.scheduler->options;
     const WorkerGroup &group = worker.scheduler->groups[worker.group];
@@ -59,21 +62,26 @@ void SetUpThread(const Worker &worker) noexcept {
     if (name != nullptr) env::NameThread(name, worker.index);
     const int nice = static_cast<int>(options.threadNice + group.nice);
     if (nice != 0 && !env::AddNice(nice)) {
-        ReportMistake(options, ReportCode::BadOption, "Give values that this user may set.",
-                      "SchedulerOptions::threadNice, WorkerGroup::nice: the system refused %d for worker %u", nice,
-                      worker.index);
+        ReportMistake(
+            options, ReportCode::BadOption, "Give values that this user may set.",
+            "SchedulerOptions::threadNice, WorkerGroup::nice: the system refused %d for worker %u",
+            nice, worker.index);
     }
     env::SetPreciseSleep();
-    if (options.threadSlice != 0) env::SetSlice(options.threadSlice);
+    if (options.threadSliceMicroseconds != 0) env::SetSlice(options.threadSliceMicroseconds);
     if (group.cpus == nullptr && options.affinity.kind == Affinity::Kind::None) {
-        // Or two may begin on one CPU, and the system takes up to 10 ms to move one of them. The caller of Run is worker 0.
+        // Or two may begin on one CPU, and the system takes up to 10 ms to move one of them. The
+        // caller of Run is worker 0.
         const bool isRun = worker.scheduler->main.function != nullptr;
         return env::MoveBehindCpu(worker.scheduler->startCpu, worker.index + (isRun ? 0 : 1));
     }
     const Mask mask = MaskOf(worker);
-    if (mask.cpus != nullptr ? !env::BindThread(mask.cpus, mask.words) : !env::BindThreadToNth(worker.index)) {
-        ReportMistake(options, ReportCode::BadOption, "Give masks with a CPU that this process may use.",
-                      "SchedulerOptions::affinity, WorkerGroup::cpus: none of the CPUs for worker %u may be used",
+    if (mask.cpus != nullptr ? !env::BindThread(mask.cpus, mask.words)
+                             : !env::BindThreadToNth(worker.index)) {
+        ReportMistake(options, ReportCode::BadOption,
+                      "Give masks with a CPU that this process may use.",
+                      "SchedulerOptions::affinity, WorkerGroup::cpus: none of the CPUs for worker "
+                      "%u may be used",
                       worker.index);
     }
 }
@@ -94,7 +102,8 @@ void WorkerThread(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
     const ThreadHooks &hooks = worker->scheduler->options.threads;
     race::ThreadBegan(worker);
-    SetFloatingPointControl(worker->scheduler->floatingPoint);  // not all systems hand them on to new threads
+    // not all systems hand them on to new threads
+    SetFloatingPointControl(worker->scheduler->floatingPoint);
     SetUpThread(*worker);
     worker->signalStack.Set();
     CallThreadHook(worker, hooks.onStart);
@@ -117,8 +126,9 @@ Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
     Worker &worker = scheduler.workers[0];
     worker.submitted.store(1, kRelaxed);  // no other thread exists
     const Label label = LabelInGroups(scheduler, nullptr, options);
-    ClaimEntry(&worker, TaskEntry::Single({MainTask, &scheduler}, nullptr, label.name, label.Stack()), label.TheLevel(),
-               false);
+    ClaimEntry(&worker,
+               TaskEntry::Single({MainTask, &scheduler}, nullptr, label.name, label.Stack()),
+               label.TheLevel(), false);
     worker.claim.pinned = options.worker == 0;
     return &scheduler.fibers[scheduler.pool.AcquireFiber(options.stack, 0)];
 }
@@ -136,7 +146,8 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler);
     while (next > first) scheduler.workers[--next].thread.Join();
-    scheduler.workers[0].claim.Clear();  // Run's main task, or the loops that end now on this thread would run it
+    // Run's main task, or the loops that end now on this thread would run it
+    scheduler.workers[0].claim.Clear();
     EndFibers(scheduler);
     return false;
 }
@@ -147,13 +158,15 @@ void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     EndFibers(scheduler);
 }
 
-// Without workers it is the caller of Stop who runs what is left, as the thread that is attached; also what threads that
-// are blocked in a call wait for.
+// Without workers it is the caller of Stop who runs what is left, as the thread that is attached;
+// also what threads that are blocked in a call wait for.
 void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
     do {
         // Who has just taken the place may not be counted as attached yet.
-        for (Turns turns; Attach(scheduler, true) != Status::Ok; turns.Next()) AwaitDetached(scheduler);
-        Wait(CurrentWorker(), scheduler.guestsLeft, 1, Resume::AnyWorker);  // the one is the caller itself
+        for (Turns turns; Attach(scheduler, true) != Status::Ok; turns.Next())
+            AwaitDetached(scheduler);
+        // the one is the caller itself
+        Wait(CurrentWorker(), scheduler.guestsLeft, 1, ResumeOn::AnyWorker);
         WaitIdleHere(CurrentWorker());
         Detach(CurrentWorker());
     } while (!EndRun(scheduler));
@@ -161,7 +174,8 @@ void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
 
 }  // namespace
 
-Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &mainOptions) noexcept {
+Status RunScheduler(TaskScheduler &facade, const Task &main,
+                    const TaskOptions &mainOptions) noexcept {
     const SchedulerOptions &options = Gate::OptionsOf(facade);
     Status status;
     Scheduler *scheduler = NewScheduler(facade, status);
@@ -174,7 +188,8 @@ Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &
         Gate::Open(facade, scheduler);
         const bool signals = options.reportStackOverflow;
         if (signals) scheduler->workers[0].signalStack.Set();
-        if (scheduler->workerCount > 1) env::YieldThread();  // a new thread leaves this CPU when it has begun
+        // a new thread leaves this CPU when it has begun
+        if (scheduler->workerCount > 1) env::YieldThread();
         race::ThreadBegan(&scheduler->workers[0]);
         ThreadMain(&scheduler->workers[0], first);
         if (signals) scheduler->workers[0].signalStack.Reset();

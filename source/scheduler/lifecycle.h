@@ -7,7 +7,8 @@
 namespace weft::internal {
 
 /// What TaskScheduler::Run does once its arguments are checked.
-Status RunScheduler(TaskScheduler &facade, const Task &main, const TaskOptions &mainOptions) noexcept;
+Status RunScheduler(TaskScheduler &facade, const Task &main,
+                    const TaskOptions &mainOptions) noexcept;
 
 /// What TaskScheduler::Start does, and Stop, which returns when all is over.
 Status StartScheduler(TaskScheduler &facade) noexcept;

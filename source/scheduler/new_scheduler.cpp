@@ -21,7 +21,8 @@ constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
 
 Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
-    // Twice the class: the task's own, and one for a task that it waits for and runs on top of its own frames (help.h).
+    // Twice the class: the task's own, and one for a task that it waits for and runs on top of its
+    // own frames (help.h).
     const auto withRoom = [](size_t bytes) {
         const size_t both = bytes + std::min(bytes, SIZE_MAX - bytes);
         return both + std::min(Fiber::kColourBytes, SIZE_MAX - both);
@@ -38,7 +39,8 @@ Status AcquireStacks(Scheduler &scheduler) noexcept {
 
 bool AcquireWorkers(Scheduler &scheduler) noexcept {
     scheduler.workers = scheduler.memory.NewArray<Worker>(scheduler.slotCount);
-    if (scheduler.workers == nullptr || !scheduler.freeSlots.Acquire(scheduler.options.maxAttached, scheduler.memory))
+    if (scheduler.workers == nullptr ||
+        !scheduler.freeSlots.Acquire(scheduler.options.maxAttached, scheduler.memory))
         return false;
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
@@ -46,16 +48,19 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
         worker.facade = scheduler.facade;
         worker.home = scheduler.forkMark.Place();
         worker.index = i;
-        worker.aging.lookedAt = worker.aging.inspectedAt = scheduler.workerCount != 0 ? env::Ticks() : 0;
+        worker.aging.lookedAt = worker.aging.inspectedAt =
+            scheduler.workerCount != 0 ? env::Ticks() : 0;
         worker.victim = (i + 1) % scheduler.slotCount;
         if (!scheduler.IsAttachedSlot(i)) {
-            if (!AcquireQueues(worker) || !worker.signalStack.Acquire(scheduler.memory)) return false;
+            if (!AcquireQueues(worker) || !worker.signalStack.Acquire(scheduler.memory))
+                return false;
         } else {
             const uint32_t slot = i - scheduler.workerCount;
-            worker.threadFiber =
-                Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot), scheduler.reserveStacks.StackBytes());
+            worker.threadFiber = Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot),
+                                       scheduler.reserveStacks.StackBytes());
             worker.threadFiber.Reset(ReserveMain, &worker.threadFiber);
-            if (scheduler.workerCount == 0 && slot == 0 && !AcquireQueues(worker)) return false;  // Stop needs them
+            // Stop needs them
+            if (scheduler.workerCount == 0 && slot == 0 && !AcquireQueues(worker)) return false;
             if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
         }
     }
@@ -71,7 +76,8 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
         scheduler.fibers[i].index = i;  // attached threads' own stacks
     for (uint32_t i = 0; i < count; ++i) {
         const StackMemory &stacks = i < small ? scheduler.smallStacks : scheduler.largeStacks;
-        scheduler.fibers[i] = Fiber(i, stacks.Bottom(i < small ? i : i - small), stacks.StackBytes());
+        scheduler.fibers[i] =
+            Fiber(i, stacks.Bottom(i < small ? i : i - small), stacks.StackBytes());
         scheduler.fibers[i].Reset(FiberMain, &scheduler.fibers[i]);
     }
     return true;
@@ -84,14 +90,16 @@ Status Acquire(Scheduler &scheduler) noexcept {
     const uint32_t fibers = options.smallFibers + options.largeFibers + options.maxAttached;
     const Memory memory = scheduler.memory;
     const bool acquired =
-        scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount, scheduler.slotCount,
-                               memory) &&
-        scheduler.idle.Acquire(scheduler.slotCount, memory) && scheduler.singles.Acquire(scheduler.slotCount, memory) &&
+        scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
+                               scheduler.slotCount, memory) &&
+        scheduler.idle.Acquire(scheduler.slotCount, memory) &&
+        scheduler.singles.Acquire(scheduler.slotCount, memory) &&
         scheduler.blocks.Acquire(0, memory) && scheduler.threadWaiters.Acquire(memory) &&
         scheduler.anyWaits.Acquire(scheduler.slotCount, memory) &&
         scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
         scheduler.closures.Acquire(scheduler.slotCount, memory) &&
-        scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount, &scheduler.notices) &&
+        scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount,
+                                   &scheduler.notices) &&
         AcquireWorkers(scheduler) && AcquireFibers(scheduler) && AcquireGroups(scheduler);
     return acquired ? Status::Ok : Status::OutOfMemory;
 }
@@ -113,8 +121,8 @@ bool CopyMasks(Scheduler &scheduler) noexcept {
 
 bool AnyHook(const TraceHooks &hooks) noexcept {
     return hooks.taskBegin != nullptr || hooks.taskEnd != nullptr || hooks.fiberSwitch != nullptr ||
-           hooks.submit != nullptr || hooks.wait != nullptr || hooks.resume != nullptr || hooks.park != nullptr ||
-           hooks.unpark != nullptr;
+           hooks.submit != nullptr || hooks.wait != nullptr || hooks.resume != nullptr ||
+           hooks.park != nullptr || hooks.unpark != nullptr;
 }
 
 }  // namespace
@@ -125,10 +133,12 @@ void DeleteScheduler(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.FiberCount() && scheduler.fibers != nullptr; ++i) {
         scheduler.fibers[i].context.Destroy();
     }
-    for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount && scheduler.workers != nullptr; ++i) {
+    for (uint32_t i = scheduler.workerCount;
+         i < scheduler.slotCount && scheduler.workers != nullptr; ++i) {
         scheduler.workers[i].threadFiber.context.Destroy();
     }
-    const Memory memory(Gate::OptionsOf(*scheduler.facade).memory);  // outlives the scheduler's own copy
+    // outlives the scheduler's own copy
+    const Memory memory(Gate::OptionsOf(*scheduler.facade).memory);
     memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
     memory.DeleteArray(scheduler.workers, scheduler.slotCount);
     memory.DeleteArray(scheduler.masks, MaskWords(scheduler));
@@ -159,8 +169,9 @@ Scheduler *NewScheduler(TaskScheduler &facade, Status &status) noexcept {
         scheduler->tag.Publish(scheduler);
         scheduler->handlesFaults = options.reportStackOverflow && ReportStackOverflows();
         if (options.reportStackOverflow && !scheduler->handlesFaults) {
-            ReportMistake(options, ReportCode::BadOption, "Let the process handle SIGSEGV and SIGBUS.",
-                          "SchedulerOptions::reportStackOverflow: the system refused a signal handler");
+            ReportMistake(
+                options, ReportCode::BadOption, "Let the process handle SIGSEGV and SIGBUS.",
+                "SchedulerOptions::reportStackOverflow: the system refused a signal handler");
         }
         return scheduler;
     }

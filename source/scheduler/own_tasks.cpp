@@ -15,7 +15,8 @@ namespace weft::internal {
 bool Serving::IsAwaited(const Counter *counter) const noexcept {
     if (counter == nullptr) return false;
     if (counter == m_own->counter) return true;
-    for (const WaitFrame *frame = m_own->fiber->waits; frame != m_own->outside; frame = frame->outer) {
+    for (const WaitFrame *frame = m_own->fiber->waits; frame != m_own->outside;
+         frame = frame->outer) {
         if (frame->counter == counter) return true;
     }
     return false;
@@ -24,8 +25,8 @@ bool Serving::IsAwaited(const Counter *counter) const noexcept {
 bool Serving::Needs(const Fiber &fiber) noexcept {
     if (&fiber == m_own->fiber) return true;
     if (fiber.carries != nullptr && Climb(fiber.carries, nullptr)) return true;
-    // The fiber is ready, so the counter that it has waited for may be gone: unless it yielded, that is the innermost frame's. relaxed: the
-    // fiber does not run, so nobody writes this.
+    // The fiber is ready, so the counter that it has waited for may be gone: unless it yielded,
+    // that is the innermost frame's. relaxed: the fiber does not run, so nobody writes this.
     return ClimbFrom(fiber, fiber.waitsFor.load(kRelaxed), nullptr);
 }
 
@@ -43,7 +44,8 @@ bool Serving::ClimbOwner(uint32_t owner, const Step &step) noexcept {
     Scheduler &scheduler = *m_worker->scheduler;
     if ((owner & kThreadOwner) != 0) return false;
     if ((owner & kAnyOwner) != 0) return Climb(&GateOf(scheduler, owner), &step);
-    if ((owner & kTaskOwner) != 0) return Climb(scheduler.singles.At(owner & ~kTaskOwner).counter, &step);
+    if ((owner & kTaskOwner) != 0)
+        return Climb(scheduler.singles.At(owner & ~kTaskOwner).counter, &step);
     const Fiber &fiber = scheduler.fibers[owner];
     return &fiber == m_own->fiber || ClimbFrom(fiber, step.counter, &step);
 }
@@ -67,7 +69,8 @@ bool Serving::Climb(Counter *counter, const Step *below) noexcept {
     if (IsAwaited(counter)) return true;
     const uint32_t height = below != nullptr ? below->height + 1 : 0;
     bool isCut = height == kHighest;
-    for (const Step *step = below; step != nullptr && !isCut; step = step->below) isCut = step->counter == counter;
+    for (const Step *step = below; step != nullptr && !isCut; step = step->below)
+        isCut = step->counter == counter;
     m_isCut = m_isCut || isCut;
     Scheduler &scheduler = *m_worker->scheduler;
     CounterStorage &storage = CounterAccess::Word(*counter);
@@ -91,12 +94,14 @@ bool Serving::Climb(Counter *counter, const Step *below) noexcept {
 
 namespace {
 
-// Whether some worker is open that runs all levels of `runs`. It looks for work of all of these after its current task. An attached thread
-// may never look. relaxed: an older answer costs no more than the time until the next dig.
+// Whether some worker is open that runs all levels of `runs`. It looks for work of all of these
+// after its current task. An attached thread may never look. relaxed: an older answer costs no more
+// than the time until the next dig.
 bool AnyOpen(const Scheduler &scheduler, uint32_t runs) noexcept {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         const Worker &worker = scheduler.workers[i];
-        if (!worker.restricted.load(kRelaxed) && scheduler.IsActive(i) && (runs & ~worker.runs.load(kRelaxed)) == 0)
+        if (!worker.restricted.load(kRelaxed) && scheduler.IsActive(i) &&
+            (runs & ~worker.runs.load(kRelaxed)) == 0)
             return true;
     }
     return false;
@@ -106,18 +111,22 @@ bool MayTake(const Worker *worker, uint32_t lane) noexcept {
     return Runs(*worker, LevelOf(lane)) && CanRun(worker, ClassOf(lane));
 }
 
-// Claims the oldest task of a lane if the waiter itself waits for its counter. Tries all lanes of all workers.
+// Claims the oldest task of a lane if the waiter itself waits for its counter. Tries all lanes of
+// all workers.
 Found Awaited(Worker *worker, const Serving &serving) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t slots = scheduler.Slots();
-    const auto isAwaited = [&](const TaskEntry &entry) { return serving.IsAwaited(entry.TheCounter()); };
+    const auto isAwaited = [&](const TaskEntry &entry) {
+        return serving.IsAwaited(entry.TheCounter());
+    };
     const uint32_t lanes = scheduler.Lanes();
     for (uint32_t lane = 0; lane < lanes; ++lane) {
         if (!MayTake(worker, lane)) continue;
         for (uint32_t i = 0; i < slots; ++i) {
             WorkStealingDeque<TaskEntry> &deque = scheduler.workers[i].lanes[lane];
             TaskEntry entry;
-            if (deque.LooksEmpty() || deque.StealIf(entry, isAwaited) != StealResult::Taken) continue;
+            if (deque.LooksEmpty() || deque.StealIf(entry, isAwaited) != StealResult::Taken)
+                continue;
             ClaimEntry(worker, entry, LevelOf(lane), i != worker->index);
             return {nullptr, true};
         }
@@ -125,7 +134,8 @@ Found Awaited(Worker *worker, const Serving &serving) noexcept {
     return {};
 }
 
-// Goes once through the ready fibers and tasks in the queues of all workers, up to the first that the wait depends on.
+// Goes once through the ready fibers and tasks in the queues of all workers, up to the first that
+// the wait depends on.
 class Dig {
 public:
     Dig(Worker *worker, Serving &serving) noexcept : m_worker(worker), m_serving(serving) {}
@@ -143,7 +153,8 @@ public:
         return ForWorkers([this](Worker &owner) {
             Found found;
             for (uint32_t lane = 0; lane < m_worker->scheduler->Lanes() && !found; ++lane) {
-                if (MayTake(m_worker, lane)) found = TaskOf(owner.lanes[lane], lane, &owner != m_worker);
+                if (MayTake(m_worker, lane))
+                    found = MakeTask(owner.lanes[lane], lane, &owner != m_worker);
             }
             return found;
         });
@@ -156,7 +167,8 @@ private:
         Scheduler &scheduler = *m_worker->scheduler;
         const uint32_t slots = scheduler.Slots();
         Found found;
-        for (uint32_t i = 0; i < slots && !found; ++i) found = visit(scheduler.workers[(m_worker->index + i) % slots]);
+        for (uint32_t i = 0; i < slots && !found; ++i)
+            found = visit(scheduler.workers[(m_worker->index + i) % slots]);
         return found;
     }
 
@@ -172,7 +184,7 @@ private:
         return {};
     }
 
-    Found TaskOf(WorkStealingDeque<TaskEntry> &deque, uint32_t lane, bool stolen) noexcept {
+    Found MakeTask(WorkStealingDeque<TaskEntry> &deque, uint32_t lane, bool stolen) noexcept {
         TaskEntry entry;
         for (uint64_t left = deque.Size(); left != 0 && deque.TakeOldest(entry); --left) {
             if (m_serving.Needs(entry.TheCounter())) {
@@ -190,11 +202,11 @@ private:
     bool m_hasMoved = false;
 };
 
-constexpr uint64_t kFirstDig = 100'000, kMostDig = 2'000'000;  // ns
+constexpr uint64_t kFirstDig = 100'000, kMaxDig = 2'000'000;  // ns
 
 // `took`: how long the last dig took, in ns.
 void DigAgainAfter(Worker *worker, uint64_t interval, uint64_t took = 0) noexcept {
-    worker->digInterval = std::min(interval, kMostDig);
+    worker->digInterval = std::min(interval, kMaxDig);
     worker->digAt = env::Now() + std::max(worker->digInterval, 8 * took);
 }
 

@@ -1,31 +1,40 @@
-// What a worker runs while one of its tasks waits with Meanwhile::OwnTasks: only what that wait depends on.
+// What a worker runs while one of its tasks waits with Meanwhile::OwnTasks: only what that wait
+// depends on.
 //
-// A wait depends on the tasks of its counter; on the tasks of each counter that such a task waits for; on the tasks of each counter that
-// such a task must follow, if it is deferred (deferred.h); and so on.
+// A wait depends on the tasks of its counter; on the tasks of each counter that such a task waits
+// for; on the tasks of each counter that such a task must follow, if it is deferred (deferred.h);
+// and so on.
 //
-// To decide whether a wait depends on a given task, we climb. We start at the task's counter and ask each fiber or deferred task that waits
-// for it. From each of these we go on to the counters that count it. The answer is yes if we reach the fiber that waits. The caller must
-// hold the task: nobody else can take it. A held task has not finished, so its counter exists and stays above zero. While we ask about a
-// waiter, its record is not given back, so it cannot be woken. It does not run, so it has not finished, and the counters that count it
-// exist, too. The same argument holds for each further step. Only one worker climbs at a time, as counters may wait for each other in a
-// circle.
+// To decide whether a wait depends on a given task, we climb. We start at the task's counter and
+// ask each fiber or deferred task that waits for it. From each of these we go on to the counters
+// that count it. The answer is yes if we reach the fiber that waits. The caller must hold the task:
+// nobody else can take it. A held task has not finished, so its counter exists and stays above
+// zero. While we ask about a waiter, its record is not given back, so it cannot be woken. It does
+// not run, so it has not finished, and the counters that count it exist, too. The same argument
+// holds for each further step. Only one worker climbs at a time, as counters may wait for each
+// other in a circle.
 //
-// First the waiter runs tasks of its counter on its own stack, as in every wait for zero (help.h). Then its worker looks at what is pinned
-// to it and takes something that the wait depends on. Then it looks at the oldest task of each lane of every worker, and takes it if it
-// belongs to the awaited counter. All other work is left to open workers. A worker is open if it is active, is no attached thread, may run
-// Low tasks, and no wait restricts it. If no worker is open, the worker goes through the ready fibers and tasks in the queues of all workers
-// (Dig). Whatever its wait does not depend on it moves to the newest end of its own queues.
+// First the waiter runs tasks of its counter on its own stack, as in every wait for zero (help.h).
+// Then its worker looks at what is pinned to it and takes something that the wait depends on. Then
+// it looks at the oldest task of each lane of every worker, and takes it if it belongs to the
+// awaited counter. All other work is left to open workers. A worker is open if it is active, is no
+// attached thread, may run Low tasks, and no wait restricts it. If no worker is open, the worker
+// goes through the ready fibers and tasks in the queues of all workers (Dig). Whatever its wait
+// does not depend on it moves to the newest end of its own queues.
 //
-// An open worker may be busy for long, or wait in the system for what the waiter holds. So the worker goes through the queues in any case
-// from time to time: 100 us after the wait has begun, then after twice the time, up to 2 ms, as long as it finds nothing; but a
-// dig waits for eight times as long as the last one took. In between it sleeps. This bounds how late a task begins that only this worker can run, so no wake-up
-// is needed for it. Submissions wake the worker nevertheless if nobody else could be woken and no worker is open.
+// An open worker may be busy for long, or wait in the system for what the waiter holds. So the
+// worker goes through the queues in any case from time to time: 100 us after the wait has begun,
+// then after twice the time, up to 2 ms, as long as it finds nothing; but a dig waits for eight
+// times as long as the last one took. In between it sleeps. This bounds how late a task begins that
+// only this worker can run, so no wake-up is needed for it. Submissions wake the worker
+// nevertheless if nobody else could be woken and no worker is open.
 //
-// While an item is held it lies in no queue. A worker may look, miss it, and go to sleep. So whoever has moved something wakes a sleeper at
-// the end (WakeOther).
+// While an item is held it lies in no queue. A worker may look, miss it, and go to sleep. So
+// whoever has moved something wakes a sleeper at the end (WakeOther).
 //
-// Other dependencies are not known here: a counter that is lowered by hand (DecrementCounter), a lock, an event; nor a dependency by way of
-// more than 40 waits. OnlyWaiters is reported if no other worker runs what would end such a wait.
+// Other dependencies are not known here: a counter that is lowered by hand (DecrementCounter), a
+// lock, an event; nor a dependency by way of more than 40 waits. Stalled is reported if no other
+// worker runs what would end such a wait.
 #pragma once
 
 #include "scheduler/find_work.h"
@@ -35,30 +44,33 @@ namespace weft::internal {
 /// A wait with OwnTasks begins on the worker.
 void BeginOwn(Worker *worker, OwnWait *wait) noexcept;
 
-/// Finds a ready fiber or claims a task that the worker's innermost wait with OwnTasks depends on. On a thread's own
-/// stack it looks for fibers only.
+/// Finds a ready fiber or claims a task that the worker's innermost wait with OwnTasks depends on.
+/// On a thread's own stack it looks for fibers only.
 Found FindServing(Worker *worker) noexcept;
 
 /// The same among what is pinned to the worker.
 Found FindPinnedServing(Worker *worker) noexcept;
 
-/// Call after something has been published and no other sleeper could be woken. Wakes the workers that sleep in waits with OwnTasks if no
-/// worker is open.
+/// Call after something has been published and no other sleeper could be woken. Wakes the workers
+/// that sleep in waits with OwnTasks if no worker is open.
 void WakeOwnNow(Scheduler &scheduler) noexcept;
 inline void WakeOwn(Scheduler &scheduler) noexcept {
     if (WEFT_UNLIKELY(scheduler.idle.AnyOwnSleeper())) WakeOwnNow(scheduler);
 }
 
-/// Answers whether the worker's innermost wait with OwnTasks depends on a given task or fiber. The caller holds Scheduler::climbs.
+/// Answers whether the worker's innermost wait with OwnTasks depends on a given task or fiber. The
+/// caller holds Scheduler::climbs.
 class Serving {
 public:
     explicit Serving(Worker *worker) noexcept : m_worker(worker), m_own(worker->own) {}
 
-    /// Whether it depends on a task of the counter, or on the fiber. The caller holds this task or fiber: nobody else can take it.
+    /// Whether it depends on a task of the counter, or on the fiber. The caller holds this task or
+    /// fiber: nobody else can take it.
     bool Needs(Counter *counter) noexcept { return Climb(counter, nullptr); }
     bool Needs(const Fiber &fiber) noexcept;
 
-    /// Whether the fiber itself waits for the counter, in this wait or in one on top of it. Only compares addresses: the counter may be gone.
+    /// Whether the fiber itself waits for the counter, in this wait or in one on top of it. Only
+    /// compares addresses: the counter may be gone.
     bool IsAwaited(const Counter *counter) const noexcept;
 
 private:
@@ -78,9 +90,11 @@ private:
 
     Worker *m_worker;
     const OwnWait *m_own;
-    bool m_isCut = false;                     // the climb has left out something: too high, or a circle
-    uint32_t m_refusals = 0;                  // so many, of which the latest are kept
-    const Counter *m_refused[kRefused] = {};  // no: or the same counter would be climbed from again and again
+    // the climb has left out something: too high, or a circle
+    bool m_isCut = false;
+    uint32_t m_refusals = 0;  // so many, of which the latest are kept
+    // no: or the same counter would be climbed from again and again
+    const Counter *m_refused[kRefused] = {};
 };
 
 }  // namespace weft::internal

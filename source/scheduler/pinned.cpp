@@ -20,7 +20,8 @@ void SortMail(Worker *worker) noexcept {
             const Priority priority = static_cast<Fiber *>(letter)->level.ThePriority();
             worker->pinnedFibers[static_cast<uint32_t>(priority)].Append(letter);
         } else {
-            const Priority priority = static_cast<TaskBlock *>(letter)->label.TheLevel().ThePriority();
+            const Priority priority =
+                static_cast<TaskBlock *>(letter)->label.TheLevel().ThePriority();
             worker->pinnedTasks[static_cast<uint32_t>(priority)].Append(letter);
         }
         ++worker->pinnedCount;
@@ -31,7 +32,8 @@ void SortMail(Worker *worker) noexcept {
 Found PinnedFiber(Worker *worker, Priority priority, Serving *only) noexcept {
     LetterQueue &fibers = worker->pinnedFibers[static_cast<uint32_t>(priority)];
     Letter **link = &fibers.first;
-    while (only != nullptr && *link != nullptr && !only->Needs(*static_cast<Fiber *>(*link))) link = &(*link)->next;
+    while (only != nullptr && *link != nullptr && !only->Needs(*static_cast<Fiber *>(*link)))
+        link = &(*link)->next;
     if (*link == nullptr) return {};
     --worker->pinnedCount;
     ++worker->pinnedTaken[static_cast<uint32_t>(priority)];
@@ -53,7 +55,8 @@ bool TakePinnedFiber(Worker *worker, const Fiber *fiber) noexcept {
 namespace {
 
 // Pinned tasks are nobody else's. Those that find no Large fiber stay where they are, and
-// the worker says so before it looks for a free one (whoever frees one looks at this afterwards; seq_cst).
+// the worker says so before it looks for a free one (whoever frees one looks at this afterwards;
+// seq_cst).
 void SetWantsLarge(Worker *worker, bool wants) noexcept {
     if (worker->wantsLarge == wants) return;
     worker->wantsLarge = wants;
@@ -99,9 +102,12 @@ Found Pinned(Worker *worker, Priority priority) noexcept {
 
 bool AnyPinnedTask(const Worker *worker) noexcept {
     for (uint32_t priority = 0; priority < worker->mayBegin; ++priority) {
-        for (const Letter *letter = worker->pinnedTasks[priority].first; letter != nullptr; letter = letter->next) {
-            // A Large one too that nobody has looked at yet: mail is also sorted by a worker that lacks a fiber.
-            if (static_cast<const TaskBlock *>(letter)->label.Stack() == StackClass::Small || !worker->wantsLarge)
+        for (const Letter *letter = worker->pinnedTasks[priority].first; letter != nullptr;
+             letter = letter->next) {
+            // A Large one too that nobody has looked at yet: mail is also sorted by a worker that
+            // lacks a fiber.
+            if (static_cast<const TaskBlock *>(letter)->label.Stack() == StackClass::Small ||
+                !worker->wantsLarge)
                 return true;
         }
     }
@@ -112,7 +118,8 @@ namespace {
 
 Found AnyTask(Worker *worker, bool anyStack) noexcept {
     Found found;
-    for (uint32_t i = 0; i < kPriorities && !found; ++i) found = PinnedTask(worker, static_cast<Priority>(i), anyStack);
+    for (uint32_t i = 0; i < kPriorities && !found; ++i)
+        found = PinnedTask(worker, static_cast<Priority>(i), anyStack);
     return found;
 }
 
@@ -147,7 +154,8 @@ Found FindPinned(Worker *worker) noexcept {
 
 Found FindPumped(Worker *worker) noexcept {
     // What a pinned task made ready is not looked for here, nor perhaps for long after.
-    if (std::exchange(worker->owesWake, false)) WakeForAny(*worker->scheduler, worker);  // [re-check]
+    if (std::exchange(worker->owesWake, false))
+        WakeForAny(*worker->scheduler, worker);  // [re-check]
     SortMail(worker);
     Pump &pump = *worker->pump;
     if (pump.ran < pump.max) {
@@ -176,7 +184,8 @@ void RunHere(Fiber *self) noexcept {
 
 }  // namespace
 
-// Not on the caller's own stack, unless there is no other: what waits there keeps the caller from going on.
+// Not on the caller's own stack, unless there is no other: what waits there keeps the caller from
+// going on.
 uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
     Fiber *self = worker->current;
     FlushPending(worker);
@@ -184,8 +193,8 @@ uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
     SortMail(worker);
     if (!HasPinned(worker)) return 0;
     const uint32_t outerPin = self->pinnedTo;
-    // Among what is pinned there may be the attached thread itself, which goes on then. It does not detach before this is
-    // over. It has not detached yet, so there is nothing to refuse.
+    // Among what is pinned there may be the attached thread itself, which goes on then. It does not
+    // detach before this is over. It has not detached yet, so there is nothing to refuse.
     const bool bind = outerPin == kAnyWorker && worker->scheduler->IsAttachedSlot(worker->index);
     if (bind) RaiseCounter(*worker->scheduler, worker->bound, 1);
     self->pinnedTo = worker->index;

@@ -12,23 +12,27 @@ inline bool RunsOnLarge(const Worker *worker) noexcept {
 
 /// Whether the calling loop can run a task of the class, here or on a free fiber.
 inline bool CanRun(const Worker *worker, StackClass stack) noexcept {
-    return stack == StackClass::Small || RunsOnLarge(worker) || worker->scheduler->pool.AnyFree(StackClass::Large);
+    return stack == StackClass::Small || RunsOnLarge(worker) ||
+           worker->scheduler->pool.AnyFree(StackClass::Large);
 }
 
 /// For the worker itself: what came to it alone, but for what lies in its mailbox still.
 inline bool HasPinned(const Worker *worker) noexcept { return worker->pinnedCount != 0; }
 
-/// What came to the worker alone goes to its queues. Before all of them are looked at, not in between: who finds nothing in them may
-/// sleep, and looks at the mailbox alone then.
+/// What came to the worker alone goes to its queues. Before all of them are looked at, not in
+/// between: who finds nothing in them may sleep, and looks at the mailbox alone then.
 void SortMail(Worker *worker) noexcept;
 
 class Serving;
 
-/// Returns the oldest pinned fiber of this priority. If `only` is not null, it skips fibers that `only` does not need (own_tasks.h).
+/// Returns the oldest pinned fiber of this priority. If `only` is not null, it skips fibers that
+/// `only` does not need (own_tasks.h).
 Found PinnedFiber(Worker *worker, Priority priority, Serving *only = nullptr) noexcept;
 
-/// Claims the oldest pinned task of this priority that can run now. `anyStack`: the caller's stack takes Large tasks too. `only`: as above.
-Found PinnedTask(Worker *worker, Priority priority, bool anyStack, Serving *only = nullptr) noexcept;
+/// Claims the oldest pinned task of this priority that can run now. `anyStack`: the caller's stack
+/// takes Large tasks too. `only`: as above.
+Found PinnedTask(Worker *worker, Priority priority, bool anyStack,
+                 Serving *only = nullptr) noexcept;
 
 /// Returns a pinned fiber of this priority, or else claims a pinned task.
 Found Pinned(Worker *worker, Priority priority) noexcept;
@@ -50,11 +54,13 @@ inline bool AnyPinnedFiber(const Worker &worker) noexcept {
 /// Last look: whether a pinned task waits that could run if the worker had a small fiber.
 bool AnyPinnedTask(const Worker *worker) noexcept;
 
-/// While somebody pumps: what is pinned to the worker, and when there is no more, or a fiber has yielded, the one who pumps.
+/// While somebody pumps: what is pinned to the worker, and when there is no more, or a fiber has
+/// yielded, the one who pumps.
 Found FindPumped(Worker *worker) noexcept;
 
-/// What a worker does that runs only what is pinned to it, because it is inactive or somebody pumps: by priority, but tasks first when a
-/// fiber has yielded, and what is late (aging.h) before all. Tasks only on a fiber of the pool.
+/// What a worker does that runs only what is pinned to it, because it is inactive or somebody
+/// pumps: by priority, but tasks first when a fiber has yielded, and what is late (aging.h) before
+/// all. Tasks only on a fiber of the pool.
 Found FindPinned(Worker *worker) noexcept;
 
 /// Runs what is pinned to the worker, at most `max`; returns how many.

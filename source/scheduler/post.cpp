@@ -21,8 +21,8 @@ TaskBlock *TakeBlock(Scheduler &scheduler, uint32_t user, BlockPool<kTasks> &poo
     return block;
 }
 
-TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-                Label label, uint32_t target) noexcept {
+TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
+                Counter *counter, Label label, uint32_t target) noexcept {
     TaskBlock *block = count == 1 ? TakeBlock(scheduler, CacheOf(worker), scheduler.singles)
                                   : TakeBlock(scheduler, kNoCache, scheduler.blocks);
     block->worker = target;
@@ -35,7 +35,8 @@ TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, cons
     return block;
 }
 
-// Before the tasks are published, so that who sees one finish counts it as submitted. relaxed: the publication orders it.
+// Before the tasks are published, so that who sees one finish counts it as submitted. relaxed: the
+// publication orders it.
 void CountSubmitted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
     if (worker != nullptr) {
         worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
@@ -48,8 +49,9 @@ void CountSubmitted(Scheduler &scheduler, Worker *worker, uint32_t count) noexce
 
 bool Bind(Scheduler &scheduler, Worker &target, uint32_t count) noexcept {
     RaiseCounter(scheduler, target.bound, count);
-    // A read-modify-write, like the exchange with which DetachThread closes: in the order of the two either it is closed
-    // here, or the one that closes sees the raised counter. acquire and release for that.
+    // A read-modify-write, like the exchange with which DetachThread closes: in the order of the
+    // two either it is closed here, or the one that closes sees the raised counter. acquire and
+    // release for that.
     if (target.accepts.fetch_add(0, kAcqRel) != 0) return true;
     LowerCounter(scheduler, nullptr, target.bound, count);
     return false;
@@ -62,15 +64,17 @@ void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept {
 namespace {
 
 // Everything but making them visible. False if it was refused (reported).
-bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, CountedBy counted,
-           const TaskOptions &options) noexcept {
+bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+           CountedBy counted, const TaskOptions &options) noexcept {
     Worker *target = options.worker != kAnyWorker ? &scheduler.workers[options.worker] : nullptr;
     const bool bind = target != nullptr && scheduler.IsAttachedSlot(options.worker);
-    // The caller's own thread has not detached yet, though it may be about to: it looks again after what it runs (Detach).
-    const bool bound =
-        bind && (worker == target ? RaiseCounter(scheduler, target->bound, count) : Bind(scheduler, *target, count));
+    // The caller's own thread has not detached yet, though it may be about to: it looks again after
+    // what it runs (Detach).
+    const bool bound = bind && (worker == target ? RaiseCounter(scheduler, target->bound, count)
+                                                 : Bind(scheduler, *target, count));
     if (bind && !bound) {
-        ReportMistake(scheduler.options, ReportCode::BadOption, "Name a worker, or a thread that is attached.",
+        ReportMistake(scheduler.options, ReportCode::BadOption,
+                      "Name a worker, or a thread that is attached.",
                       "TaskOptions::worker: no thread is attached as %u", options.worker);
         return false;
     }
@@ -113,7 +117,8 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     Letter *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
         const uint32_t size = std::min(kTasksPerBlock, count - begin);
-        Letter *block = Fill(scheduler, worker, size, tasks + begin, counter, label, options.worker);
+        Letter *block =
+            Fill(scheduler, worker, size, tasks + begin, counter, label, options.worker);
         block->next = newest;
         newest = block;
         if (oldest == nullptr) oldest = block;
@@ -128,8 +133,8 @@ TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, Count
                    const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
     if (worker != nullptr) TraceSubmit(worker, 1, counted.counter, options.name);
-    return Fill(scheduler, worker, 1, &task, counted.counter, LabelInGroups(scheduler, worker, options),
-                options.worker);
+    return Fill(scheduler, worker, 1, &task, counted.counter,
+                LabelInGroups(scheduler, worker, options), options.worker);
 }
 
 void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {

@@ -1,4 +1,5 @@
-// From tasks to a lane of the calling worker. This is inline, because each submission takes this path and tasks may be short.
+// From tasks to a lane of the calling worker. This is inline, because each submission takes this
+// path and tasks may be short.
 #pragma once
 
 #include "platform/compiler.h"
@@ -12,19 +13,21 @@ namespace weft::internal {
 inline constexpr uint32_t kMaxSingles = 16;  // up to here one entry per task: no copy to the slab
 
 /// More tasks than that: copies of them, a slice to an entry.
-void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count, const Task *tasks,
-                   Counter *counter, Label label) noexcept;
+void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
+                   const Task *tasks, Counter *counter, Label label) noexcept;
 
-/// Before the first `count` tasks of a set other than 0 come to the worker's lanes. Without memory: fatal.
+/// Before the first `count` tasks of a set other than 0 come to the worker's lanes. Without memory:
+/// fatal.
 void PrepareSet(Worker *worker, uint32_t set, uint32_t count) noexcept;
 
 /// Something was put into Worker::newestLane: tells of it, unless it is plain (Normal and Small).
 void ShowNewestLane(Worker *worker) noexcept;
 
-/// Makes tasks visible, of which counter and scheduler know already, in the calling worker's lane. Wakes nobody. Of several the first is
-/// staged last: this worker takes it first, and thieves begin at the batch's end.
-WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
-                                  Label label) noexcept {
+/// Makes tasks visible, of which counter and scheduler know already, in the calling worker's lane.
+/// Wakes nobody. Of several the first is staged last: this worker takes it first, and thieves begin
+/// at the batch's end.
+WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *tasks,
+                                  Counter *counter, Label label) noexcept {
     worker->newestLane = label.lane;
     worker->mayHold |= uint64_t{1} << worker->newestLane;
     if (WEFT_UNLIKELY(label.lane >= kPlainLanes)) PrepareSet(worker, label.TheLevel().Set(), count);
@@ -42,7 +45,8 @@ WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *ta
     } else {
         EnqueueSlices(worker, lane, count, tasks, counter, label);
     }
-    if (WEFT_UNLIKELY(worker->newestLane != LaneOf(Priority::Normal, StackClass::Small))) ShowNewestLane(worker);
+    if (WEFT_UNLIKELY(worker->newestLane != LaneOf(Priority::Normal, StackClass::Small)))
+        ShowNewestLane(worker);
 }
 
 /// Submits tasks that the counter counts already, and that are not pinned.
@@ -58,7 +62,8 @@ WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks,
     } else {
         WakeForTasks(*worker->scheduler, worker, count);
     }
-    if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr)) TraceSubmit(worker, count, counter, label.name);
+    if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr))
+        TraceSubmit(worker, count, counter, label.name);
 }
 
 }  // namespace weft::internal

@@ -13,44 +13,48 @@ namespace weft::internal {
 #define WEFT_PRINTF_LIKE(text, first)
 #endif
 
-/// The thread's env::CallSlot() while it is in onReport: what it does wrong there goes to stderr, or it would not come to an
-/// end. Otherwise its innermost ForeignCall (call.h), or null.
+/// The thread's env::CallSlot() while it is in onReport: what it does wrong there goes to stderr,
+/// or it would not come to an end. Otherwise its innermost ForeignCall (call.h), or null.
 inline void *InReport() noexcept {
     static char mark;
     return &mark;
 }
 
-/// A user mistake: `what` is a printf format. Calls onReport, or writes one line to stderr. The call that is wrong then has
-/// no effect.
-void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what, ...) noexcept
-    WEFT_PRINTF_LIKE(4, 5);
+/// A user mistake: `what` is a printf format. Calls onReport, or writes one line to stderr. The
+/// call that is wrong then has no effect.
+void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *hint,
+                   const char *what, ...) noexcept WEFT_PRINTF_LIKE(4, 5);
 
 /// The same for trouble that comes once a run: nothing is reported if `code` was before.
-void ReportOnce(Scheduler &scheduler, ReportCode code, const char *cure, const char *what, ...) noexcept
-    WEFT_PRINTF_LIKE(4, 5);
+void ReportOnce(Scheduler &scheduler, ReportCode code, const char *hint, const char *what,
+                ...) noexcept WEFT_PRINTF_LIKE(4, 5);
 
 /// By ReportOnce.
 bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept;
 
 /// `call` was given a counter that is in use with another scheduler.
-void ReportCounterOfOther(const Scheduler &scheduler, const char *call, const Counter &counter) noexcept;
+void ReportWrongScheduler(const Scheduler &scheduler, const char *call,
+                          const Counter &counter) noexcept;
 
 /// A call in a child process, which has only the thread that forked.
 void ReportForked(const SchedulerOptions &options, const char *call) noexcept;
 
-/// True, after a report, if the calling thread is in a memory function of any host's (memory_hook.h): `call` then has no effect. For
-/// who has found no worker, and before the gate, at which such a thread must not wait.
+/// True, after a report, if the calling thread is in a memory function of any host's
+/// (memory_hook.h): `call` then has no effect. For who has found no worker, and before the gate, at
+/// which such a thread must not wait.
 bool IsRefusedInMemoryHook(const SchedulerOptions &options, const char *call) noexcept;
 
 /// A task has forked, and goes on as a worker in the child: fatal.
 [[noreturn]] void EndForkedTask(const Scheduler &scheduler) noexcept;
 
-/// From a signal handler: onReport, or write(2) to stderr, without formatting. The process dies afterwards, of the signal.
-void ReportFault(const SchedulerOptions &options, const char *what, const char *cure, const char *task) noexcept;
+/// From a signal handler: onReport, or write(2) to stderr, without formatting. The process dies
+/// afterwards, of the signal.
+void ReportFault(const SchedulerOptions &options, const char *what, const char *hint,
+                 const char *task) noexcept;
 
 /// What cannot go on: reports, then aborts.
-[[noreturn]] void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *cure, const char *what,
-                              ...) noexcept WEFT_PRINTF_LIKE(4, 5);
+[[noreturn]] void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *hint,
+                              const char *what, ...) noexcept WEFT_PRINTF_LIKE(4, 5);
 
 /// Aborts with the name of an invariant of source/README.md that does not hold.
 [[noreturn]] void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept;

@@ -15,14 +15,16 @@ struct Others {
     Level level = Level::None();     // and those that run this level
 };
 
-// What is looked for: a fiber that waits for zero and has room for a task of the class, and that the worker itself may go on with. One
-// that only others may go on with could be late, as they may be busy until the task has run: they are asked to look for themselves.
+// What is looked for: a fiber that waits for zero and has room for a task of the class, and that
+// the worker itself may go on with. One that only others may go on with could be late, as they may
+// be busy until the task has run: they are asked to look for themselves.
 struct Wanted {
     Worker &worker;
     StackClass stack;
     Level level;  // of the task
     Others others = {};
-    uint32_t timed = CounterWaiting::kNobody;  // it waits with a deadline: its record stays on the counter
+    // it waits with a deadline: its record stays on the counter
+    uint32_t timed = CounterWaiting::kNobody;
 
     bool Takes(uint32_t owner) noexcept {
         Scheduler &scheduler = *worker.scheduler;
@@ -40,7 +42,8 @@ struct Wanted {
         if (isPinned && !Runs(scheduler.workers[fiber.pinnedTo], level)) return false;
         if (isPinned && fiber.pinnedTo != worker.index && scheduler.IsActive(fiber.pinnedTo)) {
             others.pinnedTo = fiber.pinnedTo;
-        } else if (fiber.pinnedTo == worker.index && !MayHelpAt(worker, fiber.level.ThePriority())) {
+        } else if (fiber.pinnedTo == worker.index &&
+                   !MayHelpAt(worker, fiber.level.ThePriority())) {
             return false;
         } else if (!isPinned && !MayRun(worker, onTop)) {
             others.level = onTop;
@@ -53,10 +56,12 @@ struct Wanted {
     // Such a fiber, taken off the counter. It stays in line while it is asked, so it does not run.
     uint32_t RemoveFrom(Counter &counter) noexcept {
         Scheduler &scheduler = *worker.scheduler;
-        const auto takes = [](uint32_t owner, void *by) { return static_cast<Wanted *>(by)->Takes(owner); };
+        const auto takes = [](uint32_t owner, void *by) {
+            return static_cast<Wanted *>(by)->Takes(owner);
+        };
         uint32_t woken = 0;
-        const uint32_t owner =
-            scheduler.counters.RemoveIf(CounterAccess::Word(counter), {takes, this}, woken, CacheOf(&worker));
+        const uint32_t owner = scheduler.counters.RemoveIf(CounterAccess::Word(counter),
+                                                           {takes, this}, woken, CacheOf(&worker));
         WakeOwners(scheduler, &worker, woken);
         return owner;
     }
@@ -69,13 +74,15 @@ Fiber *TakeWaiter(Counter &counter, Wanted &wanted) noexcept {
 }
 
 void Ask(Worker &worker, StackClass stack) noexcept {
-    worker.rescuesAsked.fetch_or(1u << static_cast<uint32_t>(stack), kSeqCst);  // after the task is in a lane
+    // after the task is in a lane
+    worker.rescuesAsked.fetch_or(1u << static_cast<uint32_t>(stack), kSeqCst);
 }
 
 void AskGroups(Scheduler &scheduler, const Worker *worker, StackClass stack, Level level) noexcept {
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
-        if (i != worker->index && Runs(scheduler.workers[i], level)) Ask(scheduler.workers[i], stack);
+        if (i != worker->index && Runs(scheduler.workers[i], level))
+            Ask(scheduler.workers[i], stack);
     }
 }
 
@@ -87,32 +94,37 @@ void AskPassedOver(Worker *worker, StackClass stack, const Others &others) noexc
         WakeAt(scheduler, others.pinnedTo);
     }
     if (others.level.IsNone()) return;
-    // If only a wait keeps this worker from it, other workers of the groups may be restricted, too. They would ask each other for ever.
+    // If only a wait keeps this worker from it, other workers of the groups may be restricted, too.
+    // They would ask each other for ever.
     if (!Runs(*worker, others.level)) AskGroups(scheduler, worker, stack, others.level);
     WakeForGroups(scheduler, worker, 1, others.level);
 }
 
-// A worker with a small fiber that looked meanwhile may sleep now. For Large tasks there is no fiber: two workers would wake each other
-// again and again.
+// A worker with a small fiber that looked meanwhile may sleep now. For Large tasks there is no
+// fiber: two workers would wake each other again and again.
 void PushBack(Worker *worker, uint32_t lane, const TaskEntry &item) noexcept {
     PushEntry(worker, lane, item);
-    if (ClassOf(lane) == StackClass::Small) WakeForLevel(*worker->scheduler, worker, 1, LevelOf(lane));  // [re-check]
+    if (ClassOf(lane) == StackClass::Small)
+        WakeForLevel(*worker->scheduler, worker, 1, LevelOf(lane));  // [re-check]
 }
 
-// `item` is the caller's. The fiber that its first task was handed to; the rest becomes the newest of the worker's own lane, and does
-// not go to where the fiber goes on. Null, and the item still is the caller's, if there is none.
+// `item` is the caller's. The fiber that its first task was handed to; the rest becomes the newest
+// of the worker's own lane, and does not go to where the fiber goes on. Null, and the item still is
+// the caller's, if there is none.
 Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane, Others &others) noexcept {
     Counter *counter = item.TheCounter();
     if (counter == nullptr) return nullptr;
-    // seq_cst: after the worker has read the count of rescues. A record that is not seen here is counted after that.
+    // seq_cst: after the worker has read the count of rescues. A record that is not seen here is
+    // counted after that.
     const CounterWord word{CounterAccess::Word(*counter).load(kSeqCst)};
     if (word.Head() == 0 && !word.IsSorting()) return nullptr;
     Wanted wanted{*worker, ClassOf(lane), LevelOf(lane)};
     Fiber *waiter = TakeWaiter(*counter, wanted);
     others = wanted.others;
     if (waiter == nullptr) return nullptr;
-    *waiter->handed = item.Part(0, 1);                                             // published with the fiber
-    waiter->level = LevelOnTop(*worker->scheduler, waiter->level, LevelOf(lane));  // there is one: it was asked
+    *waiter->handed = item.Part(0, 1);  // published with the fiber
+    // there is one: it was asked
+    waiter->level = LevelOnTop(*worker->scheduler, waiter->level, LevelOf(lane));
     if (item.Count() > 1) PushBack(worker, lane, item.Part(1, item.Count() - 1));
     waiter->handed = nullptr;
     waiter->carries = counter;
@@ -155,9 +167,11 @@ Fiber *HandAny(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     return waiter;
 }
 
-// Returns the fiber if this worker may resume it. The worker then has to resume it next: perhaps no other worker may.
+// Returns the fiber if this worker may resume it. The worker then has to resume it next: perhaps no
+// other worker may.
 Fiber *OwnOrMakeReady(Worker *worker, Fiber *waiter) noexcept {
-    if (waiter == nullptr || waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index) return waiter;
+    if (waiter == nullptr || waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index)
+        return waiter;
     MakeReady(*worker->scheduler, worker, waiter);
     return nullptr;
 }
@@ -178,7 +192,8 @@ Fiber *Rescue(Worker *worker, StackClass stack) noexcept {
         for (uint32_t i = 0; i < slots && waiter == nullptr; ++i) {
             if (i != worker->index) waiter = HandAny(worker, scheduler.workers[i], lane);
         }
-        if (waiter == nullptr && worker->lanes[lane].Size() > kInHand) waiter = HandAny(worker, *worker, lane);
+        if (waiter == nullptr && worker->lanes[lane].Size() > kInHand)
+            waiter = HandAny(worker, *worker, lane);
         waiter = OwnOrMakeReady(worker, waiter);
         if (waiter != nullptr) return waiter;
     }
@@ -203,7 +218,8 @@ void CountLarge(Scheduler &scheduler) noexcept {
 
 void AskForRescue(const Worker *worker, Level level) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    // seq_cst: after the task is in the lane. A worker that becomes starved later goes through the lanes after that.
+    // seq_cst: after the task is in the lane. A worker that becomes starved later goes through the
+    // lanes after that.
     if (IsDivided(scheduler, level) && scheduler.pool.AnyStarved())
         AskGroups(scheduler, worker, StackClass::Small, level);
 }

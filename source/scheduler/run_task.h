@@ -12,8 +12,8 @@
 
 namespace weft::internal {
 
-// What the fiber is doing: its task's name, for reports (relaxed: nothing depends on it), and its level. On top of a task that waits
-// for it, see LevelOnTop.
+// What the fiber is doing: its task's name, for reports (relaxed: nothing depends on it), and its
+// level. On top of a task that waits for it, see LevelOnTop.
 class Running {
 public:
     Running(Fiber *fiber, const char *name, Level level) noexcept
@@ -34,7 +34,8 @@ private:
     Level m_outerLevel;
 };
 
-/// Calls the function. What it throws ends here; so do, in debug builds, changed floating-point control words.
+/// Calls the function. What it throws ends here; so do, in debug builds, changed floating-point
+/// control words.
 template <bool kTraced>
 inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexcept {
     const auto name = [self](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
@@ -49,7 +50,8 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
         task.function(facade, task.arg);
     } catch (...) {
         ReportMistake(self->worker->scheduler->options, ReportCode::TaskThrew,
-                      "Catch inside the task; keep what was caught (std::current_exception) where the waiter finds it.",
+                      "Catch inside the task; keep what was caught (std::current_exception) where "
+                      "the waiter finds it.",
                       "an exception left the task; it counts as finished");
     }
 #else
@@ -60,10 +62,10 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
 #if defined(WEFT_DEBUG)
     if (FloatingPointControl() != floatingPoint) {
         SetFloatingPointControl(floatingPoint);
-        ReportMistake(
-            self->worker->scheduler->options, ReportCode::FloatingPointState,
-            "Restore rounding and flush-to-zero before the task returns; the next task runs on the same stack.",
-            "the task returned with other floating-point control words");
+        ReportMistake(self->worker->scheduler->options, ReportCode::FloatingPointState,
+                      "Restore rounding and flush-to-zero before the task returns; the next task "
+                      "runs on the same stack.",
+                      "the task returned with other floating-point control words");
     }
 #endif
     race::Leaves(self->worker);
@@ -72,7 +74,8 @@ inline void CallTask(Fiber *self, TaskScheduler *facade, const Task &task) noexc
 }
 
 /// One task that was not claimed, on the calling fiber, which may be on another worker afterwards.
-WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName, Level level) noexcept {
+WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName,
+                              Level level) noexcept {
     const Running running(self, taskName, level);
     const Worker &worker = *self->worker;
     if (WEFT_UNLIKELY(worker.scheduler->trace != nullptr)) {

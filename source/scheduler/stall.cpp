@@ -14,38 +14,44 @@ namespace weft::internal {
 
 namespace {
 
-// A fiber that has run since has finished a task, submitted one, or been left again. relaxed: all have announced since, or the answer is
-// asked for once more.
+// A fiber that has run since has finished a task, submitted one, or been left again. relaxed: all
+// have announced since, or the answer is asked for once more.
 uint64_t Progress(const Scheduler &scheduler) noexcept {
     uint64_t sum = scheduler.foreignSubmitted.load(kRelaxed);
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
         const Worker &worker = scheduler.workers[i];
-        sum += worker.submitted.load(kRelaxed) + worker.finished.load(kRelaxed) + worker.suspensions.load(kRelaxed);
+        sum += worker.submitted.load(kRelaxed) + worker.finished.load(kRelaxed) +
+               worker.suspensions.load(kRelaxed);
     }
     return sum;
 }
 
-// Fibers that were made ready and are not running yet, anywhere. A worker that announced may be about to take one.
+// Fibers that were made ready and are not running yet, anywhere. A worker that announced may be
+// about to take one.
 bool AnyReady(const Scheduler &scheduler) noexcept {
     bool any = !scheduler.injector.IsEmpty();
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots && !any; ++i) {
         const Worker &worker = scheduler.workers[i];
         any = !worker.mailbox.IsEmpty();
-        for (uint32_t level = 0; level < scheduler.Levels(); ++level) any = any || worker.ready[level].Size() != 0;
+        for (uint32_t level = 0; level < scheduler.Levels(); ++level)
+            any = any || worker.ready[level].Size() != 0;
     }
     return any;
 }
 
-// Whether a wait keeps some worker from some or all tasks (Meanwhile). relaxed: all have announced that they sleep.
+// Whether a wait keeps some worker from some or all tasks (Meanwhile). relaxed: all have announced
+// that they sleep.
 bool AnyRestricted(const Scheduler &scheduler) noexcept {
     bool any = false;
-    for (uint32_t i = 0; i < scheduler.Slots() && !any; ++i) any = scheduler.workers[i].restricted.load(kRelaxed);
+    for (uint32_t i = 0; i < scheduler.Slots() && !any; ++i)
+        any = scheduler.workers[i].restricted.load(kRelaxed);
     return any;
 }
 
-// Calls act(fiber, counter, index) for each that waits and is not about to be answered. relaxed, all: for reports.
+// Calls act(fiber, counter, index) for each that waits and is not about to be answered. relaxed,
+// all: for reports.
 template <class Act>
 void ForWaiters(const Scheduler &scheduler, uint32_t first, Act act) noexcept {
     // If nothing else is pending, who is in WaitIdle goes on as soon as that has been seen.
@@ -53,24 +59,26 @@ void ForWaiters(const Scheduler &scheduler, uint32_t first, Act act) noexcept {
     for (uint32_t i = first; i < scheduler.AllFibers(); ++i) {
         const Fiber &fiber = scheduler.fibers[i];
         const Counter *counter = fiber.waitsFor.load(kRelaxed);
-        if (counter == nullptr || counter == &scheduler.guestsLeft) continue;  // Stop, which waits for threads
+        // Stop, which waits for threads
+        if (counter == nullptr || counter == &scheduler.guestsLeft) continue;
         if (isIdle && fiber.waitsForIdle.load(kRelaxed)) continue;
         act(fiber, *counter, i);
     }
 }
 
-// A task that is pending and does not lie in a queue is with a fiber that waits, or behind a counter. So the fibers of the pool need not
-// be looked at one by one.
+// A task that is pending and does not lie in a queue is with a fiber that waits, or behind a
+// counter. So the fibers of the pool need not be looked at one by one.
 bool AnyWaiter(const Scheduler &scheduler) noexcept {
     bool any = PendingTasks(scheduler) != scheduler.idleTasks.load(kRelaxed);
-    ForWaiters(scheduler, scheduler.FiberCount(), [&](const Fiber &, const Counter &, uint32_t) { any = true; });
+    ForWaiters(scheduler, scheduler.FiberCount(),
+               [&](const Fiber &, const Counter &, uint32_t) { any = true; });
     return any;
 }
 
 ReportCode CodeOf(Stall stall) noexcept {
     return stall == Stall::Small   ? ReportCode::PoolEmpty
            : stall == Stall::Large ? ReportCode::LargePoolEmpty
-                                   : ReportCode::OnlyWaiters;
+                                   : ReportCode::Stalled;
 }
 
 // None also where a deadline comes until then.
@@ -99,9 +107,9 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
         const char *name = fiber.taskName.load(kRelaxed);
         if (name == nullptr) name = i < scheduler.FiberCount() ? "unnamed task" : "attached thread";
         if (count++ < 4) {
-            used += static_cast<size_t>(std::snprintf(names + used, sizeof names - used,
-                                                      "%s fiber %u '%.40s' for counter %p", used != 0 ? "," : "", i,
-                                                      name, static_cast<const void *>(&counter)));
+            used += static_cast<size_t>(std::snprintf(
+                names + used, sizeof names - used, "%s fiber %u '%.40s' for counter %p",
+                used != 0 ? "," : "", i, name, static_cast<const void *>(&counter)));
         }
     });
     const uint32_t deferred = scheduler.deferred.load(kRelaxed);
@@ -111,28 +119,32 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
         std::snprintf(tasks, sizeof tasks, "%s%u submitted to come after a counter",
                       count != 0 ? "; tasks: " : " tasks: ", deferred);
     }
-    ReportOnce(
-        scheduler, ReportCode::OnlyWaiters,
-        AnyRestricted(scheduler)
-            ? "Restrict a wait with Meanwhile only where another worker runs what is waited for; OwnTasks knows tasks "
-              "by "
-              "their counters alone."
-            : "Lower those counters, or set or unlock what they are in; if a thread of yours will, let it hold an "
-              "OutsideWork (weft/outside.h).",
-        "all workers sleep and %u %s%s%s%s%s", count, count == 1 ? "fiber waits" : "fibers wait",
-        count != 0 ? ":" : ";", count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
+    ReportOnce(scheduler, ReportCode::Stalled,
+               AnyRestricted(scheduler) ? "Restrict a wait with Meanwhile only where another "
+                                          "worker runs what is waited for; OwnTasks knows tasks "
+                                          "by "
+                                          "their counters alone."
+                                        : "Lower those counters, or set or unlock what they are "
+                                          "in; if a thread of yours will, let it hold an "
+                                          "ExternalWork (weft/external_work.h).",
+               "all workers sleep and %u %s%s%s%s%s", count,
+               count == 1 ? "fiber waits" : "fibers wait", count != 0 ? ":" : ";",
+               count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
 }
 
 void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept {
-    if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0) return;  // it may go on by that
+    // it may go on by that
+    if (Gate::FacadeOf(*scheduler.facade).outside.load(kAcquire) != 0) return;
     if (stack == StackClass::Small) {
         ReportOnce(scheduler, ReportCode::PoolEmpty,
                    "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
-                   "small tasks are pending, and all %u small fibers wait", scheduler.options.smallFibers);
+                   "small tasks are pending, and all %u small fibers wait",
+                   scheduler.options.smallFibers);
     } else {
         ReportOnce(scheduler, ReportCode::LargePoolEmpty,
                    "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
-                   "tasks need a large fiber and all %u large fibers wait", scheduler.options.largeFibers);
+                   "tasks need a large fiber and all %u large fibers wait",
+                   scheduler.options.largeFibers);
     }
 }
 
@@ -164,18 +176,20 @@ void ReportGuests(Scheduler &scheduler) noexcept {
         const Counter *counter = scheduler.threadWaiters.At(i).waitsFor.load(kRelaxed);
         if (counter == nullptr) continue;
         if (waiting++ < 4) {
-            used += static_cast<size_t>(std::snprintf(counters + used, sizeof counters - used, "%s counter %p",
-                                                      used != 0 ? "," : " for", static_cast<const void *>(counter)));
+            used += static_cast<size_t>(std::snprintf(counters + used, sizeof counters - used,
+                                                      "%s counter %p", used != 0 ? "," : " for",
+                                                      static_cast<const void *>(counter)));
         }
     }
     ReportOnce(scheduler, ReportCode::EndDelayed,
-               "Lower those counters, let attached threads detach, and let threads leave onReport, before the end.",
-               "the run is to end, and %u threads wait in a call%s, and %u are attached", waiting, counters,
-               scheduler.attached.Value() - stops);
+               "Lower those counters, let attached threads detach, and let threads leave onReport, "
+               "before the end.",
+               "the run is to end, and %u threads wait in a call%s, and %u are attached", waiting,
+               counters, scheduler.attached.Value() - stops);
 }
 
-// The end is wanted, and threads that are no workers keep it from coming: when the grace is over, that is told. Some may be waiting for
-// ever; others will be refused when they come again.
+// The end is wanted, and threads that are no workers keep it from coming: when the grace is over,
+// that is told. Some may be waiting for ever; others will be refused when they come again.
 void WatchGuests(Scheduler &scheduler, Worker *worker) noexcept {
     if (scheduler.closingIsSet || !scheduler.endWanted.load(kSeqCst)) return;
     // Without workers one of them is Stop itself.
@@ -183,7 +197,8 @@ void WatchGuests(Scheduler &scheduler, Worker *worker) noexcept {
     scheduler.closingIsSet = true;
     const auto isDue = [](void *, void *owner) { ReportGuests(*static_cast<Scheduler *>(owner)); };
     // relaxed: written before endWanted.
-    SetTimer(scheduler, worker, scheduler.closing, scheduler.closesAt.load(kRelaxed), {isDue, &scheduler});
+    SetTimer(scheduler, worker, scheduler.closing, scheduler.closesAt.load(kRelaxed),
+             {isDue, &scheduler});
 }
 
 void Watch(Scheduler &scheduler, Worker *worker) noexcept {
@@ -191,7 +206,8 @@ void Watch(Scheduler &scheduler, Worker *worker) noexcept {
     const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
     const uint64_t now = env::Now();
     // relaxed, all of its state: the timer's lock orders it.
-    const bool isSame = watch.isDue.exchange(false, kRelaxed) && watch.progress == Progress(scheduler);
+    const bool isSame =
+        watch.isDue.exchange(false, kRelaxed) && watch.progress == Progress(scheduler);
     const uint64_t since = isSame ? watch.since : now;
     const Stall stall = KindOf(scheduler, since + lasts);
     if (stall == Stall::None || WasReported(scheduler, CodeOf(stall))) return;
@@ -205,13 +221,14 @@ void Watch(Scheduler &scheduler, Worker *worker) noexcept {
         its.isDue.store(true, kRelaxed);
         its.isSet.store(false, kRelease);
     };
-    SetTimer(scheduler, worker, watch.timer, std::min(now + lasts / 4, watch.since + lasts), {isDue, &watch});
+    SetTimer(scheduler, worker, watch.timer, std::min(now + lasts / 4, watch.since + lasts),
+             {isDue, &watch});
 }
 
 }  // namespace
 
-// A thread counts itself before it sleeps and after it slept, so whoever reads its announcement in the idle state (acquire) and then
-// this, reads that it is attached.
+// A thread counts itself before it sleeps and after it slept, so whoever reads its announcement in
+// the idle state (acquire) and then this, reads that it is attached.
 bool AllAsleep(const Scheduler &scheduler) noexcept {
     const uint64_t snapshot = scheduler.idle.Snapshot();
     return IdleSet::AllAsleep(snapshot, scheduler.workerCount + scheduler.attached.Value());
@@ -220,7 +237,8 @@ bool AllAsleep(const Scheduler &scheduler) noexcept {
 void WatchForStall(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     StallWatch &watch = scheduler.stall;
-    // acquire and release: only one worker checks at a time. If others called meanwhile, it checks again for them, as the state may have changed.
+    // acquire and release: only one worker checks at a time. If others called meanwhile, it checks
+    // again for them, as the state may have changed.
     if (watch.isSet.load(kAcquire) || watch.callers.fetch_add(1, kAcqRel) != 0) return;
     for (uint32_t served = 1; served != 0;) {
         WatchGuests(scheduler, worker);
@@ -233,8 +251,8 @@ void WatchForStall(Worker *worker) noexcept {
 // One thread alone may be kept from its inspections for long, so these are counted as well.
 void WatchLateLane(const Worker *worker, QueueAge &age, StackClass stack) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    const bool isStuck = !scheduler.pool.AnyFree(stack) && AllWait(scheduler, stack) && !AnyReady(scheduler) &&
-                         IsRescueDone(worker, stack);
+    const bool isStuck = !scheduler.pool.AnyFree(stack) && AllWait(scheduler, stack) &&
+                         !AnyReady(scheduler) && IsRescueDone(worker, stack);
     // relaxed, all: hints, see QueueAge.
     if (!isStuck) return age.stuckLooks.store(0, kRelaxed);
     const uint32_t looks = age.stuckLooks.load(kRelaxed);

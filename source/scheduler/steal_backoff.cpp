@@ -6,8 +6,9 @@ namespace weft::internal {
 
 namespace {
 
-// Changes whenever one of a few others submits, or has finished a claim: of the last victim and the three that follow it. Each that is looked at
-// costs a transfer of its cache line, and another one to get it back. A hint: relaxed.
+// Changes whenever one of a few others submits, or has finished a claim: of the last victim and the
+// three that follow it. Each that is looked at costs a transfer of its cache line, and another one
+// to get it back. A hint: relaxed.
 uint64_t ActivityOfOthers(const Worker *worker) noexcept {
     constexpr uint32_t kLooksAt = 4;
     const uint32_t count = worker->scheduler->Slots();
@@ -21,9 +22,11 @@ uint64_t ActivityOfOthers(const Worker *worker) noexcept {
 
 }  // namespace
 
-void NoteProfit(const Times &times, KeepsAway &from, uint64_t begin, uint64_t end, uint64_t pieces) noexcept {
+void NoteProfit(const Times &times, KeepsAway &from, uint64_t begin, uint64_t end,
+                uint64_t pieces) noexcept {
     const bool isProfit = end - begin >= times.profitableSteal * pieces;
-    from.penalty = isProfit ? 0 : std::clamp(from.penalty * 2, times.firstPenalty, times.maxStealPenalty);
+    from.penalty =
+        isProfit ? 0 : std::clamp(from.penalty * 2, times.firstPenalty, times.maxStealPenalty);
     from.until = end + from.penalty;
 }
 
@@ -35,7 +38,8 @@ void BeginVisit(Worker *worker, uint64_t now) noexcept {
 
 void EndVisit(Worker *worker) noexcept {
     const uint64_t suspensions = worker->suspensions.load(kRelaxed) - worker->visitSuspensions;
-    NoteProfit(worker->scheduler->times, worker->fromFibers, worker->visitBegan, env::Ticks(), suspensions + 1);
+    NoteProfit(worker->scheduler->times, worker->fromFibers, worker->visitBegan, env::Ticks(),
+               suspensions + 1);
     worker->visitBegan = 0;
 }
 
@@ -54,7 +58,8 @@ bool MaySteal(Worker *worker, uint64_t now) noexcept {
     if (wasQuiet) {
         worker->lookInterval = times.firstLookInterval;
     } else if (changed) {
-        worker->lookInterval = std::min(worker->lookInterval * 2, keepsAway ? times.maxStealPenalty : times.quiet);
+        worker->lookInterval =
+            std::min(worker->lookInterval * 2, keepsAway ? times.maxStealPenalty : times.quiet);
     }
     worker->lookAgainAt = now + worker->lookInterval;
     return wasQuiet || !keepsAway;

@@ -12,21 +12,27 @@ class TaskEntry {
 public:
     TaskEntry() = default;
 
-    static TaskEntry Single(const Task &task, Counter *counter, const char *name, StackClass stack) noexcept {
-        return TaskEntry(reinterpret_cast<uint64_t>(task.function), reinterpret_cast<uint64_t>(task.arg), counter, name,
+    static TaskEntry Single(const Task &task, Counter *counter, const char *name,
+                            StackClass stack) noexcept {
+        return TaskEntry(reinterpret_cast<uint64_t>(task.function),
+                         reinterpret_cast<uint64_t>(task.arg), counter, name,
                          stack == StackClass::Large ? kLarge : 0);
     }
     /// `batch` names the batch: tasks of one batch are expected to take about the same time.
-    static TaskEntry Slice(const Task *first, uint32_t count, uint64_t batch, Counter *counter, const char *name,
-                           StackClass stack) noexcept {
-        return TaskEntry(reinterpret_cast<uint64_t>(first), batch << kCountBits | count, counter, name,
-                         kSlice | (stack == StackClass::Large ? kLarge : 0));
+    static TaskEntry Slice(const Task *first, uint32_t count, uint64_t batch, Counter *counter,
+                           const char *name, StackClass stack) noexcept {
+        return TaskEntry(reinterpret_cast<uint64_t>(first), batch << kCountBits | count, counter,
+                         name, kSlice | (stack == StackClass::Large ? kLarge : 0));
     }
 
     bool IsSlice() const noexcept { return (m_counter & kSlice) != 0; }
     bool IsSmallSingle() const noexcept { return (m_counter & (kSlice | kLarge)) == 0; }
-    StackClass Stack() const noexcept { return (m_counter & kLarge) != 0 ? StackClass::Large : StackClass::Small; }
-    Counter *TheCounter() const noexcept { return reinterpret_cast<Counter *>(m_counter & ~(kSlice | kLarge)); }
+    StackClass Stack() const noexcept {
+        return (m_counter & kLarge) != 0 ? StackClass::Large : StackClass::Small;
+    }
+    Counter *TheCounter() const noexcept {
+        return reinterpret_cast<Counter *>(m_counter & ~(kSlice | kLarge));
+    }
     const char *Name() const noexcept { return reinterpret_cast<const char *>(m_name); }
 
     Task TheTask() const noexcept {
@@ -39,14 +45,16 @@ public:
     uint64_t Batch() const noexcept { return m_second >> kCountBits; }
     /// So many of its tasks, from that one on.
     TaskEntry Part(uint32_t begin, uint32_t count) const noexcept {
-        return IsSlice() ? Slice(First() + begin, count, Batch(), TheCounter(), Name(), Stack()) : *this;
+        return IsSlice() ? Slice(First() + begin, count, Batch(), TheCounter(), Name(), Stack())
+                         : *this;
     }
 
     static constexpr uint32_t kCountBits = 8;
     static constexpr uint64_t kMaxBatch = (uint64_t{1} << (64 - kCountBits)) - 1;
 
 private:
-    TaskEntry(uint64_t first, uint64_t second, Counter *counter, const char *name, uint64_t flags) noexcept
+    TaskEntry(uint64_t first, uint64_t second, Counter *counter, const char *name,
+              uint64_t flags) noexcept
         : m_first(first),
           m_second(second),
           m_counter(reinterpret_cast<uint64_t>(counter) | flags),

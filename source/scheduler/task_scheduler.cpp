@@ -1,4 +1,5 @@
-// The public calls while the scheduler runs: checks (call.h), then the verbs. Those that begin and end a run are in life_calls.cpp.
+// The public calls while the scheduler runs: checks (call.h), then the verbs. Those that begin and
+// end a run are in life_calls.cpp.
 #include "weft/task_scheduler.h"
 
 #include "platform/compiler.h"
@@ -33,7 +34,8 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
     WakeEverySleeper(scheduler);
 }
 
-// Whoever publishes a Low task looks at its groups afterwards and wakes one of their workers. So the groups are stored before the sleepers wake.
+// Whoever publishes a Low task looks at its groups afterwards and wakes one of their workers. So
+// the groups are stored before the sleepers wake.
 void SetLowGroupsTo(Scheduler &scheduler, uint8_t groups) noexcept {
     SetLow(scheduler, groups);                   // [order]
     ShowLevel(scheduler, Level(Priority::Low));  // others may have hidden what they do not run
@@ -45,8 +47,8 @@ void SetLowGroupsTo(Scheduler &scheduler, uint8_t groups) noexcept {
 void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
     Worker *worker = WorkerOf(*this);
     const bool plain = task.function != nullptr && (worker == nullptr || !worker->mustNotSubmit) &&
-                       options.worker == kAnyWorker && options.groups == 0 && options.priority <= Priority::Low &&
-                       options.stack <= StackClass::Large;
+                       options.worker == kAnyWorker && options.groups == 0 &&
+                       options.priority <= Priority::Low && options.stack <= StackClass::Large;
     if (WEFT_LIKELY(worker != nullptr && plain)) {
         SubmitOne(worker, task, counter, options);
     } else {
@@ -54,25 +56,31 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
     }
 }
 
-void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter, const TaskOptions &options) noexcept {
+void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter,
+                             const TaskOptions &options) noexcept {
     if (count == 0) return;
     Worker *worker = WorkerOf(*this);
     if (WEFT_LIKELY(worker != nullptr)) {
-        if (!MaySubmit(worker, "AddTasks") || !AreTasks(*worker->scheduler, count, tasks, options, "AddTasks")) return;
+        if (!MaySubmit(worker, "AddTasks") ||
+            !AreTasks(*worker->scheduler, count, tasks, options, "AddTasks"))
+            return;
         Submit(worker, count, tasks, counter, options);
         return;
     }
     const ForeignCall call(*this, "AddTasks");
-    if (!call.MayEnter("AddTasks") || !AreTasks(*call.running, count, tasks, options, "AddTasks")) return;
+    if (!call.MayEnter("AddTasks") || !AreTasks(*call.running, count, tasks, options, "AddTasks"))
+        return;
     Post(*call.running, nullptr, count, tasks, counter, options);
 }
 
-void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
+void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
+                                  const TaskOptions &options) noexcept {
     if (count == 0) return;
     Worker *worker = CallingWorker(*this, "AddChildTasks");
     if (worker == nullptr) return;
     if (worker->current->IsHost()) {
-        ReportMistake(worker->scheduler->options, ReportCode::NotAWorker, "Call it from a task, or call AddTasks.",
+        ReportMistake(worker->scheduler->options, ReportCode::NotAWorker,
+                      "Call it from a task, or call AddTasks.",
                       "AddChildTasks was called outside of tasks");
     } else if (MayAddChildren(worker, "AddChildTasks") &&
                AreTasks(*worker->scheduler, count, tasks, options, "AddChildTasks")) {
@@ -80,7 +88,8 @@ void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks, const TaskO
     }
 }
 
-void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const TaskOptions &options) noexcept {
+void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks,
+                                    const TaskOptions &options) noexcept {
     if (count == 0) return;
     Worker *worker = WorkerOf(*this);
     if (WEFT_LIKELY(worker != nullptr)) {
@@ -91,7 +100,9 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks, const Tas
         return;
     }
     ForeignCall call(*this, "AddTasksAndWait");
-    if (!call.MayEnter("AddTasksAndWait") || !AreTasks(*call.running, count, tasks, options, "AddTasksAndWait")) return;
+    if (!call.MayEnter("AddTasksAndWait") ||
+        !AreTasks(*call.running, count, tasks, options, "AddTasksAndWait"))
+        return;
     Counter counter;
     if (Post(*call.running, nullptr, count, tasks, &counter, options))
         WaitForeign(call.visit, *call.running, counter, 0);
@@ -101,7 +112,8 @@ namespace {
 
 // wait(worker), unless the caller is no worker.
 template <class Wait>
-WEFT_FORCEINLINE void WaitHere(TaskScheduler &scheduler, Counter *counter, uint32_t value, Wait wait) noexcept {
+WEFT_FORCEINLINE void WaitHere(TaskScheduler &scheduler, Counter *counter, uint32_t value,
+                               Wait wait) noexcept {
     if (!IsCounter(scheduler, counter, "WaitForCounter")) return;
     Worker *worker = WorkerOf(scheduler);
     if (WEFT_LIKELY(worker != nullptr)) {
@@ -114,12 +126,13 @@ WEFT_FORCEINLINE void WaitHere(TaskScheduler &scheduler, Counter *counter, uint3
 
 }  // namespace
 
-void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, Resume resume) noexcept {
+void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, ResumeOn resume) noexcept {
     WaitHere(*this, counter, value, [=](Worker *worker) { Wait(worker, *counter, value, resume); });
 }
 
 void TaskScheduler::WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value) noexcept {
-    WaitHere(*this, counter, value, [=](Worker *worker) { WaitMeanwhile(worker, *counter, value, meanwhile); });
+    WaitHere(*this, counter, value,
+             [=](Worker *worker) { WaitMeanwhile(worker, *counter, value, meanwhile); });
 }
 
 void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcept {
@@ -134,7 +147,8 @@ uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noe
         return MayWait(worker, "WaitForAny") ? WaitAny(worker, count, counters) : count;
     }
     ForeignCall call(*this, "WaitForAny");
-    return call.MayEnter("WaitForAny") ? WaitAnyForeign(call.visit, *call.running, count, counters) : count;
+    return call.MayEnter("WaitForAny") ? WaitAnyForeign(call.visit, *call.running, count, counters)
+                                       : count;
 }
 
 bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
@@ -151,7 +165,8 @@ void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
 
 void TaskScheduler::SetLowGroups(uint8_t groups) noexcept {
     const Caller caller(*this, "SetLowGroups");
-    if (caller.Running() != nullptr && (groups == 0 || AreGroups(caller.Running()->options, groups, "SetLowGroups")))
+    if (caller.Running() != nullptr &&
+        (groups == 0 || AreGroups(caller.Running()->options, groups, "SetLowGroups")))
         SetLowGroupsTo(*caller.Running(), groups);
 }
 
@@ -170,15 +185,15 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
         worker->current->level = worker->current->level.At(priority);
 }
 
-bool TaskScheduler::AddToCounter(Counter *counter, uint32_t n) noexcept {
-    if (!IsCounter(*this, counter, "AddToCounter")) return false;
+bool TaskScheduler::IncrementCounter(Counter *counter, uint32_t n) noexcept {
+    if (!IsCounter(*this, counter, "IncrementCounter")) return false;
     if (n == 0) return true;
     Worker *worker = WorkerOf(*this);
     if (worker != nullptr) {
         FlushPending(worker);
         return RaiseCounter(*worker->scheduler, *counter, n);
     }
-    const ForeignCall call(*this, "AddToCounter");
+    const ForeignCall call(*this, "IncrementCounter");
     return call.running != nullptr && RaiseCounter(*call.running, *counter, n);
 }
 
@@ -235,10 +250,12 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
 uint32_t TaskScheduler::WorkerCount() const noexcept {
     const Worker *worker = WorkerThatAsks(*this);
     if (worker != nullptr) return worker->scheduler->workerCount;
-    if (MemoryHookCall::Current() != nullptr) return EffectiveWorkers(Gate::OptionsOf(*this));  // it may be in the gate
+    // it may be in the gate
+    if (MemoryHookCall::Current() != nullptr) return EffectiveWorkers(Gate::OptionsOf(*this));
     Gate::Visit visit(const_cast<TaskScheduler &>(*this));
     const Scheduler *running = visit.ComeIn();
-    const uint32_t count = running != nullptr ? running->workerCount : EffectiveWorkers(Gate::OptionsOf(*this));
+    const uint32_t count =
+        running != nullptr ? running->workerCount : EffectiveWorkers(Gate::OptionsOf(*this));
     visit.GoOut();
     return count;
 }

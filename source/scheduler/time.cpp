@@ -31,7 +31,8 @@ Clock::time_point After(Clock::duration duration) noexcept {
 }  // namespace
 
 Clock::time_point Now() noexcept {
-    return Clock::time_point(std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(env::Now())));
+    return Clock::time_point(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(env::Now())));
 }
 
 bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
@@ -39,8 +40,8 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
     return WaitForCounterUntil(scheduler, counter, deadline, Meanwhile::AnyTask, value);
 }
 
-bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline, Meanwhile meanwhile,
-                         uint32_t value) noexcept {
+bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
+                         Meanwhile meanwhile, uint32_t value) noexcept {
     if (!IsCounter(scheduler, counter, "WaitForCounterUntil")) return false;
     Worker *worker = WorkerOf(scheduler);
     if (worker != nullptr) {
@@ -52,12 +53,13 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
            WaitForeign(call.visit, *call.running, *counter, value, Nanoseconds(deadline));
 }
 
-bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration, uint32_t value) noexcept {
+bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
+                       uint32_t value) noexcept {
     return WaitForCounterUntil(scheduler, counter, After(duration), value);
 }
 
-bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration, Meanwhile meanwhile,
-                       uint32_t value) noexcept {
+bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
+                       Meanwhile meanwhile, uint32_t value) noexcept {
     return WaitForCounterUntil(scheduler, counter, After(duration), meanwhile, value);
 }
 
@@ -84,7 +86,9 @@ void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
     }
 }
 
-void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept { SleepUntil(scheduler, After(duration)); }
+void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
+    SleepUntil(scheduler, After(duration));
+}
 
 namespace {
 
@@ -97,8 +101,8 @@ bool Defer(TaskScheduler &facade, const Task &task, const TaskOptions &options, 
            submit(*caller.Running(), caller.TheWorker());
 }
 
-bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const Task &task, Counter *counter,
-                const TaskOptions &options, Unit unit) noexcept {
+bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const Task &task,
+                Counter *counter, const TaskOptions &options, Unit unit) noexcept {
     if (!IsCounter(scheduler, after, "AddTaskAfter")) return false;
     if (counter == after && value == 0) {
         ReportMistake(Gate::OptionsOf(scheduler), ReportCode::BadOption,
@@ -111,12 +115,13 @@ bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const 
     });
 }
 
-bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &task, Counter *counter,
-                const TaskOptions &options, Unit unit) noexcept {
+bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &task,
+                Counter *counter, const TaskOptions &options, Unit unit) noexcept {
     if (time == Clock::time_point::max()) {
-        ReportMistake(Gate::OptionsOf(scheduler), ReportCode::BadOption,
-                      "Submit it when its time is known, or let it come after a counter (AddTaskAfter).",
-                      "AddTaskAt: a task at a time that never comes; the run would not end");
+        ReportMistake(
+            Gate::OptionsOf(scheduler), ReportCode::BadOption,
+            "Submit it when its time is known, or let it come after a counter (AddTaskAfter).",
+            "AddTaskAt: a task at a time that never comes; the run would not end");
         return false;
     }
     return Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
@@ -126,8 +131,8 @@ bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &ta
 
 }  // namespace
 
-bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
-                  const TaskOptions &options) noexcept {
+bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
+                  Counter *counter, const TaskOptions &options) noexcept {
     return DeferAfter(scheduler, after, value, task, counter, options, Unit::New);
 }
 
@@ -136,13 +141,13 @@ bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Coun
     return DeferUntil(scheduler, time, task, counter, options, Unit::New);
 }
 
-bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task, Counter *counter,
-                             const TaskOptions &options) noexcept {
+bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
+                             Counter *counter, const TaskOptions &options) noexcept {
     return DeferAfter(scheduler, after, value, task, counter, options, Unit::OfCaller);
 }
 
-bool internal::ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
-                          const TaskOptions &options) noexcept {
+bool internal::ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task,
+                          Counter *counter, const TaskOptions &options) noexcept {
     return DeferUntil(scheduler, time, task, counter, options, Unit::OfCaller);
 }
 

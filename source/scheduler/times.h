@@ -17,12 +17,14 @@ struct Times {
     uint64_t firstPenalty;
     uint64_t maxStealPenalty;
     uint64_t firstLookInterval;
-    uint64_t aging;       // half of how long the oldest item of a queue may wait, see aging.h
-    uint64_t stall;       // so long a lane without a fiber is told, see stall.h
-    uint64_t longPiece;   // so long a piece of work gets a look at the clock of its own
-    uint64_t maxPending;  // so long decrements may be pending while tasks of their counter follow each other
-    uint64_t longTask;    // decrements are not kept for one that takes longer
-    uint64_t quiet;       // who has not submitted or finished anything for so long does not mind a look
+    uint64_t aging;      // half of how long the oldest item of a queue may wait, see aging.h
+    uint64_t stall;      // so long a lane without a fiber is told, see stall.h
+    uint64_t longPiece;  // so long a piece of work gets a look at the clock of its own
+    // so long decrements may be pending while tasks of their counter follow each other
+    uint64_t maxPending;
+    uint64_t longTask;  // decrements are not kept for one that takes longer
+    // who has not submitted or finished anything for so long does not mind a look
+    uint64_t quiet;
 };
 
 inline Times MeasureTimes(const SchedulerOptions &options) noexcept {

@@ -8,11 +8,13 @@ namespace weft::internal {
 
 namespace {
 
-// seq_cst, all of armedFor: it is read after the announcement, and written before a searcher relies on it.
+// seq_cst, all of armedFor: it is read after the announcement, and written before a searcher relies
+// on it.
 bool Arm(Scheduler &scheduler, uint64_t deadline) noexcept {
     uint64_t armed = scheduler.armedFor.load(kSeqCst);
     while (deadline < armed) {
-        if (scheduler.armedFor.compare_exchange_strong(armed, deadline, kSeqCst, kSeqCst)) return true;
+        if (scheduler.armedFor.compare_exchange_strong(armed, deadline, kSeqCst, kSeqCst))
+            return true;
     }
     return false;
 }
@@ -35,7 +37,8 @@ void TellDue(Scheduler &scheduler, Worker *worker) noexcept {
     while (scheduler.timers.TakeDue(env::Now(), expiry)) expiry.call(&teller, expiry.owner);
 }
 
-void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadline, Expiry expiry) noexcept {
+void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadline,
+              Expiry expiry) noexcept {
     const bool isFirst = scheduler.timers.Set(timer, deadline, expiry);
     scheduler.notices.Show(Notices::kTimed);
     if (isFirst) WakeForAny(scheduler, worker);
@@ -44,8 +47,10 @@ void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadl
 bool ParkInTime(Worker *worker, Ability ability) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     // An inactive worker does not look after them.
-    const uint64_t deadline = ability != Ability::PinnedOnly ? scheduler.timers.Next() : Timers::kNever;
-    // Nobody wakes a worker that blocks in a wait when the armed one goes on with a task. So it looks after its deadline itself.
+    const uint64_t deadline =
+        ability != Ability::PinnedOnly ? scheduler.timers.Next() : Timers::kNever;
+    // Nobody wakes a worker that blocks in a wait when the armed one goes on with a task. So it
+    // looks after its deadline itself.
     const uint64_t look = ability == Ability::OwnTasks  ? worker->digAt
                           : ability == Ability::Nothing ? deadline
                                                         : Timers::kNever;

@@ -7,7 +7,8 @@
 
 namespace weft::internal {
 
-/// Calls `hook` with what `fill` puts into the event; the worker and its current fiber are there already.
+/// Calls `hook` with what `fill` puts into the event; the worker and its current fiber are there
+/// already.
 template <class Fill>
 WEFT_NOINLINE void CallHook(Worker *worker, TraceHook hook, Fill fill) noexcept {
     if (hook == nullptr) return;
@@ -16,7 +17,8 @@ WEFT_NOINLINE void CallHook(Worker *worker, TraceHook hook, Fill fill) noexcept 
     const bool outer = worker->inHook;
     worker->inHook = true;  // calls that wait are refused
     {
-        const race::Unwatched unwatched;  // what hooks keep for each worker is no concern of the tasks' order
+        // what hooks keep for each worker is no concern of the tasks' order
+        const race::Unwatched unwatched;
         hook(event, worker->scheduler->options.trace.user);
     }
     worker->inHook = outer;
@@ -28,7 +30,8 @@ void Trace(Worker *worker, TraceHook TraceHooks::*hook, Fill fill) noexcept {
     if (WEFT_UNLIKELY(hooks != nullptr)) CallHook(worker, hooks->*hook, fill);
 }
 
-/// The same where the worker may be between two tasks: what the hook submitted there, the end of the run would not see.
+/// The same where the worker may be between two tasks: what the hook submitted there, the end of
+/// the run would not see.
 template <class Fill>
 void TraceBetweenTasks(Worker *worker, TraceHook TraceHooks::*hook, Fill fill) noexcept {
     const TraceHooks *hooks = worker->scheduler->trace;

@@ -18,7 +18,8 @@ namespace weft::internal {
 
 namespace {
 
-void TraceWait(const Fiber *self, TraceHook TraceHooks::*hook, const Counter *counter, uint32_t value) noexcept {
+void TraceWait(const Fiber *self, TraceHook TraceHooks::*hook, const Counter *counter,
+               uint32_t value) noexcept {
     Trace(self->worker, hook, [=](TraceEvent &event) {
         event.count = value;
         event.task = self->taskName.load(kRelaxed);
@@ -37,7 +38,8 @@ WEFT_FORCEINLINE void EndWait(Fiber *self, Counter &counter, uint32_t value) noe
     TraceWait(self, &TraceHooks::resume, &counter, value);
 }
 
-// Until the wait is over; or, if it is for zero, until the fiber has been handed a task of the counter (rescue.h): then true.
+// Until the wait is over; or, if it is for zero, until the fiber has been handed a task of the
+// counter (rescue.h): then true.
 bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &handed) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
     const uint32_t fit = value == 0 ? ClassesThatFit(self, scheduler) : 0;
@@ -88,7 +90,8 @@ void SetRestricted(Worker *worker) noexcept {
                        : waits[static_cast<uint32_t>(Meanwhile::HighOnly)] != 0       ? 1
                        : waits[static_cast<uint32_t>(Meanwhile::NormalOrHigher)] != 0 ? 2
                                                                                       : kPriorities;
-    worker->restricted.store(IsRestricted(worker) || waits[static_cast<uint32_t>(Meanwhile::Nothing)] != 0, kRelaxed);
+    worker->restricted.store(
+        IsRestricted(worker) || waits[static_cast<uint32_t>(Meanwhile::Nothing)] != 0, kRelaxed);
 }
 
 }  // namespace
@@ -97,7 +100,8 @@ StaysHere::StaysHere(Fiber *self) noexcept {
     if (self->pinnedTo != kAnyWorker) return;
     m_self = self;
     Worker *worker = self->worker;
-    if (worker->scheduler->IsAttachedSlot(worker->index)) RaiseCounter(*worker->scheduler, worker->bound, 1);
+    if (worker->scheduler->IsAttachedSlot(worker->index))
+        RaiseCounter(*worker->scheduler, worker->bound, 1);
     self->pinnedTo = worker->index;
     race::ComesToThread(worker);
 }
@@ -106,7 +110,8 @@ StaysHere::~StaysHere() {
     if (m_self == nullptr) return;
     m_self->pinnedTo = kAnyWorker;
     Worker *worker = m_self->worker;
-    if (worker->scheduler->IsAttachedSlot(worker->index)) Unbind(*worker->scheduler, worker, *worker);
+    if (worker->scheduler->IsAttachedSlot(worker->index))
+        Unbind(*worker->scheduler, worker, *worker);
 }
 
 // Several may wait so at once: the strictest decides.
@@ -128,10 +133,10 @@ Restricted::~Restricted() {
     SetRestricted(m_worker);
 }
 
-void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept {
+void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noexcept {
     FlushPending(worker);
     Fiber *self = worker->current;
-    if (WEFT_LIKELY(resume == Resume::AnyWorker)) return HelpOrSuspend(self, counter, value);
+    if (WEFT_LIKELY(resume == ResumeOn::AnyWorker)) return HelpOrSuspend(self, counter, value);
     const StaysHere staysHere(self);
     HelpOrSuspend(self, counter, value);
 }
@@ -150,11 +155,12 @@ void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
 }
 
 void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept {
-    if (meanwhile == Meanwhile::AnyTask) return Wait(worker, counter, value, Resume::AnyWorker);
+    if (meanwhile == Meanwhile::AnyTask) return Wait(worker, counter, value, ResumeOn::AnyWorker);
     FlushPending(worker);
     Fiber *self = worker->current;
     const Restricted restricted(self, meanwhile, &counter);
-    meanwhile == Meanwhile::Nothing ? Block(self, counter, value) : HelpOrSuspend(self, counter, value);
+    meanwhile == Meanwhile::Nothing ? Block(self, counter, value)
+                                    : HelpOrSuspend(self, counter, value);
 }
 
 void YieldFiber(Worker *worker) noexcept {

@@ -6,24 +6,28 @@
 
 namespace weft::internal {
 
-/// Whether `counter <= value`. acquire: then the caller sees everything that the counted tasks wrote.
+/// Whether `counter <= value`. acquire: then the caller sees everything that the counted tasks
+/// wrote.
 inline bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
-    const bool satisfied = CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
+    const bool satisfied =
+        CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);
     if (satisfied) race::SawCount(counter);
     return satisfied;
 }
 
 /// Blocks the calling fiber until `counter <= value`. The caller is a task on `worker`.
-void Wait(Worker *worker, Counter &counter, uint32_t value, Resume resume) noexcept;
+void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noexcept;
 
-/// Like Wait, but `meanwhile` restricts what the thread runs until the wait ends. Unless it is AnyTask, the fiber continues on this worker.
+/// Like Wait, but `meanwhile` restricts what the thread runs until the wait ends. Unless it is
+/// AnyTask, the fiber continues on this worker.
 void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept;
 
-/// Puts the thread to sleep until `counter <= value`. It runs no task. Call it only while the fiber is Restricted to Meanwhile::Nothing.
+/// Puts the thread to sleep until `counter <= value`. It runs no task. Call it only while the fiber
+/// is Restricted to Meanwhile::Nothing.
 void Block(Fiber *self, Counter &counter, uint32_t value) noexcept;
 
-/// Pins the fiber to its worker while this object lives; the tasks that run on top of it with it. If the worker is an attached thread,
-/// DetachThread waits until the object is destroyed.
+/// Pins the fiber to its worker while this object lives; the tasks that run on top of it with it.
+/// If the worker is an attached thread, DetachThread waits until the object is destroyed.
 class StaysHere {
 public:
     explicit StaysHere(Fiber *self) noexcept;
@@ -35,8 +39,9 @@ private:
     Fiber *m_self = nullptr;  // null: it was pinned already
 };
 
-/// While this object lives, the fiber's worker runs only what `meanwhile` allows, and the fiber is pinned to this worker. Not for AnyTask.
-/// `counter`: that the fiber waits for; null if it waits for several.
+/// While this object lives, the fiber's worker runs only what `meanwhile` allows, and the fiber is
+/// pinned to this worker. Not for AnyTask. `counter`: that the fiber waits for; null if it waits
+/// for several.
 class Restricted {
 public:
     Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter) noexcept;

@@ -1,4 +1,5 @@
-// A worker: all that one thread of the scheduler owns. Data only; the verbs are in the other files of this folder.
+// A worker: all that one thread of the scheduler owns. Data only; the verbs are in the other files
+// of this folder.
 #pragma once
 
 #include "containers/push_list.h"
@@ -32,9 +33,11 @@ struct Handoff {
 /// Tasks that a worker has claimed and not started yet: a part of a slice, or one task.
 struct Claim {
     Task single{nullptr, nullptr};
-    const Task *first = nullptr;  // that is not given back to its slab yet; null while nothing is claimed
-    const Task *next = nullptr;   // to start
-    const Task *noted = nullptr;  // of a slice: those before it are among the pending; the one before `next` runs
+    // that is not given back to its slab yet; null while nothing is claimed
+    const Task *first = nullptr;
+    const Task *next = nullptr;  // to start
+    // of a slice: those before it are among the pending; the one before `next` runs
+    const Task *noted = nullptr;
     const Task *end = nullptr;
     Counter *counter = nullptr;
     const char *name = nullptr;
@@ -49,7 +52,8 @@ struct Claim {
     uint32_t Left() const noexcept { return static_cast<uint32_t>(end - next); }
     /// Tasks have finished that are not among the pending yet.
     bool AnyToNote() const noexcept {
-        return reinterpret_cast<uintptr_t>(next) > reinterpret_cast<uintptr_t>(noted) + sizeof(Task);
+        return reinterpret_cast<uintptr_t>(next) >
+               reinterpret_cast<uintptr_t>(noted) + sizeof(Task);
     }
     void Clear() noexcept { first = next = noted = end = nullptr; }
 };
@@ -62,7 +66,8 @@ struct Pump {
     Pump *outer;
 };
 
-/// Finished tasks that are not counted off yet. While it has units of the counter, that is above zero, so it is alive.
+/// Finished tasks that are not counted off yet. While it has units of the counter, that is above
+/// zero, so it is alive.
 struct PendingDecrement {
     Counter *counter = nullptr;  // of all of them; null: they have none
     uint32_t finished = 0;       // tasks
@@ -96,7 +101,8 @@ struct OwnWait {
     OwnWait *outer;            // the next outer one on the same worker
 };
 
-/// A counter whose tasks have the priority of the task that waits for them, while that one runs them itself.
+/// A counter whose tasks have the priority of the task that waits for them, while that one runs
+/// them itself.
 struct Lent {
     uint64_t bits = 0;  // 0: none
 
@@ -108,15 +114,18 @@ struct Lent {
     bool IsOf(const Counter *counter) const noexcept {
         return bits != 0 && (bits & ~kPriorityMask) == reinterpret_cast<uint64_t>(counter);
     }
-    Priority ThePriority() const noexcept { return static_cast<Priority>((bits & kPriorityMask) - 1); }
+    Priority ThePriority() const noexcept {
+        return static_cast<Priority>((bits & kPriorityMask) - 1);
+    }
 
 private:
     static_assert(alignof(Counter) > kPriorities, "a priority lies in a counter's address");
     static constexpr uint64_t kPriorityMask = 3;
 };
 
-/// Since when nobody has taken the oldest item of a queue, see aging.h. Any worker may look; all relaxed, as nothing depends on
-/// them being of the same moment: a wrong guess serves the oldest item too early or one look later.
+/// Since when nobody has taken the oldest item of a queue, see aging.h. Any worker may look; all
+/// relaxed, as nothing depends on them being of the same moment: a wrong guess serves the oldest
+/// item too early or one look later.
 struct QueueAge {
     env::Atomic<uint64_t> oldest{0};  // index of the item that was the oldest at the last look
     env::Atomic<uint64_t> since{0};   // ticks
@@ -166,21 +175,22 @@ struct alignas(kLineBytes) Worker {
     // Owner only.
     Scheduler *scheduler = nullptr;
     TaskScheduler *facade = nullptr;  // the scheduler's
-    void *const *home =
-        nullptr;  // where that is found as long as the process does not fork: each public call compares it
+    // where that is found as long as the process does not fork: each public call compares it
+    void *const *home = nullptr;
     uint32_t index = 0;
     Fiber *current = nullptr;
     Handoff handoff;
-    env::Atomic<uint64_t> suspensions{0};  // of fibers here, by waits; others read it for reports alone
+    // of fibers here, by waits; others read it for reports alone
+    env::Atomic<uint64_t> suspensions{0};
     Claim claim;
     PendingDecrement pending;
     PendingLimit pendingLimit;
     Pump *pump = nullptr;
     TaskTime taskTime;
     uint32_t newestLane = 0;  // where this worker published last
-    uint32_t mayHoldFibers =
-        0;                 // its levels that may hold ready fibers, as bits; the others do not: only the owner adds
-    uint64_t mayHold = 0;  // the same for lanes and tasks
+    // its levels that may hold ready fibers, as bits; the others do not: only the owner adds
+    uint32_t mayHoldFibers = 0;
+    uint64_t mayHold = 0;        // the same for lanes and tasks
     uint32_t setsAcquired = 0;   // whose queues exist, as bits
     uint32_t runsSeen = ~0u;     // `runs` when the next ones were made of it, see groups.h
     uint32_t specialFibers = 0;  // levels that it runs and that FindPlain does not look at
@@ -191,23 +201,29 @@ struct alignas(kLineBytes) Worker {
     bool taskBeforeReady = false;         // somebody yielded: one new task first
     Priority yielded = Priority::Normal;  // of the fiber that did
     bool pinnedInTurn = false;            // see FiberInTurn in find_work.cpp
-    bool looksNext = false;               // the caller looks for work right away: one ready fiber wakes nobody
-    bool mustNotSubmit = false;           // a hook runs while the worker may be on its way out
-    bool inHook = false;                  // the host's function runs: it must not wait
-    bool inactive = false;                // see TaskScheduler::SetActiveWorkers
-    uint8_t group = 0;                    // its index; of an attached thread 0, for notices alone
-    uint32_t restricting[5] = {};         // the waits on this worker by Meanwhile; those with AnyTask are not counted
-    uint32_t mayBegin = kPriorities;      // how many priorities, from High on: 0 in a wait with OwnTasks
-    uint64_t digAt = 0;                   // while `own` is not null: when to go through all queues, in ns
+    // the caller looks for work right away: one ready fiber wakes nobody
+    bool looksNext = false;
+    bool mustNotSubmit = false;  // a hook runs while the worker may be on its way out
+    bool inHook = false;         // the host's function runs: it must not wait
+    bool inactive = false;       // see TaskScheduler::SetActiveWorkers
+    uint8_t group = 0;           // its index; of an attached thread 0, for notices alone
+    // the waits on this worker by Meanwhile; those with AnyTask are not counted
+    uint32_t restricting[5] = {};
+    // how many priorities, from High on: 0 in a wait with OwnTasks
+    uint32_t mayBegin = kPriorities;
+    // while `own` is not null: when to go through all queues, in ns
+    uint64_t digAt = 0;
     uint64_t digInterval = 0;
     OwnWait *own = nullptr;  // the innermost wait with OwnTasks
     bool searching = false;  // counted as a searcher
     bool owesWake = false;   // so it was; a wake is owed if something else is picked
     uint32_t victim = 0;     // the last one that was robbed with success
-    uint32_t toWake = 0;     // its share of sleepers, see WakeWanted; written by the waker that took it
+    // its share of sleepers, see WakeWanted; written by the waker that took it
+    uint32_t toWake = 0;
     KeepsAway fromTasks;
-    KeepsAway fromFibers;           // that are ready
-    uint64_t visitBegan = 0;        // ticks: when a ready fiber of others was taken; 0: this visit is over
+    KeepsAway fromFibers;  // that are ready
+    // ticks: when a ready fiber of others was taken; 0: this visit is over
+    uint64_t visitBegan = 0;
     uint64_t visitSuspensions = 0;  // `suspensions` then
     uint64_t lookAgainAt = 0;       // ticks: no look at others before
     uint64_t lookInterval = 1;      // ticks
@@ -216,7 +232,8 @@ struct alignas(kLineBytes) Worker {
     uint64_t floatingPoint = 0;             // the thread's control words, with which tasks begin
     LetterQueue pinnedFibers[kPriorities];  // both taken from the mailbox, oldest first
     LetterQueue pinnedTasks[kPriorities];
-    // It went to sleep with pinned tasks that it has no fiber for. relaxed: published by the announcement.
+    // It went to sleep with pinned tasks that it has no fiber for. relaxed: published by the
+    // announcement.
     env::Atomic<bool> keepsTasks{false};
     uint32_t rescuesSeen[kClasses] = {};     // before the last Rescue, see rescue.h
     uint64_t pinnedTaken[kPriorities] = {};  // from the queues above
@@ -226,20 +243,26 @@ struct alignas(kLineBytes) Worker {
     Fiber threadFiber;  // the stack that the thread came with; an attached thread's reserve stack
     env::Thread thread;
     env::SignalStack signalStack;
-    env::ExitCall exitCall;     // of an attached thread
-    void *outerSlot = nullptr;  // of an attached thread, and of the caller of Run: what it was before
+    env::ExitCall exitCall;  // of an attached thread
+    // of an attached thread, and of the caller of Run: what it was before
+    void *outerSlot = nullptr;
 
-    // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether anything is pending.
+    // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether
+    // anything is pending.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> finished{0};
-    env::Atomic<bool> restricted{false};  // a wait keeps it from some or all tasks. relaxed: a hint, see own_tasks.h
-    env::Atomic<bool> hides{false};       // tasks that it has claimed and not begun; relaxed, a hint for those who ask
-    env::Atomic<uint32_t> runs{0};        // levels, as bits, see groups.h
+    // a wait keeps it from some or all tasks. relaxed: a hint, see own_tasks.h
+    env::Atomic<bool> restricted{false};
+    // tasks that it has claimed and not begun; relaxed, a hint for those who ask
+    env::Atomic<bool> hides{false};
+    env::Atomic<uint32_t> runs{0};  // levels, as bits, see groups.h
 
     // Shared.
     alignas(kLineBytes) PushList<Letter> mailbox;  // what only this worker may run
-    env::Atomic<uint32_t> rescuesAsked{0};         // classes, as bits: others found what only this worker may hand over
-    env::Atomic<bool> asked{false};  // a worker that has found nothing asks for what this one has claimed and not begun
+    // classes, as bits: others found what only this worker may hand over
+    env::Atomic<uint32_t> rescuesAsked{0};
+    // a worker that has found nothing asks for what this one has claimed and not begun
+    env::Atomic<bool> asked{false};
     env::Atomic<uint64_t> lends{0};  // see Lent; relaxed, but where a notice is hidden: a hint
     env::Parker parker;
     WorkStealingDeque<TaskEntry> lanes[kLanes];  // by LaneOf
@@ -248,12 +271,15 @@ struct alignas(kLineBytes) Worker {
 
     // Attached threads only.
     env::Atomic<uint32_t> accepts{0};  // pinned tasks
-    Counter bound;                     // pinned tasks, and waits that must end on this worker, that are not over
+    // pinned tasks, and waits that must end on this worker, that are not over
+    Counter bound;
 };
 
-/// For the owner: whether a lane of its own, or its ready fibers of a level, hold something. A thief may take it meanwhile.
+/// For the owner: whether a lane of its own, or its ready fibers of a level, hold something. A
+/// thief may take it meanwhile.
 template <class Bits, class Item>
-WEFT_FORCEINLINE bool HoldsIn(Bits &mayHold, uint32_t index, const WorkStealingDeque<Item> &items) noexcept {
+WEFT_FORCEINLINE bool HoldsIn(Bits &mayHold, uint32_t index,
+                              const WorkStealingDeque<Item> &items) noexcept {
     const Bits bit = Bits{1} << index;
     if ((mayHold & bit) == 0) return false;
     if (!items.LooksEmpty()) return true;
@@ -274,12 +300,14 @@ inline bool HoldsAnyFiber(Worker *worker) noexcept {
     return false;
 }
 
-/// The worker has nothing claimed now, so it has given what others asked for. relaxed: a hint; seq_cst: before it claims again.
+/// The worker has nothing claimed now, so it has given what others asked for. relaxed: a hint;
+/// seq_cst: before it claims again.
 inline void AnswerAsk(Worker *worker) noexcept {
     if (worker->asked.load(kRelaxed)) worker->asked.exchange(false, kSeqCst);
 }
 
-/// The calling thread's worker, or null. Stale after anything that may switch: use fiber->worker then.
+/// The calling thread's worker, or null. Stale after anything that may switch: use fiber->worker
+/// then.
 inline Worker *CurrentWorker() noexcept { return static_cast<Worker *>(env::ThreadSlot()); }
 
 }  // namespace weft::internal

@@ -27,8 +27,8 @@ bool ContinueOn(Fiber *self, StackClass stack) noexcept {
     return true;
 }
 
-// The next task runs on another fiber, and the counter is lowered by the fiber of the task that it counted: or ThreadSanitizer would take the
-// two tasks for one thread.
+// The next task runs on another fiber, and the counter is lowered by the fiber of the task that it
+// counted: or ThreadSanitizer would take the two tasks for one thread.
 void ForRaceFinder(Fiber *self, StackClass stack) noexcept {
     FlushPending(self->worker);
     ContinueOn(self, stack);
@@ -42,8 +42,9 @@ void StepBack(Worker *worker, bool inactive) noexcept {
     for (uint32_t i = 0; i < 2; ++i) WakeForAny(*worker->scheduler, worker);
 }
 
-// Tasks begin with the control words of their worker's thread. The fiber has others if it is new, if another worker had it
-// before, or if its last task began elsewhere: such a task keeps its own to its end.
+// Tasks begin with the control words of their worker's thread. The fiber has others if it is new,
+// if another worker had it before, or if its last task began elsewhere: such a task keeps its own
+// to its end.
 void TakeFloatingPoint(Fiber *self) noexcept {
     self->floatingPoint = self->worker->floatingPoint;
     SetFloatingPointControl(self->floatingPoint);
@@ -90,12 +91,14 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
             Found found = worker->searching ? SearchForTasks(worker) : FindOwn(worker, ability);
             if (!found && stack == StackClass::Large) {
                 // Nobody searches or sleeps on a stack that others may be waiting for.
-                if (!ContinueOn(self, StackClass::Small)) SwitchTo(self, &worker->threadFiber, Destination::ToPool);
+                if (!ContinueOn(self, StackClass::Small))
+                    SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
             }
             if (!found && ability == Ability::Tasks) {
                 NoteVisit(worker);
-                found = IsRestricted(worker) ? FindElsewhere(worker, Ability::Tasks) : SearchForTasks(worker);
+                found = IsRestricted(worker) ? FindElsewhere(worker, Ability::Tasks)
+                                             : SearchForTasks(worker);
             }
             if (!found) {
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
@@ -112,8 +115,10 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
             if (race::kFinder) ForRaceFinder(self, stack);
         } else if (!ContinueOn(self, worker->claim.stack)) {
             PutClaimBack(worker);
-            // A small task would fit on a Large stack, but it may wait, and what it waits for may need this very stack.
-            if (stack == StackClass::Large) SwitchTo(self, &worker->threadFiber, Destination::ToPool);
+            // A small task would fit on a Large stack, but it may wait, and what it waits for may
+            // need this very stack.
+            if (stack == StackClass::Large)
+                SwitchTo(self, &worker->threadFiber, Destination::ToPool);
         }
     }
 }
@@ -129,8 +134,8 @@ FiberContext *FiberMain(void *arg) noexcept {
 
 namespace {
 
-// A small fiber for the worker's loop; null, and the worker is starved from now on, if there is none. One that was freed
-// meanwhile it sees before it sleeps.
+// A small fiber for the worker's loop; null, and the worker is starved from now on, if there is
+// none. One that was freed meanwhile it sees before it sleeps.
 Fiber *LoopFiber(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
@@ -151,22 +156,27 @@ Fiber *WithoutFiber(Worker *worker) noexcept {
 void ThreadLoop(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     Fiber *self = &worker->threadFiber;
-    // It slept while it was starved, and may have been woken for something else than it goes on with: a fiber that others made
-    // ready, or one that was freed. Each of them wakes one sleeper. So if it is woken for the one and takes the other, whoever
-    // was woken for that other one finds what it leaves; but with a fiber of its own it takes neither.
+    // It slept while it was starved, and may have been woken for something else than it goes on
+    // with: a fiber that others made ready, or one that was freed. Each of them wakes one sleeper.
+    // So if it is woken for the one and takes the other, whoever was woken for that other one finds
+    // what it leaves; but with a fiber of its own it takes neither.
     bool woken = false;
     while (!scheduler.stopping.load(kRelaxed)) {
-        // A loop came here as a searcher that found nothing, or because its worker is without a fiber.
+        // A loop came here as a searcher that found nothing, or because its worker is without a
+        // fiber.
         if (worker->searching) {
             Sleep(worker, Ability::Tasks);
             if (scheduler.stopping.load(kRelaxed)) break;
-        } else if (!IsPumping(worker) && AbilityOf(worker) == Ability::PinnedOnly) {  // who pumps goes on at once
+        } else if (!IsPumping(worker) && AbilityOf(worker) == Ability::PinnedOnly) {
+            // who pumps goes on at once
             scheduler.pool.SetStarved(worker->index, false);
             // What it was woken for, or made ready when it came here, it does not look for.
-            if (woken && scheduler.pool.AnyFree(StackClass::Small)) WakeStarved(scheduler, worker);  // [re-check]
-            if (woken || worker->owesWake) WakeForAny(scheduler, worker);                            // [re-check]
+            if (woken && scheduler.pool.AnyFree(StackClass::Small))
+                WakeStarved(scheduler, worker);                            // [re-check]
+            if (woken || worker->owesWake) WakeForAny(scheduler, worker);  // [re-check]
             woken = worker->owesWake = false;
-            // While it holds ready fibers, which others do not see, nobody may think that it sleeps.
+            // While it holds ready fibers, which others do not see, nobody may think that it
+            // sleeps.
             if (!AnyPinnedFiber(*worker)) Sleep(worker, Ability::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         } else if (!IsPumping(worker) && IsRestricted(worker)) {

@@ -24,8 +24,8 @@ private:
     Waiter **m_end = &m_first;
 };
 
-/// Whether the caller is a task of this scheduler or a thread that is attached to it, and may be called by a Called. Nobody is in one of
-/// the host's memory functions.
+/// Whether the caller is a task of this scheduler or a thread that is attached to it, and may be
+/// called by a Called. Nobody is in one of the host's memory functions.
 bool IsTaskOf(const TaskScheduler &scheduler) noexcept;
 
 }  // namespace weft::internal

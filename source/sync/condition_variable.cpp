@@ -1,6 +1,6 @@
-// A line and nothing else. Who waits is in it before the mutex is unlocked; so whoever has had the mutex since then, and
-// changed what it protects, sees kWaiters: by the mutex, the store of kWaiters comes before. A notifier that sees none need
-// not take the lock.
+// A line and nothing else. Who waits is in it before the mutex is unlocked; so whoever has had the
+// mutex since then, and changed what it protects, sees kWaiters: by the mutex, the store of
+// kWaiters comes before. A notifier that sees none need not take the lock.
 #include "weft/sync/condition_variable.h"
 
 #include "platform/env.h"

@@ -1,5 +1,6 @@
-// One bit. While it is set nobody is in line: who would get in line looks at it under the lock, and who sets it takes
-// everybody off the line (Manual), or gives it to the first instead of setting it (Auto).
+// One bit. While it is set nobody is in line: who would get in line looks at it under the lock, and
+// who sets it takes everybody off the line (Manual), or gives it to the first instead of setting it
+// (Auto).
 #include "weft/sync/event.h"
 
 #include "platform/env.h"
@@ -16,13 +17,14 @@ Event::Event(TaskScheduler &scheduler, EventReset reset, bool isSet) noexcept
     : m_queue(scheduler, isSet ? kSet : 0), m_isAuto(reset == EventReset::Auto) {}
 
 bool Event::IsSet() const noexcept {
-    const bool isSet = (m_queue.Word(kAcquire) & kSet) != 0;  // acquire: what was done before the Set
+    // acquire: what was done before the Set
+    const bool isSet = (m_queue.Word(kAcquire) & kSet) != 0;
     if (isSet) race::SawAll(const_cast<WaitQueue *>(&m_queue));
     return isSet;
 }
 
-// Writes even if it is set already: with a look alone, somebody who resets it after that look, and then checks what it is about,
-// may see neither what was done before this Set nor the Set.
+// Writes even if it is set already: with a look alone, somebody who resets it after that look, and
+// then checks what it is about, may see neither what was done before this Set nor the Set.
 void Event::Set() noexcept {
     race::Finishes(&m_queue);
     uint64_t word = m_queue.Lock();
@@ -44,7 +46,8 @@ void Event::Set() noexcept {
     called.Wake(scheduler);
 }
 
-// acquire: what was done before a Set that this undoes; see Set. As a read-modify-write it hands on what it has read, for others.
+// acquire: what was done before a Set that this undoes; see Set. As a read-modify-write it hands on
+// what it has read, for others.
 void Event::Reset() noexcept {
     uint64_t word = m_queue.UnlockedWord();
     while (!m_queue.Change(word, word & ~kSet, kAcquire)) word = m_queue.UnlockedWord();
@@ -57,7 +60,8 @@ bool Event::TryWait() noexcept {
     while ((word & kSet) != 0) {
         if ((word & WaitQueue::kLocked) != 0) {
             word = m_queue.UnlockedWord();
-        } else if (m_queue.Change(word, word & ~kSet, kAcquire)) {  // acquire: what was done before the Set
+        } else if (m_queue.Change(word, word & ~kSet, kAcquire)) {
+            // acquire: what was done before the Set
             race::SawAll(&m_queue);
             return true;
         }

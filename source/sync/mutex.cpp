@@ -24,11 +24,14 @@ void Mutex::lock() noexcept {
 
 bool Mutex::try_lock() noexcept { return m_permit.TryAcquire(1); }
 
-bool Mutex::LockUntil(Clock::time_point deadline) noexcept { return m_permit.Acquire(1, &deadline); }
+bool Mutex::LockUntil(Clock::time_point deadline) noexcept {
+    return m_permit.Acquire(1, &deadline);
+}
 
 void Mutex::unlock() noexcept {
     race::Finishes(&m_permit.Queue());
-    // release: what was done while it was locked. The last access: whoever locks it next may destroy it.
+    // release: what was done while it was locked. The last access: whoever locks it next may
+    // destroy it.
     if (WEFT_LIKELY(ChangeFree(m_permit, 0, 1, kRelease)) || m_permit.Release(1, 1)) return;
     ReportMisuse(m_permit.Scheduler(), ReportCode::WrongThread, "Unlock once after each lock.",
                  "Mutex::unlock was called, and nobody has locked it");

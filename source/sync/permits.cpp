@@ -1,25 +1,30 @@
 // Permits, and a bound for how long one waits.
 //
-// Who finds enough permits takes them, also if others wait: a newcomer runs, and a waiter has to be woken first, so handing
-// the permits over would leave them idle for the time of a switch, each time (a convoy). But only kMostOvertakings newcomers
-// may do that while the same waiter is the first in line; then newcomers wait too, until that one has left the line. That are
-// many, so that threads, which take long to wake, do not make each other wait; but a newcomer counts for several while the first
-// in line cannot be called (a writer, for readers: kMostBeforeCall of them), and so does its coming in vain (kMostInVain).
+// Who finds enough permits takes them, also if others wait: a newcomer runs, and a waiter has to be
+// woken first, so handing the permits over would leave them idle for the time of a switch, each
+// time (a convoy). But only kMaxOvertakes newcomers may do that while the same waiter is the first
+// in line; then newcomers wait too, until that one has left the line. That are many, so that
+// threads, which take long to wake, do not make each other wait; but a newcomer counts for several
+// while the first in line cannot be called (a writer, for readers: kMaxBeforeWake of them), and so
+// does its coming in vain (kMaxVainWakes).
 //
-//   Waiters stay in line until they have what they want or give up, and leave it by themselves. Who gives permits calls
-//   waiters from the front: as many as can have theirs, one after the other (`promised`). A waiter that was called takes its
-//   permits if they are still there; if not, newcomers have them, and it waits in its old place to be called again.
+//   Waiters stay in line until they have what they want or give up, and leave it by themselves. Who
+//   gives permits calls waiters from the front: as many as can have theirs, one after the other
+//   (`promised`). A waiter that was called takes its permits if they are still there; if not,
+//   newcomers have them, and it waits in its old place to be called again.
 //
-// Nobody is forgotten. While nobody holds the lock: nobody waits who was not called, or the first of those who were not wants
-// more than is free beside what is promised. Taking permits keeps that true; every other step takes the lock and calls
-// until it is true again (UnlockAndCall), but for giving permits when CanCallNobody: then it holds for whatever is wanted,
-// and only who is in line can be meant, because who gets in line takes the lock and looks. Who was called comes, and takes
+// Nobody is forgotten. While nobody holds the lock: nobody waits who was not called, or the first
+// of those who were not wants more than is free beside what is promised. Taking permits keeps that
+// true; every other step takes the lock and calls until it is true again (UnlockAndCall), but for
+// giving permits when CanCallNobody: then it holds for whatever is wanted, and only who is in line
+// can be meant, because who gets in line takes the lock and looks. Who was called comes, and takes
 // its permits or leaves them to others, who will give them.
 //
-// The bound. Overtakings are weighed in the word, with the CAS that takes the permits, and begin anew when the first in line
-// leaves it. So whoever has p others before it in line sees at most (p + 1) * kMostOvertakings newcomers go before it. Of
-// those in line, the one that wants one permit of one (Mutex) is never overtaken; others may be, by those who were called
-// together with them, each time that newcomers took what was promised: that is bounded by the same number.
+// The bound. Overtakings are weighed in the word, with the CAS that takes the permits, and begin
+// anew when the first in line leaves it. So whoever has p others before it in line sees at most (p
+// + 1) * kMaxOvertakes newcomers go before it. Of those in line, the one that wants one permit of
+// one (Mutex) is never overtaken; others may be, by those who were called together with them, each
+// time that newcomers took what was promised: that is bounded by the same number.
 #include "weft/sync/permits.h"
 
 #include "platform/env.h"
@@ -40,18 +45,21 @@ void CallAgainLater(Waiter &waiter) noexcept {
     waiter.counter.~Counter();
     new (&waiter.counter) Counter(1);
     waiter.called = false;
-    waiter.wasRefused.store(false, kRelaxed);  // its caller has gone, and the next one comes by the lock
+    // its caller has gone, and the next one comes by the lock
+    waiter.wasRefused.store(false, kRelaxed);
 }
 
-// Who comes to what others take and give all the time disturbs them, and they it: the more they have done so meanwhile, the
-// longer it lets them go on first, up to half a microsecond or so. relaxed, at the call: an estimate.
+// Who comes to what others take and give all the time disturbs them, and they it: the more they
+// have done so meanwhile, the longer it lets them go on first, up to half a microsecond or so.
+// relaxed, at the call: an estimate.
 void LetGoOn(PermitWord word) noexcept {
     for (uint32_t i = 0; i < word.Overtaken() && i < 32; ++i) env::Pause();
 }
 
 }  // namespace
 
-Permits::Permits(TaskScheduler &scheduler, uint32_t free) noexcept : m_queue(scheduler, PermitWord::Of(free).bits) {}
+Permits::Permits(TaskScheduler &scheduler, uint32_t free) noexcept
+    : m_queue(scheduler, PermitWord::Of(free).bits) {}
 
 bool Permits::TryAcquire(uint32_t n) noexcept {
     PermitWord word{m_queue.Word(kRelaxed)};  // the CAS decides
@@ -77,7 +85,8 @@ bool Permits::Acquire(uint32_t n, const Clock::time_point *deadline) noexcept {
         return PermitWord{m_queue.Word(kRelaxed)}.AnyWaits() ? Look::Pointless : Look::Again;
     });
     if (got) return true;
-    if (!(m_queue.CanWait() ? AcquireInLine(n, deadline) : AcquireByLooking(n, deadline))) return false;
+    if (!(m_queue.CanWait() ? AcquireInLine(n, deadline) : AcquireByLooking(n, deadline)))
+        return false;
     race::SawAll(&m_queue);
     return true;
 }
@@ -89,11 +98,12 @@ bool Permits::Release(uint32_t n, uint32_t most, uint32_t least) noexcept {
         if (word.IsLocked()) word.bits = m_queue.UnlockedWord();
         if (n > most || word.Free() > most - n || word.Free() < least) return false;
         if (!word.Given(n).CanCallNobody()) break;
-        // release: what was done with the permits. The last access: who takes them may destroy this.
+        // release: what was done with the permits. The last access: who takes them may destroy
+        // this.
         if (m_queue.Change(word.bits, word.Given(n).bits, kRelease)) return true;
     }
-    // The caller still has the permits, so the object stays until UnlockAndCall publishes that it has not. Others may have given
-    // some since the look above.
+    // The caller still has the permits, so the object stays until UnlockAndCall publishes that it
+    // has not. Others may have given some since the look above.
     word.bits = m_queue.Lock();
     const bool isFit = word.Free() <= most - n && word.Free() >= least;
     UnlockAndCall(isFit ? word.Given(n).bits : word.bits);

@@ -7,7 +7,7 @@ namespace weft {
 
 namespace {
 
-constexpr uint32_t kAll = internal::Permits::kMost;
+constexpr uint32_t kAll = internal::Permits::kMax;
 
 }  // namespace
 
@@ -30,9 +30,13 @@ void SharedMutex::unlock_shared() noexcept {
     Unlock(1, 1, "SharedMutex::unlock_shared was called, and nobody shares it");
 }
 
-bool SharedMutex::LockUntil(Clock::time_point deadline) noexcept { return m_permits.Acquire(kAll, &deadline); }
+bool SharedMutex::LockUntil(Clock::time_point deadline) noexcept {
+    return m_permits.Acquire(kAll, &deadline);
+}
 
-bool SharedMutex::LockSharedUntil(Clock::time_point deadline) noexcept { return m_permits.Acquire(1, &deadline); }
+bool SharedMutex::LockSharedUntil(Clock::time_point deadline) noexcept {
+    return m_permits.Acquire(1, &deadline);
+}
 
 void SharedMutex::Unlock(uint32_t permits, uint32_t least, const char *what) noexcept {
     if (m_permits.Release(permits, kAll, least)) return;

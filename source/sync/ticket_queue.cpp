@@ -1,5 +1,5 @@
-// The word holds the number whose turn it is, in its upper half. The line is sorted by number, so that Done looks at its
-// beginning only; several may wait with copies of one ticket.
+// The word holds the number whose turn it is, in its upper half. The line is sorted by number, so
+// that Done looks at its beginning only; several may wait with copies of one ticket.
 #include "weft/sync/ticket_queue.h"
 
 #include "platform/env.h"
@@ -86,24 +86,28 @@ void TicketQueue::WaitInLine(uint32_t number) noexcept {
     race::SawAll(&m_queue);
 }
 
-// The task follows the waiter's counter. So who calls the waiter need not know that no stack waits there.
+// The task follows the waiter's counter. So who calls the waiter need not know that no stack waits
+// there.
 bool TicketQueue::AddTask(const Ticket &ticket, TicketTurn &turn, Task task, Counter *counter,
                           const TaskOptions &options) noexcept {
     TaskScheduler &scheduler = m_queue.Scheduler();
     Waiter &waiter = turn.m_waiter;
     if (ticket.m_queue != this) {
-        ReportMisuse(scheduler, ReportCode::BadOption, "Give a ticket that this queue has given out.",
+        ReportMisuse(scheduler, ReportCode::BadOption,
+                     "Give a ticket that this queue has given out.",
                      "TicketQueue::AddTask: the ticket is not one of this queue");
         return false;
     }
-    // relaxed: it tells only which of several mistaken callers was first. A turn that was used before and is over has its counter at zero.
+    // relaxed: it tells only which of several mistaken callers was first. A turn that was used
+    // before and is over has its counter at zero.
     if (turn.m_wasUsed.exchange(true, kRelaxed)) {
         if (!waiter.counter.IsZero()) {
-            ReportMisuse(scheduler, ReportCode::BadOption, "Give each ticket that waits a TicketTurn of its own.",
+            ReportMisuse(scheduler, ReportCode::BadOption,
+                         "Give each ticket that waits a TicketTurn of its own.",
                          "TicketQueue::AddTask: the turn still waits for another ticket");
             return false;
         }
-        if (!scheduler.AddToCounter(&waiter.counter)) return false;
+        if (!scheduler.IncrementCounter(&waiter.counter)) return false;
     }
     if (!AddTaskAfter(scheduler, &waiter.counter, 0, task, counter, options)) {
         turn.m_wasUsed.store(false, kRelaxed);  // as new
@@ -130,7 +134,8 @@ void TicketQueue::Done(uint32_t number) noexcept {
         return;
     }
     Called called;
-    for (Waiter *first = m_queue.First(); first != nullptr && first->wanted == number + 1; first = m_queue.First()) {
+    for (Waiter *first = m_queue.First(); first != nullptr && first->wanted == number + 1;
+         first = m_queue.First()) {
         m_queue.Remove(*first);
         called.Add(*first);
     }

@@ -24,7 +24,8 @@ constexpr size_t kAlignment = 16;
 
 WaitGroup::WaitGroup(TaskScheduler &scheduler, uint32_t count) noexcept {
     void *memory = MemoryOf(scheduler).AllocateZeroed(sizeof(Shared), kAlignment);
-    if (memory == nullptr) ReportNoMemory(scheduler, "WaitGroup: there is no memory for another group");
+    if (memory == nullptr)
+        ReportNoMemory(scheduler, "WaitGroup: there is no memory for another group");
     m_shared = new (memory) Shared(scheduler, count);
 }
 
@@ -39,7 +40,8 @@ WaitGroup &WaitGroup::operator=(const WaitGroup &other) noexcept {
     return *new (this) WaitGroup(other);
 }
 
-// release: what was done by this handle comes before the end. acquire: the last one ends after all of them.
+// release: what was done by this handle comes before the end. acquire: the last one ends after all
+// of them.
 WaitGroup::~WaitGroup() {
     if (m_shared->handles.fetch_sub(1, kAcqRel) != 1) return;
     const Memory memory = MemoryOf(m_shared->scheduler);
@@ -47,12 +49,16 @@ WaitGroup::~WaitGroup() {
     memory.Free(m_shared, sizeof(Shared), kAlignment);
 }
 
-void WaitGroup::Add(uint32_t n) const noexcept { m_shared->scheduler.AddToCounter(&m_shared->counter, n); }
+void WaitGroup::Add(uint32_t n) const noexcept {
+    m_shared->scheduler.IncrementCounter(&m_shared->counter, n);
+}
 
 void WaitGroup::Done() const noexcept { m_shared->scheduler.DecrementCounter(&m_shared->counter); }
 
 void WaitGroup::Wait() const noexcept { m_shared->scheduler.WaitForCounter(&m_shared->counter); }
 
-bool WaitGroup::IsDone() const noexcept { return m_shared->scheduler.PollCounter(&m_shared->counter); }
+bool WaitGroup::IsDone() const noexcept {
+    return m_shared->scheduler.PollCounter(&m_shared->counter);
+}
 
 }  // namespace weft

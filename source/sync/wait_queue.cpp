@@ -1,19 +1,22 @@
 // How everything in weft/sync/ waits.
 //
-// State and lock are one word. Whoever changes the state takes the lock (or does it by one CAS from a word without the lock),
-// looks at the state, and either has what it wants or puts a Waiter into the line; whoever gives something takes the lock,
-// marks waiters as called, and lowers their counters after the lock is free. So there is no moment at which a waiter has seen
-// the old state and is not in the line yet: no wake-up is lost, without any argument about two words. And no word says that
-// somebody waits unless somebody is in the line, so that nobody takes the lock in vain.
+// State and lock are one word. Whoever changes the state takes the lock (or does it by one CAS from
+// a word without the lock), looks at the state, and either has what it wants or puts a Waiter into
+// the line; whoever gives something takes the lock, marks waiters as called, and lowers their
+// counters after the lock is free. So there is no moment at which a waiter has seen the old state
+// and is not in the line yet: no wake-up is lost, without any argument about two words. And no word
+// says that somebody waits unless somebody is in the line, so that nobody takes the lock in vain.
 //
-// Lifetime. The store that frees the lock is also what publishes the new state, and the last access of who gives. Whoever
-// learns by that state that it may go on may destroy the queue at once. The waiters that are then woken lie on the stacks of
-// those who wait: each stays until its counter is zero, because a waiter that was called returns from nothing before that.
-// The decrement is the last access to the waiter (invariant 4 of source/README.md).
+// Lifetime. The store that frees the lock is also what publishes the new state, and the last access
+// of who gives. Whoever learns by that state that it may go on may destroy the queue at once. The
+// waiters that are then woken lie on the stacks of those who wait: each stays until its counter is
+// zero, because a waiter that was called returns from nothing before that. The decrement is the
+// last access to the waiter (invariant 4 of source/README.md).
 //
-// Time-outs. Whether a waiter was called is decided under the lock. Whoever's deadline has passed takes the lock: if it was
-// not called, it leaves the line and nobody will ever touch it; if it was called, it waits for the decrement that is on
-// its way, and then has what it was called for. So what was given is never lost.
+// Time-outs. Whether a waiter was called is decided under the lock. Whoever's deadline has passed
+// takes the lock: if it was not called, it leaves the line and nobody will ever touch it; if it was
+// called, it waits for the decrement that is on its way, and then has what it was called for. So
+// what was given is never lost.
 #include "weft/sync/wait_queue.h"
 
 #include "platform/env.h"
@@ -24,11 +27,13 @@
 
 namespace weft::internal {
 
-// Debug builds tell of a queue that dies while somebody waits: its line would lead into memory that is gone.
+// Debug builds tell of a queue that dies while somebody waits: its line would lead into memory that
+// is gone.
 WaitQueue::~WaitQueue() {
 #if defined(WEFT_DEBUG)
     if (m_first != nullptr) {
-        ReportMisuse(*m_scheduler, ReportCode::CounterDestroyed, "Let it live until every wait has returned.",
+        ReportMisuse(*m_scheduler, ReportCode::CounterDestroyed,
+                     "Let it live until every wait has returned.",
                      "a synchronisation object was destroyed while somebody waited for it");
     }
 #endif
@@ -44,16 +49,18 @@ uint64_t WaitQueue::UnlockedWord() const noexcept {
 uint64_t WaitQueue::Lock() noexcept {
     for (Turns turns;; turns.Next()) {
         uint64_t word = m_word.load(kRelaxed);  // the CAS decides
-        // acquire: the line as the last holder left it, and all that was done before the word came about.
-        if ((word & kLocked) == 0 && m_word.compare_exchange_strong(word, word | kLocked, kAcquire, kRelaxed))
+        // acquire: the line as the last holder left it, and all that was done before the word came
+        // about.
+        if ((word & kLocked) == 0 &&
+            m_word.compare_exchange_strong(word, word | kLocked, kAcquire, kRelaxed))
             return word;
     }
 }
 
 void WaitQueue::Unlock(uint64_t word) noexcept {
     word &= ~(kLocked | kWaiters);
-    // release: the line for the next holder, and what the caller did before for whoever goes on by this word. A plain store
-    // is enough, because nobody changes the word while it has the lock.
+    // release: the line for the next holder, and what the caller did before for whoever goes on by
+    // this word. A plain store is enough, because nobody changes the word while it has the lock.
     m_word.store(m_first != nullptr ? word | kWaiters : word, kRelease);
     // From here on the queue may be gone.
 }
@@ -71,14 +78,16 @@ void WaitQueue::Remove(Waiter &waiter) noexcept {
     (waiter.next != nullptr ? waiter.next->previous : m_last) = waiter.previous;
 }
 
-// A task's scheduler runs. For other threads a counter tells: what does not run does not raise it, and reports that.
+// A task's scheduler runs. For other threads a counter tells: what does not run does not raise it,
+// and reports that.
 bool WaitQueue::CanWait() const noexcept {
     if (IsTaskOf(*m_scheduler)) return true;
     Counter probe;
-    return m_scheduler->AddToCounter(&probe);
+    return m_scheduler->IncrementCounter(&probe);
 }
 
-bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter, const Clock::time_point *deadline) noexcept {
+bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter,
+                        const Clock::time_point *deadline) noexcept {
     // acquire: what was done before the call, and the caller's last access.
     const auto goesOn = [&] { return waiter.counter.IsZero() || waiter.wasRefused.load(kAcquire); };
     if (deadline != nullptr) {
@@ -86,14 +95,15 @@ bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter, const Clock::t
         return goesOn();
     }
     scheduler.WaitForCounter(&waiter.counter);
-    // Refused, and that was reported: a hook that waits, or the run has ended since the caller got in line. Whoever calls
-    // this waiter still touches it.
+    // Refused, and that was reported: a hook that waits, or the run has ended since the caller got
+    // in line. Whoever calls this waiter still touches it.
     for (Turns turns; !goesOn(); turns.Next()) {
     }
     return true;
 }
 
-bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter, const Clock::time_point *deadline) noexcept {
+bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter,
+                           const Clock::time_point *deadline) noexcept {
     if (Suspend(scheduler, waiter, deadline)) return true;  // the queue may be gone
     const uint64_t word = Lock();
     const bool called = waiter.called;

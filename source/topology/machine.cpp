@@ -34,7 +34,8 @@ void ForEach(hwloc_const_bitmap_t set, Use use) noexcept {
 
 class Reader {
 public:
-    Reader(const TopologyOptions &options, Machine &machine) noexcept : m_options(options), m_machine(machine) {}
+    Reader(const TopologyOptions &options, Machine &machine) noexcept
+        : m_options(options), m_machine(machine) {}
     ~Reader() {
         if (m_topology != nullptr) hwloc_topology_destroy(m_topology);
     }
@@ -57,14 +58,16 @@ private:
             m_topology = nullptr;
             return Status::OutOfMemory;
         }
-        // A cache is as large as the machine made it, also where the process may use only a few of its CPUs.
+        // A cache is as large as the machine made it, also where the process may use only a few of
+        // its CPUs.
         hwloc_topology_set_flags(m_topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
         const char *source = m_options.source;
-        if (source == nullptr) return hwloc_topology_load(m_topology) == 0 ? Status::Ok : Status::OutOfMemory;
+        if (source == nullptr)
+            return hwloc_topology_load(m_topology) == 0 ? Status::Ok : Status::OutOfMemory;
         const bool isXml = source[std::strspn(source, " \t\r\n")] == '<';
-        const int set =
-            isXml ? hwloc_topology_set_xmlbuffer(m_topology, source, static_cast<int>(std::strlen(source) + 1))
-                  : hwloc_topology_set_synthetic(m_topology, source);
+        const int set = isXml ? hwloc_topology_set_xmlbuffer(
+                                    m_topology, source, static_cast<int>(std::strlen(source) + 1))
+                              : hwloc_topology_set_synthetic(m_topology, source);
         return set == 0 && hwloc_topology_load(m_topology) == 0 ? Status::Ok : Status::BadOption;
     }
 
@@ -75,10 +78,11 @@ private:
 
     Status FindUsable() noexcept {
         const hwloc_bitmap_t usable = m_usable.Get();
-        if (hwloc_bitmap_copy(usable, hwloc_topology_get_allowed_cpuset(m_topology)) != 0) return Status::OutOfMemory;
+        if (hwloc_bitmap_copy(usable, hwloc_topology_get_allowed_cpuset(m_topology)) != 0)
+            return Status::OutOfMemory;
         if (m_options.source == nullptr && ReadProcessCpus(m_topology, m_scratch.Get()))
             hwloc_bitmap_and(usable, usable, m_scratch.Get());
-        hwloc_bitmap_clr_range(usable, kMostCpus, -1);
+        hwloc_bitmap_clr_range(usable, kMaxCpus, -1);
         ForEach(usable, [&](uint32_t cpu) {
             if (!Asked(cpu)) hwloc_bitmap_clr(usable, cpu);
         });
@@ -100,7 +104,9 @@ private:
         });
     }
 
-    uint32_t Kinds() noexcept { return static_cast<uint32_t>(std::max(hwloc_cpukinds_get_nr(m_topology, 0), 0)); }
+    uint32_t Kinds() noexcept {
+        return static_cast<uint32_t>(std::max(hwloc_cpukinds_get_nr(m_topology, 0), 0));
+    }
 
     // The CPUs of a kind, in m_scratch, and its speed.
     int32_t ReadKind(uint32_t kind) noexcept {
@@ -118,7 +124,9 @@ private:
     }
 
     bool FindParts(SplitBy by) noexcept {
-        const uint32_t most = by == SplitBy::CoreKind ? Kinds() : by == SplitBy::Cache ? Count(kCaches) : Count(kNodes);
+        const uint32_t most = by == SplitBy::CoreKind ? Kinds()
+                              : by == SplitBy::Cache  ? Count(kCaches)
+                                                      : Count(kNodes);
         m_machine.parts.reset(new (std::nothrow) Part[most + 1]);  // and one for the rest
         if (m_machine.parts == nullptr) return false;
         switch (by) {
@@ -137,8 +145,9 @@ private:
     }
 
     // Outermost first: a CPU belongs to the first one that has it.
-    static constexpr hwloc_obj_type_t kCaches[] = {HWLOC_OBJ_L5CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE,
-                                                   HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE};
+    static constexpr hwloc_obj_type_t kCaches[] = {HWLOC_OBJ_L5CACHE, HWLOC_OBJ_L4CACHE,
+                                                   HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE,
+                                                   HWLOC_OBJ_L1CACHE};
     static constexpr hwloc_obj_type_t kNodes[] = {HWLOC_OBJ_NUMANODE};
 
     template <size_t kTypes>
@@ -172,11 +181,13 @@ private:
         for (uint32_t kind = 0; kind < kinds; ++kind) {
             const bool isKnown = ReadKind(kind) >= 0;  // then the last one is the fastest
             const char *pair = kind == 1 ? "P cores" : "E cores";
-            Add(isKnown && kinds == 2 ? pair : "kind %u", isKnown ? kinds - 1 - kind : kind, m_scratch.Get());
+            Add(isKnown && kinds == 2 ? pair : "kind %u", isKnown ? kinds - 1 - kind : kind,
+                m_scratch.Get());
         }
     }
 
-    // Sharing with nobody makes no part: virtual machines often tell of a cache for each CPU, which says nothing.
+    // Sharing with nobody makes no part: virtual machines often tell of a cache for each CPU, which
+    // says nothing.
     bool IsShared(hwloc_const_bitmap_t cpus) const noexcept {
         const hwloc_obj_type_t core = Count(HWLOC_OBJ_CORE) != 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
         return hwloc_get_nbobjs_inside_cpuset_by_type(m_topology, cpus, core) > 1;
@@ -187,7 +198,8 @@ private:
         hwloc_bitmap_zero(covered);
         for (const hwloc_obj_type_t type : kCaches) {
             for (uint32_t i = 0, count = Count(type); i < count; ++i) {
-                const hwloc_const_bitmap_t cpus = hwloc_get_obj_by_type(m_topology, type, i)->cpuset;
+                const hwloc_const_bitmap_t cpus =
+                    hwloc_get_obj_by_type(m_topology, type, i)->cpuset;
                 if (!IsShared(cpus) || hwloc_bitmap_intersects(cpus, covered) != 0) continue;
                 Add("cache %u", m_machine.partCount, cpus);
                 hwloc_bitmap_or(covered, covered, cpus);
@@ -202,7 +214,9 @@ private:
         }
     }
 
-    void AddRest() noexcept { Add(m_machine.partCount == 0 ? "all cores" : "other", 0, m_usable.Get()); }
+    void AddRest() noexcept {
+        Add(m_machine.partCount == 0 ? "all cores" : "other", 0, m_usable.Get());
+    }
 
     // Fastest first; those without CPUs go.
     void PutInOrder() noexcept {
@@ -226,7 +240,7 @@ private:
 
 Status ReadMachine(SplitBy by, const TopologyOptions &options, Machine &machine) noexcept {
     if (by > SplitBy::Node) return Status::BadOption;
-    if (options.cpus != nullptr && options.cpuWords > kMostCpus / 64) return Status::BadOption;
+    if (options.cpus != nullptr && options.cpuWords > kMaxCpus / 64) return Status::BadOption;
     return Reader(options, machine).Read(by);
 }
 

@@ -1,4 +1,5 @@
-// A machine as hwloc describes it: its parts, which become groups, and the part that each usable CPU belongs to.
+// A machine as hwloc describes it: its parts, which become groups, and the part that each usable
+// CPU belongs to.
 #pragma once
 
 #include "weft/options.h"
@@ -9,7 +10,7 @@
 
 namespace weft::internal {
 
-constexpr uint32_t kMostCpus = 1024 * 64;  // as many as the mask of a WorkerGroup can have
+constexpr uint32_t kMaxCpus = 1024 * 64;  // as many as the mask of a WorkerGroup can have
 constexpr uint32_t kNoPart = UINT32_MAX;
 
 /// CPUs that have something in common.
@@ -28,7 +29,8 @@ struct Cpu {
     int32_t speed = -1;
 };
 
-/// The parts that have usable CPUs, fastest first, and all CPUs up to the last usable one, by their numbers.
+/// The parts that have usable CPUs, fastest first, and all CPUs up to the last usable one, by their
+/// numbers.
 struct Machine {
     std::unique_ptr<Part[]> parts;
     uint32_t partCount = 0;

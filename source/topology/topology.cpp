@@ -16,16 +16,20 @@ using internal::Machine;
 // The group of each part: neighbours share one if there are too many.
 class Grouping {
 public:
-    explicit Grouping(uint32_t parts) noexcept : m_parts(parts), m_groups(std::min(parts, Topology::kMostGroups)) {}
+    explicit Grouping(uint32_t parts) noexcept
+        : m_parts(parts), m_groups(std::min(parts, Topology::kMaxGroups)) {}
     uint32_t Groups() const noexcept { return m_groups; }
     uint32_t GroupOf(uint32_t part) const noexcept { return part * m_groups / m_parts; }
-    uint32_t FirstPart(uint32_t group) const noexcept { return (group * m_parts + m_groups - 1) / m_groups; }
+    uint32_t FirstPart(uint32_t group) const noexcept {
+        return (group * m_parts + m_groups - 1) / m_groups;
+    }
 
 private:
     uint32_t m_parts, m_groups;
 };
 
-// Makes the sum at most `most`. A group whose share is less than one worker may get none; the first has one.
+// Makes the sum at most `most`. A group whose share is less than one worker may get none; the first
+// has one.
 void ShareWorkers(WorkerGroup *groups, uint32_t count, uint32_t most) noexcept {
     uint64_t all = 0;
     for (uint32_t i = 0; i < count; ++i) all += groups[i].workers;
@@ -41,8 +45,9 @@ void ShareWorkers(WorkerGroup *groups, uint32_t count, uint32_t most) noexcept {
 
 }  // namespace
 
-Topology::Topology(SplitBy by, const TopologyOptions &options) noexcept : m_result(Status::BadOption) {
-    if (options.mostWorkers < 1 || options.mostWorkers > 1024) return;
+Topology::Topology(SplitBy by, const TopologyOptions &options) noexcept
+    : m_result(Status::BadOption) {
+    if (options.maxWorkers < 1 || options.maxWorkers > 1024) return;
     Machine machine;
     m_result = internal::ReadMachine(by, options, machine);
     if (m_result != Status::Ok) return;
@@ -68,9 +73,9 @@ Topology::Topology(SplitBy by, const TopologyOptions &options) noexcept : m_resu
         m_groups[i].cpus = &m_masks[size_t{i} * words];
         m_groups[i].cpuWords = words;
     }
-    ShareWorkers(m_groups, count, options.mostWorkers);
-    WorkerGroup *end =
-        std::remove_if(m_groups, m_groups + count, [](const WorkerGroup &group) { return group.workers == 0; });
+    ShareWorkers(m_groups, count, options.maxWorkers);
+    WorkerGroup *end = std::remove_if(m_groups, m_groups + count,
+                                      [](const WorkerGroup &group) { return group.workers == 0; });
     m_groupCount = static_cast<uint32_t>(end - m_groups);
 }
 

@@ -15,12 +15,15 @@ using namespace weft;
 
 namespace {
 
-// How often each index was run. Plain where each is run once: then a race is seen by ThreadSanitizer.
+// How often each index was run. Plain where each is run once: then a race is seen by
+// ThreadSanitizer.
 class Marks {
 public:
     explicit Marks(size_t count) : m_marks(count) {}
     void operator()(size_t index) { ++m_marks[index]; }
-    size_t Wrong() const { return static_cast<size_t>(std::count_if(m_marks.begin(), m_marks.end(), IsWrong)); }
+    size_t Wrong() const {
+        return static_cast<size_t>(std::count_if(m_marks.begin(), m_marks.end(), IsWrong));
+    }
 
 private:
     static bool IsWrong(uint32_t marks) { return marks != 1; }
@@ -58,7 +61,8 @@ TEST_CASE("ParallelFor: every index is run once", "[parallel_for][grid]") {
     }
 }
 
-TEST_CASE("ParallelFor: the index may be any integer, and the range lie anywhere", "[parallel_for]") {
+TEST_CASE("ParallelFor: the index may be any integer, and the range lie anywhere",
+          "[parallel_for]") {
     test::Runner runner(test::Options(2));
     std::atomic<int64_t> sum{0};
     std::atomic<uint32_t> calls{0}, outside{0};
@@ -68,7 +72,8 @@ TEST_CASE("ParallelFor: the index may be any integer, and the range lie anywhere
         constexpr uint64_t kEnd = std::numeric_limits<uint64_t>::max();
         ParallelFor(scheduler, kEnd - 100, kEnd, [&](uint64_t i) { outside += i < kEnd - 100; });
         constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-        ParallelFor(scheduler, kLeast, kLeast + 100, [&](int64_t i) { outside += i >= kLeast + 100; });
+        ParallelFor(scheduler, kLeast, kLeast + 100,
+                    [&](int64_t i) { outside += i >= kLeast + 100; });
         const auto never = [&](int) { ++outside; };
         ParallelFor(scheduler, 5, 5, never);
         ParallelFor(scheduler, 5, -5, never);
@@ -78,7 +83,8 @@ TEST_CASE("ParallelFor: the index may be any integer, and the range lie anywhere
     CHECK(outside == 0);
 }
 
-TEST_CASE("ParallelFor: a range with more indices than units has is split all the same", "[parallel_for]") {
+TEST_CASE("ParallelFor: a range with more indices than units has is split all the same",
+          "[parallel_for]") {
     test::Runner runner(test::Options(2));
     constexpr uint64_t kCount = uint64_t{1} << 40;
     std::atomic<uint64_t> sum{0}, most{0};
@@ -128,7 +134,8 @@ TEST_CASE("ParallelFor2D: sides and tiles beyond 63 bits", "[parallel_for]") {
         LoopOptions options;
         options.grain = options.columnGrain = kHalf;
         const auto check = [&](uint64_t begin, uint64_t end, uint64_t length) {
-            wrong += !(begin == 0 ? end == (std::min)(kHalf, length) : begin == kHalf && end == length);
+            wrong +=
+                !(begin == 0 ? end == (std::min)(kHalf, length) : begin == kHalf && end == length);
         };
         for (const bool tall : {true, false}) {
             const uint64_t rows = tall ? kHalf + 1 : 1, columns = tall ? 1 : ~uint64_t{0};
@@ -178,7 +185,8 @@ TEST_CASE("ParallelFor: no range is shorter than the grain, but for the last", "
     }
 }
 
-TEST_CASE("ParallelFor: as many workers take part as there are, if each index takes long", "[parallel_for]") {
+TEST_CASE("ParallelFor: as many workers take part as there are, if each index takes long",
+          "[parallel_for]") {
     for (uint32_t workers : {1u, 2u, 3u, 8u}) {
         for (uint32_t indices : {workers, workers + 5}) {
             INFO(workers << " workers, " << indices << " indices");
@@ -209,7 +217,9 @@ TEST_CASE("ParallelFor: loops in loops, and many at once", "[parallel_for][grid]
             wrong += marks.Wrong();
 
             std::vector<Marks> separate(5, Marks(kInner));
-            test::Batch loops(5, [&](TaskScheduler &self, uint32_t i) { ParallelFor(self, 0, kInner, separate[i]); });
+            test::Batch loops(5, [&](TaskScheduler &self, uint32_t i) {
+                ParallelFor(self, 0, kInner, separate[i]);
+            });
             scheduler.AddTasksAndWait(loops.Count(), loops.Tasks());
             for (const Marks &each : separate) wrong += each.Wrong();
         }) == Status::Ok);
@@ -232,7 +242,7 @@ TEST_CASE("ParallelFor: the body may wait, and yield", "[parallel_for][grid]") {
                     ran = true;
                 };
                 Counter counter;
-                TaskScheduler::Current()->AddTask(TaskOf(child), &counter);
+                TaskScheduler::Current()->AddTask(MakeTask(child), &counter);
                 if (i % 3 == 0) TaskScheduler::Current()->Yield();
                 TaskScheduler::Current()->WaitForCounter(&counter);
                 wrong += !ran;
@@ -245,7 +255,8 @@ TEST_CASE("ParallelFor: the body may wait, and yield", "[parallel_for][grid]") {
     }
 }
 
-TEST_CASE("ParallelFor: while a body waits, its worker goes on with other indices", "[parallel_for]") {
+TEST_CASE("ParallelFor: while a body waits, its worker goes on with other indices",
+          "[parallel_for]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> begun{0};
     bool othersRan = false;
@@ -283,7 +294,8 @@ TEST_CASE("ParallelFor: from attached threads, threads that are no workers, and 
     }
 }
 
-TEST_CASE("ParallelFor: without workers the order is the same each time", "[parallel_for][one_worker]") {
+TEST_CASE("ParallelFor: without workers the order is the same each time",
+          "[parallel_for][one_worker]") {
     std::vector<std::vector<uint32_t>> orders;
     for (int round = 0; round < 3; ++round) {
         test::Runner runner(test::Options(0));
@@ -354,7 +366,8 @@ TEST_CASE("ParallelFor: the options are those of its tasks", "[parallel_for]") {
 }
 
 TEST_CASE("ParallelFor2D: every place is run once", "[parallel_for][grid]") {
-    constexpr uint32_t kSizes[][2] = {{0, 5}, {5, 0}, {1, 1}, {1, 1000}, {1000, 1}, {7, 13}, {120, 90}};
+    constexpr uint32_t kSizes[][2] = {{0, 5},    {5, 0},  {1, 1},   {1, 1000},
+                                      {1000, 1}, {7, 13}, {120, 90}};
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -363,11 +376,14 @@ TEST_CASE("ParallelFor2D: every place is run once", "[parallel_for][grid]") {
             for (const auto [rows, columns] : kSizes) {
                 Marks places(rows * columns), tiles(rows * columns), wide(rows * columns);
                 ParallelFor2D(scheduler, rows, columns,
-                              [&, width = columns](uint32_t row, uint32_t column) { places(row * width + column); });
+                              [&, width = columns](uint32_t row, uint32_t column) {
+                                  places(row * width + column);
+                              });
                 const auto all = [width = columns](Marks &marks) {
                     return [&marks, width](const Tile<uint32_t> &tile) {
                         for (uint32_t row = tile.rowBegin; row < tile.rowEnd; ++row) {
-                            for (uint32_t i = tile.columnBegin; i < tile.columnEnd; ++i) marks(row * width + i);
+                            for (uint32_t i = tile.columnBegin; i < tile.columnEnd; ++i)
+                                marks(row * width + i);
                         }
                     };
                 };
@@ -388,7 +404,8 @@ TEST_CASE("ParallelFor2D: tiles are as large as the grains say", "[parallel_for]
         const auto body = [&](const Tile<int> &tile) {
             ++tiles;
             wrong += tile.rowBegin % 8 != 0 || tile.rowEnd != std::min(tile.rowBegin + 8, 50);
-            wrong += tile.columnBegin % 16 != 0 || tile.columnEnd != std::min(tile.columnBegin + 16, 40);
+            wrong +=
+                tile.columnBegin % 16 != 0 || tile.columnEnd != std::min(tile.columnBegin + 16, 40);
         };
         ParallelFor2D(scheduler, 50, 40, body, WithGrain(8, 16));
         const auto strips = [&](const Tile<int> &tile) {

@@ -23,7 +23,8 @@ std::vector<float> Uneven(uint32_t count) {
     uint32_t state = 1;
     for (float &number : numbers) {
         state = state * 1664525u + 1013904223u;
-        number = std::ldexp(static_cast<float>(state >> 8), static_cast<int>(state >> 29) - 24) * (state & 64 ? 1 : -1);
+        number = std::ldexp(static_cast<float>(state >> 8), static_cast<int>(state >> 29) - 24) *
+                 (state & 64 ? 1 : -1);
     }
     return numbers;
 }
@@ -38,7 +39,8 @@ float SumOf(TaskScheduler &scheduler, const std::vector<float> &numbers, uint64_
     LoopOptions options;
     options.grain = grain;
     return ParallelReduce(
-        scheduler, 0, numbers.size(), 0.0f, [&](size_t i) { return numbers[i]; }, std::plus<>(), options);
+        scheduler, 0, numbers.size(), 0.0f, [&](size_t i) { return numbers[i]; }, std::plus<>(),
+        options);
 }
 
 }  // namespace
@@ -73,8 +75,10 @@ TEST_CASE("ParallelReduce: a sum of numbers, by index and by range", "[parallel_
                     for (uint64_t i = first; i < last; ++i) sum += i;
                     return sum;
                 };
-                wrong += ParallelReduce(scheduler, 1, count + 1, uint64_t{0}, byIndex, std::plus<>()) != expected;
-                wrong += ParallelReduce(scheduler, 1, count + 1, uint64_t{0}, byRange, std::plus<>()) != expected;
+                wrong += ParallelReduce(scheduler, 1, count + 1, uint64_t{0}, byIndex,
+                                        std::plus<>()) != expected;
+                wrong += ParallelReduce(scheduler, 1, count + 1, uint64_t{0}, byRange,
+                                        std::plus<>()) != expected;
             }
         }) == Status::Ok);
         CHECK(wrong == 0);
@@ -101,7 +105,8 @@ TEST_CASE("ParallelReduce: floating-point numbers give the same to the last bit 
     bits.push_back(Bits(SumOf(single.scheduler, numbers)));
     single.scheduler.DetachThread();
     single.scheduler.Stop();
-    CHECK(std::count(bits.begin(), bits.end(), bits[0]) == static_cast<std::ptrdiff_t>(bits.size()));
+    CHECK(std::count(bits.begin(), bits.end(), bits[0]) ==
+          static_cast<std::ptrdiff_t>(bits.size()));
     CHECK(std::count(withGrain.begin(), withGrain.end(), withGrain[0]) ==
           static_cast<std::ptrdiff_t>(withGrain.size()));
 
@@ -138,7 +143,8 @@ TEST_CASE("ParallelReduce: neighbours are joined, left and right", "[parallel_re
     }
 }
 
-TEST_CASE("ParallelReduce: results may be strings, or only movable, or large", "[parallel_reduce]") {
+TEST_CASE("ParallelReduce: results may be strings, or only movable, or large",
+          "[parallel_reduce]") {
     struct Large {
         uint64_t bins[100];
     };
@@ -149,11 +155,15 @@ TEST_CASE("ParallelReduce: results may be strings, or only movable, or large", "
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         for (uint32_t i = 0; i < 3000; ++i) expected += std::to_string(i);
         text = ParallelReduce(
-            scheduler, 0, 3000u, std::string("none"), [](uint32_t i) { return std::to_string(i); }, std::plus<>());
+            scheduler, 0, 3000u, std::string("none"), [](uint32_t i) { return std::to_string(i); },
+            std::plus<>());
         using Pointer = std::unique_ptr<uint32_t>;
         most = ParallelReduce(
-            scheduler, 0, 3000u, Pointer(), [](uint32_t i) { return std::make_unique<uint32_t>(i * 7 % 3000); },
-            [](Pointer left, Pointer right) { return *left < *right ? std::move(right) : std::move(left); });
+            scheduler, 0, 3000u, Pointer(),
+            [](uint32_t i) { return std::make_unique<uint32_t>(i * 7 % 3000); },
+            [](Pointer left, Pointer right) {
+                return *left < *right ? std::move(right) : std::move(left);
+            });
         histogram = ParallelReduce(
             scheduler, 0, 3000u, Large{},
             [](uint32_t first, uint32_t last) {
@@ -177,7 +187,8 @@ TEST_CASE("ParallelReduce: an empty range gives what was given for it", "[parall
     std::string result;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         result = ParallelReduce(
-            scheduler, 3, 3, std::string("empty"), [](int) { return std::string("one"); }, std::plus<>());
+            scheduler, 3, 3, std::string("empty"), [](int) { return std::string("one"); },
+            std::plus<>());
     }) == Status::Ok);
     CHECK(result == "empty");
 }
@@ -210,7 +221,8 @@ TEST_CASE("ParallelReduce: in loops, from attached threads, and from threads tha
         std::atomic<uint32_t> others{0};
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                   const uint32_t bits = Bits(SumOf(scheduler, numbers));
-                  ParallelFor(scheduler, 0, 20, [&](int) { others += Bits(SumOf(scheduler, numbers)) != bits; });
+                  ParallelFor(scheduler, 0, 20,
+                              [&](int) { others += Bits(SumOf(scheduler, numbers)) != bits; });
                   others += scheduler.AttachThread() != Status::Ok;
                   others += Bits(SumOf(scheduler, numbers)) != bits;
                   scheduler.DetachThread();
@@ -220,7 +232,8 @@ TEST_CASE("ParallelReduce: in loops, from attached threads, and from threads tha
     }
 }
 
-TEST_CASE("ParallelReduce: what goes wrong is reported, and every result is destroyed", "[parallel_reduce][report]") {
+TEST_CASE("ParallelReduce: what goes wrong is reported, and every result is destroyed",
+          "[parallel_reduce][report]") {
     struct Counted {
         explicit Counted(std::atomic<int> *count) : alive(count) { ++*alive; }
         Counted(Counted &&other) noexcept : alive(other.alive) { ++*alive; }

@@ -24,7 +24,8 @@ struct Closures {
             refused.fetch_add(1);
     }
 
-    // `width` times ten closures by ten closures, as many after another counter, and by the other thread.
+    // `width` times ten closures by ten closures, as many after another counter, and by the other
+    // thread.
     void Round(TaskScheduler &scheduler, uint32_t width, uint32_t number) {
         Counter all, first, foreign(1);
         m_foreign = &foreign;
@@ -38,9 +39,10 @@ struct Closures {
                 },
                 &all);
         }
-        const Task follows{[](TaskScheduler *, void *self) { static_cast<Closures *>(self)->called.fetch_add(1); },
-                           this};
-        scheduler.AddToCounter(&first);
+        const Task follows{
+            [](TaskScheduler *, void *self) { static_cast<Closures *>(self)->called.fetch_add(1); },
+            this};
+        scheduler.IncrementCounter(&first);
         for (uint32_t k = 0; k < width; ++k) AddTaskAfter(scheduler, &first, 0, follows, &all);
         scheduler.DecrementCounter(&first);
         scheduler.WaitForCounter(&foreign);
@@ -59,9 +61,11 @@ struct Closures {
         }
     }
 
-    // Caches keep some blocks that others lack: so the warm-up has more of them out than the rounds that count.
+    // Caches keep some blocks that others lack: so the warm-up has more of them out than the rounds
+    // that count.
     static constexpr uint32_t kWarmUp = 100, kRounds = 500, kWidth = 10, kWarmWidth = 60;
-    static constexpr uint64_t kCalled = kWarmUp * (11 * kWarmWidth + 10) + kRounds * (11 * kWidth + 10);
+    static constexpr uint64_t kCalled =
+        kWarmUp * (11 * kWarmWidth + 10) + kRounds * (11 * kWidth + 10);
 
     static void Main(TaskScheduler *scheduler, void *arg) {
         Closures &closures = *static_cast<Closures *>(arg);
@@ -87,7 +91,8 @@ TEST_CASE("invariant 9: closures and tasks that follow allocate nothing", "[allo
         INFO(workers << " workers");
         SchedulerOptions options;
         options.workers = workers;
-        options.onReport = [](const Report &, void *) {};  // of waiters, while the foreign thread is late
+        // of waiters, while the foreign thread is late
+        options.onReport = [](const Report &, void *) {};
         Closures closures;
         CHECK(TaskScheduler(options).Run(Closures::Main, &closures) == Status::Ok);
         CHECK(closures.called.load() == Closures::kCalled);

@@ -1,4 +1,5 @@
-// The frame layer's share of invariant 9: memory is acquired before the frames, and never during them.
+// The frame layer's share of invariant 9: memory is acquired before the frames, and never during
+// them.
 #include "allocation/interposed.h"
 #include "weft/frame/frame_pipeline.h"
 #include "weft/frame/scratch_arena.h"
@@ -11,7 +12,8 @@
 
 using namespace weft;
 
-TEST_CASE("invariant 9: 1,000 frames of stages, a tagged heap and arenas allocate nothing", "[allocation]") {
+TEST_CASE("invariant 9: 1,000 frames of stages, a tagged heap and arenas allocate nothing",
+          "[allocation]") {
     constexpr uint64_t kWarmUp = 300, kFrames = 1000;
     for (uint32_t workers : {1u, 2u, 3u}) {
         SchedulerOptions options;
@@ -23,7 +25,8 @@ TEST_CASE("invariant 9: 1,000 frames of stages, a tagged heap and arenas allocat
         uint64_t before = 0, calls = ~uint64_t{0};
         uint32_t slots[2] = {0, 1};
         const auto allocate = [&](TaskScheduler *, uint32_t slot) {
-            for (uint32_t i = 0; i < 20; ++i) wrong += heap.Allocate(slot, 100 * i) == nullptr ? 1 : 0;
+            for (uint32_t i = 0; i < 20; ++i)
+                wrong += heap.Allocate(slot, 100 * i) == nullptr ? 1 : 0;
         };
         auto first = [&](TaskScheduler *self) { allocate(self, slots[0]); };
         auto second = [&](TaskScheduler *self) { allocate(self, slots[1]); };
@@ -31,7 +34,8 @@ TEST_CASE("invariant 9: 1,000 frames of stages, a tagged heap and arenas allocat
             ScratchArena arena(pool);
             Task *tasks = arena.NewArray<Task>(20);
             if (tasks == nullptr) return void(++wrong);
-            for (uint32_t i = 0; i < 20; ++i) tasks[i] = params.slot == 0 ? TaskOf(first) : TaskOf(second);
+            for (uint32_t i = 0; i < 20; ++i)
+                tasks[i] = params.slot == 0 ? MakeTask(first) : MakeTask(second);
             self->AddTasksAndWait(20, tasks);
         };
         auto game = [&](TaskScheduler *self, const FrameParams &params) { fill(self, params); };
@@ -49,7 +53,7 @@ TEST_CASE("invariant 9: 1,000 frames of stages, a tagged heap and arenas allocat
         const FrameStage stages[] = {StageOf(game), StageOf(render), StageOf(present)};
         FramePipeline pipeline(options, 3, stages, 2);
         auto main = [&](TaskScheduler *self) { pipeline.Run(self, kWarmUp + kFrames + 1); };
-        const Task task = TaskOf(main);
+        const Task task = MakeTask(main);
         CHECK(scheduler.Run(task.function, task.arg) == Status::Ok);
         INFO(workers << " workers");
         CHECK(wrong == 0);

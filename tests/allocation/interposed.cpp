@@ -108,7 +108,8 @@ int posix_memalign(void **memory, size_t alignment, size_t bytes) noexcept {
     return next(memory, alignment, bytes);
 }
 
-void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
+void *mmap(void *address, size_t bytes, int protection, int flags, int file,
+           off_t offset) noexcept {
     NEXT(mmap)
     Count();
     return next(address, bytes, protection, flags, file, offset);
@@ -140,7 +141,8 @@ long syscall(long number, ...) noexcept {
     va_start(list, number);
     for (long &argument : arguments) argument = va_arg(list, long);  // as many as there can be
     va_end(list);
-    return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+    return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+                arguments[5]);
 }
 
 }  // extern "C"

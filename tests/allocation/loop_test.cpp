@@ -16,8 +16,9 @@ struct Loops {
     uint64_t sum = 0, callsSeen = ~uint64_t{0};
 
     void Once(TaskScheduler &scheduler) {
-        ParallelFor(scheduler, 0, 100u,
-                    [&](uint32_t) { ParallelFor(scheduler, 0, 10u, [&](uint32_t) { work.fetch_add(1); }); });
+        ParallelFor(scheduler, 0, 100u, [&](uint32_t) {
+            ParallelFor(scheduler, 0, 10u, [&](uint32_t) { work.fetch_add(1); });
+        });
         ParallelFor2D(scheduler, 3u, 500u, [&](const Tile<uint32_t> &tile) {
             work.fetch_add((tile.rowEnd - tile.rowBegin) * (tile.columnEnd - tile.columnBegin));
         });

@@ -21,7 +21,8 @@ constexpr TaskOptions kHigh{Priority::High, StackClass::Small, kAnyWorker, "high
 constexpr TaskOptions kLow{Priority::Low, StackClass::Small, kAnyWorker, "low"};
 constexpr TaskOptions kLarge{Priority::Normal, StackClass::Large, kAnyWorker, "large"};
 
-// What a game's frame does, in small. The figures stay below what queues and slabs hold from the start.
+// What a game's frame does, in small. The figures stay below what queues and slabs hold from the
+// start.
 struct Game {
     std::atomic<uint64_t> work{0};
     std::atomic<uint32_t> foreignFrame{0};
@@ -37,7 +38,7 @@ struct Game {
         Counter counter;
         scheduler->AddTasks(3, tasks, &counter);
         scheduler->WaitForCounter(&counter, 1);
-        scheduler->WaitForCounter(&counter, 0, Resume::SameWorker);
+        scheduler->WaitForCounter(&counter, 0, ResumeOn::SameWorker);
         Small(scheduler, arg);
     }
 
@@ -52,7 +53,7 @@ struct Game {
         for (Task &task : batch) task = {Small, this};
         for (Task &task : forks) task = {Forks, this};
         for (Task &task : yields) task = {Yields, this};
-        scheduler->AddToCounter(&event);
+        scheduler->IncrementCounter(&event);
         foreignFrame.store(number);  // the foreign thread lowers it
         Counter all, other;
         scheduler->AddTasks(200, batch, &all);
@@ -69,16 +70,18 @@ struct Game {
     }
     static constexpr uint64_t kWorkPerFrame = 200 + 12 * 7 + 6 + 6 * 7 + 100 + 1;
 
-    // Each submission wakes two workers at most, and each fiber that goes on wakes one; who is woken sleeps once more. Who is
-    // alone sleeps when it waits for the foreign thread: four calls at most.
+    // Each submission wakes two workers at most, and each fiber that goes on wakes one; who is
+    // woken sleeps once more. Who is alone sleeps when it waits for the foreign thread: four calls
+    // at most.
     static constexpr uint32_t kSubmissions = 6 + 18 * 2, kGoOn = 5 + 18 * 2 + 6 * 2;
-    static constexpr uint32_t kMostSystemCalls = 2 * (2 * kSubmissions + kGoOn);
+    static constexpr uint32_t kMaxSystemCalls = 2 * (2 * kSubmissions + kGoOn);
 
     static constexpr uint32_t kWarmUp = 300, kFrames = 1000;
 
     void Frames(TaskScheduler *scheduler) {
         for (uint32_t i = 1; i <= kWarmUp; ++i) Frame(scheduler, i);
-        const uint64_t before = test::CountedCalls(), systemCallsBefore = test::CountedSystemCalls();
+        const uint64_t before = test::CountedCalls(),
+                       systemCallsBefore = test::CountedSystemCalls();
         test::CountCalls(true);
         for (uint32_t i = 1; i <= kFrames; ++i) Frame(scheduler, kWarmUp + i);
         test::CountCalls(false);
@@ -117,7 +120,9 @@ TEST_CASE("the interposed functions count", "[allocation]") {
     CHECK(calls([] { ::operator delete(memory); }) == 1);
     CHECK(calls([] { memory = ::operator new(10, std::align_val_t(128), std::nothrow); }) == 1);
     CHECK(calls([] { ::operator delete(memory, std::align_val_t(128)); }) == 1);
-    CHECK(calls([] { memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }) == 1);
+    CHECK(calls([] {
+              memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+          }) == 1);
     CHECK(calls([] { mprotect(memory, 4096, PROT_NONE); }) == 1);
     CHECK(calls([] { madvise(memory, 4096, MADV_NORMAL); }) == 1);
     CHECK(calls([] { munmap(memory, 4096); }) == 1);
@@ -134,10 +139,11 @@ namespace {
 template <class Run>
 void CheckFrames(const SchedulerOptions &given, bool alone, const Run &run) {
     SchedulerOptions options = given;
-    for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Quiet}) {
+    for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Sleep}) {
         INFO(options.workers << " workers");
         options.idle = idle;
-        options.onReport = [](const Report &, void *) {};  // of waiters, while the foreign thread is late
+        // of waiters, while the foreign thread is late
+        options.onReport = [](const Report &, void *) {};
         TaskScheduler scheduler(options);
         Game game;
         std::thread foreign([&] { game.Foreign(scheduler); });
@@ -146,21 +152,23 @@ void CheckFrames(const SchedulerOptions &given, bool alone, const Run &run) {
         foreign.join();
         CHECK(game.callsSeen == 0);
         INFO(game.systemCallsSeen << " system calls");
-        CHECK(game.systemCallsSeen <= Game::kFrames * (alone ? 4 : Game::kMostSystemCalls));
+        CHECK(game.systemCallsSeen <= Game::kFrames * (alone ? 4 : Game::kMaxSystemCalls));
         CHECK(game.work.load() == Game::kWorkPerFrame * (Game::kWarmUp + Game::kFrames));
     }
 }
 
 }  // namespace
 
-TEST_CASE("invariant 9: 1,000 frames of submitting and waiting allocate nothing and rarely call the system",
-          "[allocation]") {
+TEST_CASE(
+    "invariant 9: 1,000 frames of submitting and waiting allocate nothing and rarely call the "
+    "system",
+    "[allocation]") {
     for (uint32_t workers : {1u, 2u, 3u}) {
         SchedulerOptions options;
         options.workers = workers;
         CheckFrames(options, workers == 1, [](TaskScheduler &scheduler, Game &game) {
             auto frames = [&](TaskScheduler *running) { game.Frames(running); };
-            const Task main = TaskOf(frames);
+            const Task main = MakeTask(frames);
             CHECK(scheduler.Run(main.function, main.arg) == Status::Ok);
         });
     }
@@ -180,12 +188,15 @@ TEST_CASE("invariant 9: nor do 1,000 frames of an attached thread", "[allocation
     }
 }
 
-TEST_CASE("invariant 9: a thread that begins when frames run already allocates nothing", "[allocation]") {
+TEST_CASE("invariant 9: a thread that begins when frames run already allocates nothing",
+          "[allocation]") {
     SchedulerOptions options;
     options.workers = 3;
     std::atomic<uint32_t> begun{0};
     options.threads.user = &begun;
-    options.threads.onStart = [](uint32_t, void *user) { static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1); };
+    options.threads.onStart = [](uint32_t, void *user) {
+        static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
+    };
     TaskScheduler scheduler(options);
     test::HoldNewThreads(true);
     CHECK(scheduler.Start() == Status::Ok);

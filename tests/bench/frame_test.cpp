@@ -49,7 +49,8 @@ TEST_CASE("frame: a description is read as it is written", "[frame]") {
         "  stage animate tasks 40 uniform 20us 60us after input priority high\n"
         "stage think tasks 3 normal 1.5ms 100ns stack large after input\n"
         "stage physics tasks 24 lognormal 80us 0.5 after input\n"
-        "stage render tasks 60 spiky 30us 2% 400us after animate physics priority low stack small\n",
+        "stage render tasks 60 spiky 30us 2% 400us after animate physics priority low stack "
+        "small\n",
         &frame);
     CHECK(problem == "");
     REQUIRE(frame.stages.size() == 5);
@@ -76,7 +77,8 @@ TEST_CASE("frame: what is wrong in a description is named with its line", "[fram
         {"stage b tasks 100001 constant 1us", "100001 is no number of tasks, 1 to 100000"},
         {"stage b tasks 1.5 constant 1us", "a number of tasks is a whole one"},
         {"stage b tasks -1 constant 1us", "-1 is no number of tasks, 1 to 100000"},
-        {"stage b tasks 1 sometimes 1us", "sometimes is no duration (constant, uniform, normal, lognormal or spiky)"},
+        {"stage b tasks 1 sometimes 1us",
+         "sometimes is no duration (constant, uniform, normal, lognormal or spiky)"},
         {"stage b tasks 1 constant", "time, such as 50us, of at most 10s is missing"},
         {"stage b tasks 1 constant 50", "50 is no time, such as 50us, of at most 10s"},
         {"stage b tasks 1 constant 1.2.3us", "1.2.3us is no time, such as 50us, of at most 10s"},
@@ -87,12 +89,16 @@ TEST_CASE("frame: what is wrong in a description is named with its line", "[fram
         {"stage b tasks 1 spiky 60us 101% 1ms", "101% is no percentage, such as 2%"},
         {"stage b tasks 1 constant 1us after", "the name of an earlier stage is missing"},
         {"stage b tasks 1 constant 1us after b", "no stage b comes before this one"},
-        {"stage b tasks 1 constant 1us priority urgent", "urgent is no priority (high, normal or low)"},
+        {"stage b tasks 1 constant 1us priority urgent",
+         "urgent is no priority (high, normal or low)"},
         {"stage b tasks 1 constant 1us stack huge", "huge is no stack (small or large)"},
-        {"stage b tasks 1 constant 1us 2us", "expected after, priority or stack, once each; found 2us"},
-        {"stage b tasks 1 constant 1us after a after a", "expected after, priority or stack, once each; found after"},
+        {"stage b tasks 1 constant 1us 2us",
+         "expected after, priority or stack, once each; found 2us"},
+        {"stage b tasks 1 constant 1us after a after a",
+         "expected after, priority or stack, once each; found after"},
     };
-    for (const auto &[line, what] : mistakes) CHECK(ProblemOf(first + line) == std::string("line 2: ") + what);
+    for (const auto &[line, what] : mistakes)
+        CHECK(ProblemOf(first + line) == std::string("line 2: ") + what);
     CHECK(ProblemOf("# nothing\n") == "the frame has no stage");
     Frame frame;
     CHECK(ReadFile("no/such.frame", 1, &frame) == "no/such.frame: cannot be read");
@@ -100,7 +106,8 @@ TEST_CASE("frame: what is wrong in a description is named with its line", "[fram
 
 // In the repository's root folder, where tests/run.sh runs the tests.
 TEST_CASE("frame: the shipped descriptions are good", "[frame]") {
-    for (const auto &[name, least] : {std::pair("indie", 150u), std::pair("aaa", 1000u), std::pair("spiky", 400u)}) {
+    for (const auto &[name, least] :
+         {std::pair("indie", 150u), std::pair("aaa", 1000u), std::pair("spiky", 400u)}) {
         Frame frame;
         CHECK(ReadFile(std::string("bench/frame/") + name + ".frame", 1, &frame) == "");
         CHECK(frame.name == name);
@@ -110,8 +117,10 @@ TEST_CASE("frame: the shipped descriptions are good", "[frame]") {
     }
 }
 
-TEST_CASE("frame: durations depend on the seed and the frame's number alone, and keep to their distribution",
-          "[frame]") {
+TEST_CASE(
+    "frame: durations depend on the seed and the frame's number alone, and keep to their "
+    "distribution",
+    "[frame]") {
     const std::string text =
         "stage constant tasks 1000 constant 3us\nstage uniform tasks 1000 uniform 2us 6us\n"
         "stage normal tasks 1000 normal 10us 20us\nstage lognormal tasks 1001 lognormal 10us 1\n"
@@ -140,7 +149,8 @@ TEST_CASE("frame: durations depend on the seed and the frame's number alone, and
     CHECK(std::count(durations[4].begin(), durations[4].end(), 1000.0) == 1000 - spikes);
 }
 
-TEST_CASE("frame: the ideal is the critical path or the work bound, whichever is longer", "[frame]") {
+TEST_CASE("frame: the ideal is the critical path or the work bound, whichever is longer",
+          "[frame]") {
     CHECK(KnownWork(Diamond()).all == 120);
     CHECK(IdealOf(Diamond(), 1) == 120);
     CHECK(IdealOf(Diamond(), 2) == 65);  // top, right, bottom
@@ -163,17 +173,20 @@ TEST_CASE("frame: a percentile is the sample that so many do not exceed", "[fram
     CHECK(Percentile({7}, 99) == 7);
 }
 
-// Worker 0 starts the stages on fiber 0. Times: "first" has one task, from 10 to 30 on worker 0; "second" two, from 40 to 60
-// on worker 0 and, while worker 1 had to get up, from 45 to 55 there. The frame lasts from 0 to 100.
+// Worker 0 starts the stages on fiber 0. Times: "first" has one task, from 10 to 30 on worker 0;
+// "second" two, from 40 to 60 on worker 0 and, while worker 1 had to get up, from 45 to 55 there.
+// The frame lasts from 0 to 100.
 TEST_CASE("frame: shares and steals of a recorded frame", "[frame]") {
     using Kind = Event::Kind;
     const std::vector<Stage> stages{Known("first", {0}, {}), Known("second", {0, 0}, {0})};
     const char *first = stages[0].name.c_str(), *second = stages[1].name.c_str();
     const std::vector<Event> events{
-        {-5, Kind::Begin, 0, 0, kOwnTask},    {0, Kind::FrameBegin, 0, 0, nullptr}, {5, Kind::Submit, 0, 0, first},
-        {10, Kind::Begin, 0, 0, first},       {30, Kind::End, 0, 0, first},         {35, Kind::Submit, 0, 0, second},
-        {40, Kind::Begin, 0, 0, second},      {45, Kind::Begin, 1, 1, second},      {50, Kind::Switch, 0, 2, nullptr},
-        {54, Kind::Switch, 0, 0, nullptr},    {55, Kind::End, 1, 1, second},        {60, Kind::End, 0, 0, second},
+        {-5, Kind::Begin, 0, 0, kOwnTask},    {0, Kind::FrameBegin, 0, 0, nullptr},
+        {5, Kind::Submit, 0, 0, first},       {10, Kind::Begin, 0, 0, first},
+        {30, Kind::End, 0, 0, first},         {35, Kind::Submit, 0, 0, second},
+        {40, Kind::Begin, 0, 0, second},      {45, Kind::Begin, 1, 1, second},
+        {50, Kind::Switch, 0, 2, nullptr},    {54, Kind::Switch, 0, 0, nullptr},
+        {55, Kind::End, 1, 1, second},        {60, Kind::End, 0, 0, second},
         {100, Kind::FrameEnd, 0, 0, nullptr},
     };
     const Account account = TakeAccount(events, stages, 2);
@@ -194,7 +207,8 @@ TEST_CASE("frame: shares and steals of a recorded frame", "[frame]") {
 
 namespace {
 
-// A stage's tasks count themselves, and what had been counted of the stages before it when they began.
+// A stage's tasks count themselves, and what had been counted of the stages before it when they
+// began.
 struct Counted {
     std::atomic<uint32_t> begun{0};
     std::vector<std::pair<const Counted *, uint32_t>> after;  // with their number of tasks
@@ -212,17 +226,20 @@ struct Counted {
 
 }  // namespace
 
-TEST_CASE("frame: every task runs once a frame, after the stages that its stage is after", "[frame]") {
+TEST_CASE("frame: every task runs once a frame, after the stages that its stage is after",
+          "[frame]") {
     const uint32_t workers = GENERATE(1u, 2u);
     constexpr uint32_t kTasks[] = {1, 40, 7, 100, 3}, kStages = 5, kFrames = 30, kWarmUp = 2;
     const std::vector<uint32_t> after[] = {{}, {0}, {0}, {1, 2}, {}};
     std::vector<Counted> counted(kStages);
     Frame frame{"counted", {}, nullptr};
     for (uint32_t i = 0; i < kStages; ++i) {
-        Stage stage{"stage " + std::to_string(i), {kTasks[i], {Counted::Count, &counted[i]}}, after[i]};
+        Stage stage{
+            "stage " + std::to_string(i), {kTasks[i], {Counted::Count, &counted[i]}}, after[i]};
         stage.priority = static_cast<weft::Priority>(i % 3);
         stage.stack = static_cast<weft::StackClass>(i % 2);
-        for (const uint32_t earlier : after[i]) counted[i].after.push_back({&counted[earlier], kTasks[earlier]});
+        for (const uint32_t earlier : after[i])
+            counted[i].after.push_back({&counted[earlier], kTasks[earlier]});
         frame.stages.push_back(stage);
     }
     frame.prepare = [&](Frame &, uint32_t) {
@@ -235,7 +252,8 @@ TEST_CASE("frame: every task runs once a frame, after the stages that its stage 
     const Report report = RunFrames(frame, options);
     CHECK(report.problem == "");
     for (uint32_t i = 0; i < kStages; ++i) {
-        CHECK(counted[i].begun == kTasks[i] * 2 * (kFrames + kWarmUp));  // without hooks, and with them
+        // without hooks, and with them
+        CHECK(counted[i].begun == kTasks[i] * 2 * (kFrames + kWarmUp));
         CHECK(counted[i].tooEarly == 0);
     }
     CHECK(report.workers == workers);
@@ -245,12 +263,14 @@ TEST_CASE("frame: every task runs once a frame, after the stages that its stage 
     CHECK(report.ratios.size() == kFrames);
     CHECK(report.isIdealMeasured);
     CHECK(report.shares.size() == workers);
-    for (const Share &share : report.shares) CHECK(share.busy + share.idle + share.overhead == Approx(1));
+    for (const Share &share : report.shares)
+        CHECK(share.busy + share.idle + share.overhead == Approx(1));
     if (workers == 1) CHECK(report.stolen == 0);
 }
 
 TEST_CASE("frame: stages and options that cannot be run are named", "[frame]") {
-    const auto problemOf = [](std::vector<Stage> stages, uint32_t workers = 1, uint32_t frames = 1) {
+    const auto problemOf = [](std::vector<Stage> stages, uint32_t workers = 1,
+                              uint32_t frames = 1) {
         Frame frame{"bad", stages, nullptr};
         RunOptions options;
         options.workers = workers;
@@ -259,8 +279,10 @@ TEST_CASE("frame: stages and options that cannot be run are named", "[frame]") {
     };
     CHECK(problemOf({}) == "the frame has no stage");
     CHECK(problemOf({Known("empty", {}, {})}) == "stage empty has no task");
-    CHECK(problemOf({Known("self", {1}, {0})}) == "stage self is after one that does not come before it");
-    CHECK(problemOf(std::vector<Stage>(kMaxStages + 1, Known("many", {1}, {}))) == "more than 64 stages");
+    CHECK(problemOf({Known("self", {1}, {0})}) ==
+          "stage self is after one that does not come before it");
+    CHECK(problemOf(std::vector<Stage>(kMaxStages + 1, Known("many", {1}, {}))) ==
+          "more than 64 stages");
     CHECK(problemOf(Diamond(), 0) == "workers: 1 to 1024");
     CHECK(problemOf(Diamond(), 1, 0) == "no frames to run");
     CHECK(problemOf(Diamond()) == "");

@@ -46,8 +46,11 @@ frame::Stage StageOf(size_t tasks, std::vector<uint32_t> after) {
 
 }  // namespace
 
-TEST_CASE("staged frame: a stage is submitted when all those that it is after have ended, and not before", "[frame]") {
-    const std::vector<frame::Stage> diamond = {StageOf(2, {}), StageOf(2, {0}), StageOf(3, {0}), StageOf(4, {1, 2})};
+TEST_CASE(
+    "staged frame: a stage is submitted when all those that it is after have ended, and not before",
+    "[frame]") {
+    const std::vector<frame::Stage> diamond = {StageOf(2, {}), StageOf(2, {0}), StageOf(3, {0}),
+                                               StageOf(4, {1, 2})};
     StagedFrame<AnyOrder> staged(diamond);
     for (int repeat = 0; repeat < 20; ++repeat) {
         s_choices.clear();

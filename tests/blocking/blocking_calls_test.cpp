@@ -53,11 +53,13 @@ TEST_CASE("blocking: a task gets the answer, and no worker made the call", "[blo
                 answered.fetch_add(1);
             });
             scheduler.AddTasksAndWait(40, batch.Tasks());
-            wrong.fetch_add(calls.ThreadCount() < 1 || calls.ThreadCount() > 3 || calls.Health() != Status::Ok);
+            wrong.fetch_add(calls.ThreadCount() < 1 || calls.ThreadCount() > 3 ||
+                            calls.LastError() != Status::Ok);
         }) == Status::Ok);
         CHECK(answered.load() == 40);
         CHECK(wrong.load() == 0);
-        CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == runner.log.Count());  // every fiber may wait for a call
+        // every fiber may wait for a call
+        CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == runner.log.Count());
     }
 }
 
@@ -91,7 +93,8 @@ TEST_CASE("blocking: the callable hands on errno", "[blocking]") {
     int error = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         BlockingCalls calls(scheduler);
-        error = calls.Run([] { return std::fopen("/no folder/no file", "rb") != nullptr ? 0 : errno; });
+        error =
+            calls.Run([] { return std::fopen("/no folder/no file", "rb") != nullptr ? 0 : errno; });
     }) == Status::Ok);
     CHECK(error == ENOENT);
 }
@@ -102,7 +105,8 @@ TEST_CASE("blocking: the only worker runs tasks while calls block", "[blocking]"
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         BlockingCalls calls(scheduler, AtMost(4));
         test::Batch waiting(4, [&](TaskScheduler &, uint32_t) {
-            met.fetch_add(calls.Run([&] { return test::SpinUntil([&] { return computed.load() == 50; }); }));
+            met.fetch_add(
+                calls.Run([&] { return test::SpinUntil([&] { return computed.load() == 50; }); }));
         });
         test::Batch computing(50, [&](TaskScheduler &, uint32_t) { computed.fetch_add(1); });
         Counter counter;
@@ -114,7 +118,8 @@ TEST_CASE("blocking: the only worker runs tasks while calls block", "[blocking]"
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("blocking: an attached thread waits and runs tasks meanwhile, with and without workers", "[blocking]") {
+TEST_CASE("blocking: an attached thread waits and runs tasks meanwhile, with and without workers",
+          "[blocking]") {
     for (uint32_t workers : {0u, 1u}) {
         test::Runner runner(test::Options(workers));
         TaskScheduler &scheduler = runner.scheduler;
@@ -129,7 +134,8 @@ TEST_CASE("blocking: an attached thread waits and runs tasks meanwhile, with and
             });
             Counter counter;
             scheduler.AddTasks(10, computing.Tasks(), &counter);
-            CHECK(calls.Run([&] { return test::SpinUntil([&] { return computed.load() == 10; }); }));
+            CHECK(
+                calls.Run([&] { return test::SpinUntil([&] { return computed.load() == 10; }); }));
             CHECK(nested.load() == 10);
             CHECK(scheduler.CurrentWorker() != kAnyWorker);
             scheduler.WaitForCounter(&counter);
@@ -140,7 +146,8 @@ TEST_CASE("blocking: an attached thread waits and runs tasks meanwhile, with and
     }
 }
 
-TEST_CASE("blocking: a thread that is no worker makes the call itself, also while nothing runs", "[blocking]") {
+TEST_CASE("blocking: a thread that is no worker makes the call itself, also while nothing runs",
+          "[blocking]") {
     test::Runner runner(test::Options(1));
     BlockingCalls calls(runner.scheduler);
     const auto isHere = [&] {
@@ -161,14 +168,16 @@ TEST_CASE("blocking: a task of another scheduler makes the call itself", "[block
     TaskScheduler *seen = nullptr;
     {
         BlockingCalls calls(runner.scheduler);
-        CHECK(other.Run([&](TaskScheduler &) { seen = calls.Run([] { return TaskScheduler::Current(); }); }) ==
-              Status::Ok);
+        CHECK(other.Run([&](TaskScheduler &) {
+            seen = calls.Run([] { return TaskScheduler::Current(); });
+        }) == Status::Ok);
     }
     CHECK(seen == &other.scheduler);
     runner.scheduler.Stop();
 }
 
-TEST_CASE("blocking: a call may submit to its scheduler and wait for what it submitted", "[blocking]") {
+TEST_CASE("blocking: a call may submit to its scheduler and wait for what it submitted",
+          "[blocking]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> ran{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -218,7 +227,7 @@ TEST_CASE("blocking: a call may be submitted again, or be freed, once it has beg
         BlockingCalls calls(scheduler, AtMost(2));
         Counter counter;
         auto count = [&] { made.fetch_add(1); };
-        BlockingCall call = BlockingCallOf(count);
+        BlockingCall call = MakeBlockingCall(count);
         for (int i = 0; i < 100; ++i) {
             again.fetch_add(calls.Submit(call, &counter) == Status::Ok);
             scheduler.WaitForCounter(&counter);
@@ -249,7 +258,7 @@ TEST_CASE("blocking: threads that nothing else orders submit one call in turn", 
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     std::atomic<uint32_t> made{0};
     auto count = [&] { made.fetch_add(1, std::memory_order_relaxed); };
-    BlockingCall call = BlockingCallOf(count);
+    BlockingCall call = MakeBlockingCall(count);
     {
         BlockingCalls calls(runner.scheduler, AtMost(2));
         test::Threads submitters(2, [&](uint32_t) {
@@ -274,7 +283,7 @@ TEST_CASE("blocking: many threads submit at once, and nothing is lost", "[blocki
             runner.scheduler.AddTasks(100, batch.Tasks(), &counter);
             test::Threads submitters(4, [&](uint32_t) {
                 Counter own;
-                BlockingCall call = BlockingCallOf(count);
+                BlockingCall call = MakeBlockingCall(count);
                 for (int i = 0; i < 50; ++i) {
                     wrong.fetch_add(calls.Submit(call, &own) != Status::Ok);
                     runner.scheduler.WaitForCounter(&own);
@@ -306,7 +315,7 @@ TEST_CASE("blocking: wrong use is answered and has no effect", "[blocking]") {
         std::atomic<bool> go{false};
         auto hold = [&] { test::SpinUntil([&] { return go.load(); }); };
         auto count = [&] { made.fetch_add(1); };
-        BlockingCall holding = BlockingCallOf(hold), counting = BlockingCallOf(count);
+        BlockingCall holding = MakeBlockingCall(hold), counting = MakeBlockingCall(count);
         calls.Submit(holding, &first);
         calls.Submit(counting, &first);
         twice = calls.Submit(counting, &counter);  // it waits behind the other one
@@ -327,11 +336,11 @@ TEST_CASE("blocking: with a counter that is refused the call is not made", "[blo
     uint32_t made = 0;
     Status answers[3] = {};
     REQUIRE(other.scheduler.Start() == Status::Ok);
-    CHECK(other.scheduler.AddToCounter(&foreign));
+    CHECK(other.scheduler.IncrementCounter(&foreign));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         BlockingCalls calls(scheduler);
         auto make = [&] { ++made; };
-        BlockingCall call = BlockingCallOf(make);
+        BlockingCall call = MakeBlockingCall(make);
         Counter counter;
         answers[0] = calls.Submit(call, &foreign);
         answers[1] = calls.Submit(call, &full);
@@ -346,7 +355,7 @@ TEST_CASE("blocking: with a counter that is refused the call is not made", "[blo
     CHECK(made == 1);
     CHECK(full.Value() == ~0u);
     CHECK(foreign.IsZero());
-    CHECK(runner.log.CountOf(ReportCode::CounterOfOther) == 1);
+    CHECK(runner.log.CountOf(ReportCode::WrongScheduler) == 1);
     CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 1);
     CHECK(runner.log.Count() == 2);
     CHECK(other.log.Text() == "");
@@ -375,10 +384,12 @@ TEST_CASE("blocking: from a hook it is reported, and the call is made all the sa
     CHECK(shared.asked.load() == 1);
     CHECK(shared.made.load() == 1);
     CHECK(runner.log.CountOf(ReportCode::InHook) == 1);
-    CHECK(test::Names(runner.log.First(ReportCode::InHook).what, "BlockingCalls::Run was called by a hook"));
+    CHECK(test::Names(runner.log.First(ReportCode::InHook).what,
+                      "BlockingCalls::Run was called by a hook"));
 }
 
-TEST_CASE("blocking: from a hook before the run begins and when it is over it is the same", "[blocking]") {
+TEST_CASE("blocking: from a hook before the run begins and when it is over it is the same",
+          "[blocking]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);
         static std::atomic<uint32_t> s_asked{0}, s_made{0};

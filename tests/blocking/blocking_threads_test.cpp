@@ -50,7 +50,8 @@ uint32_t Meet(TaskScheduler &scheduler, BlockingCalls &calls, uint32_t count) {
 
 }  // namespace
 
-TEST_CASE("blocking threads: as many calls as there may be threads are under way, and no more", "[blocking]") {
+TEST_CASE("blocking threads: as many calls as there may be threads are under way, and no more",
+          "[blocking]") {
     for (uint32_t most : {1u, 2u, 5u, 70u}) {
         test::Runner runner(test::Options(2));
         uint32_t met = 0, threads = 0;
@@ -106,7 +107,8 @@ TEST_CASE("blocking threads: with no idle time they stay", "[blocking]") {
     CHECK(threads == 4);
 }
 
-TEST_CASE("blocking threads: the end waits for what was submitted, on the one worker's fiber too", "[blocking]") {
+TEST_CASE("blocking threads: the end waits for what was submitted, on the one worker's fiber too",
+          "[blocking]") {
     test::Runner runner(test::Options(1));
     std::atomic<bool> computed{false};
     std::atomic<uint32_t> made{0};
@@ -117,7 +119,8 @@ TEST_CASE("blocking threads: the end waits for what was submitted, on the one wo
         std::optional<BlockingCalls> calls;
         calls.emplace(scheduler, Threads(2));
         for (int i = 0; i < 10; ++i) {
-            submitted.emplace_back([](void *arg) { (*static_cast<decltype(call) *>(arg))(); }, &call);
+            submitted.emplace_back([](void *arg) { (*static_cast<decltype(call) *>(arg))(); },
+                                   &call);
             calls->Submit(submitted.back());
         }
         test::Batch computing(1, [&](TaskScheduler &, uint32_t) { computed.store(true); });
@@ -130,7 +133,8 @@ TEST_CASE("blocking threads: the end waits for what was submitted, on the one wo
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("blocking threads: the end in a hook is reported and waits, also when the run is over", "[blocking]") {
+TEST_CASE("blocking threads: the end in a hook is reported and waits, also when the run is over",
+          "[blocking]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);
         static std::optional<BlockingCalls> s_calls;
@@ -148,7 +152,7 @@ TEST_CASE("blocking threads: the end in a hook is reported and waits, also when 
             test::Linger(1000);
             s_made.fetch_add(ending);
         };
-        BlockingCall one = BlockingCallOf(make), other = BlockingCallOf(make);
+        BlockingCall one = MakeBlockingCall(make), other = MakeBlockingCall(make);
         const Status status = runner.Run([&](TaskScheduler &) {
             s_calls->Submit(one);
             s_calls->Submit(other);
@@ -170,7 +174,8 @@ TEST_CASE("blocking threads: uncounted calls need no scheduler that runs", "[blo
         std::deque<BlockingCall> submitted;
         BlockingCalls calls(runner.scheduler, Threads(3));
         for (int i = 0; i < 50; ++i) {
-            submitted.emplace_back([](void *arg) { (*static_cast<decltype(count) *>(arg))(); }, &count);
+            submitted.emplace_back([](void *arg) { (*static_cast<decltype(count) *>(arg))(); },
+                                   &count);
             calls.Submit(submitted.back());
         }
         CHECK(runner.Run([&](TaskScheduler &) { calls.Run(count); }) == Status::Ok);
@@ -179,7 +184,8 @@ TEST_CASE("blocking threads: uncounted calls need no scheduler that runs", "[blo
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("blocking threads: when the system refuses them, callers make the calls, and are told", "[blocking]") {
+TEST_CASE("blocking threads: when the system refuses them, callers make the calls, and are told",
+          "[blocking]") {
     for (uint32_t workers : {1u, 2u}) {
         test::Runner runner(test::Options(workers));
         std::atomic<uint32_t> onWorkers{0}, submitted{0};
@@ -195,10 +201,10 @@ TEST_CASE("blocking threads: when the system refuses them, callers make the call
             scheduler.AddTasksAndWait(20, batch.Tasks());
             Counter counter;
             auto count = [&] { submitted.fetch_add(1); };
-            BlockingCall call = BlockingCallOf(count);
+            BlockingCall call = MakeBlockingCall(count);
             calls.Submit(call, &counter);
             scheduler.WaitForCounter(&counter);
-            health = calls.Health();
+            health = calls.LastError();
             threads = calls.ThreadCount();
         }) == Status::Ok);
         CHECK(onWorkers.load() == 20);
@@ -209,7 +215,8 @@ TEST_CASE("blocking threads: when the system refuses them, callers make the call
     }
 }
 
-TEST_CASE("blocking threads: without memory, callers make the calls; what was allocated is freed", "[blocking]") {
+TEST_CASE("blocking threads: without memory, callers make the calls; what was allocated is freed",
+          "[blocking]") {
     const int64_t before = test::OutstandingAllocations();
     bool failed = true;
     for (int64_t nth = 0; failed; ++nth) {
@@ -220,13 +227,13 @@ TEST_CASE("blocking threads: without memory, callers make the calls; what was al
             calls.emplace(runner.scheduler, Threads(2));
             failed = failing.HasFailed();
         }
-        CHECK(calls->Health() == (failed ? Status::OutOfMemory : Status::Ok));
+        CHECK(calls->LastError() == (failed ? Status::OutOfMemory : Status::Ok));
         uint32_t onWorker = 0, submitted = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             onWorker = calls->Run([] { return OnWorker() ? 1u : 0u; });
             Counter counter;
             auto count = [&] { ++submitted; };
-            BlockingCall call = BlockingCallOf(count);
+            BlockingCall call = MakeBlockingCall(count);
             calls->Submit(call, &counter);
             scheduler.WaitForCounter(&counter);
             calls.reset();
@@ -266,7 +273,8 @@ TEST_CASE("blocking threads: memory of the host", "[blocking]") {
     CHECK(host.Wrong() == 0);
 }
 
-TEST_CASE("blocking threads: options out of range are told of, and the nearest are used", "[blocking]") {
+TEST_CASE("blocking threads: options out of range are told of, and the nearest are used",
+          "[blocking]") {
     test::Runner runner(test::Options(1));
     BlockingOptions none, many, little, half;
     none.maxThreads = 0;
@@ -279,7 +287,7 @@ TEST_CASE("blocking threads: options out of range are told of, and the nearest a
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             BlockingCalls calls(scheduler, options);
             answer = calls.Run([] { return OnWorker() ? 1u : 2u; });
-            health = calls.Health();
+            health = calls.LastError();
         }) == Status::Ok);
         CHECK(answer == 2);
         CHECK(health == Status::BadOption);
@@ -288,28 +296,31 @@ TEST_CASE("blocking threads: options out of range are told of, and the nearest a
 
 #if !defined(_WIN32)
 
-TEST_CASE("blocking threads: in a forked child callers make the calls, and the end waits for nobody",
-          "[blocking][fork_mark]") {
+TEST_CASE(
+    "blocking threads: in a forked child callers make the calls, and the end waits for nobody",
+    "[blocking][fork_mark]") {
     test::Runner runner(test::Options(1));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     std::atomic<uint32_t> made{0};
     std::atomic<bool> go{false};
     auto count = [&] { made.fetch_add(1); };
     auto hold = [&] { test::SpinUntil([&] { return go.load(); }); };
-    BlockingCall first = BlockingCallOf(count), holding = BlockingCallOf(hold);
+    BlockingCall first = MakeBlockingCall(count), holding = MakeBlockingCall(hold);
     std::optional<BlockingCalls> calls;
     calls.emplace(runner.scheduler, Threads(1));
     calls->Submit(holding);
     calls->Submit(first);  // behind the other: it is the parent's
     const test::ChildResult child = test::RunInChild([&] {
         test::EndAfter(20);
-        BlockingCall second = BlockingCallOf(count);
+        BlockingCall second = MakeBlockingCall(count);
         Counter counter;
         if (calls->ThreadCount() != 0) _exit(2);
         for (uint32_t i = 0; i < 2; ++i) {
             if (calls->Submit(second) != Status::Ok || made.load() != i + 1) _exit(3);
         }
-        if (calls->Submit(second, &counter) != Status::BadOption || counter.Value() != 0 || made.load() != 2) _exit(4);
+        if (calls->Submit(second, &counter) != Status::BadOption || counter.Value() != 0 ||
+            made.load() != 2)
+            _exit(4);
         if (runner.log.CountOf(ReportCode::Forked) != 1 || runner.log.Count() != 1) _exit(5);
         calls.reset();
         _exit(made.load() == 2 ? 0 : 6);
@@ -337,9 +348,11 @@ TEST_CASE("blocking threads: in the child of a task that forked its calls are ma
             Counter counter;
             uint32_t made = calls->Run([] { return 1u; });
             auto count = [&] { ++made; };
-            BlockingCall call = BlockingCallOf(count);
+            BlockingCall call = MakeBlockingCall(count);
             if (calls->Submit(call) != Status::Ok || made != 2) _exit(2);
-            if (calls->Submit(call, &counter) != Status::BadOption || counter.Value() != 0 || made != 2) _exit(3);
+            if (calls->Submit(call, &counter) != Status::BadOption || counter.Value() != 0 ||
+                made != 2)
+                _exit(3);
             if (runner.log.CountOf(ReportCode::Forked) != 1 || runner.log.Count() != 1) _exit(4);
             calls.reset();
             _exit(made == 2 ? 0 : 5);
@@ -350,8 +363,10 @@ TEST_CASE("blocking threads: in the child of a task that forked its calls are ma
     CHECK(child.code == 0);
 }
 
-TEST_CASE("blocking threads: they run on all CPUs of the process, not on those of the worker that starts them",
-          "[blocking]") {
+TEST_CASE(
+    "blocking threads: they run on all CPUs of the process, not on those of the worker that starts "
+    "them",
+    "[blocking]") {
     const auto cpusOf = [](pid_t thread) {
         cpu_set_t cpus;
         CPU_ZERO(&cpus);

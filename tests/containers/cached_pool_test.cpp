@@ -22,13 +22,15 @@ using Pool = CachedPool<Item>;
 // All that a user gets.
 std::set<uint32_t> TakeAll(Pool &pool, uint32_t user) {
     std::set<uint32_t> taken;
-    for (uint32_t index; (index = pool.Take(user)) != Pool::kNone;) REQUIRE(taken.insert(index).second);
+    for (uint32_t index; (index = pool.Take(user)) != Pool::kNone;)
+        REQUIRE(taken.insert(index).second);
     return taken;
 }
 
 }  // namespace
 
-TEST_CASE("cached pool: items are distinct, never move, and come back to whoever gave them back", "[cached_pool]") {
+TEST_CASE("cached pool: items are distinct, never move, and come back to whoever gave them back",
+          "[cached_pool]") {
     const int64_t before = test::OutstandingAllocations();
     {
         Pool pool;
@@ -56,19 +58,20 @@ TEST_CASE("cached pool: a cache keeps so many, the coldest go to the others", "[
     for (uint32_t i = 0; i < 64; ++i) REQUIRE(pool.Take(kNoCache) == i);
     const test::FailingAllocation failing(0);
     REQUIRE(pool.Take(0) == Pool::kNone);
-    for (uint32_t i = 0; i < Pool::kMostCached; ++i) pool.GiveBack(i, 0);
+    for (uint32_t i = 0; i < Pool::kMaxCached; ++i) pool.GiveBack(i, 0);
     CHECK(pool.Take(kNoCache) == Pool::kNone);  // all lie in the cache
     CHECK(pool.Take(1) == Pool::kNone);
-    pool.GiveBack(Pool::kMostCached, 0);
-    const uint32_t spilled = (Pool::kMostCached + 1) / 2;
+    pool.GiveBack(Pool::kMaxCached, 0);
+    const uint32_t spilled = (Pool::kMaxCached + 1) / 2;
     std::set<uint32_t> others = TakeAll(pool, 1);
     CHECK(others.size() == spilled);
     CHECK(*others.rbegin() == spilled - 1);
-    for (uint32_t i = Pool::kMostCached; i >= spilled; --i) CHECK(pool.Take(0) == i);
+    for (uint32_t i = Pool::kMaxCached; i >= spilled; --i) CHECK(pool.Take(0) == i);
     CHECK(pool.Take(0) == Pool::kNone);
 }
 
-TEST_CASE("cached pool: what comes back together fills the cache, the rest goes to the pool", "[cached_pool]") {
+TEST_CASE("cached pool: what comes back together fills the cache, the rest goes to the pool",
+          "[cached_pool]") {
     for (const uint32_t user : {0u, kNoCache}) {
         Pool pool;
         REQUIRE(pool.Acquire(1));
@@ -79,7 +82,7 @@ TEST_CASE("cached pool: what comes back together fills the cache, the rest goes 
             for (uint32_t i = 0; i < 64; ++i) returns.Add(i);
         }
         const std::set<uint32_t> rest = TakeAll(pool, kNoCache), cached = TakeAll(pool, 0);
-        CHECK(cached.size() == (user == 0 ? Pool::kMostCached : 0));
+        CHECK(cached.size() == (user == 0 ? Pool::kMaxCached : 0));
         CHECK(rest.size() + cached.size() == 64);
     }
 }
@@ -102,7 +105,8 @@ TEST_CASE("cached pool: Acquire without memory", "[cached_pool]") {
     CHECK(test::OutstandingAllocations() == before);
 }
 
-TEST_CASE("cached pool: no item has two owners, also while it grows and runs out", "[cached_pool]") {
+TEST_CASE("cached pool: no item has two owners, also while it grows and runs out",
+          "[cached_pool]") {
     using Small = CachedPool<Item, 4, 16, 4>;  // up to 128
     for (int round = 0; round < 20; ++round) {
         Small pool;

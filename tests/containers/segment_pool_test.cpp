@@ -53,7 +53,8 @@ TEST_CASE("segment pool: items are distinct, never move, and come back", "[segme
     CHECK(test::OutstandingAllocations() == before);
 }
 
-TEST_CASE("segment pool: 64 without an allocation, none without memory, none past the most", "[segment_pool]") {
+TEST_CASE("segment pool: 64 without an allocation, none without memory, none past the most",
+          "[segment_pool]") {
     Pool pool;
     REQUIRE(pool.Acquire());
     {
@@ -63,7 +64,8 @@ TEST_CASE("segment pool: 64 without an allocation, none without memory, none pas
         CHECK(pool.Take() == Pool::kNone);
         CHECK(failing.HasFailed());
     }
-    for (uint32_t i = 64; i < Pool::kMaxItems; ++i) REQUIRE(pool.Take() == i);  // later there is memory again
+    // later there is memory again
+    for (uint32_t i = 64; i < Pool::kMaxItems; ++i) REQUIRE(pool.Take() == i);
     CHECK(pool.Take() == Pool::kNone);
     pool.GiveBack(700);
     CHECK(pool.Take() == 700);
@@ -124,7 +126,8 @@ TEST_CASE("segment pool: what comes back together is there again, any number", "
     }
 }
 
-TEST_CASE("segment pool: several at once, as many as there are, and none past the most", "[segment_pool]") {
+TEST_CASE("segment pool: several at once, as many as there are, and none past the most",
+          "[segment_pool]") {
     SegmentPool<Item, 1, 8> pool;
     REQUIRE(pool.Acquire());
     uint32_t taken[6] = {};

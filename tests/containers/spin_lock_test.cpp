@@ -26,8 +26,9 @@ TEST_CASE("spin lock: tells who had to wait for it", "[spin_lock]") {
     SpinLock lock;
     CHECK_FALSE(SpinLock::Held(lock).WasTaken());
     std::atomic<bool> hadToWait{false};
-    test::Threads other(
-        1, [&](uint32_t) { hadToWait = test::SpinUntil([&] { return SpinLock::Held(lock).WasTaken(); }); });
+    test::Threads other(1, [&](uint32_t) {
+        hadToWait = test::SpinUntil([&] { return SpinLock::Held(lock).WasTaken(); });
+    });
     CHECK(test::SpinUntil([&] {
         const SpinLock::Held held(lock);
         test::Linger();

@@ -63,7 +63,8 @@ TEST_CASE("slab: while others hold on to all blocks but one, nothing is allocate
         std::vector<Task *> held;
         Task *last = nullptr;  // in the block that the last one held lies in
         const auto isOfThatBlock = [&](const Task *run) {
-            return last != nullptr && run > last && run < last + TaskSlab::kBlockBytes / sizeof(Task);
+            return last != nullptr && run > last &&
+                   run < last + TaskSlab::kBlockBytes / sizeof(Task);
         };
         for (int i = 0; i < 1000; ++i) {
             Task *run = slab.Take(255);
@@ -141,7 +142,8 @@ TEST_CASE("slab: without memory Take gives null, and goes on afterwards", "[slab
     CHECK(!none.Acquire());
 }
 
-// Another worker gives back what it stole while the owner fills: its last reads come before the owner's next writes.
+// Another worker gives back what it stole while the owner fills: its last reads come before the
+// owner's next writes.
 TEST_CASE("slab: tasks given back by a thief are written over only afterwards", "[slab]") {
     TaskSlab owner, thief;
     REQUIRE(owner.Acquire());
@@ -173,8 +175,10 @@ TEST_CASE("slab: tasks given back by a thief are written over only afterwards", 
     CHECK(wrong.load() == 0);
 }
 
-TEST_CASE("slab: what others give back counts once they pass it on: at another block's turn, or when they are told to",
-          "[slab]") {
+TEST_CASE(
+    "slab: what others give back counts once they pass it on: at another block's turn, or when "
+    "they are told to",
+    "[slab]") {
     TaskSlab owner, other;
     REQUIRE(owner.Acquire());
     REQUIRE(other.Acquire());
@@ -186,7 +190,9 @@ TEST_CASE("slab: what others give back counts once they pass it on: at another b
     other.FlushOthers();
     CHECK(owner.Take(64) == first);  // drained: from the start again
 
-    const auto blockOf = [](const Task *task) { return reinterpret_cast<uintptr_t>(task) / TaskSlab::kBlockBytes; };
+    const auto blockOf = [](const Task *task) {
+        return reinterpret_cast<uintptr_t>(task) / TaskSlab::kBlockBytes;
+    };
     std::vector<Task *> runs{first};
     std::set<uintptr_t> blocks{blockOf(first)};
     for (int i = 0; i < 64; ++i) {

@@ -35,7 +35,8 @@ struct Wide {
     uint64_t Value() const { return words[0]; }
     bool IsWhole() const {
         const Wide expected(words[0]);
-        return words[1] == expected.words[1] && words[2] == expected.words[2] && words[3] == expected.words[3];
+        return words[1] == expected.words[1] && words[2] == expected.words[2] &&
+               words[3] == expected.words[3];
     }
 };
 
@@ -61,7 +62,8 @@ TEST_CASE("deque: the owner pops the newest, thieves steal the oldest", "[deque]
     CHECK(deque.LooksEmpty());
 }
 
-TEST_CASE("deque: PopIf takes the newest item if it is wanted, and leaves it otherwise", "[deque]") {
+TEST_CASE("deque: PopIf takes the newest item if it is wanted, and leaves it otherwise",
+          "[deque]") {
     Deque deque;
     REQUIRE(deque.Acquire(2));
     uint64_t item = 0;
@@ -152,8 +154,11 @@ TEST_CASE("fault: index wrap near 2^64. The deque works across it", "[deque]") {
     }
 }
 
-// One owner and three thieves; the owner pushes in bulk, pops, and lets the deque run empty again and again.
-TEST_CASE("fault: task lost or run twice in the deque, torn slot read. Exact accounting under thieves", "[deque]") {
+// One owner and three thieves; the owner pushes in bulk, pops, and lets the deque run empty again
+// and again.
+TEST_CASE(
+    "fault: task lost or run twice in the deque, torn slot read. Exact accounting under thieves",
+    "[deque]") {
     for (uint64_t firstIndex : {uint64_t{0}, 0 - uint64_t{5000}}) {
         constexpr uint64_t kItems = 60000;
         WorkStealingDeque<Wide> deque;
@@ -262,7 +267,8 @@ TEST_CASE("deque: of owner and thieves exactly one takes the last item", "[deque
         uint64_t item;
         byOwner += deque.Pop(item);
         barrier.Wait();
-        // Both may fail only if the thief lost to the owner's failed attempt: then the item is still there.
+        // Both may fail only if the thief lost to the owner's failed attempt: then the item is
+        // still there.
         byOwner += deque.Pop(item);
         wrong += byOwner + byThief.load() != before + 1;
     }

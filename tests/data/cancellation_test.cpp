@@ -34,13 +34,15 @@ TEST_CASE("WaitForCounterOrCancel: the counter, or the token, or both", "[cancel
                 wrong += written != 1 || token.IsCancelled();
                 scheduler.AddTasks(2, tasks.Tasks() + 1, &counter);
                 wrong += WaitForCounterOrCancel(scheduler, &open, token);
-                wrong += !token.IsCancelled() || !source.IsCancelled() || !CancelToken(token).IsCancelled();
+                wrong += !token.IsCancelled() || !source.IsCancelled() ||
+                         !CancelToken(token).IsCancelled();
                 scheduler.WaitForCounter(&counter);
                 wrong += written != 3;
                 wrong += !WaitForCounterOrCancel(scheduler, &counter, token);  // both
                 wrong += WaitForCounterOrCancel(scheduler, &open, token);
                 const Clock::time_point deadline = Now() + std::chrono::microseconds(100);
-                wrong += WaitForCounterOrCancel(scheduler, &open, CancelSource(scheduler).Token(), deadline);
+                wrong += WaitForCounterOrCancel(scheduler, &open, CancelSource(scheduler).Token(),
+                                                deadline);
                 wrong += Now() < deadline;
                 wrong += open.Value() != 1;
             }
@@ -50,7 +52,8 @@ TEST_CASE("WaitForCounterOrCancel: the counter, or the token, or both", "[cancel
     }
 }
 
-TEST_CASE("WaitForCounterOrCancel: many waiters, of tasks and threads, one cancellation", "[cancel][grid]") {
+TEST_CASE("WaitForCounterOrCancel: many waiters, of tasks and threads, one cancellation",
+          "[cancel][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -87,7 +90,8 @@ TEST_CASE("CancelToken: without a source it is never cancelled", "[cancel]") {
         scheduler.AddTask(task[0], &counter);
         wrong += !WaitForCounterOrCancel(scheduler, &counter, CancelToken());
         wrong += !ran || CancelToken().IsCancelled();
-        wrong += !SleepUntilOrCancel(scheduler, Now() + std::chrono::microseconds(50), CancelToken());
+        wrong +=
+            !SleepUntilOrCancel(scheduler, Now() + std::chrono::microseconds(50), CancelToken());
     }) == Status::Ok);
     CHECK(wrong == 0);
     CHECK(runner.log.Text() == "");
@@ -111,11 +115,13 @@ TEST_CASE("SleepUntilOrCancel: to the deadline, or until cancelled", "[cancel]")
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("SleepUntilOrCancel: where its wait is refused it says so once and does not sleep", "[cancel][report]") {
+TEST_CASE("SleepUntilOrCancel: where its wait is refused it says so once and does not sleep",
+          "[cancel][report]") {
     test::Runner runner(test::Options(1));
     CancelSource source(runner.scheduler);
     CHECK(!SleepUntilOrCancel(runner.scheduler, Now() + std::chrono::hours(100), source.Token()));
-    CHECK(SleepUntilOrCancel(runner.scheduler, Now(), source.Token()));  // there is nothing to wait for
+    // there is nothing to wait for
+    CHECK(SleepUntilOrCancel(runner.scheduler, Now(), source.Token()));
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
     CHECK(runner.log.Count() == 1);
 }
@@ -141,7 +147,8 @@ TEST_CASE("Cancel: misuse is reported", "[cancel][report]") {
     CHECK(runner.log.Count() == 3);
 }
 
-TEST_CASE("LoopOptions::cancel: what no worker has taken is left out", "[cancel][parallel_for][grid]") {
+TEST_CASE("LoopOptions::cancel: what no worker has taken is left out",
+          "[cancel][parallel_for][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -163,7 +170,8 @@ TEST_CASE("LoopOptions::cancel: what no worker has taken is left out", "[cancel]
             ParallelFor(scheduler, 0, 1000u, body, options);
             none = ran - all;
             reduced = ParallelReduce(
-                scheduler, 0, uint64_t{1000}, uint64_t{17}, [](uint64_t i) { return i; }, std::plus<>(), options);
+                scheduler, 0, uint64_t{1000}, uint64_t{17}, [](uint64_t i) { return i; },
+                std::plus<>(), options);
         }) == Status::Ok);
         CHECK(before == 1000);
         CHECK(all >= 1);

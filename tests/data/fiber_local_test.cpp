@@ -12,7 +12,8 @@ using namespace weft;
 
 namespace {
 
-// A tree of tasks that each bind the value to a number of their own, and wait for their children, who may run on top of them.
+// A tree of tasks that each bind the value to a number of their own, and wait for their children,
+// who may run on top of them.
 struct Tree {
     FiberLocal<uint32_t> &local;
     std::atomic<uint32_t> wrong{0}, nested{0};
@@ -41,7 +42,8 @@ struct Tree {
 
 }  // namespace
 
-TEST_CASE("FiberLocal: a task finds its own value after tasks that ran on its fiber", "[fiber_local][grid]") {
+TEST_CASE("FiberLocal: a task finds its own value after tasks that ran on its fiber",
+          "[fiber_local][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -59,8 +61,10 @@ TEST_CASE("FiberLocal: a task finds its own value after tasks that ran on its fi
     }
 }
 
-TEST_CASE("FiberLocal: every fiber of both classes and every attached thread has a value, others have none",
-          "[fiber_local]") {
+TEST_CASE(
+    "FiberLocal: every fiber of both classes and every attached thread has a value, others have "
+    "none",
+    "[fiber_local]") {
     const SchedulerOptions options = test::Options(2, 3, 2);
     test::Runner runner(options);
     FiberLocal<int> local(runner.scheduler, options, 4);
@@ -95,7 +99,8 @@ TEST_CASE("FiberLocal: an exception that leaves a task ends its scope", "[fiber_
     std::string during, after;
     CHECK(runner.Run([&](TaskScheduler &) {
         try {
-            const FiberLocal<std::string>::Scope scope(local, "a name that is too long to lie in the string itself");
+            const FiberLocal<std::string>::Scope scope(
+                local, "a name that is too long to lie in the string itself");
             during = *local.Get();
             throw 1;
         } catch (int) {

@@ -14,7 +14,8 @@
 
 using namespace weft;
 
-TEST_CASE("WorkerLocal: what all tasks added is in the values after the wait", "[worker_local][grid]") {
+TEST_CASE("WorkerLocal: what all tasks added is in the values after the wait",
+          "[worker_local][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -35,7 +36,8 @@ TEST_CASE("WorkerLocal: what all tasks added is in the values after the wait", "
     }
 }
 
-TEST_CASE("WorkerLocal: each worker has a value of its own, on lines of its own", "[worker_local]") {
+TEST_CASE("WorkerLocal: each worker has a value of its own, on lines of its own",
+          "[worker_local]") {
     constexpr uint32_t kWorkers = 3;
     test::Runner runner(test::Options(kWorkers));
     WorkerLocal<char> local(runner.scheduler, test::Options(kWorkers), 'a');
@@ -84,8 +86,9 @@ TEST_CASE("WorkerLocal: attached threads have values, others have none", "[worke
     }
 }
 
-TEST_CASE("WorkerLocal: values that cannot be copied or moved, made from arguments, in the host's memory",
-          "[worker_local]") {
+TEST_CASE(
+    "WorkerLocal: values that cannot be copied or moved, made from arguments, in the host's memory",
+    "[worker_local]") {
     struct Value {
         explicit Value(int from) : number(from) {}
         std::atomic<int> number;

@@ -120,7 +120,8 @@ bool HasFailed(Function function) { return s_calls != nullptr && s_calls->HasFai
 void SetOldKernel(bool old) { s_oldKernel = old; }
 
 Held HeldNow() {
-    return {s_allocations.load(), static_cast<int64_t>(s_mapped.Count()), s_attributes.load(), s_cpuSets.load()};
+    return {s_allocations.load(), static_cast<int64_t>(s_mapped.Count()), s_attributes.load(),
+            s_cpuSets.load()};
 }
 
 uint32_t WrongUnmaps() { return s_wrongUnmaps.load(); }
@@ -134,7 +135,8 @@ using faults::MustFail;
 extern "C" {
 
 void *__real_mmap(void *, size_t, int, int, int, off_t) noexcept;
-void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
+void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int file,
+                  off_t offset) noexcept {
     if (MustFail(Function::Mmap)) return MAP_FAILED;
     void *base = __real_mmap(address, bytes, protection, flags, file, offset);
     if (base != MAP_FAILED) faults::s_mapped.Add({base, bytes});
@@ -153,14 +155,17 @@ int __wrap_munmap(void *base, size_t bytes) noexcept {
 
 int __real_mprotect(void *, size_t, int) noexcept;
 int __wrap_mprotect(void *address, size_t bytes, int protection) noexcept {
-    if (MustFail(protection == PROT_NONE ? Function::MprotectGuard : Function::MprotectUnguard)) return -1;
+    if (MustFail(protection == PROT_NONE ? Function::MprotectGuard : Function::MprotectUnguard))
+        return -1;
     return __real_mprotect(address, bytes, protection);
 }
 
 int __real_madvise(void *, size_t, int) noexcept;
 int __wrap_madvise(void *address, size_t bytes, int advice) noexcept {
     const bool guard = advice == 102, unguard = advice == 103;
-    if (MustFail(guard ? Function::MadviseGuard : unguard ? Function::MadviseUnguard : Function::MadviseOther)) {
+    if (MustFail(guard     ? Function::MadviseGuard
+                 : unguard ? Function::MadviseUnguard
+                           : Function::MadviseOther)) {
         return -1;
     }
     if (faults::s_oldKernel && (guard || unguard)) {
@@ -185,13 +190,16 @@ int __wrap_pthread_attr_destroy(pthread_attr_t *attributes) noexcept {
 
 int __real_pthread_attr_setstacksize(pthread_attr_t *, size_t) noexcept;
 int __wrap_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t bytes) noexcept {
-    return MustFail(Function::AttrSetStackSize) ? errno : __real_pthread_attr_setstacksize(attributes, bytes);
+    return MustFail(Function::AttrSetStackSize)
+               ? errno
+               : __real_pthread_attr_setstacksize(attributes, bytes);
 }
 
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) noexcept;
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*entry)(void *),
-                          void *arg) noexcept {
-    if (!MustFail(Function::ThreadCreate)) return __real_pthread_create(thread, attributes, entry, arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*entry)(void *), void *arg) noexcept {
+    if (!MustFail(Function::ThreadCreate))
+        return __real_pthread_create(thread, attributes, entry, arg);
     const int error = errno;
     usleep(500);  // those that were made before are in the middle of something
     return error;
@@ -210,7 +218,9 @@ int __wrap_pthread_key_create(pthread_key_t *key, void (*destroy)(void *)) noexc
 int __real_pthread_setspecific(pthread_key_t, const void *) noexcept;
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value) noexcept {
     // Only a value needs memory.
-    return value != nullptr && MustFail(Function::SetSpecific) ? errno : __real_pthread_setspecific(key, value);
+    return value != nullptr && MustFail(Function::SetSpecific)
+               ? errno
+               : __real_pthread_setspecific(key, value);
 }
 
 int __real_sched_getaffinity(pid_t, size_t, cpu_set_t *) noexcept;
@@ -266,11 +276,13 @@ long __wrap_syscall(long number, ...) noexcept {
         MustFail(Function::FutexWait)) {
         return errno == 0 ? 0 : -1;
     }
-    return __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+    return __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
+                          arguments[4], arguments[5]);
 }
 
 // operator new(std::size_t, std::align_val_t, const std::nothrow_t &)
-void *__real__ZnwmSt11align_val_tRKSt9nothrow_t(std::size_t, std::align_val_t, const std::nothrow_t &) noexcept;
+void *__real__ZnwmSt11align_val_tRKSt9nothrow_t(std::size_t, std::align_val_t,
+                                                const std::nothrow_t &) noexcept;
 void *__wrap__ZnwmSt11align_val_tRKSt9nothrow_t(std::size_t bytes, std::align_val_t alignment,
                                                 const std::nothrow_t &nothrow) noexcept {
     if (MustFail(Function::Allocate)) return nullptr;

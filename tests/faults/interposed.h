@@ -1,7 +1,8 @@
-// The functions that weft calls in the C library and in the host. Any call of any of them can be made to fail.
+// The functions that weft calls in the C library and in the host. Any call of any of them can be
+// made to fail.
 //
-// The linker sends the calls of weft and of this program here (--wrap, see wrap.options), not those that the C library
-// makes itself.
+// The linker sends the calls of weft and of this program here (--wrap, see wrap.options), not those
+// that the C library makes itself.
 #pragma once
 
 #include <atomic>
@@ -42,7 +43,8 @@ struct Plan {
     uint32_t functions = 0;  // calls of these, counted together
     uint32_t nth = 1;        // fail from this one on
     uint32_t count = 1;      // as many of them
-    int error = 0;  // with this; 0: with what is usual for the function, or (FutexWait) a wake-up for no reason
+    // with this; 0: with what is usual for the function, or (FutexWait) a wake-up for no reason
+    int error = 0;
 };
 
 /// What was called and what failed. May lie in memory that two processes share.
@@ -54,7 +56,9 @@ struct Calls {
         for (const auto &number : failed) all += number.load();
         return all;
     }
-    bool HasFailed(Function function) const { return failed[static_cast<uint32_t>(function)].load() != 0; }
+    bool HasFailed(Function function) const {
+        return failed[static_cast<uint32_t>(function)].load() != 0;
+    }
 };
 
 /// From here on calls are counted and fail. `calls` outlives that.
@@ -74,8 +78,8 @@ void SetOldKernel(bool old);
 struct Held {
     int64_t allocations, mappings, attributes, cpuSets;
     bool operator==(const Held &other) const {
-        return allocations == other.allocations && mappings == other.mappings && attributes == other.attributes &&
-               cpuSets == other.cpuSets;
+        return allocations == other.allocations && mappings == other.mappings &&
+               attributes == other.attributes && cpuSets == other.cpuSets;
     }
 };
 Held HeldNow();

@@ -1,10 +1,12 @@
-// Every Nth failure of every function that weft calls, until a run in which nothing failed; and each limit at its
-// smallest value.
+// Every Nth failure of every function that weft calls, until a run in which nothing failed; and
+// each limit at its smallest value.
 //
-//     faults [--full] [--only TEXT]                    scenarios and functions whose "scenario function" contains TEXT
-//     faults --one SCENARIO FUNCTION ERRNO NTH COUNT   one trial in this process, for a debugger
+//     faults [--full] [--only TEXT]                    scenarios and functions whose "scenario
+//     function" contains TEXT faults --one SCENARIO FUNCTION ERRNO NTH COUNT   one trial in this
+//     process, for a debugger
 //
-// Each trial is a process of its own, so that a crash, a hang and a report that ends the process are a trial's result.
+// Each trial is a process of its own, so that a crash, a hang and a report that ends the process
+// are a trial's result.
 #include "faults/trial.h"
 
 #include <algorithm>
@@ -28,8 +30,8 @@ using weft::ReportCode;
 using weft::Status;
 
 constexpr uint32_t kAlways = ~0u;
-constexpr uint32_t kMostCalls = 3000;  // of a scenario: more would mean that it never succeeds
-constexpr uint32_t kMostFindings = 5;
+constexpr uint32_t kMaxCalls = 3000;  // of a scenario: more would mean that it never succeeds
+constexpr uint32_t kMaxFindings = 5;
 constexpr unsigned kSeconds = 30;  // that a trial may take: it takes milliseconds
 
 struct Failure {
@@ -40,7 +42,7 @@ struct Failure {
     bool fatal = false;  // the report OutOfMemory may end the process
 };
 
-std::vector<Failure> Failures() {
+std::vector<Failure> ExceptionCollector() {
     const auto status = [](Status failed, bool mustShow) {
         return Expected{BitOf(Status::Ok) | BitOf(failed), 0, mustShow};
     };
@@ -49,12 +51,19 @@ std::vector<Failure> Failures() {
     const Expected key = status(Status::OutOfMemory, false);  // Stop does without
     const Expected place{BitOf(Status::Ok), BitOf(ReportCode::BadOption), false};
     const Expected refused{BitOf(Status::Ok), BitOf(ReportCode::BadOption), true};
-    const Expected memory{BitOf(Status::Ok) | BitOf(Status::OutOfMemory), BitOf(ReportCode::OutOfMemory), false};
+    const Expected memory{BitOf(Status::Ok) | BitOf(Status::OutOfMemory),
+                          BitOf(ReportCode::OutOfMemory), false};
     std::vector<Failure> all = {
         {"mmap", BitOf(Function::Mmap), {ENOMEM, EAGAIN}, status(Status::OutOfMemory, false)},
         {"munmap", BitOf(Function::Munmap), {ENOMEM}, none},
-        {"mprotect-guard", BitOf(Function::MprotectGuard), {ENOMEM}, status(Status::OutOfMappings, true)},
-        {"mprotect-guard", BitOf(Function::MprotectGuard), {EACCES, EPERM}, status(Status::OutOfMemory, true)},
+        {"mprotect-guard",
+         BitOf(Function::MprotectGuard),
+         {ENOMEM},
+         status(Status::OutOfMappings, true)},
+        {"mprotect-guard",
+         BitOf(Function::MprotectGuard),
+         {EACCES, EPERM},
+         status(Status::OutOfMemory, true)},
         {"mprotect-unguard", BitOf(Function::MprotectUnguard), {ENOMEM}, none},
         {"madvise-guard", BitOf(Function::MadviseGuard), {EINVAL, ENOMEM, EAGAIN}, none},
         {"madvise-unguard", BitOf(Function::MadviseUnguard), {EINVAL}, none},
@@ -66,7 +75,8 @@ std::vector<Failure> Failures() {
         {"pthread_key_create", BitOf(Function::KeyCreate), {EAGAIN, ENOMEM}, key},
         {"pthread_setspecific", BitOf(Function::SetSpecific), {ENOMEM}, key},
         {"sched_getaffinity", BitOf(Function::GetAffinity), {EINVAL, EPERM}, place},
-        {"sched_setaffinity", BitOf(Function::SetAffinity), {EINVAL, EPERM}, place},  // or a worker stays where it is
+        // or a worker stays where it is
+        {"sched_setaffinity", BitOf(Function::SetAffinity), {EINVAL, EPERM}, place},
         {"CPU_ALLOC", BitOf(Function::CpuAlloc), {ENOMEM}, place},
         {"setpriority", BitOf(Function::SetPriority), {EACCES, EPERM}, refused},
         {"sigaltstack", BitOf(Function::SigAltStack), {ENOMEM, EPERM}, none},
@@ -74,7 +84,10 @@ std::vector<Failure> Failures() {
         {"futex-wait", BitOf(Function::FutexWait), {0, EINTR, EAGAIN}, none},
         {"operator-new", BitOf(Function::Allocate), {ENOMEM}, memory, true},
         {"host-allocate", BitOf(Function::HostAllocate), {ENOMEM}, memory, true},
-        {"host-reserve", BitOf(Function::ReserveStacks), {ENOMEM}, status(Status::OutOfMemory, true)},
+        {"host-reserve",
+         BitOf(Function::ReserveStacks),
+         {ENOMEM},
+         status(Status::OutOfMemory, true)},
     };
     // A system that is out of everything.
     Failure every{"all", 0, {0}, memory, true};
@@ -100,8 +113,10 @@ struct Figures {
 
 class Driver {
 public:
-    Driver(bool full, std::string only) : m_full(full), m_only(std::move(only)), m_failures(Failures()) {
-        void *shared = mmap(nullptr, sizeof(Record), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    Driver(bool full, std::string only)
+        : m_full(full), m_only(std::move(only)), m_failures(ExceptionCollector()) {
+        void *shared = mmap(nullptr, sizeof(Record), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (shared == MAP_FAILED) std::abort();
         m_record = static_cast<Record *>(shared);
     }
@@ -112,8 +127,8 @@ public:
         }
         m_figures.resize(m_names.size());
         for (const Scenario &limited : Limits()) {
-            const std::string name =
-                "limit " + std::string(limited.name) + ", workers " + std::to_string(limited.workers);
+            const std::string name = "limit " + std::string(limited.name) + ", workers " +
+                                     std::to_string(limited.workers);
             if (!Wanted(name)) continue;
             ++m_limits;
             Try(name, limited, nullptr, {}, false);
@@ -128,20 +143,22 @@ public:
 
 private:
     bool Wanted(const std::string &name) const {
-        return m_findings < kMostFindings && name.find(m_only) != std::string::npos;
+        return m_findings < kMaxFindings && name.find(m_only) != std::string::npos;
     }
 
     void FailEach(const Scenario &scenario, const Failure &failure) {
         uint32_t functions = failure.functions;
         const bool all = (functions & (functions - 1)) != 0;
         if (!all && scenario.functions != 0) functions &= scenario.functions;
-        if (scenario.oldKernel) functions &= ~(BitOf(Function::MadviseGuard) | BitOf(Function::MadviseUnguard));
+        if (scenario.oldKernel)
+            functions &= ~(BitOf(Function::MadviseGuard) | BitOf(Function::MadviseUnguard));
         if (functions == 0) return;
         for (size_t i = 0; i < failure.errors.size(); ++i) {
-            if (i != 0 && !m_full && scenario.workers != 2) continue;  // the code behind them is the same
+            // the code behind them is the same
+            if (i != 0 && !m_full && scenario.workers != 2) continue;
             // One call fails; or all do from there on.
-            const bool waits =
-                functions == BitOf(Function::FutexWait);  // for ever it would only be a loop that is busy
+            // for ever it would only be a loop that is busy
+            const bool waits = functions == BitOf(Function::FutexWait);
             for (const uint32_t count : {1u, waits ? 50 : kAlways}) {
                 if (all && count == 1) continue;
                 FailUntilSuccess(scenario, failure, {functions, 0, count, failure.errors[i]});
@@ -152,8 +169,8 @@ private:
     void FailUntilSuccess(const Scenario &scenario, const Failure &failure, Plan plan) {
         const std::string name = std::string(scenario.name) + " " + failure.name;
         for (plan.nth = 1; Wanted(name); ++plan.nth) {
-            const std::string whole = name + " " + std::to_string(plan.error) + " " + std::to_string(plan.nth) + " " +
-                                      std::to_string(plan.count);
+            const std::string whole = name + " " + std::to_string(plan.error) + " " +
+                                      std::to_string(plan.nth) + " " + std::to_string(plan.count);
             if (!Try(whole, scenario, &plan, failure.expected, failure.fatal)) return;
             Figures &figures = FiguresOf(failure.name);
             const uint32_t failed = m_record->calls.Failed();
@@ -162,12 +179,13 @@ private:
             figures.failed += failed;
             if (failed == 0) return;
             Note(figures);
-            if (plan.nth == kMostCalls) return Find(whole, "it never succeeds");
+            if (plan.nth == kMaxCalls) return Find(whole, "it never succeeds");
         }
     }
 
     Figures &FiguresOf(const std::string &name) {
-        return m_figures[static_cast<size_t>(std::find(m_names.begin(), m_names.end(), name) - m_names.begin())];
+        return m_figures[static_cast<size_t>(std::find(m_names.begin(), m_names.end(), name) -
+                                             m_names.begin())];
     }
 
     void Note(Figures &figures) {
@@ -180,8 +198,8 @@ private:
     }
 
     // False after a finding.
-    bool Try(const std::string &name, const Scenario &scenario, const Plan *plan, const Expected &expected,
-             bool fatal) {
+    bool Try(const std::string &name, const Scenario &scenario, const Plan *plan,
+             const Expected &expected, bool fatal) {
         std::memset(static_cast<void *>(m_record), 0, sizeof *m_record);
         std::fflush(stdout);
         const pid_t child = fork();
@@ -213,31 +231,36 @@ private:
             return fatal ? "" : "fatal: " + std::string(m_record->fatalWhat);
         }
         if (WEXITSTATUS(status) != 0) return "exit code " + std::to_string(WEXITSTATUS(status));
-        const bool shown =
-            (m_record->statuses.load() & ~BitOf(Status::Ok)) != 0 || (m_record->reports.load() & expected.reports) != 0;
-        if (expected.mustShow && m_record->calls.Failed() != 0 && !shown) return "the failure shows nowhere";
+        const bool shown = (m_record->statuses.load() & ~BitOf(Status::Ok)) != 0 ||
+                           (m_record->reports.load() & expected.reports) != 0;
+        if (expected.mustShow && m_record->calls.Failed() != 0 && !shown)
+            return "the failure shows nowhere";
         return "";
     }
 
     void Find(const std::string &name, const std::string &why) {
         ++m_findings;
         std::printf("FINDING: %s: %s\n", name.c_str(), why.c_str());
-        if (m_findings == kMostFindings) std::printf("that is enough: what is left is not tried\n");
+        if (m_findings == kMaxFindings) std::printf("that is enough: what is left is not tried\n");
     }
 
     void Print() {
-        std::printf("%-26s %8s %8s %10s %13s %12s %9s %6s %10s\n", "function", "trials", "failures", "OutOfMemory",
-                    "OutOfMappings", "ThreadFailed", "reported", "fatal", "no effect");
+        std::printf("%-26s %8s %8s %10s %13s %12s %9s %6s %10s\n", "function", "trials", "failures",
+                    "OutOfMemory", "OutOfMappings", "ThreadFailed", "reported", "fatal",
+                    "no effect");
         uint64_t failed = 0;
         for (size_t i = 0; i < m_names.size(); ++i) {
             const Figures &row = m_figures[i];
-            const auto of = [&](Status status) { return row.statuses[static_cast<uint32_t>(status)]; };
+            const auto of = [&](Status status) {
+                return row.statuses[static_cast<uint32_t>(status)];
+            };
             failed += row.failed;
-            std::printf("%-26s %8u %8u %10u %13u %12u %9u %6u %10u\n", m_names[i].c_str(), row.trials, row.failed,
-                        of(Status::OutOfMemory), of(Status::OutOfMappings), of(Status::ThreadFailed), row.reported,
-                        row.fatal, row.unnoticed);
+            std::printf("%-26s %8u %8u %10u %13u %12u %9u %6u %10u\n", m_names[i].c_str(),
+                        row.trials, row.failed, of(Status::OutOfMemory), of(Status::OutOfMappings),
+                        of(Status::ThreadFailed), row.reported, row.fatal, row.unnoticed);
             // A check of nothing would pass.
-            if (row.failed == 0 && m_only.empty() && m_findings == 0) Find(m_names[i], "was never called");
+            if (row.failed == 0 && m_only.empty() && m_findings == 0)
+                Find(m_names[i], "was never called");
         }
         std::printf("%u limits, %u trials, %llu failed calls, %u findings\n", m_limits, m_trials,
                     static_cast<unsigned long long>(failed), m_findings);
@@ -256,14 +279,19 @@ int RunOne(char **arguments) {
     static Record record;
     for (const Scenario &scenario : AllScenarios()) {
         if (std::strcmp(scenario.name, arguments[0]) != 0) continue;
-        for (const Failure &failure : Failures()) {
+        for (const Failure &failure : ExceptionCollector()) {
             if (std::strcmp(failure.name, arguments[1]) != 0) continue;
-            const auto number = [&](int i) { return static_cast<uint32_t>(std::strtoul(arguments[i], nullptr, 10)); };
+            const auto number = [&](int i) {
+                return static_cast<uint32_t>(std::strtoul(arguments[i], nullptr, 10));
+            };
             const Plan plan{failure.functions, number(3), number(4), static_cast<int>(number(2))};
-            if (std::find(failure.errors.begin(), failure.errors.end(), plan.error) == failure.errors.end()) continue;
+            if (std::find(failure.errors.begin(), failure.errors.end(), plan.error) ==
+                failure.errors.end())
+                continue;
             Trial(scenario, record).Run(&plan, failure.expected);
-            std::printf("%u calls failed, statuses %x, reports %x: %s\n", record.calls.Failed(), record.statuses.load(),
-                        record.reports.load(), record.hasFinding.load() ? record.finding : "no finding");
+            std::printf("%u calls failed, statuses %x, reports %x: %s\n", record.calls.Failed(),
+                        record.statuses.load(), record.reports.load(),
+                        record.hasFinding.load() ? record.finding : "no finding");
             return record.hasFinding.load() ? 1 : 0;
         }
     }
@@ -288,7 +316,8 @@ int main(int count, char **arguments) {
         } else if (argument == "--one" && i + 5 < count) {
             return RunOne(arguments + i + 1);
         } else {
-            std::printf("faults [--full] [--only TEXT] [--one SCENARIO FUNCTION ERRNO NTH COUNT]\n");
+            std::printf(
+                "faults [--full] [--only TEXT] [--one SCENARIO FUNCTION ERRNO NTH COUNT]\n");
             return 2;
         }
     }

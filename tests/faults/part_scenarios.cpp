@@ -1,4 +1,5 @@
-// What stands on the scheduler, while calls fail: blocking calls, deferred tasks, frames, posts and locks.
+// What stands on the scheduler, while calls fail: blocking calls, deferred tasks, frames, posts and
+// locks.
 #include "faults/trial.h"
 
 #include "support/scheduler_run.h"
@@ -19,7 +20,8 @@ using namespace weft;
 
 namespace {
 
-// A thread that the system refuses, and want of memory, show in Health; the calls are made in any case.
+// A thread that the system refuses, and want of memory, show in LastError; the calls are made in
+// any case.
 void Blocking(Trial &trial) {
     std::atomic<uint32_t> made{0}, wrong{0};
     const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
@@ -35,22 +37,24 @@ void Blocking(Trial &trial) {
         });
         scheduler.AddTasksAndWait(3, callers.Tasks());
         auto count = [&] { made.fetch_add(1); };
-        BlockingCall call = BlockingCallOf(count);
+        BlockingCall call = MakeBlockingCall(count);
         Counter counter;
         trial.IsOk(calls.Submit(call, &counter));
         scheduler.WaitForCounter(&counter);
-        trial.IsOk(calls.Health());
+        trial.IsOk(calls.LastError());
     });
-    trial.Check(made.load() == (ran ? 4 : 0) && wrong.load() == 0, "every blocking call is made once");
+    trial.Check(made.load() == (ran ? 4 : 0) && wrong.load() == 0,
+                "every blocking call is made once");
 }
 
-// Another task opens the gate: without memory for its record AddTaskAfter waits by itself, and says so.
+// Another task opens the gate: without memory for its record AddTaskAfter waits by itself, and says
+// so.
 void Deferred(Trial &trial) {
     test::Marks after(150), timed(150);
     const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
         Counter gate(1), counter;
         auto open = [&](TaskScheduler *) { scheduler.DecrementCounter(&gate); };
-        scheduler.AddTask(TaskOf(open), &counter);
+        scheduler.AddTask(MakeTask(open), &counter);
         for (uint32_t i = 0; i < 150; ++i) {
             AddTaskAfter(scheduler, &gate, 0, after[i], &counter);
             AddTaskAt(scheduler, Now() + std::chrono::microseconds(100), timed[i], &counter);
@@ -66,7 +70,8 @@ void Frames(Trial &trial) {
     SchedulerOptions options;
     options.user = &reported;
     options.onReport = [](const Report &report, void *user) {
-        if (report.code == ReportCode::OutOfMemory) static_cast<std::atomic<bool> *>(user)->store(true);
+        if (report.code == ReportCode::OutOfMemory)
+            static_cast<std::atomic<bool> *>(user)->store(true);
     };
     uint32_t frames = 0;
     const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
@@ -111,7 +116,7 @@ const std::vector<Scenario> &PartScenarios() {
     constexpr uint32_t kMemory = BitOf(Function::Allocate);
     constexpr uint32_t kThreads = BitOf(Function::AttrInit) | BitOf(Function::AttrSetStackSize) |
                                   BitOf(Function::ThreadCreate) | BitOf(Function::SetName);
-    constexpr uint32_t kPool = BitOf(ReportCode::PoolEmpty) | BitOf(ReportCode::OnlyWaiters);
+    constexpr uint32_t kPool = BitOf(ReportCode::PoolEmpty) | BitOf(ReportCode::Stalled);
     static const std::vector<Scenario> all = {
         {"blocking", 1, nullptr, Blocking, kMemory | kThreads | BitOf(Function::FutexWait), kPool},
         {"blocking-2", 2, nullptr, Blocking, kMemory | kThreads, kPool},

@@ -17,21 +17,27 @@ using namespace weft;
 
 namespace {
 
-TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, StackClass::Small, worker, "pinned"}; }
+TaskOptions PinnedTo(uint32_t worker) {
+    return {Priority::Normal, StackClass::Small, worker, "pinned"};
+}
 
 // Waits for any of them, and then, if that could not be, for the first alone.
-void WaitForAnyOf(Trial &trial, TaskScheduler &scheduler, uint32_t count, Counter *const *counters) {
+void WaitForAnyOf(Trial &trial, TaskScheduler &scheduler, uint32_t count,
+                  Counter *const *counters) {
     if (scheduler.WaitForAny(count, counters) != count) return;
-    trial.Check(trial.WasReported(ReportCode::OutOfMemory), "WaitForAny tells why it does not wait");
+    trial.Check(trial.WasReported(ReportCode::OutOfMemory),
+                "WaitForAny tells why it does not wait");
     scheduler.WaitForCounter(counters[0]);
 }
 
-// ---- start and end ------------------------------------------------------------------------------------------------
+// ---- start and end
+// ------------------------------------------------------------------------------------------------
 
 void Run(Trial &trial) {
     test::Marks plain(40), inner(18), large(3), pinned(2), last(5);
-    test::Batch forks(
-        6, [&](TaskScheduler &scheduler, uint32_t i) { scheduler.AddTasksAndWait(3, inner.Tasks() + 3 * i); });
+    test::Batch forks(6, [&](TaskScheduler &scheduler, uint32_t i) {
+        scheduler.AddTasksAndWait(3, inner.Tasks() + 3 * i);
+    });
     const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
         Counter counter;
         scheduler.AddTasks(40, plain.Tasks(), &counter);
@@ -41,11 +47,14 @@ void Run(Trial &trial) {
         scheduler.Yield();
         scheduler.AddTask(pinned[0], &counter, PinnedTo(0));
         scheduler.WaitForCounter(&counter);
-        trial.Check(plain.Wrong() + inner.Wrong() + large.Wrong() == 0, "what was waited for has run once");
+        trial.Check(plain.Wrong() + inner.Wrong() + large.Wrong() == 0,
+                    "what was waited for has run once");
         scheduler.AddTask(pinned[1], nullptr, PinnedTo(0));
         scheduler.AddTasks(5, last.Tasks());  // nobody waits
     });
-    trial.Check(plain.Wrong(ran) + inner.Wrong(ran) + large.Wrong(ran) + pinned.Wrong(ran) + last.Wrong(ran) == 0,
+    trial.Check(plain.Wrong(ran) + inner.Wrong(ran) + large.Wrong(ran) + pinned.Wrong(ran) +
+                        last.Wrong(ran) ==
+                    0,
                 "every task has run once after Ok, and none after another status");
 }
 
@@ -70,7 +79,8 @@ void StartAndStop(Trial &trial) {
     trial.Check(last.Wrong() == 0, "Stop runs what is left");
 }
 
-// Without workers: the one thread that attaches runs the tasks, others wait, and Stop runs what is left.
+// Without workers: the one thread that attaches runs the tasks, others wait, and Stop runs what is
+// left.
 void SingleThreaded(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     if (!trial.IsOk(scheduler.Start())) return;
@@ -102,7 +112,8 @@ void SingleThreaded(Trial &trial) {
     trial.Check(foreign.Wrong() + own.Wrong() + left.Wrong() == 0, "Stop runs what is left");
 }
 
-// ---- threads beside the workers -----------------------------------------------------------------------------------
+// ---- threads beside the workers
+// -----------------------------------------------------------------------------------
 
 void Attach(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
@@ -114,12 +125,18 @@ void Attach(Trial &trial) {
             Counter counter;
             if (round == 0) {
                 scheduler.AddTasks(20, first.Tasks() + 20 * self, &counter);
-                if (attached) scheduler.AddTask(pinned[3 * self], &counter, PinnedTo(scheduler.CurrentWorker()));
-                if (attached) scheduler.AddTask(pinned[3 * self + 1], nullptr, PinnedTo(scheduler.CurrentWorker()));
+                if (attached)
+                    scheduler.AddTask(pinned[3 * self], &counter,
+                                      PinnedTo(scheduler.CurrentWorker()));
+                if (attached)
+                    scheduler.AddTask(pinned[3 * self + 1], nullptr,
+                                      PinnedTo(scheduler.CurrentWorker()));
                 if (attached) scheduler.RunPinnedTasks();
                 if (attached) scheduler.Yield();
                 // Detaching runs it.
-                if (attached) scheduler.AddTask(pinned[3 * self + 2], nullptr, PinnedTo(scheduler.CurrentWorker()));
+                if (attached)
+                    scheduler.AddTask(pinned[3 * self + 2], nullptr,
+                                      PinnedTo(scheduler.CurrentWorker()));
                 if (!attached) scheduler.AddTasks(3, pinned.Tasks() + 3 * self, &counter);
             } else {
                 scheduler.AddTasks(10, second.Tasks() + 10 * self, &counter);
@@ -141,11 +158,13 @@ void LeaveAttached(Trial &trial) {
     bool attached = false;
     test::Threads(1, [&](uint32_t) {
         attached = trial.IsOk(scheduler.AttachThread());
-        scheduler.AddTasks(4, pinned.Tasks(), nullptr, attached ? PinnedTo(scheduler.CurrentWorker()) : TaskOptions());
+        scheduler.AddTasks(4, pinned.Tasks(), nullptr,
+                           attached ? PinnedTo(scheduler.CurrentWorker()) : TaskOptions());
     }).Join();
     scheduler.Stop();
     trial.Check(pinned.Wrong() == 0, "every task has run once");
-    trial.Check(attached == trial.WasReported(ReportCode::LeftAttached), "who leaves attached is told");
+    trial.Check(attached == trial.WasReported(ReportCode::LeftAttached),
+                "who leaves attached is told");
 }
 
 void Foreign(Trial &trial) {
@@ -156,7 +175,7 @@ void Foreign(Trial &trial) {
     test::Threads threads(kThreads, [&](uint32_t self) {
         scheduler.AddTasksAndWait(20, waited.Tasks() + 20 * self);
         Counter tasks, event;
-        scheduler.AddToCounter(&event);
+        scheduler.IncrementCounter(&event);
         scheduler.AddTasks(10, more.Tasks() + 10 * self, &tasks);
         scheduler.AddTasks(4, pinned.Tasks() + 4 * self, &tasks, PinnedTo(0));
         Counter *const both[2] = {&tasks, &event};
@@ -175,7 +194,7 @@ void ManyWaitingThreads(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     if (!trial.IsOk(scheduler.Start())) return;
     Counter gate;
-    scheduler.AddToCounter(&gate);
+    scheduler.IncrementCounter(&gate);
     std::atomic<uint32_t> begun{0}, through{0};
     constexpr uint32_t kThreads = 70;
     test::Threads threads(kThreads, [&](uint32_t) {
@@ -191,7 +210,8 @@ void ManyWaitingThreads(Trial &trial) {
     scheduler.Stop();
 }
 
-// ---- waits --------------------------------------------------------------------------------------------------------
+// ---- waits
+// --------------------------------------------------------------------------------------------------------
 
 // More counters than there are spare records at the start.
 void WaitForAny(Trial &trial) {
@@ -223,13 +243,15 @@ void Park(Trial &trial) {
     test::Marks marks(2 * kTurns);
     for (uint32_t turn = 0; turn < kTurns; ++turn) {
         scheduler.AddTasksAndWait(1, marks.Tasks() + turn);
-        scheduler.AddTasksAndWait(1, marks.Tasks() + kTurns + turn, PinnedTo(turn % scheduler.WorkerCount()));
+        scheduler.AddTasksAndWait(1, marks.Tasks() + kTurns + turn,
+                                  PinnedTo(turn % scheduler.WorkerCount()));
     }
     scheduler.Stop();
     trial.Check(marks.Wrong() == 0, "every task has run once");
 }
 
-// ---- queues that grow ---------------------------------------------------------------------------------------------
+// ---- queues that grow
+// ---------------------------------------------------------------------------------------------
 
 // Deques, slabs, ready lanes and the backlog of large tasks.
 void Grow(Trial &trial) {
@@ -244,7 +266,7 @@ void Grow(Trial &trial) {
         trial, trial.First(),
         [&](TaskScheduler &scheduler) {
             Counter counter;
-            scheduler.AddToCounter(&gate);
+            scheduler.IncrementCounter(&gate);
             scheduler.AddTasks(100, waiters.Tasks(), &counter, test::kHigh);
             scheduler.AddTasks(2, waiters.Tasks(), &counter, test::kLarge);
             for (uint32_t i = 0; i < 300; ++i) scheduler.Yield();
@@ -256,7 +278,8 @@ void Grow(Trial &trial) {
             scheduler.WaitForCounter(&counter);
         },
         StackClass::Small);
-    trial.Check(batch.Wrong(ran) + singles.Wrong(ran) + backlog.Wrong(ran) == 0 && through.load() == 102u * ran,
+    trial.Check(batch.Wrong(ran) + singles.Wrong(ran) + backlog.Wrong(ran) == 0 &&
+                    through.load() == 102u * ran,
                 "every task has run once");
 }
 
@@ -283,7 +306,8 @@ void Post(Trial &trial) {
     trial.Check(posted.Wrong() + pinned.Wrong() == 0, "every task has run once");
 }
 
-// ---- several schedulers -------------------------------------------------------------------------------------------
+// ---- several schedulers
+// -------------------------------------------------------------------------------------------
 
 void Several(Trial &trial) {
     TaskScheduler &outer = trial.First(), &inner = trial.Second();
@@ -291,22 +315,29 @@ void Several(Trial &trial) {
     bool innerRan = false, innerStarted = false;
     const bool ran = RunMain(trial, outer, [&](TaskScheduler &) {
         outer.AddTasksAndWait(10, before.Tasks());
-        innerRan = RunMain(trial, inner, [&](TaskScheduler &) { inner.AddTasksAndWait(20, within.Tasks()); });
-        trial.Check(TaskScheduler::Current() == &outer, "a task is the outer scheduler's after an inner run");
+        innerRan = RunMain(trial, inner,
+                           [&](TaskScheduler &) { inner.AddTasksAndWait(20, within.Tasks()); });
+        trial.Check(TaskScheduler::Current() == &outer,
+                    "a task is the outer scheduler's after an inner run");
         innerStarted = trial.IsOk(inner.Start());
-        trial.Check(TaskScheduler::Current() == &outer, "a task is the outer scheduler's after an inner Start");
+        trial.Check(TaskScheduler::Current() == &outer,
+                    "a task is the outer scheduler's after an inner Start");
         if (innerStarted) {
             inner.AddTasksAndWait(20, started.Tasks());
             inner.Stop();
         }
-        trial.Check(TaskScheduler::Current() == &outer, "a task is the outer scheduler's after an inner Stop");
+        trial.Check(TaskScheduler::Current() == &outer,
+                    "a task is the outer scheduler's after an inner Stop");
         outer.AddTasksAndWait(10, after.Tasks());
     });
-    trial.Check(before.Wrong(ran) + after.Wrong(ran) + within.Wrong(innerRan) + started.Wrong(innerStarted) == 0,
+    trial.Check(before.Wrong(ran) + after.Wrong(ran) + within.Wrong(innerRan) +
+                        started.Wrong(innerStarted) ==
+                    0,
                 "every task has run once");
 }
 
-// ---- the host's memory --------------------------------------------------------------------------------------------
+// ---- the host's memory
+// --------------------------------------------------------------------------------------------
 
 void UseHostMemory(SchedulerOptions &options) {
     options.memory.allocate = [](size_t bytes, size_t alignment, void *) -> void * {
@@ -318,7 +349,8 @@ void UseHostMemory(SchedulerOptions &options) {
     };
     options.memory.reserveStacks = [](size_t bytes, void *) -> void * {
         if (MustFail(Function::ReserveStacks)) return nullptr;
-        void *pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *pages =
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return pages != MAP_FAILED ? pages : nullptr;
     };
     options.memory.releaseStacks = [](void *pages, size_t bytes, void *) {
@@ -331,7 +363,8 @@ void UseHostMemory(SchedulerOptions &options) {
     };
 }
 
-// ---- where threads run --------------------------------------------------------------------------------------------
+// ---- where threads run
+// --------------------------------------------------------------------------------------------
 
 void PlaceCompact(SchedulerOptions &options) {
     options.affinity.kind = Affinity::Kind::Compact;
@@ -347,7 +380,7 @@ void PlaceExplicit(SchedulerOptions &options) {
 
 void ReportOverflows(SchedulerOptions &options) { options.reportStackOverflow = true; }
 
-void Sleepy(SchedulerOptions &options) { options.idle = IdlePolicy::Quiet; }
+void Sleepy(SchedulerOptions &options) { options.idle = IdlePolicy::Sleep; }
 
 void OneOfEach(SchedulerOptions &options) {
     options.smallFibers = options.largeFibers = options.maxAttached = 1;
@@ -356,10 +389,11 @@ void OneOfEach(SchedulerOptions &options) {
 
 void ManyFibers(SchedulerOptions &options) { options.smallFibers = 128; }
 
-// ---- everything at once -------------------------------------------------------------------------------------------
+// ---- everything at once
+// -------------------------------------------------------------------------------------------
 
-// What works with one fiber of each class: tasks that fork and wait for what they forked, tasks of all classes, an
-// attached thread, other threads, and a task that waits for one of them.
+// What works with one fiber of each class: tasks that fork and wait for what they forked, tasks of
+// all classes, an attached thread, other threads, and a task that waits for one of them.
 void Host(Trial &trial, TaskScheduler &scheduler, uint32_t rounds) {
     std::atomic<bool> eventDue{false};
     Counter event;
@@ -374,14 +408,15 @@ void Host(Trial &trial, TaskScheduler &scheduler, uint32_t rounds) {
         test::Marks inner(15), large(4), low(6), pinned(2), waited(20);
         std::atomic<uint32_t> through{0};
         std::atomic<bool> done{false};
-        test::Batch forks(
-            5, [&](TaskScheduler &running, uint32_t i) { running.AddTasksAndWait(3, inner.Tasks() + 3 * i); });
+        test::Batch forks(5, [&](TaskScheduler &running, uint32_t i) {
+            running.AddTasksAndWait(3, inner.Tasks() + 3 * i);
+        });
         test::Batch waits(1, [&](TaskScheduler &running, uint32_t) {
             eventDue.store(true);
             running.WaitForCounter(&event);
             through.fetch_add(1);
         });
-        scheduler.AddToCounter(&event);
+        scheduler.IncrementCounter(&event);
         eventDue.store(false);
         test::Threads threads(2, [&](uint32_t self) {
             if (self == 0) {
@@ -416,7 +451,8 @@ void Host(Trial &trial, TaskScheduler &scheduler, uint32_t rounds) {
         }
         threads.Join();
         trial.Check(
-            inner.Wrong() + large.Wrong() + low.Wrong() + pinned.Wrong() + waited.Wrong() == 0 && through.load() == 1,
+            inner.Wrong() + large.Wrong() + low.Wrong() + pinned.Wrong() + waited.Wrong() == 0 &&
+                through.load() == 1,
             "every task has run once");
     }
 }
@@ -442,7 +478,7 @@ void HostRun(Trial &trial) {
         scheduler.DecrementCounter(&hostRuns);
     });
     RunMain(trial, scheduler, [&](TaskScheduler &) {
-        scheduler.AddToCounter(&hostRuns);
+        scheduler.IncrementCounter(&hostRuns);
         state.store(1);
         scheduler.WaitForCounter(&hostRuns);
         trial.Check(hostIsDone.load(), "the main task waits for its event");
@@ -451,15 +487,16 @@ void HostRun(Trial &trial) {
     host.Join();
 }
 
-// What works when the main task holds the only fiber of its class: tasks that fork and wait for what they forked, and an
-// event of another thread.
+// What works when the main task holds the only fiber of its class: tasks that fork and wait for
+// what they forked, and an event of another thread.
 void RunAlone(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     test::Marks inner(15), waited(40);
     Counter event;
     std::atomic<bool> due{false}, ended{false};
-    test::Batch forks(5,
-                      [&](TaskScheduler &running, uint32_t i) { running.AddTasksAndWait(3, inner.Tasks() + 3 * i); });
+    test::Batch forks(5, [&](TaskScheduler &running, uint32_t i) {
+        running.AddTasksAndWait(3, inner.Tasks() + 3 * i);
+    });
     test::Threads thread(1, [&](uint32_t) {
         test::SpinUntil([&] { return due.load() || ended.load(); });
         if (due.load()) scheduler.DecrementCounter(&event);
@@ -467,7 +504,7 @@ void RunAlone(Trial &trial) {
     const bool ran = RunMain(trial, scheduler, [&](TaskScheduler &) {
         scheduler.AddTasksAndWait(5, forks.Tasks());
         scheduler.AddTasksAndWait(40, waited.Tasks());
-        scheduler.AddToCounter(&event);
+        scheduler.IncrementCounter(&event);
         due.store(true);
         scheduler.WaitForCounter(&event);
     });
@@ -477,16 +514,18 @@ void RunAlone(Trial &trial) {
 }
 
 constexpr uint32_t kPoolReports =
-    BitOf(ReportCode::PoolEmpty) | BitOf(ReportCode::LargePoolEmpty) | BitOf(ReportCode::OnlyWaiters);
+    BitOf(ReportCode::PoolEmpty) | BitOf(ReportCode::LargePoolEmpty) | BitOf(ReportCode::Stalled);
 constexpr uint32_t kNotRunning = BitOf(ReportCode::NotRunning);
-constexpr uint32_t kWaiters = BitOf(ReportCode::OnlyWaiters);
+constexpr uint32_t kWaiters = BitOf(ReportCode::Stalled);
 constexpr uint32_t kMemory = BitOf(Function::Allocate);
-constexpr uint32_t kStacks = BitOf(Function::Mmap) | BitOf(Function::Munmap) | BitOf(Function::MprotectGuard) |
-                             BitOf(Function::MprotectUnguard) | BitOf(Function::MadviseGuard) |
-                             BitOf(Function::MadviseUnguard) | BitOf(Function::MadviseOther);
+constexpr uint32_t kStacks = BitOf(Function::Mmap) | BitOf(Function::Munmap) |
+                             BitOf(Function::MprotectGuard) | BitOf(Function::MprotectUnguard) |
+                             BitOf(Function::MadviseGuard) | BitOf(Function::MadviseUnguard) |
+                             BitOf(Function::MadviseOther);
 constexpr uint32_t kHost = BitOf(Function::HostAllocate) | BitOf(Function::ReserveStacks);
-constexpr uint32_t kPlaces = BitOf(Function::SetName) | BitOf(Function::GetAffinity) | BitOf(Function::SetAffinity) |
-                             BitOf(Function::CpuAlloc) | BitOf(Function::SetPriority) | BitOf(Function::SigAltStack) |
+constexpr uint32_t kPlaces = BitOf(Function::SetName) | BitOf(Function::GetAffinity) |
+                             BitOf(Function::SetAffinity) | BitOf(Function::CpuAlloc) |
+                             BitOf(Function::SetPriority) | BitOf(Function::SigAltStack) |
                              BitOf(Function::SigAction);
 
 }  // namespace
@@ -501,9 +540,10 @@ const std::vector<Scenario> &Scenarios() {
         {"start-2", 2, nullptr, StartAndStop, 0, kNotRunning},
         {"start-3", 3, nullptr, StartAndStop, 0, kNotRunning},
         {"start-old-kernel", 2, nullptr, StartAndStop, kStacks, kNotRunning, true},
-        {"single", 0, nullptr, SingleThreaded, 0, kWaiters | kNotRunning | BitOf(ReportCode::NobodyRuns)},
+        {"single", 0, nullptr, SingleThreaded, 0,
+         kWaiters | kNotRunning | BitOf(ReportCode::NoWorkers)},
         {"single-overflow", 0, ReportOverflows, SingleThreaded, 0,
-         kWaiters | kNotRunning | BitOf(ReportCode::NobodyRuns)},
+         kWaiters | kNotRunning | BitOf(ReportCode::NoWorkers)},
         {"attach-1", 1, nullptr, Attach},
         {"attach-overflow", 2, ReportOverflows, Attach},
         {"leave-attached", 1, nullptr, LeaveAttached, 0, BitOf(ReportCode::LeftAttached)},
@@ -524,9 +564,11 @@ const std::vector<Scenario> &Scenarios() {
         {"compact", 2, PlaceCompact, Run, kPlaces},
         {"compact-start", 3, PlaceCompact, StartAndStop, kPlaces, kNotRunning},
         {"explicit", 3, PlaceExplicit, StartAndStop, kPlaces | kMemory, kNotRunning},
-        {"any-workers", kAnyWorker, nullptr, Run, BitOf(Function::GetAffinity) | BitOf(Function::CpuAlloc)},
+        {"any-workers", kAnyWorker, nullptr, Run,
+         BitOf(Function::GetAffinity) | BitOf(Function::CpuAlloc)},
         {"one-of-each", 2, OneOfEach, HostStarted<1>, 0, kPoolReports},
-        {"one-of-each-single", 0, OneOfEach, HostStarted<1>, 0, kPoolReports | BitOf(ReportCode::NobodyRuns)},
+        {"one-of-each-single", 0, OneOfEach, HostStarted<1>, 0,
+         kPoolReports | BitOf(ReportCode::NoWorkers)},
         {"mixed-run", 3, nullptr, HostRun<1>, 0, kPoolReports},
         {"run-8", 8, nullptr, Run, 0, 0, false, true},
         {"start-8", 8, nullptr, StartAndStop, 0, kNotRunning, false, true},
@@ -568,7 +610,7 @@ const Limit kLimits[] = {
      }},
     {"threadName", [](SchedulerOptions &o) { o.threadName = nullptr; }},
     {"threadNice", [](SchedulerOptions &o) { o.threadNice = -20; }},
-    {"threadSlice", [](SchedulerOptions &o) { o.threadSlice = 100; }},
+    {"threadSliceMicroseconds", [](SchedulerOptions &o) { o.threadSliceMicroseconds = 100; }},
 };
 
 template <IdlePolicy kIdle>
@@ -586,8 +628,10 @@ void AllLimitsButLarge(SchedulerOptions &options) {
 }  // namespace
 
 std::vector<Scenario> Limits() {
-    // A nice value that this user may not set is reported, and the run goes on; so is a mask without a usable CPU.
-    constexpr uint32_t kReports = kPoolReports | BitOf(ReportCode::BadOption) | BitOf(ReportCode::NobodyRuns);
+    // A nice value that this user may not set is reported, and the run goes on; so is a mask
+    // without a usable CPU.
+    constexpr uint32_t kReports =
+        kPoolReports | BitOf(ReportCode::BadOption) | BitOf(ReportCode::NoWorkers);
     std::vector<Scenario> all = {
         {"workers", 1, nullptr, HostRun<2>, 0, kReports},
         {"workers", 0, nullptr, HostStarted<2>, 0, kReports},
@@ -597,18 +641,23 @@ std::vector<Scenario> Limits() {
         limit.set(options);
         for (uint32_t workers : {1u, 3u}) {
             all.push_back({limit.name, workers, limit.set, HostStarted<2>, 0, kReports});
-            if (options.largeFibers != 1) all.push_back({limit.name, workers, limit.set, HostRun<2>, 0, kReports});
+            if (options.largeFibers != 1)
+                all.push_back({limit.name, workers, limit.set, HostRun<2>, 0, kReports});
         }
         all.push_back({limit.name, 1, limit.set, RunAlone, 0, kReports});
     }
     for (uint32_t workers : {0u, 1u, 2u}) {
-        all.push_back({"all, Balanced", workers, AllLimits<IdlePolicy::Balanced>, HostStarted<2>, 0, kReports});
-        all.push_back({"all, Eager", workers, AllLimits<IdlePolicy::Eager>, HostStarted<2>, 0, kReports});
-        all.push_back({"all, Quiet", workers, AllLimits<IdlePolicy::Quiet>, HostStarted<2>, 0, kReports});
-        if (workers == 0) continue;
+        all.push_back({"all, Balanced", workers, AllLimits<IdlePolicy::Balanced>, HostStarted<2>, 0,
+                       kReports});
         all.push_back(
-            {"all but largeFibers", workers, AllLimitsButLarge<IdlePolicy::Balanced>, HostRun<2>, 0, kReports});
-        all.push_back({"all but largeFibers", workers, AllLimitsButLarge<IdlePolicy::Quiet>, HostRun<2>, 0, kReports});
+            {"all, Eager", workers, AllLimits<IdlePolicy::Spin>, HostStarted<2>, 0, kReports});
+        all.push_back(
+            {"all, Quiet", workers, AllLimits<IdlePolicy::Sleep>, HostStarted<2>, 0, kReports});
+        if (workers == 0) continue;
+        all.push_back({"all but largeFibers", workers, AllLimitsButLarge<IdlePolicy::Balanced>,
+                       HostRun<2>, 0, kReports});
+        all.push_back({"all but largeFibers", workers, AllLimitsButLarge<IdlePolicy::Sleep>,
+                       HostRun<2>, 0, kReports});
     }
     all.push_back({"all", 1, AllLimits<IdlePolicy::Balanced>, RunAlone, 0, kReports});
     return all;

@@ -77,13 +77,15 @@ void Trial::Find(const char *format, ...) {
     const int length = std::snprintf(m_record.finding, sizeof m_record.finding, "%s: ", m_round);
     va_list arguments;
     va_start(arguments, format);
-    std::vsnprintf(m_record.finding + length, sizeof m_record.finding - static_cast<size_t>(length), format, arguments);
+    std::vsnprintf(m_record.finding + length, sizeof m_record.finding - static_cast<size_t>(length),
+                   format, arguments);
     va_end(arguments);
 }
 
 bool Trial::IsOk(Status status) {
     if (m_record.armed.load()) m_record.statuses.fetch_or(BitOf(status));
-    if ((m_expected.statuses & BitOf(status)) == 0) Find("status %u", static_cast<unsigned>(status));
+    if ((m_expected.statuses & BitOf(status)) == 0)
+        Find("status %u", static_cast<unsigned>(status));
     return status == Status::Ok;
 }
 
@@ -100,9 +102,11 @@ void Trial::OnReport(const Report &report, void *user) {
     }
     const uint32_t allowed = self.m_expected.reports | self.m_scenario.reports;
     if ((allowed & BitOf(report.code)) == 0) {
-        self.Find("report %u%s: %s", static_cast<unsigned>(report.code), report.fatal ? " (fatal)" : "", report.what);
+        self.Find("report %u%s: %s", static_cast<unsigned>(report.code),
+                  report.fatal ? " (fatal)" : "", report.what);
     }
-    if (report.what[0] == 0 || report.cure == nullptr || report.cure[0] == 0) self.Find("a report without a cure");
+    if (report.what[0] == 0 || report.hint == nullptr || report.hint[0] == 0)
+        self.Find("a report without a hint");
     if (!report.fatal) return;
     std::snprintf(self.m_record.fatalWhat, sizeof self.m_record.fatalWhat, "%s", report.what);
     self.m_record.fatal.store(true);
@@ -119,7 +123,8 @@ void Trial::Run(const Plan *plan, const Expected &expected) {
     // What is made once in a process can fail only the first time.
     const uint32_t once = BitOf(Function::KeyCreate) | BitOf(Function::SetSpecific);
     const bool cold = plan != nullptr && (plan->functions & once) != 0;
-    const uint32_t threads = Threads();  // not after a round: a thread that was joined is listed for a while
+    // not after a round: a thread that was joined is listed for a while
+    const uint32_t threads = Threads();
     if (!cold) Round();
     const State before;
 
@@ -139,11 +144,13 @@ void Trial::Run(const Plan *plan, const Expected &expected) {
     m_round = "afterwards";
     Round();
 
-    if (!test::SpinUntil([&] { return Threads() == threads; })) Find("%u threads, and %u before", Threads(), threads);
+    if (!test::SpinUntil([&] { return Threads() == threads; }))
+        Find("%u threads, and %u before", Threads(), threads);
     for (const State &after : {between, State()}) {
         const auto leak = [&](const char *what, int64_t now, int64_t then) {
             if (now != then)
-                Find("leak: %lld %s, %lld before", static_cast<long long>(now), what, static_cast<long long>(then));
+                Find("leak: %lld %s, %lld before", static_cast<long long>(now), what,
+                     static_cast<long long>(then));
         };
         leak("allocations", after.held.allocations, before.held.allocations);
         leak("mappings of weft's", after.held.mappings, before.held.mappings);
@@ -152,7 +159,8 @@ void Trial::Run(const Plan *plan, const Expected &expected) {
 #if !defined(WEFT_ASAN) && !defined(WEFT_TSAN)
         if (!cold) leak("lines in /proc/self/maps", after.mapsLines, before.mapsLines);
 #endif
-        if (std::memcmp(after.handlers, before.handlers, sizeof before.handlers) != 0) Find("a signal handler stays");
+        if (std::memcmp(after.handlers, before.handlers, sizeof before.handlers) != 0)
+            Find("a signal handler stays");
         if (after.signalStack.ss_sp != before.signalStack.ss_sp) Find("a signal stack stays");
         if (after.current != before.current) Find("Current() has changed");
     }

@@ -1,4 +1,5 @@
-// One process of its own in which a scenario runs: once in peace, once with failures, and once in peace again.
+// One process of its own in which a scenario runs: once in peace, once with failures, and once in
+// peace again.
 #pragma once
 
 #include "faults/interposed.h"
@@ -15,7 +16,8 @@ namespace faults {
 inline constexpr uint32_t BitOf(weft::Status status) { return 1u << static_cast<uint32_t>(status); }
 inline constexpr uint32_t BitOf(weft::ReportCode code) { return 1u << static_cast<uint32_t>(code); }
 
-/// What a trial tells the process that watches it. In memory that both share, so that it outlives an abort.
+/// What a trial tells the process that watches it. In memory that both share, so that it outlives
+/// an abort.
 struct Record {
     Calls calls;
     std::atomic<uint32_t> statuses;      // of the round with failures, as bits
@@ -32,7 +34,8 @@ struct Record {
 struct Expected {
     uint32_t statuses = BitOf(weft::Status::Ok);  // that Run, Start and AttachThread may return
     uint32_t reports = 0;                         // that may be made
-    bool mustShow = false;                        // by another status than Ok, or by one of these reports
+    // by another status than Ok, or by one of these reports
+    bool mustShow = false;
 };
 
 struct Scenario;
@@ -74,12 +77,13 @@ template <class Body>
 bool RunMain(Trial &trial, weft::TaskScheduler &scheduler, Body body,
              weft::StackClass stack = weft::StackClass::Large) {
     auto main = [&](weft::TaskScheduler *running) { body(*running); };
-    const weft::Task task = weft::TaskOf(main);
-    return trial.IsOk(
-        scheduler.Run(task.function, task.arg, {weft::Priority::Normal, stack, weft::kAnyWorker, "main"}));
+    const weft::Task task = weft::MakeTask(main);
+    return trial.IsOk(scheduler.Run(task.function, task.arg,
+                                    {weft::Priority::Normal, stack, weft::kAnyWorker, "main"}));
 }
 
-/// Two schedulers with the same options, and what is done with them. A round ends with both at rest.
+/// Two schedulers with the same options, and what is done with them. A round ends with both at
+/// rest.
 struct Scenario {
     const char *name;
     uint32_t workers;

@@ -21,7 +21,9 @@ namespace {
 
 constexpr size_t kBytes = 4 << 10;
 
-uint32_t Claim(const BlockPool &pool, uint32_t count = 1) { return Blocks::Claim(*Blocks::StateOf(pool), count, 0); }
+uint32_t Claim(const BlockPool &pool, uint32_t count = 1) {
+    return Blocks::Claim(*Blocks::StateOf(pool), count, 0);
+}
 void Release(const BlockPool &pool, uint32_t first, uint32_t count = 1) {
     Blocks::Release(*Blocks::StateOf(pool), first, count);
 }
@@ -77,8 +79,9 @@ TEST_CASE("BlockPool: what is out of range is reported, and then it has no block
         uint32_t blocks;
         size_t bytes;
     };
-    for (const Wrong &wrong : {Wrong{0, kBytes}, Wrong{BlockPool::kMostBlocks + 1, kBytes}, Wrong{4, 0}, Wrong{4, 2048},
-                               Wrong{4, 5000}, Wrong{4, size_t{2} << 30}}) {
+    for (const Wrong &wrong :
+         {Wrong{0, kBytes}, Wrong{BlockPool::kMaxBlocks + 1, kBytes}, Wrong{4, 0}, Wrong{4, 2048},
+          Wrong{4, 5000}, Wrong{4, size_t{2} << 30}}) {
         test::ReportLog log;
         SchedulerOptions options;
         log.AttachTo(options);
@@ -89,7 +92,8 @@ TEST_CASE("BlockPool: what is out of range is reported, and then it has no block
     }
 }
 
-TEST_CASE("BlockPool: half a pair of memory hooks is reported, and then it has no blocks", "[frame]") {
+TEST_CASE("BlockPool: half a pair of memory hooks is reported, and then it has no blocks",
+          "[frame]") {
     for (const bool allocates : {true, false}) {
         test::ReportLog log;
         test::HostMemory memory;
@@ -102,11 +106,13 @@ TEST_CASE("BlockPool: half a pair of memory hooks is reported, and then it has n
             BlockPool pool(options, 8, kBytes);
             CHECK(pool.BlockCount() == 0);
             const TaskScheduler scheduler;
-            TaggedHeap heap(scheduler, options, pool, 4);  // its bookkeeping comes from where the pool's does
+            // its bookkeeping comes from where the pool's does
+            TaggedHeap heap(scheduler, options, pool, 4);
             CHECK(heap.TagCount() == 0);
         }
         CHECK(log.Count() == 1);
-        CHECK(test::Names(log.First(ReportCode::BadOption).what, "SchedulerOptions::memory is not complete"));
+        CHECK(test::Names(log.First(ReportCode::BadOption).what,
+                          "SchedulerOptions::memory is not complete"));
         CHECK(memory.Calls() == 0);
     }
 }
@@ -161,7 +167,8 @@ TEST_CASE("BlockPool: threads that take and give back never have the same block"
             const uint32_t count = 1 + (i + id) % 9;
             const uint32_t first = Claim(pool, count);
             if (first == kNoBlock) continue;
-            auto *value = reinterpret_cast<uint32_t *>(Blocks::At(*Blocks::StateOf(pool), first + count - 1));
+            auto *value =
+                reinterpret_cast<uint32_t *>(Blocks::At(*Blocks::StateOf(pool), first + count - 1));
             *value = id;  // no atomic: ThreadSanitizer has to find the order in Claim and Release
             if (*value != id) ++wrong;
             Release(pool, first, count);

@@ -80,7 +80,8 @@ TEST_CASE("FrameRing: it has the last 16 frames", "[frame]") {
         CHECK(ring.HasFrameCompleted(frame));
         CHECK(ring.HasFrameCompleted(0));
         for (uint64_t other = 0; other < 60; ++other) {
-            CHECK(ring.Read(other, &params) == (other <= frame && other + FrameRing::kFrames > frame));
+            CHECK(ring.Read(other, &params) ==
+                  (other <= frame && other + FrameRing::kFrames > frame));
         }
     }
     REQUIRE(ring.Read(49, &params));
@@ -90,7 +91,8 @@ TEST_CASE("FrameRing: it has the last 16 frames", "[frame]") {
     CHECK(!ring.HasFrameCompleted(0));
 }
 
-TEST_CASE("report BadOption: a FrameRing without stages or frames in flight, or with too many", "[frame][report]") {
+TEST_CASE("report BadOption: a FrameRing without stages or frames in flight, or with too many",
+          "[frame][report]") {
     Logged logged;
     FrameRing &ring = logged.ring;
     FrameParams params;
@@ -142,7 +144,8 @@ TEST_CASE("report BadOption: FrameRing::Read to nowhere", "[frame][report]") {
     CHECK(logged.log.CountOf(ReportCode::BadOption) == 1);
 }
 
-// A frame's own stamps never come before those of the frame before it, nor its end before its begin.
+// A frame's own stamps never come before those of the frame before it, nor its end before its
+// begin.
 TEST_CASE("FrameRing: who reads while frames go on sees one frame or none", "[frame]") {
     FrameRing ring;
     ring.Restart(1, 1);
@@ -162,7 +165,8 @@ TEST_CASE("FrameRing: who reads while frames go on sees one frame or none", "[fr
                 const StageTimes &times = params.stages[0];
                 if (params.frame != of) ++wrong;
                 if (times.end != TimePoint{} && times.end < times.begin) ++wrong;
-                if (of < frame && (times.end == TimePoint{} || times.end > before)) ++wrong;  // it had completed
+                // it had completed
+                if (of < frame && (times.end == TimePoint{} || times.end > before)) ++wrong;
             }
         }
     });
@@ -189,8 +193,8 @@ TEST_CASE("FrameRing: who reads while it begins anew finds a frame of before, or
         while (!ends) {
             reading = true;
             if (!ring.Read(0, &params)) continue;
-            reads.fetch_add(
-                1, std::memory_order_relaxed);  // orders nothing: ThreadSanitizer is to see what the ring orders
+            // orders nothing: ThreadSanitizer is to see what the ring orders
+            reads.fetch_add(1, std::memory_order_relaxed);
             if (params.stageCount != 1 && params.stageCount != 2) ++wrong;
             if (params.frame != 0 || params.slot != 0) ++wrong;
         }

@@ -32,14 +32,17 @@ struct Record {
         Record &it = *own.record;
         const uint64_t frame = params.frame;
         const auto ended = [&](uint32_t stage) { return it.ended[stage].load(); };
-        bool good = ended(own.stage) == frame && params.slot == frame % it.inFlight && params.stageCount == it.count;
-        good = good && (own.stage == 0 || ended(own.stage - 1) > frame) && ended(it.count - 1) + it.inFlight > frame;
+        bool good = ended(own.stage) == frame && params.slot == frame % it.inFlight &&
+                    params.stageCount == it.count;
+        good = good && (own.stage == 0 || ended(own.stage - 1) > frame) &&
+               ended(it.count - 1) + it.inFlight > frame;
         good = good && scheduler->CurrentFiber() != kAnyWorker;
         if (own.stage == 0) {
             it.slots[params.slot] = frame;  // no atomics: ThreadSanitizer has to find the order
             it.most = std::max(it.most, frame + 1 - ended(it.count - 1));
         }
-        good = good && it.slots[params.slot] == frame && params.stages[own.stage].begin.time_since_epoch().count() != 0;
+        good = good && it.slots[params.slot] == frame &&
+               params.stages[own.stage].begin.time_since_epoch().count() != 0;
         if (it.children != 0) {
             std::atomic<uint32_t> ran{0};
             test::Batch batch(it.children, [&](TaskScheduler &, uint32_t) { ++ran; });
@@ -63,7 +66,8 @@ struct Record {
 
 }  // namespace
 
-TEST_CASE("FramePipeline: stages run in order, and no more frames are in flight than may be", "[frame]") {
+TEST_CASE("FramePipeline: stages run in order, and no more frames are in flight than may be",
+          "[frame]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         for (const uint32_t inFlight : {1u, 2u, 3u, 8u}) {
             INFO(test::Describe(point) << ", " << inFlight << " in flight");
@@ -84,13 +88,15 @@ TEST_CASE("FramePipeline: stages run in order, and no more frames are in flight 
     }
 }
 
-TEST_CASE("FramePipeline: three small fibers and a large one are enough for two stages", "[frame]") {
+TEST_CASE("FramePipeline: three small fibers and a large one are enough for two stages",
+          "[frame]") {
     for (const uint32_t workers : {1u, 2u, 3u, 8u}) {
         test::Runner runner(test::Options(workers, 3, 1));
         Record record(2, 2);
         record.children = 4;
         FramePipeline pipeline({}, 2, record.stages);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 40); }) == Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 40); }) ==
+              Status::Ok);
         CHECK(record.wrong == 0);
         CHECK(record.ended[1] == 40);
     }
@@ -109,7 +115,8 @@ TEST_CASE("FramePipeline: consecutive frames are side by side", "[frame]") {
             return test::YieldUntil(scheduler, [&] { return begun[stage - 1] > params.frame + 1; });
         };
         FramePipeline pipeline({}, kStages, record.stages, kStages);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, kFrames); }) == Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, kFrames); }) ==
+              Status::Ok);
         CHECK(record.wrong == 0);
         CHECK(record.most == kStages);
     }
@@ -137,7 +144,8 @@ TEST_CASE("FramePipeline: each stage runs as its options say", "[frame]") {
         return UsesMuchStack();
     };
     FramePipeline pipeline({}, kStages, record.stages);
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 50); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 50); }) ==
+          Status::Ok);
     CHECK(record.wrong == 0);
     CHECK(record.ended[2] == 50);
 }
@@ -146,7 +154,8 @@ TEST_CASE("FramePipeline: stages of a frame are stamped in their order", "[frame
     test::Runner runner(test::Options(2));
     Record record(2);
     FramePipeline pipeline({}, kStages, record.stages);
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 40); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 40); }) ==
+          Status::Ok);
     FrameParams params, before;
     CHECK(!pipeline.Frames().Read(40 - FrameRing::kFrames - 1, &params));
     for (uint64_t frame = 40 - FrameRing::kFrames; frame < 40; ++frame) {
@@ -172,7 +181,8 @@ TEST_CASE("FramePipeline: Stop completes what has begun", "[frame]") {
             };
             FramePipeline pipeline({}, kStages, record.stages);
             running = &pipeline;
-            CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler); }) == Status::Ok);
+            CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler); }) ==
+                  Status::Ok);
             const uint64_t frames = record.ended[0];
             CHECK(frames >= 21);
             CHECK(frames <= 23);
@@ -205,7 +215,9 @@ TEST_CASE("FramePipeline: Stop before Run is not lost, and a pipeline runs again
     CHECK(other.log.Text() == "");
 }
 
-TEST_CASE("FramePipeline: a run of no frames is a run: it uses up Stop, and none of its frames is there", "[frame]") {
+TEST_CASE(
+    "FramePipeline: a run of no frames is a run: it uses up Stop, and none of its frames is there",
+    "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);
     FramePipeline pipeline({}, kStages, record.stages);
@@ -214,7 +226,8 @@ TEST_CASE("FramePipeline: a run of no frames is a run: it uses up Stop, and none
         if (pipeline.Run(&scheduler, 0) != Status::Ok) ++record.wrong;
         if (pipeline.Run(&scheduler, 3) != Status::Ok || record.ended[2] != 3) ++record.wrong;
         if (!pipeline.WaitForFrame(&scheduler, 2)) ++record.wrong;
-        if (pipeline.Run(&scheduler, 0) != Status::Ok || pipeline.WaitForFrame(&scheduler, 2)) ++record.wrong;
+        if (pipeline.Run(&scheduler, 0) != Status::Ok || pipeline.WaitForFrame(&scheduler, 2))
+            ++record.wrong;
     }) == Status::Ok);
     CHECK(record.wrong == 0);
     FrameParams params;
@@ -233,18 +246,21 @@ TEST_CASE("FramePipeline: tasks and other threads wait for a frame", "[frame]") 
     record.onStage = [&](TaskScheduler &scheduler, uint32_t stage, const FrameParams &params) {
         begun = true;
         if (stage != 2 || params.frame != 10) return true;
-        return test::YieldUntil(scheduler, [&] { return come == 3; });  // before frame 10 has completed
+        // before frame 10 has completed
+        return test::YieldUntil(scheduler, [&] { return come == 3; });
     };
     const auto wait = [&](uint64_t frame, uint64_t until) {
         ++come;
         return pipeline.WaitForFrame(&runner.scheduler, frame) == (frame < until) &&
                (frame >= until || record.ended[2] > frame);
     };
-    std::thread run([&] { record.wrong += pipeline.Run(&runner.scheduler, 30) == Status::Ok ? 0 : 1; });
+    std::thread run(
+        [&] { record.wrong += pipeline.Run(&runner.scheduler, 30) == Status::Ok ? 0 : 1; });
     while (!begun) std::this_thread::yield();
     std::thread thread([&] { record.wrong += wait(10, 30) ? 0 : 1; });
-    test::Batch batch(2,
-                      [&](TaskScheduler &, uint32_t index) { record.wrong += wait(index == 0 ? 12 : 30, 30) ? 0 : 1; });
+    test::Batch batch(2, [&](TaskScheduler &, uint32_t index) {
+        record.wrong += wait(index == 0 ? 12 : 30, 30) ? 0 : 1;
+    });
     runner.scheduler.AddTasksAndWait(2, batch.Tasks());
     thread.join();
     run.join();
@@ -255,13 +271,16 @@ TEST_CASE("FramePipeline: tasks and other threads wait for a frame", "[frame]") 
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("FramePipeline: before and after the runs nobody waits for a frame, nor needs a scheduler that runs",
-          "[frame]") {
+TEST_CASE(
+    "FramePipeline: before and after the runs nobody waits for a frame, nor needs a scheduler that "
+    "runs",
+    "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);
     FramePipeline pipeline({}, kStages, record.stages);
     CHECK(!pipeline.WaitForFrame(&runner.scheduler, 0));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 10); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 10); }) ==
+          Status::Ok);
     CHECK(pipeline.WaitForFrame(&runner.scheduler, 9));
     for (const uint64_t none : {uint64_t{10}, uint64_t{FramePipeline::kEndless} - 1, ~uint64_t{0}})
         CHECK(!pipeline.WaitForFrame(&runner.scheduler, none));
@@ -269,7 +288,8 @@ TEST_CASE("FramePipeline: before and after the runs nobody waits for a frame, no
 }
 
 #if !defined(WEFT_NO_EXCEPTIONS)  // weft built so passes nothing on
-TEST_CASE("FramePipeline: an exception that leaves a stage is reported, and the frames go on", "[frame]") {
+TEST_CASE("FramePipeline: an exception that leaves a stage is reported, and the frames go on",
+          "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);
     record.stages[1].options.name = "render";
@@ -281,7 +301,8 @@ TEST_CASE("FramePipeline: an exception that leaves a stage is reported, and the 
         }
         return true;
     };
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 10); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 10); }) ==
+          Status::Ok);
     CHECK(record.ended[2] == 10);
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 1);
     CHECK(runner.log.First(ReportCode::TaskThrew).task == "render");
@@ -324,7 +345,8 @@ TEST_CASE("FramePipeline: what is out of range is reported, and nothing runs", "
     CHECK(runner.log.Count() == 9);
 }
 
-TEST_CASE("FramePipeline: a run while it runs, or while the scheduler does not, is refused", "[frame]") {
+TEST_CASE("FramePipeline: a run while it runs, or while the scheduler does not, is refused",
+          "[frame]") {
     test::Runner runner(test::Options(2));
     Record record(2);
     SchedulerOptions options;

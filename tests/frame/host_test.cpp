@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kBlock = 4 << 10;
 
 void Complain(const SchedulerOptions &options) {
-    ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption, "Do it better.", "%u of %s", 3u, "them");
+    ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption, "Do it better.",
+                       "%u of %s", 3u, "them");
 }
 
 // An onReport that does something itself. What it does wrong goes to stderr, so it runs in a child.
@@ -37,29 +38,32 @@ struct Answer {
     /// Runs `mistake` as a task; the child's code is how many reports there were.
     void ReportsOf(std::function<void()> mistake) {
         TaskScheduler scheduler(Options());
-        scheduler.Run([](TaskScheduler *, void *arg) { (*static_cast<std::function<void()> *>(arg))(); }, &mistake,
-                      {Priority::Normal, StackClass::Large, kAnyWorker, "main"});
+        scheduler.Run(
+            [](TaskScheduler *, void *arg) { (*static_cast<std::function<void()> *>(arg))(); },
+            &mistake, {Priority::Normal, StackClass::Large, kAnyWorker, "main"});
         std::_Exit(static_cast<int>(reports));
     }
 };
 
 }  // namespace
 
-TEST_CASE("frame reports: they have what and cure, and name the task that called", "[frame]") {
+TEST_CASE("frame reports: they have what and hint, and name the task that called", "[frame]") {
     test::Runner runner(test::Options(1));
     SchedulerOptions options;
     runner.log.AttachTo(options);
     Complain(options);
     const test::LoggedReport outside = runner.log.First(ReportCode::BadOption);
     CHECK(outside.what == "3 of them");
-    CHECK(outside.cure == "Do it better.");
+    CHECK(outside.hint == "Do it better.");
     CHECK(!outside.fatal);
     CHECK(outside.task == "-");
 
     test::ReportLog inside;
     inside.AttachTo(options);
     test::Batch mistake(1, [&](TaskScheduler &, uint32_t) { Complain(options); });
-    runner.Run([&](TaskScheduler &self) { self.AddTasksAndWait(1, mistake.Tasks(), test::Named("sorts lights")); });
+    runner.Run([&](TaskScheduler &self) {
+        self.AddTasksAndWait(1, mistake.Tasks(), test::Named("sorts lights"));
+    });
     CHECK(inside.First(ReportCode::BadOption).task == "sorts lights");
 }
 
@@ -68,7 +72,9 @@ TEST_CASE("frame reports: without onReport they are lines on stderr", "[frame]")
     CHECK(child.output == "weft: 3 of them. Do it better.\n");
 }
 
-TEST_CASE("frame reports: an onReport that allocates from the pool that is full is not called again", "[frame]") {
+TEST_CASE(
+    "frame reports: an onReport that allocates from the pool that is full is not called again",
+    "[frame]") {
     const test::ChildResult child = test::RunInChild([] {
         Answer answer;
         BlockPool pool(answer.Options(), 1, kBlock);

@@ -61,7 +61,8 @@ TEST_CASE("ScratchArena: alignments hold", "[frame]") {
         arena.Rewind({});
     }
     CHECK(log.Text() == "");
-    for (const size_t alignment : {size_t{0}, size_t{3}, kBlock}) CHECK(arena.Allocate(8, alignment) == nullptr);
+    for (const size_t alignment : {size_t{0}, size_t{3}, kBlock})
+        CHECK(arena.Allocate(8, alignment) == nullptr);
     CHECK(log.CountOf(ReportCode::BadOption) == 3);
 }
 
@@ -124,15 +125,17 @@ TEST_CASE("ScratchArena: it stays with its task across waits", "[frame]") {
                 for (uint32_t k = 0; k < 50 + index; ++k) wrong += piece[k] != index ? 1 : 0;
             }
         });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(batch.Count(), batch.Tasks()); }) ==
-              Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(batch.Count(), batch.Tasks());
+        }) == Status::Ok);
         CHECK(wrong == 0);
         CHECK(pool.BlocksInUse() == 0);
         CHECK(runner.log.Text() == "");
     }
 }
 
-TEST_CASE("report BadOption: an arena goes back to a mark that it has not, or has no more", "[frame][report]") {
+TEST_CASE("report BadOption: an arena goes back to a mark that it has not, or has no more",
+          "[frame][report]") {
     test::ReportLog log;
     SchedulerOptions options;
     log.AttachTo(options);

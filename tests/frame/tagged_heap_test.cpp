@@ -35,17 +35,22 @@ struct Alone {
 
 // The same, used by the main task, so with a block of its own.
 void InTask(uint32_t workers, uint32_t blocks,
-            const std::function<void(TaskScheduler &, TaggedHeap &, BlockPool &, test::ReportLog &)> &body) {
+            const std::function<void(TaskScheduler &, TaggedHeap &, BlockPool &, test::ReportLog &)>
+                &body) {
     test::Runner runner(test::Options(workers));
     SchedulerOptions options = test::Options(workers);
     runner.log.AttachTo(options);
     BlockPool pool(options, blocks, kBlock);
     TaggedHeap heap(runner.scheduler, options, pool, 4);
-    REQUIRE(runner.Run([&](TaskScheduler &scheduler) { body(scheduler, heap, pool, runner.log); }) == Status::Ok);
+    REQUIRE(runner.Run([&](TaskScheduler &scheduler) {
+        body(scheduler, heap, pool, runner.log);
+    }) == Status::Ok);
     for (uint32_t tag = 0; tag < 4; ++tag) heap.Free(tag);
 }
 
-bool IsAligned(const void *memory, size_t alignment) { return reinterpret_cast<uintptr_t>(memory) % alignment == 0; }
+bool IsAligned(const void *memory, size_t alignment) {
+    return reinterpret_cast<uintptr_t>(memory) % alignment == 0;
+}
 
 }  // namespace
 
@@ -66,7 +71,8 @@ TEST_CASE("TaggedHeap: tasks have memory of their own until its tag is freed", "
         std::atomic<uint32_t> wrong{0};
         const auto check = [&](uint32_t tag) {
             for (uint32_t i = tag * kTasks; i < (tag + 1) * kTasks; ++i) {
-                for (uint32_t k = 0; k < pieces[i].count; ++k) wrong += pieces[i].values[k] != i + 1 ? 1 : 0;
+                for (uint32_t k = 0; k < pieces[i].count; ++k)
+                    wrong += pieces[i].values[k] != i + 1 ? 1 : 0;
             }
         };
         const Status status = runner.Run([&](TaskScheduler &scheduler) {
@@ -78,7 +84,8 @@ TEST_CASE("TaggedHeap: tasks have memory of their own until its tag is freed", "
                     piece.count = 1 + (place * 37 + frame) % 400;
                     piece.values = heap.NewArray<uint32_t>(tag, piece.count);
                     if (piece.values == nullptr) return void(++wrong);
-                    if (index % 5 == 0) self.Yield();  // the current worker may be another one from here on
+                    // the current worker may be another one from here on
+                    if (index % 5 == 0) self.Yield();
                     for (uint32_t k = 0; k < piece.count; ++k) {
                         wrong += piece.values[k] != 0 ? 1 : 0;
                         piece.values[k] = place + 1;
@@ -103,7 +110,8 @@ TEST_CASE("TaggedHeap: tasks have memory of their own until its tag is freed", "
     }
 }
 
-TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in its piece", "[frame]") {
+TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in its piece",
+          "[frame]") {
     InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &) {
         char *first = static_cast<char *>(heap.Allocate(0, 24));
         char *second = static_cast<char *>(heap.Allocate(0, 8));
@@ -121,8 +129,10 @@ TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in
     });
 }
 
-// So small are the pools here that nothing may be taken in vain, not even for a moment that others notice.
-TEST_CASE("TaggedHeap: 32 workers that allocate little under three tags take three blocks", "[frame]") {
+// So small are the pools here that nothing may be taken in vain, not even for a moment that others
+// notice.
+TEST_CASE("TaggedHeap: 32 workers that allocate little under three tags take three blocks",
+          "[frame]") {
     constexpr uint32_t kWorkers = 32, kTags = 3, kRounds = 20;
     for (const size_t blockBytes : {kBlock, BlockPool::kDefaultBlockBytes}) {
         test::Runner runner(test::Options(kWorkers));
@@ -137,7 +147,8 @@ TEST_CASE("TaggedHeap: 32 workers that allocate little under three tags take thr
             for (uint32_t round = 1; round <= kRounds; ++round) {
                 test::Batch batch(kWorkers, [&](TaskScheduler &self, uint32_t index) {
                     begun.fetch_add(1);
-                    wrong += test::YieldUntil(self, [&] { return begun >= round * kWorkers; }) ? 0 : 1;
+                    wrong +=
+                        test::YieldUntil(self, [&] { return begun >= round * kWorkers; }) ? 0 : 1;
                     uint32_t *pieces[kTags] = {};
                     for (size_t i = 0; i < little / kEach; ++i) {
                         for (uint32_t tag = 0; tag < kTags; ++tag) {
@@ -151,7 +162,8 @@ TEST_CASE("TaggedHeap: 32 workers that allocate little under three tags take thr
                 });
                 Counter counter;
                 for (uint32_t i = 0; i < kWorkers; ++i) {
-                    scheduler.AddTask(batch[i], &counter, {Priority::Normal, StackClass::Small, i, "little"});
+                    scheduler.AddTask(batch[i], &counter,
+                                      {Priority::Normal, StackClass::Small, i, "little"});
                 }
                 scheduler.WaitForCounter(&counter);
                 if (heap.Statistics().blocks != kTags || pool.BlocksInUse() != kTags) ++wrong;
@@ -166,9 +178,14 @@ TEST_CASE("TaggedHeap: 32 workers that allocate little under three tags take thr
     }
 }
 
-TEST_CASE("TaggedHeap: a worker's pieces double, up to whole blocks, and begin anew when the tag is freed", "[frame]") {
-    static_assert(TaggedHeap::FirstPieceBytes(BlockPool::kDefaultBlockBytes) == 64 << 10, "as the header says");
-    static_assert(TaggedHeap::FirstPieceBytes(4 << 10) == 1 << 10 && TaggedHeap::FirstPieceBytes(1 << 30) == 64 << 10);
+TEST_CASE(
+    "TaggedHeap: a worker's pieces double, up to whole blocks, and begin anew when the tag is "
+    "freed",
+    "[frame]") {
+    static_assert(TaggedHeap::FirstPieceBytes(BlockPool::kDefaultBlockBytes) == 64 << 10,
+                  "as the header says");
+    static_assert(TaggedHeap::FirstPieceBytes(4 << 10) == 1 << 10 &&
+                  TaggedHeap::FirstPieceBytes(1 << 30) == 64 << 10);
     InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &log) {
         for (uint32_t round = 0; round < 2; ++round) {
             CHECK(heap.Allocate(0, 1) != nullptr);
@@ -189,7 +206,8 @@ TEST_CASE("TaggedHeap: a worker's pieces double, up to whole blocks, and begin a
             CHECK(used == kBlock - kFirst);
             for (uint32_t block = 2; block <= 3; ++block) {
                 CHECK(heap.StatisticsOf(0).blocks == block - 1);
-                for (size_t bytes = 0; bytes < kBlock; bytes += kFirst) CHECK(heap.Allocate(0, kFirst) != nullptr);
+                for (size_t bytes = 0; bytes < kBlock; bytes += kFirst)
+                    CHECK(heap.Allocate(0, kFirst) != nullptr);
                 CHECK(heap.StatisticsOf(0).blocks == block);
             }
             CHECK(heap.StatisticsOf(1).blocks == 1);
@@ -201,11 +219,13 @@ TEST_CASE("TaggedHeap: a worker's pieces double, up to whole blocks, and begin a
     });
 }
 
-TEST_CASE("TaggedHeap: what is left of the shared block is used up before another is taken", "[frame]") {
+TEST_CASE("TaggedHeap: what is left of the shared block is used up before another is taken",
+          "[frame]") {
     InTask(1, 1, [](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &log) {
-        CHECK(heap.Allocate(0, kBlock / 2) != nullptr);      // a piece by itself
-        CHECK(heap.Allocate(0, 3 * kBlock / 8) != nullptr);  // likewise, where it wanted half a block
-        CHECK(heap.Allocate(0, kBlock / 8) != nullptr);      // the rest, exactly
+        CHECK(heap.Allocate(0, kBlock / 2) != nullptr);  // a piece by itself
+        // likewise, where it wanted half a block
+        CHECK(heap.Allocate(0, 3 * kBlock / 8) != nullptr);
+        CHECK(heap.Allocate(0, kBlock / 8) != nullptr);  // the rest, exactly
         CHECK(log.Text() == "");
         CHECK(heap.Allocate(0, 1) == nullptr);
         CHECK(log.CountOf(ReportCode::OutOfMemory) == 1);
@@ -224,10 +244,12 @@ TEST_CASE("TaggedHeap: alignments hold, and 0 bytes have a place of their own", 
     Alone alone;
     check(alone.heap);
     CHECK(alone.log.Text() == "");
-    InTask(1, 8, [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &) { check(heap); });
+    InTask(1, 8,
+           [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &) { check(heap); });
 }
 
-TEST_CASE("TaggedHeap: what is larger than a block takes several, and the room behind it is used", "[frame]") {
+TEST_CASE("TaggedHeap: what is larger than a block takes several, and the room behind it is used",
+          "[frame]") {
     InTask(1, 8, [](TaskScheduler &, TaggedHeap &heap, BlockPool &pool, test::ReportLog &log) {
         char *small = static_cast<char *>(heap.Allocate(0, kBlock - 16));
         char *large = static_cast<char *>(heap.Allocate(0, 2 * kBlock + 16));
@@ -253,7 +275,8 @@ TEST_CASE("TaggedHeap: what is larger than a block takes several, and the room b
     CHECK(alone.log.CountOf(ReportCode::OutOfMemory) == 3);
 }
 
-TEST_CASE("TaggedHeap: when all blocks are in use it says so once, until a tag is freed", "[frame]") {
+TEST_CASE("TaggedHeap: when all blocks are in use it says so once, until a tag is freed",
+          "[frame]") {
     const auto check = [](TaggedHeap &heap, test::ReportLog &log) {
         for (uint32_t round = 1; round <= 2; ++round) {
             for (int i = 0; i < 8; ++i) REQUIRE(heap.Allocate(i % 4, kBlock) != nullptr);
@@ -265,10 +288,13 @@ TEST_CASE("TaggedHeap: when all blocks are in use it says so once, until a tag i
     };
     Alone alone;
     check(alone.heap, alone.log);
-    InTask(1, 8, [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &log) { check(heap, log); });
+    InTask(1, 8, [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &log) {
+        check(heap, log);
+    });
 }
 
-TEST_CASE("TaggedHeap: it says so again if it got a block in between, whoever had freed that", "[frame]") {
+TEST_CASE("TaggedHeap: it says so again if it got a block in between, whoever had freed that",
+          "[frame]") {
     Alone alone(8, 1);
     TaggedHeap other(alone.scheduler, alone.WithLog(), alone.pool, 1);
     for (uint32_t round = 1; round <= 3; ++round) {
@@ -299,7 +325,8 @@ TEST_CASE("TaggedHeap: threads that are no workers share a block of each tag", "
     for (std::thread &thread : threads) thread.join();
     CHECK(wrong == 0);
     CHECK(alone.heap.StatisticsOf(0).allocations == 3 * kEach / 2);
-    CHECK(alone.heap.StatisticsOf(0).bytes + alone.heap.StatisticsOf(1).bytes == 3 * (kEach * 4 + kEach / 40 * 780));
+    CHECK(alone.heap.StatisticsOf(0).bytes + alone.heap.StatisticsOf(1).bytes ==
+          3 * (kEach * 4 + kEach / 40 * 780));
     CHECK(alone.pool.BlocksInUse() <
           12);  // 3 * 4000 allocations of at most 48 bytes, 576 kB, and a lost rest here or there
     CHECK(alone.heap.Allocate(1, kBlock + 1) != nullptr);
@@ -367,7 +394,8 @@ TEST_CASE("TaggedHeap: what was not obtained is in no statistics", "[frame]") {
     };
     Alone alone;
     check(alone.heap);
-    InTask(1, 8, [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &) { check(heap); });
+    InTask(1, 8,
+           [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &) { check(heap); });
 }
 
 // One tag takes what another one gives back, while that still gives.
@@ -428,7 +456,7 @@ TEST_CASE("TaggedHeap: tags and alignments that are none are reported", "[frame]
         CHECK(alone.heap.Allocate(0, 8, alignment) == nullptr);
     CHECK(alone.log.CountOf(ReportCode::BadOption) == 8);
     CHECK(alone.pool.BlocksInUse() == 0);
-    for (const uint32_t tags : {0u, TaggedHeap::kMostTags + 1}) {
+    for (const uint32_t tags : {0u, TaggedHeap::kMaxTags + 1}) {
         TaggedHeap none(alone.scheduler, alone.WithLog(), alone.pool, tags);
         CHECK(none.Allocate(0, 8) == nullptr);
         none.Free(0);
@@ -438,7 +466,8 @@ TEST_CASE("TaggedHeap: tags and alignments that are none are reported", "[frame]
     CHECK(alone.log.CountOf(ReportCode::BadOption) == 10);
 }
 
-TEST_CASE("TaggedHeap: tags that own blocks at its end are reported, each with its figures", "[frame]") {
+TEST_CASE("TaggedHeap: tags that own blocks at its end are reported, each with its figures",
+          "[frame]") {
     test::ReportLog log;
     SchedulerOptions options;
     log.AttachTo(options);

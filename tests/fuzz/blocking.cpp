@@ -59,21 +59,26 @@ void Script::BlockApart() {
     options.idleMicroseconds = m_bytes.Below(2) == 0 ? 1 : 0;
     const uint32_t wrong = m_bytes.Below(4), count = m_bytes.Below(6);
     if (wrong == 1) options.threadStackBytes = m_bytes.Next();
-    if (wrong == 2) options.memory.allocate = [](size_t, size_t, void *) -> void * { Finding("memory was asked for"); };
+    if (wrong == 2)
+        options.memory.allocate = [](size_t, size_t, void *) -> void * {
+            Finding("memory was asked for");
+        };
     Cell *cells = m_mayWait ? m_world.NewCells(count) : nullptr;
     if (cells == nullptr) return;
     {
         BlockingCalls calls(m_scheduler, options);
         const bool isWrong = options.maxThreads == 0 || wrong == 1 || wrong == 2;
-        Require(calls.Health() == (isWrong ? Status::BadOption : Status::Ok), "Health");
-        for (uint32_t i = 0; i < count; ++i) Require(SubmitOwn(calls, cells[i], nullptr) == Status::Ok, "Submit");
+        Require(calls.LastError() == (isWrong ? Status::BadOption : Status::Ok), "LastError");
+        for (uint32_t i = 0; i < count; ++i)
+            Require(SubmitOwn(calls, cells[i], nullptr) == Status::Ok, "Submit");
         Require(calls.ThreadCount() <= std::max(options.maxThreads, 1u), "too many threads");
     }
-    for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "a call was not made before the end");
+    for (uint32_t i = 0; i < count; ++i)
+        Require(cells[i].ran.load() == 1, "a call was not made before the end");
 }
 
-// What cannot be counted is not called, and may be submitted with a better counter then. If it was called all the same,
-// it is gone by now.
+// What cannot be counted is not called, and may be submitted with a better counter then. If it was
+// called all the same, it is gone by now.
 void Script::RefuseCounters() {
     BlockingCalls &calls = *m_world.shared->calls;
     Cell *cell = m_world.NewCells(1);
@@ -82,13 +87,14 @@ void Script::RefuseCounters() {
     const auto refuse = [&](Counter &counter, ReportCode code) {
         const uint32_t before = counter.Value();
         m_world.oracle.Expect(code, [&] {
-            Require(calls.Submit(call->call, &counter) == Status::BadOption, "a call with a counter that is refused");
+            Require(calls.Submit(call->call, &counter) == Status::BadOption,
+                    "a call with a counter that is refused");
         });
         Require(counter.Value() == before, "a mistake has changed a counter");
     };
     Counter full(~0u), done;
     refuse(full, ReportCode::CounterOverflow);
-    if (m_world.other != nullptr) refuse(m_world.held, ReportCode::CounterOfOther);
+    if (m_world.other != nullptr) refuse(m_world.held, ReportCode::WrongScheduler);
     Require(cell->ran.load() == 0, "a refused call was made");
     cell->accepted = true;
     Require(calls.Submit(call->call, m_mayWait ? &done : nullptr) == Status::Ok, "Submit");
@@ -101,8 +107,10 @@ void Script::RefuseCounters() {
 void Script::MistakeInBlocking() {
     BlockingCall none(nullptr, nullptr);
     Counter own(1);
-    Require(m_world.shared->calls->RunBlocking(nullptr, nullptr) == Status::BadOption, "a call without a function");
-    Require(m_world.shared->calls->Submit(none, &own) == Status::BadOption, "a call without a function");
+    Require(m_world.shared->calls->RunBlocking(nullptr, nullptr) == Status::BadOption,
+            "a call without a function");
+    Require(m_world.shared->calls->Submit(none, &own) == Status::BadOption,
+            "a call without a function");
     Require(own.Value() == 1, "a mistake has changed a counter");
     if (!m_mayWait || m_bytes.Below(2) != 0) return RefuseCounters();
     Cell *cells = m_world.NewCells(1);
@@ -111,7 +119,7 @@ void Script::MistakeInBlocking() {
     const auto holdUp = [&] {
         while (!goesOn.load()) std::this_thread::yield();
     };
-    BlockingCall first = BlockingCallOf(holdUp);
+    BlockingCall first = MakeBlockingCall(holdUp);
     BlockingOptions options;
     options.maxThreads = 1;
     BlockingCalls calls(m_scheduler, options);
@@ -119,7 +127,8 @@ void Script::MistakeInBlocking() {
     OwnCall *const second = new OwnCall(cells[0]);
     cells[0].accepted = true;
     Require(calls.Submit(second->call) == Status::Ok, "Submit");
-    Require(calls.Submit(second->call, &own) == Status::AlreadyRunning, "a call was submitted twice");
+    Require(calls.Submit(second->call, &own) == Status::AlreadyRunning,
+            "a call was submitted twice");
     goesOn.store(true);
 }
 

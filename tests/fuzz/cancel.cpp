@@ -27,14 +27,18 @@ void Script::Cancel() {
     if (AddHelpers(count, Cancelling, &source, &cancelling) == nullptr) return;
     if (count == 0) source.Cancel();
     if (how % 2 == 0) {
-        Require(!WaitForCounterOrCancel(m_scheduler, &never, token), "a counter was there that never is");
+        Require(!WaitForCounterOrCancel(m_scheduler, &never, token),
+                "a counter was there that never is");
     } else {
-        Require(!SleepUntilOrCancel(m_scheduler, Now() + kForEver, token), "a sleep was not cancelled");
+        Require(!SleepUntilOrCancel(m_scheduler, Now() + kForEver, token),
+                "a sleep was not cancelled");
     }
     Require(token.IsCancelled() && source.IsCancelled(), "what was cancelled is not");
     m_scheduler.WaitForCounter(&cancelling);
-    Require(WaitForCounterOrCancel(m_scheduler, &cancelling, token), "a counter at zero is cancelled");
-    Require(WaitForCounterOrCancel(m_scheduler, &cancelling, {}), "a wait without a source was cancelled");
+    Require(WaitForCounterOrCancel(m_scheduler, &cancelling, token),
+            "a counter at zero is cancelled");
+    Require(WaitForCounterOrCancel(m_scheduler, &cancelling, {}),
+            "a wait without a source was cancelled");
     Require(SleepUntilOrCancel(m_scheduler, Soon(), {}), "a sleep without a source was cancelled");
     CancelSource other(m_scheduler);
     Require(SleepUntilOrCancel(m_scheduler, Soon(), other.Token()), "nobody has cancelled a sleep");
@@ -53,7 +57,7 @@ void Script::MistakeInCancel() {
     Counter own(1);
     const ReportCode code = kind < 3    ? ReportCode::NullCounter
                             : kind == 3 ? ReportCode::NotRunning
-                                        : ReportCode::CounterOfOther;
+                                        : ReportCode::WrongScheduler;
     m_world.oracle.Expect(code, [&] {
         TaskScheduler &by = kind == 3 ? *m_world.idle : m_scheduler;
         Counter *const counter = kind < 3 ? nullptr : kind == 3 ? &own : &m_world.held;

@@ -1,4 +1,5 @@
-// Coroutines that wait for tasks, times, events, turns and each other. Compiled as C++20, unlike the rest.
+// Coroutines that wait for tasks, times, events, turns and each other. Compiled as C++20, unlike
+// the rest.
 #include "weft/coroutine.h"
 
 #include "fuzz/script.h"
@@ -14,7 +15,8 @@ namespace {
 
 constexpr uint32_t kGone = 4;  // what a coroutine throws
 
-// What all coroutines of one call share. Each of their frames holds it, so that its end is the end of the last frame.
+// What all coroutines of one call share. Each of their frames holds it, so that its end is the end
+// of the last frame.
 struct Group {
     Group(World &of, TaskScheduler &by, const TaskOptions &options)
         : world(of), scheduler(by), worker(options.worker) {}
@@ -51,7 +53,8 @@ Coroutine<> AwaitTasks(Held group, uint32_t count, uint32_t value) {
     for (uint32_t i = 0; i < count; ++i) unfinished += cells[i].ran.load() == 0 ? 1 : 0;
     Require(unfinished <= value, "a coroutine went on before the value that it waits for");
     co_await counter;
-    for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "a coroutine went on before a task's end");
+    for (uint32_t i = 0; i < count; ++i)
+        Require(cells[i].ran.load() == 1, "a coroutine went on before a task's end");
 }
 
 Coroutine<> AwaitTime(Held group, uint32_t byte) {
@@ -114,22 +117,25 @@ Coroutine<> Catch(Held group, uint32_t byte) {
 Coroutine<> Step(Held group, uint32_t kind, uint32_t byte) {
     if (kind == 0) co_await AwaitTasks(group, byte % 4, byte / 4 % 4);
     if (kind == 1) co_await AwaitTime(group, byte);
-    if (kind == 2) co_await AwaitEvent(group, byte % 2 == 0 ? EventReset::Manual : EventReset::Auto);
+    if (kind == 2)
+        co_await AwaitEvent(group, byte % 2 == 0 ? EventReset::Manual : EventReset::Auto);
     if (kind == 3) co_await AwaitTurn(group, byte);
     if (kind == 4) co_await Catch(group, byte);
     if (kind == 5) {
         const uint64_t depth = byte % 16;
-        Require(co_await Sum(group, byte % 16) == depth * (depth + 1) / 2, "the result of a coroutine");
+        Require(co_await Sum(group, byte % 16) == depth * (depth + 1) / 2,
+                "the result of a coroutine");
     }
 }
 
 Coroutine<> Walk(Held group, Cell *cell, Bytes steps, bool throws) {
-    TaskScheduler &scheduler = co_await OwnScheduler{};
+    TaskScheduler &scheduler = co_await CurrentScheduler{};
     Require(&scheduler == &group->scheduler, "a coroutine has another scheduler");
     for (;;) {
         const uint32_t worker = scheduler.CurrentWorker();
         Require(worker != kAnyWorker, "a coroutine runs on no worker");
-        Require(group->worker == kAnyWorker || worker == group->worker, "a pinned coroutine went on elsewhere");
+        Require(group->worker == kAnyWorker || worker == group->worker,
+                "a pinned coroutine went on elsewhere");
         if (steps.IsEmpty()) break;
         const uint32_t kind = steps.Below(6);
         co_await Step(group, kind, steps.Next());
@@ -142,7 +148,8 @@ Coroutine<> Walk(Held group, Cell *cell, Bytes steps, bool throws) {
 
 }  // namespace
 
-// All take the same steps, some without the first ones. None holds a fiber while it waits, so there may be many.
+// All take the same steps, some without the first ones. None holds a fiber while it waits, so there
+// may be many.
 void Script::UseCoroutines() {
     const uint32_t byte = m_bytes.Next(), count = 1 + byte % 64;
     const bool waits = byte >= 128 && m_mayWait, throws = (byte & 64) != 0;
@@ -167,7 +174,8 @@ void Script::UseCoroutines() {
     }
     if (!waits) return;
     m_scheduler.WaitForCounter(&done);
-    for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "a coroutine was counted before its end");
+    for (uint32_t i = 0; i < count; ++i)
+        Require(cells[i].ran.load() == 1, "a coroutine was counted before its end");
     Require(group.use_count() == 1, "a coroutine was counted before its frame was gone");
 }
 

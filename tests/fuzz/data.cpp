@@ -1,7 +1,7 @@
 // Values of workers, and exceptions that are thrown again.
 #include "fuzz/script.h"
 #include "fuzz/shared.h"
-#include "weft/data/rethrow.h"
+#include "weft/data/exception_collector.h"
 
 #include <functional>
 #include <vector>
@@ -32,7 +32,7 @@ void Script::Rethrow() {
     const uint32_t count = m_bytes.Below(6), failing = m_bytes.Next();
     Cell *cells = m_mayWait ? m_world.NewCells(count) : nullptr;
     if (cells == nullptr) return;
-    Failures failures;
+    ExceptionCollector failures;
     Counter counter;
     uint32_t expected = 0;
     std::vector<std::function<void(TaskScheduler *)>> tasks;
@@ -40,20 +40,22 @@ void Script::Rethrow() {
         const bool fails = (failing >> i & 1) != 0;
         expected += fails ? 1 : 0;
         cells[i].accepted = true;
-        tasks.push_back(failures.Catching([cell = &cells[i], fails](TaskScheduler *scheduler) {
+        tasks.push_back(failures.Wrap([cell = &cells[i], fails](TaskScheduler *scheduler) {
             Leaf(scheduler, cell);
             if (fails) throw cell;
         }));
     }
-    for (auto &task : tasks) m_scheduler.AddTask(TaskOf(task), &counter);
+    for (auto &task : tasks) m_scheduler.AddTask(MakeTask(task), &counter);
     const Cell *thrown = nullptr;
     try {
         WaitAndRethrow(m_scheduler, &counter, failures);
     } catch (Cell *of) {
         thrown = of;
     }
-    Require(failures.Count() == expected && (thrown != nullptr) == (expected != 0), "exceptions that were kept");
-    Require(thrown == nullptr || (failing >> (thrown - cells) & 1) != 0, "an exception that nobody threw");
+    Require(failures.Count() == expected && (thrown != nullptr) == (expected != 0),
+            "exceptions that were kept");
+    Require(thrown == nullptr || (failing >> (thrown - cells) & 1) != 0,
+            "an exception that nobody threw");
 }
 
 }  // namespace fuzz

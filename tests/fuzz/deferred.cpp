@@ -14,8 +14,10 @@ void Following(TaskScheduler *scheduler, void *arg) {
     Cell *const cell = static_cast<Cell *>(arg);
     const Cell *const first = static_cast<Cell *>(cell->target);
     uint32_t unfinished = 0;
-    for (const Cell *each = first; each != cell; ++each) unfinished += each->ran.load() == 0 ? 1 : 0;
-    Require(unfinished <= cell->mostUnfinished, "a task began before those that it follows had finished");
+    for (const Cell *each = first; each != cell; ++each)
+        unfinished += each->ran.load() == 0 ? 1 : 0;
+    Require(unfinished <= cell->maxUnfinished,
+            "a task began before those that it follows had finished");
     Leaf(scheduler, arg);
 }
 
@@ -54,7 +56,7 @@ void Script::SubmitChain() {
     if (cells == nullptr) return;
     Cell &last = cells[count];
     const TaskOptions options = Options();
-    if (stays) m_scheduler.AddToCounter(&last.before, value);
+    if (stays) m_scheduler.IncrementCounter(&last.before, value);
     for (uint32_t i = 0; i < count; ++i) {
         Accept(cells[i], options);
         m_scheduler.AddTask({Leaf, &cells[i]}, &last.before, options);
@@ -62,7 +64,7 @@ void Script::SubmitChain() {
     const TaskOptions ofLast = Options();
     Accept(last, ofLast);
     last.target = cells;
-    last.mostUnfinished = stays ? 0 : value;
+    last.maxUnfinished = stays ? 0 : value;
     AddTaskAfter(m_scheduler, &last.before, value, {Following, &last}, counter, ofLast);
 }
 

@@ -10,7 +10,7 @@ using namespace weft;
 
 namespace {
 
-constexpr uint32_t kMostStages = 3, kMostInFlight = 3, kNever = ~0u;
+constexpr uint32_t kMaxStages = 3, kMaxInFlight = 3, kNever = ~0u;
 constexpr uint32_t kBlocks = 64, kBlockBytes = 4096;  // each allocation takes one at most
 
 struct Production {
@@ -19,18 +19,20 @@ struct Production {
         uint32_t index;
     };
 
-    Production(World &of, TaskScheduler &scheduler, uint32_t stages, uint32_t mostInFlight)
+    Production(World &of, TaskScheduler &scheduler, uint32_t stages, uint32_t maxInFlight)
         : world(of),
           count(stages),
-          inFlight(mostInFlight),
+          inFlight(maxInFlight),
           pool(of.options, kBlocks, kBlockBytes),
-          heap(scheduler, of.options, pool, mostInFlight) {}
+          heap(scheduler, of.options, pool, maxInFlight) {}
     static void Run(TaskScheduler *scheduler, const FrameParams &params, void *arg);
     void CheckOrder(uint32_t stage, const FrameParams &params);
     void UseScratch(TaskScheduler &scheduler, uint32_t mark);
     void Allocate(uint32_t stage, const FrameParams &params, uint32_t mark);
     void FreeFrame(const FrameParams &params);
-    uint32_t MarkOf(uint64_t frame, uint32_t stage) const { return static_cast<uint32_t>(frame) * count + stage; }
+    uint32_t MarkOf(uint64_t frame, uint32_t stage) const {
+        return static_cast<uint32_t>(frame) * count + stage;
+    }
 
     World &world;
     const uint32_t count, inFlight;
@@ -40,15 +42,19 @@ struct Production {
     FramePipeline *pipeline = nullptr;
     BlockPool pool;
     TaggedHeap heap;
-    std::atomic<uint64_t> ended[kMostStages]{};
-    uint32_t *pieces[kMostInFlight][kMostStages]{};  // not atomic: the order of the stages is all that protects them
+    std::atomic<uint64_t> ended[kMaxStages]{};
+    // not atomic: the order of the stages is all that protects them
+    uint32_t *pieces[kMaxInFlight][kMaxStages]{};
 };
 
 void Production::CheckOrder(uint32_t stage, const FrameParams &params) {
     const uint64_t frame = params.frame;
-    Require(params.stageCount == count && params.slot == frame % inFlight, "what a stage is told of its frame");
-    Require(ended[stage].load() == frame, "a stage did not run once for each frame, in their order");
-    Require(stage == 0 || ended[stage - 1].load() > frame, "a stage began before the one before it had ended");
+    Require(params.stageCount == count && params.slot == frame % inFlight,
+            "what a stage is told of its frame");
+    Require(ended[stage].load() == frame,
+            "a stage did not run once for each frame, in their order");
+    Require(stage == 0 || ended[stage - 1].load() > frame,
+            "a stage began before the one before it had ended");
     Require(ended[count - 1].load() + inFlight > frame, "too many frames in flight");
 }
 
@@ -58,11 +64,13 @@ void Production::UseScratch(TaskScheduler &scheduler, uint32_t mark) {
     Require(first != nullptr, "there was no memory for a stage");
     for (uint32_t i = 0; i < numbers; ++i) first[i] = mark;
     scheduler.Yield();
-    for (uint32_t i = 0; i < numbers; ++i) Require(first[i] == mark, "somebody has written to a stage's scratch");
+    for (uint32_t i = 0; i < numbers; ++i)
+        Require(first[i] == mark, "somebody has written to a stage's scratch");
 }
 
 void Production::Allocate(uint32_t stage, const FrameParams &params, uint32_t mark) {
-    uint32_t *const first = pieces[params.slot][stage] = heap.NewArray<uint32_t>(params.slot, numbers);
+    uint32_t *const first = pieces[params.slot][stage] =
+        heap.NewArray<uint32_t>(params.slot, numbers);
     Require(first != nullptr, "there was no memory for a frame");
     for (uint32_t i = 0; i < numbers; ++i) first[i] = mark;
 }
@@ -70,11 +78,14 @@ void Production::Allocate(uint32_t stage, const FrameParams &params, uint32_t ma
 // The last stage of the frame has it to itself.
 void Production::FreeFrame(const FrameParams &params) {
     for (uint32_t stage = 0; stage < count; ++stage) {
-        const uint32_t *const first = pieces[params.slot][stage], mark = MarkOf(params.frame, stage);
-        for (uint32_t i = 0; i < numbers; ++i) Require(first[i] == mark, "somebody has written to a frame's memory");
+        const uint32_t *const first = pieces[params.slot][stage],
+                              mark = MarkOf(params.frame, stage);
+        for (uint32_t i = 0; i < numbers; ++i)
+            Require(first[i] == mark, "somebody has written to a frame's memory");
     }
     const TagStatistics before = heap.StatisticsOf(params.slot);
-    Require(before.allocations == count && before.blocks >= 1 && before.blocks <= count, "what a tag has");
+    Require(before.allocations == count && before.blocks >= 1 && before.blocks <= count,
+            "what a tag has");
     Require(before.bytes == uint64_t{count} * numbers * sizeof(uint32_t), "how much a tag has");
     heap.Free(params.slot);
     Require(heap.StatisticsOf(params.slot).blocks == 0, "a tag that was freed has blocks");
@@ -99,10 +110,12 @@ void Production::Run(TaskScheduler *scheduler, const FrameParams &params, void *
 
 void CheckStamps(const FrameRing &ring, uint64_t frame, uint32_t stages) {
     FrameParams params;
-    Require(ring.Read(frame, &params) && params.frame == frame && params.stageCount == stages, "a frame's stamps");
+    Require(ring.Read(frame, &params) && params.frame == frame && params.stageCount == stages,
+            "a frame's stamps");
     for (uint32_t i = 0; i < stages; ++i) {
         Require(params.stages[i].begin <= params.stages[i].end, "a stage ended before it began");
-        Require(i == 0 || params.stages[i - 1].end <= params.stages[i].begin, "the stamps of two stages overlap");
+        Require(i == 0 || params.stages[i - 1].end <= params.stages[i].begin,
+                "the stamps of two stages overlap");
     }
 }
 
@@ -110,12 +123,13 @@ void CheckStamps(const FrameRing &ring, uint64_t frame, uint32_t stages) {
 
 // The pipeline has a fiber that waits, and each of its stages has one.
 void Script::UseFrames() {
-    const uint32_t shape = m_bytes.Next(), frames = m_bytes.Below(12), special = m_bytes.Next(), at = m_bytes.Below(36);
-    const TaskOptions options[kMostStages] = {SmallOptions(), SmallOptions(), SmallOptions()};
+    const uint32_t shape = m_bytes.Next(), frames = m_bytes.Below(12), special = m_bytes.Next(),
+                   at = m_bytes.Below(36);
+    const TaskOptions options[kMaxStages] = {SmallOptions(), SmallOptions(), SmallOptions()};
     if (!m_mayWait) return;
-    const Spares spares(m_world, 2 + shape % kMostStages);
+    const Spares spares(m_world, 2 + shape % kMaxStages);
     if (spares.Count() < 2) return;
-    const uint32_t count = spares.Count() - 1, inFlight = 1 + shape / 4 % kMostInFlight;
+    const uint32_t count = spares.Count() - 1, inFlight = 1 + shape / 4 % kMaxInFlight;
     Cell *cells = m_world.NewCells(frames * count);
     if (cells == nullptr) return;
 
@@ -124,8 +138,8 @@ void Script::UseFrames() {
     production.numbers = 1 + special * 4;
     if (special % 4 == 1) production.stopsAt = at;
     if (special % 4 == 2) production.throwsAt = at;
-    Production::Stage args[kMostStages];
-    FrameStage stages[kMostStages];
+    Production::Stage args[kMaxStages];
+    FrameStage stages[kMaxStages];
     for (uint32_t i = 0; i < count; ++i) {
         args[i] = {&production, i};
         stages[i] = {Production::Run, &args[i], options[i]};
@@ -139,14 +153,18 @@ void Script::UseFrames() {
     const uint64_t completed = pipeline.Frames().FramesCompleted(), stop = at / count;
     const bool stops = stopsBefore || (special % 4 == 1 && stop < frames);
     const uint64_t least = stopsBefore ? 0 : stops ? stop + 1 : frames;
-    const uint64_t most = stopsBefore ? 0 : stops ? std::min<uint64_t>(stop + inFlight, frames) : frames;
+    const uint64_t most = stopsBefore ? 0
+                          : stops     ? std::min<uint64_t>(stop + inFlight, frames)
+                                      : frames;
     Require(completed >= least && completed <= most, "how many frames were completed");
     for (uint32_t i = 0; i < count; ++i) {
         Require(production.ended[i].load() == completed, "a stage did not run once for each frame");
     }
     for (uint64_t i = 0; i < completed * count; ++i) cells[i].accepted = true;
-    for (uint64_t frame = 0; frame < completed; ++frame) CheckStamps(pipeline.Frames(), frame, count);
-    Require(completed == 0 || pipeline.WaitForFrame(&m_scheduler, completed - 1), "a frame that has completed");
+    for (uint64_t frame = 0; frame < completed; ++frame)
+        CheckStamps(pipeline.Frames(), frame, count);
+    Require(completed == 0 || pipeline.WaitForFrame(&m_scheduler, completed - 1),
+            "a frame that has completed");
     Require(!pipeline.WaitForFrame(&m_scheduler, completed), "a frame that never was");
     Require(production.pool.BlocksInUse() == 0, "a frame has left memory behind");
 }
@@ -164,7 +182,8 @@ void Script::MistakeInFrames() {
     const bool idle = kind >= 3;
     m_world.oracle.Expect(idle ? ReportCode::NotRunning : ReportCode::BadOption, [&] {
         const Status status = pipeline.Run(idle ? m_world.idle.get() : &m_scheduler, 1 + n);
-        Require(status == (idle ? Status::NotRunning : Status::BadOption), "Run of a pipeline that cannot be");
+        Require(status == (idle ? Status::NotRunning : Status::BadOption),
+                "Run of a pipeline that cannot be");
     });
     Require(pipeline.Frames().FramesCompleted() == 0, "a refused frame was completed");
 }

@@ -26,8 +26,10 @@ void WaitInHook(TaskScheduler &inside, uint32_t which) {
     if (which == 4) Require(inside.RunPinnedTasks() == 0, "a hook ran pinned tasks");
     if (which == 5) Require(inside.WaitForAny(1, list) == 1, "a hook's WaitForAny has an answer");
     if (which == 6) SleepFor(inside, kShort);
-    if (which == 7) Require(!WaitForCounterFor(inside, &counter, kShort), "a hook has waited for a counter");
-    if (which == 8) Require(!WaitForCounterOrCancel(inside, &counter, {}), "a hook has waited for a counter");
+    if (which == 7)
+        Require(!WaitForCounterFor(inside, &counter, kShort), "a hook has waited for a counter");
+    if (which == 8)
+        Require(!WaitForCounterOrCancel(inside, &counter, {}), "a hook has waited for a counter");
     if (which == 9) ParallelFor(inside, 0, 4, [](int) { Finding("a hook's loop ran"); });
 }
 
@@ -50,7 +52,8 @@ void WaitForSignalInHook(TaskScheduler &inside, uint32_t which) {
     } else {
         CancelSource source(inside);
         // A sleep that is over is no mistake: its time must not pass while the thread is preempted.
-        Require(!SleepUntilOrCancel(inside, Now() + std::chrono::hours(1), source.Token()), "a hook has slept");
+        Require(!SleepUntilOrCancel(inside, Now() + std::chrono::hours(1), source.Token()),
+                "a hook has slept");
     }
 }
 
@@ -59,8 +62,9 @@ void WaitForSignalInHook(TaskScheduler &inside, uint32_t which) {
 void World::AbuseInHook(TaskScheduler &inside) {
     constexpr uint32_t kPlain = 10, kSignals = 6;
     const uint32_t which = m_hookCalls.load() / 4 % (kPlain + kSignals);
-    oracle.Expect(ReportCode::InHook,
-                  [&] { which < kPlain ? WaitInHook(inside, which) : WaitForSignalInHook(inside, which - kPlain); });
+    oracle.Expect(ReportCode::InHook, [&] {
+        which < kPlain ? WaitInHook(inside, which) : WaitForSignalInHook(inside, which - kPlain);
+    });
 }
 
 }  // namespace fuzz

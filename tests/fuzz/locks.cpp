@@ -31,7 +31,8 @@ void Script::UseMutex() {
     } else if (how == 4) {
         locked = one.mutex.try_lock_until(Soon());
     } else if (how == 5) {
-        locked = one.mutex.try_lock_until(std::chrono::system_clock::now() + std::chrono::microseconds(m_bytes.Next()));
+        locked = one.mutex.try_lock_until(std::chrono::system_clock::now() +
+                                          std::chrono::microseconds(m_bytes.Next()));
     } else {
         one.mutex.lock();
     }
@@ -87,7 +88,8 @@ void Script::UseSharedMutex() {
     if (!locked) return;
     (reads ? shared.readers : shared.writers).Enter();
     Inside();
-    Require((reads ? shared.writers : shared.readers).IsEmpty(), "a writer and a reader at the same time");
+    Require((reads ? shared.writers : shared.readers).IsEmpty(),
+            "a writer and a reader at the same time");
     (reads ? shared.readers : shared.writers).Leave();
     reads ? mutex.unlock_shared() : mutex.unlock();
 }

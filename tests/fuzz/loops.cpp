@@ -1,4 +1,5 @@
-// Loops and reductions. Each part of a loop may wait, so there are no more parts than fibers to spare.
+// Loops and reductions. Each part of a loop may wait, so there are no more parts than fibers to
+// spare.
 #include "weft/algorithms/parallel_for.h"
 #include "weft/algorithms/parallel_reduce.h"
 
@@ -26,7 +27,7 @@ void Script::Loop() {
     const uint32_t kind = m_bytes.Below(6), grain = 1 + m_bytes.Below(16);
     const uint32_t special = m_bytes.Next();
     if (!m_mayWait) return;
-    const Spares spares(m_world, Spares::kMost);
+    const Spares spares(m_world, Spares::kMax);
     const uint32_t count = (spares.Count() + 1) * grain - m_bytes.Below(grain);
     std::vector<std::atomic<uint32_t>> ran(count);
     LoopOptions options;
@@ -46,9 +47,11 @@ void Script::Loop() {
     if (kind == 2) {
         options.columnGrain = 1 + special % 4;
         options.grain = (grain + options.columnGrain - 1) / options.columnGrain;
-        const uint32_t columns = std::min(static_cast<uint32_t>(options.columnGrain), count), rows = count / columns;
+        const uint32_t columns = std::min(static_cast<uint32_t>(options.columnGrain), count),
+                       rows = count / columns;
         ParallelFor2D(
-            m_scheduler, rows, columns, [&](uint32_t row, uint32_t column) { body(row * columns + column); }, options);
+            m_scheduler, rows, columns,
+            [&](uint32_t row, uint32_t column) { body(row * columns + column); }, options);
         for (uint32_t i = rows * columns; i < count; ++i) body(i);
     } else if (kind == 1) {
         ParallelFor(
@@ -63,15 +66,17 @@ void Script::Loop() {
     }
     const uint32_t least = stops ? 0 : 1;
     for (const std::atomic<uint32_t> &each : ran) {
-        Require(each.load() >= least && each.load() <= 1, "an index of a loop did not run exactly once");
+        Require(each.load() >= least && each.load() <= 1,
+                "an index of a loop did not run exactly once");
     }
-    Require(source.IsCancelled() == (kind == 4 && stops && ran[special].load() == 1), "a loop's token");
+    Require(source.IsCancelled() == (kind == 4 && stops && ran[special].load() == 1),
+            "a loop's token");
 }
 
 void Script::Reduce() {
     const uint32_t grain = 1 + m_bytes.Below(16);
     if (!m_mayWait) return;
-    const Spares spares(m_world, Spares::kMost);
+    const Spares spares(m_world, Spares::kMax);
     const uint32_t count = (spares.Count() + 1) * grain - m_bytes.Below(grain);
     LoopOptions options;
     options.grain = grain;

@@ -16,7 +16,8 @@ void Script::MistakeInTasks() {
         if (kind == 1) m_scheduler.AddTasks(3, nullptr, counter);
         if (kind == 2) m_scheduler.AddTasks(3, broken, counter);
         if (kind == 3) m_scheduler.AddTasksAndWait(3, broken);
-        if (kind == 4) Require(m_scheduler.Run(nullptr) == Status::BadOption, "Run without a function");
+        if (kind == 4)
+            Require(m_scheduler.Run(nullptr) == Status::BadOption, "Run without a function");
     });
 }
 
@@ -31,7 +32,8 @@ void Script::MistakeInOptions() {
     if (kind == 1) options.stack = static_cast<StackClass>(2 + m_bytes.Below(254));
     if (kind == 2) options.worker = places + m_bytes.Next();
     if (kind == 3) {
-        // The last place for attached threads: there are never so many. Without workers there is one thread's only.
+        // The last place for attached threads: there are never so many. Without workers there is
+        // one thread's only.
         options = {};
         options.worker = places - 1;
     }
@@ -69,12 +71,14 @@ void Script::MistakeInCounters() {
     m_world.oracle.Expect(code, [&] {
         if (kind == 0) m_scheduler.WaitForCounter(nullptr, m_bytes.Next());
         if (kind == 1) m_scheduler.DecrementCounter(nullptr, m_bytes.Next());
-        if (kind == 2) m_scheduler.AddToCounter(nullptr, m_bytes.Next());
+        if (kind == 2) m_scheduler.IncrementCounter(nullptr, m_bytes.Next());
         if (kind == 3) m_scheduler.PollCounter(nullptr);
         if (kind == 4) m_scheduler.WaitForAll(2, nullptr);
-        if (kind == 5) Require(m_scheduler.WaitForAny(2, some) == 2, "WaitForAny with a null counter");
+        if (kind == 5)
+            Require(m_scheduler.WaitForAny(2, some) == 2, "WaitForAny with a null counter");
         if (kind == 6) Require(m_scheduler.WaitForAny(0, some) == 0, "WaitForAny of none");
-        if (kind == 7) m_scheduler.SetActiveWorkers(m_bytes.Below(2) == 0 ? 0 : m_world.options.workers + 1);
+        if (kind == 7)
+            m_scheduler.SetActiveWorkers(m_bytes.Below(2) == 0 ? 0 : m_world.options.workers + 1);
     });
 }
 
@@ -86,14 +90,19 @@ void Script::MistakeWithCounts() {
     // More than all tasks of an input and all that is ever added by hand.
     if (kind == 0) {
         Counter &shared = m_account.counters[n % Account::kCounters];
-        m_world.oracle.Expect(ReportCode::CounterUnderflow, [&] { m_scheduler.DecrementCounter(&shared, 1u << 30); });
+        m_world.oracle.Expect(ReportCode::CounterUnderflow,
+                              [&] { m_scheduler.DecrementCounter(&shared, 1u << 30); });
     } else if (kind == 1) {
-        m_world.oracle.Expect(ReportCode::CounterUnderflow, [&] { m_scheduler.DecrementCounter(&own, n + 1); });
+        m_world.oracle.Expect(ReportCode::CounterUnderflow,
+                              [&] { m_scheduler.DecrementCounter(&own, n + 1); });
     } else if (kind == 2) {
         if (n == 0) return;
-        m_world.oracle.Expect(ReportCode::CounterOverflow, [&] { m_scheduler.AddToCounter(&own, ~0u - n + 1); });
+        m_world.oracle.Expect(ReportCode::CounterOverflow,
+                              [&] { m_scheduler.IncrementCounter(&own, ~0u - n + 1); });
     } else {
-        m_world.oracle.Expect(ReportCode::CounterOverflow, [&] { m_scheduler.AddTask({Leaf, cell}, &own); });
+        m_world.oracle.Expect(ReportCode::CounterOverflow, [&] {
+            m_scheduler.AddTask({Leaf, cell}, &own);
+        });
     }
     Require(own.Value() == (kind == 3 ? ~0u : n), "a mistake has changed a counter");
 }
@@ -103,12 +112,14 @@ void Script::MistakeOfThread() {
     const bool first = m_bytes.Below(2) == 0;
     if (m_caller == Caller::Foreign) {
         oracle.Expect(ReportCode::NotAWorker, [&] {
-            first ? m_scheduler.Yield() : Require(m_scheduler.RunPinnedTasks() == 0, "RunPinnedTasks of no worker");
+            first ? m_scheduler.Yield()
+                  : Require(m_scheduler.RunPinnedTasks() == 0, "RunPinnedTasks of no worker");
         });
         oracle.Expect(ReportCode::WrongThread, [&] { m_scheduler.DetachThread(); });
     } else {
         oracle.Expect(ReportCode::WrongThread, [&] { m_scheduler.Stop(); });
-        if (m_caller == Caller::Task) oracle.Expect(ReportCode::WrongThread, [&] { m_scheduler.DetachThread(); });
+        if (m_caller == Caller::Task)
+            oracle.Expect(ReportCode::WrongThread, [&] { m_scheduler.DetachThread(); });
         oracle.Expect(ReportCode::NotAWorker, [&] { m_world.idle->Yield(); });
     }
 }
@@ -125,12 +136,15 @@ void Script::MistakeWhileIdle() {
         if (kind == 0) idle.AddTask(task, &own);
         if (kind == 1) idle.AddTasksAndWait(1, &task);
         if (kind == 2) idle.WaitForCounter(&own);
-        if (kind == 3) idle.AddToCounter(&own);
+        if (kind == 3) idle.IncrementCounter(&own);
         if (kind == 4) idle.DecrementCounter(&own);
         if (kind == 5) idle.WaitIdle();
-        if (kind == 6) Require(idle.AttachThread() == Status::NotRunning, "AttachThread of one that does not run");
+        if (kind == 6)
+            Require(idle.AttachThread() == Status::NotRunning,
+                    "AttachThread of one that does not run");
         if (kind == 7) idle.Stop();
-        if (kind == 8) Require(idle.WaitForAny(1, list) == 1, "WaitForAny of one that does not run");
+        if (kind == 8)
+            Require(idle.WaitForAny(1, list) == 1, "WaitForAny of one that does not run");
     });
     Require(own.Value() == 1, "one that does not run has changed a counter");
 }
@@ -142,12 +156,14 @@ void Script::MistakeWithOther() {
     Counter &held = m_world.held;
     Counter *list[2] = {&held, &held};
     const uint32_t kind = m_bytes.Below(5);
-    m_world.oracle.Expect(ReportCode::CounterOfOther, [&] {
+    m_world.oracle.Expect(ReportCode::WrongScheduler, [&] {
         if (kind == 0) m_scheduler.AddTask({Leaf, cell}, &held, Options());
         if (kind == 1) m_scheduler.WaitForCounter(&held, m_bytes.Below(3));
-        if (kind == 2) m_scheduler.AddToCounter(&held, 1 + m_bytes.Next());
+        if (kind == 2) m_scheduler.IncrementCounter(&held, 1 + m_bytes.Next());
         if (kind == 3) m_scheduler.DecrementCounter(&held, 1 + m_bytes.Below(3));
-        if (kind == 4) Require(m_scheduler.WaitForAny(2, list) == 2, "WaitForAny for the counter of another one");
+        if (kind == 4)
+            Require(m_scheduler.WaitForAny(2, list) == 2,
+                    "WaitForAny for the counter of another one");
     });
     Require(held.Value() == 3, "a scheduler has changed the counter of another one");
 }
@@ -156,8 +172,9 @@ void Script::MistakeWithOther() {
 void Script::MistakeInLife() {
     const auto main = [](TaskScheduler *, void *) { Finding("the main task of a second Run"); };
     if (m_world.options.workers == 0) {
-        m_world.oracle.Expect(ReportCode::BadOption,
-                              [&] { Require(m_scheduler.Run(main) == Status::BadOption, "Run without workers"); });
+        m_world.oracle.Expect(ReportCode::BadOption, [&] {
+            Require(m_scheduler.Run(main) == Status::BadOption, "Run without workers");
+        });
     } else {
         Require(m_scheduler.Run(main) == Status::AlreadyRunning, "Run while it runs");
     }
@@ -214,17 +231,22 @@ void Script::MistakeAtStart() {
             bad.structBytes = m_bytes.Next() % 4;
             break;
         case 14:
-            bad.memory.allocate = [](size_t, size_t, void *) -> void * { Finding("memory was asked for"); };
+            bad.memory.allocate = [](size_t, size_t, void *) -> void * {
+                Finding("memory was asked for");
+            };
             break;
         default:
-            bad.memory.releaseStacks = [](void *, size_t, void *) { Finding("stacks were given back"); };
+            bad.memory.releaseStacks = [](void *, size_t, void *) {
+                Finding("stacks were given back");
+            };
             break;
     }
     TaskScheduler scheduler(bad);
     const bool start = m_bytes.Below(2) == 0;
     m_world.oracle.Expect(ReportCode::BadOption, [&] {
         const Status status =
-            start ? scheduler.Start() : scheduler.Run([](TaskScheduler *, void *) { Finding("it runs"); });
+            start ? scheduler.Start()
+                  : scheduler.Run([](TaskScheduler *, void *) { Finding("it runs"); });
         Require(status == Status::BadOption, "options that cannot be");
     });
 }

@@ -27,13 +27,14 @@ __attribute__((noinline)) Oracle::Watch *Oracle::Exchange(Watch *watch) {
 
 void Oracle::Leave(const Watch &watch, Watch *outer) {
     Require(watch.count == 1, "a mistake was not reported");
-    if (outer != nullptr) Exchange(outer);  // a hook's mistake inside another one's; hooks stay on their thread
+    // a hook's mistake inside another one's; hooks stay on their thread
+    if (outer != nullptr) Exchange(outer);
 }
 
 void Oracle::OnReport(const Report &report, void *user) {
     Oracle &self = *static_cast<Oracle *>(user);
     Require(report.what != nullptr && *report.what != 0, "a report does not say what is wrong");
-    Require(report.cure != nullptr && *report.cure != 0, "a report has no cure");
+    Require(report.hint != nullptr && *report.hint != 0, "a report has no hint");
     Watch *const watch = Exchange(nullptr);  // the second report of one mistake finds none
     if (watch != nullptr && watch->code == report.code) {
         ++watch->count;
@@ -50,9 +51,9 @@ void Oracle::OnReport(const Report &report, void *user) {
         case ReportCode::FloatingPointState:
             self.m_bent.fetch_add(1);
             break;
-        case ReportCode::OnlyWaiters:  // a thread will end their waits
+        case ReportCode::Stalled:  // a thread will end their waits
             break;
-        case ReportCode::NobodyRuns:
+        case ReportCode::NoWorkers:
             Require(self.mayLackWorkers.load(), report.what);
             break;
         default:
@@ -62,8 +63,10 @@ void Oracle::OnReport(const Report &report, void *user) {
 
 void Oracle::CheckCounts() {
     Require(m_threw.load() == willThrow.load(), "not every task that threw was reported once");
-    Require(m_left.load() == willLeave.load(), "not every thread that ended while attached was reported once");
-    Require(m_bent.load() == willBend.load(), "not every task that bent the rounding mode was reported once");
+    Require(m_left.load() == willLeave.load(),
+            "not every thread that ended while attached was reported once");
+    Require(m_bent.load() == willBend.load(),
+            "not every task that bent the rounding mode was reported once");
 }
 
 }  // namespace fuzz

@@ -31,7 +31,7 @@ public:
 
     // Of these as many as there are mistakes, at some time.
     std::atomic<uint32_t> willThrow{0}, willLeave{0}, willBend{0};
-    std::atomic<bool> mayLackWorkers{false};  ///< NobodyRuns may come
+    std::atomic<bool> mayLackWorkers{false};  ///< NoWorkers may come
     /// When all is over.
     void CheckCounts();
 

@@ -26,7 +26,7 @@ struct Jobs {
 class Job : public PostedJob {
 public:
     Job(Jobs &jobs, Bytes steps) : PostedJob(*jobs.queue, Begin), m_jobs(jobs), m_steps(steps) {
-        m_jobs.scheduler.AddToCounter(&m_jobs.alive);
+        m_jobs.scheduler.IncrementCounter(&m_jobs.alive);
         m_jobs.posts.fetch_add(1);
         Post();
     }
@@ -42,10 +42,13 @@ private:
     Jobs &m_jobs;
     Bytes m_steps;
     Reason m_reason = Reason::None;  // for which it will begin
-    bool m_mayBeCalled = false;  // by the signal that it has received, if that came after it began: the next wait ends
+    // by the signal that it has received, if that came after it began: the next wait ends
+    bool m_mayBeCalled = false;
 };
 
-constexpr PostedFunction kNever = [](TaskScheduler *, PostedJob *) { Finding("a refused job began"); };
+constexpr PostedFunction kNever = [](TaskScheduler *, PostedJob *) {
+    Finding("a refused job began");
+};
 
 void Signalling(TaskScheduler *scheduler, void *cell) {
     Leaf(scheduler, cell);
@@ -56,7 +59,8 @@ void Job::Step() {
     m_jobs.begins.fetch_add(1);
     const bool mayBeCalled = m_mayBeCalled;
     Require(m_reason != Reason::Time || IsExpired(), "a job began before its time");
-    Require(m_reason != Reason::Deadline || IsExpired() || mayBeCalled, "a job that nobody called began too early");
+    Require(m_reason != Reason::Deadline || IsExpired() || mayBeCalled,
+            "a job that nobody called began too early");
     Require(m_reason != Reason::Call || !IsExpired(), "a job that was called began by its time");
     const bool isSignalled = m_mayBeCalled = ReceiveSignal();
     Require(!isSignalled || m_reason == Reason::Signal, "a job has a signal that nobody gave");
@@ -74,7 +78,8 @@ void Job::Step() {
     const uint32_t kind = m_steps.Below(6);
     if (kind >= 4) return WaitForSignal(kind == 4 ? Clock::duration::max() : Short());
     m_jobs.posts.fetch_add(1);
-    static constexpr Reason kReasons[] = {Reason::None, Reason::Time, Reason::Deadline, Reason::Call};
+    static constexpr Reason kReasons[] = {Reason::None, Reason::Time, Reason::Deadline,
+                                          Reason::Call};
     m_reason = kReasons[kind];
     if (kind == 0) Post();
     if (kind == 1) PostAfter(Short());
@@ -120,9 +125,14 @@ void Script::MistakeInJobs() {
     static constexpr PostedFunction kNothing = [](TaskScheduler *, PostedJob *) {};
     const uint32_t kind = m_bytes.Below(7), how = m_bytes.Below(3);
     std::optional<PostQueue> queue(std::in_place, kind >= 4 ? *m_world.idle : m_scheduler);
-    std::optional<PostedJob> job(std::in_place, *queue, kind == 0 ? nullptr : kind == 1 ? kNothing : kNever);
+    std::optional<PostedJob> job(std::in_place, *queue,
+                                 kind == 0   ? nullptr
+                                 : kind == 1 ? kNothing
+                                             : kNever);
     Oracle &oracle = m_world.oracle;
-    const auto post = [&] { how == 0 ? job->Post() : how == 1 ? job->PostAfter(Short()) : job->PostWaitUntil(Soon()); };
+    const auto post = [&] {
+        how == 0 ? job->Post() : how == 1 ? job->PostAfter(Short()) : job->PostWaitUntil(Soon());
+    };
     if (kind == 0) oracle.Expect(ReportCode::NullTask, post);
     if (kind >= 1 && kind <= 3) job->PostWait();
     if (kind == 1) {
@@ -140,12 +150,13 @@ void Script::MistakeInJobs() {
     queue.reset();
 }
 
-// Nobody may run the jobs of this queue: what would make one ready is refused, and takes the job out of the queue, so
-// that its end waits for nothing.
+// Nobody may run the jobs of this queue: what would make one ready is refused, and takes the job
+// out of the queue, so that its end waits for nothing.
 void Script::MistakeInJobOptions() {
     const uint32_t how = m_bytes.Below(4), count = 1 + m_bytes.Below(3);
     TaskOptions nobody = Options();
-    nobody.worker = m_world.options.workers + m_world.options.maxAttached - 1;  // there are never so many threads
+    // there are never so many threads
+    nobody.worker = m_world.options.workers + m_world.options.maxAttached - 1;
     PostQueue queue(m_scheduler, nobody);
     const auto refuse = [&](auto call) { m_world.oracle.Expect(ReportCode::BadOption, call); };
     for (uint32_t i = 0; i < count; ++i) {

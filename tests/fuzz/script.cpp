@@ -24,7 +24,8 @@ void Parent(TaskScheduler *scheduler, void *arg) {
     const uint32_t half = static_cast<uint32_t>(children.size() / 2);
     scheduler->AddChildTasks(half, children.data(), cell->options);
     if (half % 3 == 1) scheduler->Yield();
-    scheduler->AddChildTasks(static_cast<uint32_t>(children.size()) - half, children.data() + half, cell->options);
+    scheduler->AddChildTasks(static_cast<uint32_t>(children.size()) - half, children.data() + half,
+                             cell->options);
     Leaf(scheduler, arg);
 }
 
@@ -42,8 +43,8 @@ void Bending(TaskScheduler *, void *cell) {
 
 }  // namespace
 
-Script::Script(World &world, TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth, bool mayWait,
-               const Cell *cell)
+Script::Script(World &world, TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth,
+               bool mayWait, const Cell *cell)
     : m_world(world),
       m_scheduler(scheduler),
       m_caller(caller),
@@ -64,8 +65,8 @@ void Script::Play() {
     }
 }
 
-// Bytes below kFirstLater are calls that there were before weft/time.h, and mean what they always did; so do those
-// below kFirstNewest, calls that there were before coroutines and frames.
+// Bytes below kFirstLater are calls that there were before weft/time.h, and mean what they always
+// did; so do those below kFirstNewest, calls that there were before coroutines and frames.
 void Script::Call() {
     constexpr uint32_t kFirstLater = 132, kFirstNewest = 225;
     const uint32_t byte = m_bytes.Next();
@@ -76,7 +77,8 @@ void Script::Call() {
     } else {
         CallNewest(byte - kFirstNewest);
     }
-    if (m_cell != nullptr && !m_cell->mayRunAnywhere) m_world.CheckPlace(m_scheduler, m_cell->groups);
+    if (m_cell != nullptr && !m_cell->mayRunAnywhere)
+        m_world.CheckPlace(m_scheduler, m_cell->groups);
     const Script *const *const mine = m_world.shared->script.Get();
     Require((mine == nullptr) == (m_caller == Caller::Foreign), "FiberLocal of this thread");
     Require(mine == nullptr || *mine == this, "FiberLocal is somebody else's");
@@ -152,8 +154,9 @@ void Script::CallLater(uint32_t kind) {
 void Script::CallNewest(uint32_t kind) {
     using Kind = void (Script::*)();
     static constexpr Kind kKinds[] = {
-        &Script::UseCoroutines,   &Script::UseFrames,           &Script::UseMemory,    &Script::MistakeInFrames,
-        &Script::MistakeInMemory, &Script::MistakeInJobOptions, &Script::SubmitParent, &Script::MistakeInGroups,
+        &Script::UseCoroutines,   &Script::UseFrames,       &Script::UseMemory,
+        &Script::MistakeInFrames, &Script::MistakeInMemory, &Script::MistakeInJobOptions,
+        &Script::SubmitParent,    &Script::MistakeInGroups,
     };
     (this->*kKinds[kind % (sizeof kKinds / sizeof *kKinds)])();
 }
@@ -163,8 +166,10 @@ TaskOptions Script::Options() {
     TaskOptions options;
     options.priority = static_cast<Priority>(byte % 3);
     if ((byte & 16) != 0 && m_world.mayBeLarge) options.stack = StackClass::Large;
-    if ((byte & 32) != 0 && m_world.options.workers != 0) options.worker = (byte >> 6) % m_world.options.workers;
-    if ((byte & 32) != 0 && m_caller == Caller::Attached) options.worker = m_scheduler.CurrentWorker();
+    if ((byte & 32) != 0 && m_world.options.workers != 0)
+        options.worker = (byte >> 6) % m_world.options.workers;
+    if ((byte & 32) != 0 && m_caller == Caller::Attached)
+        options.worker = m_scheduler.CurrentWorker();
     options.name = "fuzz";
     if (options.worker == kAnyWorker) options.groups = m_world.Groups(byte >> 6);
     return options;
@@ -173,7 +178,9 @@ TaskOptions Script::Options() {
 // A task of this script's is submitted with these options, and they have no mistake.
 void Script::Accept(Cell &cell, const TaskOptions &options) const {
     cell.accepted = true;
-    cell.groups = options.groups != 0 ? options.groups : m_cell != nullptr ? m_cell->groups : uint8_t{0};
+    cell.groups = options.groups != 0 ? options.groups
+                  : m_cell != nullptr ? m_cell->groups
+                                      : uint8_t{0};
     cell.mayRunAnywhere = options.worker != kAnyWorker;
 }
 
@@ -217,7 +224,8 @@ void Script::SubmitAndWait() {
         tasks[i] = {Leaf, &cells[i]};
     }
     m_scheduler.AddTasksAndWait(count, tasks, options);
-    for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "AddTasksAndWait returned too early");
+    for (uint32_t i = 0; i < count; ++i)
+        Require(cells[i].ran.load() == 1, "AddTasksAndWait returned too early");
 }
 
 void Script::SubmitScript() {
@@ -280,9 +288,11 @@ void Script::Wait() {
     SettleBefore(which);
     const bool same = m_caller != Caller::Foreign && m_bytes.Below(2) != 0;
     const uint32_t before = m_scheduler.CurrentWorker();
-    m_scheduler.WaitForCounter(&counter, value, same ? Resume::SameWorker : Resume::AnyWorker);
-    Require(counter.Value() <= value || m_account.mayRise[which], "a counter is above what was waited for");
-    if (same) Require(m_scheduler.CurrentWorker() == before, "Resume::SameWorker went on elsewhere");
+    m_scheduler.WaitForCounter(&counter, value, same ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
+    Require(counter.Value() <= value || m_account.mayRise[which],
+            "a counter is above what was waited for");
+    if (same)
+        Require(m_scheduler.CurrentWorker() == before, "ResumeOn::SameWorker went on elsewhere");
 }
 
 void Script::WaitForSeveral() {
@@ -295,11 +305,13 @@ void Script::WaitForSeveral() {
         Settle(settled);
         SettleBefore(settled);
         const uint32_t first = m_scheduler.WaitForAny(Account::kCounters, all);
-        Require(first < Account::kCounters && all[first]->IsZero(), "WaitForAny named a counter that is not zero");
+        Require(first < Account::kCounters && all[first]->IsZero(),
+                "WaitForAny named a counter that is not zero");
     } else if (how == 1) {
         for (uint32_t i = 0; i < Account::kCounters; ++i) Settle(i);
         m_scheduler.WaitForAll(Account::kCounters, all);
-        for (const Counter *counter : all) Require(counter->IsZero(), "WaitForAll returned too early");
+        for (const Counter *counter : all)
+            Require(counter->IsZero(), "WaitForAll returned too early");
     } else {
         SettleBefore(Account::kCounters);
         m_scheduler.WaitIdle();
@@ -310,19 +322,21 @@ void Script::ByHand() {
     const uint32_t which = m_bytes.Below(Account::kCounters), n = m_bytes.Next();
     uint32_t &byHand = m_account.byHand[which];
     if (n < 128) {
-        m_scheduler.AddToCounter(&m_account.counters[which], n);
+        m_scheduler.IncrementCounter(&m_account.counters[which], n);
         byHand += n;
     } else if (n - 128 <= byHand) {
         m_scheduler.DecrementCounter(&m_account.counters[which], n - 128);
         byHand -= n - 128;
     }
-    Require(m_account.counters[which].Value() >= byHand, "a counter is below what was added by hand");
+    Require(m_account.counters[which].Value() >= byHand,
+            "a counter is below what was added by hand");
 }
 
 void Script::Poll() {
     const uint32_t which = m_bytes.Below(Account::kCounters), value = m_bytes.Below(3);
     const bool satisfied = m_scheduler.PollCounter(&m_account.counters[which], value);
-    Require(!satisfied || m_account.byHand[which] <= value, "a poll says that more is done than can be");
+    Require(!satisfied || m_account.byHand[which] <= value,
+            "a poll says that more is done than can be");
 }
 
 void Script::GiveWay() {
@@ -348,15 +362,18 @@ void Script::UseOther() {
     other.AddTasks(2, tasks, &counter);
     other.AddTasksAndWait(2, tasks + 2);
     other.WaitForCounter(&counter);
-    for (uint32_t i = 0; i < 4; ++i) Require(cells[i].ran.load() == 1, "the other one's wait returned too early");
+    for (uint32_t i = 0; i < 4; ++i)
+        Require(cells[i].ran.load() == 1, "the other one's wait returned too early");
 }
 
 void Script::Ask() {
     const uint32_t worker = m_scheduler.CurrentWorker();
     Require((worker == kAnyWorker) == (m_caller == Caller::Foreign), "CurrentWorker");
-    Require((m_scheduler.CurrentFiber() == kAnyWorker) == (m_caller == Caller::Foreign), "CurrentFiber");
+    Require((m_scheduler.CurrentFiber() == kAnyWorker) == (m_caller == Caller::Foreign),
+            "CurrentFiber");
     Require(m_scheduler.WorkerCount() == m_world.options.workers, "WorkerCount");
-    Require(TaskScheduler::Current() == (m_caller == Caller::Foreign ? nullptr : &m_scheduler), "Current");
+    Require(TaskScheduler::Current() == (m_caller == Caller::Foreign ? nullptr : &m_scheduler),
+            "Current");
     Require(m_world.idle->CurrentWorker() == kAnyWorker, "CurrentWorker of one that does not run");
     if (m_caller == Caller::Task)
         Require(m_scheduler.AttachThread() == Status::AlreadyRunning, "AttachThread of a task");
@@ -365,7 +382,8 @@ void Script::Ask() {
 void Script::StartThread() {
     const uint32_t kind = m_bytes.Below(3);
     const Bytes bytes = m_bytes.Split(m_bytes.Below(32));
-    // The host's only: it waits for its threads before it ends the run, and tasks may be the last that run in it.
+    // The host's only: it waits for its threads before it ends the run, and tasks may be the last
+    // that run in it.
     if (m_depth == 0) m_world.StartThread(m_scheduler, bytes, kind != 0, kind == 2);
 }
 

@@ -10,8 +10,8 @@ class Script {
 public:
     /// `mayWait`: or else only calls that do not. `depth`: of scripts inside scripts.
     /// `cell`: of the task that plays it, if that names groups.
-    Script(World &world, weft::TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth, bool mayWait,
-           const Cell *cell = nullptr);
+    Script(World &world, weft::TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth,
+           bool mayWait, const Cell *cell = nullptr);
     void Play();
 
 private:
@@ -43,8 +43,10 @@ private:
     // What came with weft/time.h and later, a file for each family.
     weft::Clock::duration Short();
     weft::Clock::time_point Soon();
-    /// `count` tasks that are accepted, each with a cell whose target is `target`; null: too many cells.
-    Cell *AddHelpers(uint32_t count, weft::TaskFunction function, void *target, weft::Counter *counter);
+    /// `count` tasks that are accepted, each with a cell whose target is `target`; null: too many
+    /// cells.
+    Cell *AddHelpers(uint32_t count, weft::TaskFunction function, void *target,
+                     weft::Counter *counter);
     /// What does not wait for any other script: for whoever has locked something.
     void Inside();
     void WaitInTime();

@@ -52,7 +52,8 @@ void Shared::CheckEnd() {
         Require(each.place.IsEmpty() && each.mutex.try_lock(), "a mutex is locked in the end");
         each.mutex.unlock();
     }
-    Require(writers.IsEmpty() && readers.IsEmpty() && sharedMutex.try_lock(), "a shared mutex is locked in the end");
+    Require(writers.IsEmpty() && readers.IsEmpty() && sharedMutex.try_lock(),
+            "a shared mutex is locked in the end");
     sharedMutex.unlock();
     Require(stockMutex.try_lock(), "the mutex of a condition is locked in the end");
     stockMutex.unlock();

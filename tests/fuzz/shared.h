@@ -56,8 +56,8 @@ struct Shared {
     weft::SharedMutex sharedMutex;
     Place writers{1}, readers{~0u};
 
-    /// Takers wait until there is something. Whoever takes has put something before, or puts it back. The mutex is held
-    /// by nobody who waits.
+    /// Takers wait until there is something. Whoever takes has put something before, or puts it
+    /// back. The mutex is held by nobody who waits.
     weft::Mutex stockMutex;
     weft::ConditionVariable stocked;
     uint32_t stock = 0;

@@ -1,5 +1,5 @@
-// Conditions, permits, events, and things that have to happen first. What this script alone uses dies as soon as its wait has
-// returned, though the helpers may not have.
+// Conditions, permits, events, and things that have to happen first. What this script alone uses
+// dies as soon as its wait has returned, though the helpers may not have.
 #include "fuzz/script.h"
 #include "fuzz/shared.h"
 #include "weft/sync/latch.h"
@@ -49,12 +49,14 @@ void Finishing(TaskScheduler *scheduler, void *cell) {
 void Script::UseCondition() {
     Shared &shared = *m_world.shared;
     const uint32_t how = m_bytes.Below(4);
-    if (how == 0) return m_bytes.Below(2) == 0 ? shared.stocked.notify_one() : shared.stocked.notify_all();
+    if (how == 0)
+        return m_bytes.Below(2) == 0 ? shared.stocked.notify_one() : shared.stocked.notify_all();
     if (!m_mayWait) return;
     if (how == 1) {
         const Clock::duration duration = Short();
         std::unique_lock<Mutex> lock(shared.stockMutex);
-        const bool took = shared.stocked.wait_for(lock, duration, [&] { return shared.stock != 0; });
+        const bool took =
+            shared.stocked.wait_for(lock, duration, [&] { return shared.stock != 0; });
         Require(lock.owns_lock() && took == (shared.stock != 0), "a condition does not hold");
         if (took) --shared.stock;
         lock.unlock();
@@ -73,7 +75,8 @@ void Script::UseCondition() {
         if (how == 2) {
             shared.stocked.wait(lock, [&] { return shared.stock != 0; });
         } else {
-            while (shared.stock == 0) shared.stocked.wait_until(lock, Now() + std::chrono::microseconds(20));
+            while (shared.stock == 0)
+                shared.stocked.wait_until(lock, Now() + std::chrono::microseconds(20));
         }
         Require(lock.owns_lock() && shared.stock != 0, "a condition does not hold");
         --shared.stock;
@@ -150,7 +153,8 @@ void Script::UseLatch() {
     } else {
         latch.arrive_and_wait();
     }
-    for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "a latch is at zero too early");
+    for (uint32_t i = 0; i < count; ++i)
+        Require(cells[i].ran.load() == 1, "a latch is at zero too early");
 }
 
 // It is given up without a wait, too: the last of its handles ends it.
@@ -174,7 +178,8 @@ void Script::UseWaitGroup() {
     }
     if (how != 2 || !m_mayWait) return;
     group.Wait();
-    for (uint32_t i = 0; i < count; ++i) Require(cells[i].ran.load() == 1, "a group is done too early");
+    for (uint32_t i = 0; i < count; ++i)
+        Require(cells[i].ran.load() == 1, "a group is done too early");
 }
 
 }  // namespace fuzz

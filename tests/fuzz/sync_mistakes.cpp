@@ -1,4 +1,5 @@
-// Locks and signals that are used wrongly. Each must be reported once, with its code, and have no effect.
+// Locks and signals that are used wrongly. Each must be reported once, with its code, and have no
+// effect.
 #include "fuzz/script.h"
 #include "weft/sync/condition_variable.h"
 #include "weft/sync/event.h"
@@ -33,11 +34,13 @@ void Script::MistakeInLocks() {
         if (kind == 5) shared.unlock_shared();
     });
     if (kind == 5) {
-        Require(!shared.try_lock() && !shared.try_lock_shared(), "a mistake has changed a shared mutex");
+        Require(!shared.try_lock() && !shared.try_lock_shared(),
+                "a mistake has changed a shared mutex");
         shared.unlock();
     }
     if (kind == 4) {
-        Require(!shared.try_lock() && shared.try_lock_shared(), "a mistake has changed a shared mutex");
+        Require(!shared.try_lock() && shared.try_lock_shared(),
+                "a mistake has changed a shared mutex");
         shared.unlock_shared();
         shared.unlock_shared();
     }
@@ -48,9 +51,11 @@ void Script::MistakeInLocks() {
 void Script::MistakeInSignals() {
     const uint32_t kind = m_bytes.Below(7), n = m_bytes.Next();
     if (kind < 3) {
-        Semaphore most(m_scheduler, Semaphore::kMost - 1);
+        Semaphore most(m_scheduler, Semaphore::kMax - 1);
         m_world.oracle.Expect(ReportCode::BadOption, [&] {
-            if (kind == 0) Require(Semaphore(m_scheduler, Semaphore::kMost + 1 + n).try_acquire(), "no permits");
+            if (kind == 0)
+                Require(Semaphore(m_scheduler, Semaphore::kMax + 1 + n).try_acquire(),
+                        "no permits");
             if (kind == 1) most.release(2 + n);
             if (kind == 2) most.release(~0u - n);
         });
@@ -92,7 +97,8 @@ void Script::MistakeInSyncOfIdle() {
     const uint32_t kind = m_bytes.Below(11);
     m_world.oracle.Expect(ReportCode::NotRunning, [&] {
         if (kind == 0) Require(!mutex.try_lock_for(kShort), "a mutex was locked twice");
-        if (kind == 1) Require(!shared.try_lock_shared_for(kShort), "a shared mutex was locked twice");
+        if (kind == 1)
+            Require(!shared.try_lock_shared_for(kShort), "a shared mutex was locked twice");
         if (kind == 2) Require(!event.WaitFor(kShort), "an event has happened");
         if (kind == 3) Require(!semaphore.try_acquire_for(kShort), "there is a permit");
         if (kind == 4) condition.wait(lock);
@@ -104,7 +110,8 @@ void Script::MistakeInSyncOfIdle() {
         if (kind == 10) group.Wait();
     });
     Require(lock.owns_lock() && !mutex.try_lock(), "a mistake has changed a mutex");
-    Require(!latch.try_wait() && !group.IsDone() && !event.IsSet(), "a mistake has changed what nobody counted");
+    Require(!latch.try_wait() && !group.IsDone() && !event.IsSet(),
+            "a mistake has changed what nobody counted");
 }
 
 }  // namespace fuzz

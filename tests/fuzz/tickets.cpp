@@ -48,7 +48,8 @@ void Script::UseTickets() {
     ticket.Done();
 }
 
-// The first and the last are the script's, those between are done by tasks that come in another order.
+// The first and the last are the script's, those between are done by tasks that come in another
+// order.
 void Script::UseOwnTickets() {
     const Spares spares(m_world, 3);
     const uint32_t count = spares.Count(), order = m_bytes.Next();
@@ -68,7 +69,8 @@ void Script::UseOwnTickets() {
         const Ticket last = queue.Take();
         const TaskOptions options = SmallOptions();
         for (uint32_t i = 0; i < count; ++i) {
-            const uint32_t which = (order & 4) != 0 ? (i + order) % count : (count - 1 - i + order) % count;
+            const uint32_t which =
+                (order & 4) != 0 ? (i + order) % count : (count - 1 - i + order) % count;
             m_scheduler.AddTask({TakingTurn, &cells[which]}, &counter, options);
         }
         Inside();

@@ -1,4 +1,5 @@
-// Waits with deadlines and deferred tasks that are wrong. Each must be reported once, with its code, and have no effect.
+// Waits with deadlines and deferred tasks that are wrong. Each must be reported once, with its
+// code, and have no effect.
 #include "fuzz/script.h"
 #include "weft/deferred.h"
 
@@ -17,7 +18,7 @@ void Script::MistakeInTime() {
     const uint32_t kind = m_bytes.Below(m_world.other != nullptr ? 6 : 4);
     const ReportCode code = kind < 2   ? ReportCode::NullCounter
                             : kind < 4 ? ReportCode::NotRunning
-                                       : ReportCode::CounterOfOther;
+                                       : ReportCode::WrongScheduler;
     TaskScheduler &by = kind < 2 || kind > 3 ? m_scheduler : *m_world.idle;
     Counter *const counter = kind < 2 ? nullptr : kind < 4 ? &own : &m_world.held;
     const uint32_t value = kind < 4 ? 0 : m_bytes.Below(3);
@@ -26,7 +27,8 @@ void Script::MistakeInTime() {
                                           : WaitForCounterFor(by, counter, kLong, value);
         Require(!inTime, "a refused wait says that the counter was there");
     });
-    Require(own.Value() == 1 && (kind < 4 || m_world.held.Value() == 3), "a refused wait has changed a counter");
+    Require(own.Value() == 1 && (kind < 4 || m_world.held.Value() == 3),
+            "a refused wait has changed a counter");
 }
 
 void Script::MistakeInDeferred() {
@@ -43,14 +45,16 @@ void Script::MistakeInDeferred() {
     ReportCode code = ReportCode::BadOption;
     if (kind == 0) task.function = nullptr, code = ReportCode::NullTask;
     if (kind == 1) options.priority = static_cast<Priority>(3 + m_bytes.Below(253));
-    if (kind == 2) options.worker = m_world.options.workers + m_world.options.maxAttached - 1;  // never so many
+    // never so many
+    if (kind == 2) options.worker = m_world.options.workers + m_world.options.maxAttached - 1;
     if (kind == 3) by = m_world.idle.get(), code = ReportCode::NotRunning;
     if (kind == 4) counter = &full, code = ReportCode::CounterOverflow;
     if (kind == 5) after = nullptr, code = ReportCode::NullCounter;
-    if (kind == 6) counter = &m_world.held, code = ReportCode::CounterOfOther;
-    if (kind == 7) after = &m_world.held, code = ReportCode::CounterOfOther;
+    if (kind == 6) counter = &m_world.held, code = ReportCode::WrongScheduler;
+    if (kind == 7) after = &m_world.held, code = ReportCode::WrongScheduler;
     if (isTimed && (kind == 5 || kind == 7)) return;
-    if (kind == 2 && m_world.options.workers == 0) options = {Priority::Normal, StackClass::Small, options.worker};
+    if (kind == 2 && m_world.options.workers == 0)
+        options = {Priority::Normal, StackClass::Small, options.worker};
     m_world.oracle.Expect(code, [&] {
         if (isTimed) {
             AddTaskAt(*by, Soon(), task, counter, options);
@@ -58,7 +62,8 @@ void Script::MistakeInDeferred() {
             AddTaskAfter(*by, after, 0, task, counter, options);
         }
     });
-    Require(zero.IsZero() && one.Value() == 1 && full.Value() == ~0u, "a refused task has changed a counter");
+    Require(zero.IsZero() && one.Value() == 1 && full.Value() == ~0u,
+            "a refused task has changed a counter");
 }
 
 }  // namespace fuzz

@@ -19,7 +19,8 @@ Clock::time_point Script::Soon() {
 }
 
 void Script::WaitInTime() {
-    const uint32_t which = m_bytes.Below(Account::kCounters), byte = m_bytes.Next(), how = m_bytes.Below(4);
+    const uint32_t which = m_bytes.Below(Account::kCounters), byte = m_bytes.Next(),
+                   how = m_bytes.Below(4);
     const uint32_t value = byte % 4;
     const Meanwhile meanwhile = static_cast<Meanwhile>(byte / 4 % 5);
     Counter &counter = m_account.counters[which];
@@ -33,19 +34,22 @@ void Script::WaitInTime() {
     } else {
         if (m_account.byHand[which] > value) Settle(which);
         SettleBefore(which);
-        inTime = how == 2 ? WaitForCounterUntil(m_scheduler, &counter, Clock::time_point::max(), value)
-                          : WaitForCounterFor(m_scheduler, &counter, Clock::duration::max(), value);
+        inTime = how == 2
+                     ? WaitForCounterUntil(m_scheduler, &counter, Clock::time_point::max(), value)
+                     : WaitForCounterFor(m_scheduler, &counter, Clock::duration::max(), value);
         Require(inTime, "a deadline came that never comes");
     }
     // Child tasks raise a counter that is not zero.
     const bool mayRise = value != 0 && m_account.mayRise[which];
-    Require(!inTime || mayRise || counter.Value() <= value, "a counter is above what was waited for in time");
+    Require(!inTime || mayRise || counter.Value() <= value,
+            "a counter is above what was waited for in time");
 }
 
 void Script::Sleep() {
     if (!m_mayWait) return SleepUntil(m_scheduler, Clock::time_point::min());
     const uint32_t how = m_bytes.Below(3);
-    TaskScheduler *const by = how == 2 ? m_world.idle.get() : &m_scheduler;  // which sleeps in the operating system
+    // which sleeps in the operating system
+    TaskScheduler *const by = how == 2 ? m_world.idle.get() : &m_scheduler;
     how == 0 ? SleepUntil(*by, Soon()) : SleepFor(*by, Short());
 }
 

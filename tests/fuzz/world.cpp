@@ -52,7 +52,8 @@ void World::Choose() {
     }
 }
 
-// 1 and 1, 2 and 1, or three groups of 1. The last one is namedOnly, unless there are only two workers.
+// 1 and 1, 2 and 1, or three groups of 1. The last one is namedOnly, unless there are only two
+// workers.
 void World::ChooseGroups(uint32_t layout) {
     options.groups = m_groups;
     options.groupCount = layout == 3 ? 3 : 2;
@@ -64,16 +65,20 @@ void World::ChooseGroups(uint32_t layout) {
 
 uint8_t World::Groups(uint32_t set) const {
     static constexpr uint8_t kOfThree[] = {0, 1, 4, 6};
-    return static_cast<uint8_t>(options.groups != m_groups ? 0 : options.groupCount == 3 ? kOfThree[set] : set);
+    return static_cast<uint8_t>(options.groups != m_groups ? 0
+                                : options.groupCount == 3  ? kOfThree[set]
+                                                           : set);
 }
 
 void World::CheckPlace(const TaskScheduler &running, uint8_t groups) const {
     if (options.groups != m_groups || &running != scheduler.get()) return;
     const uint32_t worker = running.CurrentWorker();
-    if (worker >= options.workers) return Require(groups == 0, "a task that names groups is on an attached thread");
+    if (worker >= options.workers)
+        return Require(groups == 0, "a task that names groups is on an attached thread");
     uint32_t group = 0;
     for (uint32_t end = m_groups[0].workers; worker >= end; end += m_groups[group].workers) ++group;
-    Require(groups == 0 ? !m_groups[group].namedOnly : (groups >> group & 1) != 0, "a task is in another group");
+    Require(groups == 0 ? !m_groups[group].namedOnly : (groups >> group & 1) != 0,
+            "a task is in another group");
 }
 
 void World::ChooseHooks() {
@@ -100,7 +105,7 @@ void World::ChooseHooks() {
 void World::Play() {
     if (other != nullptr) {
         Require(other->Start() == Status::Ok, "Start of the other one");
-        other->AddToCounter(&held, 1);  // from here on it is its own
+        other->IncrementCounter(&held, 1);  // from here on it is its own
     }
     const uint32_t lives = 1 + m_bytes.Below(2);
     for (uint32_t i = 1; i < lives; ++i) Live(m_bytes.Split(m_bytes.Next()));
@@ -149,10 +154,12 @@ void World::CheckEnd() {
     shared->CheckEnd();
     for (uint32_t i = 0; i < kCells; ++i) {
         const uint32_t expected = m_cells[i].accepted ? 1 : 0;
-        Require(m_cells[i].ran.load() == expected, "a task did not run exactly once, or one ran that was refused");
+        Require(m_cells[i].ran.load() == expected,
+                "a task did not run exactly once, or one ran that was refused");
     }
     for (const auto &account : m_accounts) {
-        for (const Counter &counter : account->counters) Require(counter.Value() == 0, "a counter is not zero");
+        for (const Counter &counter : account->counters)
+            Require(counter.Value() == 0, "a counter is not zero");
     }
     oracle.CheckCounts();
 }
@@ -172,12 +179,13 @@ Account &World::NewAccount() {
 
 void World::StartThread(TaskScheduler &inside, Bytes bytes, bool attached, bool leaves) {
     if (m_threadCount.fetch_add(1) >= 3) return;
-    inside.AddToCounter(&threads);
+    inside.IncrementCounter(&threads);
     const std::lock_guard<std::mutex> lock(m_mutex);
     m_threads.emplace_back([this, &inside, bytes, attached, leaves] {
         if (attached && life == Life::WithoutWorkers) {  // the host is the one
-            oracle.Expect(ReportCode::BadOption,
-                          [&] { Require(inside.AttachThread() == Status::BadOption, "a second thread attached"); });
+            oracle.Expect(ReportCode::BadOption, [&] {
+                Require(inside.AttachThread() == Status::BadOption, "a second thread attached");
+            });
         } else if (attached) {
             Require(inside.AttachThread() == Status::Ok, "AttachThread of a thread");
             Script(*this, inside, Caller::Attached, bytes, 1, true).Play();
@@ -212,7 +220,8 @@ void ScriptTask(TaskScheduler *scheduler, void *arg) {
     World &world = *cell.world;
     cell.ran.fetch_add(1);
     std::atomic<int32_t> *const permit = world.Permit(scheduler->CurrentFiber());
-    Script(world, *scheduler, Caller::Task, cell.bytes, cell.depth, permit != nullptr, &cell).Play();
+    Script(world, *scheduler, Caller::Task, cell.bytes, cell.depth, permit != nullptr, &cell)
+        .Play();
     world.GiveBack(permit);
 }
 

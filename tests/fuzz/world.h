@@ -22,13 +22,13 @@ struct Cell {
     World *world = nullptr;
     Bytes bytes{nullptr, 0};  // of a task that is a script
     uint32_t depth = 0;
-    bool accepted = false;        // its submission had no mistake
-    void *target = nullptr;       // of a helper: what it does something with
-    weft::TaskOptions options;    // of its children
-    uint8_t groups = 0;           // that it runs in; 0: it names none
-    bool mayRunAnywhere = true;   // or only in these
-    weft::Counter before;         // of a task that follows others: theirs
-    uint32_t mostUnfinished = 0;  // of these, when it begins
+    bool accepted = false;       // its submission had no mistake
+    void *target = nullptr;      // of a helper: what it does something with
+    weft::TaskOptions options;   // of its children
+    uint8_t groups = 0;          // that it runs in; 0: it names none
+    bool mayRunAnywhere = true;  // or only in these
+    weft::Counter before;        // of a task that follows others: theirs
+    uint32_t maxUnfinished = 0;  // of these, when it begins
     std::atomic<uint32_t> ran{0};
 };
 
@@ -106,7 +106,7 @@ private:
 /// Small fibers, up to `most`, for tasks that may wait and help a script.
 class Spares {
 public:
-    static constexpr uint32_t kMost = 6;
+    static constexpr uint32_t kMax = 6;
 
     Spares(World &world, uint32_t most) : m_world(world) {
         while (m_count < most && (m_permits[m_count] = world.Permit(0)) != nullptr) ++m_count;
@@ -120,7 +120,7 @@ public:
 
 private:
     World &m_world;
-    std::atomic<int32_t> *m_permits[kMost];
+    std::atomic<int32_t> *m_permits[kMax];
     uint32_t m_count = 0;
 };
 

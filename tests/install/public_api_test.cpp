@@ -1,4 +1,5 @@
-// Calls everything that the public headers declare, from outside: what a shared library forgot to export does not link.
+// Calls everything that the public headers declare, from outside: what a shared library forgot to
+// export does not link.
 
 #include <weft/blocking/blocking_calls.h>
 #include <weft/task_scheduler.h>
@@ -29,25 +30,26 @@ void Main(weft::TaskScheduler *scheduler, void *arg) {
     scheduler->AddTasksAndWait(2, tasks);
     weft::Counter *const both[2] = {&counter, &second};
     scheduler->WaitForAll(2, both);
-    scheduler->WaitForCounter(&counter, 0, weft::Resume::SameWorker);
+    scheduler->WaitForCounter(&counter, 0, weft::ResumeOn::SameWorker);
     results.polled = scheduler->PollCounter(&counter) && counter.IsZero() && second.Value() == 0;
 
-    scheduler->AddToCounter(&byHand);
+    scheduler->IncrementCounter(&byHand);
     scheduler->DecrementCounter(&byHand, 2);
     weft::Counter *const one[1] = {&byHand};
     results.first = scheduler->WaitForAny(1, one);
 
     auto callable = [&](weft::TaskScheduler *) { results.ran.fetch_add(1); };
-    const weft::Task ofCallable = weft::TaskOf(callable);
+    const weft::Task ofCallable = weft::MakeTask(callable);
     scheduler->AddTasksAndWait(1, &ofCallable, {weft::Priority::High, weft::StackClass::Large});
 
     {
         weft::BlockingCalls calls(*scheduler);
         results.ran.fetch_add(calls.Run([] { return 1u; }));
         auto count = [&] { results.ran.fetch_add(1); };
-        weft::BlockingCall call = weft::BlockingCallOf(count);
+        weft::BlockingCall call = weft::MakeBlockingCall(count);
         calls.Submit(call);
-        if (calls.ThreadCount() == 0 || calls.Health() != weft::Status::Ok) results.reports.fetch_add(1);
+        if (calls.ThreadCount() == 0 || calls.LastError() != weft::Status::Ok)
+            results.reports.fetch_add(1);
     }
 
     scheduler->SetActiveWorkers(1);
@@ -64,7 +66,9 @@ weft::SchedulerOptions Options(Results *results) {
     weft::SchedulerOptions options;
     options.workers = 2;
     options.user = results;
-    options.onReport = [](const weft::Report &, void *user) { static_cast<Results *>(user)->reports.fetch_add(1); };
+    options.onReport = [](const weft::Report &, void *user) {
+        static_cast<Results *>(user)->reports.fetch_add(1);
+    };
     return options;
 }
 

@@ -21,10 +21,14 @@ using Registration = CounterWaiting::Registration;
 struct Fixture {
     CounterWaiting waiting;
     Counter counter;
-    explicit Fixture(uint32_t count, uint32_t tag = 1) : counter(count) { REQUIRE(waiting.Acquire(1000, tag)); }
+    explicit Fixture(uint32_t count, uint32_t tag = 1) : counter(count) {
+        REQUIRE(waiting.Acquire(1000, tag));
+    }
 
     CounterStorage &Word() { return CounterAccess::Word(counter); }
-    Registration Register(uint32_t fiber, uint32_t target) { return waiting.Register(Word(), fiber, target); }
+    Registration Register(uint32_t fiber, uint32_t target) {
+        return waiting.Register(Word(), fiber, target);
+    }
     std::vector<uint32_t> Decrement(uint32_t n) {
         uint32_t list = ~0u;
         REQUIRE(waiting.Decrement(Word(), n, list) == CounterResult::Ok);
@@ -42,7 +46,8 @@ using Fibers = std::vector<uint32_t>;
 
 }  // namespace
 
-TEST_CASE("counter: the decrement that makes it zero returns all waiters, once", "[counter_waiting]") {
+TEST_CASE("counter: the decrement that makes it zero returns all waiters, once",
+          "[counter_waiting]") {
     Fixture f(3);
     CHECK(f.Register(10, 0) == Registration::Waiting);
     CHECK(f.Register(11, 0) == Registration::Waiting);
@@ -69,7 +74,8 @@ TEST_CASE("counter: targets other than zero", "[counter_waiting]") {
     CHECK(f.counter.IsZero());
 }
 
-TEST_CASE("counter: a waiter that was kept is found again after the count rose", "[counter_waiting]") {
+TEST_CASE("counter: a waiter that was kept is found again after the count rose",
+          "[counter_waiting]") {
     Fixture f(4);
     CHECK(f.Register(1, 2) == Registration::Waiting);
     CHECK(f.Register(2, 0) == Registration::Waiting);
@@ -125,7 +131,8 @@ TEST_CASE("counter: the short ways do what is plain, and otherwise nothing", "[c
     CHECK(other.TryAdd(f.Word(), 1) == false);  // at zero too: its tag is the other's
 }
 
-TEST_CASE("fault: counter used with two schedulers is refused while it is in use", "[counter_waiting]") {
+TEST_CASE("fault: counter used with two schedulers is refused while it is in use",
+          "[counter_waiting]") {
     Fixture f(0, 3);
     CounterWaiting other;
     REQUIRE(other.Acquire(10, 4));
@@ -145,18 +152,21 @@ TEST_CASE("fault: counter used with two schedulers is refused while it is in use
     CHECK(other.Decrement(CounterAccess::Word(mine), 1, list) == CounterResult::OtherScheduler);
 }
 
-TEST_CASE("counter: one whose memory was overwritten names no waiter that is not there", "[counter_waiting]") {
+TEST_CASE("counter: one whose memory was overwritten names no waiter that is not there",
+          "[counter_waiting]") {
     // 1,000 records of fibers, 64 spare ones, and those that there are not.
     for (const uint32_t head : {1065u, CounterWord::kMaxRecords}) {
         const test::ChildResult child = test::RunInChild([head] {
             Fixture f(1);
-            const uint64_t forged = CounterWord{f.Word().load(std::memory_order_relaxed)}.WithHead(head).bits;
+            const uint64_t forged =
+                CounterWord{f.Word().load(std::memory_order_relaxed)}.WithHead(head).bits;
             std::memcpy(static_cast<void *>(&f.counter), &forged, sizeof forged);
             f.Decrement(1);
         });
         INFO("record " << head - 1);
         CHECK(child.Died());
-        CHECK(child.output.find("broken invariant: a counter names only waiters that there are") != std::string::npos);
+        CHECK(child.output.find("broken invariant: a counter names only waiters that there are") !=
+              std::string::npos);
     }
 }
 
@@ -173,16 +183,18 @@ TEST_CASE("hazard 6: a counter at zero is raised again with a clean word", "[cou
     }
 }
 
-// One thread's decrement sorts many waiters, while another takes the count below a waiter's target and up again. The
-// waiter must be returned by one of the two, and once.
-TEST_CASE("counter: a value passed while another decrement sorts is not missed", "[counter_waiting]") {
+// One thread's decrement sorts many waiters, while another takes the count below a waiter's target
+// and up again. The waiter must be returned by one of the two, and once.
+TEST_CASE("counter: a value passed while another decrement sorts is not missed",
+          "[counter_waiting]") {
     constexpr uint32_t kRounds = 20000, kCrowd = 400, kWaiter = 900;
     CounterWaiting waiting;
     REQUIRE(waiting.Acquire(1000, 1));
     Counter counter(1000);
     CounterStorage &word = CounterAccess::Word(counter);
     for (uint32_t fiber = 0; fiber < kCrowd; ++fiber) {
-        REQUIRE(waiting.Register(word, fiber, 1 + fiber % 2) == Registration::Waiting);  // sorted, never satisfied
+        // sorted, never satisfied
+        REQUIRE(waiting.Register(word, fiber, 1 + fiber % 2) == Registration::Waiting);
     }
     test::SpinBarrier barrier(2);
     std::atomic<uint32_t> woken{0}, strangers{0};
@@ -196,7 +208,8 @@ TEST_CASE("counter: a value passed while another decrement sorts is not missed",
         for (uint32_t round = 0; round < kRounds; ++round) {
             barrier.Wait();
             if (stop.load()) return;
-            for (uint32_t i = 0; i < round % 64; ++i) weft::env::Pause();  // meets the sorter at different places
+            // meets the sorter at different places
+            for (uint32_t i = 0; i < round % 64; ++i) weft::env::Pause();
             lower(500);  // 1000 or 999 down to 500 or 499: at or below 600
             if (waiting.Add(word, 500) != CounterResult::Ok) strangers.fetch_add(1);
             barrier.Wait();
@@ -224,8 +237,9 @@ TEST_CASE("counter: a value passed while another decrement sorts is not missed",
 }
 
 // Fibers played by threads wait for random targets while others count; every waiter must come back.
-TEST_CASE("fault: lost wake-up in wait. Waiters with any targets come back under concurrent counting",
-          "[counter_waiting]") {
+TEST_CASE(
+    "fault: lost wake-up in wait. Waiters with any targets come back under concurrent counting",
+    "[counter_waiting]") {
     constexpr uint32_t kThreads = 4, kRounds = 20000;
     CounterWaiting waiting;
     REQUIRE(waiting.Acquire(kThreads, 1));
@@ -255,11 +269,13 @@ TEST_CASE("fault: lost wake-up in wait. Waiters with any targets come back under
                     continue;
                 }
                 if (waiting.Register(word, self, (random >> 16) % 4) == Registration::Waiting) {
-                    // The count falls to 0 or near it whenever a waiter takes 4 off: each must be told of it.
+                    // The count falls to 0 or near it whenever a waiter takes 4 off: each must be
+                    // told of it.
                     ++waits;
                     const bool back = test::SpinUntil([&] {
                         if (woken[self].load() == waits) return true;
-                        if (lower(4) && waiting.Add(word, 4) != CounterResult::Ok) wrong.fetch_add(1);
+                        if (lower(4) && waiting.Add(word, 4) != CounterResult::Ok)
+                            wrong.fetch_add(1);
                         return woken[self].load() == waits;
                     });
                     if (back) continue;

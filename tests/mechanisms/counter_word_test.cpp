@@ -11,7 +11,11 @@ TEST_CASE("counter word: its parts do not disturb each other", "[counter_word]")
                 for (int flags = 0; flags < 4; ++flags) {
                     const bool eager = (flags & 1) != 0, sorting = (flags & 2) != 0;
                     CounterWord word{~uint64_t{0}};
-                    word = word.WithTag(tag).WithCount(count).WithSorting(sorting).WithHead(head).WithEager(eager);
+                    word = word.WithTag(tag)
+                               .WithCount(count)
+                               .WithSorting(sorting)
+                               .WithHead(head)
+                               .WithEager(eager);
                     CHECK(word.Count() == count);
                     CHECK(word.Head() == head);
                     CHECK(word.Tag() == tag);
@@ -24,7 +28,8 @@ TEST_CASE("counter word: its parts do not disturb each other", "[counter_word]")
     }
 }
 
-TEST_CASE("counter word: a waiter for zero is not satisfied while somebody sorts", "[counter_word]") {
+TEST_CASE("counter word: a waiter for zero is not satisfied while somebody sorts",
+          "[counter_word]") {
     const CounterWord zero{0};
     CHECK(zero.Satisfies(0));
     CHECK(zero.Satisfies(3));
@@ -34,7 +39,8 @@ TEST_CASE("counter word: a waiter for zero is not satisfied while somebody sorts
     CHECK(!zero.WithCount(4).Satisfies(3));
 }
 
-TEST_CASE("counter: Value and IsZero do not call a counter finished that is still being sorted", "[counter_word]") {
+TEST_CASE("counter: Value and IsZero do not call a counter finished that is still being sorted",
+          "[counter_word]") {
     weft::Counter counter;
     CHECK(counter.IsZero());
     CounterAccess::Word(counter).store(CounterWord{0}.WithSorting(true).bits);

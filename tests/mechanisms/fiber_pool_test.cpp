@@ -16,8 +16,10 @@ TEST_CASE("pool: every fiber is given out once, small and large apart", "[fiber_
         REQUIRE(pool.Acquire(70, 5, workers, workers));
         CHECK(pool.Count() == 75);
         std::set<uint32_t> small, large;
-        for (uint32_t i = 0; i < 70; ++i) small.insert(pool.AcquireFiber(StackClass::Small, i % workers));
-        for (uint32_t i = 0; i < 5; ++i) large.insert(pool.AcquireFiber(StackClass::Large, i % workers));
+        for (uint32_t i = 0; i < 70; ++i)
+            small.insert(pool.AcquireFiber(StackClass::Small, i % workers));
+        for (uint32_t i = 0; i < 5; ++i)
+            large.insert(pool.AcquireFiber(StackClass::Large, i % workers));
         CHECK(small.size() == 70);
         CHECK(*small.rbegin() == 69);
         CHECK(large.size() == 5);
@@ -64,8 +66,9 @@ TEST_CASE("pool: cached fibers count as free, and others rob them", "[fiber_pool
     CHECK(pool.AcquireFiber(StackClass::Small, 0) == last);
 }
 
-TEST_CASE("pool: while a worker is starved, releases go where it looks first, and it finds cached ones",
-          "[fiber_pool]") {
+TEST_CASE(
+    "pool: while a worker is starved, releases go where it looks first, and it finds cached ones",
+    "[fiber_pool]") {
     FiberPool pool;
     REQUIRE(pool.Acquire(32, 1, 1, 1));
     CHECK(!pool.AnyStarved());
@@ -75,17 +78,19 @@ TEST_CASE("pool: while a worker is starved, releases go where it looks first, an
     CHECK(!pool.AnyStarved());
 }
 
-TEST_CASE("invariant 3: a fiber has one user at a time, whoever acquires and releases", "[fiber_pool]") {
+TEST_CASE("invariant 3: a fiber has one user at a time, whoever acquires and releases",
+          "[fiber_pool]") {
     // More are wanted than there are, so that workers rob each other's caches all the time.
     struct Case {
         uint32_t small, workers, wanted;
     };
-    for (const auto &[small, workers, wanted] : {Case{3, 4, 2}, Case{33, 3, 12}, Case{128, 2, 66}}) {
+    for (const auto &[small, workers, wanted] :
+         {Case{3, 4, 2}, Case{33, 3, 12}, Case{128, 2, 66}}) {
         FiberPool pool;
         REQUIRE(pool.Acquire(small, 1, workers, workers));
         std::vector<std::atomic<uint32_t>> users(small);
-        std::vector<uint64_t> stacks(small,
-                                     0);  // plain: a race if two use one fiber, or if a release publishes nothing
+        // plain: a race if two use one fiber, or if a release publishes nothing
+        std::vector<uint64_t> stacks(small, 0);
         std::atomic<uint32_t> wrong{0}, used{0};
         std::vector<std::thread> threads;
         for (uint32_t worker = 0; worker < workers; ++worker) {
@@ -93,8 +98,8 @@ TEST_CASE("invariant 3: a fiber has one user at a time, whoever acquires and rel
                 for (int round = 0; round < 10000; ++round) {
                     uint32_t mine[80];
                     uint32_t count = 0;
-                    while (count < most &&
-                           (mine[count] = pool.AcquireFiber(StackClass::Small, worker)) != FiberPool::kNone) {
+                    while (count < most && (mine[count] = pool.AcquireFiber(
+                                                StackClass::Small, worker)) != FiberPool::kNone) {
                         if (users[mine[count]].fetch_add(1) != 0) wrong.fetch_add(1);
                         ++stacks[mine[count++]];
                         used.fetch_add(1, std::memory_order_relaxed);

@@ -9,7 +9,8 @@
 
 using namespace weft::internal;
 
-TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searches", "[idle_set]") {
+TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searches",
+          "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(3));
     CHECK(!idle.Wanted());
@@ -32,7 +33,8 @@ TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searc
     CHECK(idle.Wanted());
 }
 
-TEST_CASE("idle set: one sleeper is missing for each task that there is no searcher for", "[idle_set]") {
+TEST_CASE("idle set: one sleeper is missing for each task that there is no searcher for",
+          "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(5));
     CHECK(idle.Missing(3) == 0);  // nobody sleeps
@@ -82,7 +84,8 @@ TEST_CASE("idle set: starved workers are no searchers, and sleep apart", "[idle_
     CHECK(idle.TakeStarvedSleeper(0) == IdleSet::kNone);
 }
 
-TEST_CASE("idle set: a snapshot changes when somebody woke up and fell asleep again", "[idle_set]") {
+TEST_CASE("idle set: a snapshot changes when somebody woke up and fell asleep again",
+          "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(1));
     idle.StartSearching();
@@ -98,7 +101,8 @@ TEST_CASE("idle set: a snapshot changes when somebody woke up and fell asleep ag
 
 // The protocol itself: a publisher and a worker, both at their critical step at the same time.
 TEST_CASE(
-    "invariant 6: a worker that announces and looks, and a publisher that publishes and looks, do not miss each other",
+    "invariant 6: a worker that announces and looks, and a publisher that publishes and looks, do "
+    "not miss each other",
     "[idle_set]") {
     constexpr uint32_t kRounds = 20000;
     IdleSet idle;

@@ -18,7 +18,8 @@
 using namespace weft;
 using namespace weft::internal;
 
-TEST_CASE("scheduler tags: 127 that differ, then none, and again after a release", "[scheduler_tags]") {
+TEST_CASE("scheduler tags: 127 that differ, then none, and again after a release",
+          "[scheduler_tags]") {
     std::vector<std::unique_ptr<SchedulerTag>> tags;
     std::set<uint32_t> values;
     for (int i = 0; i < 127; ++i) {
@@ -55,7 +56,8 @@ TEST_CASE("scheduler tags: no tag has two holders", "[scheduler_tags]") {
     CHECK(wrong.load() == 0);
 }
 
-TEST_CASE("scheduler tags: published schedulers are found, one after the other or by their tag", "[scheduler_tags]") {
+TEST_CASE("scheduler tags: published schedulers are found, one after the other or by their tag",
+          "[scheduler_tags]") {
     int things[3] = {0, 1, 2};
     SchedulerTag tags[3];
     uint32_t numbers[3];
@@ -99,7 +101,8 @@ TEST_CASE("scheduler tags: Release waits for those who are looking", "[scheduler
             while (!stop.load()) {
                 SchedulerTag::Find([&](void *thing) {
                     found.fetch_add(1);
-                    wrong.fetch_add(*static_cast<uint32_t *>(thing) != 42);  // plain: it lives while we look
+                    // plain: it lives while we look
+                    wrong.fetch_add(*static_cast<uint32_t *>(thing) != 42);
                     return true;
                 });
             }
@@ -143,7 +146,8 @@ TEST_CASE("report CounterDestroyed: debug builds tell of a counter that dies whi
         });
         scheduler.Start();
         scheduler.AddTask(waiter[0], nullptr, test::Named("waiter"));
-        scheduler.AddTask(killer[0], nullptr, {Priority::Low, StackClass::Small, kAnyWorker, "killer"});
+        scheduler.AddTask(killer[0], nullptr,
+                          {Priority::Low, StackClass::Small, kAnyWorker, "killer"});
         scheduler.Stop();
     });
     INFO(child.output);

@@ -24,7 +24,8 @@ TEST_CASE("timers: the earliest goes first, of equal ones the first that was set
     uint32_t owner[5] = {};
     const uint64_t deadlines[5] = {30, 10, 20, 10, 40};
     std::vector<bool> earliest;
-    for (int i = 0; i < 5; ++i) earliest.push_back(timers.Set(timer[i], deadlines[i], {Count, &owner[i]}));
+    for (int i = 0; i < 5; ++i)
+        earliest.push_back(timers.Set(timer[i], deadlines[i], {Count, &owner[i]}));
     CHECK(earliest == std::vector<bool>{true, true, false, false, false});
     CHECK(timers.Next() == 10);
     CHECK(timers.MayBeDue());  // the clock is past that
@@ -39,7 +40,8 @@ TEST_CASE("timers: the earliest goes first, of equal ones the first that was set
     CHECK_FALSE(timers.MayBeDue());
 }
 
-TEST_CASE("timers: one that is cleared is not told, one that was taken cannot be cleared", "[timers]") {
+TEST_CASE("timers: one that is cleared is not told, one that was taken cannot be cleared",
+          "[timers]") {
     Timers timers;
     Timer first, second;
     uint32_t a = 0, b = 0;
@@ -58,7 +60,8 @@ TEST_CASE("timers: one that is cleared is not told, one that was taken cannot be
     CHECK(timers.Clear(second));
 }
 
-TEST_CASE("timers: the hint for what lies ahead is not said before its time by much, nor for ever", "[timers]") {
+TEST_CASE("timers: the hint for what lies ahead is not said before its time by much, nor for ever",
+          "[timers]") {
     Timers timers;
     Timer far, farther;
     const uint64_t hour = 3'600'000'000'000;
@@ -104,7 +107,8 @@ TEST_CASE("timers: each is told or cleared, by several threads", "[timers]") {
         Timer timer[4];
         const uint32_t before = told.load();
         uint32_t clearedNow = 0;
-        for (uint32_t i = 0; i < 4; ++i, ++set) timers.Set(timer[i], weft::env::Now() + i * 100, {count, &told});
+        for (uint32_t i = 0; i < 4; ++i, ++set)
+            timers.Set(timer[i], weft::env::Now() + i * 100, {count, &told});
         for (Timer &each : timer) clearedNow += timers.Clear(each);
         cleared += clearedNow;
         while (told.load() - before != 4 - clearedNow) std::this_thread::yield();

@@ -11,7 +11,8 @@
 
 using namespace weft::internal;
 
-TEST_CASE("wait records: spares are distinct, come in segments that never move, and come back", "[wait_records]") {
+TEST_CASE("wait records: spares are distinct, come in segments that never move, and come back",
+          "[wait_records]") {
     WaitRecords records;
     REQUIRE(records.Acquire(10));
     std::set<uint32_t> spares;
@@ -39,7 +40,8 @@ TEST_CASE("wait records: none without memory, but as soon as there is some", "[w
     REQUIRE(records.Acquire(1));
     {
         const test::FailingAllocation failing(0);
-        for (int i = 0; i < 64; ++i) REQUIRE(records.TakeSpare() != WaitRecords::kNone);  // the first segment
+        // the first segment
+        for (int i = 0; i < 64; ++i) REQUIRE(records.TakeSpare() != WaitRecords::kNone);
         CHECK(records.TakeSpare() == WaitRecords::kNone);
     }
     for (int i = 64; i < 10000; ++i) REQUIRE(records.TakeSpare() != WaitRecords::kNone);

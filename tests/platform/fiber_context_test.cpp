@@ -24,7 +24,8 @@ namespace {
 // A context with a stack, that runs `body` once and then goes on in `home`.
 class Coroutine {
 public:
-    explicit Coroutine(std::function<void()> body, FiberContext *home) : m_body(std::move(body)), m_home(home) {
+    explicit Coroutine(std::function<void()> body, FiberContext *home)
+        : m_body(std::move(body)), m_home(home) {
         if (m_stack.Acquire(1, 256 << 10) != Status::Ok) std::abort();
         Rearm();
     }
@@ -128,11 +129,13 @@ TEST_CASE("invariant 2: a switch to a context that runs is a broken invariant", 
         SwitchContext(home, coroutine.context);
     });
     CHECK(result.Died());
-    CHECK(result.output.find("a fiber is visible to others only after its context is saved") != std::string::npos);
+    CHECK(result.output.find("a fiber is visible to others only after its context is saved") !=
+          std::string::npos);
 }
 #endif
 
-TEST_CASE("fault: exception state after migration. Two contexts in catch blocks swap threads", "[fiber_context]") {
+TEST_CASE("fault: exception state after migration. Two contexts in catch blocks swap threads",
+          "[fiber_context]") {
     FiberContext home;
     home.Adopt();
     int caught[2] = {0, 0};
@@ -183,7 +186,8 @@ TEST_CASE("fault: exception state after migration. Two contexts in catch blocks 
     CHECK(std::current_exception() == nullptr);
 }
 
-TEST_CASE("context: a switch during unwinding keeps the count of uncaught exceptions", "[fiber_context]") {
+TEST_CASE("context: a switch during unwinding keeps the count of uncaught exceptions",
+          "[fiber_context]") {
     FiberContext home;
     home.Adopt();
     FiberContext *fiber = nullptr;
@@ -214,7 +218,8 @@ TEST_CASE("context: a switch during unwinding keeps the count of uncaught except
     CHECK(after == 0);
 }
 
-TEST_CASE("fault: stale thread_local. The thread slot is read anew after a migration", "[fiber_context]") {
+TEST_CASE("fault: stale thread_local. The thread slot is read anew after a migration",
+          "[fiber_context]") {
     int first = 1, second = 2;
     void *before = nullptr, *after = nullptr;
     FiberContext home;
@@ -246,8 +251,10 @@ TEST_CASE("fault: stale thread_local. The thread slot is read anew after a migra
 }
 
 #if defined(WEFT_TEST_CONTROL_WORDS)
-TEST_CASE("fault: rounding mode. Control words travel with a context, new ones begin with their creator's",
-          "[fiber_context]") {
+TEST_CASE(
+    "fault: rounding mode. Control words travel with a context, new ones begin with their "
+    "creator's",
+    "[fiber_context]") {
     const uint64_t normal = FloatingPointControl();
     const uint64_t flush = normal | test::kFlush;
     const uint64_t toZero = normal | test::kToZero;
@@ -283,7 +290,8 @@ TEST_CASE("fault: rounding mode. Control words travel with a context, new ones b
 }
 #endif
 
-TEST_CASE("context: memory of a stack that was left for good is like any other memory afterwards", "[fiber_context]") {
+TEST_CASE("context: memory of a stack that was left for good is like any other memory afterwards",
+          "[fiber_context]") {
     alignas(64) static char memory[128 << 10];
     FiberContext home, context;
     home.Adopt();
@@ -303,6 +311,7 @@ TEST_CASE("context: memory of a stack that was left for good is like any other m
     Switch(home, context);
     context.Destroy();
     std::vector<char> filled(sizeof memory, 7);
-    std::copy(filled.begin(), filled.end(), memory);  // AddressSanitizer objects to marks that were left
+    // AddressSanitizer objects to marks that were left
+    std::copy(filled.begin(), filled.end(), memory);
     CHECK(std::equal(filled.begin(), filled.end(), memory));
 }

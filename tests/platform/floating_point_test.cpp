@@ -13,7 +13,8 @@ using namespace weft::internal;
 
 #if defined(WEFT_TEST_CONTROL_WORDS)
 
-TEST_CASE("floating point: control words are set and read without the status flags", "[floating_point]") {
+TEST_CASE("floating point: control words are set and read without the status flags",
+          "[floating_point]") {
     const uint64_t before = FloatingPointControl();
     CHECK((before & 0x3f) == 0);
     SetFloatingPointControl(before | test::kFlush);
@@ -26,7 +27,8 @@ TEST_CASE("floating point: control words are set and read without the status fla
     CHECK(FloatingPointControl() == before);
 }
 
-TEST_CASE("tasks start with the control words of who called Run, on every worker", "[floating_point]") {
+TEST_CASE("tasks start with the control words of who called Run, on every worker",
+          "[floating_point]") {
     const uint64_t before = FloatingPointControl();
     const uint64_t flush = before | test::kFlush;
     test::Runner runner(test::Options(3));
@@ -38,7 +40,8 @@ TEST_CASE("tasks start with the control words of who called Run, on every worker
         ran.fetch_add(1);
     });
     SetFloatingPointControl(flush);
-    const Status status = runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(200, batch.Tasks()); });
+    const Status status = runner.Run(
+        [&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(200, batch.Tasks()); });
     const uint64_t after = FloatingPointControl();
     SetFloatingPointControl(before);
     CHECK(status == Status::Ok);
@@ -50,7 +53,9 @@ TEST_CASE("tasks start with the control words of who called Run, on every worker
 namespace {
 
 // What onStart leaves on each worker's thread: differs between them.
-uint64_t WordsOf(uint32_t worker, uint64_t normal) { return normal | (worker % 2 == 0 ? test::kFlush : test::kToZero); }
+uint64_t WordsOf(uint32_t worker, uint64_t normal) {
+    return normal | (worker % 2 == 0 ? test::kFlush : test::kToZero);
+}
 
 struct Begun {
     std::atomic<uint32_t> ran{0}, wrong{0};
@@ -69,27 +74,37 @@ void CheckWords(TaskScheduler &scheduler, uint64_t normal, Begun &begun) {
 
 }  // namespace
 
-TEST_CASE("tasks begin with the control words that onStart has set on their worker's thread, and keep them",
-          "[floating_point]") {
+TEST_CASE(
+    "tasks begin with the control words that onStart has set on their worker's thread, and keep "
+    "them",
+    "[floating_point]") {
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         INFO(test::Describe(life));
         static uint64_t s_normal;
         s_normal = FloatingPointControl();
         SchedulerOptions options = test::Options(3, 16, 4);
-        options.threads.onStart = [](uint32_t worker, void *) { SetFloatingPointControl(WordsOf(worker, s_normal)); };
+        options.threads.onStart = [](uint32_t worker, void *) {
+            SetFloatingPointControl(WordsOf(worker, s_normal));
+        };
         test::Runner runner(options);
         Begun begun;
-        test::Batch batch(200, [&](TaskScheduler &scheduler, uint32_t) { CheckWords(scheduler, s_normal, begun); });
-        if (life == test::Life::Run) SetFloatingPointControl(WordsOf(0, s_normal));  // worker 0 is the caller
+        test::Batch batch(200, [&](TaskScheduler &scheduler, uint32_t) {
+            CheckWords(scheduler, s_normal, begun);
+        });
+        // worker 0 is the caller
+        if (life == test::Life::Run) SetFloatingPointControl(WordsOf(0, s_normal));
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                   for (uint32_t round = 0; round < 5; ++round) {
                       Counter counter;
-                      scheduler.AddTasks(200, batch.Tasks(), &counter, round % 2 == 0 ? test::kHigh : test::kLarge);
+                      scheduler.AddTasks(200, batch.Tasks(), &counter,
+                                         round % 2 == 0 ? test::kHigh : test::kLarge);
                       for (uint32_t worker = 0; worker < 3; ++worker) {
-                          scheduler.AddTasks(20, batch.Tasks(), &counter,
-                                             {Priority::Normal, StackClass::Small, worker, "pinned"});
+                          scheduler.AddTasks(
+                              20, batch.Tasks(), &counter,
+                              {Priority::Normal, StackClass::Small, worker, "pinned"});
                       }
-                      scheduler.WaitForCounter(&counter);  // by a thread that is no worker: nobody helps
+                      // by a thread that is no worker: nobody helps
+                      scheduler.WaitForCounter(&counter);
                   }
               }) == Status::Ok);
         const uint64_t after = FloatingPointControl();
@@ -101,8 +116,10 @@ TEST_CASE("tasks begin with the control words that onStart has set on their work
     }
 }
 
-TEST_CASE("tasks begin with the control words that an attached thread had when it attached", "[floating_point]") {
-    const uint64_t normal = FloatingPointControl(), flush = normal | test::kFlush, toZero = normal | test::kToZero;
+TEST_CASE("tasks begin with the control words that an attached thread had when it attached",
+          "[floating_point]") {
+    const uint64_t normal = FloatingPointControl(), flush = normal | test::kFlush,
+                   toZero = normal | test::kToZero;
     for (uint32_t workers : {0u, 1u}) {
         test::Runner runner(test::Options(workers));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -116,12 +133,12 @@ TEST_CASE("tasks begin with the control words that an attached thread had when i
             });
             SetFloatingPointControl(words);
             if (runner.scheduler.AttachThread() != Status::Ok) wrong += 1000;
-            runner.scheduler.AddTasksAndWait(20, batch.Tasks(),
-                                             {Priority::Normal, StackClass::Small, workers, "pinned"});
+            runner.scheduler.AddTasksAndWait(
+                20, batch.Tasks(), {Priority::Normal, StackClass::Small, workers, "pinned"});
             wrong += FloatingPointControl() != words;
             SetFloatingPointControl(normal);  // the thread's own, from now on
-            runner.scheduler.AddTasksAndWait(20, batch.Tasks(),
-                                             {Priority::Normal, StackClass::Large, workers, "pinned"});
+            runner.scheduler.AddTasksAndWait(
+                20, batch.Tasks(), {Priority::Normal, StackClass::Large, workers, "pinned"});
             wrong += FloatingPointControl() != normal;
             runner.scheduler.DetachThread();
             CHECK(ran == 40);
@@ -136,7 +153,9 @@ TEST_CASE("threads of weft begin with the control words of who called Start", "[
     const uint64_t normal = FloatingPointControl(), flush = normal | test::kFlush;
     static std::atomic<uint64_t> s_seen[2];
     SchedulerOptions options = test::Options(2);
-    options.threads.onStart = [](uint32_t worker, void *) { s_seen[worker].store(FloatingPointControl()); };
+    options.threads.onStart = [](uint32_t worker, void *) {
+        s_seen[worker].store(FloatingPointControl());
+    };
     test::Runner runner(options);
     SetFloatingPointControl(flush);
     const Status status = runner.scheduler.Start();
@@ -154,7 +173,9 @@ TEST_CASE("control words: the x87 unit's go with the others", "[floating_point]"
     __asm__ __volatile__("fnstcw %0" : "=m"(normal));
     s_toZero = static_cast<uint16_t>(normal | 0x0c00);  // rounding
     SchedulerOptions options = test::Options(2);
-    options.threads.onStart = [](uint32_t, void *) { __asm__ __volatile__("fldcw %0" : : "m"(s_toZero)); };
+    options.threads.onStart = [](uint32_t, void *) {
+        __asm__ __volatile__("fldcw %0" : : "m"(s_toZero));
+    };
     test::Runner runner(options);
     std::atomic<uint32_t> wrong{0}, ran{0};
     test::Batch batch(50, [&](TaskScheduler &scheduler, uint32_t) {
@@ -178,8 +199,10 @@ TEST_CASE("control words: the x87 unit's go with the others", "[floating_point]"
 #endif
 
 #if defined(WEFT_DEBUG)
-TEST_CASE("report FloatingPointState: names the task that leaves with other control words, and restores them",
-          "[floating_point]") {
+TEST_CASE(
+    "report FloatingPointState: names the task that leaves with other control words, and restores "
+    "them",
+    "[floating_point]") {
     test::Runner runner(test::Options(1));
     const uint64_t before = FloatingPointControl();
     std::atomic<uint32_t> wrong{0};
@@ -194,7 +217,7 @@ TEST_CASE("report FloatingPointState: names the task that leaves with other cont
     CHECK(wrong.load() == 0);
     CHECK(runner.log.Count() == 1);
     CHECK(runner.log.First(ReportCode::FloatingPointState).task == "rounder");
-    CHECK(test::Names(runner.log.First(ReportCode::FloatingPointState).cure, "Restore rounding"));
+    CHECK(test::Names(runner.log.First(ReportCode::FloatingPointState).hint, "Restore rounding"));
 }
 #endif
 

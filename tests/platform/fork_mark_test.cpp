@@ -24,7 +24,8 @@
 
 using namespace weft;
 
-TEST_CASE("fork mark: set in children that were forked after Acquire, and in theirs", "[fork_mark]") {
+TEST_CASE("fork mark: set in children that were forked after Acquire, and in theirs",
+          "[fork_mark]") {
     env::ForkMark mark;
     CHECK(!mark.IsForked());  // it does not know yet
     int value = 0;
@@ -67,7 +68,9 @@ constexpr bool kChildGoesOn = true;
 
 }  // namespace
 
-TEST_CASE("fork in a task: the child may exit or run a scheduler of its own, and the parent goes on", "[fork_mark]") {
+TEST_CASE(
+    "fork in a task: the child may exit or run a scheduler of its own, and the parent goes on",
+    "[fork_mark]") {
     test::Runner runner(test::Options(2));
     test::ChildResult exits, own;
     test::Marks marks(50);
@@ -77,9 +80,10 @@ TEST_CASE("fork in a task: the child may exit or run a scheduler of its own, and
             own = ForkHere([] {
                 test::Runner inner(test::Options(2));
                 test::Marks inside(50);
-                const Status status =
-                    inner.Run([&](TaskScheduler &child) { child.AddTasksAndWait(50, inside.Tasks()); });
-                _exit(status == Status::Ok && inside.Wrong() == 0 && inner.log.Text().empty() ? 4 : 5);
+                const Status status = inner.Run(
+                    [&](TaskScheduler &child) { child.AddTasksAndWait(50, inside.Tasks()); });
+                _exit(status == Status::Ok && inside.Wrong() == 0 && inner.log.Text().empty() ? 4
+                                                                                              : 5);
             });
         }
         scheduler.AddTasksAndWait(50, marks.Tasks());
@@ -90,10 +94,12 @@ TEST_CASE("fork in a task: the child may exit or run a scheduler of its own, and
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("report Forked: a child that goes on as a worker is told and ends, and the parent goes on", "[fork_mark]") {
+TEST_CASE(
+    "report Forked: a child that goes on as a worker is told and ends, and the parent goes on",
+    "[fork_mark]") {
     if (!kChildGoesOn) return;
     for (uint32_t workers : {1u, 2u}) {
-        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
             for (bool waits : {false, true}) {
                 const test::ChildResult parent = test::RunInChild([=] {
                     TaskScheduler scheduler(test::Options(workers, 8, 2, idle));
@@ -109,23 +115,28 @@ TEST_CASE("report Forked: a child that goes on as a worker is told and ends, and
                         waitpid(child, &status, 0);
                         running->AddTasksAndWait(50, marks.Tasks());
                     };
-                    const Task task = TaskOf(main);
+                    const Task task = MakeTask(main);
                     if (scheduler.Run(task.function, task.arg) != Status::Ok) _exit(2);
-                    _exit(child > 0 && marks.Wrong() == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? 0
-                                                                                                                : 1);
+                    _exit(child > 0 && marks.Wrong() == 0 && WIFSIGNALED(status) &&
+                                  WTERMSIG(status) == SIGABRT
+                              ? 0
+                              : 1);
                 });
-                INFO(parent.output << workers << " workers, policy " << static_cast<int>(idle) << ", waits " << waits);
+                INFO(parent.output << workers << " workers, policy " << static_cast<int>(idle)
+                                   << ", waits " << waits);
                 CHECK(parent.exited);
                 CHECK(parent.code == 0);
                 CHECK(test::Names(parent.output, "weft: fatal: "));
-                CHECK(test::Names(parent.output, "a task forked, and went on as a worker in the child process"));
+                CHECK(test::Names(parent.output,
+                                  "a task forked, and went on as a worker in the child process"));
                 CHECK(test::Names(parent.output, "make a new TaskScheduler"));
             }
         }
     }
 }
 
-TEST_CASE("report Forked: calls in the child of another thread name themselves and have no effect", "[fork_mark]") {
+TEST_CASE("report Forked: calls in the child of another thread name themselves and have no effect",
+          "[fork_mark]") {
     test::Runner runner(test::Options(2));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     test::Marks marks(50);
@@ -140,7 +151,7 @@ TEST_CASE("report Forked: calls in the child of another thread name themselves a
         scheduler.WaitForCounter(&counter);
         scheduler.WaitForAll(1, both);
         if (scheduler.WaitForAny(2, both) != 2) _exit(2);
-        scheduler.AddToCounter(&counter);
+        scheduler.IncrementCounter(&counter);
         scheduler.DecrementCounter(&counter);
         scheduler.WaitIdle();
         scheduler.SetActiveWorkers(1);
@@ -148,9 +159,12 @@ TEST_CASE("report Forked: calls in the child of another thread name themselves a
         scheduler.Stop();
         if (counter.Value() != 1 || none.Value() != 0) _exit(4);
         if (runner.log.CountOf(ReportCode::Forked) != 11 || runner.log.Count() != 11) _exit(5);
-        for (const char *call : {"AddTasks", "AddTasksAndWait", "WaitForCounter", "WaitForAny", "AddToCounter",
-                                 "DecrementCounter", "WaitIdle", "SetActiveWorkers", "AttachThread", "Stop"}) {
-            if (!test::Names(runner.log.Text(), std::string(call) + " was called in a forked child process")) _exit(6);
+        for (const char *call :
+             {"AddTasks", "AddTasksAndWait", "WaitForCounter", "WaitForAny", "IncrementCounter",
+              "DecrementCounter", "WaitIdle", "SetActiveWorkers", "AttachThread", "Stop"}) {
+            if (!test::Names(runner.log.Text(),
+                             std::string(call) + " was called in a forked child process"))
+                _exit(6);
         }
         _exit(0);
     });
@@ -164,9 +178,11 @@ TEST_CASE("report Forked: calls in the child of another thread name themselves a
 
 namespace {
 
-// All calls of a thread that was a worker where it forked: how many of them were not refused as Forked, and what they did
-// nevertheless. `queued` tasks are the parent's; none of them may run here.
-uint32_t CallEverything(TaskScheduler &scheduler, const test::ReportLog &log, const std::function<uint32_t()> &ran) {
+// All calls of a thread that was a worker where it forked: how many of them were not refused as
+// Forked, and what they did nevertheless. `queued` tasks are the parent's; none of them may run
+// here.
+uint32_t CallEverything(TaskScheduler &scheduler, const test::ReportLog &log,
+                        const std::function<uint32_t()> &ran) {
     const Task task{Nothing, nullptr};
     Counter counter(1), none;
     Counter *const both[2] = {&counter, &counter};
@@ -179,8 +195,9 @@ uint32_t CallEverything(TaskScheduler &scheduler, const test::ReportLog &log, co
     scheduler.WaitForCounter(&counter);
     wrong += scheduler.WaitForAny(2, both) != 2;
     wrong += WaitForCounterFor(scheduler, &counter, std::chrono::seconds(100));
-    wrong += AddTaskAfter(scheduler, &counter, 0, task, &none) || AddTaskAt(scheduler, Now(), task, &none);
-    wrong += scheduler.AddToCounter(&counter);
+    wrong += AddTaskAfter(scheduler, &counter, 0, task, &none) ||
+             AddTaskAt(scheduler, Now(), task, &none);
+    wrong += scheduler.IncrementCounter(&counter);
     scheduler.DecrementCounter(&counter);
     scheduler.WaitIdle();
     scheduler.SetActiveWorkers(1);
@@ -191,25 +208,30 @@ uint32_t CallEverything(TaskScheduler &scheduler, const test::ReportLog &log, co
     wrong += scheduler.PollCounter(&counter) || counter.Value() != 1 || none.Value() != 0;
     wrong += scheduler.CurrentWorker() != worker || TaskScheduler::Current() != &scheduler;
     wrong += log.Count() - reported != 16 || log.CountOf(ReportCode::Forked) - reported != 16;
-    for (const char *call : {"AddTasks", "AddTasksAndWait", "WaitForCounter", "WaitForAny", "WaitForCounterUntil",
-                             "AddTaskAfter", "AddTaskAt", "AddToCounter", "DecrementCounter", "WaitIdle",
-                             "SetActiveWorkers", "RunPinnedTasks", "Yield", "AttachThread", "DetachThread"}) {
-        wrong += !test::Names(log.Text(), std::string(call) + " was called in a forked child process");
+    for (const char *call :
+         {"AddTasks", "AddTasksAndWait", "WaitForCounter", "WaitForAny", "WaitForCounterUntil",
+          "AddTaskAfter", "AddTaskAt", "IncrementCounter", "DecrementCounter", "WaitIdle",
+          "SetActiveWorkers", "RunPinnedTasks", "Yield", "AttachThread", "DetachThread"}) {
+        wrong +=
+            !test::Names(log.Text(), std::string(call) + " was called in a forked child process");
     }
     return wrong + (ran() - before);
 }
 
 }  // namespace
 
-TEST_CASE("report Forked: calls in the child of an attached thread name themselves and run none of the parent's tasks",
-          "[fork_mark]") {
+TEST_CASE(
+    "report Forked: calls in the child of an attached thread name themselves and run none of the "
+    "parent's tasks",
+    "[fork_mark]") {
     if (!kChildGoesOn) return;
     for (uint32_t workers : {0u, 1u}) {
         for (bool pinned : {false, true}) {
             const test::ChildResult parent = test::RunInChild([=] {
                 test::Runner runner(test::Options(workers));
                 TaskScheduler &scheduler = runner.scheduler;
-                if (scheduler.Start() != Status::Ok || scheduler.AttachThread() != Status::Ok) _exit(2);
+                if (scheduler.Start() != Status::Ok || scheduler.AttachThread() != Status::Ok)
+                    _exit(2);
                 std::atomic<uint32_t> ran{0};
                 std::atomic<bool> mayEnd{false};
                 test::Batch busy(workers, [&](TaskScheduler &, uint32_t) {
@@ -226,7 +248,8 @@ TEST_CASE("report Forked: calls in the child of an attached thread name themselv
                 const pid_t child = fork();
                 if (child == 0) {
                     alarm(30);
-                    _exit(static_cast<int>(CallEverything(scheduler, runner.log, [&] { return ran.load(); })));
+                    _exit(static_cast<int>(
+                        CallEverything(scheduler, runner.log, [&] { return ran.load(); })));
                 }
                 int status = 0;
                 waitpid(child, &status, 0);
@@ -235,7 +258,10 @@ TEST_CASE("report Forked: calls in the child of an attached thread name themselv
                 scheduler.DetachThread();
                 scheduler.Stop();
                 const bool isWhole = ran.load() == workers + 10 && runner.log.Text().empty();
-                _exit(!WIFEXITED(status) ? 100 : WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : isWhole ? 0 : 101);
+                _exit(!WIFEXITED(status)         ? 100
+                      : WEXITSTATUS(status) != 0 ? WEXITSTATUS(status)
+                      : isWhole                  ? 0
+                                                 : 101);
             });
             INFO(parent.output << workers << " workers, pinned " << pinned);
             CHECK(parent.exited);
@@ -245,7 +271,8 @@ TEST_CASE("report Forked: calls in the child of an attached thread name themselv
 }
 
 TEST_CASE(
-    "report Forked: calls in the child of a task name themselves, and no other task runs before it is told and ends",
+    "report Forked: calls in the child of a task name themselves, and no other task runs before it "
+    "is told and ends",
     "[fork_mark]") {
     if (!kChildGoesOn) return;
     for (uint32_t tasks : {2u, 16u, 255u}) {  // an entry each, and a slice
@@ -273,16 +300,20 @@ TEST_CASE(
                         running.WaitForCounter(&counter);
                     }
                 });
-                auto main = [&](TaskScheduler *running) { running->AddTasksAndWait(tasks, batch.Tasks()); };
-                if (scheduler.Run(TaskOf(main).function, &main) != Status::Ok) _exit(2);
+                auto main = [&](TaskScheduler *running) {
+                    running->AddTasksAndWait(tasks, batch.Tasks());
+                };
+                if (scheduler.Run(MakeTask(main).function, &main) != Status::Ok) _exit(2);
                 if (child <= 0 || ran.load() != tasks) _exit(3);
                 _exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? 0 : WEXITSTATUS(status));
             });
             INFO(parent.output << tasks << " tasks, waits " << waits);
             CHECK(parent.exited);
             CHECK(parent.code == 0);
-            CHECK(test::Names(parent.output, "weft: fatal: a task forked, and went on as a worker in the child"));
-            CHECK(waits == test::Names(parent.output, "WaitForCounter was called in a forked child process"));
+            CHECK(test::Names(parent.output,
+                              "weft: fatal: a task forked, and went on as a worker in the child"));
+            CHECK(waits == test::Names(parent.output,
+                                       "WaitForCounter was called in a forked child process"));
         }
     }
 }
@@ -304,7 +335,8 @@ TEST_CASE("fork: an attached thread that ends in the child ends, and runs nothin
             child = fork();
             if (child == 0) {
                 alarm(30);
-                // After what the thread's exit does to weft: its keys' destructors come in the order in which they were made.
+                // After what the thread's exit does to weft: its keys' destructors come in the
+                // order in which they were made.
                 static pthread_key_t key;
                 pthread_key_create(&key, [](void *arg) {
                     const auto *count = static_cast<std::atomic<uint32_t> *>(arg);

@@ -79,7 +79,8 @@ TEST_CASE("parker: two wakers at once", "[parker]") {
         });
     }
     uint32_t wakes = 0;
-    // Each Park is ended by an Unpark that came after what was seen last; at the end everything has been sent.
+    // Each Park is ended by an Unpark that came after what was seen last; at the end everything has
+    // been sent.
     while (sent[0].load() + sent[1].load() < 2 * kRounds) {
         parker.Park();
         ++wakes;

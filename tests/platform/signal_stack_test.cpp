@@ -99,12 +99,14 @@ TEST_CASE("signal stack: no memory, no stack", "[signal_stack]") {
     CHECK(failing.HasFailed());
 }
 
-TEST_CASE("fault handler: describes the address, then the process dies of the signal", "[signal_stack]") {
+TEST_CASE("fault handler: describes the address, then the process dies of the signal",
+          "[signal_stack]") {
     static void *page;
     page = ForbiddenPage();
     const test::ChildResult child = test::RunInChild([] {
         signal(SIGSEGV, SIG_DFL);  // not a sanitizer's
-        env::InstallFaultHandler([](const void *address) { Say(address == page ? "described\n" : "another\n"); });
+        env::InstallFaultHandler(
+            [](const void *address) { Say(address == page ? "described\n" : "another\n"); });
         Touch(page);
     });
     CHECK(child.signal == SIGSEGV);
@@ -112,7 +114,8 @@ TEST_CASE("fault handler: describes the address, then the process dies of the si
     munmap(page, 4096);
 }
 
-TEST_CASE("fault handler: goes on to the handler that was there before, of both kinds", "[signal_stack]") {
+TEST_CASE("fault handler: goes on to the handler that was there before, of both kinds",
+          "[signal_stack]") {
     for (bool withInfo : {false, true}) {
         const test::ChildResult child = test::RunInChild([=] {
             struct sigaction action {};
@@ -120,7 +123,8 @@ TEST_CASE("fault handler: goes on to the handler that was there before, of both 
             if (withInfo) {
                 action.sa_flags = SA_SIGINFO;
                 action.sa_sigaction = [](int number, siginfo_t *info, void *) {
-                    Say(number == SIGSEGV && info->si_addr != nullptr ? "before, with info\n" : "wrong\n");
+                    Say(number == SIGSEGV && info->si_addr != nullptr ? "before, with info\n"
+                                                                      : "wrong\n");
                     _exit(7);
                 };
             } else {
@@ -135,11 +139,13 @@ TEST_CASE("fault handler: goes on to the handler that was there before, of both 
         });
         CHECK(child.exited);
         CHECK(child.code == 7);
-        CHECK(child.output == (withInfo ? "described\nbefore, with info\n" : "described\nbefore\n"));
+        CHECK(child.output ==
+              (withInfo ? "described\nbefore, with info\n" : "described\nbefore\n"));
     }
 }
 
-TEST_CASE("fault handler: the first installs, the last removes; what was there is back", "[signal_stack]") {
+TEST_CASE("fault handler: the first installs, the last removes; what was there is back",
+          "[signal_stack]") {
     const test::ChildResult child = test::RunInChild([] {
         int wrong = 0;
         signal(SIGSEGV, SIG_IGN);
@@ -166,8 +172,10 @@ TEST_CASE("fault handler: the first installs, the last removes; what was there i
     CHECK(child.code == 0);
 }
 
-TEST_CASE("fault handler: a handler that came later and calls the one before it stays, and is called once",
-          "[signal_stack]") {
+TEST_CASE(
+    "fault handler: a handler that came later and calls the one before it stays, and is called "
+    "once",
+    "[signal_stack]") {
     const test::ChildResult child = test::RunInChild([] {
         static struct sigaction before;
         static int calls = 0;
@@ -206,7 +214,8 @@ std::string Describe(const void *address) {
     return length == std::strlen(text) ? text : "wrong length";
 }
 
-// Below all frames of the calling task: from its stack downwards, the first address in the guard page.
+// Below all frames of the calling task: from its stack downwards, the first address in the guard
+// page.
 const char *GuardBelow(const char *stack) {
     for (size_t i = 0; i < 1024; ++i, stack -= test::PageBytes()) {
         if (test::Names(Describe(stack), "overflow")) return stack;
@@ -216,7 +225,8 @@ const char *GuardBelow(const char *stack) {
 
 }  // namespace
 
-TEST_CASE("DescribeFault: addresses on a stack, in its guard page, and elsewhere", "[describe_fault]") {
+TEST_CASE("DescribeFault: addresses on a stack, in its guard page, and elsewhere",
+          "[describe_fault]") {
     int here = 0;
     CHECK(Describe(&here) == "");
     CHECK(Describe(nullptr) == "");

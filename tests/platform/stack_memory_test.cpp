@@ -11,7 +11,8 @@
 using namespace weft;
 using namespace weft::internal;
 
-TEST_CASE("stacks: each has its whole size, aligned to pages, apart from the others", "[stack_memory]") {
+TEST_CASE("stacks: each has its whole size, aligned to pages, apart from the others",
+          "[stack_memory]") {
     StackMemory stacks;
     REQUIRE(stacks.Acquire(5, 20000) == Status::Ok);
     CHECK(stacks.StackBytes() >= 20000);
@@ -19,7 +20,9 @@ TEST_CASE("stacks: each has its whole size, aligned to pages, apart from the oth
     CHECK(stacks.StackBytes() < 20000 + stacks.PageBytes());
     for (size_t i = 0; i < 5; ++i) {
         CHECK(reinterpret_cast<uintptr_t>(stacks.Bottom(i)) % stacks.PageBytes() == 0);
-        if (i != 0) CHECK(stacks.Bottom(i) >= stacks.Bottom(i - 1) + stacks.StackBytes() + stacks.GuardBytes());
+        if (i != 0)
+            CHECK(stacks.Bottom(i) >=
+                  stacks.Bottom(i - 1) + stacks.StackBytes() + stacks.GuardBytes());
         std::memset(stacks.Bottom(i), static_cast<int>(i), stacks.StackBytes());
     }
     for (size_t i = 0; i < 5; ++i) {
@@ -28,7 +31,8 @@ TEST_CASE("stacks: each has its whole size, aligned to pages, apart from the oth
     }
 }
 
-TEST_CASE("fault: stack overflow. The guard pages at both ends of every stack fault", "[stack_memory]") {
+TEST_CASE("fault: stack overflow. The guard pages at both ends of every stack fault",
+          "[stack_memory]") {
     StackMemory stacks;
     REQUIRE(stacks.Acquire(3, 64 << 10) == Status::Ok);
     const auto touch = [](char *address) {
@@ -47,7 +51,8 @@ TEST_CASE("fault: stack overflow. The guard pages at both ends of every stack fa
     }
 }
 
-TEST_CASE("stacks: the host's pages come back without guards, also when they were locked", "[stack_memory]") {
+TEST_CASE("stacks: the host's pages come back without guards, also when they were locked",
+          "[stack_memory]") {
     MemoryHooks hooks;
     hooks.reserveStacks = [](size_t bytes, void *) -> void * {
         void *pages = test::MapPages(bytes);
@@ -56,7 +61,8 @@ TEST_CASE("stacks: the host's pages come back without guards, also when they wer
         return pages;
     };
     hooks.releaseStacks = [](void *pages, size_t bytes, void *user) {
-        *static_cast<bool *>(user) = !test::RunInChild([=] { std::memset(pages, 1, bytes); }).Died();
+        *static_cast<bool *>(user) =
+            !test::RunInChild([=] { std::memset(pages, 1, bytes); }).Died();
         test::UnmapPages(pages, bytes);
     };
     bool usable = false;

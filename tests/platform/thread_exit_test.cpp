@@ -42,7 +42,8 @@ TEST_CASE("thread exit: the call is made once, on the thread that ends", "[threa
     CHECK(record.onThread.load());
 }
 
-TEST_CASE("thread exit: the last one of a thread counts; null takes it back; threads are apart", "[thread_exit]") {
+TEST_CASE("thread exit: the last one of a thread counts; null takes it back; threads are apart",
+          "[thread_exit]") {
     Record first, second, other;
     env::ExitCall calls[3] = {{Note, &first}, {Note, &second}, {Note, &other}};
     std::thread([&] {
@@ -82,8 +83,9 @@ TEST_CASE("thread exit: a call may ask for another one, which is then made too",
     CHECK(chain.order.load() == 11);
 }
 
-TEST_CASE("report LeftAttached: a thread that ends while attached is detached, after its pinned tasks",
-          "[thread_exit]") {
+TEST_CASE(
+    "report LeftAttached: a thread that ends while attached is detached, after its pinned tasks",
+    "[thread_exit]") {
     for (uint32_t workers : {0u, 1u, 3u}) {
         for (bool keepsBusy : {false, true}) {
             INFO(workers << " workers");
@@ -108,7 +110,8 @@ TEST_CASE("report LeftAttached: a thread that ends while attached is detached, a
                     runner.scheduler.AddTasks(20, plain.Tasks() + round * 20);  // in its own deque
                     if (keepsBusy) runner.scheduler.Yield();
                 }).join();
-                CHECK(pinned.Wrong(1, (static_cast<uint32_t>(round) + 1) * 20) == 0);  // before the thread was gone
+                // before the thread was gone
+                CHECK(pinned.Wrong(1, (static_cast<uint32_t>(round) + 1) * 20) == 0);
             }
             runner.scheduler.Stop();  // returns
             CHECK(attached.load() == 3);
@@ -119,14 +122,16 @@ TEST_CASE("report LeftAttached: a thread that ends while attached is detached, a
             CHECK(runner.log.Count() == 3);
             const test::LoggedReport report = runner.log.First(ReportCode::LeftAttached);
             CHECK(test::Names(report.what, "while it was attached as " + std::to_string(workers)));
-            CHECK(test::Names(report.cure, "DetachThread"));
+            CHECK(test::Names(report.hint, "DetachThread"));
             CHECK(!report.fatal);
         }
     }
 }
 
-TEST_CASE("report LeftAttached: a thread attached to two schedulers leaves both; one that detached leaves none",
-          "[thread_exit]") {
+TEST_CASE(
+    "report LeftAttached: a thread attached to two schedulers leaves both; one that detached "
+    "leaves none",
+    "[thread_exit]") {
     for (bool detaches : {false, true}) {
         test::Runner outer(test::Options(1)), inner(test::Options(2));
         test::Marks marks(20);
@@ -150,8 +155,10 @@ TEST_CASE("report LeftAttached: a thread attached to two schedulers leaves both;
     }
 }
 
-TEST_CASE("report LeftAttached: tasks that wait in catch blocks while their thread ends keep their exceptions",
-          "[thread_exit]") {
+TEST_CASE(
+    "report LeftAttached: tasks that wait in catch blocks while their thread ends keep their "
+    "exceptions",
+    "[thread_exit]") {
     test::Runner runner(test::Options(0, 8, 2));
     std::atomic<uint32_t> caught{0};
     test::Batch batch(3, [&](TaskScheduler &scheduler, uint32_t i) {
@@ -179,7 +186,8 @@ TEST_CASE("report LeftAttached: tasks that wait in catch blocks while their thre
     CHECK(runner.log.Count() == 1);
 }
 
-TEST_CASE("report LeftAttached: Stop waits for a thread that ends while attached", "[thread_exit]") {
+TEST_CASE("report LeftAttached: Stop waits for a thread that ends while attached",
+          "[thread_exit]") {
     for (int round = 0; round < 20; ++round) {
         test::Runner runner(test::Options(1 + round % 2, 8, 2));
         std::atomic<bool> attached{false}, mayEnd{false}, stopped{false};

@@ -27,10 +27,11 @@ KAFFINITY CpusOfProcess() {
 
 std::wstring NameOfThread() {
     using GetDescription = HRESULT(WINAPI *)(HANDLE, wchar_t **);
-    const auto found =
-        reinterpret_cast<void (*)()>(GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "GetThreadDescription"));
+    const auto found = reinterpret_cast<void (*)()>(
+        GetProcAddress(GetModuleHandleW(L"kernel32.dll"), "GetThreadDescription"));
     wchar_t *name = nullptr;
-    if (found == nullptr || reinterpret_cast<GetDescription>(found)(GetCurrentThread(), &name) < 0) return L"?";
+    if (found == nullptr || reinterpret_cast<GetDescription>(found)(GetCurrentThread(), &name) < 0)
+        return L"?";
     const std::wstring copy = name;
     LocalFree(name);
     return copy;
@@ -52,7 +53,8 @@ std::vector<Place> PlacesOf(SchedulerOptions options) {
     options.threads.onStart = [](uint32_t, void *user) {
         Seen &self = *static_cast<Seen *>(user);
         const std::lock_guard<std::mutex> lock(self.mutex);
-        self.places.push_back({NameOfThread(), CpusOfThread(), GetThreadPriority(GetCurrentThread())});
+        self.places.push_back(
+            {NameOfThread(), CpusOfThread(), GetThreadPriority(GetCurrentThread())});
     };
     test::Runner runner(options);
     CHECK(runner.scheduler.Start() == Status::Ok);
@@ -84,8 +86,10 @@ TEST_CASE("thread on Windows: it moves to another CPU, and keeps its set", "[thr
     }).join();
 }
 
-TEST_CASE("thread on Windows: a mask binds to those CPUs of it that may be used; without one it is refused",
-          "[thread]") {
+TEST_CASE(
+    "thread on Windows: a mask binds to those CPUs of it that may be used; without one it is "
+    "refused",
+    "[thread]") {
     std::thread([&] {
         const KAFFINITY usable = CpusOfProcess();
         const uint64_t none = ~usable;
@@ -100,7 +104,8 @@ TEST_CASE("thread on Windows: a mask binds to those CPUs of it that may be used;
     }).join();
 }
 
-TEST_CASE("placement on Windows: names, CPUs and priorities of the threads that weft makes", "[thread]") {
+TEST_CASE("placement on Windows: names, CPUs and priorities of the threads that weft makes",
+          "[thread]") {
     SchedulerOptions options = test::Options(3);
     for (const Place &place : PlacesOf(options)) {
         CHECK(place.name.substr(0, 5) == L"weft ");

@@ -14,7 +14,8 @@ namespace test {
 /// Calls `body(*this)`; copies it first, so that it may destroy the job.
 struct FunctionJob : weft::PostedJob {
     using Body = std::function<void(FunctionJob &)>;
-    FunctionJob(weft::PostQueue &queue, Body function) : PostedJob(queue, Call), body(std::move(function)) {}
+    FunctionJob(weft::PostQueue &queue, Body function)
+        : PostedJob(queue, Call), body(std::move(function)) {}
     static void Call(weft::TaskScheduler *, weft::PostedJob *job) {
         FunctionJob &self = *static_cast<FunctionJob *>(job);
         const Body called = self.body;

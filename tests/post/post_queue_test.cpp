@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 using test::FunctionJob;
 using test::kLong;
 
-TEST_CASE("PostQueue: jobs begin in the order of their posts, whoever posts", "[post][one_worker]") {
+TEST_CASE("PostQueue: jobs begin in the order of their posts, whoever posts",
+          "[post][one_worker]") {
     constexpr uint32_t kThreads = 3, kEach = 300;
     test::Runner runner(test::Options(1));
     std::vector<uint32_t> next(kThreads, 0);
@@ -49,7 +50,8 @@ TEST_CASE("PostQueue: posts of tasks keep their order too, though tasks are take
     std::string order;
     std::vector<std::unique_ptr<FunctionJob>> jobs;
     for (char name = 'a'; name <= 'z'; ++name) {
-        jobs.push_back(std::make_unique<FunctionJob>(queue, [&order, name](FunctionJob &) { order += name; }));
+        jobs.push_back(
+            std::make_unique<FunctionJob>(queue, [&order, name](FunctionJob &) { order += name; }));
     }
     auto post = [&](TaskScheduler *) {
         for (const auto &job : jobs) job->Post();
@@ -62,7 +64,8 @@ TEST_CASE("PostQueue: posts of tasks keep their order too, though tasks are take
     CHECK(statistics.contended == 0);
 }
 
-TEST_CASE("PostQueue: its end waits for what is ready, delayed, and posted meanwhile", "[post][time]") {
+TEST_CASE("PostQueue: its end waits for what is ready, delayed, and posted meanwhile",
+          "[post][time]") {
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
         test::Runner runner(test::Options(2));
         std::atomic<uint32_t> begun{0};
@@ -76,7 +79,8 @@ TEST_CASE("PostQueue: its end waits for what is ready, delayed, and posted meanw
                           begun.fetch_add(1);
                           if (++steps < 50) self.Post();
                       });
-                      second = std::make_unique<FunctionJob>(queue, [&](FunctionJob &) { begun.fetch_add(1); });
+                      second = std::make_unique<FunctionJob>(
+                          queue, [&](FunctionJob &) { begun.fetch_add(1); });
                       ready = first.get();
                       delayed = second.get();
                       ready->Post();
@@ -88,7 +92,8 @@ TEST_CASE("PostQueue: its end waits for what is ready, delayed, and posted meanw
     }
 }
 
-TEST_CASE("PostQueue: a run ends though a job waits, and not before one that has a time", "[post][time]") {
+TEST_CASE("PostQueue: a run ends though a job waits, and not before one that has a time",
+          "[post][time]") {
     test::Runner runner(test::Options(2));
     auto queue = std::make_unique<PostQueue>(runner.scheduler);
     bool waited = false, timed = false;
@@ -105,7 +110,8 @@ TEST_CASE("PostQueue: a run ends though a job waits, and not before one that has
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report", "[post][report][one_worker]") {
+TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report",
+          "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     auto queue = std::make_unique<PostQueue>(one.Scheduler());
@@ -212,7 +218,8 @@ TEST_CASE("report NullTask: a job whose callback is taken away keeps it, also wh
     CHECK(one.Log().CountOf(ReportCode::NullTask) == 2);
 }
 
-TEST_CASE("report NotRunning: a job that is posted or called while nothing runs", "[post][report]") {
+TEST_CASE("report NotRunning: a job that is posted or called while nothing runs",
+          "[post][report]") {
     test::Runner runner(test::Options(1));
     bool begun = false;
     PostQueue queue(runner.scheduler);
@@ -226,7 +233,8 @@ TEST_CASE("report NotRunning: a job that is posted or called while nothing runs"
     CHECK(begun);
 }
 
-TEST_CASE("report BadOption: a job for a time that never comes is not posted", "[post][report][one_worker]") {
+TEST_CASE("report BadOption: a job for a time that never comes is not posted",
+          "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     PostQueue queue(one.Scheduler());
@@ -260,14 +268,16 @@ TEST_CASE("report BadOption: a job that nobody may run is not posted", "[post][r
     CHECK(runner.log.CountOf(ReportCode::CounterDestroyed) == 0);
 }
 
-TEST_CASE("report CounterDestroyed: a job that dies while it is posted", "[post][report][one_worker]") {
+TEST_CASE("report CounterDestroyed: a job that dies while it is posted",
+          "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     std::string order;
     {
         PostQueue queue(one.Scheduler());
         const auto make = [&](char name) {
-            return std::make_unique<FunctionJob>(queue, [&order, name](FunctionJob &) { order += name; });
+            return std::make_unique<FunctionJob>(queue,
+                                                 [&order, name](FunctionJob &) { order += name; });
         };
         auto ready = make('r'), timed = make('t'), waiting = make('w'), stays = make('s');
         ready->Post();
@@ -314,7 +324,8 @@ TEST_CASE("PostQueue: ends though a job died while it was posted, and another ca
 
 #if !defined(_WIN32)
 
-TEST_CASE("report Forked: the end of a PostQueue in a child says it once, and waits for nobody", "[post][fork_mark]") {
+TEST_CASE("report Forked: the end of a PostQueue in a child says it once, and waits for nobody",
+          "[post][fork_mark]") {
     for (bool attached : {false, true}) {
         test::Runner runner(test::Options(1));
         REQUIRE(runner.scheduler.Start() == Status::Ok);

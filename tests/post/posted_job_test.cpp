@@ -42,7 +42,8 @@ TEST_CASE("PostedJob: posted again with another callback, destroyed in it", "[po
     CHECK(said == "1122");
 }
 
-TEST_CASE("PostedJob: thousands of steps from tasks and threads, each destroyed in its last", "[post][grid]") {
+TEST_CASE("PostedJob: thousands of steps from tasks and threads, each destroyed in its last",
+          "[post][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -95,7 +96,8 @@ TEST_CASE("PostedJob: delayed, in the order of time, not before it and not haste
                 notExpired += !self.IsExpired();
             };
         };
-        FunctionJob c(queue, note('c', later)), d(queue, note('d', later)), b(queue, note('b', begin + 10ms));
+        FunctionJob c(queue, note('c', later)), d(queue, note('d', later)),
+            b(queue, note('b', begin + 10ms));
         FunctionJob a(queue, note('a', begin));
         c.PostAt(later);
         d.PostAt(later);
@@ -197,14 +199,17 @@ TEST_CASE("PostedJob: a deadline ends a wait", "[post][time][one_worker]") {
     CHECK(expired == 4);
 }
 
-TEST_CASE("PostedJob: an earlier deadline goes before the one that is waited for, and nothing is left of that",
-          "[post][time][one_worker]") {
+TEST_CASE(
+    "PostedJob: an earlier deadline goes before the one that is waited for, and nothing is left of "
+    "that",
+    "[post][time][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     std::string order;
     {
         PostQueue queue(one.Scheduler());
-        FunctionJob far(queue, [&](FunctionJob &) { order += 'f'; }), near(queue, [&](FunctionJob &) { order += 'n'; });
+        FunctionJob far(queue, [&](FunctionJob &) { order += 'f'; }),
+            near(queue, [&](FunctionJob &) { order += 'n'; });
         far.PostWaitFor(kLong);
         one.Settle();
         near.PostAfter(1ms);
@@ -256,9 +261,11 @@ TEST_CASE("PostedJob: a signal ends a wait and is received once", "[post][one_wo
 
 namespace {
 
-// One signal from a thread; a deadline about when that comes. Whoever takes `me` decides whether it is sent.
+// One signal from a thread; a deadline about when that comes. Whoever takes `me` decides whether it
+// is sent.
 struct Raced : PostedJob {
-    Raced(PostQueue &queue, std::chrono::microseconds due, std::atomic<PostedJob *> &slot, std::atomic<uint32_t> *ends)
+    Raced(PostQueue &queue, std::chrono::microseconds due, std::atomic<PostedJob *> &slot,
+          std::atomic<uint32_t> *ends)
         : PostedJob(queue, Begin), time(due), me(slot), ended(ends) {}
     static void Begin(TaskScheduler *, PostedJob *job) {
         Raced *self = static_cast<Raced *>(job);
@@ -284,7 +291,8 @@ struct Raced : PostedJob {
 
 }  // namespace
 
-TEST_CASE("PostedJob: a deadline passes and the job is destroyed while a thread signals it", "[post][race]") {
+TEST_CASE("PostedJob: a deadline passes and the job is destroyed while a thread signals it",
+          "[post][race]") {
     constexpr uint32_t kJobs = 4000;
     test::Runner runner(test::Options(2));
     std::vector<std::atomic<PostedJob *>> slots(kJobs);
@@ -292,7 +300,8 @@ TEST_CASE("PostedJob: a deadline passes and the job is destroyed while a thread 
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
               PostQueue queue(scheduler);
               for (uint32_t i = 0; i < kJobs; ++i) {
-                  const std::chrono::microseconds time = i == 0 ? 1h : 3us;  // the first one is signalled in any case
+                  // the first one is signalled in any case
+                  const std::chrono::microseconds time = i == 0 ? 1h : 3us;
                   (new Raced(queue, time, slots[i], ended))->Post();
                   PostedJob *job = nullptr;
                   CHECK(test::SpinUntil([&] {
@@ -301,7 +310,8 @@ TEST_CASE("PostedJob: a deadline passes and the job is destroyed while a thread 
                   }));
                   if (i % 2 == 0) test::Linger(static_cast<int>(i % 5));
                   if (job != nullptr) job->Signal();
-                  CHECK(test::SpinUntil([&] { return ended[0].load() + ended[1].load() == i + 1; }));
+                  CHECK(
+                      test::SpinUntil([&] { return ended[0].load() + ended[1].load() == i + 1; }));
               }
           }) == Status::Ok);
     CHECK(ended[0].load() + ended[1].load() == kJobs);
@@ -309,7 +319,8 @@ TEST_CASE("PostedJob: a deadline passes and the job is destroyed while a thread 
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("PostedJob: woken by threads while it works and waits, every wake-up is answered", "[post]") {
+TEST_CASE("PostedJob: woken by threads while it works and waits, every wake-up is answered",
+          "[post]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> given{0};
     uint32_t taken = 0, begun = 0;

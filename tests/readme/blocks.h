@@ -1,5 +1,6 @@
-// What the README's blocks take from around them: headers, and names of the game. Nothing here is ever run or linked, so most
-// names are only declared; a new name in a block needs a line here. (Without a guard: g++ takes a pragma in it for a mistake.)
+// What the README's blocks take from around them: headers, and names of the game. Nothing here is
+// ever run or linked, so most names are only declared; a new name in a block needs a line here.
+// (Without a guard: g++ takes a pragma in it for a mistake.)
 
 #include <weft/algorithms/loop.h>
 #include <weft/algorithms/parallel_for.h>
@@ -9,13 +10,14 @@
 #include <weft/coroutine.h>
 #include <weft/counter.h>
 #include <weft/data/cancellation.h>
+#include <weft/data/exception_collector.h>
 #include <weft/data/fiber_local.h>
 #include <weft/data/places.h>
-#include <weft/data/rethrow.h>
 #include <weft/data/worker_local.h>
 #include <weft/deferred.h>
 #include <weft/describe_fault.h>
 #include <weft/export.h>
+#include <weft/external_work.h>
 #include <weft/frame/block_pool.h>
 #include <weft/frame/frame_params.h>
 #include <weft/frame/frame_pipeline.h>
@@ -23,7 +25,6 @@
 #include <weft/frame/tagged_heap.h>
 #include <weft/hooks.h>
 #include <weft/options.h>
-#include <weft/outside.h>
 #include <weft/post/post_queue.h>
 #include <weft/post/posted_job.h>
 #include <weft/report.h>

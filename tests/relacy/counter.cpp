@@ -1,5 +1,5 @@
-// Waiting for a count. Who goes on sees what the counted tasks wrote (invariant 5), and after a wait for zero nobody touches
-// the counter any more (invariant 4): it is freed at once.
+// Waiting for a count. Who goes on sees what the counted tasks wrote (invariant 5), and after a
+// wait for zero nobody touches the counter any more (invariant 4): it is freed at once.
 #include "relacy/suite.h"
 
 #include "mechanisms/counter_waiting.h"
@@ -35,7 +35,8 @@ struct CounterTest : Suite<Test, kThreads> {
         if (count != 0) Add(count);
     }
     void Add(uint32_t n) {
-        Check(waiting.TryAdd(Word(), n) || waiting.Add(Word(), n) == CounterResult::Ok, "an addition was refused");
+        Check(waiting.TryAdd(Word(), n) || waiting.Add(Word(), n) == CounterResult::Ok,
+              "an addition was refused");
     }
 
     // ---- the waiter ----
@@ -56,11 +57,13 @@ struct CounterTest : Suite<Test, kThreads> {
     }
     /// All of the first `count` threads' tasks have finished.
     void SeesAll(uint32_t count = kThreads) {
-        for (uint32_t i = 0; i < count; ++i) Check(result[i].Read() == 1, "the result of a counted task is missing");
+        for (uint32_t i = 0; i < count; ++i)
+            Check(result[i].Read() == 1, "the result of a counted task is missing");
     }
     /// At least so many have.
     void SeesSome(uint32_t count) {
-        for (const env::Atomic<uint32_t> &flag : done) count -= std::min(count, flag.load(kRelaxed));
+        for (const env::Atomic<uint32_t> &flag : done)
+            count -= std::min(count, flag.load(kRelaxed));
         Check(count == 0, "resumed too early, or not all that was counted is visible");
     }
     void Free() {
@@ -92,7 +95,8 @@ struct CounterTest : Suite<Test, kThreads> {
     void ReleaseAll() {
         if (counter != nullptr) {
             const CounterWord left{Word().load(kRelaxed)};
-            Check(left.Count() == 0 && left.Head() == 0 && !left.IsSorting(), "the counter is left in use");
+            Check(left.Count() == 0 && left.Head() == 0 && !left.IsSorting(),
+                  "the counter is left in use");
             Free();
         }
         waiting.Release();
@@ -251,7 +255,8 @@ struct RemovalOfTarget : CounterTest<RemovalOfTarget, 3> {
         Acquire(2);
         Wait(0, 1);
         contextOfOther.Write(1);
-        Check(waiting.RegisterOther(Word(), kOther, 0) == Registration::Waiting, "satisfied too early");
+        Check(waiting.RegisterOther(Word(), kOther, 0) == Registration::Waiting,
+              "satisfied too early");
     }
     void thread(unsigned index) {
         if (index < 2) return Finish(index);
@@ -273,7 +278,8 @@ struct RemovalOfTarget : CounterTest<RemovalOfTarget, 3> {
     }
 };
 
-// Somebody begins to wait for a value while another one finds that nobody does, and hides the notice.
+// Somebody begins to wait for a value while another one finds that nobody does, and hides the
+// notice.
 struct NoticeOfValue : CounterTest<NoticeOfValue, 2> {
     Notices notices;
     void before() {

@@ -1,4 +1,5 @@
-// One owner and its thieves. Every item comes out once, and with what its owner wrote before it was pushed.
+// One owner and its thieves. Every item comes out once, and with what its owner wrote before it was
+// pushed.
 #include "relacy/suite.h"
 
 #include "containers/work_stealing_deque.h"

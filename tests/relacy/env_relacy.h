@@ -1,16 +1,21 @@
-// The environment in which memory orders are checked, by Relacy (D. Vyukov): an atomic remembers what was written to it, a
-// load may give an older value wherever its order allows that, and memory that threads use without having synchronised is
-// a data race. One iteration is one schedule, and one choice of a value for each load; its number is its seed.
+// The environment in which memory orders are checked, by Relacy (D. Vyukov): an atomic remembers
+// what was written to it, a load may give an older value wherever its order allows that, and memory
+// that threads use without having synchronised is a data race. One iteration is one schedule, and
+// one choice of a value for each load; its number is its seed.
 //
-// An atomic is as large as the machine's, so that structures and their assertions are those that ship. What Relacy knows
-// of it stands in a table beside it (Cell). Zeroed memory that is used as atomics without having been constructed (the
-// deque's rings) gets its cells when it is first touched.
+// An atomic is as large as the machine's, so that structures and their assertions are those that
+// ship. What Relacy knows of it stands in a table beside it (Cell). Zeroed memory that is used as
+// atomics without having been constructed (the deque's rings) gets its cells when it is first
+// touched.
 //
 // Three mistakes are found that Relacy alone does not see:
-// - a block from weft::internal::Memory that is used by a thread which does not know of its allocation, or freed by one
+// - a block from weft::internal::Memory that is used by a thread which does not know of its
+// allocation, or freed by one
 //   which does not know of every use (Block);
-// - a load whose value was relied upon, and a store of another thread's that is not ordered behind it: a processor may
-//   carry out that store first. Relacy has no loads of values that are written later (RelyOnLastLoad);
+// - a load whose value was relied upon, and a store of another thread's that is not ordered behind
+// it: a processor may
+//   carry out that store first. Relacy has no loads of values that are written later
+//   (RelyOnLastLoad);
 // - plain members that atomics publish (Plain).
 #pragma once
 
@@ -57,20 +62,23 @@ namespace weft::env {
 
 /// Where in the sources under test an operation stands: Relacy's histories show it.
 struct Where : rl::debug_info {
-    Where(const char *file = __builtin_FILE(), unsigned line = static_cast<unsigned>(__builtin_LINE()),
+    Where(const char *file = __builtin_FILE(),
+          unsigned line = static_cast<unsigned>(__builtin_LINE()),
           const char *function = __builtin_FUNCTION()) noexcept
         : rl::debug_info(function, file, line) {}
 };
 
-[[noreturn]] inline void FailAs(rl::test_result_e result, const char *what, const rl::debug_info &where) noexcept {
+[[noreturn]] inline void FailAs(rl::test_result_e result, const char *what,
+                                const rl::debug_info &where) noexcept {
     rl::ctx().fail_test(what, result, where);  // leaves the thread for good
     std::abort();
 }
 
 constexpr uint32_t kMaxThreads = 4;
 
-/// Memory from weft::internal::Memory. Its variable is written when it is allocated and when it is freed, and read at each
-/// use of an atomic in it. It is kept to the end of the iteration, so that late uses are seen.
+/// Memory from weft::internal::Memory. Its variable is written when it is allocated and when it is
+/// freed, and read at each use of an atomic in it. It is kept to the end of the iteration, so that
+/// late uses are seen.
 struct Block {
     char *begin;
     size_t bytes;
@@ -98,7 +106,8 @@ public:
     }
 
     void Begin() noexcept {
-        std::memset(m_buckets, 0, sizeof m_buckets);  // a failed iteration leaves everything as it was
+        // a failed iteration leaves everything as it was
+        std::memset(m_buckets, 0, sizeof m_buckets);
         m_cellsUsed = m_blocksUsed = 0;
         m_unused = nullptr;
         std::memset(m_lastLoad, 0, sizeof m_lastLoad);
@@ -113,9 +122,11 @@ public:
     }
 
     void *Allocate(size_t bytes, size_t alignment, Where where = {}) noexcept {
-        if (m_blocksUsed == kBlocks) FailAs(rl::test_result_inconsistent_test_suite, "too many blocks", where);
+        if (m_blocksUsed == kBlocks)
+            FailAs(rl::test_result_inconsistent_test_suite, "too many blocks", where);
         Block &block = m_blocks[m_blocksUsed++];
-        block.begin = static_cast<char *>(std::aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1)));
+        block.begin = static_cast<char *>(
+            std::aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1)));
         block.bytes = bytes;
         block.freed = false;
         block.life = new (std::malloc(sizeof(rl::var<int>))) rl::var<int>(1);
@@ -125,7 +136,8 @@ public:
     void Free(void *memory, Where where = {}) noexcept {
         if (memory == nullptr) return;
         Block *block = BlockOf(memory);
-        if (block == nullptr || block->freed) FailAs(rl::test_result_double_free, "freed twice", where);
+        if (block == nullptr || block->freed)
+            FailAs(rl::test_result_double_free, "freed twice", where);
         (*block->life)(where) = 0;
         block->freed = true;
         for (Cell *&bucket : m_buckets) {
@@ -149,7 +161,8 @@ public:
         if (cell != nullptr) {
             m_unused = cell->next;
         } else {
-            if (m_cellsUsed == kCells) FailAs(rl::test_result_inconsistent_test_suite, "too many atomics", Where());
+            if (m_cellsUsed == kCells)
+                FailAs(rl::test_result_inconsistent_test_suite, "too many atomics", Where());
             cell = &m_cells[m_cellsUsed++];
         }
         *cell = {address, atomic, destroy, BlockOf(address), false, {}, Bucket(address)};
@@ -181,7 +194,8 @@ public:
         const auto threads = static_cast<uint32_t>(rl::ctx().get_thread_count());
         for (uint32_t i = 0; i < threads; ++i) {
             if (rl::ctx().threadx_->acq_rel_order_[i] < cell.reliedOn[i])
-                FailAs(rl::test_result_data_race, "written while another thread may still read", where);
+                FailAs(rl::test_result_data_race, "written while another thread may still read",
+                       where);
         }
     }
 
@@ -212,7 +226,8 @@ private:
     Load m_lastLoad[kMaxThreads] = {};
 };
 
-/// The caller goes by what its last load from zeroed memory gave: the deque's CAS has shown that it was not too late.
+/// The caller goes by what its last load from zeroed memory gave: the deque's CAS has shown that it
+/// was not too late.
 inline void RelyOnLastLoad() noexcept { World::Get().RelyOnLastLoad(); }
 
 inline rl::memory_order Relacys(std::memory_order order) noexcept {
@@ -254,17 +269,18 @@ public:
     T exchange(T value, std::memory_order order, Where where = {}) noexcept {
         return Back(Of(At(where)).exchange(Known(value), Relacys(order), where));
     }
-    bool compare_exchange_strong(T &expected, T desired, std::memory_order success, std::memory_order failure,
-                                 Where where = {}) noexcept {
+    bool compare_exchange_strong(T &expected, T desired, std::memory_order success,
+                                 std::memory_order failure, Where where = {}) noexcept {
         rl::atomic<Stored> &atomic = Of(At(where));
         const rl::memory_order order = Relacys(success);
         Stored seen = Known(expected);
-        if (atomic.compare_exchange(rl::bool_t<false>(), seen, Known(desired), order, rl::mo_relaxed, where))
+        if (atomic.compare_exchange(rl::bool_t<false>(), seen, Known(desired), order,
+                                    rl::mo_relaxed, where))
             return true;
         expected = Back(seen);
         if (failure == std::memory_order_relaxed) return false;
-        // Relacy has the rules of C++11, where a failure may not be ordered more strongly than a success. Having seen the
-        // newest value, this thread loads that one again.
+        // Relacy has the rules of C++11, where a failure may not be ordered more strongly than a
+        // success. Having seen the newest value, this thread loads that one again.
         const rl::preemption_disabler atOnce(rl::ctx());
         expected = Back(atomic.load(Relacys(failure), where));
         return false;
@@ -297,7 +313,9 @@ private:
         else
             return value;
     }
-    static rl::atomic<Stored> &Of(Cell &cell) noexcept { return *static_cast<rl::atomic<Stored> *>(cell.atomic); }
+    static rl::atomic<Stored> &Of(Cell &cell) noexcept {
+        return *static_cast<rl::atomic<Stored> *>(cell.atomic);
+    }
     static void Destroy(void *atomic) noexcept {
         static_cast<rl::atomic<Stored> *>(atomic)->~atomic();
         std::free(atomic);
@@ -306,7 +324,8 @@ private:
         void *memory = std::malloc(sizeof(rl::atomic<Stored>));
         World::Get().Add(this, new (memory) rl::atomic<Stored>(Known(m_initial)), Destroy);
     }
-    // Its first value is one that everybody knows of: who may touch the memory at all knows of its allocation (At).
+    // Its first value is one that everybody knows of: who may touch the memory at all knows of its
+    // allocation (At).
     Cell &ConstructRaw(const rl::debug_info &where) const noexcept {
         auto *atomic = new (std::malloc(sizeof(rl::atomic<Stored>))) rl::atomic<Stored>();
         const rl::preemption_disabler atOnce(rl::ctx());
@@ -327,7 +346,8 @@ private:
             static_cast<void>(static_cast<int>((*block->life)(where)));
             return cell != nullptr ? *cell : ConstructRaw(where);
         }
-        if (cell == nullptr) FailAs(rl::test_result_access_to_freed_memory, "an atomic that is gone", where);
+        if (cell == nullptr)
+            FailAs(rl::test_result_access_to_freed_memory, "an atomic that is gone", where);
         return *cell;
     }
     T m_initial;
@@ -348,7 +368,8 @@ public:
     Plain &operator=(const Plain &other) noexcept {
         const T value = other;
         if (m_guard == nullptr)
-            m_guard = new (std::malloc(sizeof(rl::var<int>))) rl::var<int>(1);  // written by this thread
+            // written by this thread
+            m_guard = new (std::malloc(sizeof(rl::var<int>))) rl::var<int>(1);
         else
             (*m_guard)(Where()) = 1;
         m_value = value;
@@ -376,7 +397,8 @@ inline int32_t CurrentCpu() noexcept { return -1; }
 inline void NapThread() noexcept { Pause(); }
 inline uint32_t ThreadHint() noexcept { return rl::thread_index(); }
 
-/// What was written before an Unpark is visible after the Park that it ends; all who park is a deadlock.
+/// What was written before an Unpark is visible after the Park that it ends; all who park is a
+/// deadlock.
 class Parker {
 public:
     Parker() noexcept { m_event.init(false, false, Where()); }

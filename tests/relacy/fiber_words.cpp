@@ -1,5 +1,5 @@
-// Which fibers are free. Each is held by one at a time, who finds its stack as the last one left it; and who lacks a fiber
-// finds each that is free, or is told.
+// Which fibers are free. Each is held by one at a time, who finds its stack as the last one left
+// it; and who lacks a fiber finds each that is free, or is told.
 #include "relacy/suite.h"
 
 #include "mechanisms/fiber_pool.h"
@@ -111,8 +111,8 @@ struct StarvedAtCaches : PoolTest<StarvedAtCaches, 2, 32, 2> {
     void thread(unsigned index) { index == 0 ? TakeOrSleep(0) : Free(0, 1); }
 };
 
-// The starved worker does not look a second time by itself: whoever frees a fiber must see that it is starved, or it must
-// see the fiber when it looks after having said so.
+// The starved worker does not look a second time by itself: whoever frees a fiber must see that it
+// is starved, or it must see the fiber when it looks after having said so.
 template <uint32_t kFibers, uint32_t kWorkers>
 struct SaysSo : PoolTest<SaysSo<kFibers, kWorkers>, 2, kFibers, kWorkers> {
     bool found = false, told = false;
@@ -126,7 +126,9 @@ struct SaysSo : PoolTest<SaysSo<kFibers, kWorkers>, 2, kFibers, kWorkers> {
             told = this->pool.AnyStarved();
         }
     }
-    void after() { Check(found || told, "a free fiber and a starved worker do not know of each other"); }
+    void after() {
+        Check(found || told, "a free fiber and a starved worker do not know of each other");
+    }
 };
 using SaysSoOnce = SaysSo<2, 1>;
 using SaysSoOnceAtCaches = SaysSo<32, 2>;  // with caches
@@ -148,7 +150,8 @@ struct Robbers : PoolTest<Robbers, 3, 32, 2> {
     void after() { Check(TryTake(0) && !TryTake(0), "a fiber was lost, or is free twice"); }
 };
 
-// A task that needs a Large fiber is put aside, then its worker looks for one again; who frees one looks for such tasks.
+// A task that needs a Large fiber is put aside, then its worker looks for one again; who frees one
+// looks for such tasks.
 struct Backlog : PoolTest<Backlog, 2, 2, 1> {
     env::Atomic<uint32_t> backlog{0};  // as Scheduler::largeBacklog
     bool found = false, told = false;
@@ -162,7 +165,9 @@ struct Backlog : PoolTest<Backlog, 2, 2, 1> {
             told = backlog.load(kSeqCst) != 0;
         }
     }
-    void after() { Check(found || told, "a free Large fiber and a task for it do not know of each other"); }
+    void after() {
+        Check(found || told, "a free Large fiber and a task for it do not know of each other");
+    }
 };
 
 }  // namespace

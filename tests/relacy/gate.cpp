@@ -1,5 +1,5 @@
-// The end of a run and threads that are no workers. A call finds a scheduler that is there until it goes out, or none; what
-// calls did is known to who decides.
+// The end of a run and threads that are no workers. A call finds a scheduler that is there until it
+// goes out, or none; what calls did is known to who decides.
 #include "relacy/suite.h"
 
 #include "scheduler/gate.h"
@@ -7,7 +7,9 @@
 namespace weft {
 
 // What lies in a TaskScheduler is the gate's; nothing else of it is needed.
-TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept { internal::Gate::Construct(*this, options); }
+TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
+    internal::Gate::Construct(*this, options);
+}
 TaskScheduler::~TaskScheduler() { internal::Gate::FacadeOf(*this).~Facade(); }
 
 namespace internal {
@@ -121,7 +123,8 @@ struct Guest : GateTest<Guest, 2> {
     void thread(unsigned index) {
         if (index == 0) {
             told.Unpark();
-            while (!Gate::Close(facade, [&] { return scheduler.guests.load(kSeqCst) == 0; })) env::Pause();
+            while (!Gate::Close(facade, [&] { return scheduler.guests.load(kSeqCst) == 0; }))
+                env::Pause();
             Free();
         } else {
             Call([&](Gate::Visit &visit) {

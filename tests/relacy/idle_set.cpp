@@ -1,4 +1,5 @@
-// Who publishes work and who falls asleep: no wake-up is lost, or everybody sleeps and the work lies there (a deadlock).
+// Who publishes work and who falls asleep: no wake-up is lost, or everybody sleeps and the work
+// lies there (a deadlock).
 #include "relacy/suite.h"
 
 #include "containers/push_list.h"
@@ -65,7 +66,8 @@ struct Sleeper : IdleTest<Sleeper, 2> {
     }
 };
 
-// Two workers and two items, one after the other: who relies on a searcher relies on its waking the next.
+// Two workers and two items, one after the other: who relies on a searcher relies on its waking the
+// next.
 struct TwoSleepers : IdleTest<TwoSleepers, 3> {
     void thread(unsigned index) {
         if (index != 0) return Work(index, Ability::Tasks);
@@ -112,7 +114,8 @@ struct ByName : IdleTest<ByName, 3> {
 
     void Receive() {
         for (int received = 0;;) {
-            for (Letter *letter = mailbox.TakeAll(); letter != nullptr; letter = letter->next) ++received;
+            for (Letter *letter = mailbox.TakeAll(); letter != nullptr; letter = letter->next)
+                ++received;
             if (received == 2) return;
             idle.Announce(0, Ability::ReadyFibersOnly);
             if (mailbox.IsEmpty() || !idle.Cancel(0, Ability::ReadyFibersOnly)) parkers[0].Park();
@@ -125,9 +128,9 @@ struct ByName : IdleTest<ByName, 3> {
     }
 };
 
-// Requests that are answered when all has finished, as by AnswerIdleRequests: one thread puts a request back because
-// something is unfinished, and looks at the sleepers; the other finishes that, announces that it will sleep, and looks at
-// the requests. One of the two answers.
+// Requests that are answered when all has finished, as by AnswerIdleRequests: one thread puts a
+// request back because something is unfinished, and looks at the sleepers; the other finishes that,
+// announces that it will sleep, and looks at the requests. One of the two answers.
 struct Request {
     env::Plain<Request *> next;
 };

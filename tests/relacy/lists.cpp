@@ -1,5 +1,6 @@
-// Mailbox and injector: nodes arrive once, with what was written to them, in the order of each producer; and a consumer that
-// sleeps is told, or one that has cleared its notice sees what came before that.
+// Mailbox and injector: nodes arrive once, with what was written to them, in the order of each
+// producer; and a consumer that sleeps is told, or one that has cleared its notice sees what came
+// before that.
 #include "relacy/suite.h"
 
 #include "containers/push_list.h"
@@ -78,7 +79,8 @@ struct Consumers : ListTest<Consumers, 3> {
     }
 };
 
-// The owner of a mailbox announces that it will sleep and looks once more; who pushes looks for it by name.
+// The owner of a mailbox announces that it will sleep and looks once more; who pushes looks for it
+// by name.
 struct Mailbox : ListTest<Mailbox, 3> {
     IdleSet idle;
     env::Parker parker;
@@ -120,8 +122,8 @@ struct Injector : ListTest<Injector, 3> {
     }
 };
 
-// The consumer clears the notice and looks then (find_work.cpp). Who has seen the notice set tells nobody again: so either there is
-// nothing left, or the notice is set.
+// The consumer clears the notice and looks then (find_work.cpp). Who has seen the notice set tells
+// nobody again: so either there is nothing left, or the notice is set.
 struct Noticed : ListTest<Noticed, 2> {
     Notices notices;
 

@@ -1,4 +1,5 @@
-// Objects of a pool: one user at a time, who comes after the last one; segments are added under the users' hands.
+// Objects of a pool: one user at a time, who comes after the last one; segments are added under the
+// users' hands.
 #include "relacy/suite.h"
 
 #include "containers/cached_pool.h"
@@ -92,8 +93,9 @@ struct Together : SegmentTest<Together, 3> {
     }
 };
 
-// Several are taken at once while one of them is taken by another thread, which then makes the pool grow and links the object to the
-// new segment: who follows that link may not have seen the segment.
+// Several are taken at once while one of them is taken by another thread, which then makes the pool
+// grow and links the object to the new segment: who follows that link may not have seen the
+// segment.
 struct Batches : SegmentTest<Batches, 2> {
     void before() {
         Acquire(kFirst - 1);
@@ -165,7 +167,8 @@ struct Cached : Suite<Cached, 3> {
             GiveBack(first, user);
         } else {
             const uint32_t first = Take(user);
-            if (const uint32_t taken = handed.exchange(0, kAcqRel); taken != 0) GiveBack(taken - 1, user);
+            if (const uint32_t taken = handed.exchange(0, kAcqRel); taken != 0)
+                GiveBack(taken - 1, user);
             GiveBack(first, user);
         }
     }

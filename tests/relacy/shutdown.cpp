@@ -1,5 +1,6 @@
-// The end of a run: the scheduler's own search, sleep, wake-ups, gate and guests, around a loop and tasks of the test's.
-// Nothing that was submitted is forgotten, somebody ends the run, and nobody uses a scheduler that is gone.
+// The end of a run: the scheduler's own search, sleep, wake-ups, gate and guests, around a loop and
+// tasks of the test's. Nothing that was submitted is forgotten, somebody ends the run, and nobody
+// uses a scheduler that is gone.
 #include "relacy/suite.h"
 
 #include "scheduler/claim.h"
@@ -34,7 +35,9 @@ void (*runClaimed)(Worker *worker) = nullptr;  // by the test that runs
 
 namespace weft {
 
-TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept { internal::Gate::Construct(*this, options); }
+TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
+    internal::Gate::Construct(*this, options);
+}
 TaskScheduler::~TaskScheduler() { internal::Gate::FacadeOf(*this).~Facade(); }
 
 namespace internal {
@@ -63,19 +66,26 @@ Found Late(Worker *, Ability) noexcept { return {}; }  // no time passes
 Fiber *Rescue(Worker *, StackClass) noexcept { return nullptr; }
 bool IsRescueDone(const Worker *, StackClass) noexcept { return true; }
 void AskForRescue(const Worker *, Level) noexcept {}
-void ShowSpecialLane(Worker *, uint32_t) noexcept { relacy::Check(false, "all tasks are small and Normal"); }
+void ShowSpecialLane(Worker *, uint32_t) noexcept {
+    relacy::Check(false, "all tasks are small and Normal");
+}
 void ShowLevel(Scheduler &, Level) noexcept { relacy::Check(false, "all fibers are Normal"); }
 bool AllAsleep(const Scheduler &) noexcept { return false; }
 void WatchForStall(Worker *) noexcept {}
 bool AnyPinnedTask(const Worker *) noexcept { return false; }
-void FireAnyWait(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false, "nobody waits for any"); }
-void SendDeferred(Scheduler &, Worker *, uint32_t) noexcept { relacy::Check(false, "no task is deferred"); }
+void FireAnyWait(Scheduler &, Worker *, uint32_t) noexcept {
+    relacy::Check(false, "nobody waits for any");
+}
+void SendDeferred(Scheduler &, Worker *, uint32_t) noexcept {
+    relacy::Check(false, "no task is deferred");
+}
 void BeforeSleep(Worker *) noexcept {}
 void AfterSleep(Worker *) noexcept {}
 void LowerPending(Worker *) noexcept { relacy::Check(false, "no decrement is delayed here"); }
 bool LookIfPendingIsDue(Worker *) noexcept { return true; }
-// A task that waits keeps its stack, and its worker goes on as a loop on top of it: so only one may wait at a time.
-void Wait(Worker *worker, Counter &counter, uint32_t value, Resume) noexcept {
+// A task that waits keeps its stack, and its worker goes on as a loop on top of it: so only one may
+// wait at a time.
+void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     while (!IsSatisfied(counter, value)) {
         if (SearchForTasks(worker)) {
@@ -97,12 +107,16 @@ void TraceSubmit(Worker *, uint32_t, const Counter *, const char *) noexcept {}
 void SchedulerTag::Release() noexcept {}
 void StackMemory::Release() noexcept {}
 void OutOfMemory(const Scheduler &, uint32_t) noexcept { env::Panic("out of memory"); }
-void ReportCounterOfOther(const Scheduler &, const char *, const Counter &) noexcept { env::Panic("a report"); }
+void ReportWrongScheduler(const Scheduler &, const char *, const Counter &) noexcept {
+    env::Panic("a report");
+}
 void ReportMistake(const SchedulerOptions &, ReportCode, const char *, const char *, ...) noexcept {
     env::Panic("a report");
 }
 bool WasReported(const Scheduler &, ReportCode) noexcept { return false; }
-void ReportOnce(Scheduler &, ReportCode, const char *, const char *, ...) noexcept { env::Panic("a report"); }
+void ReportOnce(Scheduler &, ReportCode, const char *, const char *, ...) noexcept {
+    env::Panic("a report");
+}
 void ReportFatal(const SchedulerOptions &, ReportCode, const char *, const char *, ...) noexcept {
     env::Panic("a report");
 }
@@ -132,14 +146,15 @@ struct RunTest : Suite<Test, kThreads> {
         current = this;
         runClaimed = [](Worker *worker) { current->RunClaimed(worker); };
         scheduler.facade = &facade;
-        scheduler.options.idle = IdlePolicy::Quiet;
+        scheduler.options.idle = IdlePolicy::Sleep;
         scheduler.workerCount = scheduler.slotCount = kWorkers;
         scheduler.slotsInUse.store(kWorkers, kRelaxed);
         scheduler.activeWorkers.store(kWorkers, kRelaxed);
         scheduler.workers = Memory().NewArray<Worker>(kWorkers);
-        bool acquired = scheduler.pool.Acquire(2, 1, kWorkers, kWorkers) && scheduler.idle.Acquire(kWorkers) &&
-                        scheduler.counters.Acquire(3, 1, {}, kWorkers) && scheduler.blocks.Acquire(0) &&
-                        scheduler.singles.Acquire(kWorkers) && scheduler.threadWaiters.Acquire();
+        bool acquired =
+            scheduler.pool.Acquire(2, 1, kWorkers, kWorkers) && scheduler.idle.Acquire(kWorkers) &&
+            scheduler.counters.Acquire(3, 1, {}, kWorkers) && scheduler.blocks.Acquire(0) &&
+            scheduler.singles.Acquire(kWorkers) && scheduler.threadWaiters.Acquire();
         for (uint32_t i = 0; i < kWorkers; ++i) {
             Worker &worker = scheduler.workers[i];
             worker.scheduler = &scheduler;

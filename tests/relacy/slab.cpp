@@ -1,4 +1,5 @@
-// A batch's tasks are copied into a slab, read by whoever runs them, and written over only after that.
+// A batch's tasks are copied into a slab, read by whoever runs them, and written over only after
+// that.
 #include "relacy/suite.h"
 
 #include "containers/task_slab.h"

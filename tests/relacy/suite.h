@@ -11,7 +11,8 @@
 //         return runner.Report();
 //     }
 //
-// Nothing in a test may depend on addresses or on earlier iterations: a failing one is run a second time for its history.
+// Nothing in a test may depend on addresses or on earlier iterations: a failing one is run a second
+// time for its history.
 #pragma once
 
 #include "platform/env.h"
@@ -23,7 +24,9 @@ namespace weft::internal {
 inline void *Memory::AllocateZeroed(size_t bytes, size_t alignment) const noexcept {
     return env::World::Get().Allocate(bytes, alignment);
 }
-inline void Memory::Free(void *memory, size_t, size_t) const noexcept { env::World::Get().Free(memory); }
+inline void Memory::Free(void *memory, size_t, size_t) const noexcept {
+    env::World::Get().Free(memory);
+}
 
 }  // namespace weft::internal
 
@@ -95,16 +98,19 @@ public:
                         rl::test_result_str(params.test_result));
         }
         std::fflush(stdout);
-        if (!ok) std::exit(1);  // the failed iteration's threads are still in the middle of something
+        // the failed iteration's threads are still in the middle of something
+        if (!ok) std::exit(1);
     }
 
     int Report() const {
-        std::printf("%u tests, %llu iterations\n", m_passed, static_cast<unsigned long long>(m_iterations));
+        std::printf("%u tests, %llu iterations\n", m_passed,
+                    static_cast<unsigned long long>(m_iterations));
         return m_failed == 0 && m_passed != 0 ? 0 : 1;
     }
 
 private:
-    // What rl::simulate does, with one of its three ways to choose schedules: the others need just as long to compile.
+    // What rl::simulate does, with one of its three ways to choose schedules: the others need just
+    // as long to compile.
     template <class Test>
     rl::test_result_e Explore(rl::test_params &params) const {
         using Random = rl::random_scheduler<Test::params::thread_count>;

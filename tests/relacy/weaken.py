@@ -64,7 +64,7 @@ SIMULATED = [
     "source/scheduler/help.cpp",
     "source/scheduler/life_calls.cpp",
     "source/scheduler/lifecycle.cpp",
-    "source/scheduler/outside.cpp",
+    "source/scheduler/external_work.cpp",
     "source/scheduler/pinned.cpp",
     "source/scheduler/post.cpp",
     "source/scheduler/ready.cpp",
@@ -93,7 +93,7 @@ SIMULATED = [
     "source/sync/wait_group.cpp",
     "source/sync/wait_queue.cpp",
     "include/weft/data/cancellation.h",
-    "include/weft/data/rethrow.h",
+    "include/weft/data/exception_collector.h",
     "include/weft/frame/frame_params.h",
 ]
 

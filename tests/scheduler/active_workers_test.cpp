@@ -14,7 +14,7 @@
 using namespace weft;
 
 TEST_CASE("inactive workers run nothing but what is pinned to them", "[active_workers]") {
-    for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+    for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
         for (uint32_t workers : {2u, 3u, 8u}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
             test::Runner runner(test::Options(workers, 64, 2, idle));
@@ -79,7 +79,8 @@ TEST_CASE("SetActiveWorkers names what is out of its range", "[active_workers]")
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
 }
 
-TEST_CASE("inactive workers: who polls for what they made ready, and yields, gets it", "[active_workers]") {
+TEST_CASE("inactive workers: who polls for what they made ready, and yields, gets it",
+          "[active_workers]") {
     SchedulerOptions options = test::Options(2);
     options.agingMilliseconds = 60'000;  // not because it is late
     test::Runner runner(options);
@@ -87,11 +88,14 @@ TEST_CASE("inactive workers: who polls for what they made ready, and yields, get
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.SetActiveWorkers(1);
         Counter gate(1), counter;
-        test::Batch waiter(1, [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
-        test::Batch opener(1, [&](TaskScheduler &inside, uint32_t) { inside.DecrementCounter(&gate); });
+        test::Batch waiter(1,
+                           [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
+        test::Batch opener(
+            1, [&](TaskScheduler &inside, uint32_t) { inside.DecrementCounter(&gate); });
         scheduler.AddTasks(1, waiter.Tasks(), &counter);
         scheduler.Yield();  // it begins, and waits
-        scheduler.AddTasks(1, opener.Tasks(), nullptr, {Priority::Normal, StackClass::Small, 1, "opener"});
+        scheduler.AddTasks(1, opener.Tasks(), nullptr,
+                           {Priority::Normal, StackClass::Small, 1, "opener"});
         done = test::YieldUntil(scheduler, [&] { return scheduler.PollCounter(&counter); });
         scheduler.SetActiveWorkers(2);
         scheduler.WaitForCounter(&counter);
@@ -126,8 +130,9 @@ TEST_CASE("inactive workers: a task that pumps goes on when no fiber is free", "
 }
 
 #if !defined(_WIN32)
-TEST_CASE("WorkerCount and SetActiveWorkers know the workers that there are, whatever CPUs there are now",
-          "[active_workers]") {
+TEST_CASE(
+    "WorkerCount and SetActiveWorkers know the workers that there are, whatever CPUs there are now",
+    "[active_workers]") {
     cpu_set_t all, one;
     REQUIRE(sched_getaffinity(0, sizeof all, &all) == 0);
     CPU_ZERO(&one);

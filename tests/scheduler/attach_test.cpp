@@ -14,7 +14,9 @@ using namespace weft;
 
 namespace {
 
-TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, StackClass::Small, worker, "pinned"}; }
+TaskOptions PinnedTo(uint32_t worker) {
+    return {Priority::Normal, StackClass::Small, worker, "pinned"};
+}
 
 // True if the caller is worker `index` on the thread that it was attached on.
 bool StillHere(TaskScheduler &scheduler, uint32_t index, std::thread::id thread) {
@@ -33,12 +35,14 @@ TEST_CASE("attach: index, identity, and back to no worker", "[attach][grid]") {
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                       for (int round = 0; round < 3; ++round) {
                           wrong += scheduler.AttachThread() != Status::Ok;
-                          wrong += scheduler.CurrentWorker() != point.workers || TaskScheduler::Current() != &scheduler;
+                          wrong += scheduler.CurrentWorker() != point.workers ||
+                                   TaskScheduler::Current() != &scheduler;
                           wrong += scheduler.WorkerCount() != point.workers;
                           fiber = scheduler.CurrentFiber();
                           wrong += scheduler.AttachThread() != Status::AlreadyRunning;
                           scheduler.DetachThread();
-                          wrong += scheduler.CurrentWorker() != kAnyWorker || TaskScheduler::Current() != nullptr;
+                          wrong += scheduler.CurrentWorker() != kAnyWorker ||
+                                   TaskScheduler::Current() != nullptr;
                           wrong += scheduler.CurrentFiber() != kAnyWorker;
                       }
                   }) == Status::Ok);
@@ -50,7 +54,8 @@ TEST_CASE("attach: index, identity, and back to no worker", "[attach][grid]") {
     }
 }
 
-TEST_CASE("attach: the thread's own stack goes on where it was, across waits and yields", "[attach][grid]") {
+TEST_CASE("attach: the thread's own stack goes on where it was, across waits and yields",
+          "[attach][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -66,14 +71,16 @@ TEST_CASE("attach: the thread's own stack goes on where it was, across waits and
                 test::Marks marks(1 + round * 7);
                 Counter counter;
                 scheduler.AddTasks(marks.Count(), marks.Tasks(), &counter);
-                scheduler.WaitForCounter(&counter, 0, round % 2 == 0 ? Resume::AnyWorker : Resume::SameWorker);
+                scheduler.WaitForCounter(
+                    &counter, 0, round % 2 == 0 ? ResumeOn::AnyWorker : ResumeOn::SameWorker);
                 wrong.fetch_add(marks.Wrong(1) + !StillHere(scheduler, index, self));
                 scheduler.Yield();
                 wrong.fetch_add(!StillHere(scheduler, index, self));
                 scheduler.AddTasksAndWait(marks.Count(), marks.Tasks());
                 wrong.fetch_add(marks.Wrong(2) + !StillHere(scheduler, index, self));
                 scheduler.WaitIdle();
-                wrong.fetch_add(!StillHere(scheduler, index, self) || scheduler.CurrentFiber() != fiber);
+                wrong.fetch_add(!StillHere(scheduler, index, self) ||
+                                scheduler.CurrentFiber() != fiber);
             }
             scheduler.DetachThread();
         });
@@ -90,7 +97,8 @@ TEST_CASE("attach: a thread runs tasks while it waits", "[attach]") {
             test::Runner runner(test::Options(workers));
             std::atomic<uint32_t> inside{0};
             uint32_t met = 0;
-            // More tasks at once than there are workers: they can meet only if the attached thread runs one.
+            // More tasks at once than there are workers: they can meet only if the attached thread
+            // runs one.
             test::Batch batch(workers + 1, [&](TaskScheduler &, uint32_t) {
                 inside.fetch_add(1);
                 test::SpinUntil([&] { return inside.load() > workers; });
@@ -119,7 +127,8 @@ TEST_CASE("attach: no more threads than maxAttached, each with an index of its o
             if (status == Status::Ok) {
                 const uint32_t slot = runner.scheduler.CurrentWorker() - 2;
                 slot < 3 ? taken[slot].fetch_add(1) : wrong.fetch_add(1);
-            } else if (status != Status::TooManyThreads || runner.scheduler.CurrentWorker() != kAnyWorker) {
+            } else if (status != Status::TooManyThreads ||
+                       runner.scheduler.CurrentWorker() != kAnyWorker) {
                 wrong.fetch_add(1);
             }
             answered.fetch_add(1);
@@ -137,7 +146,8 @@ TEST_CASE("attach: no more threads than maxAttached, each with an index of its o
 TEST_CASE("attach: worker threads and tasks are workers already", "[attach]") {
     test::Runner runner(test::Options(2));
     Status asMain = Status::Ok, asTask = Status::Ok;
-    test::Batch task(1, [&](TaskScheduler &scheduler, uint32_t) { asTask = scheduler.AttachThread(); });
+    test::Batch task(
+        1, [&](TaskScheduler &scheduler, uint32_t) { asTask = scheduler.AttachThread(); });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         asMain = scheduler.AttachThread();
         scheduler.AddTasksAndWait(1, task.Tasks());
@@ -148,7 +158,8 @@ TEST_CASE("attach: worker threads and tasks are workers already", "[attach]") {
     CHECK(runner.scheduler.AttachThread() == Status::NotRunning);
 }
 
-TEST_CASE("report WrongThread: DetachThread from a task, or by a thread that is not attached", "[attach]") {
+TEST_CASE("report WrongThread: DetachThread from a task, or by a thread that is not attached",
+          "[attach]") {
     test::Runner runner(test::Options(1));
     runner.scheduler.DetachThread();  // it does not even run
     CHECK(runner.log.CountOf(ReportCode::WrongThread) == 1);
@@ -164,7 +175,8 @@ TEST_CASE("report WrongThread: DetachThread from a task, or by a thread that is 
     runner.scheduler.AddTasksAndWait(1, detach.Tasks());  // on the worker
     CHECK(runner.log.CountOf(ReportCode::WrongThread) == 3);
     REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-    runner.scheduler.AddTasksAndWait(1, detach.Tasks(), PinnedTo(1));  // a task on the attached thread
+    // a task on the attached thread
+    runner.scheduler.AddTasksAndWait(1, detach.Tasks(), PinnedTo(1));
     CHECK(runner.log.CountOf(ReportCode::WrongThread) == 4);
     CHECK(runner.scheduler.CurrentWorker() == 1);
     runner.scheduler.DetachThread();
@@ -198,7 +210,9 @@ TEST_CASE("attach: detaching first runs what is pinned to the thread", "[attach]
         });
         for (int round = 0; round < 5; ++round) {
             REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-            std::thread([&] { runner.scheduler.AddTasks(35, batch.Tasks(), nullptr, PinnedTo(index)); }).join();
+            std::thread([&] {
+                runner.scheduler.AddTasks(35, batch.Tasks(), nullptr, PinnedTo(index));
+            }).join();
             runner.scheduler.DetachThread();
             REQUIRE(ran >= 35u * (round + 1));
         }
@@ -209,7 +223,8 @@ TEST_CASE("attach: detaching first runs what is pinned to the thread", "[attach]
     }
 }
 
-TEST_CASE("attach: what runs on a thread while it detaches may pin tasks to it, by every call", "[attach][grid]") {
+TEST_CASE("attach: what runs on a thread while it detaches may pin tasks to it, by every call",
+          "[attach][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -224,7 +239,8 @@ TEST_CASE("attach: what runs on a thread while it detaches may pin tasks to it, 
         });
         test::Batch later(2, [&](TaskScheduler &scheduler, uint32_t i) {
             wrong += !StillHere(scheduler, point.workers, self);
-            i == 0 ? scheduler.AddTasks(5, last.Tasks(), &counter, here) : scheduler.AddTask(last[0], nullptr, here);
+            i == 0 ? scheduler.AddTasks(5, last.Tasks(), &counter, here)
+                   : scheduler.AddTask(last[0], nullptr, here);
         });
         test::Batch first(1, [&](TaskScheduler &scheduler, uint32_t) {
             scheduler.AddTask(later[0], nullptr, here);
@@ -245,7 +261,8 @@ TEST_CASE("attach: what runs on a thread while it detaches may pin tasks to it, 
     }
 }
 
-TEST_CASE("attach: so may a task of the thread's own queues, which is the last that it finds there", "[attach]") {
+TEST_CASE("attach: so may a task of the thread's own queues, which is the last that it finds there",
+          "[attach]") {
     test::Runner runner(test::Options(0));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     uint32_t ran = 0;
@@ -263,7 +280,8 @@ TEST_CASE("attach: so may a task of the thread's own queues, which is the last t
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("report BadOption: tasks for a slot where nobody is attached are not submitted", "[attach]") {
+TEST_CASE("report BadOption: tasks for a slot where nobody is attached are not submitted",
+          "[attach]") {
     for (uint32_t workers : {0u, 2u}) {
         test::Runner runner(test::Options(workers));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -275,11 +293,13 @@ TEST_CASE("report BadOption: tasks for a slot where nobody is attached are not s
         REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
         runner.scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(workers));
         CHECK(ran.load() == 3);
-        runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers + 1));  // another slot
+        // another slot
+        runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers + 1));
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
         runner.scheduler.DetachThread();
-        runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers));  // nobody any more
-        runner.scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(workers));     // returns
+        // nobody any more
+        runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers));
+        runner.scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(workers));  // returns
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 4);
         CHECK(counter.IsZero());
         runner.scheduler.Stop();
@@ -289,7 +309,8 @@ TEST_CASE("report BadOption: tasks for a slot where nobody is attached are not s
     }
 }
 
-TEST_CASE("attach: posting races with detaching; each task runs on the thread or is refused", "[attach]") {
+TEST_CASE("attach: posting races with detaching; each task runs on the thread or is refused",
+          "[attach]") {
     for (uint32_t workers : {1u, 3u}) {
         test::Runner runner(test::Options(workers, 16, 2));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -324,7 +345,8 @@ TEST_CASE("attach: a task of another scheduler attaches, waits and detaches", "[
         REQUIRE(inner.scheduler.Start() == Status::Ok);
         CHECK(outer.Run([&](TaskScheduler &scheduler) {
             wrong += inner.scheduler.AttachThread() != Status::Ok;
-            wrong += TaskScheduler::Current() != &inner.scheduler || inner.scheduler.CurrentWorker() != workers;
+            wrong += TaskScheduler::Current() != &inner.scheduler ||
+                     inner.scheduler.CurrentWorker() != workers;
             inner.scheduler.AddTasksAndWait(50, marks.Tasks());
             inner.scheduler.Yield();
             inner.scheduler.DetachThread();
@@ -351,7 +373,8 @@ TEST_CASE("attach: several threads come and go while others submit", "[attach]")
             for (int round = 0; round < 30; ++round) {
                 const bool attach = self != 3 && runner.scheduler.AttachThread() == Status::Ok;
                 test::Marks marks(1 + (self + round) % 33);
-                runner.scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(), self == 1 ? test::kLarge : test::kHigh);
+                runner.scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(),
+                                                 self == 1 ? test::kLarge : test::kHigh);
                 wrong.fetch_add(marks.Wrong());
                 if (attach) runner.scheduler.DetachThread();
             }
@@ -363,14 +386,14 @@ TEST_CASE("attach: several threads come and go while others submit", "[attach]")
     }
 }
 
-TEST_CASE("report OnlyWaiters: an attached thread that waits is named as one", "[attach]") {
+TEST_CASE("report Stalled: an attached thread that waits is named as one", "[attach]") {
     test::Runner runner(test::Options(0));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
     Counter gate(1);
     bool reported = false;
     std::thread foreign([&] {
-        reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::OnlyWaiters) != 0; });
+        reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; });
         runner.scheduler.DecrementCounter(&gate);
     });
     runner.scheduler.WaitForCounter(&gate);
@@ -378,7 +401,7 @@ TEST_CASE("report OnlyWaiters: an attached thread that waits is named as one", "
     runner.scheduler.DetachThread();
     runner.scheduler.Stop();
     CHECK(reported);
-    const test::LoggedReport report = runner.log.First(ReportCode::OnlyWaiters);
+    const test::LoggedReport report = runner.log.First(ReportCode::Stalled);
     CHECK(test::Names(report.what, "1 fiber waits"));
     CHECK(test::Names(report.what, "'attached thread'"));
 }

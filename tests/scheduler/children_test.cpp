@@ -15,8 +15,8 @@ using namespace weft;
 
 namespace {
 
-// The nodes of a heap-shaped tree: node i has the children 2i + 1 and 2i + 2. A node visits them as its child tasks. What it does before
-// that depends on its number.
+// The nodes of a heap-shaped tree: node i has the children 2i + 1 and 2i + 2. A node visits them as
+// its child tasks. What it does before that depends on its number.
 class Tree {
 public:
     enum class Before { Nothing, Anything };
@@ -47,9 +47,11 @@ private:
         const uint32_t first = 2 * node.index + 1;
         Task children[2];
         uint32_t count = 0;
-        for (uint32_t i = first; i < first + 2 && i < tree.Size(); ++i) children[count++] = {Visit, &tree.m_nodes[i]};
+        for (uint32_t i = first; i < first + 2 && i < tree.Size(); ++i)
+            children[count++] = {Visit, &tree.m_nodes[i]};
         TaskOptions options;
-        if (tree.m_before == Before::Anything) options.priority = static_cast<Priority>(node.index / 3 % 3);
+        if (tree.m_before == Before::Anything)
+            options.priority = static_cast<Priority>(node.index / 3 % 3);
         scheduler->AddChildTasks(count, children, options);
         tree.m_visits[node.index].fetch_add(1);
     }
@@ -59,11 +61,11 @@ private:
         if (index % 5 == 1) scheduler.Yield();
         if (index % 5 == 2) {
             Counter counter;
-            scheduler.AddTask(TaskOf(leaf), &counter);
+            scheduler.AddTask(MakeTask(leaf), &counter);
             scheduler.WaitForCounter(&counter);
         }
         if (index % 5 == 3) {
-            const Task tasks[2] = {TaskOf(leaf), TaskOf(leaf)};
+            const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)};
             scheduler.AddTasksAndWait(2, tasks);
         }
     }
@@ -83,10 +85,12 @@ void ThrowIfPossible() { throw std::runtime_error("gone"); }
 
 }  // namespace
 
-TEST_CASE("children: a counter is at zero when all that its tasks have led to has finished", "[children][grid]") {
+TEST_CASE("children: a counter is at zero when all that its tasks have led to has finished",
+          "[children][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         for (const Tree::Before before : {Tree::Before::Nothing, Tree::Before::Anything}) {
-            if (before == Tree::Before::Anything && point.smallFibers < 128) continue;  // its nodes wait
+            // its nodes wait
+            if (before == Tree::Before::Anything && point.smallFibers < 128) continue;
             INFO(test::Describe(point));
             Tree tree(500, before);
             test::Runner runner(point);
@@ -100,7 +104,7 @@ TEST_CASE("children: a counter is at zero when all that its tasks have led to ha
                         scheduler.WaitForCounter(&counter);
                     } else {
                         auto leaf = [](TaskScheduler *) {};
-                        const Task tasks[2] = {root, TaskOf(leaf)};
+                        const Task tasks[2] = {root, MakeTask(leaf)};
                         scheduler.AddTasksAndWait(round, tasks);
                     }
                     CHECK(tree.VisitedOnce() == tree.Size());
@@ -111,15 +115,18 @@ TEST_CASE("children: a counter is at zero when all that its tasks have led to ha
     }
 }
 
-TEST_CASE("children: of tasks that nothing counts, the end of the run waits for them", "[children]") {
+TEST_CASE("children: of tasks that nothing counts, the end of the run waits for them",
+          "[children]") {
     Tree tree(2000, Tree::Before::Anything);
     test::Runner runner(test::Options(2));
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTask(tree.Root()); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTask(tree.Root()); }) ==
+          Status::Ok);
     CHECK(tree.VisitedOnce() == tree.Size());
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("children: other threads, deferred tasks and attached threads wait for them, too", "[children]") {
+TEST_CASE("children: other threads, deferred tasks and attached threads wait for them, too",
+          "[children]") {
     test::Runner runner(test::Options(2));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -128,7 +135,7 @@ TEST_CASE("children: other threads, deferred tasks and attached threads wait for
     uint32_t seen = 0;
     auto look = [&](TaskScheduler *) { seen = tree.VisitedOnce(); };
     scheduler.AddTask(tree.Root(), &counter);
-    CHECK(AddTaskAfter(scheduler, &counter, 0, TaskOf(look), &after));
+    CHECK(AddTaskAfter(scheduler, &counter, 0, MakeTask(look), &after));
     scheduler.WaitForCounter(&after);
     CHECK(seen == tree.Size());
     const Task root = tree.Root();
@@ -154,14 +161,14 @@ TEST_CASE("children: pinned to a worker, and of one that throws", "[children]") 
             uncounted.fetch_add(counter.Value() == 0 ? 1 : 0);
             elsewhere.fetch_add(inside->CurrentWorker() == 1 ? 0 : 1);
         };
-        const std::vector<Task> children(40, TaskOf(child));
+        const std::vector<Task> children(40, MakeTask(child));
         TaskOptions options;
         options.worker = 1;  // of the parent too: no child begins before it has ended
         auto parent = [&](TaskScheduler *inside) {
             inside->AddChildTasks(40, children.data(), options);
             ThrowIfPossible();
         };
-        scheduler.AddTask(TaskOf(parent), &counter, options);
+        scheduler.AddTask(MakeTask(parent), &counter, options);
         scheduler.WaitForCounter(&counter);
         seen = ran.load();
     }) == Status::Ok);
@@ -171,23 +178,26 @@ TEST_CASE("children: pinned to a worker, and of one that throws", "[children]") 
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == kThrows);
 }
 
-TEST_CASE("children: a wait on top of another one has the counter of its own task again", "[children]") {
+TEST_CASE("children: a wait on top of another one has the counter of its own task again",
+          "[children]") {
     test::Runner runner(test::Options(1));
     std::vector<std::string> wrong;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter outer, inner;
         auto leaf = [](TaskScheduler *) {};
         auto child = [&](TaskScheduler *) {
-            if (inner.Value() != 0) wrong.push_back("the counter of a wait that is over counts a child");
-            if (outer.Value() == 0) wrong.push_back("the counter of the task does not count a child");
+            if (inner.Value() != 0)
+                wrong.push_back("the counter of a wait that is over counts a child");
+            if (outer.Value() == 0)
+                wrong.push_back("the counter of the task does not count a child");
         };
         auto parent = [&](TaskScheduler *inside) {
-            inside->AddTask(TaskOf(leaf), &inner);
+            inside->AddTask(MakeTask(leaf), &inner);
             inside->WaitForCounter(&inner);
-            const Task tasks[1] = {TaskOf(child)};
+            const Task tasks[1] = {MakeTask(child)};
             inside->AddChildTasks(1, tasks);
         };
-        scheduler.AddTask(TaskOf(parent), &outer);
+        scheduler.AddTask(MakeTask(parent), &outer);
         scheduler.WaitForCounter(&outer);
     }) == Status::Ok);
     CHECK(wrong.empty());
@@ -199,7 +209,7 @@ TEST_CASE("report NotAWorker: child tasks of what is no task", "[children][repor
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
     auto leaf = [](TaskScheduler *) {};
-    const Task tasks[1] = {TaskOf(leaf)};
+    const Task tasks[1] = {MakeTask(leaf)};
     scheduler.AddChildTasks(0, nullptr);
     CHECK(runner.log.Count() == 0);
     scheduler.AddChildTasks(1, tasks);
@@ -210,7 +220,7 @@ TEST_CASE("report NotAWorker: child tasks of what is no task", "[children][repor
     scheduler.DetachThread();
     auto parent = [&](TaskScheduler *inside) { inside->AddChildTasks(1, nullptr); };
     Counter counter;
-    scheduler.AddTask(TaskOf(parent), &counter);
+    scheduler.AddTask(MakeTask(parent), &counter);
     scheduler.WaitForCounter(&counter);
     CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
     scheduler.Stop();

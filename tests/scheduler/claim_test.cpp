@@ -11,15 +11,18 @@
 
 using namespace weft;
 
-TEST_CASE("invariant 8: while a batch's task time is unknown, one task is claimed and the rest can be stolen",
-          "[claim]") {
+TEST_CASE(
+    "invariant 8: while a batch's task time is unknown, one task is claimed and the rest can be "
+    "stolen",
+    "[claim]") {
     for (int round = 0; round < 20; ++round) {
         test::Runner runner(test::Options(2));
         constexpr uint32_t kCount = 64;
         std::atomic<uint32_t> ran[kCount + 1]{};
         std::atomic<bool> first{true}, met{true};
         test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
-            // The first task that starts blocks its worker until its neighbour in the slice has run.
+            // The first task that starts blocks its worker until its neighbour in the slice has
+            // run.
             if (first.exchange(false) && i + 1 < kCount) {
                 met.store(test::SpinUntil([&] { return ran[i + 1].load() != 0; }));
             }
@@ -34,7 +37,8 @@ TEST_CASE("invariant 8: while a batch's task time is unknown, one task is claime
     }
 }
 
-TEST_CASE("invariant 8: the task time of an earlier batch says nothing about the next one", "[claim]") {
+TEST_CASE("invariant 8: the task time of an earlier batch says nothing about the next one",
+          "[claim]") {
     for (int round = 0; round < 20; ++round) {
         test::Runner runner(test::Options(2));
         constexpr uint32_t kCount = 64;
@@ -43,7 +47,8 @@ TEST_CASE("invariant 8: the task time of an earlier batch says nothing about the
         std::atomic<bool> met{true};
         test::Batch empty(400, [](TaskScheduler &, uint32_t) {});
         test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
-            // The first task that starts blocks its worker until its neighbour in the slice has run.
+            // The first task that starts blocks its worker until its neighbour in the slice has
+            // run.
             if (started.fetch_add(1) == 0 && i + 1 < kCount) {
                 met.store(test::SpinUntil([&] { return ran[i + 1].load() != 0; }));
             }
@@ -74,7 +79,7 @@ TEST_CASE("hazard 1: a task may wait for a later task of its own slice", "[claim
         });
         test::Runner runner(point);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (uint32_t i = 5; i < kCount; i += 8) scheduler.AddToCounter(&events[i]);
+            for (uint32_t i = 5; i < kCount; i += 8) scheduler.IncrementCounter(&events[i]);
             Counter counter;
             scheduler.AddTasks(kCount, batch.Tasks(), &counter);
             scheduler.WaitForCounter(&counter);
@@ -84,10 +89,12 @@ TEST_CASE("hazard 1: a task may wait for a later task of its own slice", "[claim
     }
 }
 
-TEST_CASE("hazard 1: what was claimed can be stolen once its worker's task waits and the worker is kept busy",
-          "[claim]") {
-    // One task of the batch waits on a counter; the worker's next task then blocks the worker for good until all the
-    // others have run, on the other worker.
+TEST_CASE(
+    "hazard 1: what was claimed can be stolen once its worker's task waits and the worker is kept "
+    "busy",
+    "[claim]") {
+    // One task of the batch waits on a counter; the worker's next task then blocks the worker for
+    // good until all the others have run, on the other worker.
     for (int round = 0; round < 20; ++round) {
         test::Runner runner(test::Options(2));
         constexpr uint32_t kCount = 200;
@@ -113,7 +120,8 @@ TEST_CASE("hazard 1: what was claimed can be stolen once its worker's task waits
     }
 }
 
-TEST_CASE("hazard 1: what was claimed is not lost when a task of the claim waits and helps", "[claim]") {
+TEST_CASE("hazard 1: what was claimed is not lost when a task of the claim waits and helps",
+          "[claim]") {
     for (uint32_t workers : {1u, 2u}) {
         constexpr uint32_t kCount = 400;
         std::vector<std::atomic<uint32_t>> runs(kCount);
@@ -140,9 +148,10 @@ TEST_CASE("hazard 1: what was claimed is not lost when a task of the claim waits
 }
 
 TEST_CASE("hazard 8: work behind a task that turns out long is taken by others", "[claim]") {
-    // All tasks but one are short: no machine runs one in less than 0.2 microseconds, most need five times that. So claims
-    // cover few, but more than one. The long one ends only when all the others that can be reached have run: everything
-    // but what its worker has claimed, which is at most 3 microseconds of expected work.
+    // All tasks but one are short: no machine runs one in less than 0.2 microseconds, most need
+    // five times that. So claims cover few, but more than one. The long one ends only when all the
+    // others that can be reached have run: everything but what its worker has claimed, which is at
+    // most 3 microseconds of expected work.
     test::Runner runner(test::Options(2));
     constexpr uint32_t kCount = 4000;
     std::atomic<uint32_t> ran{0};
@@ -153,14 +162,16 @@ TEST_CASE("hazard 8: work behind a task that turns out long is taken by others",
         for (volatile uint32_t turns = 0; turns < 1500;) turns = turns + 1;
         ran.fetch_add(1);
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(kCount, batch.Tasks()); }) ==
-          Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(kCount, batch.Tasks());
+    }) == Status::Ok);
     CHECK(met.load());
     CHECK(ran.load() == kCount);
 }
 
 TEST_CASE("hazard 7: a claimed task's counter is not touched after its last decrement", "[claim]") {
-    // The waiter frees the counter while the finisher's worker still has the rest of its claim to put away.
+    // The waiter frees the counter while the finisher's worker still has the rest of its claim to
+    // put away.
     test::Runner runner(test::Options(3));
     std::atomic<uint32_t> ran{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -168,7 +179,8 @@ TEST_CASE("hazard 7: a claimed task's counter is not touched after its last decr
         for (int round = 0; round < 300; ++round) {
             auto counter = std::make_unique<Counter>();
             scheduler.AddTasks(64, batch.Tasks(), counter.get());
-            scheduler.WaitForCounter(counter.get(), 0, round % 2 == 0 ? Resume::AnyWorker : Resume::SameWorker);
+            scheduler.WaitForCounter(counter.get(), 0,
+                                     round % 2 == 0 ? ResumeOn::AnyWorker : ResumeOn::SameWorker);
             counter.reset();
         }
     }) == Status::Ok);
@@ -176,7 +188,9 @@ TEST_CASE("hazard 7: a claimed task's counter is not touched after its last decr
 }
 
 #if !defined(WEFT_NO_EXCEPTIONS)  // weft built so passes nothing on
-TEST_CASE("fault: exception that leaves a task. It counts as finished and is reported with its name", "[claim]") {
+TEST_CASE(
+    "fault: exception that leaves a task. It counts as finished and is reported with its name",
+    "[claim]") {
     for (uint32_t workers : {1u, 3u}) {
         test::Runner runner(test::Options(workers));
         std::atomic<uint32_t> ran{0};
@@ -206,7 +220,8 @@ TEST_CASE("an exception that leaves the first task of AddTasksAndWait is reporte
     bool wentOn = false;
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { throw 1; });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddTasksAndWait(1, batch.Tasks(), {Priority::Normal, StackClass::Large, kAnyWorker, "fused"});
+        scheduler.AddTasksAndWait(1, batch.Tasks(),
+                                  {Priority::Normal, StackClass::Large, kAnyWorker, "fused"});
         wentOn = true;
     }) == Status::Ok);
     CHECK(wentOn);
@@ -216,7 +231,8 @@ TEST_CASE("an exception that leaves the first task of AddTasksAndWait is reporte
 #endif
 
 // Both throw, wait inside the catch block so that each ends up anywhere, and rethrow.
-TEST_CASE("fault: exception state after migration. An exception is held across a wait", "[claim][grid]") {
+TEST_CASE("fault: exception state after migration. An exception is held across a wait",
+          "[claim][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> right{0}, wrong{0};

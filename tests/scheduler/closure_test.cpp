@@ -22,7 +22,8 @@ using namespace weft;
 
 namespace {
 
-// What became of callables: each that was made, copied or moved has to be destroyed, and each that was submitted called.
+// What became of callables: each that was made, copied or moved has to be destroyed, and each that
+// was submitted called.
 struct Ledger {
     std::atomic<uint32_t> made{0}, copied{0}, moved{0}, destroyed{0}, called{0}, wrong{0};
     uint32_t Alive() const { return made.load() + copied.load() + moved.load() - destroyed.load(); }
@@ -30,13 +31,16 @@ struct Ledger {
 
 class Counted {
 public:
-    explicit Counted(Ledger &ledger, uint32_t value = 0) noexcept : m_ledger(&ledger), m_value(value), m_self(this) {
+    explicit Counted(Ledger &ledger, uint32_t value = 0) noexcept
+        : m_ledger(&ledger), m_value(value), m_self(this) {
         ledger.made.fetch_add(1);
     }
-    Counted(const Counted &other) noexcept : m_ledger(other.m_ledger), m_value(other.m_value), m_self(this) {
+    Counted(const Counted &other) noexcept
+        : m_ledger(other.m_ledger), m_value(other.m_value), m_self(this) {
         m_ledger->copied.fetch_add(1);
     }
-    Counted(Counted &&other) noexcept : m_ledger(other.m_ledger), m_value(other.m_value), m_self(this) {
+    Counted(Counted &&other) noexcept
+        : m_ledger(other.m_ledger), m_value(other.m_value), m_self(this) {
         other.m_value = ~0u;
         m_ledger->moved.fetch_add(1);
     }
@@ -74,7 +78,8 @@ bool Submit(TaskScheduler &scheduler, Ledger &ledger, uint32_t count, Counter *c
         all = AddTask(scheduler, kept, counter, options) && all;
         all = AddTask(scheduler, MoveOnly(ledger), counter, options) && all;
         all = AddTask(
-                  scheduler, [counted = Counted(ledger)]() mutable { counted(); }, counter, options) &&
+                  scheduler, [counted = Counted(ledger)]() mutable { counted(); }, counter,
+                  options) &&
               all;
     }
     return all;
@@ -97,7 +102,8 @@ TEST_CASE("closures: each is called once and destroyed once", "[closure][grid]")
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;
             test::Batch batch(10, [&](TaskScheduler &running, uint32_t i) {
-                if (!Submit(running, ledger, 30, i % 2 == 0 ? &counter : nullptr)) wrong.fetch_add(1);
+                if (!Submit(running, ledger, 30, i % 2 == 0 ? &counter : nullptr))
+                    wrong.fetch_add(1);
             });
             scheduler.AddTasks(10, batch.Tasks(), &counter);
             scheduler.WaitForCounter(&counter);
@@ -109,7 +115,8 @@ TEST_CASE("closures: each is called once and destroyed once", "[closure][grid]")
     }
 }
 
-TEST_CASE("closures: a copy is made of what is kept, and what is given away is moved", "[closure]") {
+TEST_CASE("closures: a copy is made of what is kept, and what is given away is moved",
+          "[closure]") {
     for (uint32_t workers : {1u, 2u}) {
         Ledger copied, moved;
         test::Runner runner(test::Options(workers));
@@ -146,7 +153,8 @@ TEST_CASE("closures: what they may be", "[closure]") {
         CHECK(AddTask(scheduler, [](auto... given) { sum.fetch_add(100 * sizeof...(given)); }));
         const std::function<void()> function = [] { sum.fetch_add(1000); };
         CHECK(AddTask(scheduler, function));
-        CHECK(AddTask(scheduler, [ten = std::make_unique<uint32_t>(10000)] { return sum.fetch_add(*ten); }));
+        CHECK(AddTask(scheduler,
+                      [ten = std::make_unique<uint32_t>(10000)] { return sum.fetch_add(*ten); }));
         std::array<uint64_t, 6> whole{1, 2, 3, 4, 5, 6};  // 48 bytes
         static_assert(sizeof whole == 48);
         const auto large = [whole] {
@@ -201,7 +209,8 @@ TEST_CASE("closures: one that waits ends where it goes on, and its block with it
 TEST_CASE("closures: the destructor may wait, too", "[closure]") {
     struct Waits {
         Waits(Ledger &toLedger, Counter &toGate) : counted(toLedger), gate(&toGate) {}
-        Waits(Waits &&other) noexcept : counted(std::move(other.counted)), gate(std::exchange(other.gate, nullptr)) {}
+        Waits(Waits &&other) noexcept
+            : counted(std::move(other.counted)), gate(std::exchange(other.gate, nullptr)) {}
         ~Waits() {
             if (gate != nullptr) TaskScheduler::Current()->WaitForCounter(gate);
         }
@@ -238,7 +247,8 @@ TEST_CASE("closures: from attached threads and threads that are no workers", "[c
                       const bool attaches = thread % 2 == 0;
                       if (attaches && scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1);
                       for (int round = 0; round < 10; ++round) {
-                          if (!Submit(scheduler, ledger, 30, round % 2 == 0 ? &counter : nullptr)) wrong.fetch_add(1);
+                          if (!Submit(scheduler, ledger, 30, round % 2 == 0 ? &counter : nullptr))
+                              wrong.fetch_add(1);
                           if (round % 3 == 0) scheduler.WaitForCounter(&counter);
                       }
                       scheduler.WaitForCounter(&counter);
@@ -251,7 +261,8 @@ TEST_CASE("closures: from attached threads and threads that are no workers", "[c
     }
 }
 
-TEST_CASE("closures: without workers the attached thread runs them, and a Stop what is left", "[closure]") {
+TEST_CASE("closures: without workers the attached thread runs them, and a Stop what is left",
+          "[closure]") {
     Ledger ledger;
     test::Runner runner(test::Options(0));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -328,7 +339,8 @@ TEST_CASE("closures: High ones go first", "[closure]") {
 TEST_CASE("closures: a refused one is destroyed at once, and reported", "[closure]") {
     Ledger ledger;
     uint32_t refused = 0;
-    const auto isRefused = [&](TaskScheduler &scheduler, Counter *counter, const TaskOptions &options) {
+    const auto isRefused = [&](TaskScheduler &scheduler, Counter *counter,
+                               const TaskOptions &options) {
         const uint32_t before = ledger.Alive();
         const bool submitted = AddTask(scheduler, MoveOnly(ledger), counter, options);
         ++refused;
@@ -342,7 +354,7 @@ TEST_CASE("closures: a refused one is destroyed at once, and reported", "[closur
     test::Runner other(test::Options(1)), runner(test::Options(2));
     CHECK(isRefused(runner.scheduler, nullptr, {}));  // it does not run
     REQUIRE(other.scheduler.Start() == Status::Ok);
-    REQUIRE(other.scheduler.AddToCounter(&others));
+    REQUIRE(other.scheduler.IncrementCounter(&others));
     const auto refuseAll = [&](TaskScheduler &scheduler) {
         for (int round = 0; round < 100; ++round) {
             CHECK(isRefused(scheduler, &full, {}));
@@ -365,7 +377,7 @@ TEST_CASE("closures: a refused one is destroyed at once, and reported", "[closur
     CHECK(mine.IsZero());
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 2);
     CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 200);
-    CHECK(runner.log.CountOf(ReportCode::CounterOfOther) == 200);
+    CHECK(runner.log.CountOf(ReportCode::WrongScheduler) == 200);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 600);
     CHECK(runner.log.Count() == refused);
 }
@@ -408,7 +420,8 @@ TEST_CASE("report InHook: a closure by a hook that must not submit", "[closure]"
     CHECK(runner.log.Count() == refused.load());
 }
 
-TEST_CASE("report OutOfMemory: without memory for another block a closure is refused and destroyed", "[closure]") {
+TEST_CASE("report OutOfMemory: without memory for another block a closure is refused and destroyed",
+          "[closure]") {
     for (const bool foreign : {false, true}) {
         INFO((foreign ? "by another thread" : "by a task"));
         Ledger ledger;
@@ -417,7 +430,8 @@ TEST_CASE("report OutOfMemory: without memory for another block a closure is ref
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             const auto submit = [&] {
                 const test::FailingAllocation failing(0);
-                for (int i = 0; i < 66; ++i) ++(AddTask(scheduler, MoveOnly(ledger)) ? submitted : refused);
+                for (int i = 0; i < 66; ++i)
+                    ++(AddTask(scheduler, MoveOnly(ledger)) ? submitted : refused);
             };
             foreign ? std::thread(submit).join() : submit();
         }) == Status::Ok);
@@ -450,7 +464,8 @@ TEST_CASE("report TaskThrew: a closure that throws is destroyed", "[closure]") {
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 100);
 }
 
-TEST_CASE("closures: a copy that throws is thrown to the caller, and nothing is submitted", "[closure]") {
+TEST_CASE("closures: a copy that throws is thrown to the caller, and nothing is submitted",
+          "[closure]") {
     struct Throws {
         Throws() = default;
         Throws(const Throws &) { throw std::runtime_error("thrown"); }
@@ -469,8 +484,10 @@ TEST_CASE("closures: a copy that throws is thrown to the caller, and nothing is 
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("closures: the run does not end before them, and blocks are the host's memory, which it has back",
-          "[closure]") {
+TEST_CASE(
+    "closures: the run does not end before them, and blocks are the host's memory, which it has "
+    "back",
+    "[closure]") {
     test::HostMemory memory;
     SchedulerOptions options = test::Options(2);
     memory.AttachTo(options.memory);

@@ -33,11 +33,11 @@ private:
 
 Coroutine<uint64_t> Sum(uint32_t depth) {
     if (depth == 0) co_return 1;
-    TaskScheduler &scheduler = co_await OwnScheduler{};
+    TaskScheduler &scheduler = co_await CurrentScheduler{};
     uint64_t written = 0;
     auto write = [&](TaskScheduler *) { written = depth; };
     Counter counter;
-    scheduler.AddTask(TaskOf(write), &counter);
+    scheduler.AddTask(MakeTask(write), &counter);
     co_await counter;
     const uint64_t rest = co_await Sum(depth - 1);
     co_return written + rest;
@@ -72,13 +72,13 @@ TEST_CASE("coroutines wait for counters and for each other, on few fibers", "[co
 namespace {
 
 Coroutine<> WaitOften(const Counter &own, std::atomic<uint32_t> &wrong, uint32_t waits) {
-    TaskScheduler &scheduler = co_await OwnScheduler{};
+    TaskScheduler &scheduler = co_await CurrentScheduler{};
     Event event(scheduler, EventReset::Auto);
     auto set = [&](TaskScheduler *) { event.Set(); };
     for (uint32_t i = 0; i < waits; ++i) {
         Counter counter;
-        if (i % 3 == 0) scheduler.AddTask(TaskOf(set), &counter);
-        if (i % 3 == 1) scheduler.AddTask(TaskOf(set));
+        if (i % 3 == 0) scheduler.AddTask(MakeTask(set), &counter);
+        if (i % 3 == 1) scheduler.AddTask(MakeTask(set));
         if (i % 3 == 0) co_await counter;
         if (i % 3 != 2) co_await event;
         if (i % 3 == 2) co_await microseconds(1);
@@ -105,7 +105,8 @@ TEST_CASE("a counter counts a coroutine once, however often it waits", "[corouti
 
 namespace {
 
-Coroutine<> SleepInSteps(std::atomic<uint32_t> &early, std::atomic<uint32_t> &ended, uint32_t steps) {
+Coroutine<> SleepInSteps(std::atomic<uint32_t> &early, std::atomic<uint32_t> &ended,
+                         uint32_t steps) {
     for (uint32_t i = 0; i < steps; ++i) {
         const Clock::time_point end = Now() + microseconds(i * 40);
         if (i % 2 == 0) {
@@ -158,7 +159,8 @@ Coroutine<> CallManyTimes(uint64_t &sum) {
 
 }  // namespace
 
-TEST_CASE("coroutines that do not wait take no stack, however many are called and however deep", "[coroutine]") {
+TEST_CASE("coroutines that do not wait take no stack, however many are called and however deep",
+          "[coroutine]") {
     test::Runner runner(test::Options(1));
     uint64_t sum = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -178,7 +180,7 @@ Coroutine<> Follow(Event &event, Counter &counter, uint32_t value, std::atomic<u
 }
 
 Coroutine<> Arrive(Counter &arrived, Event &event) {
-    TaskScheduler &scheduler = co_await OwnScheduler{};
+    TaskScheduler &scheduler = co_await CurrentScheduler{};
     scheduler.DecrementCounter(&arrived);
     co_await event;
 }
@@ -239,7 +241,8 @@ TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("coroutines: started by threads that are no workers, pinned, with results that only move", "[coroutine]") {
+TEST_CASE("coroutines: started by threads that are no workers, pinned, with results that only move",
+          "[coroutine]") {
     test::Runner runner(test::Options(2));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -251,7 +254,7 @@ TEST_CASE("coroutines: started by threads that are no workers, pinned, with resu
     const auto use = [&](uint32_t i) -> Coroutine<> {
         const auto result = co_await make(i);
         sum.fetch_add(*result);
-        elsewhere.fetch_add((co_await OwnScheduler{}).CurrentWorker() != 1);
+        elsewhere.fetch_add((co_await CurrentScheduler{}).CurrentWorker() != 1);
     };
     Counter counter;
     for (uint32_t i = 0; i < 20; ++i) {
@@ -266,7 +269,8 @@ TEST_CASE("coroutines: started by threads that are no workers, pinned, with resu
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("coroutines: one that is pinned to a thread ends before that has detached", "[coroutine][attach]") {
+TEST_CASE("coroutines: one that is pinned to a thread ends before that has detached",
+          "[coroutine][attach]") {
     test::Runner runner(test::Options(1));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -311,7 +315,7 @@ TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][rep
     std::atomic<int> alive{0};
     bool ended = false;
     Counter ofOther, counter;
-    CHECK(other.scheduler.AddToCounter(&ofOther));
+    CHECK(other.scheduler.IncrementCounter(&ofOther));
     const auto wait = [&]() -> Coroutine<> {
         const Alive here(alive);
         co_await ofOther;
@@ -322,14 +326,15 @@ TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][rep
     runner.scheduler.WaitForCounter(&counter);
     CHECK(ended);
     CHECK(alive.load() == 0);
-    CHECK(runner.log.CountOf(ReportCode::CounterOfOther) != 0);
+    CHECK(runner.log.CountOf(ReportCode::WrongScheduler) != 0);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
     other.scheduler.DecrementCounter(&ofOther);
     other.scheduler.Stop();
     runner.scheduler.Stop();
 }
 
-TEST_CASE("coroutines: one waits while its thread is attached to another scheduler", "[coroutine][attach]") {
+TEST_CASE("coroutines: one waits while its thread is attached to another scheduler",
+          "[coroutine][attach]") {
     test::Runner runner(test::Options(1)), other(test::Options(1));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     REQUIRE(other.scheduler.Start() == Status::Ok);
@@ -338,7 +343,8 @@ TEST_CASE("coroutines: one waits while its thread is attached to another schedul
     Counter gate(1), counter;
     auto open = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(&gate); };
     const auto wait = [&]() -> Coroutine<> {
-        runner.scheduler.AddTask(TaskOf(open));  // runs when the coroutine waits: there is one worker
+        // runs when the coroutine waits: there is one worker
+        runner.scheduler.AddTask(MakeTask(open));
         attached = other.scheduler.AttachThread() == Status::Ok;
         co_await gate;
         counted = counter.Value();
@@ -353,7 +359,9 @@ TEST_CASE("coroutines: one waits while its thread is attached to another schedul
     CHECK(runner.log.Text() + other.log.Text() == "");
 }
 
-TEST_CASE("coroutines: one without memory for a wait record waits with its fiber, and stays counted", "[coroutine]") {
+TEST_CASE(
+    "coroutines: one without memory for a wait record waits with its fiber, and stays counted",
+    "[coroutine]") {
     constexpr uint32_t kOthers = 70;  // there are 64 records to begin with
     test::Runner runner(test::Options(1));
     uint32_t counted = 0;
@@ -362,8 +370,9 @@ TEST_CASE("coroutines: one without memory for a wait record waits with its fiber
         Counter gate(1), done, own, other;
         uint32_t ran = 0;
         auto run = [&](TaskScheduler *) { ++ran; };
-        // So that there is memory for the tasks themselves: as many are under way at once as there will be.
-        for (uint32_t i = 0; i <= kOthers; ++i) AddTaskAt(scheduler, Now(), TaskOf(run), &done);
+        // So that there is memory for the tasks themselves: as many are under way at once as there
+        // will be.
+        for (uint32_t i = 0; i <= kOthers; ++i) AddTaskAt(scheduler, Now(), MakeTask(run), &done);
         scheduler.WaitForCounter(&done);
         const auto wait = [&]() -> Coroutine<> {
             co_await gate;
@@ -374,12 +383,14 @@ TEST_CASE("coroutines: one without memory for a wait record waits with its fiber
         };
         {
             const test::FailingAllocation failing(0);
-            for (uint32_t i = 0; i < 64; ++i) AddTaskAfter(scheduler, &gate, 0, TaskOf(run), &done);
+            for (uint32_t i = 0; i < 64; ++i)
+                AddTaskAfter(scheduler, &gate, 0, MakeTask(run), &done);
             Start(scheduler, wait(), &own);
-            test::YieldUntil(scheduler, [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
+            test::YieldUntil(scheduler,
+                             [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
             failed = failing.HasFailed();
         }
-        scheduler.AddTask(TaskOf(run), &other);
+        scheduler.AddTask(MakeTask(run), &other);
         othersEnd = test::YieldUntil(scheduler, [&] { return other.IsZero(); });
         scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&own);
@@ -394,7 +405,8 @@ TEST_CASE("coroutines: one without memory for a wait record waits with its fiber
     CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 1);
 }
 
-TEST_CASE("coroutines: one whose counter is full when there is no wait record is not counted", "[coroutine]") {
+TEST_CASE("coroutines: one whose counter is full when there is no wait record is not counted",
+          "[coroutine]") {
     test::Runner runner(test::Options(1));
     bool ended = false;
     uint32_t left = 0;
@@ -402,7 +414,7 @@ TEST_CASE("coroutines: one whose counter is full when there is no wait record is
         Counter gate(1), done, own(~0u - 1);
         uint32_t ran = 0;
         auto run = [&](TaskScheduler *) { ++ran; };
-        for (uint32_t i = 0; i <= 70; ++i) AddTaskAt(scheduler, Now(), TaskOf(run), &done);
+        for (uint32_t i = 0; i <= 70; ++i) AddTaskAt(scheduler, Now(), MakeTask(run), &done);
         scheduler.WaitForCounter(&done);
         const auto wait = [&]() -> Coroutine<> {
             co_await gate;
@@ -410,9 +422,11 @@ TEST_CASE("coroutines: one whose counter is full when there is no wait record is
         };
         {
             const test::FailingAllocation failing(0);
-            for (uint32_t i = 0; i < 64; ++i) AddTaskAfter(scheduler, &gate, 0, TaskOf(run), &done);
+            for (uint32_t i = 0; i < 64; ++i)
+                AddTaskAfter(scheduler, &gate, 0, MakeTask(run), &done);
             Start(scheduler, wait(), &own);
-            test::YieldUntil(scheduler, [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
+            test::YieldUntil(scheduler,
+                             [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
         }
         scheduler.DecrementCounter(&gate);
         scheduler.WaitForCounter(&done);
@@ -465,7 +479,8 @@ Coroutine<> Leaves(std::atomic<int> &alive) {
 
 }  // namespace
 
-TEST_CASE("coroutines: exceptions go to who awaits, and are reported if nobody does", "[coroutine]") {
+TEST_CASE("coroutines: exceptions go to who awaits, and are reported if nobody does",
+          "[coroutine]") {
     test::Runner runner(test::Options(2));
     std::atomic<int> alive{0};
     std::string caught;
@@ -506,13 +521,14 @@ Coroutine<> AwaitAgain(std::atomic<uint32_t> &count, std::atomic<uint32_t> &wron
     Coroutine<> counts = Count(count);
     co_await counts;
     co_await counts;
-    TaskScheduler &scheduler = co_await OwnScheduler{};
+    TaskScheduler &scheduler = co_await CurrentScheduler{};
     Start(scheduler, std::move(counts));
 }
 
 }  // namespace
 
-TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is started", "[coroutine][report]") {
+TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is started",
+          "[coroutine][report]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> count{0};
     uint32_t left = 0;
@@ -533,7 +549,8 @@ TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is st
     CHECK(test::Names(runner.log.Text(), "was moved from"));
 }
 
-TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is awaited", "[coroutine][report]") {
+TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is awaited",
+          "[coroutine][report]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> count{0}, wrong{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -543,7 +560,8 @@ TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is aw
     }) == Status::Ok);
     CHECK(count.load() == 2);
     CHECK(wrong.load() == 0);
-    CHECK(runner.log.CountOf(ReportCode::NullTask) == 4);  // one of them moved from, two awaited again, one started
+    // one of them moved from, two awaited again, one started
+    CHECK(runner.log.CountOf(ReportCode::NullTask) == 4);
     CHECK(runner.log.Count() == 4);
     CHECK(test::Names(runner.log.Text(), "has begun already"));
 }
@@ -565,10 +583,13 @@ Coroutine<> AwaitWithoutValue(std::atomic<uint32_t> &caught) {
 
 }  // namespace
 
-TEST_CASE("coroutines: where there is no default result, who awaits again gets an exception", "[coroutine][report]") {
+TEST_CASE("coroutines: where there is no default result, who awaits again gets an exception",
+          "[coroutine][report]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> caught{0};
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { Start(scheduler, AwaitWithoutValue(caught)); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        Start(scheduler, AwaitWithoutValue(caught));
+    }) == Status::Ok);
     CHECK(caught.load() == 4);
     CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
 }
@@ -577,9 +598,10 @@ TEST_CASE("coroutines: where there is no default result, who awaits again gets a
 namespace {
 
 Coroutine<> SeeItsGroups(test::GroupWitness &witness, uint8_t groups, Counter &gate) {
-    TaskScheduler &scheduler = co_await OwnScheduler{};
+    TaskScheduler &scheduler = co_await CurrentScheduler{};
     witness.See(scheduler, groups);
-    test::Batch inherits(3, [&](TaskScheduler &running, uint32_t) { witness.See(running, groups); });
+    test::Batch inherits(3,
+                         [&](TaskScheduler &running, uint32_t) { witness.See(running, groups); });
     Counter counter;
     scheduler.AddTasks(3, inherits.Tasks(), &counter);  // names none
     co_await counter;
@@ -593,7 +615,8 @@ Coroutine<> SeeItsGroups(test::GroupWitness &witness, uint8_t groups, Counter &g
 
 }  // namespace
 
-TEST_CASE("coroutines run in the groups that their options name, after waits too", "[coroutine][groups]") {
+TEST_CASE("coroutines run in the groups that their options name, after waits too",
+          "[coroutine][groups]") {
     for (const test::GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
         test::Runner runner(layout->Options(layout->Workers() + 1));
@@ -602,7 +625,8 @@ TEST_CASE("coroutines run in the groups that their options name, after waits too
             for (const uint8_t set : layout->Sets()) {
                 Counter gate(1), counter;
                 for (int i = 0; i < 20; ++i)
-                    Start(scheduler, SeeItsGroups(witness, set, gate), &counter, test::InGroups(set));
+                    Start(scheduler, SeeItsGroups(witness, set, gate), &counter,
+                          test::InGroups(set));
                 scheduler.DecrementCounter(&gate);
                 scheduler.WaitForCounter(&counter);
             }

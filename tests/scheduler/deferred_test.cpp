@@ -53,8 +53,10 @@ TEST_CASE("AddTaskAfter: targets other than zero; counters that are there alread
         test::Runner runner(test::Options(workers));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter(3), done;
-            test::Batch note(4, [&](TaskScheduler &, uint32_t) { values.push_back(counter.Value()); });
-            for (uint32_t value : {3u, 2u, 0u}) AddTaskAfter(scheduler, &counter, value, note[value], &done);
+            test::Batch note(4,
+                             [&](TaskScheduler &, uint32_t) { values.push_back(counter.Value()); });
+            for (uint32_t value : {3u, 2u, 0u})
+                AddTaskAfter(scheduler, &counter, value, note[value], &done);
             while (counter.Value() != 0) {
                 scheduler.WaitForCounter(&done, counter.Value() == 3 ? 2 : 1);
                 scheduler.DecrementCounter(&counter, counter.Value() == 3 ? 1 : 2);
@@ -73,10 +75,13 @@ TEST_CASE("AddTaskAfter: chains of tasks, none of which holds a fiber", "[deferr
         test::Runner runner(test::Options(workers, 2, 1));
         std::vector<Counter> links(kLength + 1);
         std::atomic<uint32_t> next{0}, wrong{0};
-        test::Batch step(kLength, [&](TaskScheduler &, uint32_t i) { wrong.fetch_add(next.exchange(i + 1) != i); });
+        test::Batch step(kLength, [&](TaskScheduler &, uint32_t i) {
+            wrong.fetch_add(next.exchange(i + 1) != i);
+        });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            scheduler.AddToCounter(&links[0]);
-            for (uint32_t i = 0; i < kLength; ++i) AddTaskAfter(scheduler, &links[i], 0, step[i], &links[i + 1]);
+            scheduler.IncrementCounter(&links[0]);
+            for (uint32_t i = 0; i < kLength; ++i)
+                AddTaskAfter(scheduler, &links[i], 0, step[i], &links[i + 1]);
             scheduler.DecrementCounter(&links[0]);
             scheduler.WaitForCounter(&links[kLength]);
         }) == Status::Ok);
@@ -91,7 +96,8 @@ TEST_CASE("deferred tasks: the run does not end before them", "[deferred]") {
         std::atomic<uint32_t> ran{0};
         Counter counter(1);
         test::Batch batch(2, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-        test::Batch lower(1, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
+        test::Batch lower(
+            1, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
         test::Runner runner(test::Options(workers));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             AddTaskAfter(scheduler, &counter, 0, batch[0]);
@@ -127,8 +133,10 @@ TEST_CASE("AddTaskAt: not before its time, and in the order of the times", "[def
     }
 }
 
-TEST_CASE("AddTaskAt: of equal times the first that was given begins first, as a rule, on one worker", "[deferred]") {
-    test::Runner runner(test::Options(1, 128, 32, IdlePolicy::Quiet));
+TEST_CASE(
+    "AddTaskAt: of equal times the first that was given begins first, as a rule, on one worker",
+    "[deferred]") {
+    test::Runner runner(test::Options(1, 128, 32, IdlePolicy::Sleep));
     std::vector<uint32_t> order;
     const std::vector<uint32_t> asGiven{0, 1, 2, 3, 4};
     test::Batch batch(5, [&](TaskScheduler &, uint32_t i) { order.push_back(i); });
@@ -175,7 +183,8 @@ TEST_CASE("deferred tasks: from other threads, and pinned", "[deferred]") {
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("deferred tasks: ten thousand wait for a counter, and their submitter does not", "[deferred]") {
+TEST_CASE("deferred tasks: ten thousand wait for a counter, and their submitter does not",
+          "[deferred]") {
     constexpr uint32_t kTasks = 10000;
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> ran{0};
@@ -200,14 +209,15 @@ TEST_CASE("deferred tasks: without memory for a wait record their submitter wait
     std::atomic<uint32_t> ran{0};
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     constexpr uint32_t kTasks = 70;  // there are 64 records to begin with
-    // So that there is memory for the tasks themselves: as many are under way at once as there will be.
+    // So that there is memory for the tasks themselves: as many are under way at once as there will
+    // be.
     std::atomic<bool> isReady{false};
     auto keepBusy = [&](TaskScheduler *) {
         while (!isReady.load()) std::this_thread::yield();
     };
     TaskOptions onFirst;
     onFirst.worker = 0;
-    scheduler.AddTask(TaskOf(keepBusy), &done, onFirst);
+    scheduler.AddTask(MakeTask(keepBusy), &done, onFirst);
     for (uint32_t i = 0; i < 2 * kTasks; ++i) scheduler.AddTask(leaf[0], &done, onFirst);
     isReady.store(true);
     scheduler.WaitForCounter(&done);
@@ -226,10 +236,11 @@ TEST_CASE("deferred tasks: without memory for a wait record their submitter wait
     const test::LoggedReport report = runner.log.First(ReportCode::OutOfMemory);
     CHECK(test::Names(report.what, "AddTaskAfter: there is no memory for another wait record"));
     // That only waiters are left may come before.
-    CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::OnlyWaiters));
+    CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::Stalled));
 }
 
-TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits no deferred task", "[deferred][hooks]") {
+TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits no deferred task",
+          "[deferred][hooks]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(1);
     trace.AttachTo(options);
@@ -240,9 +251,12 @@ TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits n
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ++ran; });
     test::Batch last(1, [](TaskScheduler &, uint32_t) {});
     trace.also = [&](test::Traced kind, const TraceEvent &event) {
-        if (kind != test::Traced::TaskEnd || event.task == nullptr || std::strcmp(event.task, "last") != 0) return;
+        if (kind != test::Traced::TaskEnd || event.task == nullptr ||
+            std::strcmp(event.task, "last") != 0)
+            return;
         const test::FailingAllocation failing(0);
-        for (uint32_t i = 0; i < kTasks; ++i) accepted += AddTaskAfter(runner.scheduler, &counter, 0, leaf[0], &done);
+        for (uint32_t i = 0; i < kTasks; ++i)
+            accepted += AddTaskAfter(runner.scheduler, &counter, 0, leaf[0], &done);
     };
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         // So that there is memory for the tasks themselves: as many are under way at once.
@@ -263,7 +277,7 @@ TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits n
     CHECK(test::Inconsistencies(trace.Events()) == "");
 }
 
-TEST_CASE("report OnlyWaiters: tasks that follow a counter that nobody lowers", "[deferred]") {
+TEST_CASE("report Stalled: tasks that follow a counter that nobody lowers", "[deferred]") {
     test::Runner runner(test::Options(1));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -271,8 +285,8 @@ TEST_CASE("report OnlyWaiters: tasks that follow a counter that nobody lowers", 
     std::atomic<uint32_t> ran{0};
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     AddTaskAfter(scheduler, &counter, 0, leaf[0], &done);
-    scheduler.AddTask(
-        leaf[0]);  // the worker may have slept already: that only waiters are left is noticed by who goes to sleep
+    // the worker may have slept already: that only waiters are left is noticed by who goes to sleep
+    scheduler.AddTask(leaf[0]);
     while (runner.log.Text() == "") std::this_thread::yield();
     CHECK(runner.log.Text().find("1 submitted to come after a counter") != std::string::npos);
     scheduler.DecrementCounter(&counter);
@@ -284,7 +298,9 @@ TEST_CASE("reports of deferred tasks", "[deferred]") {
     test::Runner runner(test::Options(1));
     test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
     Counter counter(1), other(1);
-    const auto said = [&](const char *text) { return runner.log.Text().find(text) != std::string::npos; };
+    const auto said = [&](const char *text) {
+        return runner.log.Text().find(text) != std::string::npos;
+    };
     CHECK(!AddTaskAfter(runner.scheduler, &counter, 0, leaf[0]));
     CHECK(said("AddTaskAfter was called while the scheduler does not run"));
     CHECK(!AddTaskAfter(runner.scheduler, nullptr, 0, leaf[0]));
@@ -293,7 +309,7 @@ TEST_CASE("reports of deferred tasks", "[deferred]") {
     CHECK(said("AddTaskAt was called while the scheduler does not run"));
     test::Runner second(test::Options(1));
     REQUIRE(second.scheduler.Start() == Status::Ok);
-    second.scheduler.AddToCounter(&other);
+    second.scheduler.IncrementCounter(&other);
     bool untouched = false;
     uint32_t accepted = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -315,7 +331,8 @@ TEST_CASE("reports of deferred tasks", "[deferred]") {
     second.scheduler.Stop();
 }
 
-TEST_CASE("report BadOption: a deferred task whose own counter would have to be zero", "[deferred][report]") {
+TEST_CASE("report BadOption: a deferred task whose own counter would have to be zero",
+          "[deferred][report]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> ran{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {

@@ -1,4 +1,5 @@
-// The same work asked for by tasks, by attached threads and by threads that are neither, in every configuration.
+// The same work asked for by tasks, by attached threads and by threads that are neither, in every
+// configuration.
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 #include "weft/task_scheduler.h"
@@ -16,7 +17,8 @@ namespace {
 // What a caller of any kind may ask for; counts what came out wrong.
 class Work {
 public:
-    Work(TaskScheduler &scheduler, const test::GridPoint &point) : m_scheduler(scheduler), m_point(point) {}
+    Work(TaskScheduler &scheduler, const test::GridPoint &point)
+        : m_scheduler(scheduler), m_point(point) {}
 
     uint32_t Wrong() {
         ForkJoin();
@@ -93,21 +95,25 @@ private:
 std::vector<test::GridPoint> GridWithoutWorkersToo() {
     std::vector<test::GridPoint> points = test::Grid();
     points.push_back({0, 128, 32, IdlePolicy::Balanced});
-    points.push_back({0, 3, 2, IdlePolicy::Quiet});
+    points.push_back({0, 3, 2, IdlePolicy::Sleep});
     return points;
 }
 
 }  // namespace
 
-TEST_CASE("every caller: tasks, attached threads and others get the same work done, at once", "[embed][grid]") {
+TEST_CASE("every caller: tasks, attached threads and others get the same work done, at once",
+          "[embed][grid]") {
     for (const test::GridPoint &point : GridWithoutWorkersToo()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
         TaskScheduler &scheduler = runner.scheduler;
         REQUIRE(scheduler.Start() == Status::Ok);
         std::atomic<uint32_t> wrong{0};
-        test::Batch task(1, [&](TaskScheduler &inside, uint32_t) { wrong.fetch_add(Work(inside, point).Wrong()); });
-        REQUIRE(scheduler.AttachThread() == Status::Ok);  // without workers it is this thread that runs everything
+        test::Batch task(1, [&](TaskScheduler &inside, uint32_t) {
+            wrong.fetch_add(Work(inside, point).Wrong());
+        });
+        // without workers it is this thread that runs everything
+        REQUIRE(scheduler.AttachThread() == Status::Ok);
         Counter counter;
         scheduler.AddTasks(1, task.Tasks(), &counter);
         std::atomic<bool> over{false};

@@ -32,8 +32,10 @@ TEST_CASE("report BadOption: one function of a pair of memory hooks without the 
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::BadOption);
         CHECK(runner.scheduler.Start() == Status::BadOption);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
-        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "SchedulerOptions::memory"));
-        CHECK(test::Names(runner.log.First(ReportCode::BadOption).cure, missing < 2 ? "allocate" : "reserveStacks"));
+        CHECK(
+            test::Names(runner.log.First(ReportCode::BadOption).what, "SchedulerOptions::memory"));
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).hint,
+                          missing < 2 ? "allocate" : "reserveStacks"));
         CHECK(memory.Calls() == 0);
     }
 }
@@ -47,8 +49,8 @@ TEST_CASE("memory hooks: each call in turn gives null, and nothing is kept", "[h
             memory.AttachTo(options.memory);
             memory.FailFrom(failures, 1);
             test::Runner runner(options);
-            const Status status =
-                life == test::Life::Run ? runner.Run([](TaskScheduler &) {}) : runner.scheduler.Start();
+            const Status status = life == test::Life::Run ? runner.Run([](TaskScheduler &) {})
+                                                          : runner.scheduler.Start();
             if (life == test::Life::Start && status == Status::Ok) runner.scheduler.Stop();
             REQUIRE(memory.OutstandingBytes() == 0);
             REQUIRE(memory.Wrong() == 0);
@@ -75,7 +77,10 @@ TEST_CASE("memory hooks: guard pages lie in the host's pages", "[hooks]") {
     }
 }
 
-TEST_CASE("memory hooks: AttachThread without memory gives a status, and works when there is memory again", "[hooks]") {
+TEST_CASE(
+    "memory hooks: AttachThread without memory gives a status, and works when there is memory "
+    "again",
+    "[hooks]") {
     for (bool reports : {false, true}) {
         test::HostMemory memory;
         SchedulerOptions options = test::Options(1, 4, 2);
@@ -90,7 +95,8 @@ TEST_CASE("memory hooks: AttachThread without memory gives a status, and works w
                 memory.FailFrom(failures, 1);
                 const Status status = runner.scheduler.AttachThread();
                 if (status == Status::Ok) break;
-                if (status != Status::OutOfMemory || runner.scheduler.CurrentWorker() != kAnyWorker) return;
+                if (status != Status::OutOfMemory || runner.scheduler.CurrentWorker() != kAnyWorker)
+                    return;
             }
             memory.FailFrom(INT64_MAX);
             runner.scheduler.AddTasksAndWait(20, marks.Tasks());
@@ -106,10 +112,11 @@ TEST_CASE("memory hooks: AttachThread without memory gives a status, and works w
     }
 }
 
-TEST_CASE("one small and one large fiber are enough for attached and other threads that submit and wait",
-          "[exhaustion]") {
+TEST_CASE(
+    "one small and one large fiber are enough for attached and other threads that submit and wait",
+    "[exhaustion]") {
     for (uint32_t workers : {0u, 1u, 3u}) {
-        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
             test::Runner runner(test::Options(workers, 1, 1, idle));
             std::atomic<uint32_t> ran{0}, wrong{0}, attached{0};
@@ -129,7 +136,8 @@ TEST_CASE("one small and one large fiber are enough for attached and other threa
                 attached.fetch_add(attaches);
                 test::SpinUntil([&] { return attached.load() == guests; });
                 for (uint32_t round = 0; round < kRounds; ++round) {
-                    runner.scheduler.AddTasksAndWait(6, batch.Tasks(), round % 3 == 0 ? test::kLarge : TaskOptions{});
+                    runner.scheduler.AddTasksAndWait(6, batch.Tasks(),
+                                                     round % 3 == 0 ? test::kLarge : TaskOptions{});
                     Counter counter;
                     runner.scheduler.AddTasks(6, batch.Tasks(), &counter);
                     runner.scheduler.AddTask(leaf[0], &counter, test::kLarge);
@@ -151,10 +159,11 @@ TEST_CASE("one small and one large fiber are enough for attached and other threa
 
 namespace {
 
-// Tasks of one class on one fiber of it, attached threads and other threads: all wait for one counter.
+// Tasks of one class on one fiber of it, attached threads and other threads: all wait for one
+// counter.
 void ExpectReport(StackClass stack, ReportCode code, const char *what, const char *option) {
     for (uint32_t workers : {1u, 3u}) {
-        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
             INFO(workers << " workers, policy " << static_cast<int>(idle));
             test::Runner runner(test::Options(workers, 1, 1, idle));
             Counter gate(1);
@@ -185,9 +194,9 @@ void ExpectReport(StackClass stack, ReportCode code, const char *what, const cha
             CHECK(finished.load() == 410);
             CHECK(marks.Wrong() == 0);
             CHECK(runner.log.CountOf(code) == 1);
-            CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::OnlyWaiters));
+            CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::Stalled));
             CHECK(test::Names(runner.log.First(code).what, what));
-            CHECK(test::Names(runner.log.First(code).cure, option));
+            CHECK(test::Names(runner.log.First(code).hint, option));
             CHECK(!runner.log.First(code).fatal);
         }
     }
@@ -195,11 +204,14 @@ void ExpectReport(StackClass stack, ReportCode code, const char *what, const cha
 
 }  // namespace
 
-TEST_CASE("report PoolEmpty: with attached and waiting threads, once, and it goes on", "[exhaustion]") {
-    ExpectReport(StackClass::Small, ReportCode::PoolEmpty, "all 1 small fibers wait", "SchedulerOptions::smallFibers");
+TEST_CASE("report PoolEmpty: with attached and waiting threads, once, and it goes on",
+          "[exhaustion]") {
+    ExpectReport(StackClass::Small, ReportCode::PoolEmpty, "all 1 small fibers wait",
+                 "SchedulerOptions::smallFibers");
 }
 
-TEST_CASE("report LargePoolEmpty: with attached and waiting threads, once, and it goes on", "[exhaustion]") {
+TEST_CASE("report LargePoolEmpty: with attached and waiting threads, once, and it goes on",
+          "[exhaustion]") {
     ExpectReport(StackClass::Large, ReportCode::LargePoolEmpty, "all 1 large fibers wait",
                  "SchedulerOptions::largeFibers");
 }
@@ -221,14 +233,16 @@ struct Busy {
 
 }  // namespace
 
-TEST_CASE("posted tasks: any number at once, each runs once, and the memory comes back", "[exhaustion]") {
+TEST_CASE("posted tasks: any number at once, each runs once, and the memory comes back",
+          "[exhaustion]") {
     for (bool pinned : {false, true}) {
         const int64_t before = test::OutstandingAllocations();
         {
             test::Runner runner(test::Options(1, 8, 2));
             REQUIRE(runner.scheduler.Start() == Status::Ok);
             for (int round = 0; round < 2; ++round) {
-                test::Marks batches(200 * 45), singles(4200);  // more blocks than the pool has places
+                // more blocks than the pool has places
+                test::Marks batches(200 * 45), singles(4200);
                 TaskOptions options;
                 if (pinned) options.worker = 0;
                 Busy busy;
@@ -237,7 +251,8 @@ TEST_CASE("posted tasks: any number at once, each runs once, and the memory come
                 for (uint32_t i = 0; i < 200; ++i) {
                     runner.scheduler.AddTasks(45, batches.Tasks() + i * 45, &counter, options);
                 }
-                for (uint32_t i = 0; i < 4200; ++i) runner.scheduler.AddTask(singles[i], &counter, options);
+                for (uint32_t i = 0; i < 4200; ++i)
+                    runner.scheduler.AddTask(singles[i], &counter, options);
                 CHECK(counter.Value() == 200 * 45 + 4200);
                 busy.released.store(true);
                 runner.scheduler.WaitForCounter(&counter);
@@ -270,7 +285,7 @@ TEST_CASE("report OutOfMemory: posting without memory is fatal, and says so", "[
     });
     INFO(child.output);
     CHECK(child.signal == SIGABRT);
-    CHECK(test::Names(child.output,
-                      single ? "weft: fatal: no memory to queue 1 tasks" : "weft: fatal: no memory to queue 30 tasks"));
+    CHECK(test::Names(child.output, single ? "weft: fatal: no memory to queue 1 tasks"
+                                           : "weft: fatal: no memory to queue 30 tasks"));
     CHECK(test::Names(child.output, "Give the process more memory"));
 }

@@ -1,11 +1,12 @@
-// What the policy promises, where no clock is needed to see it. How long anything waits at most: the simulator's fair models.
+// What the policy promises, where no clock is needed to see it. How long anything waits at most:
+// the simulator's fair models.
 #include "mechanisms/counter_word.h"
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/submitters.h"
 #include "support/threads.h"
-#include "weft/outside.h"
+#include "weft/external_work.h"
 #include "weft/sync/ticket_queue.h"
 #include "weft/time.h"
 
@@ -48,7 +49,9 @@ TEST_CASE("a task that runs on top of its waiter has the whole stack of its clas
             bool fused;
         } sizes{small / 16 * 14, small / 16 * 6, fused};
         struct Tasks {
-            static void Child(TaskScheduler *, void *arg) { UseStack(static_cast<Sizes *>(arg)->child); }
+            static void Child(TaskScheduler *, void *arg) {
+                UseStack(static_cast<Sizes *>(arg)->child);
+            }
             static void Parent(TaskScheduler *scheduler, void *arg) {
                 const Sizes &its = *static_cast<Sizes *>(arg);
                 UseStack(its.parent);
@@ -73,7 +76,8 @@ TEST_CASE("a task that runs on top of its waiter has the whole stack of its clas
     }
 }
 
-TEST_CASE("a task that is about to block hands over what its worker has claimed and counted", "[fair]") {
+TEST_CASE("a task that is about to block hands over what its worker has claimed and counted",
+          "[fair]") {
     constexpr uint32_t kTasks = 200;
     std::atomic<bool> released{false};
     bool met = false;
@@ -189,12 +193,14 @@ TEST_CASE("by default there is a fiber for every worker", "[fair]") {
     options.smallFibers = options.largeFibers = 0;
     options.smallStackBytes = 64 << 10;
     test::Runner runner(options);
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(kWorkers, batch.Tasks()); }) ==
-          Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(kWorkers, batch.Tasks());
+    }) == Status::Ok);
     CHECK(met.load() == kWorkers);
 }
 
-TEST_CASE("Stop returns although threads that are no workers submit and wait again and again", "[fair][stop]") {
+TEST_CASE("Stop returns although threads that are no workers submit and wait again and again",
+          "[fair][stop]") {
     test::ReportLog log;
     SchedulerOptions options = test::Options(2);
     options.stopGraceMilliseconds = 1;
@@ -213,10 +219,12 @@ TEST_CASE("Stop returns although threads that are no workers submit and wait aga
     over.store(true);
     first.join();
     second.join();
-    CHECK(log.CountOf(ReportCode::Closed) <= 1);
+    CHECK(log.CountOf(ReportCode::RunEnding) <= 1);
 }
 
-TEST_CASE("a thread that is no worker is refused after the grace, and tasks are served until the end", "[fair][stop]") {
+TEST_CASE(
+    "a thread that is no worker is refused after the grace, and tasks are served until the end",
+    "[fair][stop]") {
     constexpr uint32_t kLinks = 1000;
     test::ReportLog log;
     SchedulerOptions options = test::Options(2);
@@ -232,7 +240,7 @@ TEST_CASE("a thread that is no worker is refused after the grace, and tasks are 
     });
     // The run cannot end before a thread has been refused.
     test::Batch keeper(1, [&](TaskScheduler &running, uint32_t) {
-        test::YieldUntil(running, [&] { return log.CountOf(ReportCode::Closed) != 0; });
+        test::YieldUntil(running, [&] { return log.CountOf(ReportCode::RunEnding) != 0; });
         running.AddTask(link[0]);
     });
     scheduler.AddTask(keeper[0]);
@@ -242,7 +250,7 @@ TEST_CASE("a thread that is no worker is refused after the grace, and tasks are 
     scheduler.Stop();
     over.store(true);
     loop.join();
-    CHECK(log.CountOf(ReportCode::Closed) == 1);
+    CHECK(log.CountOf(ReportCode::RunEnding) == 1);
     CHECK(links.load() == kLinks);
 }
 
@@ -260,7 +268,8 @@ TEST_CASE("the end of a run names the thread that keeps it", "[fair][stop]") {
         scheduler.DecrementCounter(&counter);
     });
     // It waits when its counter has a waiter; before that Stop might refuse it.
-    CHECK(test::SpinUntil([&] { return (internal::CounterAccess::Word(counter).load() & 0xFFFFFE00u) != 0; }));
+    CHECK(test::SpinUntil(
+        [&] { return (internal::CounterAccess::Word(counter).load() & 0xFFFFFE00u) != 0; }));
     scheduler.Stop();
     lowers.join();
     waiter.join();
@@ -302,7 +311,7 @@ TEST_CASE("the process exits in onReport of a thread that is no worker", "[fair]
 
 TEST_CASE("PoolEmpty is not reported while outside work is declared", "[fair]") {
     for (const bool isDeclared : {false, true}) {
-        SchedulerOptions options = test::Options(1, 2, 2, IdlePolicy::Quiet);
+        SchedulerOptions options = test::Options(1, 2, 2, IdlePolicy::Sleep);
         test::Runner runner(options);
         Counter gate(1);
         std::atomic<uint32_t> waiting{0};
@@ -314,19 +323,20 @@ TEST_CASE("PoolEmpty is not reported while outside work is declared", "[fair]") 
         test::Threads outside(1, [&](uint32_t) {
             test::SpinUntil([&] { return waiting.load() == 2; });
             if (isDeclared)
-                std::this_thread::sleep_for(std::chrono::milliseconds(20 * options.stallMilliseconds));
+                std::this_thread::sleep_for(
+                    std::chrono::milliseconds(20 * options.stallMilliseconds));
             else
                 test::SpinUntil([&] { return runner.log.Count() != 0; });
             runner.scheduler.DecrementCounter(&gate);
         });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {  // on a Large fiber
-            if (isDeclared) OutsideWork::Begin(scheduler);
+            if (isDeclared) ExternalWork::Begin(scheduler);
             Counter all;
             scheduler.AddTasks(2, waiter.Tasks(), &all);
             test::YieldUntil(scheduler, [&] { return waiting.load() == 2; });
             scheduler.AddTask(leaf[0]);
             scheduler.WaitForCounter(&all);
-            if (isDeclared) OutsideWork::End(scheduler);
+            if (isDeclared) ExternalWork::End(scheduler);
         }) == Status::Ok);
         outside.Join();
         CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == (isDeclared ? 0 : 1));
@@ -339,7 +349,8 @@ TEST_CASE("pinned tasks go by priority", "[fair]") {
     test::Runner runner(NothingLate(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter all;
-        test::Batch batch(3, [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
+        test::Batch batch(
+            3, [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
         TaskOptions options;
         options.worker = 0;
         for (const Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
@@ -358,7 +369,8 @@ TEST_CASE("no Low task goes between High ones, however many there are", "[fair]"
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter all;
         test::Batch low(kLow, [&](TaskScheduler &, uint32_t) { order.push_back(Priority::Low); });
-        test::Batch high(kHigh, [&](TaskScheduler &, uint32_t) { order.push_back(Priority::High); });
+        test::Batch high(kHigh,
+                         [&](TaskScheduler &, uint32_t) { order.push_back(Priority::High); });
         scheduler.AddTasks(kLow, low.Tasks(), &all, test::kLow);
         for (uint32_t i = 0; i < kHigh; ++i) scheduler.AddTask(high[i], &all, test::kHigh);
         scheduler.WaitForCounter(&all);
@@ -368,7 +380,7 @@ TEST_CASE("no Low task goes between High ones, however many there are", "[fair]"
 }
 
 TEST_CASE("a High fiber that may go on goes before Low tasks when somebody yields", "[fair]") {
-    const Resume resume = GENERATE(Resume::AnyWorker, Resume::SameWorker);
+    const ResumeOn resume = GENERATE(ResumeOn::AnyWorker, ResumeOn::SameWorker);
     const bool pumps = GENERATE(false, true);  // then all is pinned, and begins in RunPinnedTasks
     INFO("resume " << static_cast<int>(resume) << ", pumps " << pumps);
     std::vector<int> order;
@@ -383,7 +395,8 @@ TEST_CASE("a High fiber that may go on goes before Low tasks when somebody yield
             running.WaitForCounter(&gate, 0, resume);
             order.push_back(-1);
         });
-        test::Batch low(20, [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
+        test::Batch low(20,
+                        [&](TaskScheduler &, uint32_t i) { order.push_back(static_cast<int>(i)); });
         test::Batch yields(1, [&](TaskScheduler &running, uint32_t) {
             TaskOptions lowOptions = options;
             lowOptions.priority = Priority::Low;

@@ -1,4 +1,5 @@
-// What goes wrong in a task or in the host, and how it is reported. Most of it ends a child process.
+// What goes wrong in a task or in the host, and how it is reported. Most of it ends a child
+// process.
 #include "scheduler/describe_fault.h"
 
 #include "support/child_process.h"
@@ -58,8 +59,10 @@ void OnSignal(int number, void (*handler)(int, siginfo_t *, void *)) {
 
 }  // namespace
 
-TEST_CASE("report StackOverflow: names the task, its fiber and the option, and the process dies of the signal",
-          "[faults][overflow]") {
+TEST_CASE(
+    "report StackOverflow: names the task, its fiber and the option, and the process dies of the "
+    "signal",
+    "[faults][overflow]") {
     for (StackClass stack : {StackClass::Small, StackClass::Large}) {
         for (uint32_t workers : {1u, 3u}) {
             for (bool leaps : {false, true}) {
@@ -73,8 +76,8 @@ TEST_CASE("report StackOverflow: names the task, its fiber and the option, and t
                 CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber "));
                 CHECK(test::Names(child.output, large ? "(large, " : "(small, "));
                 CHECK(test::Names(child.output, "task 'greedy'"));
-                CHECK(test::Names(child.output,
-                                  large ? "SchedulerOptions::largeStackBytes" : "SchedulerOptions::smallStackBytes"));
+                CHECK(test::Names(child.output, large ? "SchedulerOptions::largeStackBytes"
+                                                      : "SchedulerOptions::smallStackBytes"));
                 CHECK(test::Names(child.output, "StackClass::Large") == !large);
                 CHECK(child.output.find("fatal") == child.output.rfind("fatal"));  // once
             }
@@ -88,7 +91,8 @@ TEST_CASE("report StackOverflow: reaches onReport", "[faults][overflow]") {
         SchedulerOptions options = WithFaults(2);
         options.onReport = [](const Report &report, void *) {
             Say(report.code == ReportCode::StackOverflow && report.fatal ? "code; " : "another; ");
-            for (const char *text : {report.what, "; ", report.cure, "; ", report.task, "\n"}) Say(text);
+            for (const char *text : {report.what, "; ", report.hint, "; ", report.task, "\n"})
+                Say(text);
         };
         RunGreedy(options, StackClass::Small, false);
     });
@@ -100,7 +104,8 @@ TEST_CASE("report StackOverflow: reaches onReport", "[faults][overflow]") {
 
 #if !defined(_WIN32)  // where there are others: faults_test_windows.cpp
 
-TEST_CASE("stack overflow: a handler that was there before is called after the report", "[faults][overflow]") {
+TEST_CASE("stack overflow: a handler that was there before is called after the report",
+          "[faults][overflow]") {
     const test::ChildResult child = test::RunInChild([] {
         OnSignal(SIGSEGV, [](int, siginfo_t *info, void *) {
             char text[256];
@@ -116,8 +121,9 @@ TEST_CASE("stack overflow: a handler that was there before is called after the r
     CHECK(test::Names(child.output, "task 'greedy'"));
 }
 
-TEST_CASE("stack overflow: without the option there is no report, but a host's handler can describe it",
-          "[faults][overflow]") {
+TEST_CASE(
+    "stack overflow: without the option there is no report, but a host's handler can describe it",
+    "[faults][overflow]") {
     const test::ChildResult child = test::RunInChild([] {
         OnSignal(SIGSEGV, [](int, siginfo_t *info, void *) {
             char text[256];
@@ -137,7 +143,8 @@ TEST_CASE("stack overflow: without the option there is no report, but a host's h
     CHECK(!test::Names(child.output, "weft: "));
 }
 
-TEST_CASE("stack overflow: other faults are none, and go on to who was there before", "[faults][overflow]") {
+TEST_CASE("stack overflow: other faults are none, and go on to who was there before",
+          "[faults][overflow]") {
     for (bool before : {false, true}) {
         const test::ChildResult child = test::RunInChild([=] {
             signal(SIGSEGV, SIG_DFL);
@@ -156,7 +163,8 @@ TEST_CASE("stack overflow: other faults are none, and go on to who was there bef
 
 #endif
 
-TEST_CASE("stack overflow: attached threads' tasks and later runs are covered too", "[faults][overflow]") {
+TEST_CASE("stack overflow: attached threads' tasks and later runs are covered too",
+          "[faults][overflow]") {
     for (bool attached : {false, true}) {
         const test::ChildResult child = test::RunInChild([=] {
             signal(SIGSEGV, SIG_DFL);
@@ -178,8 +186,9 @@ TEST_CASE("stack overflow: attached threads' tasks and later runs are covered to
 }
 
 #if !defined(_WIN32)
-TEST_CASE("stack overflow: the process's handlers and the caller's signal stack are as before afterwards",
-          "[faults][overflow]") {
+TEST_CASE(
+    "stack overflow: the process's handlers and the caller's signal stack are as before afterwards",
+    "[faults][overflow]") {
     struct sigaction before[2], after[2];
     stack_t stackBefore{}, stackAfter{};
     const int numbers[2] = {SIGSEGV, SIGBUS};
@@ -210,7 +219,8 @@ TEST_CASE("stack overflow: the process's handlers and the caller's signal stack 
 
 namespace {
 
-// Every call that waits, each of which is reported once. Those that answer give what they give after a report.
+// Every call that waits, each of which is reported once. Those that answer give what they give
+// after a report.
 constexpr uint32_t kWaysToWait = 13;
 uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
     bool ran = false;
@@ -238,7 +248,7 @@ uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
 
 TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][hooks]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(2, 8, 2, IdlePolicy::Quiet);
+    SchedulerOptions options = test::Options(2, 8, 2, IdlePolicy::Sleep);
     trace.AttachTo(options);
     test::Runner runner(options);
     Counter open(1);
@@ -264,7 +274,9 @@ TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][
               });
               scheduler.AddTasksAndWait(1, parent.Tasks());
               // The main task is not resumed yet, and perhaps no worker slept when the tasks came.
-              CHECK(test::SpinUntil([&] { return askedInAllBut({test::Traced::Resume, test::Traced::Unpark}); }));
+              CHECK(test::SpinUntil([&] {
+                  return askedInAllBut({test::Traced::Resume, test::Traced::Unpark});
+              }));
               CHECK(test::SpinUntil([&] {
                   scheduler.AddTasksAndWait(1, one.Tasks());
                   return askedInAllBut({test::Traced::Resume});
@@ -281,9 +293,10 @@ TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][
     CHECK(test::Inconsistencies(trace.Events()) == "");
 }
 
-// What onReport itself does wrong goes to stderr: a report of it could do the same again. A thread that is no worker may
-// wait there.
-TEST_CASE("report InHook: an onReport that waits after any report, on any thread", "[faults][hooks]") {
+// What onReport itself does wrong goes to stderr: a report of it could do the same again. A thread
+// that is no worker may wait there.
+TEST_CASE("report InHook: an onReport that waits after any report, on any thread",
+          "[faults][hooks]") {
     for (int caller = 0; caller < 3; ++caller) {
         const test::ChildResult child = test::RunInChild([=] {
             static TaskScheduler *running;
@@ -299,7 +312,8 @@ TEST_CASE("report InHook: an onReport that waits after any report, on any thread
             TaskScheduler scheduler(options);
             running = &scheduler;
             scheduler.Start();
-            const Task mistake{[](TaskScheduler *self, void *) { self->WaitForCounter(nullptr); }, nullptr};
+            const Task mistake{[](TaskScheduler *self, void *) { self->WaitForCounter(nullptr); },
+                               nullptr};
             if (caller == 0) scheduler.AddTask(mistake);
             if (caller == 1) scheduler.AttachThread();
             if (caller != 0) mistake.function(&scheduler, nullptr);
@@ -313,14 +327,15 @@ TEST_CASE("report InHook: an onReport that waits after any report, on any thread
     }
 }
 
-TEST_CASE("trace hooks: what they submit while the run ends is drained, or refused with a report", "[hooks]") {
-    for (test::Traced kind :
-         {test::Traced::Park, test::Traced::Unpark, test::Traced::FiberSwitch, test::Traced::TaskEnd}) {
+TEST_CASE("trace hooks: what they submit while the run ends is drained, or refused with a report",
+          "[hooks]") {
+    for (test::Traced kind : {test::Traced::Park, test::Traced::Unpark, test::Traced::FiberSwitch,
+                              test::Traced::TaskEnd}) {
         for (uint32_t workers : {1u, 3u}) {
             const test::ChildResult child = test::RunInChild([=] {
                 test::EndAfter(20);
                 test::TraceLog trace;
-                SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Quiet);
+                SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Sleep);
                 trace.AttachTo(options);
                 test::Runner runner(options);
                 std::atomic<uint32_t> ran{0}, submitted{0};
@@ -333,9 +348,11 @@ TEST_CASE("trace hooks: what they submit while the run ends is drained, or refus
                 for (int round = 0; round < 10; ++round) {
                     if (runner.Run([](TaskScheduler &) {}) != Status::Ok) _exit(1);
                 }
-                if (ran.load() + runner.log.CountOf(ReportCode::InHook) != submitted.load()) _exit(2);
+                if (ran.load() + runner.log.CountOf(ReportCode::InHook) != submitted.load())
+                    _exit(2);
             });
-            INFO("event " << static_cast<int>(kind) << ", " << workers << " workers: " << child.output);
+            INFO("event " << static_cast<int>(kind) << ", " << workers
+                          << " workers: " << child.output);
             CHECK(child.signal == 0);
             CHECK(child.code == 0);
         }

@@ -1,4 +1,5 @@
-// Overflows and other faults on Windows, where handlers are vectored: tests/scheduler/faults_test.cpp has the rest.
+// Overflows and other faults on Windows, where handlers are vectored:
+// tests/scheduler/faults_test.cpp has the rest.
 #include "platform/windows_api.h"
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
@@ -37,15 +38,18 @@ LONG CALLBACK Host(EXCEPTION_POINTERS *fault) {
 
 }  // namespace
 
-TEST_CASE("stack overflow on Windows: a handler that was there before is called after the report, if there is one",
-          "[faults][overflow]") {
+TEST_CASE(
+    "stack overflow on Windows: a handler that was there before is called after the report, if "
+    "there is one",
+    "[faults][overflow]") {
     for (bool reports : {false, true}) {
         for (StackClass stack : {StackClass::Small, StackClass::Large}) {
             const test::ChildResult child = test::RunInChild([=] {
                 AddVectoredExceptionHandler(1, Host);
                 TaskScheduler scheduler(WithFaults(2, reports));
                 scheduler.Start();
-                scheduler.AddTask({Overflows, nullptr}, nullptr, {Priority::Normal, stack, kAnyWorker, "greedy"});
+                scheduler.AddTask({Overflows, nullptr}, nullptr,
+                                  {Priority::Normal, stack, kAnyWorker, "greedy"});
                 scheduler.Stop();
             });
             INFO(child.output);
@@ -57,7 +61,8 @@ TEST_CASE("stack overflow on Windows: a handler that was there before is called 
     }
 }
 
-TEST_CASE("stack overflow on Windows: other faults are none, and go on to who was there before", "[faults][overflow]") {
+TEST_CASE("stack overflow on Windows: other faults are none, and go on to who was there before",
+          "[faults][overflow]") {
     for (bool before : {false, true}) {
         const test::ChildResult child = test::RunInChild([=] {
             if (before) AddVectoredExceptionHandler(1, Host);
@@ -73,7 +78,8 @@ TEST_CASE("stack overflow on Windows: other faults are none, and go on to who wa
     }
 }
 
-TEST_CASE("stack overflow on Windows: after the run there is no handler of weft's", "[faults][overflow]") {
+TEST_CASE("stack overflow on Windows: after the run there is no handler of weft's",
+          "[faults][overflow]") {
     const test::ChildResult child = test::RunInChild([] {
         for (int round = 0; round < 2; ++round) {
             TaskScheduler first(WithFaults(2)), second(WithFaults(1));
@@ -109,8 +115,9 @@ uint32_t ThrowFrom(uint32_t depth) {
 
 }  // namespace
 
-TEST_CASE("fiber stacks on Windows: large frames, and exceptions before and after waits on other threads",
-          "[faults][overflow]") {
+TEST_CASE(
+    "fiber stacks on Windows: large frames, and exceptions before and after waits on other threads",
+    "[faults][overflow]") {
     test::Runner runner(test::Options(4, 32, 8));
     std::atomic<uint32_t> wrong{0}, caught{0};
     test::Batch leaves(4, [&](TaskScheduler &scheduler, uint32_t) { scheduler.Yield(); });
@@ -131,7 +138,8 @@ TEST_CASE("fiber stacks on Windows: large frames, and exceptions before and afte
         }
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        for (int round = 0; round < 10; ++round) scheduler.AddTasksAndWait(200, batch.Tasks(), test::kLarge);
+        for (int round = 0; round < 10; ++round)
+            scheduler.AddTasksAndWait(200, batch.Tasks(), test::kLarge);
     }) == Status::Ok);
     CHECK(wrong.load() == 0);
     CHECK(caught.load() == 6000);

@@ -10,26 +10,32 @@
 
 using namespace weft;
 
-// Each waiter is made ready at about the moment at which it leaves its stack. Who resumes it too early runs on a stack
-// that is still in use; Debug builds name the broken invariant, the others crash or lose count.
-TEST_CASE("invariant 2: a fiber is resumed only when it has been left (fault: resume of a still running fiber)",
-          "[fiber_switch][grid]") {
+// Each waiter is made ready at about the moment at which it leaves its stack. Who resumes it too
+// early runs on a stack that is still in use; Debug builds name the broken invariant, the others
+// crash or lose count.
+TEST_CASE(
+    "invariant 2: a fiber is resumed only when it has been left (fault: resume of a still running "
+    "fiber)",
+    "[fiber_switch][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         constexpr uint32_t kPairs = 30, kRounds = 30;
         std::vector<Counter> gates(kPairs);
         std::atomic<uint32_t> rounds{0}, wrong{0};
-        test::Batch openers(kPairs,
-                            [&](TaskScheduler &scheduler, uint32_t i) { scheduler.DecrementCounter(&gates[i]); });
+        test::Batch openers(kPairs, [&](TaskScheduler &scheduler, uint32_t i) {
+            scheduler.DecrementCounter(&gates[i]);
+        });
         test::Batch waiters(kPairs, [&](TaskScheduler &scheduler, uint32_t i) {
             const uint32_t fiber = scheduler.CurrentFiber();
             for (uint32_t round = 0; round < kRounds; ++round) {
                 volatile uint32_t onStack[16];
                 for (uint32_t k = 0; k < 16; ++k) onStack[k] = i * 1000 + round + k;
-                scheduler.AddToCounter(&gates[i]);
-                scheduler.AddTask(openers[i], nullptr, round % 2 == 0 ? test::kHigh : TaskOptions{});
+                scheduler.IncrementCounter(&gates[i]);
+                scheduler.AddTask(openers[i], nullptr,
+                                  round % 2 == 0 ? test::kHigh : TaskOptions{});
                 scheduler.WaitForCounter(&gates[i]);
-                for (uint32_t k = 0; k < 16; ++k) wrong.fetch_add(onStack[k] != i * 1000 + round + k);
+                for (uint32_t k = 0; k < 16; ++k)
+                    wrong.fetch_add(onStack[k] != i * 1000 + round + k);
                 wrong.fetch_add(scheduler.CurrentFiber() != fiber);
                 rounds.fetch_add(1);
             }
@@ -63,7 +69,7 @@ TEST_CASE("invariant 3: no two tasks that are under way share a fiber", "[fiber_
             // SameWorker does not help: helping would put several tasks on the main task's fiber.
             Counter counter;
             scheduler.AddTasks(100, batch.Tasks(), &counter);
-            scheduler.WaitForCounter(&counter, 0, Resume::SameWorker);
+            scheduler.WaitForCounter(&counter, 0, ResumeOn::SameWorker);
         }) == Status::Ok);
         CHECK(wrong.load() == 0);
         CHECK(ran.load() == 100);

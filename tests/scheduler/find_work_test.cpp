@@ -19,14 +19,17 @@ struct Endless {
     std::atomic<bool> stop{false};
     std::atomic<uint32_t> runs{0};
     std::atomic<bool> gaveUp{false};
-    const std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    const std::chrono::steady_clock::time_point deadline =
+        std::chrono::steady_clock::now() + std::chrono::seconds(20);
 
     static void Run(TaskScheduler *scheduler, void *arg) {
         Endless *self = static_cast<Endless *>(arg);
-        if (self->runs.fetch_add(1) % 1024 == 0 && std::chrono::steady_clock::now() > self->deadline) {
+        if (self->runs.fetch_add(1) % 1024 == 0 &&
+            std::chrono::steady_clock::now() > self->deadline) {
             self->gaveUp.store(true);
         }
-        if (!self->gaveUp.load() && !self->stop.load()) scheduler->AddTask({Run, self}, nullptr, self->options);
+        if (!self->gaveUp.load() && !self->stop.load())
+            scheduler->AddTask({Run, self}, nullptr, self->options);
     }
 };
 
@@ -47,7 +50,8 @@ TEST_CASE("priorities: of what is there, High goes first and Low last", "[find_w
     CHECK(order == "HNL");
 }
 
-TEST_CASE("fault: starvation of Low. It runs while High and Normal keep coming", "[find_work][grid]") {
+TEST_CASE("fault: starvation of Low. It runs while High and Normal keep coming",
+          "[find_work][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         Endless high{test::kHigh}, normal{TaskOptions{}};
@@ -114,9 +118,10 @@ TEST_CASE("Normal runs while High keeps coming", "[find_work]") {
 }
 
 TEST_CASE("new tasks run while fibers are made ready again and again", "[find_work]") {
-    const Resume resume = GENERATE(Resume::AnyWorker, Resume::SameWorker);
+    const ResumeOn resume = GENERATE(ResumeOn::AnyWorker, ResumeOn::SameWorker);
     const Priority priority = GENERATE(Priority::High, Priority::Normal, Priority::Low);
-    INFO((resume == Resume::AnyWorker ? "AnyWorker" : "SameWorker") << ", priority " << static_cast<int>(priority));
+    INFO((resume == ResumeOn::AnyWorker ? "AnyWorker" : "SameWorker")
+         << ", priority " << static_cast<int>(priority));
     SchedulerOptions fair = test::Options(1);
     fair.agingMilliseconds = 1;
     test::Runner runner(fair);
@@ -127,7 +132,7 @@ TEST_CASE("new tasks run while fibers are made ready again and again", "[find_wo
     // Two fibers wake each other for ever.
     test::Batch players(2, [&](TaskScheduler &scheduler, uint32_t i) {
         while (!stop.load() && rounds.fetch_add(1) < kLimit) {
-            scheduler.AddToCounter(&turns[i]);
+            scheduler.IncrementCounter(&turns[i]);
             if (!turns[1 - i].IsZero()) scheduler.DecrementCounter(&turns[1 - i]);
             scheduler.WaitForCounter(&turns[i], 0, resume);
         }

@@ -20,7 +20,9 @@ constexpr uint32_t kSizes[] = {1, 29, 30, 31, 1000, 10000};
 thread_local uint32_t t_refused = 0;  // reports NotRunning on this thread
 
 void CountRefused(const Report &report, void *user) {
-    report.code == ReportCode::NotRunning ? ++t_refused : static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
+    report.code == ReportCode::NotRunning
+        ? ++t_refused
+        : static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
 }
 
 }  // namespace
@@ -57,14 +59,17 @@ TEST_CASE("foreign: several threads submit and wait at once, with all options", 
             INFO(test::Describe(point) << ", " << test::Describe(life));
             test::Runner runner(point);
             std::atomic<uint32_t> wrong{0};
-            const bool anyLarge = point.largeFibers > 1 || life == test::Life::Start;  // the main task has one
+            // the main task has one
+            const bool anyLarge = point.largeFibers > 1 || life == test::Life::Start;
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                       test::Threads threads(5, [&](uint32_t self) {
-                          const Priority priorities[] = {Priority::High, Priority::Normal, Priority::Low};
+                          const Priority priorities[] = {Priority::High, Priority::Normal,
+                                                         Priority::Low};
                           for (uint32_t round = 0; round < 12; ++round) {
                               TaskOptions options;
                               options.priority = priorities[(self + round) % 3];
-                              if (anyLarge && (self + round) % 4 == 0) options.stack = StackClass::Large;
+                              if (anyLarge && (self + round) % 4 == 0)
+                                  options.stack = StackClass::Large;
                               test::Marks marks(1 + (self * 7 + round * 13) % 70);
                               if (round % 2 == 0) {
                                   scheduler.AddTasksAndWait(marks.Count(), marks.Tasks(), options);
@@ -84,7 +89,8 @@ TEST_CASE("foreign: several threads submit and wait at once, with all options", 
     }
 }
 
-TEST_CASE("foreign: tasks that wait, yield and submit, for threads that share a counter", "[foreign]") {
+TEST_CASE("foreign: tasks that wait, yield and submit, for threads that share a counter",
+          "[foreign]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -138,7 +144,8 @@ TEST_CASE("foreign: waits for other values than 0, by threads and tasks", "[fore
     }
 }
 
-TEST_CASE("foreign: a value that was passed is not missed when the counter rises again", "[foreign]") {
+TEST_CASE("foreign: a value that was passed is not missed when the counter rises again",
+          "[foreign]") {
     test::Runner runner(test::Options(2));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     for (int round = 0; round < 200; ++round) {
@@ -151,7 +158,7 @@ TEST_CASE("foreign: a value that was passed is not missed when the counter rises
         uint32_t rises = 0;  // a thread that is late meets one of the many passes, or the last one
         while (back.load() < 3 && rises < 100) {
             runner.scheduler.DecrementCounter(&counter, 2);
-            runner.scheduler.AddToCounter(&counter, 2);
+            runner.scheduler.IncrementCounter(&counter, 2);
             if (++rises % 10 == 0) test::Linger(5);
         }
         runner.scheduler.DecrementCounter(&counter, 5);
@@ -185,9 +192,10 @@ TEST_CASE("foreign: many threads wait for one counter", "[foreign]") {
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("foreign: submissions while the main task returns are drained or refused, never half", "[foreign]") {
+TEST_CASE("foreign: submissions while the main task returns are drained or refused, never half",
+          "[foreign]") {
     constexpr uint32_t kThreads = 4, kRounds = 150;
-    for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+    for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
         for (uint32_t run = 0; run < 20; ++run) {
             std::atomic<uint32_t> faults{0}, ran{0}, accepted{0}, half{0};
             std::atomic<bool> open{false};
@@ -217,7 +225,7 @@ TEST_CASE("foreign: submissions while the main task returns are drained or refus
                 open.store(true);
                 for (uint32_t i = 0; i < run * 5; ++i) running->Yield();
             };
-            const Task task = TaskOf(main);
+            const Task task = MakeTask(main);
             CHECK(scheduler.Run(task.function, task.arg) == Status::Ok);
             threads.Join();
             REQUIRE(ran.load() == accepted.load());
@@ -234,7 +242,8 @@ TEST_CASE("foreign: submissions while the main task returns are drained or refus
 
 TEST_CASE("foreign: a wait that races with the end of Run ends", "[foreign]") {
     for (uint32_t run = 0; run < 150; ++run) {
-        test::Runner runner(test::Options(1 + run % 2, 8, 2, run % 3 == 0 ? IdlePolicy::Quiet : IdlePolicy::Balanced));
+        test::Runner runner(test::Options(1 + run % 2, 8, 2,
+                                          run % 3 == 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced));
         Counter counter(1);
         std::atomic<uint32_t> open{0};
         test::Threads threads(2, [&](uint32_t self) {
@@ -261,10 +270,12 @@ TEST_CASE("foreign: a task of one scheduler submits to another and blocks", "[fo
     });
     test::Batch outerTasks(10, [&](TaskScheduler &scheduler, uint32_t) {
         inner.scheduler.AddTasksAndWait(50, innerTasks.Tasks());
-        wrong.fetch_add(TaskScheduler::Current() != &scheduler || inner.scheduler.CurrentWorker() != kAnyWorker);
+        wrong.fetch_add(TaskScheduler::Current() != &scheduler ||
+                        inner.scheduler.CurrentWorker() != kAnyWorker);
     });
-    CHECK(outer.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(10, outerTasks.Tasks()); }) ==
-          Status::Ok);
+    CHECK(outer.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(10, outerTasks.Tasks());
+    }) == Status::Ok);
     inner.scheduler.Stop();
     CHECK(ran.load() == 500);
     CHECK(wrong.load() == 0);

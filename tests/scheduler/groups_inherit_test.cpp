@@ -1,4 +1,5 @@
-// Tasks that run on top of a task that waits for them: they keep the groups that they name, and what they submit has these.
+// Tasks that run on top of a task that waits for them: they keep the groups that they name, and
+// what they submit has these.
 #include "scheduler/groups.h"
 
 #include "support/group_layouts.h"
@@ -14,7 +15,8 @@ using namespace weft;
 using test::Group;
 using test::InGroups;
 
-// Group 1 runs Low tasks that name none, and what names it. The inner task names it: so its own tasks run there, too.
+// Group 1 runs Low tasks that name none, and what names it. The inner task names it: so its own
+// tasks run there, too.
 TEST_CASE("groups: a task on top of a Low one submits into the groups that it named", "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
     SchedulerOptions options = layout.Options();
@@ -25,18 +27,22 @@ TEST_CASE("groups: a task on top of a Low one submits into the groups that it na
         wrong.fetch_add(scheduler.CurrentWorker() != 1);
         ran.fetch_add(1);
     });
-    test::Batch inner(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasksAndWait(1, leaf.Tasks()); });
+    test::Batch inner(
+        1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasksAndWait(1, leaf.Tasks()); });
     test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
         scheduler.AddTasksAndWait(1, inner.Tasks(), InGroups(2, Priority::Low));
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(1, outer.Tasks(), test::kLow); }) ==
-          Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(1, outer.Tasks(), test::kLow);
+    }) == Status::Ok);
     CHECK(ran.load() == 1);
     CHECK(wrong.load() == 0);
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("groups: SetLowGroups does not move a task that names groups, on top of one that names none", "[groups]") {
+TEST_CASE(
+    "groups: SetLowGroups does not move a task that names groups, on top of one that names none",
+    "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1)});
     SchedulerOptions options = layout.Options();
     options.lowGroups = 1;
@@ -68,7 +74,8 @@ TEST_CASE("groups: SetLowGroups does not move a task that names groups, on top o
 }
 
 // The outer task runs in group 1 only, the inner one in both: so do the tasks of the inner one.
-TEST_CASE("groups: a task on top of one with fewer groups submits into all of its own", "[groups]") {
+TEST_CASE("groups: a task on top of one with fewer groups submits into all of its own",
+          "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1)});
     test::Runner runner(layout.Options());
     std::atomic<bool> ran{false};
@@ -76,22 +83,29 @@ TEST_CASE("groups: a task on top of one with fewer groups submits into all of it
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
     test::Batch inner(1, [&](TaskScheduler &scheduler, uint32_t) {
         scheduler.AddTask(leaf[0]);
-        stuck.fetch_add(!test::SpinUntil([&] { return ran.load(); }));  // the worker is busy: group 0 runs it
+        // the worker is busy: group 0 runs it
+        stuck.fetch_add(!test::SpinUntil([&] { return ran.load(); }));
     });
-    test::Batch outer(
-        1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasksAndWait(1, inner.Tasks(), InGroups(3)); });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(1, outer.Tasks(), InGroups(2)); }) ==
-          Status::Ok);
+    test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
+        scheduler.AddTasksAndWait(1, inner.Tasks(), InGroups(3));
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(1, outer.Tasks(), InGroups(2));
+    }) == Status::Ok);
     CHECK(stuck.load() == 0);
     CHECK(runner.log.Text() == "");
 }
 
 // It names no groups, so nor do its tasks: they are for group 0 alone.
-TEST_CASE("groups: a task that is pinned into a group that is namedOnly runs none of its own tasks there", "[groups]") {
+TEST_CASE(
+    "groups: a task that is pinned into a group that is namedOnly runs none of its own tasks there",
+    "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
     test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0};
-    test::Batch leaf(1, [&](TaskScheduler &scheduler, uint32_t) { wrong.fetch_add(scheduler.CurrentWorker() != 0); });
+    test::Batch leaf(1, [&](TaskScheduler &scheduler, uint32_t) {
+        wrong.fetch_add(scheduler.CurrentWorker() != 0);
+    });
     test::Batch pinned(1, [&](TaskScheduler &scheduler, uint32_t) {
         Counter counter;
         scheduler.AddTask(leaf[0], &counter);
@@ -100,7 +114,8 @@ TEST_CASE("groups: a task that is pinned into a group that is namedOnly runs non
     TaskOptions there;
     there.worker = 1;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        for (int round = 0; round < 100; ++round) scheduler.AddTasksAndWait(1, pinned.Tasks(), there);
+        for (int round = 0; round < 100; ++round)
+            scheduler.AddTasksAndWait(1, pinned.Tasks(), there);
     }) == Status::Ok);
     CHECK(wrong.load() == 0);
     CHECK(runner.log.Text() == "");
@@ -111,7 +126,7 @@ TEST_CASE("report BadOption: the main task names a worker and groups", "[groups]
     test::Runner runner(layout.Options());
     bool ran = false;
     auto main = [&](TaskScheduler *) { ran = true; };
-    const Task task = TaskOf(main);
+    const Task task = MakeTask(main);
     TaskOptions both = InGroups(1);
     both.worker = 0;
     CHECK(runner.scheduler.Run(task.function, task.arg, both) == Status::BadOption);
@@ -131,8 +146,10 @@ void InNamedOnly(TaskScheduler &scheduler, const std::function<void(TaskSchedule
 
 }  // namespace
 
-TEST_CASE("groups: a worker of a group that is namedOnly leaves what a pinned task submitted there to others",
-          "[groups]") {
+TEST_CASE(
+    "groups: a worker of a group that is namedOnly leaves what a pinned task submitted there to "
+    "others",
+    "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
     test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0}, ran{0};
@@ -154,8 +171,10 @@ TEST_CASE("groups: a worker of a group that is namedOnly leaves what a pinned ta
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("groups: a worker of a group that is namedOnly leaves fibers that a pinned task woke there to others",
-          "[groups]") {
+TEST_CASE(
+    "groups: a worker of a group that is namedOnly leaves fibers that a pinned task woke there to "
+    "others",
+    "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
     test::Runner runner(layout.Options());
     std::atomic<uint32_t> wrong{0}, waiting{0};
@@ -170,10 +189,11 @@ TEST_CASE("groups: a worker of a group that is namedOnly leaves fibers that a pi
               for (int round = 0; round < 100; ++round) {
                   Counter counter;
                   waiting.store(0);
-                  scheduler.AddToCounter(&gate);
+                  scheduler.IncrementCounter(&gate);
                   for (uint32_t i = 0; i < 10; ++i) scheduler.AddTask(waiters[i], &counter);
                   met = test::SpinUntil([&] { return waiting.load() == 10; }) && met;
-                  InNamedOnly(scheduler, [&](TaskScheduler &running) { running.DecrementCounter(&gate); });
+                  InNamedOnly(scheduler,
+                              [&](TaskScheduler &running) { running.DecrementCounter(&gate); });
                   scheduler.WaitForCounter(&counter);
               }
           }) == Status::Ok);
@@ -182,7 +202,8 @@ TEST_CASE("groups: a worker of a group that is namedOnly leaves fibers that a pi
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("groups: workers of groups that are namedOnly run nothing where no task names groups", "[groups]") {
+TEST_CASE("groups: workers of groups that are namedOnly run nothing where no task names groups",
+          "[groups]") {
     const test::GroupLayout layout({Group(1), Group(3, true)});
     for (int round = 0; round < 50; ++round) {
         test::Runner runner(layout.Options());
@@ -195,7 +216,8 @@ TEST_CASE("groups: workers of groups that are namedOnly run nothing where no tas
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
                   for (int i = 0; i < 5; ++i) {
                       Counter counter;
-                      for (uint32_t task = 0; task < 10; ++task) scheduler.AddTask(leaves[task], &counter);
+                      for (uint32_t task = 0; task < 10; ++task)
+                          scheduler.AddTask(leaves[task], &counter);
                       scheduler.WaitForCounter(&counter);
                   }
               }) == Status::Ok);
@@ -204,10 +226,13 @@ TEST_CASE("groups: workers of groups that are namedOnly run nothing where no tas
     }
 }
 
-// The main task waits for both tasks of a counter, and runs the one that names group 0 itself. Its priority must not be lent to the
-// other one, which is Low and names none: at that priority it would go on in any group.
-TEST_CASE("groups: a Low task that names none stays in lowGroups if its waiter runs Low tasks that name groups",
-          "[groups]") {
+// The main task waits for both tasks of a counter, and runs the one that names group 0 itself. Its
+// priority must not be lent to the other one, which is Low and names none: at that priority it
+// would go on in any group.
+TEST_CASE(
+    "groups: a Low task that names none stays in lowGroups if its waiter runs Low tasks that name "
+    "groups",
+    "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1)});
     SchedulerOptions options = layout.Options();
     options.lowGroups = 2;
@@ -232,7 +257,8 @@ TEST_CASE("groups: a Low task that names none stays in lowGroups if its waiter r
             test::Batch named(1, [&](TaskScheduler &running, uint32_t) {
                 isFree.store(true);
                 test::SpinUntil([&] { return waits.load(); });
-                running.AddTask(busy[0], &holders, InGroups(2, Priority::High));  // so that worker 0 could be first
+                // so that worker 0 could be first
+                running.AddTask(busy[0], &holders, InGroups(2, Priority::High));
                 running.DecrementCounter(&gate);
             });
             scheduler.AddTask(holder[0], &holders, InGroups(2));

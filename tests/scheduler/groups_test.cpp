@@ -34,23 +34,27 @@ using test::InGroups;
 
 namespace {
 
-constexpr IdlePolicy kIdlePolicies[] = {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet};
+constexpr IdlePolicy kIdlePolicies[] = {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep};
 constexpr Priority kPriorities[] = {Priority::High, Priority::Normal, Priority::Low};
 constexpr StackClass kStacks[] = {StackClass::Small, StackClass::Large};
 
 std::string Describe(const GroupLayout &layout, const SchedulerOptions &options) {
-    return layout.Text() + ", " + std::to_string(options.smallFibers) + "+" + std::to_string(options.largeFibers) +
-           " fibers, idle policy " + std::to_string(static_cast<int>(options.idle));
+    return layout.Text() + ", " + std::to_string(options.smallFibers) + "+" +
+           std::to_string(options.largeFibers) + " fibers, idle policy " +
+           std::to_string(static_cast<int>(options.idle));
 }
 
-// Every layout with many fibers and with few, and every idle policy. Eager only with two workers: more would be slow on few CPUs.
+// Every layout with many fibers and with few, and every idle policy. Spin only with two workers:
+// more would be slow on few CPUs.
 void ForEachCase(const std::function<void(const GroupLayout &, const SchedulerOptions &)> &body) {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         for (const IdlePolicy idle : kIdlePolicies) {
-            if (idle == IdlePolicy::Eager && layout->Workers() > 2) continue;
+            if (idle == IdlePolicy::Spin && layout->Workers() > 2) continue;
             const bool few = idle != IdlePolicy::Balanced;
-            SchedulerOptions options = layout->Options(few ? layout->Workers() + 1 : 128, few ? 2 : 32, idle);
-            if (few) options.agingMilliseconds = 1;  // so that what has waited for long is taken out of turn, too
+            SchedulerOptions options =
+                layout->Options(few ? layout->Workers() + 1 : 128, few ? 2 : 32, idle);
+            // so that what has waited for long is taken out of turn, too
+            if (few) options.agingMilliseconds = 1;
             INFO(Describe(*layout, options));
             body(*layout, options);
         }
@@ -58,7 +62,8 @@ void ForEachCase(const std::function<void(const GroupLayout &, const SchedulerOp
 }
 
 // All kinds of tasks of each set of groups; 0: of none.
-void ForEachKind(const GroupLayout &layout, bool withNone, const std::function<void(const TaskOptions &)> &body) {
+void ForEachKind(const GroupLayout &layout, bool withNone,
+                 const std::function<void(const TaskOptions &)> &body) {
     std::vector<uint8_t> sets = layout.Sets();
     if (withNone) sets.push_back(0);
     for (const uint8_t set : sets) {
@@ -68,8 +73,8 @@ void ForEachKind(const GroupLayout &layout, bool withNone, const std::function<v
     }
 }
 
-// Tasks that look where they run: before and after a yield, and before and after waits for tasks of the same groups. Only every
-// tenth does more than one look, so that few fibers do.
+// Tasks that look where they run: before and after a yield, and before and after waits for tasks of
+// the same groups. Only every tenth does more than one look, so that few fibers do.
 class Visitors {
 public:
     Visitors(GroupWitness &witness, uint32_t count, uint8_t groups)
@@ -88,8 +93,10 @@ private:
             m_witness.See(scheduler, m_groups);
         }
         if (i % 30 == 7) {
-            test::Batch inner(3, [this](TaskScheduler &inside, uint32_t) { m_witness.See(inside, m_groups); });
-            scheduler.AddTasksAndWait(3, inner.Tasks());  // names none, so they are where this one is
+            test::Batch inner(
+                3, [this](TaskScheduler &inside, uint32_t) { m_witness.See(inside, m_groups); });
+            // names none, so they are where this one is
+            scheduler.AddTasksAndWait(3, inner.Tasks());
             m_witness.See(scheduler, m_groups);
             Counter counter;
             scheduler.AddTasks(3, inner.Tasks(), &counter);
@@ -104,11 +111,21 @@ private:
 };
 
 // The ways to submit tasks. Each returns when they have finished.
-enum class Way { AddTask, AddTasks, AddTasksAndWait, AddChildTasks, AddTaskAfter, AddTaskAt, Closure };
-constexpr Way kWays[] = {Way::AddTask,      Way::AddTasks,  Way::AddTasksAndWait, Way::AddChildTasks,
-                         Way::AddTaskAfter, Way::AddTaskAt, Way::Closure};
+enum class Way {
+    AddTask,
+    AddTasks,
+    AddTasksAndWait,
+    AddChildTasks,
+    AddTaskAfter,
+    AddTaskAt,
+    Closure
+};
+constexpr Way kWays[] = {Way::AddTask,       Way::AddTasks,     Way::AddTasksAndWait,
+                         Way::AddChildTasks, Way::AddTaskAfter, Way::AddTaskAt,
+                         Way::Closure};
 
-void SubmitEach(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tasks, const TaskOptions &options) {
+void SubmitEach(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tasks,
+                const TaskOptions &options) {
     Counter counter, before(1);
     for (uint32_t i = 0; i < count; ++i) {
         const Task task = tasks[i];
@@ -117,13 +134,15 @@ void SubmitEach(TaskScheduler &scheduler, Way way, uint32_t count, const Task *t
         if (way == Way::AddTaskAt) AddTaskAt(scheduler, Now(), task, &counter, options);
         if (way == Way::Closure)
             AddTask(
-                scheduler, [task](TaskScheduler *inside) { task.function(inside, task.arg); }, &counter, options);
+                scheduler, [task](TaskScheduler *inside) { task.function(inside, task.arg); },
+                &counter, options);
     }
     scheduler.DecrementCounter(&before);
     scheduler.WaitForCounter(&counter);
 }
 
-void SubmitBy(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tasks, const TaskOptions &options) {
+void SubmitBy(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tasks,
+              const TaskOptions &options) {
     if (way == Way::AddTasksAndWait) return scheduler.AddTasksAndWait(count, tasks, options);
     Counter counter;
     if (way == Way::AddTasks) {
@@ -131,7 +150,8 @@ void SubmitBy(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tas
         return scheduler.WaitForCounter(&counter);
     }
     if (way != Way::AddChildTasks) return SubmitEach(scheduler, way, count, tasks, options);
-    test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) { inside.AddChildTasks(count, tasks, options); });
+    test::Batch parent(
+        1, [&](TaskScheduler &inside, uint32_t) { inside.AddChildTasks(count, tasks, options); });
     scheduler.AddTask(parent[0], &counter);
     scheduler.WaitForCounter(&counter);
 }
@@ -139,7 +159,8 @@ void SubmitBy(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tas
 // By every way, and in bulks: tasks of every kind run where they may.
 void SubmitAllKinds(TaskScheduler &scheduler, GroupWitness &witness, uint32_t count) {
     ForEachKind(witness.layout, true, [&](const TaskOptions &options) {
-        if (options.groups == 0 && TaskScheduler::Current() != nullptr) return;  // would be the caller's
+        // would be the caller's
+        if (options.groups == 0 && TaskScheduler::Current() != nullptr) return;
         Visitors visitors(witness, count, options.groups);
         for (const Way way : kWays) SubmitBy(scheduler, way, count, visitors.Tasks(), options);
     });
@@ -153,11 +174,15 @@ uint32_t KindsOf(const GroupLayout &layout, bool withNone) {
 
 }  // namespace
 
-TEST_CASE("groups: tasks of every kind run only in the groups that they name, submitted by the main task", "[groups]") {
+TEST_CASE(
+    "groups: tasks of every kind run only in the groups that they name, submitted by the main task",
+    "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { SubmitAllKinds(scheduler, witness, 12); }) == Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            SubmitAllKinds(scheduler, witness, 12);
+        }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
         CHECK(witness.ran.load() == 12 * KindsOf(layout, false));
         CHECK(test::Faults(runner.log) == "");
@@ -173,8 +198,8 @@ TEST_CASE("groups: bulks of a thousand run only in the groups that they name", "
             ForEachKind(layout, false, [&](const TaskOptions &kind) {
                 ++kinds;
                 Visitors visitors(witness, 1000, kind.groups);
-                SubmitBy(scheduler, kinds % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 1000, visitors.Tasks(),
-                         kind);
+                SubmitBy(scheduler, kinds % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 1000,
+                         visitors.Tasks(), kind);
             });
         }) == Status::Ok);
         CHECK(witness.wrong.load() == 0);
@@ -184,7 +209,8 @@ TEST_CASE("groups: bulks of a thousand run only in the groups that they name", "
 }
 
 // Also from groups that may not run them.
-TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of each group", "[groups]") {
+TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of each group",
+          "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -205,7 +231,9 @@ TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of
     });
 }
 
-TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of all groups at once", "[groups]") {
+TEST_CASE(
+    "groups: tasks of every kind run where they may, submitted by tasks of all groups at once",
+    "[groups]") {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         INFO(layout->Text());
         test::Runner runner(layout->Options());
@@ -227,7 +255,8 @@ TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of
     }
 }
 
-TEST_CASE("groups: tasks of every kind run where they may, submitted by a thread that is no worker", "[groups]") {
+TEST_CASE("groups: tasks of every kind run where they may, submitted by a thread that is no worker",
+          "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         for (const test::Life life : {test::Life::Run, test::Life::Start}) {
             test::Runner runner(options);
@@ -235,7 +264,8 @@ TEST_CASE("groups: tasks of every kind run where they may, submitted by a thread
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                       ForEachKind(layout, true, [&](const TaskOptions &kind) {
                           Visitors visitors(witness, 8, kind.groups);
-                          for (const Way way : kWays) SubmitBy(scheduler, way, 8, visitors.Tasks(), kind);
+                          for (const Way way : kWays)
+                              SubmitBy(scheduler, way, 8, visitors.Tasks(), kind);
                       });
                   }) == Status::Ok);
             CHECK(witness.wrong.load() == 0);
@@ -288,9 +318,11 @@ TEST_CASE("groups: all workers of a set run its tasks at once", "[groups]") {
                               test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
                                   witness.See(running, set);
                                   inside.fetch_add(1);
-                                  witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= workers; }));
+                                  witness.wrong.fetch_add(
+                                      !test::SpinUntil([&] { return inside.load() >= workers; }));
                               });
-                              scheduler.AddTasksAndWait(workers, meeting.Tasks(), InGroups(set, priority));
+                              scheduler.AddTasksAndWait(workers, meeting.Tasks(),
+                                                        InGroups(set, priority));
                           }
                       }
                   }) == Status::Ok);
@@ -311,7 +343,7 @@ TEST_CASE("groups: all workers of each group are woken where there are many", "[
     for (const std::vector<WorkerGroup> &groups : {many, most}) {
         const GroupLayout layout(groups);
         INFO(layout.Text());
-        test::Runner runner(layout.Options(layout.Workers() + 8, 8, IdlePolicy::Quiet));
+        test::Runner runner(layout.Options(layout.Workers() + 8, 8, IdlePolicy::Sleep));
         GroupWitness witness(layout);
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
                   for (uint32_t group = layout.GroupCount(); group-- != 0;) {
@@ -322,11 +354,13 @@ TEST_CASE("groups: all workers of each group are woken where there are many", "[
                           test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
                               witness.See(running, set);
                               inside.fetch_add(1);
-                              witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= workers; }));
+                              witness.wrong.fetch_add(
+                                  !test::SpinUntil([&] { return inside.load() >= workers; }));
                               running.Yield();
                               witness.See(running, set);
                           });
-                          scheduler.AddTasksAndWait(workers, meeting.Tasks(), InGroups(set, priority));
+                          scheduler.AddTasksAndWait(workers, meeting.Tasks(),
+                                                    InGroups(set, priority));
                       }
                   }
               }) == Status::Ok);
@@ -343,7 +377,8 @@ TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[g
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (int round = 0; round < 3; ++round) {
                 ForEachKind(layout, false, [&](const TaskOptions &kind) {
-                    const uint8_t here = static_cast<uint8_t>(1u << layout.GroupOf(scheduler.CurrentWorker()));
+                    const uint8_t here =
+                        static_cast<uint8_t>(1u << layout.GroupOf(scheduler.CurrentWorker()));
                     if (kind.groups == here || kind.stack == StackClass::Large) return;
                     const uint32_t others = std::min(2u, layout.WorkersOf(kind.groups & ~here));
                     if (others == 0) return;
@@ -353,7 +388,8 @@ TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[g
                         ran.fetch_add(1);
                     });
                     Counter counter;
-                    for (uint32_t i = 0; i < others; ++i) scheduler.AddTask(batch[i], &counter, kind);
+                    for (uint32_t i = 0; i < others; ++i)
+                        scheduler.AddTask(batch[i], &counter, kind);
                     witness.wrong.fetch_add(!test::SpinUntil([&] { return ran.load() == others; }));
                     scheduler.WaitForCounter(&counter);
                 });
@@ -364,7 +400,8 @@ TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[g
     });
 }
 
-// Fibers that become ready: woken by a worker of their groups or of others, or by a thread that is no worker.
+// Fibers that become ready: woken by a worker of their groups or of others, or by a thread that is
+// no worker.
 TEST_CASE("groups: tasks that wait go on in their groups, whoever wakes them", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         if (options.smallFibers < 128) return;
@@ -375,24 +412,29 @@ TEST_CASE("groups: tasks that wait go on in their groups, whoever wakes them", "
                   for (const uint8_t set : layout.Sets()) {
                       for (uint32_t waker = 0; waker <= layout.GroupCount(); ++waker) {
                           Counter gate, counter;
-                          scheduler.AddToCounter(&gate);
+                          scheduler.IncrementCounter(&gate);
                           std::atomic<uint32_t> waiting{0};
                           test::Batch waiters(12, [&](TaskScheduler &running, uint32_t i) {
                               waiting.fetch_add(1);
                               const uint32_t before = running.CurrentWorker();
-                              running.WaitForCounter(&gate, 0, i % 4 == 1 ? Resume::SameWorker : Resume::AnyWorker);
+                              running.WaitForCounter(
+                                  &gate, 0,
+                                  i % 4 == 1 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
                               witness.See(running, set);
-                              if (i % 4 == 1) witness.wrong.fetch_add(running.CurrentWorker() != before);
+                              if (i % 4 == 1)
+                                  witness.wrong.fetch_add(running.CurrentWorker() != before);
                               if (i % 4 == 2) SleepFor(running, std::chrono::microseconds(1));
                               running.Yield();
                               witness.See(running, set);
                               witness.ran.fetch_add(1);
                           });
                           for (uint32_t i = 0; i < 12; ++i)
-                              scheduler.AddTask(waiters[i], &counter, InGroups(set, kPriorities[i % 3]));
+                              scheduler.AddTask(waiters[i], &counter,
+                                                InGroups(set, kPriorities[i % 3]));
                           met = met && test::SpinUntil([&] { return waiting.load() == 12; });
-                          test::Batch opener(
-                              1, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&gate); });
+                          test::Batch opener(1, [&](TaskScheduler &running, uint32_t) {
+                              running.DecrementCounter(&gate);
+                          });
                           if (waker == layout.GroupCount())
                               scheduler.DecrementCounter(&gate);
                           else
@@ -408,7 +450,8 @@ TEST_CASE("groups: tasks that wait go on in their groups, whoever wakes them", "
     });
 }
 
-TEST_CASE("groups: tasks that name none run in all groups that are not namedOnly, and only there", "[groups]") {
+TEST_CASE("groups: tasks that name none run in all groups that are not namedOnly, and only there",
+          "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -422,7 +465,8 @@ TEST_CASE("groups: tasks that name none run in all groups that are not namedOnly
                       test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
                           witness.See(running, 0);
                           inside.fetch_add(1);
-                          witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= workers; }));
+                          witness.wrong.fetch_add(
+                              !test::SpinUntil([&] { return inside.load() >= workers; }));
                       });
                       scheduler.AddTasksAndWait(workers, meeting.Tasks(), kind);
                   }
@@ -433,7 +477,8 @@ TEST_CASE("groups: tasks that name none run in all groups that are not namedOnly
     });
 }
 
-TEST_CASE("groups: Low tasks that name none run in lowGroups, and SetLowGroups changes them", "[groups]") {
+TEST_CASE("groups: Low tasks that name none run in lowGroups, and SetLowGroups changes them",
+          "[groups]") {
     ForEachCase([](const GroupLayout &layout, SchedulerOptions options) {
         const uint8_t all = static_cast<uint8_t>((1u << layout.GroupCount()) - 1);
         for (uint32_t first = 0; first <= all; ++first) {
@@ -443,8 +488,9 @@ TEST_CASE("groups: Low tasks that name none run in lowGroups, and SetLowGroups c
             uint32_t asked = 0;
             CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
                       for (uint32_t step = 0; step < 4; ++step) {
-                          const uint8_t low =
-                              step == 0 ? options.lowGroups : static_cast<uint8_t>((first + step) & all);
+                          const uint8_t low = step == 0
+                                                  ? options.lowGroups
+                                                  : static_cast<uint8_t>((first + step) & all);
                           if (step != 0) scheduler.SetLowGroups(low);
                           const uint8_t expected = low != 0 ? low : layout.Open();
                           const uint32_t workers = layout.WorkersOf(expected);
@@ -452,7 +498,8 @@ TEST_CASE("groups: Low tasks that name none run in lowGroups, and SetLowGroups c
                           test::Batch meeting(workers, [&](TaskScheduler &running, uint32_t) {
                               witness.See(running, expected);
                               inside.fetch_add(1);
-                              witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() >= workers; }));
+                              witness.wrong.fetch_add(
+                                  !test::SpinUntil([&] { return inside.load() >= workers; }));
                           });
                           scheduler.AddTasksAndWait(workers, meeting.Tasks(), test::kLow);
                           test::Batch low20(20, [&](TaskScheduler &running, uint32_t i) {
@@ -473,8 +520,10 @@ TEST_CASE("groups: Low tasks that name none run in lowGroups, and SetLowGroups c
     });
 }
 
-TEST_CASE("groups: SetLowGroups holds for Low tasks that lie in queues, and Low tasks that name groups stay",
-          "[groups]") {
+TEST_CASE(
+    "groups: SetLowGroups holds for Low tasks that lie in queues, and Low tasks that name groups "
+    "stay",
+    "[groups]") {
     for (const IdlePolicy idle : kIdlePolicies) {
         const GroupLayout &layout = *test::GroupLayouts()[2];  // 1, 1 (named only), 2
         SchedulerOptions options = layout.Options(128, 32, idle);
@@ -515,7 +564,9 @@ TEST_CASE("groups: SetLowGroups holds for Low tasks that lie in queues, and Low 
     }
 }
 
-TEST_CASE("groups: what a task submits runs in its groups, over several generations and by every way", "[groups]") {
+TEST_CASE(
+    "groups: what a task submits runs in its groups, over several generations and by every way",
+    "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -593,8 +644,9 @@ TEST_CASE("groups: the main task's groups are inherited, too", "[groups]") {
             scheduler->Yield();
             witness.See(*scheduler, set);
         };
-        const Task task = TaskOf(main);
-        CHECK(runner.scheduler.Run(task.function, task.arg, InGroups(set, Priority::Normal, StackClass::Large)) ==
+        const Task task = MakeTask(main);
+        CHECK(runner.scheduler.Run(task.function, task.arg,
+                                   InGroups(set, Priority::Normal, StackClass::Large)) ==
               Status::Ok);
         CHECK(witness.wrong.load() == 0);
         CHECK(witness.ran.load() == 300);
@@ -602,7 +654,8 @@ TEST_CASE("groups: the main task's groups are inherited, too", "[groups]") {
     }
 }
 
-// A chain through all groups and back, again and again. At most two fibers wait at once, beside the main task's.
+// A chain through all groups and back, again and again. At most two fibers wait at once, beside the
+// main task's.
 TEST_CASE("groups: tasks of two groups wait for each other's tasks, on few fibers", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -610,7 +663,8 @@ TEST_CASE("groups: tasks of two groups wait for each other's tasks, on few fiber
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t from = 0; from < layout.GroupCount(); ++from) {
                 for (uint32_t to = 0; to < layout.GroupCount(); ++to) {
-                    const uint8_t own = static_cast<uint8_t>(1u << from), other = static_cast<uint8_t>(1u << to);
+                    const uint8_t own = static_cast<uint8_t>(1u << from),
+                                  other = static_cast<uint8_t>(1u << to);
                     for (uint32_t i = 0; i < 9; ++i) {
                         test::Batch back(3, [&](TaskScheduler &running, uint32_t) {
                             witness.See(running, own);
@@ -618,16 +672,19 @@ TEST_CASE("groups: tasks of two groups wait for each other's tasks, on few fiber
                         });
                         test::Batch there(1, [&](TaskScheduler &running, uint32_t) {
                             witness.See(running, other);
-                            running.AddTasksAndWait(3, back.Tasks(), InGroups(own, kPriorities[i / 3]));
+                            running.AddTasksAndWait(3, back.Tasks(),
+                                                    InGroups(own, kPriorities[i / 3]));
                             witness.See(running, other);
                         });
                         test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
                             witness.See(running, own);
                             if (i % 2 == 0) {
-                                running.AddTasksAndWait(1, there.Tasks(), InGroups(other, kPriorities[i % 3]));
+                                running.AddTasksAndWait(1, there.Tasks(),
+                                                        InGroups(other, kPriorities[i % 3]));
                             } else {
                                 Counter counter;
-                                running.AddTask(there[0], &counter, InGroups(other, kPriorities[i % 3]));
+                                running.AddTask(there[0], &counter,
+                                                InGroups(other, kPriorities[i % 3]));
                                 running.WaitForCounter(&counter);
                             }
                             witness.See(running, own);
@@ -648,13 +705,15 @@ TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", 
         test::Runner runner(options);
         GroupWitness witness(layout);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (const Meanwhile meanwhile : {Meanwhile::AnyTask, Meanwhile::NormalOrHigher, Meanwhile::HighOnly,
-                                              Meanwhile::OwnTasks, Meanwhile::Nothing}) {
+            for (const Meanwhile meanwhile :
+                 {Meanwhile::AnyTask, Meanwhile::NormalOrHigher, Meanwhile::HighOnly,
+                  Meanwhile::OwnTasks, Meanwhile::Nothing}) {
                 for (uint32_t from = 0; from < layout.GroupCount(); ++from) {
                     for (uint32_t to = 0; to < layout.GroupCount(); ++to) {
                         // Nobody else would run what waits for a worker that waits itself.
                         if (from == to && meanwhile == Meanwhile::Nothing) continue;
-                        const uint8_t own = static_cast<uint8_t>(1u << from), other = static_cast<uint8_t>(1u << to);
+                        const uint8_t own = static_cast<uint8_t>(1u << from),
+                                      other = static_cast<uint8_t>(1u << to);
                         test::Batch there(6, [&](TaskScheduler &running, uint32_t) {
                             witness.See(running, other);
                             witness.ran.fetch_add(1);
@@ -662,7 +721,8 @@ TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", 
                         test::Batch first(1, [&](TaskScheduler &running, uint32_t) {
                             const uint32_t before = running.CurrentWorker();
                             Counter counter;
-                            running.AddTasks(6, there.Tasks(), &counter, InGroups(other, Priority::High));
+                            running.AddTasks(6, there.Tasks(), &counter,
+                                             InGroups(other, Priority::High));
                             running.WaitForCounter(&counter, meanwhile);
                             witness.See(running, own);
                             if (meanwhile != Meanwhile::AnyTask)
@@ -680,7 +740,8 @@ TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", 
     });
 }
 
-// With OwnTasks a worker must not run other groups' tasks either, though it looks for all tasks of its counter.
+// With OwnTasks a worker must not run other groups' tasks either, though it looks for all tasks of
+// its counter.
 TEST_CASE("groups: a wait with OwnTasks leaves tasks of other groups to them", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -690,7 +751,8 @@ TEST_CASE("groups: a wait with OwnTasks leaves tasks of other groups to them", "
                 for (int round = 0; round < 5; ++round) {
                     Visitors visitors(witness, 40, set);
                     Counter counter;
-                    scheduler.AddTasks(40, visitors.Tasks(), &counter, InGroups(set, kPriorities[round % 3]));
+                    scheduler.AddTasks(40, visitors.Tasks(), &counter,
+                                       InGroups(set, kPriorities[round % 3]));
                     scheduler.WaitForCounter(&counter, Meanwhile::OwnTasks);
                 }
             }
@@ -711,18 +773,20 @@ TEST_CASE("groups: all groups wait for tasks of the next one, priorities mixed",
             for (uint32_t round = 0; round < 9; ++round) {
                 std::vector<std::unique_ptr<Visitors>> next;
                 for (uint32_t group = 0; group < groups; ++group)
-                    next.push_back(std::make_unique<Visitors>(witness, 6, static_cast<uint8_t>(1u << group)));
+                    next.push_back(
+                        std::make_unique<Visitors>(witness, 6, static_cast<uint8_t>(1u << group)));
                 test::Batch waiters(groups, [&](TaskScheduler &running, uint32_t group) {
                     const uint32_t to = (group + 1) % groups;
                     const TaskOptions kind = InGroups(1u << to, kPriorities[(round + group) % 3]);
-                    SubmitBy(running, round % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 6, next[to]->Tasks(),
-                             kind);
+                    SubmitBy(running, round % 2 == 0 ? Way::AddTasks : Way::AddTasksAndWait, 6,
+                             next[to]->Tasks(), kind);
                     witness.See(running, static_cast<uint8_t>(1u << group));
                 });
                 Counter counter;
                 // So many that all fit into the pool with a fiber to spare.
                 for (uint32_t group = 0; group < groups; ++group)
-                    scheduler.AddTask(waiters[group], &counter, InGroups(1u << group, kPriorities[group % 3]));
+                    scheduler.AddTask(waiters[group], &counter,
+                                      InGroups(1u << group, kPriorities[group % 3]));
                 scheduler.WaitForCounter(&counter);
             }
         }) == Status::Ok);
@@ -732,7 +796,9 @@ TEST_CASE("groups: all groups wait for tasks of the next one, priorities mixed",
     });
 }
 
-TEST_CASE("groups: pinned tasks run on their worker, and what they submit is in their submitter's groups", "[groups]") {
+TEST_CASE(
+    "groups: pinned tasks run on their worker, and what they submit is in their submitter's groups",
+    "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
         GroupWitness witness(layout);
@@ -790,7 +856,8 @@ TEST_CASE("groups: SetActiveWorkers(1) leaves a worker of each group at work", "
         uint32_t kinds = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             scheduler.SetActiveWorkers(1);
-            for (uint32_t worker = 0; worker < layout.Workers(); ++worker) Notice(scheduler, worker);
+            for (uint32_t worker = 0; worker < layout.Workers(); ++worker)
+                Notice(scheduler, worker);
             ForEachKind(layout, false, [&](const TaskOptions &kind) {
                 ++kinds;
                 Visitors visitors(witness, 40, kind.groups);
@@ -837,7 +904,8 @@ TEST_CASE("groups: SetActiveWorkers counts over all groups, and brings workers b
                       test::Batch meeting(2, [&](TaskScheduler &running, uint32_t) {
                           witness.See(running, 4);
                           inside.fetch_add(1);
-                          witness.wrong.fetch_add(!test::SpinUntil([&] { return inside.load() == 2; }));
+                          witness.wrong.fetch_add(
+                              !test::SpinUntil([&] { return inside.load() == 2; }));
                       });
                       scheduler.AddTasksAndWait(2, meeting.Tasks(), InGroups(4));
                   }
@@ -895,10 +963,12 @@ TEST_CASE("groups: Run and Start copy the groups", "[groups]") {
         groups.clear();
         groups.shrink_to_fit();
         std::atomic<uint32_t> wrong{0};
-        test::Batch open(20,
-                         [&](TaskScheduler &scheduler, uint32_t) { wrong.fetch_add(scheduler.CurrentWorker() >= 2); });
-        test::Batch named(20,
-                          [&](TaskScheduler &scheduler, uint32_t) { wrong.fetch_add(scheduler.CurrentWorker() < 2); });
+        test::Batch open(20, [&](TaskScheduler &scheduler, uint32_t) {
+            wrong.fetch_add(scheduler.CurrentWorker() >= 2);
+        });
+        test::Batch named(20, [&](TaskScheduler &scheduler, uint32_t) {
+            wrong.fetch_add(scheduler.CurrentWorker() < 2);
+        });
         runner.scheduler.AddTasksAndWait(20, open.Tasks());
         runner.scheduler.AddTasksAndWait(20, named.Tasks(), InGroups(2));
         runner.scheduler.SetLowGroups(2);
@@ -954,9 +1024,10 @@ TEST_CASE("groups: the first tasks of a set may come from several threads at onc
 
 namespace {
 
-// By each call: it is refused, runs nothing, raises no counter, and returns. `calls`: how many reports that makes.
-void RefusedByEachCall(TaskScheduler &scheduler, const TaskOptions &options, std::atomic<uint32_t> &ran,
-                       Counter &counter, uint32_t &calls) {
+// By each call: it is refused, runs nothing, raises no counter, and returns. `calls`: how many
+// reports that makes.
+void RefusedByEachCall(TaskScheduler &scheduler, const TaskOptions &options,
+                       std::atomic<uint32_t> &ran, Counter &counter, uint32_t &calls) {
     test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     scheduler.AddTask(batch[0], &counter, options);
     scheduler.AddTasks(3, batch.Tasks(), &counter, options);
@@ -967,7 +1038,8 @@ void RefusedByEachCall(TaskScheduler &scheduler, const TaskOptions &options, std
     const bool closure = AddTask(
         scheduler, [&ran] { ran.fetch_add(1); }, &counter, options);
     calls += 6;
-    if (TaskScheduler::Current() != nullptr && scheduler.CurrentWorker() < scheduler.WorkerCount()) {
+    if (TaskScheduler::Current() != nullptr &&
+        scheduler.CurrentWorker() < scheduler.WorkerCount()) {
         scheduler.AddChildTasks(3, batch.Tasks(), options);
         ++calls;
     }
@@ -975,8 +1047,8 @@ void RefusedByEachCall(TaskScheduler &scheduler, const TaskOptions &options, std
     scheduler.WaitForCounter(&counter);
 }
 
-void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, const char *what, const char *cure,
-                  const std::function<void(TaskScheduler &)> &before = {}) {
+void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, const char *what,
+                  const char *hint, const std::function<void(TaskScheduler &)> &before = {}) {
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
         test::Runner runner(options);
         std::atomic<uint32_t> ran{0};
@@ -985,7 +1057,8 @@ void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, cons
         bool atEnd = false;
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                   if (before) before(scheduler);
-                  RefusedByEachCall(scheduler, kind, ran, counter, calls);  // by a thread that is no worker
+                  // by a thread that is no worker
+                  RefusedByEachCall(scheduler, kind, ran, counter, calls);
                   test::Batch task(1, [&](TaskScheduler &running, uint32_t) {
                       RefusedByEachCall(running, kind, ran, counter, calls);
                   });
@@ -1001,7 +1074,7 @@ void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, cons
         CHECK(runner.log.CountOf(ReportCode::BadOption) == calls);
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
         CHECK(test::Names(report.what, what));
-        CHECK(test::Names(report.cure, cure));
+        CHECK(test::Names(report.hint, hint));
         CHECK(!report.fatal);
     }
 }
@@ -1010,16 +1083,17 @@ void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, cons
 
 TEST_CASE("report BadOption: a task names groups that do not exist", "[groups]") {
     const GroupLayout &two = *test::GroupLayouts()[0];
-    const char *const cure = "Name groups of SchedulerOptions::groups";
-    CheckRefused(two.Options(), InGroups(4), "groups are 0x4, and there are 2", cure);
-    CheckRefused(two.Options(), InGroups(0x81), "groups are 0x81, and there are 2", cure);
-    CheckRefused(test::Options(2), InGroups(2), "groups are 0x2, and there are 1", cure);
+    const char *const hint = "Name groups of SchedulerOptions::groups";
+    CheckRefused(two.Options(), InGroups(4), "groups are 0x4, and there are 2", hint);
+    CheckRefused(two.Options(), InGroups(0x81), "groups are 0x81, and there are 2", hint);
+    CheckRefused(test::Options(2), InGroups(2), "groups are 0x2, and there are 1", hint);
 }
 
 TEST_CASE("report BadOption: a task names a worker and groups", "[groups]") {
     TaskOptions both = InGroups(1);
     both.worker = 0;
-    CheckRefused(test::GroupLayouts()[0]->Options(), both, "TaskOptions::worker and ::groups are both given",
+    CheckRefused(test::GroupLayouts()[0]->Options(), both,
+                 "TaskOptions::worker and ::groups are both given",
                  "Name either a worker or groups.");
     CheckRefused(test::Options(2), both, "TaskOptions::worker and ::groups are both given",
                  "Name either a worker or groups.");
@@ -1039,24 +1113,28 @@ TEST_CASE("report BadOption: tasks name more than nine different sets", "[groups
     CHECK(witness.ran.load() == 2 * 2 * 9 * 5);
 }
 
-TEST_CASE("report BadOption: the main task in groups without the first, or in groups that do not exist", "[groups]") {
+TEST_CASE(
+    "report BadOption: the main task in groups without the first, or in groups that do not exist",
+    "[groups]") {
     struct Case {
         uint8_t groups;
-        const char *what, *cure;
+        const char *what, *hint;
     };
     for (const Case &given :
          {Case{2, "worker 0, which is not in its groups", "Name the first group among others"},
-          Case{9, "the groups are 0x9, and there are 3", "Name groups of SchedulerOptions::groups"}}) {
+          Case{9, "the groups are 0x9, and there are 3",
+               "Name groups of SchedulerOptions::groups"}}) {
         test::Runner runner(test::GroupLayouts()[2]->Options());
         bool ran = false;
         auto main = [&](TaskScheduler *) { ran = true; };
-        const Task task = TaskOf(main);
-        CHECK(runner.scheduler.Run(task.function, task.arg, InGroups(given.groups)) == Status::BadOption);
+        const Task task = MakeTask(main);
+        CHECK(runner.scheduler.Run(task.function, task.arg, InGroups(given.groups)) ==
+              Status::BadOption);
         CHECK(!ran);
         CHECK(runner.log.Count() == 1);
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
         CHECK(test::Names(report.what, given.what));
-        CHECK(test::Names(report.cure, given.cure));
+        CHECK(test::Names(report.hint, given.hint));
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);  // it may run afterwards
     }
 }
@@ -1064,12 +1142,13 @@ TEST_CASE("report BadOption: the main task in groups without the first, or in gr
 TEST_CASE("report BadOption: groups that are wrong are told by Run and by Start", "[groups]") {
     static const uint64_t kCpus[1] = {~uint64_t{0}};
     struct Case {
-        const char *what, *cure;
+        const char *what, *hint;
         std::function<void(SchedulerOptions &, std::vector<WorkerGroup> &)> spoil;
     };
     using Groups = std::vector<WorkerGroup>;
     const Case cases[] = {
-        {"groupCount is 9", "Give up to 8.", [](SchedulerOptions &options, Groups &) { options.groupCount = 9; }},
+        {"groupCount is 9", "Give up to 8.",
+         [](SchedulerOptions &options, Groups &) { options.groupCount = 9; }},
         {"groups is not complete", "Give groupCount groups.",
          [](SchedulerOptions &options, Groups &) { options.groups = nullptr; }},
         {"groups is not complete", "Give each group a worker.",
@@ -1077,11 +1156,14 @@ TEST_CASE("report BadOption: groups that are wrong are told by Run and by Start"
              groups[1].workers = 0;
              options.workers = 2;
          }},
-        {"the sum of their workers is 3", "as many workers together as SchedulerOptions::workers says",
+        {"the sum of their workers is 3",
+         "as many workers together as SchedulerOptions::workers says",
          [](SchedulerOptions &options, Groups &) { options.workers = 4; }},
-        {"the sum of their workers is 3", "as many workers together as SchedulerOptions::workers says",
+        {"the sum of their workers is 3",
+         "as many workers together as SchedulerOptions::workers says",
          [](SchedulerOptions &options, Groups &) { options.workers = 2; }},
-        {"the sum of their workers is 4294967297", "as many workers together as SchedulerOptions::workers says",
+        {"the sum of their workers is 4294967297",
+         "as many workers together as SchedulerOptions::workers says",
          [](SchedulerOptions &options, Groups &groups) {
              groups[0].workers = ~0u;
              groups[1].workers = 2;
@@ -1089,9 +1171,12 @@ TEST_CASE("report BadOption: groups that are wrong are told by Run and by Start"
          }},
         {"groups is not complete", "Let the first group run tasks that name none.",
          [](SchedulerOptions &, Groups &groups) { groups[0].namedOnly = true; }},
-        {"groups.nice is 20", "Give -20 to 19.", [](SchedulerOptions &, Groups &groups) { groups[1].nice = 20; }},
-        {"groups.nice is -21", "Give -20 to 19.", [](SchedulerOptions &, Groups &groups) { groups[1].nice = -21; }},
-        {"groups.cpuWords is 0", "Give 1 to 1024.", [](SchedulerOptions &, Groups &groups) { groups[1].cpus = kCpus; }},
+        {"groups.nice is 20", "Give -20 to 19.",
+         [](SchedulerOptions &, Groups &groups) { groups[1].nice = 20; }},
+        {"groups.nice is -21", "Give -20 to 19.",
+         [](SchedulerOptions &, Groups &groups) { groups[1].nice = -21; }},
+        {"groups.cpuWords is 0", "Give 1 to 1024.",
+         [](SchedulerOptions &, Groups &groups) { groups[1].cpus = kCpus; }},
         {"groups.cpuWords is 1025", "Give 1 to 1024.",
          [](SchedulerOptions &, Groups &groups) {
              groups[1].cpus = kCpus;
@@ -1125,11 +1210,12 @@ TEST_CASE("report BadOption: groups that are wrong are told by Run and by Start"
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
         CHECK(test::Names(report.what, given.what));
-        CHECK(test::Names(report.cure, given.cure));
+        CHECK(test::Names(report.hint, given.hint));
     }
 }
 
-TEST_CASE("report BadOption: SetLowGroups with groups that do not exist changes nothing", "[groups]") {
+TEST_CASE("report BadOption: SetLowGroups with groups that do not exist changes nothing",
+          "[groups]") {
     const GroupLayout &layout = *test::GroupLayouts()[1];  // 2, 1 (named only)
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
         SchedulerOptions options = layout.Options();
@@ -1145,7 +1231,8 @@ TEST_CASE("report BadOption: SetLowGroups with groups that do not exist changes 
                       scheduler.SetLowGroups(groups);
                       scheduler.AddTasksAndWait(30, low.Tasks(), test::kLow);
                   }
-                  test::Batch task(1, [](TaskScheduler &running, uint32_t) { running.SetLowGroups(0xff); });
+                  test::Batch task(
+                      1, [](TaskScheduler &running, uint32_t) { running.SetLowGroups(0xff); });
                   scheduler.AddTasksAndWait(1, task.Tasks());
                   scheduler.AddTasksAndWait(30, low.Tasks(), test::kLow);
               }) == Status::Ok);
@@ -1155,7 +1242,7 @@ TEST_CASE("report BadOption: SetLowGroups with groups that do not exist changes 
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
         CHECK(test::Names(report.what, "SetLowGroups"));
         CHECK(test::Names(report.what, "0x4, and there are 2"));
-        CHECK(test::Names(report.cure, "Name groups of SchedulerOptions::groups"));
+        CHECK(test::Names(report.hint, "Name groups of SchedulerOptions::groups"));
     }
 }
 
@@ -1291,7 +1378,8 @@ TEST_CASE("groups: a group's nice value is added to threadNice and to the caller
     }
 }
 
-TEST_CASE("groups: threads of a group keep to its CPUs, those of others to what `affinity` says", "[groups]") {
+TEST_CASE("groups: threads of a group keep to its CPUs, those of others to what `affinity` says",
+          "[groups]") {
     const std::vector<uint32_t> usable = CpusOfThread();
     const std::vector<uint64_t> last = MaskOf({usable.back()});
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
@@ -1308,7 +1396,7 @@ TEST_CASE("groups: threads of a group keep to its CPUs, those of others to what 
             for (const auto &[worker, place] : PlacesOf(options, life)) {
                 const std::vector<uint32_t> compact{usable[worker % usable.size()]};
                 const bool inGroup = worker == 1 || worker == 2;
-                CHECK(place.cpus == (inGroup                           ? std::vector<uint32_t>{usable.back()}
+                CHECK(place.cpus == (inGroup ? std::vector<uint32_t>{usable.back()}
                                      : kind == Affinity::Kind::Compact ? compact
                                                                        : usable));
             }
@@ -1337,7 +1425,9 @@ TEST_CASE("groups: CPUs of several groups are copied by Run and Start", "[groups
     }
 }
 
-TEST_CASE("report BadOption: a group whose CPUs the system refuses is reported, and the run goes on", "[groups]") {
+TEST_CASE(
+    "report BadOption: a group whose CPUs the system refuses is reported, and the run goes on",
+    "[groups]") {
     const std::vector<uint64_t> none(16);
     const std::vector<uint32_t> usable = CpusOfThread();
     WorkerGroup groups[2];
@@ -1349,8 +1439,9 @@ TEST_CASE("report BadOption: a group whose CPUs the system refuses is reported, 
     options.groupCount = 2;
     test::Runner runner(options);
     test::Marks marks(20);
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(20, marks.Tasks(), InGroups(2)); }) ==
-          Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(20, marks.Tasks(), InGroups(2));
+    }) == Status::Ok);
     CHECK(marks.Wrong() == 0);
     CHECK(runner.log.Count() == 1);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);

@@ -22,7 +22,8 @@ using namespace weft;
 
 namespace {
 
-// Something of everything that takes memory: lanes, slabs, mailboxes, posted blocks, waits of threads, attached threads.
+// Something of everything that takes memory: lanes, slabs, mailboxes, posted blocks, waits of
+// threads, attached threads.
 void UseEverything(TaskScheduler &scheduler, std::atomic<uint32_t> &wrong) {
     test::Marks many(3000), pinned(40), own(600);
     test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) {
@@ -88,8 +89,9 @@ TEST_CASE("memory hooks: each pair is used without the other", "[hooks]") {
         memory.AttachTo(options.memory, !stacks, stacks);
         test::Runner runner(options);
         test::Marks marks(100);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(100, marks.Tasks()); }) ==
-              Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(100, marks.Tasks());
+        }) == Status::Ok);
         CHECK(marks.Wrong() == 0);
         CHECK((memory.Reservations() != 0) == stacks);
         CHECK((memory.Allocations() != 0) == !stacks);
@@ -98,7 +100,8 @@ TEST_CASE("memory hooks: each pair is used without the other", "[hooks]") {
     }
 }
 
-TEST_CASE("memory hooks: tasks run on the host's pages, which can be used again afterwards", "[hooks]") {
+TEST_CASE("memory hooks: tasks run on the host's pages, which can be used again afterwards",
+          "[hooks]") {
     test::HostMemory memory;
     memory.reusesStacks = true;
     SchedulerOptions options = test::Options(2, 8, 2);
@@ -106,8 +109,9 @@ TEST_CASE("memory hooks: tasks run on the host's pages, which can be used again 
     test::Runner runner(options);
     for (uint32_t round = 0; round < 3; ++round) {
         std::atomic<uint32_t> elsewhere{0};
-        test::Batch batch(
-            50, [&](TaskScheduler &, uint32_t) { elsewhere.fetch_add(!memory.IsStack(__builtin_frame_address(0))); });
+        test::Batch batch(50, [&](TaskScheduler &, uint32_t) {
+            elsewhere.fetch_add(!memory.IsStack(__builtin_frame_address(0)));
+        });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             scheduler.AddTasksAndWait(50, batch.Tasks());
             scheduler.AddTasksAndWait(50, batch.Tasks(), test::kLarge);
@@ -119,7 +123,8 @@ TEST_CASE("memory hooks: tasks run on the host's pages, which can be used again 
     }
 }
 
-TEST_CASE("thread hooks: once at each end of each thread of weft, on that thread, with its index", "[hooks]") {
+TEST_CASE("thread hooks: once at each end of each thread of weft, on that thread, with its index",
+          "[hooks]") {
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         for (uint32_t workers : {0u, 1u, 2u, 8u}) {
             if (workers == 0 && life == test::Life::Run) continue;
@@ -135,11 +140,14 @@ TEST_CASE("thread hooks: once at each end of each thread of weft, on that thread
                 const std::lock_guard<std::mutex> lock(record.mutex);
                 const auto found = record.started.find(self);
                 if (life == test::Life::Run && self == 0) {
-                    wrong.fetch_add(std::this_thread::get_id() != caller || found != record.started.end());
+                    wrong.fetch_add(std::this_thread::get_id() != caller ||
+                                    found != record.started.end());
                 } else if (self < workers) {
-                    wrong.fetch_add(found == record.started.end() || found->second != std::this_thread::get_id());
+                    wrong.fetch_add(found == record.started.end() ||
+                                    found->second != std::this_thread::get_id());
                 } else {
-                    wrong.fetch_add(found != record.started.end());  // attached threads are the host's
+                    // attached threads are the host's
+                    wrong.fetch_add(found != record.started.end());
                 }
                 wrong.fetch_add(record.stops != 0);
             });
@@ -153,7 +161,8 @@ TEST_CASE("thread hooks: once at each end of each thread of weft, on that thread
             CHECK(record.starts == expected);
             CHECK(record.stops == expected);
             CHECK(record.started.size() == expected);
-            for (const auto &[worker, thread] : record.started) CHECK((worker < workers && thread != caller));
+            for (const auto &[worker, thread] : record.started)
+                CHECK((worker < workers && thread != caller));
             CHECK((life == test::Life::Start || record.started.count(0) == 0));
             CHECK(record.wrong == 0);
             CHECK(wrong.load() == 0);
@@ -208,7 +217,8 @@ TEST_CASE("trace hooks: what they tell is consistent, in every configuration", "
             if (i % 2 == 0) throw 1;
 #endif
         });
-        test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+        test::Batch opener(
+            1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
                   scheduler.AddTask(waiter[0], nullptr, test::Named("waits"));
                   scheduler.AddTasks(1, opener.Tasks(), nullptr, test::Named("opens"));
@@ -227,13 +237,16 @@ TEST_CASE("trace hooks: what they tell is consistent, in every configuration", "
         CHECK(test::Inconsistencies(trace.Events()) == "");
         const uint32_t places = point.workers + options.maxAttached;
         for (const test::LoggedEvent &logged : begun) {
-            CHECK((logged.event.worker < places && logged.event.fiber < point.smallFibers + point.largeFibers));
+            CHECK((logged.event.worker < places &&
+                   logged.event.fiber < point.smallFibers + point.largeFibers));
         }
     }
 }
 
-TEST_CASE("trace hooks: a task's events name its worker and fiber; submissions their size, name and counter",
-          "[hooks]") {
+TEST_CASE(
+    "trace hooks: a task's events name its worker and fiber; submissions their size, name and "
+    "counter",
+    "[hooks]") {
     test::TraceLog trace;
     SchedulerOptions options = test::Options(2);
     trace.AttachTo(options);
@@ -257,8 +270,10 @@ TEST_CASE("trace hooks: a task's events name its worker and fiber; submissions t
     }) == Status::Ok);
     const std::vector<test::LoggedEvent> submits = trace.Events(test::Traced::Submit);
     REQUIRE(submits.size() >= 4);
-    CHECK((submits[0].event.count == 1 && submits[0].task == "there" && submits[0].event.counter == nullptr));
-    CHECK((submits[1].event.count == 40 && submits[1].task == "high" && submits[1].event.counter == &counter));
+    CHECK((submits[0].event.count == 1 && submits[0].task == "there" &&
+           submits[0].event.counter == nullptr));
+    CHECK((submits[1].event.count == 40 && submits[1].task == "high" &&
+           submits[1].event.counter == &counter));
     CHECK((submits[2].event.count == 1 && submits[2].task == "-"));
     uint32_t awaited = 0;  // published, or run where they were submitted
     for (size_t i = 3; i < submits.size(); ++i)
@@ -266,11 +281,13 @@ TEST_CASE("trace hooks: a task's events name its worker and fiber; submissions t
     CHECK(awaited == 40);
     for (const test::LoggedEvent &logged : trace.Events()) {
         if (logged.kind == test::Traced::TaskBegin || logged.kind == test::Traced::TaskEnd) {
-            if (logged.task == "there") CHECK((logged.event.worker == worker && logged.event.fiber == fiber));
+            if (logged.task == "there")
+                CHECK((logged.event.worker == worker && logged.event.fiber == fiber));
             CHECK(logged.event.otherFiber == kAnyWorker);
             CHECK(logged.event.counter == nullptr);
         } else if (logged.kind == test::Traced::Wait || logged.kind == test::Traced::Resume) {
-            CHECK((logged.event.counter == &counter || logged.event.counter == submits[3].event.counter));
+            CHECK((logged.event.counter == &counter ||
+                   logged.event.counter == submits[3].event.counter));
             CHECK((logged.event.count == 0 && logged.task == "main"));
         }
     }
@@ -280,12 +297,13 @@ TEST_CASE("trace hooks: a task's events name its worker and fiber; submissions t
 TEST_CASE("trace hooks: a worker that sleeps parks, and is unparked", "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
-        SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Quiet);
+        SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Sleep);
         trace.AttachTo(options);
         test::Runner runner(options);
         test::Marks marks(1);
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-                  CHECK(test::SpinUntil([&] { return trace.CountOf(test::Traced::Park) >= workers; }));
+                  CHECK(test::SpinUntil(
+                      [&] { return trace.CountOf(test::Traced::Park) >= workers; }));
                   const size_t before = trace.CountOf(test::Traced::Unpark);
                   scheduler.AddTasksAndWait(1, marks.Tasks());
                   CHECK(trace.CountOf(test::Traced::Unpark) > before);
@@ -295,26 +313,31 @@ TEST_CASE("trace hooks: a worker that sleeps parks, and is unparked", "[hooks]")
     }
 }
 
-TEST_CASE("trace hooks: those that are null are not called, each of the others alone is", "[hooks]") {
+TEST_CASE("trace hooks: those that are null are not called, each of the others alone is",
+          "[hooks]") {
     for (int kind = -1; kind < test::kTracedKinds; ++kind) {
         test::TraceLog trace;
-        SchedulerOptions all = test::Options(1, 8, 2, IdlePolicy::Quiet), options = all;  // one worker: it does wait
+        // one worker: it does wait
+        SchedulerOptions all = test::Options(1, 8, 2, IdlePolicy::Sleep), options = all;
         trace.AttachTo(all);
         options.trace.user = &trace;
-        TraceHook TraceHooks::*const hooks[] = {&TraceHooks::taskBegin, &TraceHooks::taskEnd, &TraceHooks::fiberSwitch,
-                                                &TraceHooks::submit,    &TraceHooks::wait,    &TraceHooks::resume,
-                                                &TraceHooks::park,      &TraceHooks::unpark};
+        TraceHook TraceHooks::*const hooks[] = {&TraceHooks::taskBegin,   &TraceHooks::taskEnd,
+                                                &TraceHooks::fiberSwitch, &TraceHooks::submit,
+                                                &TraceHooks::wait,        &TraceHooks::resume,
+                                                &TraceHooks::park,        &TraceHooks::unpark};
         if (kind >= 0) options.trace.*hooks[kind] = all.trace.*hooks[kind];
         test::Runner runner(options);
         Counter gate(1);
-        test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+        test::Batch opener(
+            1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             scheduler.AddTask(opener[0]);
             scheduler.WaitForCounter(&gate);
         }) == Status::Ok);
-        for (const test::LoggedEvent &logged : trace.Events()) CHECK(static_cast<int>(logged.kind) == kind);
-        const bool parks =
-            kind == static_cast<int>(test::Traced::Park) || kind == static_cast<int>(test::Traced::Unpark);
+        for (const test::LoggedEvent &logged : trace.Events())
+            CHECK(static_cast<int>(logged.kind) == kind);
+        const bool parks = kind == static_cast<int>(test::Traced::Park) ||
+                           kind == static_cast<int>(test::Traced::Unpark);
         if (kind >= 0 && !parks) CHECK(!trace.Events().empty());
     }
 }
@@ -322,7 +345,7 @@ TEST_CASE("trace hooks: those that are null are not called, each of the others a
 TEST_CASE("trace hooks: each of them may submit, but for fiberSwitch, park and unpark", "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
-        SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Quiet);
+        SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Sleep);
         trace.AttachTo(options);
         test::Runner runner(options);
         std::atomic<uint32_t> ran{0}, kinds{0};
@@ -347,13 +370,13 @@ TEST_CASE("trace hooks: each of them may submit, but for fiberSwitch, park and u
         CHECK(kinds.load() == test::kTracedKinds);
         CHECK(ran.load() + runner.log.CountOf(ReportCode::InHook) == test::kTracedKinds + 1);
         CHECK(runner.log.CountOf(ReportCode::InHook) == 3);
-        CHECK(runner.log.Count() == 3 + runner.log.CountOf(ReportCode::OnlyWaiters));
+        CHECK(runner.log.Count() == 3 + runner.log.CountOf(ReportCode::Stalled));
     }
 }
 
 TEST_CASE("report InHook: a trace hook adds child tasks; that has no effect", "[hooks]") {
     test::TraceLog trace;
-    SchedulerOptions options = test::Options(1, 8, 2, IdlePolicy::Quiet);
+    SchedulerOptions options = test::Options(1, 8, 2, IdlePolicy::Sleep);
     trace.AttachTo(options);
     test::Runner runner(options);
     uint32_t ran = 0, asked = 0;  // one worker: no two hooks at once
@@ -366,7 +389,8 @@ TEST_CASE("report InHook: a trace hook adds child tasks; that has no effect", "[
         runner.scheduler.AddChildTasks(1, child.Tasks());
     };
     Counter gate(1), counter;
-    test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+    test::Batch opener(
+        1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
     test::Batch parent(1, [&](TaskScheduler &scheduler, uint32_t) {
         scheduler.AddTask(opener[0]);
         scheduler.WaitForCounter(&gate);
@@ -395,7 +419,7 @@ TEST_CASE("report InHook: onReport adds child tasks; that has no effect", "[hook
         TaskScheduler scheduler(options);
         running = &scheduler;
         auto main = [](TaskScheduler *self) { self->WaitForCounter(nullptr); };
-        const Task task = TaskOf(main);
+        const Task task = MakeTask(main);
         scheduler.Run(task.function, task.arg);
         if (reports != 1 || ran != 0) std::_Exit(2);
     });

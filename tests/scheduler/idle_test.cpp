@@ -4,7 +4,7 @@
 #include "support/scheduler_run.h"
 #include "support/spin.h"
 #include "support/threads.h"
-#include "weft/outside.h"
+#include "weft/external_work.h"
 
 #include <algorithm>
 #include <atomic>
@@ -16,14 +16,14 @@
 
 using namespace weft;
 
-// Workers that lack a fiber sleep on their thread stacks and cannot run tasks. A wake-up for a task must not end there
-// while a worker with a fiber sleeps.
+// Workers that lack a fiber sleep on their thread stacks and cannot run tasks. A wake-up for a task
+// must not end there while a worker with a fiber sleeps.
 TEST_CASE("a wake-up for a task reaches a worker that can run tasks", "[idle][grid]") {
     for (uint32_t workers : {3u, 8u}) {
-        for (IdlePolicy idle : {IdlePolicy::Quiet, IdlePolicy::Balanced}) {
+        for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
             for (int run = 0; run < 10; ++run) {
                 test::Runner runner(test::Options(workers, 1, 1, idle));
-                INFO(workers << " workers, " << (idle == IdlePolicy::Quiet ? "Quiet" : "Balanced"));
+                INFO(workers << " workers, " << (idle == IdlePolicy::Sleep ? "Quiet" : "Balanced"));
                 uint32_t rounds = 0;
                 CHECK(runner.Run([&](TaskScheduler &scheduler) {
                     for (; rounds < 10; ++rounds) {
@@ -32,7 +32,8 @@ TEST_CASE("a wake-up for a task reaches a worker that can run tasks", "[idle][gr
                         Counter counter;
                         test::Linger(100);
                         scheduler.AddTask(batch[0], &counter);
-                        if (rounds % 2 == 0 && !test::SpinUntil([&] { return ran.load(); })) std::abort();
+                        if (rounds % 2 == 0 && !test::SpinUntil([&] { return ran.load(); }))
+                            std::abort();
                         scheduler.WaitForCounter(&counter);
                     }
                 }) == Status::Ok);
@@ -43,60 +44,64 @@ TEST_CASE("a wake-up for a task reaches a worker that can run tasks", "[idle][gr
     }
 }
 
-TEST_CASE("report OnlyWaiters: names who waits, and the wait goes on until a foreign thread ends it", "[idle]") {
+TEST_CASE("report Stalled: names who waits, and the wait goes on until a foreign thread ends it",
+          "[idle]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
-        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Quiet}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Sleep}) {
             INFO(workers << " workers");
             test::Runner runner(test::Options(workers, 16, 2, idle));
             Counter gate(1);
             bool reported = false;
             std::thread foreign([&] {
-                reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::OnlyWaiters) != 0; });
+                reported =
+                    test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; });
                 runner.scheduler.DecrementCounter(&gate);
             });
-            test::Batch waiter(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.WaitForCounter(&gate); });
+            test::Batch waiter(
+                1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.WaitForCounter(&gate); });
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
                 scheduler.AddTask(waiter[0], nullptr, test::Named("stuck task"));
                 scheduler.WaitForCounter(&gate);
             }) == Status::Ok);
             foreign.join();
             CHECK(reported);
-            const test::LoggedReport report = runner.log.First(ReportCode::OnlyWaiters);
+            const test::LoggedReport report = runner.log.First(ReportCode::Stalled);
             CHECK(test::Names(report.what, "2 fibers wait"));
             CHECK(test::Names(report.what, "'stuck task'"));
             CHECK(test::Names(report.what, "'main'"));
-            CHECK(test::Names(report.cure, "Lower those counters"));
+            CHECK(test::Names(report.hint, "Lower those counters"));
             CHECK(!report.fatal);
-            CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == 1);
+            CHECK(runner.log.CountOf(ReportCode::Stalled) == 1);
         }
     }
 }
 
-TEST_CASE("report OnlyWaiters: a task in WaitIdle that runs on top of one that waits for it", "[idle]") {
+TEST_CASE("report Stalled: a task in WaitIdle that runs on top of one that waits for it",
+          "[idle]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);
         SchedulerOptions options = test::Options(1);
         options.onReport = [](const Report &report, void *) {
-            std::_Exit(report.code == ReportCode::OnlyWaiters ? 7 : 8);
+            std::_Exit(report.code == ReportCode::Stalled ? 7 : 8);
         };
         TaskScheduler scheduler(options);
         auto idle = [](TaskScheduler *self) { self->WaitIdle(); };
         auto main = [&](TaskScheduler *self) {
             Counter counter;
-            self->AddTask(TaskOf(idle), &counter);
+            self->AddTask(MakeTask(idle), &counter);
             self->WaitForCounter(&counter);
         };
-        const Task task = TaskOf(main);
+        const Task task = MakeTask(main);
         scheduler.Run(task.function, task.arg);
     });
     CHECK(child.exited);
     CHECK(child.code == 7);
 }
 
-TEST_CASE("OutsideWork: that only waiters are left is no mistake while one lives", "[idle]") {
+TEST_CASE("ExternalWork: that only waiters are left is no mistake while one lives", "[idle]") {
     for (const bool isExpected : {false, true}) {
         std::atomic<uint32_t> parked{0};
-        SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Quiet);
+        SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Sleep);
         options.trace.user = &parked;
         options.trace.park = [](const TraceEvent &, void *user) {
             static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
@@ -105,27 +110,29 @@ TEST_CASE("OutsideWork: that only waiters are left is no mistake while one lives
         Counter gate(1);
         bool slept = false;
         test::Threads foreign(1, [&](uint32_t) {
-            slept = test::SpinUntil([&] { return parked.load() != 0; });  // the worker has looked before
+            // the worker has looked before
+            slept = test::SpinUntil([&] { return parked.load() != 0; });
             if (isExpected)
-                std::this_thread::sleep_for(std::chrono::milliseconds(4 * options.stallMilliseconds));
+                std::this_thread::sleep_for(
+                    std::chrono::milliseconds(4 * options.stallMilliseconds));
             else
                 test::SpinUntil([&] { return runner.log.Count() != 0; });
             runner.scheduler.DecrementCounter(&gate);
         });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            if (isExpected) OutsideWork::Begin(scheduler);
+            if (isExpected) ExternalWork::Begin(scheduler);
             scheduler.WaitForCounter(&gate);
-            if (isExpected) OutsideWork::End(scheduler);
+            if (isExpected) ExternalWork::End(scheduler);
         }) == Status::Ok);
         foreign.Join();
         CHECK(slept);
-        CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == (isExpected ? 0 : 1));
+        CHECK(runner.log.CountOf(ReportCode::Stalled) == (isExpected ? 0 : 1));
         CHECK(runner.log.Count() == (isExpected ? 0 : 1));
     }
 }
 
 TEST_CASE("no report of waiters while a task still runs", "[idle]") {
-    test::Runner runner(test::Options(2, 16, 2, IdlePolicy::Quiet));
+    test::Runner runner(test::Options(2, 16, 2, IdlePolicy::Sleep));
     Counter gate(1);
     test::Batch worker(1, [&](TaskScheduler &scheduler, uint32_t) {
         test::Linger(3000);
@@ -141,7 +148,7 @@ TEST_CASE("no report of waiters while a task still runs", "[idle]") {
 TEST_CASE("no report of waiters that go on now and then", "[idle]") {
     using Clock = std::chrono::steady_clock;
     constexpr uint32_t kTurns = 10;
-    SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Quiet);
+    SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Sleep);
     options.stallMilliseconds = 1000;
     test::Runner runner(options);
     Counter turns(kTurns);
@@ -164,7 +171,8 @@ TEST_CASE("no report of waiters that go on now and then", "[idle]") {
     }) == Status::Ok);
     foreign.Join();
     // Where this process had no processor for so long, it was a stall.
-    CHECK((runner.log.Text() == "" || longest >= std::chrono::milliseconds(options.stallMilliseconds)));
+    CHECK((runner.log.Text() == "" ||
+           longest >= std::chrono::milliseconds(options.stallMilliseconds)));
 }
 
 TEST_CASE("fault: shutdown with pending tasks and waiters. Run drains them", "[idle][grid]") {
@@ -178,7 +186,8 @@ TEST_CASE("fault: shutdown with pending tasks and waiters. Run drains them", "[i
             resumed.fetch_add(1);
             scheduler.AddTasks(30, later.Tasks());
         });
-        test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+        test::Batch opener(
+            1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
         test::Runner runner(point);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             scheduler.AddTask(waiter[0]);

@@ -18,7 +18,8 @@ template <class Object>
 std::set<uintptr_t> LinesOf(const Object &object) {
     std::set<uintptr_t> lines;
     const auto begin = reinterpret_cast<uintptr_t>(&object);
-    for (uintptr_t byte = begin; byte < begin + sizeof object; ++byte) lines.insert(byte / kLineBytes);
+    for (uintptr_t byte = begin; byte < begin + sizeof object; ++byte)
+        lines.insert(byte / kLineBytes);
     return lines;
 }
 
@@ -38,29 +39,35 @@ bool AnyShared(const std::set<uintptr_t> &some, const std::set<uintptr_t> &other
 
 }  // namespace
 
-TEST_CASE("layout: no pick reads a cache line that others write for each task, wait or fiber", "[layout]") {
+TEST_CASE("layout: no pick reads a cache line that others write for each task, wait or fiber",
+          "[layout]") {
     const auto scheduler = std::make_unique<Scheduler>();
     const Scheduler &its = *scheduler;
-    const auto read = LinesOfAll(its.notices, its.slotsInUse, its.activeWorkers, its.setsInUse, its.groupsOf,
-                                 its.groupCount, its.groupEnd, its.setOf, its.workers, its.fibers, its.times,
-                                 its.workerCount, its.endWanted, its.stopping);
-    const auto written = LinesOfAll(its.injector, its.deferred, its.armedFor, its.rescues, its.pinnedLarge,
-                                    its.idleRequests, its.idleTasks, its.foreignSubmitted, its.guests, its.timers,
-                                    its.singles, its.blocks, its.anyWaits, its.timedTasks, its.closures);
+    const auto read =
+        LinesOfAll(its.notices, its.slotsInUse, its.activeWorkers, its.setsInUse, its.groupsOf,
+                   its.groupCount, its.groupEnd, its.setOf, its.workers, its.fibers, its.times,
+                   its.workerCount, its.endWanted, its.stopping);
+    const auto written =
+        LinesOfAll(its.injector, its.deferred, its.armedFor, its.rescues, its.pinnedLarge,
+                   its.idleRequests, its.idleTasks, its.foreignSubmitted, its.guests, its.timers,
+                   its.singles, its.blocks, its.anyWaits, its.timedTasks, its.closures);
     CHECK(!AnyShared(read, written));
 }
 
-TEST_CASE("layout: what others write of a worker shares no cache line with what the worker alone uses", "[layout]") {
+TEST_CASE(
+    "layout: what others write of a worker shares no cache line with what the worker alone uses",
+    "[layout]") {
     const auto worker = std::make_unique<Worker>();
     const Worker &its = *worker;
-    const auto own = LinesOfAll(its.scheduler, its.claim, its.pending, its.mayHold, its.mayBegin, its.pinnedTasks,
-                                its.exitCall, its.outerSlot);
+    const auto own = LinesOfAll(its.scheduler, its.claim, its.pending, its.mayHold, its.mayBegin,
+                                its.pinnedTasks, its.exitCall, its.outerSlot);
     const auto written = LinesOfAll(its.mailbox, its.asked, its.parker, its.lanes, its.ready);
     CHECK(!AnyShared(own, written));
     CHECK(!AnyShared(own, LinesOfAll(its.submitted, its.finished)));  // others read them
 }
 
-TEST_CASE("layout: each worker has a cache of free fibers, also where there are many workers", "[layout]") {
+TEST_CASE("layout: each worker has a cache of free fibers, also where there are many workers",
+          "[layout]") {
     constexpr uint32_t kWorkers = 200;
     SchedulerOptions options;
     options.workers = kWorkers;
@@ -70,7 +77,8 @@ TEST_CASE("layout: each worker has a cache of free fibers, also where there are 
     FiberPool pool;
     REQUIRE(pool.Acquire(fibers, 1, kWorkers, kWorkers));
     for (uint32_t i = 0; i < fibers; ++i) pool.AcquireFiber(StackClass::Small, 0);
-    for (uint32_t worker = 0; worker < kWorkers; ++worker) pool.ReleaseFiber(fibers - 1 - worker, worker);
+    for (uint32_t worker = 0; worker < kWorkers; ++worker)
+        pool.ReleaseFiber(fibers - 1 - worker, worker);
     for (uint32_t worker = 0; worker < kWorkers; ++worker)
         CHECK(pool.AcquireFiber(StackClass::Small, worker) == fibers - 1 - worker);
 }

@@ -54,8 +54,9 @@ TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
     uint32_t failed = 0;
     test::Batch batch(20, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     const auto run = [&] {
-        failed +=
-            runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(20, batch.Tasks()); }) != Status::Ok;
+        failed += runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(20, batch.Tasks());
+        }) != Status::Ok;
     };
     const int64_t allocations = test::OutstandingAllocations();
     for (int i = 0; i < 5; ++i) run();
@@ -101,15 +102,20 @@ TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle
         {"workers", "is 1025,", [](SchedulerOptions &o) { o.workers = 1025; }},
         {"smallFibers", "is 1000001,", [](SchedulerOptions &o) { o.smallFibers = 1000001; }},
         {"agingMilliseconds", "is 0,", [](SchedulerOptions &o) { o.agingMilliseconds = 0; }},
-        {"stallMilliseconds", "is 60001,", [](SchedulerOptions &o) { o.stallMilliseconds = 60001; }},
-        {"stopGraceMilliseconds", "is 60001,", [](SchedulerOptions &o) { o.stopGraceMilliseconds = 60001; }},
+        {"stallMilliseconds", "is 60001,",
+         [](SchedulerOptions &o) { o.stallMilliseconds = 60001; }},
+        {"stopGraceMilliseconds", "is 60001,",
+         [](SchedulerOptions &o) { o.stopGraceMilliseconds = 60001; }},
         {"largeFibers", "is 1000001,", [](SchedulerOptions &o) { o.largeFibers = 1000001; }},
-        {"smallStackBytes", "is 16383,", [](SchedulerOptions &o) { o.smallStackBytes = (16 << 10) - 1; }},
+        {"smallStackBytes", "is 16383,",
+         [](SchedulerOptions &o) { o.smallStackBytes = (16 << 10) - 1; }},
         {"largeStackBytes", "is 100,", [](SchedulerOptions &o) { o.largeStackBytes = 100; }},
-        {"threadStackBytes", "is 65535,", [](SchedulerOptions &o) { o.threadStackBytes = (64 << 10) - 1; }},
+        {"threadStackBytes", "is 65535,",
+         [](SchedulerOptions &o) { o.threadStackBytes = (64 << 10) - 1; }},
         {"maxAttached", "is 0,", [](SchedulerOptions &o) { o.maxAttached = 0; }},
         {"threadNice", "is -21,", [](SchedulerOptions &o) { o.threadNice = -21; }},
-        {"threadSlice", "is 99,", [](SchedulerOptions &o) { o.threadSlice = 99; }},
+        {"threadSliceMicroseconds", "is 99,",
+         [](SchedulerOptions &o) { o.threadSliceMicroseconds = 99; }},
         {"idle", "is 3,", [](SchedulerOptions &o) { o.idle = static_cast<IdlePolicy>(3); }},
     };
     for (const Case &spoiled : cases) {
@@ -124,7 +130,7 @@ TEST_CASE("report BadOption: each option out of its range is named", "[lifecycle
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
         CHECK(test::Names(report.what, std::string("SchedulerOptions::") + spoiled.name));
         CHECK(test::Names(report.what, spoiled.value));
-        CHECK(report.cure != "");
+        CHECK(report.hint != "");
         CHECK(!report.fatal);
     }
 }
@@ -140,12 +146,15 @@ TEST_CASE("the smallest values of all options work", "[lifecycle]") {
     test::Runner runner(options);
     std::atomic<uint32_t> ran{0};
     test::Batch batch(100, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(100, batch.Tasks()); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(100, batch.Tasks());
+    }) == Status::Ok);
     CHECK(ran.load() == 100);
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and nothing is kept", "[lifecycle]") {
+TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and nothing is kept",
+          "[lifecycle]") {
     int64_t failures = 0;
     for (; failures < 1000; ++failures) {
         test::Runner runner(test::Options(3, 4, 2));
@@ -167,8 +176,9 @@ TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and
 
 // Sanitizers need the address space for themselves; Windows sets no limit to it.
 #if !defined(WEFT_ASAN) && !defined(WEFT_TSAN) && !defined(_WIN32)
-TEST_CASE("fault: start-up failing half-way. Threads that cannot all be made: the main task does not run",
-          "[lifecycle][address_space]") {
+TEST_CASE(
+    "fault: start-up failing half-way. Threads that cannot all be made: the main task does not run",
+    "[lifecycle][address_space]") {
     const test::ChildResult child = test::RunInChild([] {
         constexpr size_t kStack = size_t{256} << 20;
         SchedulerOptions options = test::Options(16, 16, 2);
@@ -217,6 +227,7 @@ TEST_CASE("WorkerCount answers the default as one per usable CPU", "[lifecycle]"
     CHECK(TaskScheduler(test::Options(5)).WorkerCount() == 5);
     test::Runner runner(test::Options(kAnyWorker));
     uint32_t inside = 0;
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { inside = scheduler.WorkerCount(); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) { inside = scheduler.WorkerCount(); }) ==
+          Status::Ok);
     CHECK(inside == env::UsableCpus());
 }

@@ -81,8 +81,9 @@ TEST_CASE("lowGroups: a worker beyond them leaves its own Low tasks to them", "[
         TaskOptions last;
         last.worker = point.workers - 1;
         test::Runner runner(Limited(point, 1));
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(1, submitter.Tasks(), last); }) ==
-              Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(1, submitter.Tasks(), last);
+        }) == Status::Ok);
         CHECK(ran.load() == 18);
         CHECK(elsewhere.load() == 0);
         CHECK(runner.log.Text() == "");
@@ -98,7 +99,7 @@ TEST_CASE("lowGroups holds for Low tasks that wait and go on", "[low_limit][grid
         std::atomic<uint32_t> waiting{0};
         test::Batch low(12, [&](TaskScheduler &scheduler, uint32_t i) {
             waiting.fetch_add(1);
-            scheduler.WaitForCounter(&gate, 0, i == 0 ? Resume::SameWorker : Resume::AnyWorker);
+            scheduler.WaitForCounter(&gate, 0, i == 0 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
             if (i != 0) gauge.Enter();  // a pinned fiber goes on without asking
             test::Linger(20);
             if (i != 0) gauge.Leave();
@@ -150,7 +151,8 @@ TEST_CASE("lowGroups holds for Low tasks that want a Large fiber", "[low_limit][
     }
 }
 
-TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for others of higher priority", "[low_limit]") {
+TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for others of higher priority",
+          "[low_limit]") {
     for (const Priority priority : {Priority::High, Priority::Normal}) {
         for (const bool waitsLater : {false, true}) {
             for (const uint32_t workers : {2u, 3u}) {
@@ -164,7 +166,8 @@ TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for others of 
                 TaskOptions higher;
                 higher.priority = priority;
                 uint32_t ran = 0, beyond = 0;
-                test::Batch inner(5, [&](TaskScheduler &, uint32_t) { ran += 1; });  // one fiber: never at once
+                // one fiber: never at once
+                test::Batch inner(5, [&](TaskScheduler &, uint32_t) { ran += 1; });
                 // The main task waits for something else: it runs none of them on its own stack.
                 Counter over(1);
                 test::Batch low(1, [&](TaskScheduler &scheduler, uint32_t) {
@@ -181,7 +184,7 @@ TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for others of 
                 test::Runner runner(options);
                 CHECK(runner.Run([&](TaskScheduler &scheduler) {
                     for (uint32_t round = 0; round < 20; ++round) {
-                        if (round != 0) scheduler.AddToCounter(&over, 1);
+                        if (round != 0) scheduler.IncrementCounter(&over, 1);
                         scheduler.AddTask(low[0], nullptr, test::kLow);
                         scheduler.WaitForCounter(&over);
                     }

@@ -29,7 +29,9 @@ struct Seen {
 
 enum class By { Task, Outside };
 
-TaskOptions PinnedTo(uint32_t worker) { return {Priority::Normal, StackClass::Small, worker, "pinned"}; }
+TaskOptions PinnedTo(uint32_t worker) {
+    return {Priority::Normal, StackClass::Small, worker, "pinned"};
+}
 
 }  // namespace
 
@@ -93,7 +95,8 @@ struct Part {
     }
     void Run(TaskScheduler &scheduler) {
         Look();
-        Part children[2] = {{wrong, ran, this, height - 1, meanwhile}, {wrong, ran, this, height - 1, meanwhile}};
+        Part children[2] = {{wrong, ran, this, height - 1, meanwhile},
+                            {wrong, ran, this, height - 1, meanwhile}};
         if (height != 0) {
             Counter counter;
             for (Part &child : children) scheduler.AddTask({Main, &child}, &counter);
@@ -102,7 +105,9 @@ struct Part {
         Look();
         ran.fetch_add(1);
     }
-    static void Main(TaskScheduler *scheduler, void *arg) { static_cast<Part *>(arg)->Run(*scheduler); }
+    static void Main(TaskScheduler *scheduler, void *arg) {
+        static_cast<Part *>(arg)->Run(*scheduler);
+    }
 };
 thread_local const Part *Part::waits = nullptr;
 
@@ -136,7 +141,8 @@ TEST_CASE("Meanwhile::OwnTasks: all workers wait so, for tasks that wait", "[mea
     CHECK(runner.log.Count() == 0);
 }
 
-TEST_CASE("Meanwhile::OwnTasks: a thread that waits with a deadline runs its tasks", "[meanwhile][time]") {
+TEST_CASE("Meanwhile::OwnTasks: a thread that waits with a deadline runs its tasks",
+          "[meanwhile][time]") {
     test::Runner runner(test::GridPoint{1, 16, 1, IdlePolicy::Balanced});
     uint32_t ran = 0, stranger = 0;
     runner.Run([&](TaskScheduler &scheduler) {
@@ -186,7 +192,8 @@ TEST_CASE("Meanwhile::Nothing: values above zero, and waits that are over", "[me
         Counter done;
         scheduler.WaitForCounter(&done, Meanwhile::Nothing);
         Counter counter(3);
-        test::Batch lower(2, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
+        test::Batch lower(
+            2, [&](TaskScheduler &running, uint32_t) { running.DecrementCounter(&counter); });
         scheduler.AddTasks(2, lower.Tasks(), &done);
         scheduler.WaitForCounter(&counter, Meanwhile::Nothing, 1);
         CHECK(counter.Value() == 1);
@@ -197,7 +204,7 @@ TEST_CASE("Meanwhile::Nothing: values above zero, and waits that are over", "[me
 }
 
 TEST_CASE("Meanwhile::Nothing: a deadline, while all other workers are busy", "[meanwhile][time]") {
-    for (const IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+    for (const IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
         SchedulerOptions options = test::Options(2);
         options.idle = idle;
         test::Runner runner(options);
@@ -208,14 +215,16 @@ TEST_CASE("Meanwhile::Nothing: a deadline, while all other workers are busy", "[
                 while (!goesOn.load()) std::this_thread::yield();
             };
             Counter holding;
-            scheduler.AddTask(TaskOf(hold), &holding);
+            scheduler.AddTask(MakeTask(hold), &holding);
             while (!isBusy.load()) std::this_thread::yield();
             const Clock::time_point deadline = Now() + std::chrono::milliseconds(2);
             CHECK(!WaitForCounterUntil(scheduler, &holding, deadline, Meanwhile::Nothing));
             CHECK(Now() >= deadline);
-            CHECK(!WaitForCounterFor(scheduler, &holding, std::chrono::milliseconds(0), Meanwhile::Nothing));
+            CHECK(!WaitForCounterFor(scheduler, &holding, std::chrono::milliseconds(0),
+                                     Meanwhile::Nothing));
             goesOn.store(true);
-            CHECK(WaitForCounterFor(scheduler, &holding, std::chrono::hours(1), Meanwhile::Nothing));
+            CHECK(
+                WaitForCounterFor(scheduler, &holding, std::chrono::hours(1), Meanwhile::Nothing));
         });
         CHECK(runner.log.Count() == 0);
     }
@@ -249,16 +258,18 @@ TEST_CASE("Meanwhile: the only worker begins no lower task", "[meanwhile]") {
                 auto pinned = [&](TaskScheduler *) { ran[2].fetch_add(1); };
                 const auto submit = [&] {
                     const uint32_t worker = by == By::Task ? scheduler.CurrentWorker() : 0;
-                    scheduler.AddTask(TaskOf(pinned), &rest, {Priority::Low, StackClass::Small, worker, nullptr});
-                    scheduler.AddTask(TaskOf(low), &rest, test::kLow);
-                    if (lowest == Priority::Normal) scheduler.AddTask(TaskOf(normal), &rest);
-                    scheduler.AddTask(TaskOf(high), &rest, test::kHigh);
+                    scheduler.AddTask(MakeTask(pinned), &rest,
+                                      {Priority::Low, StackClass::Small, worker, nullptr});
+                    scheduler.AddTask(MakeTask(low), &rest, test::kLow);
+                    if (lowest == Priority::Normal) scheduler.AddTask(MakeTask(normal), &rest);
+                    scheduler.AddTask(MakeTask(high), &rest, test::kHigh);
                 };
                 std::thread outside;
                 if (by == By::Task) submit();
                 if (by == By::Outside) outside = std::thread(submit);
-                scheduler.WaitForCounter(&event,
-                                         lowest == Priority::High ? Meanwhile::HighOnly : Meanwhile::NormalOrHigher);
+                scheduler.WaitForCounter(&event, lowest == Priority::High
+                                                     ? Meanwhile::HighOnly
+                                                     : Meanwhile::NormalOrHigher);
                 CHECK(ran[static_cast<uint32_t>(lowest)].load() == 1);
                 CHECK(ran[2].load() == 0);
                 if (outside.joinable()) outside.join();
@@ -284,21 +295,23 @@ TEST_CASE("Meanwhile: the awaited tasks have the waiter's priority", "[meanwhile
             CHECK(ran == 10);
         };
         Counter done;
-        scheduler.AddTask(TaskOf(waiter), &done, test::kHigh);
+        scheduler.AddTask(MakeTask(waiter), &done, test::kHigh);
         scheduler.WaitForCounter(&done);
     });
     CHECK(runner.log.Count() == 0);
 }
 
-TEST_CASE("report OnlyWaiters: all workers wait, and none runs what is waited for", "[meanwhile][stall]") {
-    const Meanwhile meanwhile = GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly, Meanwhile::OwnTasks);
+TEST_CASE("report Stalled: all workers wait, and none runs what is waited for",
+          "[meanwhile][stall]") {
+    const Meanwhile meanwhile =
+        GENERATE(Meanwhile::Nothing, Meanwhile::HighOnly, Meanwhile::OwnTasks);
     const bool hasBegun = GENERATE(false, true);
     SchedulerOptions options = test::Options(1);
     options.stallMilliseconds = 10;
     test::Runner runner(options);
     Counter byHand(1);
     std::thread rescuer([&] {
-        while (runner.log.CountOf(ReportCode::OnlyWaiters) == 0) std::this_thread::yield();
+        while (runner.log.CountOf(ReportCode::Stalled) == 0) std::this_thread::yield();
         runner.scheduler.DecrementCounter(&byHand);
     });
     std::atomic<uint32_t> ran{0};
@@ -316,7 +329,7 @@ TEST_CASE("report OnlyWaiters: all workers wait, and none runs what is waited fo
     });
     rescuer.join();
     CHECK(ran.load() == 1);
-    CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == 1);
-    CHECK(test::Names(runner.log.First(ReportCode::OnlyWaiters).cure, "Meanwhile"));
+    CHECK(runner.log.CountOf(ReportCode::Stalled) == 1);
+    CHECK(test::Names(runner.log.First(ReportCode::Stalled).hint, "Meanwhile"));
     CHECK(runner.log.Count() == 1);
 }

@@ -114,9 +114,11 @@ private:
     test::Batch m_batch;
 };
 
-// More than the deques and the slab of a worker begin with, one by one and in slices; or more blocks than there are.
+// More than the deques and the slab of a worker begin with, one by one and in slices; or more
+// blocks than there are.
 constexpr uint32_t kMany = 3000;
-void SubmitMany(TaskScheduler &scheduler, test::Marks &marks, Counter &counter, bool othersAreBusy = false) {
+void SubmitMany(TaskScheduler &scheduler, test::Marks &marks, Counter &counter,
+                bool othersAreBusy = false) {
     std::optional<OthersBusy> busy;
     if (!othersAreBusy) busy.emplace(scheduler);
     for (uint32_t i = 0; i < kMany / 2; ++i) scheduler.AddTask(marks[i], &counter);
@@ -127,7 +129,8 @@ Task Raises(uint32_t &count) {
     return {[](TaskScheduler *, void *arg) { ++*static_cast<uint32_t *>(arg); }, &count};
 }
 
-// All that submits or moves counters; each is reported once. Returns how many of those that answer gave a wrong answer.
+// All that submits or moves counters; each is reported once. Returns how many of those that answer
+// gave a wrong answer.
 constexpr uint32_t kWaysToSubmit = 10;
 uint32_t SubmitInEveryWay(TaskScheduler &scheduler, Counter &one, uint32_t &ran) {
     const Task task = Raises(ran), tasks[3] = {task, task, task};
@@ -136,7 +139,7 @@ uint32_t SubmitInEveryWay(TaskScheduler &scheduler, Counter &one, uint32_t &ran)
     scheduler.AddTask(task);
     scheduler.AddTask(task, &one, test::kLarge);
     scheduler.AddTasks(3, tasks, &one);
-    wrong += scheduler.AddToCounter(&one);
+    wrong += scheduler.IncrementCounter(&one);
     scheduler.DecrementCounter(&one);
     wrong += AddTaskAfter(scheduler, &one, 1, task, &one);
     wrong += AddTaskAt(scheduler, Now(), task, &one);
@@ -185,8 +188,8 @@ uint32_t BeginInEveryWay(TaskScheduler &scheduler) {
 
 // What stands on these calls.
 constexpr uint32_t kOtherWays = 8;
-uint32_t UseInEveryWay(TaskScheduler &scheduler, PostedJob &job, BlockingCalls &calls, FramePipeline &frames,
-                       WaitGroup &group, uint32_t &ran) {
+uint32_t UseInEveryWay(TaskScheduler &scheduler, PostedJob &job, BlockingCalls &calls,
+                       FramePipeline &frames, WaitGroup &group, uint32_t &ran) {
     uint32_t wrong = 0;
     job.Post();
     job.PostAfter(1ms);
@@ -204,8 +207,9 @@ uint32_t UseInEveryWay(TaskScheduler &scheduler, PostedJob &job, BlockingCalls &
 
 }  // namespace
 
-TEST_CASE("report InHook: a memory hook that submits or lowers while a queue grows; it has no effect",
-          "[hooks][memory_hook]") {
+TEST_CASE(
+    "report InHook: a memory hook that submits or lowers while a queue grows; it has no effect",
+    "[hooks][memory_hook]") {
     for (const bool isTask : {true, false}) {
         const test::ChildResult child = test::RunInChild([=] {
             test::EndAfter(20);
@@ -226,7 +230,8 @@ TEST_CASE("report InHook: a memory hook that submits or lowers while a queue gro
                     for (uint32_t i = 0; i < kMany; ++i) {
                         if (host.WasCalled()) host.Arm(meddle);  // each of the growths
                         if (i < kMany / 2) scheduler.AddTask(marks[i], &counter);
-                        if (i == kMany / 2) scheduler.AddTasks(kMany / 2, marks.Tasks() + i, &counter);
+                        if (i == kMany / 2)
+                            scheduler.AddTasks(kMany / 2, marks.Tasks() + i, &counter);
                     }
                 }
                 scheduler.WaitForCounter(&counter);
@@ -241,7 +246,8 @@ TEST_CASE("report InHook: a memory hook that submits or lowers while a queue gro
             if (marks.Wrong() != 0) std::_Exit(3);
             if (wrong != 0 || ran != 0 || one.Value() != 1) std::_Exit(4);
             if (runner.log.CountOf(ReportCode::InHook) != kWaysToSubmit * meddled) std::_Exit(5);
-            if (!test::Names(runner.log.First(ReportCode::InHook).what, "AddTasks was called by a memory hook"))
+            if (!test::Names(runner.log.First(ReportCode::InHook).what,
+                             "AddTasks was called by a memory hook"))
                 std::_Exit(6);
             if (test::Faults(runner.log).find("fall below") != std::string::npos) std::_Exit(7);
         });
@@ -282,7 +288,8 @@ TEST_CASE("report InHook: a memory hook that waits; it has no effect", "[hooks][
     }
 }
 
-TEST_CASE("report InHook: a memory hook that uses another scheduler; it has no effect", "[hooks][memory_hook]") {
+TEST_CASE("report InHook: a memory hook that uses another scheduler; it has no effect",
+          "[hooks][memory_hook]") {
     const test::ChildResult child = test::RunInChild([=] {
         test::EndAfter(20);
         SchedulerOptions options = test::Options(2);
@@ -304,7 +311,8 @@ TEST_CASE("report InHook: a memory hook that uses another scheduler; it has no e
         });
         if (!host.WasCalled() || marks.Wrong() != 0) std::_Exit(2);
         if (wrong != 0 || ran != 0 || one.Value() != 1) std::_Exit(3);
-        if (other.log.CountOf(ReportCode::InHook) != kWaysToSubmit + kWaysToWait + kWaysToBegin) std::_Exit(4);
+        if (other.log.CountOf(ReportCode::InHook) != kWaysToSubmit + kWaysToWait + kWaysToBegin)
+            std::_Exit(4);
         other.scheduler.AddTasksAndWait(10, after.Tasks());  // it has gone on
         other.scheduler.Stop();
         if (after.Wrong() != 0 || runner.log.CountOf(ReportCode::InHook) != 0) std::_Exit(5);
@@ -313,7 +321,8 @@ TEST_CASE("report InHook: a memory hook that uses another scheduler; it has no e
     CHECK(child.code == 0);
 }
 
-TEST_CASE("report InHook: each of the four functions, before the run and after it", "[hooks][memory_hook]") {
+TEST_CASE("report InHook: each of the four functions, before the run and after it",
+          "[hooks][memory_hook]") {
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
         for (const uint32_t function : {kAllocate, kRelease, kReserveStacks, kReleaseStacks}) {
             SchedulerOptions options = test::Options(2, 8, 2);
@@ -337,13 +346,15 @@ TEST_CASE("report InHook: each of the four functions, before the run and after i
             CHECK(marks.Wrong() == 0);
             CHECK(wrong + ran == 0);
             CHECK(one.Value() == 1);
-            CHECK(runner.log.CountOf(ReportCode::InHook) == kWaysToSubmit + kWaysToWait + kWaysToBegin);
+            CHECK(runner.log.CountOf(ReportCode::InHook) ==
+                  kWaysToSubmit + kWaysToWait + kWaysToBegin);
         }
     }
 }
 
-TEST_CASE("report InHook: a memory hook that posts, has calls made or runs frames; it has no effect",
-          "[hooks][memory_hook]") {
+TEST_CASE(
+    "report InHook: a memory hook that posts, has calls made or runs frames; it has no effect",
+    "[hooks][memory_hook]") {
     SchedulerOptions options = test::Options(2);
     MeddlingHost host(options);
     test::Runner runner(options);
@@ -356,11 +367,14 @@ TEST_CASE("report InHook: a memory hook that posts, has calls made or runs frame
         PostQueue queue(scheduler);
         PostedJob job(queue, [](TaskScheduler *, PostedJob *) { s_posted->fetch_add(1); });
         BlockingCalls calls(scheduler);
-        const FrameStage stage{[](TaskScheduler *, const FrameParams &, void *arg) { ++*static_cast<uint32_t *>(arg); },
+        const FrameStage stage{[](TaskScheduler *, const FrameParams &, void *arg) {
+                                   ++*static_cast<uint32_t *>(arg);
+                               },
                                &ran};
         FramePipeline frames(options, 1, &stage, 1);
         WaitGroup group(scheduler);
-        host.Arm([&] { wrong.fetch_add(UseInEveryWay(scheduler, job, calls, frames, group, ran)); });
+        host.Arm(
+            [&] { wrong.fetch_add(UseInEveryWay(scheduler, job, calls, frames, group, ran)); });
         Counter counter;
         SubmitMany(scheduler, marks, counter);
         scheduler.WaitForCounter(&counter);
@@ -381,7 +395,8 @@ TEST_CASE("report InHook: a memory hook that posts, has calls made or runs frame
     CHECK(runner.log.CountOf(ReportCode::InHook) == kOtherWays);
 }
 
-TEST_CASE("memory hooks: they may ask, and the answers are those of the task", "[hooks][memory_hook]") {
+TEST_CASE("memory hooks: they may ask, and the answers are those of the task",
+          "[hooks][memory_hook]") {
     for (const bool isTask : {true, false}) {
         SchedulerOptions options = test::Options(2);
         MeddlingHost host(options);
@@ -413,7 +428,9 @@ TEST_CASE("memory hooks: they may ask, and the answers are those of the task", "
         if (isTask) {
             TaskOptions here{Priority::Normal, StackClass::Large, 0, "main"};
             runner.scheduler.Run(
-                [](TaskScheduler *scheduler, void *arg) { (*static_cast<decltype(submit) *>(arg))(*scheduler); },
+                [](TaskScheduler *scheduler, void *arg) {
+                    (*static_cast<decltype(submit) *>(arg))(*scheduler);
+                },
                 const_cast<void *>(static_cast<const void *>(&submit)), here);
         } else {
             CHECK(test::WhileItRuns(runner, test::Life::Start, submit) == Status::Ok);
@@ -426,7 +443,8 @@ TEST_CASE("memory hooks: they may ask, and the answers are those of the task", "
 }
 
 // onReport is called in the hook, and may do no more.
-TEST_CASE("report InHook: an onReport in a memory hook may not use the scheduler either", "[hooks][memory_hook]") {
+TEST_CASE("report InHook: an onReport in a memory hook may not use the scheduler either",
+          "[hooks][memory_hook]") {
     const test::ChildResult child = test::RunInChild([] {
         test::EndAfter(20);
         static TaskScheduler *running;
@@ -450,7 +468,8 @@ TEST_CASE("report InHook: an onReport in a memory hook may not use the scheduler
         SubmitMany(scheduler, marks, counter);
         scheduler.WaitForCounter(&counter);
         scheduler.Stop();
-        if (reports.load() != 1 || ran.load() != 0 || one.Value() != 1 || marks.Wrong() != 0) std::_Exit(2);
+        if (reports.load() != 1 || ran.load() != 0 || one.Value() != 1 || marks.Wrong() != 0)
+            std::_Exit(2);
     });
     CHECK(child.signal == 0);
     CHECK(child.code == 0);

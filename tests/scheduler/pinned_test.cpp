@@ -21,46 +21,52 @@ TaskOptions PinnedTo(uint32_t worker, StackClass stack = StackClass::Small) {
 // Runs `body` as the main task on the thread of the caller.
 Status RunPinnedMain(test::Runner &runner, std::function<void(TaskScheduler &)> body) {
     auto main = [&](TaskScheduler *running) { body(*running); };
-    const Task task = TaskOf(main);
-    return runner.scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Large, 0, "main"});
+    const Task task = MakeTask(main);
+    return runner.scheduler.Run(task.function, task.arg,
+                                {Priority::Normal, StackClass::Large, 0, "main"});
 }
 
 }  // namespace
 
-TEST_CASE("pinned: a task stays on its worker, across waits, yields and submissions", "[pinned][grid]") {
+TEST_CASE("pinned: a task stays on its worker, across waits, yields and submissions",
+          "[pinned][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         for (test::Life life : {test::Life::Run, test::Life::Start}) {
             INFO(test::Describe(point) << ", " << test::Describe(life));
             test::Runner runner(point);
             std::atomic<uint32_t> ran{0}, wrong{0}, leavesRan{0};
             test::Batch leaves(6, [&](TaskScheduler &, uint32_t) { leavesRan.fetch_add(1); });
-            test::Batch batch(
-                point.workers * (point.idle == IdlePolicy::Eager ? 2 : 6), [&](TaskScheduler &scheduler, uint32_t i) {
-                    const uint32_t worker = i % point.workers;
-                    const std::thread::id thread = std::this_thread::get_id();
-                    const auto look = [&] {
-                        wrong.fetch_add(scheduler.CurrentWorker() != worker || std::this_thread::get_id() != thread);
-                    };
-                    look();
-                    scheduler.AddTasksAndWait(6, leaves.Tasks());
-                    look();
-                    scheduler.Yield();
-                    look();
-                    Counter counter;
-                    scheduler.AddTasks(6, leaves.Tasks(), &counter);
-                    scheduler.WaitForCounter(&counter, i % 4);
-                    look();
-                    scheduler.WaitForCounter(&counter, 0, i % 2 == 0 ? Resume::SameWorker : Resume::AnyWorker);
-                    look();
-                    scheduler.AddTasksAndWait(1, leaves.Tasks(), PinnedTo((worker + 1) % point.workers));
-                    look();
-                    ran.fetch_add(1);
-                });
+            test::Batch batch(point.workers * (point.idle == IdlePolicy::Spin ? 2 : 6),
+                              [&](TaskScheduler &scheduler, uint32_t i) {
+                                  const uint32_t worker = i % point.workers;
+                                  const std::thread::id thread = std::this_thread::get_id();
+                                  const auto look = [&] {
+                                      wrong.fetch_add(scheduler.CurrentWorker() != worker ||
+                                                      std::this_thread::get_id() != thread);
+                                  };
+                                  look();
+                                  scheduler.AddTasksAndWait(6, leaves.Tasks());
+                                  look();
+                                  scheduler.Yield();
+                                  look();
+                                  Counter counter;
+                                  scheduler.AddTasks(6, leaves.Tasks(), &counter);
+                                  scheduler.WaitForCounter(&counter, i % 4);
+                                  look();
+                                  scheduler.WaitForCounter(
+                                      &counter, 0,
+                                      i % 2 == 0 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
+                                  look();
+                                  scheduler.AddTasksAndWait(1, leaves.Tasks(),
+                                                            PinnedTo((worker + 1) % point.workers));
+                                  look();
+                                  ran.fetch_add(1);
+                              });
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                       Counter counter;
                       for (uint32_t i = 0; i < batch.Count(); ++i) {
-                          scheduler.WaitForCounter(&counter,
-                                                   point.smallFibers - 2);  // a fiber for each that waits, and one more
+                          // a fiber for each that waits, and one more
+                          scheduler.WaitForCounter(&counter, point.smallFibers - 2);
                           scheduler.AddTask(batch[i], &counter, PinnedTo(i % point.workers));
                       }
                       scheduler.WaitForCounter(&counter);
@@ -100,7 +106,7 @@ TEST_CASE("pinned: submitted by tasks, in batches of any size", "[pinned][grid]"
 }
 
 TEST_CASE("pinned: one worker at a time is woken, however long it slept", "[pinned]") {
-    for (IdlePolicy idle : {IdlePolicy::Quiet, IdlePolicy::Balanced, IdlePolicy::Eager}) {
+    for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced, IdlePolicy::Spin}) {
         for (uint32_t workers : {1u, 2u, 8u}) {
             test::Runner runner(test::Options(workers, 128, 32, idle));
             std::atomic<uint32_t> wrong{0}, ran{0};
@@ -110,7 +116,8 @@ TEST_CASE("pinned: one worker at a time is woken, however long it slept", "[pinn
                     wrong.fetch_add(scheduler.CurrentWorker() != i % workers);
                     ran.fetch_add(1);
                 });
-                if (i % 4 != 0 && idle != IdlePolicy::Eager) test::Linger(i * 3);  // let it fall asleep
+                // let it fall asleep
+                if (i % 4 != 0 && idle != IdlePolicy::Spin) test::Linger(i * 3);
                 runner.scheduler.AddTasksAndWait(1, batch.Tasks(), PinnedTo(i % workers));
             }
             runner.scheduler.Stop();
@@ -125,12 +132,15 @@ TEST_CASE("pinned: Large tasks with few Large fibers", "[pinned][grid]") {
     for (uint32_t large : {1u, 2u}) {
         for (uint32_t small : {1u, 2u, 16u}) {
             for (uint32_t workers : {1u, 2u, 8u}) {
-                for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
-                    INFO(workers << " workers, " << small << "+" << large << ", policy " << int(idle));
+                for (IdlePolicy idle :
+                     {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
+                    INFO(workers << " workers, " << small << "+" << large << ", policy "
+                                 << int(idle));
                     test::Runner runner(test::Options(workers, small, large, idle));
                     std::atomic<uint32_t> ran{0}, wrong{0};
                     test::Batch batch(64, [&](TaskScheduler &scheduler, uint32_t i) {
-                        wrong.fetch_add(scheduler.CurrentWorker() != i % workers || scheduler.CurrentFiber() < small);
+                        wrong.fetch_add(scheduler.CurrentWorker() != i % workers ||
+                                        scheduler.CurrentFiber() < small);
                         if (i % 5 == 0) scheduler.Yield();
                         wrong.fetch_add(scheduler.CurrentWorker() != i % workers);
                         ran.fetch_add(1);
@@ -139,8 +149,10 @@ TEST_CASE("pinned: Large tasks with few Large fibers", "[pinned][grid]") {
                     REQUIRE(runner.scheduler.Start() == Status::Ok);
                     Counter counter;
                     for (uint32_t i = 0; i < 64; ++i) {
-                        runner.scheduler.AddTask(batch[i], &counter, PinnedTo(i % workers, StackClass::Large));
-                        runner.scheduler.AddTask(others[i], &counter, i % 2 == 0 ? test::kLarge : test::kLow);
+                        runner.scheduler.AddTask(batch[i], &counter,
+                                                 PinnedTo(i % workers, StackClass::Large));
+                        runner.scheduler.AddTask(others[i], &counter,
+                                                 i % 2 == 0 ? test::kLarge : test::kLow);
                     }
                     runner.scheduler.WaitForCounter(&counter);
                     CHECK(others.Wrong() == 0);
@@ -168,15 +180,16 @@ TEST_CASE("pinned: a main task with worker 0 stays on the caller's thread", "[pi
                       scheduler.Yield();
                       wrong += scheduler.CurrentWorker() != 0 || std::this_thread::get_id() != self;
                       scheduler.WaitForCounter(&counter);
-                      wrong +=
-                          scheduler.CurrentWorker() != 0 || std::this_thread::get_id() != self || marks.Wrong() != 0;
+                      wrong += scheduler.CurrentWorker() != 0 ||
+                               std::this_thread::get_id() != self || marks.Wrong() != 0;
                   }
               }) == Status::Ok);
         CHECK(wrong == 0);
         CHECK(runner.log.Text() == "");
     }
     test::Runner runner(test::Options(2));
-    CHECK(runner.scheduler.Run([](TaskScheduler *, void *) {}, nullptr, PinnedTo(1)) == Status::BadOption);
+    CHECK(runner.scheduler.Run([](TaskScheduler *, void *) {}, nullptr, PinnedTo(1)) ==
+          Status::BadOption);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
 }
 
@@ -203,7 +216,8 @@ TEST_CASE("RunPinnedTasks: a pump on worker 0 runs what others post to it", "[pi
         bool met = false;
         CHECK(RunPinnedMain(runner, [&](TaskScheduler &scheduler) {
                   test::Threads foreign(2, [&](uint32_t) {
-                      for (int k = 0; k < 20; ++k) scheduler.AddTasksAndWait(1, message.Tasks(), PinnedTo(0));
+                      for (int k = 0; k < 20; ++k)
+                          scheduler.AddTasksAndWait(1, message.Tasks(), PinnedTo(0));
                       done.fetch_add(1);
                   });
                   scheduler.AddTasks(4, senders.Tasks());
@@ -296,7 +310,8 @@ TEST_CASE("report BadOption: a worker out of range; nothing is submitted", "[pin
     test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     Counter counter(4);
     const auto callAll = [&](TaskScheduler &scheduler) {
-        for (uint32_t worker : {2u, 3u, 4u, 1000u, kAnyWorker - 1}) {  // 2 and 3: nobody is attached there
+        // 2 and 3: nobody is attached there
+        for (uint32_t worker : {2u, 3u, 4u, 1000u, kAnyWorker - 1}) {
             scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(worker));
             scheduler.AddTask(batch[0], &counter, PinnedTo(worker));
             scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(worker));
@@ -334,7 +349,8 @@ TEST_CASE("pinned: every priority runs, with a counter and without", "[pinned]")
     }
 }
 
-TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in line", "[pinned][one_worker]") {
+TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in line",
+          "[pinned][one_worker]") {
     test::Runner runner(test::Options(1));
     constexpr uint32_t kCount = 30;
     uint32_t order = 0, pinnedAt = 0, postedAt = 0;
@@ -352,8 +368,9 @@ TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in 
     CHECK(pinnedAt == 6);
 }
 
-TEST_CASE("RunPinnedTasks: a task that pumps on an attached thread goes on before the thread detaches",
-          "[pinned][one_worker]") {
+TEST_CASE(
+    "RunPinnedTasks: a task that pumps on an attached thread goes on before the thread detaches",
+    "[pinned][one_worker]") {
     test::Runner runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -374,7 +391,8 @@ TEST_CASE("RunPinnedTasks: a task that pumps on an attached thread goes on befor
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("pinned: a task that polls and yields does not keep a pinned one from going on", "[pinned]") {
+TEST_CASE("pinned: a task that polls and yields does not keep a pinned one from going on",
+          "[pinned]") {
     for (uint32_t smallFibers : {2u, 16u}) {
         INFO(smallFibers << " small fibers");
         test::Runner runner(test::Options(1, smallFibers));
@@ -384,7 +402,8 @@ TEST_CASE("pinned: a task that polls and yields does not keep a pinned one from 
             TaskOptions here;
             here.worker = 0;
             Counter gate(1), counter;
-            test::Batch pinned(1, [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
+            test::Batch pinned(
+                1, [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
             scheduler.AddTasks(1, pinned.Tasks(), &counter, here);
             scheduler.Yield();  // it begins, and waits
             scheduler.DecrementCounter(&gate);
@@ -396,7 +415,8 @@ TEST_CASE("pinned: a task that polls and yields does not keep a pinned one from 
     }
 }
 
-TEST_CASE("pinned: a pinned task that polls and yields does not keep another one from beginning", "[pinned]") {
+TEST_CASE("pinned: a pinned task that polls and yields does not keep another one from beginning",
+          "[pinned]") {
     for (bool inactive : {false, true}) {
         INFO((inactive ? "inactive" : "active"));
         test::Runner runner(test::Options(2));
@@ -409,7 +429,8 @@ TEST_CASE("pinned: a pinned task that polls and yields does not keep another one
             test::Batch poller(1, [&](TaskScheduler &inside, uint32_t) {
                 Counter counter;
                 inside.AddTasks(1, other.Tasks(), &counter, there);
-                for (uint32_t turns = 0; !(done = inside.PollCounter(&counter)) && turns < 100000; ++turns) {
+                for (uint32_t turns = 0; !(done = inside.PollCounter(&counter)) && turns < 100000;
+                     ++turns) {
                     inside.Yield();
                 }
                 inside.WaitForCounter(&counter);
@@ -421,7 +442,8 @@ TEST_CASE("pinned: a pinned task that polls and yields does not keep another one
     }
 }
 
-TEST_CASE("RunPinnedTasks: a pinned task that yields lets the one who pumps go on", "[pinned][one_worker]") {
+TEST_CASE("RunPinnedTasks: a pinned task that yields lets the one who pumps go on",
+          "[pinned][one_worker]") {
     test::Runner runner(test::Options(1));
     bool returned = false, seen = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -442,8 +464,8 @@ TEST_CASE("RunPinnedTasks: a pinned task that yields lets the one who pumps go o
 
 namespace {
 
-// The only small fiber is held by a task that waits for `gate`; then pumps on an attached thread, where `body` finds no other
-// stack than the thread's own.
+// The only small fiber is held by a task that waits for `gate`; then pumps on an attached thread,
+// where `body` finds no other stack than the thread's own.
 void RunInPlace(Counter &gate, test::Runner &runner, std::function<void(TaskScheduler &)> body) {
     TaskScheduler &scheduler = runner.scheduler;
     Counter held(1), done(1);
@@ -471,7 +493,8 @@ void RunInPlace(Counter &gate, test::Runner &runner, std::function<void(TaskSche
 
 }  // namespace
 
-TEST_CASE("RunPinnedTasks: a task on the caller's own stack does not wait for itself in WaitIdle", "[pinned]") {
+TEST_CASE("RunPinnedTasks: a task on the caller's own stack does not wait for itself in WaitIdle",
+          "[pinned]") {
     test::Runner runner(test::Options(1, 1, 1));
     Counter gate(1);
     RunInPlace(gate, runner, [&](TaskScheduler &running) {

@@ -49,7 +49,9 @@ uint64_t SliceOfThread() {
         uint32_t niceAndPriority[2];
         uint64_t runtime, deadline, period, more[4];
     } attributes{};
-    return syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 ? attributes.runtime : 0;
+    return syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0
+               ? attributes.runtime
+               : 0;
 }
 
 int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
@@ -60,7 +62,8 @@ struct Place {
     int nice = 0;
     uint64_t slice = 0;
     bool operator==(const Place &other) const {
-        return name == other.name && cpus == other.cpus && nice == other.nice && slice == other.slice;
+        return name == other.name && cpus == other.cpus && nice == other.nice &&
+               slice == other.slice;
     }
 };
 
@@ -84,7 +87,8 @@ private:
 };
 
 // Runs once, and checks that everything else about it is as ever.
-void RunOnce(SchedulerOptions options, Places &places, test::Life life, ReportCode allowed = ReportCode::OnlyWaiters) {
+void RunOnce(SchedulerOptions options, Places &places, test::Life life,
+             ReportCode allowed = ReportCode::Stalled) {
     places.AttachTo(options);
     test::Runner runner(options);
     test::Marks marks(50);
@@ -95,8 +99,9 @@ void RunOnce(SchedulerOptions options, Places &places, test::Life life, ReportCo
     CHECK(marks.Wrong() == 0);
     CHECK(PlaceOfThread() == before);  // the caller keeps its own
     CHECK(places.of.size() == options.workers - (life == test::Life::Run));
-    CHECK(runner.log.Count() == runner.log.CountOf(allowed) +
-                                    runner.log.CountOf(ReportCode::OnlyWaiters) * (allowed != ReportCode::OnlyWaiters));
+    CHECK(runner.log.Count() ==
+          runner.log.CountOf(allowed) +
+              runner.log.CountOf(ReportCode::Stalled) * (allowed != ReportCode::Stalled));
 }
 
 }  // namespace
@@ -107,20 +112,23 @@ TEST_CASE("placement: threads are named by the option and their index", "[placem
         std::string expected;
     };
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
-        for (const Case &name : {Case{"weft", "weft "}, Case{"jobs", "jobs "},
-                                 Case{"a name that is far too long", "a name tha "}, Case{"", " "}}) {
+        for (const Case &name :
+             {Case{"weft", "weft "}, Case{"jobs", "jobs "},
+              Case{"a name that is far too long", "a name tha "}, Case{"", " "}}) {
             Places places;
             SchedulerOptions options = test::Options(3);
             CHECK(std::string(options.threadName) == "weft");  // the default
             options.threadName = name.option;
             RunOnce(options, places, life);
-            for (const auto &[worker, place] : places.of) CHECK(place.name == name.expected + std::to_string(worker));
+            for (const auto &[worker, place] : places.of)
+                CHECK(place.name == name.expected + std::to_string(worker));
         }
         Places places;
         SchedulerOptions options = test::Options(3);
         options.threadName = nullptr;
         RunOnce(options, places, life);
-        for (const auto &[worker, place] : places.of) CHECK(place.name == NameOfThread());  // inherited
+        // inherited
+        for (const auto &[worker, place] : places.of) CHECK(place.name == NameOfThread());
     }
 }
 
@@ -134,7 +142,8 @@ TEST_CASE("placement: names stay within 15 bytes with any index", "[placement]")
     CHECK(found.substr(0, 10) == "abcdefghij");
 }
 
-TEST_CASE("placement: None leaves it to the system, Compact takes the usable CPUs in turn", "[placement]") {
+TEST_CASE("placement: None leaves it to the system, Compact takes the usable CPUs in turn",
+          "[placement]") {
     const Cpus usable = CpusOfThread();
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         for (uint32_t workers : {1u, 2u, 5u}) {
@@ -144,12 +153,14 @@ TEST_CASE("placement: None leaves it to the system, Compact takes the usable CPU
             for (const auto &[worker, place] : none.of) CHECK(place.cpus == usable);
             options.affinity.kind = Affinity::Kind::Compact;
             RunOnce(options, compact, life);
-            for (const auto &[worker, place] : compact.of) CHECK(place.cpus == Cpus{usable[worker % usable.size()]});
+            for (const auto &[worker, place] : compact.of)
+                CHECK(place.cpus == Cpus{usable[worker % usable.size()]});
         }
     }
 }
 
-TEST_CASE("placement: Explicit masks of one word and of several, one for each worker", "[placement]") {
+TEST_CASE("placement: Explicit masks of one word and of several, one for each worker",
+          "[placement]") {
     const Cpus usable = CpusOfThread();
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         for (uint32_t words : {1u + usable.back() / 64, 16u, 1024u}) {
@@ -157,7 +168,8 @@ TEST_CASE("placement: Explicit masks of one word and of several, one for each wo
             const auto add = [&](uint32_t worker, uint32_t cpu) {
                 masks[worker * words + cpu / 64] |= uint64_t{1} << cpu % 64;
             };
-            for (uint32_t worker = 0; worker < 4; ++worker) add(worker, usable[worker % usable.size()]);
+            for (uint32_t worker = 0; worker < 4; ++worker)
+                add(worker, usable[worker % usable.size()]);
             for (uint32_t cpu : usable) add(3, cpu);
             if (words == 1024) add(1, 65535);  // which the process may not use
             Places places;
@@ -171,7 +183,8 @@ TEST_CASE("placement: Explicit masks of one word and of several, one for each wo
     }
 }
 
-TEST_CASE("placement: masks are read by Start, and may be gone when it has returned", "[placement]") {
+TEST_CASE("placement: masks are read by Start, and may be gone when it has returned",
+          "[placement]") {
     for (int round = 0; round < 100; ++round) {
         std::vector<uint64_t> masks(8 * 16, ~uint64_t{0});
         SchedulerOptions options = test::Options(8, 8, 1);
@@ -184,7 +197,8 @@ TEST_CASE("placement: masks are read by Start, and may be gone when it has retur
     }
 }
 
-TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the run goes on", "[placement]") {
+TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the run goes on",
+          "[placement]") {
     const Cpus usable = CpusOfThread();
     std::vector<uint64_t> masks(3 * 16);
     for (uint32_t cpu : usable) masks[16 + cpu / 64] |= uint64_t{1} << cpu % 64;  // worker 1 only
@@ -200,7 +214,8 @@ TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the ru
                   scheduler.AddTasksAndWait(50, marks.Tasks());
               }) == Status::Ok);
         CHECK(marks.Wrong() == 0);
-        for (const auto &[worker, place] : places.of) CHECK(place.cpus == usable);  // it goes on as it was
+        // it goes on as it was
+        for (const auto &[worker, place] : places.of) CHECK(place.cpus == usable);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == (life == test::Life::Run ? 1 : 2));
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
         CHECK(test::Names(report.what, "SchedulerOptions::affinity"));
@@ -213,7 +228,8 @@ TEST_CASE("placement: only CPUs that the process may use", "[placement]") {
     const Cpus usable = CpusOfThread();
     if (usable.size() < 2) return;
     const uint32_t mine = usable.back();
-    for (Affinity::Kind kind : {Affinity::Kind::None, Affinity::Kind::Compact, Affinity::Kind::Explicit}) {
+    for (Affinity::Kind kind :
+         {Affinity::Kind::None, Affinity::Kind::Compact, Affinity::Kind::Explicit}) {
         const test::ChildResult child = test::RunInChild([&] {
             if (!Restrict({mine})) _exit(1);
             std::vector<uint64_t> masks(3 * 1024, ~uint64_t{0});
@@ -244,24 +260,27 @@ TEST_CASE("placement: nice values are added to the caller's, or left alone", "[p
             SchedulerOptions options = test::Options(3);
             options.threadNice = nice;
             RunOnce(options, places, life);
-            for (const auto &[worker, place] : places.of) CHECK(place.nice == std::min(own + nice, 19));
+            for (const auto &[worker, place] : places.of)
+                CHECK(place.nice == std::min(own + nice, 19));
         }
     }
 }
 
-TEST_CASE("placement: slices are the option's, on threads of weft alone, and nice values stay", "[placement]") {
+TEST_CASE("placement: slices are the option's, on threads of weft alone, and nice values stay",
+          "[placement]") {
     const uint64_t own = SliceOfThread();
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         for (uint32_t microseconds : {0u, 100u, 500u, 100000u}) {
             Places places;
             SchedulerOptions options = test::Options(3);
-            CHECK(options.threadSlice == 500);  // the default
-            options.threadSlice = microseconds;
+            CHECK(options.threadSliceMicroseconds == 500);  // the default
+            options.threadSliceMicroseconds = microseconds;
             options.threadNice = 3;
             RunOnce(options, places, life);
             for (const auto &[worker, place] : places.of) {
                 // A system that has no slices (own == 0) takes the call, and nothing comes of it.
-                CHECK(place.slice == (own == 0 || microseconds == 0 ? own : uint64_t{microseconds} * 1000));
+                CHECK(place.slice ==
+                      (own == 0 || microseconds == 0 ? own : uint64_t{microseconds} * 1000));
                 CHECK(place.nice == NiceOfThread() + 3);
             }
             CHECK(SliceOfThread() == own);
@@ -269,7 +288,9 @@ TEST_CASE("placement: slices are the option's, on threads of weft alone, and nic
     }
 }
 
-TEST_CASE("report BadOption: a nice value that this user may not set is reported, and the run goes on", "[placement]") {
+TEST_CASE(
+    "report BadOption: a nice value that this user may not set is reported, and the run goes on",
+    "[placement]") {
     const test::ChildResult child = test::RunInChild([] {
         const rlimit none{0, 0};
         if (setrlimit(RLIMIT_NICE, &none) != 0 || (getuid() == 0 && setuid(65534) != 0)) _exit(0);
@@ -301,15 +322,16 @@ TEST_CASE("report BadOption: affinity, nice values and slices out of range", "[p
     bad[3].affinity = {Affinity::Kind::Explicit, 1025, &mask};
     bad[4].threadNice = -21;
     bad[5].threadNice = 20;
-    bad[6].threadSlice = 99;
-    bad[7].threadSlice = 100001;
+    bad[6].threadSliceMicroseconds = 99;
+    bad[7].threadSliceMicroseconds = 100001;
     for (size_t i = 0; i < bad.size(); ++i) {
         test::Runner runner(bad[i]);
         CHECK(runner.Run([](TaskScheduler &) {}) == Status::BadOption);
         CHECK(runner.scheduler.Start() == Status::BadOption);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
-        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, i < 4   ? "SchedulerOptions::affinity"
-                                                                        : i < 6 ? "SchedulerOptions::threadNice"
-                                                                                : "SchedulerOptions::threadSlice"));
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what,
+                          i < 4   ? "SchedulerOptions::affinity"
+                          : i < 6 ? "SchedulerOptions::threadNice"
+                                  : "SchedulerOptions::threadSliceMicroseconds"));
     }
 }

@@ -13,11 +13,14 @@ using namespace weft;
 namespace {
 
 // Workers that never sleep take the cores from a main task that gives its own away.
-uint32_t Rounds(const test::GridPoint &point) { return point.idle == IdlePolicy::Eager ? 24 / point.workers : 40; }
+uint32_t Rounds(const test::GridPoint &point) {
+    return point.idle == IdlePolicy::Spin ? 24 / point.workers : 40;
+}
 
 }  // namespace
 
-TEST_CASE("fault: lost wake-up in sleep. Work submitted to sleeping workers is found", "[ready][grid]") {
+TEST_CASE("fault: lost wake-up in sleep. Work submitted to sleeping workers is found",
+          "[ready][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         if (point.workers == 1) continue;
         INFO(test::Describe(point));
@@ -69,10 +72,11 @@ TEST_CASE("a fiber made ready by a task that goes on is resumed elsewhere", "[re
     }
 }
 
-// The last decrement is made by a task that the waiter helps with on its own stack. The other waiter is then ready too;
-// a worker must come for it although this one goes on with the task that waited.
+// The last decrement is made by a task that the waiter helps with on its own stack. The other
+// waiter is then ready too; a worker must come for it although this one goes on with the task that
+// waited.
 TEST_CASE("a fiber made ready while its waker helps inline is resumed elsewhere", "[ready]") {
-    for (IdlePolicy idle : {IdlePolicy::Quiet, IdlePolicy::Balanced}) {
+    for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
         uint32_t rounds = 0;
         test::Runner runner(test::Options(2, 128, 32, idle));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -86,7 +90,8 @@ TEST_CASE("a fiber made ready while its waker helps inline is resumed elsewhere"
                 });
                 scheduler.AddTask(other[0], &all);
                 if (!test::SpinUntil([&] { return waits.load(); })) return;
-                // Run by the helping waiter or stolen: either way it ends when the other worker most likely sleeps.
+                // Run by the helping waiter or stolen: either way it ends when the other worker
+                // most likely sleeps.
                 test::Batch last(1, [&](TaskScheduler &inner, uint32_t) {
                     test::Linger(5000);
                     inner.DecrementCounter(&counter);
@@ -110,7 +115,7 @@ TEST_CASE("a foreign thread's decrements resume fibers", "[ready][grid]") {
         std::thread foreign([&] {
             test::SpinUntil([&] { return running.load(); });
             for (int i = 0; i < 999; ++i) runner.scheduler.DecrementCounter(&gate);
-            runner.scheduler.AddToCounter(&gate, 5);
+            runner.scheduler.IncrementCounter(&gate, 5);
             runner.scheduler.DecrementCounter(&gate, 6);
             running.store(false);
         });
@@ -119,27 +124,31 @@ TEST_CASE("a foreign thread's decrements resume fibers", "[ready][grid]") {
             running.store(true);
             scheduler.WaitForCounter(&gate);
             left = gate.Value();
-            // Its last call may still be on the way out; the scheduler must be there until it has returned.
+            // Its last call may still be on the way out; the scheduler must be there until it has
+            // returned.
             test::YieldUntil(scheduler, [&] { return !running.load(); });
         }) == Status::Ok);
         foreign.join();
         CHECK(left == 0);
-        CHECK(runner.log.CountOf(ReportCode::OnlyWaiters) == runner.log.Count());  // that one may come, or not
+        // that one may come, or not
+        CHECK(runner.log.CountOf(ReportCode::Stalled) == runner.log.Count());
     }
 }
 
-TEST_CASE("Run may return while the foreign decrement that ended it is still inside its call", "[ready]") {
+TEST_CASE("Run may return while the foreign decrement that ended it is still inside its call",
+          "[ready]") {
     for (int round = 0; round < 200; ++round) {
-        test::Runner runner(test::Options(2, 8, 2, IdlePolicy::Quiet));
+        test::Runner runner(test::Options(2, 8, 2, IdlePolicy::Sleep));
         Counter gate(1), own;
         std::atomic<bool> running{false}, returned{false};
         std::thread foreign([&] {
             test::SpinUntil([&] { return running.load(); });
             test::Linger(round % 20);
             runner.scheduler.DecrementCounter(&gate);
-            // Nobody waits for these: they come in time, or are refused because the scheduler does not run any more.
+            // Nobody waits for these: they come in time, or are refused because the scheduler does
+            // not run any more.
             test::SpinUntil([&] {
-                for (int i = 0; i < 20; ++i) runner.scheduler.AddToCounter(&own);
+                for (int i = 0; i < 20; ++i) runner.scheduler.IncrementCounter(&own);
                 return returned.load();
             });
         });
@@ -152,7 +161,7 @@ TEST_CASE("Run may return while the foreign decrement that ended it is still ins
         REQUIRE(status == Status::Ok);
         // Both may come, or not.
         const size_t expected =
-            runner.log.CountOf(ReportCode::NotRunning) + runner.log.CountOf(ReportCode::OnlyWaiters);
+            runner.log.CountOf(ReportCode::NotRunning) + runner.log.CountOf(ReportCode::Stalled);
         REQUIRE(runner.log.Count() == expected);
     }
 }

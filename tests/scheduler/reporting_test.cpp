@@ -16,16 +16,19 @@
 using namespace weft;
 using namespace weft::internal;
 
-TEST_CASE("reports: without onReport one line on stderr says what, where and how to cure it", "[reporting]") {
+TEST_CASE("reports: without onReport one line on stderr says what, where and how to hint it",
+          "[reporting]") {
     const test::ChildResult result = test::RunInChild([] {
         SchedulerOptions options = test::Options(1);
         TaskScheduler scheduler(options);
         auto main = [](TaskScheduler *running) { running->WaitForCounter(nullptr); };
-        const Task task = TaskOf(main);
-        scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Large, kAnyWorker, "the main task"});
+        const Task task = MakeTask(main);
+        scheduler.Run(task.function, task.arg,
+                      {Priority::Normal, StackClass::Large, kAnyWorker, "the main task"});
     });
     CHECK(!result.Died());
-    CHECK(result.output == "weft: in task 'the main task': WaitForCounter: null counter. Give it a counter.\n");
+    CHECK(result.output ==
+          "weft: in task 'the main task': WaitForCounter: null counter. Give it a counter.\n");
 }
 
 TEST_CASE("report BrokenInvariant: is fatal, and names the invariant", "[reporting]") {
@@ -33,7 +36,8 @@ TEST_CASE("report BrokenInvariant: is fatal, and names the invariant", "[reporti
         const auto scheduler = std::make_unique<Scheduler>();
         scheduler->options = test::Options(1);
         scheduler->options.onReport = [](const Report &report, void *) {
-            std::fprintf(stderr, "code %d fatal %d\n", report.code == ReportCode::BrokenInvariant, report.fatal);
+            std::fprintf(stderr, "code %d fatal %d\n", report.code == ReportCode::BrokenInvariant,
+                         report.fatal);
             std::fprintf(stderr, "%s\n", report.what);
         };
         WEFT_INVARIANT(*scheduler, 1 + 1 == 2, "not this one");
@@ -45,7 +49,8 @@ TEST_CASE("report BrokenInvariant: is fatal, and names the invariant", "[reporti
     CHECK(!test::Names(result.output, "not this one"));
 }
 
-TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and says how much was asked for", "[reporting]") {
+TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and says how much was asked for",
+          "[reporting]") {
     for (uint32_t count : {5000u, 4u}) {
         const test::ChildResult result = test::RunInChild([=] {
             SchedulerOptions options = test::Options(1);
@@ -55,7 +60,7 @@ TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and says how m
                 const test::FailingAllocation failing(0);
                 for (int i = 0; i < 2000; ++i) running->AddTasks(count, batch.Tasks());
             };
-            const Task task = TaskOf(main);
+            const Task task = MakeTask(main);
             scheduler.Run(task.function, task.arg);
         });
         CHECK(result.Died());
@@ -65,7 +70,8 @@ TEST_CASE("report OutOfMemory: a queue that cannot grow is fatal, and says how m
     }
 }
 
-TEST_CASE("reports: what onReport does wrong on a thread that is no worker goes to stderr", "[reporting]") {
+TEST_CASE("reports: what onReport does wrong on a thread that is no worker goes to stderr",
+          "[reporting]") {
     static TaskScheduler *s_scheduler = nullptr;
     static int s_reports = 0;
     const test::ChildResult result = test::RunInChild([] {
@@ -83,12 +89,14 @@ TEST_CASE("reports: what onReport does wrong on a thread that is no worker goes 
         std::fprintf(stderr, "%d reports\n", s_reports);
     });
     CHECK(!result.Died());
-    CHECK(test::Names(result.output, "weft: AddTasks was called while the scheduler does not run."));
+    CHECK(
+        test::Names(result.output, "weft: AddTasks was called while the scheduler does not run."));
     CHECK(test::Names(result.output, "weft: Stop was called without a Start before it."));
     CHECK(test::Names(result.output, "3 reports"));
 }
 
-TEST_CASE("reports: onReport may wait for another thread's call while the run ends", "[reporting]") {
+TEST_CASE("reports: onReport may wait for another thread's call while the run ends",
+          "[reporting]") {
     struct Shared {
         TaskScheduler *scheduler = nullptr;
         std::atomic<bool> reports{false};
@@ -110,6 +118,6 @@ TEST_CASE("reports: onReport may wait for another thread's call while the run en
         wrong = std::thread([&] { scheduler.AddTask({nullptr, nullptr}); });
         while (!shared.reports.load()) std::this_thread::yield();
     };
-    CHECK(scheduler.Run(TaskOf(main).function, &main) == Status::Ok);
+    CHECK(scheduler.Run(MakeTask(main).function, &main) == Status::Ok);
     wrong.join();
 }

@@ -16,7 +16,7 @@ using namespace weft;
 
 TEST_CASE("no workers: everything runs on the attached thread", "[attach][single]") {
     for (uint32_t fibers : {1u, 2u, 3u, 128u}) {
-        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Eager, IdlePolicy::Quiet}) {
+        for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
             test::Runner runner(test::Options(0, fibers, 1, idle));
             TaskScheduler &scheduler = runner.scheduler;
             const std::thread::id self = std::this_thread::get_id();
@@ -37,10 +37,12 @@ TEST_CASE("no workers: everything runs on the attached thread", "[attach][single
             scheduler.WaitForCounter(&counter);
             CHECK(ran.load() == 150);
             scheduler.AddTasksAndWait(50, batch.Tasks());
-            scheduler.AddTasks(50, batch.Tasks(), nullptr, {Priority::Low, StackClass::Large, 0, "pinned"});
+            scheduler.AddTasks(50, batch.Tasks(), nullptr,
+                               {Priority::Low, StackClass::Large, 0, "pinned"});
             scheduler.WaitIdle();
             CHECK(ran.load() == 450);
-            scheduler.AddTasks(50, batch.Tasks(), nullptr, {Priority::Low, StackClass::Small, 0, "pinned"});
+            scheduler.AddTasks(50, batch.Tasks(), nullptr,
+                               {Priority::Low, StackClass::Small, 0, "pinned"});
             scheduler.DetachThread();
             CHECK(ran.load() == 600);
             scheduler.Stop();
@@ -81,7 +83,9 @@ TEST_CASE("no workers: the order is the same in every run", "[attach][single][on
             });
             test::Batch batch(40, [&](TaskScheduler &scheduler, uint32_t i) {
                 order.push_back(i);
-                if (i % 2 == 0) scheduler.AddTasks(i, leaves.Tasks(), &all, i % 4 == 0 ? test::kLow : test::kHigh);
+                if (i % 2 == 0)
+                    scheduler.AddTasks(i, leaves.Tasks(), &all,
+                                       i % 4 == 0 ? test::kLow : test::kHigh);
                 if (i % 3 == 0) scheduler.Yield();
                 if (i % 5 == 0) scheduler.AddTasksAndWait(10, leaves.Tasks());
                 order.push_back(500 + i);
@@ -132,7 +136,8 @@ TEST_CASE("no workers: other threads wait while one is attached and pumps", "[at
     }
 }
 
-TEST_CASE("report NobodyRuns: once, and the wait goes on until a thread attaches", "[attach][single]") {
+TEST_CASE("report NoWorkers: once, and the wait goes on until a thread attaches",
+          "[attach][single]") {
     test::Runner runner(test::Options(0));
     TaskScheduler &scheduler = runner.scheduler;
     REQUIRE(scheduler.Start() == Status::Ok);
@@ -142,7 +147,7 @@ TEST_CASE("report NobodyRuns: once, and the wait goes on until a thread attaches
         scheduler.AddTasksAndWait(10, marks.Tasks() + self * 10);
         back.fetch_add(1);
     });
-    CHECK(test::SpinUntil([&] { return runner.log.CountOf(ReportCode::NobodyRuns) != 0; }));
+    CHECK(test::SpinUntil([&] { return runner.log.CountOf(ReportCode::NoWorkers) != 0; }));
     CHECK(back.load() == 0);
     REQUIRE(scheduler.AttachThread() == Status::Ok);
     CHECK(test::YieldUntil(scheduler, [&] { return back.load() == 2; }));
@@ -151,10 +156,11 @@ TEST_CASE("report NobodyRuns: once, and the wait goes on until a thread attaches
     scheduler.Stop();
     CHECK(marks.Wrong() == 0);
     CHECK(runner.log.Count() == 1);
-    CHECK(!runner.log.First(ReportCode::NobodyRuns).fatal);
+    CHECK(!runner.log.First(ReportCode::NoWorkers).fatal);
 }
 
-TEST_CASE("no workers: WaitIdle of another thread returns when nothing is pending", "[attach][single]") {
+TEST_CASE("no workers: WaitIdle of another thread returns when nothing is pending",
+          "[attach][single]") {
     for (const bool attached : {false, true}) {
         test::Runner runner(test::Options(0));
         TaskScheduler &scheduler = runner.scheduler;
@@ -164,7 +170,8 @@ TEST_CASE("no workers: WaitIdle of another thread returns when nothing is pendin
             REQUIRE(scheduler.AttachThread() == Status::Ok);
             scheduler.AddTasksAndWait(marks.Count(), marks.Tasks());
         }
-        std::thread([&] { scheduler.WaitIdle(); }).join();  // while the thread that is attached does the host's work
+        // while the thread that is attached does the host's work
+        std::thread([&] { scheduler.WaitIdle(); }).join();
         if (attached) scheduler.DetachThread();
         scheduler.Stop();
         CHECK(runner.log.Text() == "");
@@ -186,7 +193,8 @@ TEST_CASE("no workers: Stop runs what is left, also for threads that wait", "[at
             std::thread thread;
             if (waiter) {
                 thread = std::thread([&] { runner.scheduler.AddTasksAndWait(100, marks.Tasks()); });
-                CHECK(test::SpinUntil([&] { return runner.log.CountOf(ReportCode::NobodyRuns) != 0; }));
+                CHECK(test::SpinUntil(
+                    [&] { return runner.log.CountOf(ReportCode::NoWorkers) != 0; }));
             } else {
                 runner.scheduler.AddTasks(100, marks.Tasks());
             }
@@ -199,7 +207,8 @@ TEST_CASE("no workers: Stop runs what is left, also for threads that wait", "[at
     }
 }
 
-TEST_CASE("Stop without workers runs what is left, also when there is no memory any more", "[single]") {
+TEST_CASE("Stop without workers runs what is left, also when there is no memory any more",
+          "[single]") {
     for (bool reports : {false, true}) {
         SchedulerOptions options = test::Options(0);
         options.reportStackOverflow = reports;

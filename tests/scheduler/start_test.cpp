@@ -26,8 +26,9 @@ TEST_CASE("Start and Stop, again and again; between them Run", "[start][grid]") 
             if (round != 2) runner.scheduler.AddTasksAndWait(50, marks.Tasks());
             runner.scheduler.Stop();
             if (round == 2) {
-                CHECK(runner.Run([&](TaskScheduler &running) { running.AddTasksAndWait(50, marks.Tasks()); }) ==
-                      Status::Ok);
+                CHECK(runner.Run([&](TaskScheduler &running) {
+                    running.AddTasksAndWait(50, marks.Tasks());
+                }) == Status::Ok);
             }
             CHECK(marks.Wrong() == 0);
         }
@@ -41,7 +42,8 @@ TEST_CASE("Start: no task runs on the thread that called it", "[start]") {
         const std::thread::id host = std::this_thread::get_id();
         std::atomic<uint32_t> wrong{0};
         test::Batch batch(500, [&](TaskScheduler &scheduler, uint32_t) {
-            wrong.fetch_add(std::this_thread::get_id() == host || scheduler.CurrentWorker() >= workers ||
+            wrong.fetch_add(std::this_thread::get_id() == host ||
+                            scheduler.CurrentWorker() >= workers ||
                             TaskScheduler::Current() != &scheduler);
         });
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -102,7 +104,9 @@ TEST_CASE("report NotRunning: Stop without Start", "[start]") {
     runner.scheduler.Stop();
     runner.scheduler.Stop();
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 2);
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { std::thread([&] { scheduler.Stop(); }).join(); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        std::thread([&] { scheduler.Stop(); }).join();
+    }) == Status::Ok);
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 3);
     CHECK(runner.log.Count() == 3);
 }
@@ -128,7 +132,9 @@ TEST_CASE("report WrongThread: Stop by a task or an attached thread has no effec
     CHECK(runner.log.Count() == 3);
 }
 
-TEST_CASE("report WrongThread: Stop by a thread that is a worker of another scheduler since it attached", "[start]") {
+TEST_CASE(
+    "report WrongThread: Stop by a thread that is a worker of another scheduler since it attached",
+    "[start]") {
     test::Runner outer(test::Options(1)), inner(test::Options(1));
     REQUIRE(outer.scheduler.Start() == Status::Ok);
     REQUIRE(inner.scheduler.Start() == Status::Ok);
@@ -142,7 +148,8 @@ TEST_CASE("report WrongThread: Stop by a thread that is a worker of another sche
     inner.scheduler.DetachThread();
     inner.scheduler.Stop();
     CHECK(outer.log.CountOf(ReportCode::WrongThread) == 1);
-    CHECK(inner.Run([&](TaskScheduler &) { callOuter(); }) == Status::Ok);  // one worker: on this thread
+    // one worker: on this thread
+    CHECK(inner.Run([&](TaskScheduler &) { callOuter(); }) == Status::Ok);
     CHECK(outer.log.CountOf(ReportCode::WrongThread) == 2);
     outer.scheduler.DetachThread();
     outer.scheduler.Stop();
@@ -163,7 +170,8 @@ TEST_CASE("the destructor of a started scheduler stops it, after its tasks", "[s
                 scheduler->AddTasks(size, marks.Tasks());
             }
             CHECK(marks.Wrong() == 0);
-            CHECK(test::OutstandingAllocations() <= before + 1);  // the scheduler itself may be counted
+            // the scheduler itself may be counted
+            CHECK(test::OutstandingAllocations() <= before + 1);
             CHECK(log.Text() == "");
         }
     }
@@ -183,7 +191,8 @@ TEST_CASE("Stop drains pending tasks, those that wait, and what they submit", "[
             scheduler.WaitForCounter(&gate);
             scheduler.AddTasks(10, late.Tasks(), nullptr, test::kLow);
         });
-        test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
+        test::Batch opener(
+            1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&gate); });
         REQUIRE(runner.scheduler.Start() == Status::Ok);
         runner.scheduler.AddTask(waiter[0], nullptr, test::kHigh);
         runner.scheduler.AddTasks(4, middle.Tasks());
@@ -198,8 +207,8 @@ TEST_CASE("Stop drains pending tasks, those that wait, and what they submit", "[
 TEST_CASE("Stop waits for threads that wait in a call", "[start]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (int round = 0; round < 20; ++round) {
-            test::Runner runner(
-                test::Options(workers, 16, 2, round % 2 == 0 ? IdlePolicy::Quiet : IdlePolicy::Balanced));
+            test::Runner runner(test::Options(
+                workers, 16, 2, round % 2 == 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced));
             Counter gate(1);
             std::atomic<uint32_t> inside{0}, back{0};
             std::atomic<bool> stopped{false}, stoppedEarly{false};
@@ -212,7 +221,8 @@ TEST_CASE("Stop waits for threads that wait in a call", "[start]") {
                 runner.scheduler.AddTasksAndWait(1, blocked.Tasks());
                 back.fetch_add(1);
             });
-            REQUIRE(test::SpinUntil([&] { return inside.load() == 2; }));  // so the threads are in their calls
+            // so the threads are in their calls
+            REQUIRE(test::SpinUntil([&] { return inside.load() == 2; }));
             std::thread stopper([&] {
                 runner.scheduler.Stop();
                 stopped.store(true);
@@ -264,8 +274,8 @@ TEST_CASE("Stop waits until attached threads have detached", "[start]") {
 
 TEST_CASE("submissions that race with Stop are drained or refused", "[start]") {
     for (uint32_t round = 0; round < 60; ++round) {
-        test::Runner runner(
-            test::Options(1 + round % 3, 8, 1, round % 2 == 0 ? IdlePolicy::Quiet : IdlePolicy::Balanced));
+        test::Runner runner(test::Options(
+            1 + round % 3, 8, 1, round % 2 == 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced));
         std::atomic<uint32_t> ran{0}, calls{0};
         test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
         REQUIRE(runner.scheduler.Start() == Status::Ok);
@@ -341,13 +351,15 @@ TEST_CASE("workers = 0 is for Start only; maxAttached has a range", "[start]") {
         options.maxAttached = bad;
         test::Runner runner(options);
         CHECK(runner.scheduler.Start() == Status::BadOption);
-        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what, "SchedulerOptions::maxAttached"));
+        CHECK(test::Names(runner.log.First(ReportCode::BadOption).what,
+                          "SchedulerOptions::maxAttached"));
         runner.scheduler.Stop();  // it was not started
         CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
     }
 }
 
-TEST_CASE("fault: Start failing half-way. Every allocation in turn fails, and nothing is kept", "[start]") {
+TEST_CASE("fault: Start failing half-way. Every allocation in turn fails, and nothing is kept",
+          "[start]") {
     int64_t failures = 0;
     for (; failures < 1000; ++failures) {
         test::Runner runner(test::Options(2, 4, 2));

@@ -72,10 +72,14 @@ TEST_CASE("tasks that submit tasks: all run, and Run drains them", "[submit][gri
         INFO(test::Describe(point));
         std::atomic<uint32_t> leaves{0};
         test::Batch leaf(8, [&](TaskScheduler &, uint32_t) { leaves.fetch_add(1); });
-        test::Batch inner(20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(8, leaf.Tasks()); });
-        test::Batch outer(20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(20, inner.Tasks()); });
+        test::Batch inner(
+            20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(8, leaf.Tasks()); });
+        test::Batch outer(
+            20, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasks(20, inner.Tasks()); });
         test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasks(20, outer.Tasks()); }) == Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasks(20, outer.Tasks());
+        }) == Status::Ok);
         CHECK(leaves.load() == 20 * 20 * 8);
         CHECK(runner.log.Text() == "");
     }
@@ -103,7 +107,8 @@ TEST_CASE("a submission copies the tasks", "[submit]") {
     }
 }
 
-TEST_CASE("a submission raises the counter at once, each finished task lowers it by one", "[submit]") {
+TEST_CASE("a submission raises the counter at once, each finished task lowers it by one",
+          "[submit]") {
     test::Runner runner(test::Options(1));
     std::vector<uint32_t> values;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -157,7 +162,8 @@ TEST_CASE("hazard 5: a submission never runs tasks, however full the queue is", 
     CHECK(ran.load() == 30 * 301);
 }
 
-// A finished task's decrement may wait until the end of the claimed chunk, but not past a later task's call.
+// A finished task's decrement may wait until the end of the claimed chunk, but not past a later
+// task's call.
 TEST_CASE("invariant 9: a pending decrement is flushed before a later task submits", "[submit]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> late{0};

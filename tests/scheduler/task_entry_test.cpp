@@ -31,7 +31,8 @@ TEST_CASE("task entry: a slice keeps its batch's number and its size", "[task_en
     for (uint64_t batch : {uint64_t{1}, uint64_t{77}, TaskEntry::kMaxBatch}) {
         for (uint32_t count : {1u, 2u, 64u, 255u}) {
             for (StackClass stack : {StackClass::Small, StackClass::Large}) {
-                const TaskEntry entry = TaskEntry::Slice(tasks + 3, count, batch, &counter, nullptr, stack);
+                const TaskEntry entry =
+                    TaskEntry::Slice(tasks + 3, count, batch, &counter, nullptr, stack);
                 CHECK(entry.IsSlice());
                 CHECK(entry.First() == tasks + 3);
                 CHECK(entry.Count() == count);

@@ -22,8 +22,10 @@ TEST_CASE("identity: Current, CurrentWorker and CurrentFiber", "[task_scheduler]
         test::Batch batch(50, [&](TaskScheduler &scheduler, uint32_t) {
             const uint32_t fiber = scheduler.CurrentFiber();
             for (int i = 0; i < 5; ++i) {
-                if (TaskScheduler::Current() != &scheduler || scheduler.CurrentWorker() >= point.workers ||
-                    scheduler.CurrentFiber() != fiber || fiber >= point.smallFibers + point.largeFibers) {
+                if (TaskScheduler::Current() != &scheduler ||
+                    scheduler.CurrentWorker() >= point.workers ||
+                    scheduler.CurrentFiber() != fiber ||
+                    fiber >= point.smallFibers + point.largeFibers) {
                     wrong.fetch_add(1);
                 }
                 if (i % 2 == 0) {
@@ -36,13 +38,14 @@ TEST_CASE("identity: Current, CurrentWorker and CurrentFiber", "[task_scheduler]
         CHECK(runner.scheduler.CurrentWorker() == kAnyWorker);
         CHECK(runner.scheduler.CurrentFiber() == kAnyWorker);
         CHECK(TaskScheduler::Current() == nullptr);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(50, batch.Tasks()); }) ==
-              Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(50, batch.Tasks());
+        }) == Status::Ok);
         CHECK(wrong.load() == 0);
     }
 }
 
-TEST_CASE("TaskOf refers to a callable", "[task_scheduler]") {
+TEST_CASE("MakeTask refers to a callable", "[task_scheduler]") {
     test::Runner runner(test::Options(2));
     int calls = 0;
     TaskScheduler *seen = nullptr;
@@ -51,14 +54,15 @@ TEST_CASE("TaskOf refers to a callable", "[task_scheduler]") {
         seen = scheduler;
     };
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        const Task task = TaskOf(callable);
+        const Task task = MakeTask(callable);
         scheduler.AddTasksAndWait(1, &task);
     }) == Status::Ok);
     CHECK(calls == 1);
     CHECK(seen == &runner.scheduler);
 }
 
-TEST_CASE("report NullTask: a null function has no effect, neither for itself nor for its batch", "[task_scheduler]") {
+TEST_CASE("report NullTask: a null function has no effect, neither for itself nor for its batch",
+          "[task_scheduler]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> ran{0};
     uint32_t value = 1;
@@ -80,7 +84,7 @@ TEST_CASE("report NullTask: a null function has no effect, neither for itself no
     CHECK(runner.log.CountOf(ReportCode::NullTask) == 4);
     const test::LoggedReport report = runner.log.First(ReportCode::NullTask);
     CHECK(test::Names(report.what, "AddTasks: task 1 has a null function"));
-    CHECK(test::Names(report.cure, "function"));
+    CHECK(test::Names(report.hint, "function"));
     CHECK(report.task == "main");
     CHECK(!report.fatal);
     CHECK(runner.scheduler.Run(nullptr) == Status::BadOption);
@@ -91,32 +95,35 @@ TEST_CASE("report NullCounter: names the call", "[task_scheduler]") {
     test::Runner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.WaitForCounter(nullptr);
-        scheduler.AddToCounter(nullptr);
+        scheduler.IncrementCounter(nullptr);
         scheduler.DecrementCounter(nullptr);
     }) == Status::Ok);
     CHECK(runner.log.CountOf(ReportCode::NullCounter) == 3);
     const std::string text = runner.log.Text();
-    for (const char *call : {"WaitForCounter: null", "AddToCounter: null", "DecrementCounter: null"}) {
+    for (const char *call :
+         {"WaitForCounter: null", "IncrementCounter: null", "DecrementCounter: null"}) {
         CHECK(test::Names(text, call));
     }
 }
 
-TEST_CASE("report NotRunning: a call while the scheduler does not run has no effect", "[task_scheduler]") {
+TEST_CASE("report NotRunning: a call while the scheduler does not run has no effect",
+          "[task_scheduler]") {
     test::Runner runner(test::Options(1));
     Counter counter(3);
-    runner.scheduler.AddToCounter(&counter);
+    runner.scheduler.IncrementCounter(&counter);
     runner.scheduler.DecrementCounter(&counter);
     CHECK(counter.Value() == 3);
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 2);
-    CHECK(test::Names(runner.log.First(ReportCode::NotRunning).what, "AddToCounter"));
-    CHECK(test::Names(runner.log.First(ReportCode::NotRunning).cure, "Run"));
+    CHECK(test::Names(runner.log.First(ReportCode::NotRunning).what, "IncrementCounter"));
+    CHECK(test::Names(runner.log.First(ReportCode::NotRunning).hint, "Run"));
     CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);
     runner.scheduler.DecrementCounter(&counter);
     CHECK(counter.Value() == 3);
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 3);
 }
 
-TEST_CASE("report NotAWorker: calls that only workers may make, from another thread", "[task_scheduler]") {
+TEST_CASE("report NotAWorker: calls that only workers may make, from another thread",
+          "[task_scheduler]") {
     test::Runner runner(test::Options(2));
     uint32_t ran = 1;
     const auto callAll = [&] {
@@ -128,10 +135,12 @@ TEST_CASE("report NotAWorker: calls that only workers may make, from another thr
     CHECK(ran == 0);
     CHECK(runner.log.Count() == 4);
     CHECK(runner.log.CountOf(ReportCode::NotAWorker) == 4);
-    for (const char *call : {"Yield was", "RunPinnedTasks was"}) CHECK(test::Names(runner.log.Text(), call));
+    for (const char *call : {"Yield was", "RunPinnedTasks was"})
+        CHECK(test::Names(runner.log.Text(), call));
 }
 
-TEST_CASE("report NotRunning: submitting and waiting while the scheduler does not run", "[task_scheduler]") {
+TEST_CASE("report NotRunning: submitting and waiting while the scheduler does not run",
+          "[task_scheduler]") {
     test::Runner runner(test::Options(2));
     std::atomic<uint32_t> ran{0};
     Counter counter;
@@ -149,8 +158,8 @@ TEST_CASE("report NotRunning: submitting and waiting while the scheduler does no
     CHECK(ran.load() == 0);
     CHECK(counter.Value() == 0);
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 10);
-    for (const char *call :
-         {"AddTasks was", "AddTasksAndWait was", "WaitForCounter was", "WaitIdle was", "AttachThread was"}) {
+    for (const char *call : {"AddTasks was", "AddTasksAndWait was", "WaitForCounter was",
+                             "WaitIdle was", "AttachThread was"}) {
         CHECK(test::Names(runner.log.Text(), call));
     }
 }
@@ -173,31 +182,33 @@ TEST_CASE("fault: counter underflow is reported and has no effect", "[task_sched
     CHECK(runner.log.CountOf(ReportCode::CounterUnderflow) == 2);
     const test::LoggedReport report = runner.log.First(ReportCode::CounterUnderflow);
     CHECK(test::Names(report.what, "stands at 2 and was to be lowered by 3"));
-    CHECK(test::Names(report.cure, "Lower a counter only by what was added"));
+    CHECK(test::Names(report.hint, "Lower a counter only by what was added"));
 }
 
-TEST_CASE("report CounterOverflow: an addition past 2^32 - 1 has no effect, and its tasks do not run",
-          "[task_scheduler]") {
+TEST_CASE(
+    "report CounterOverflow: an addition past 2^32 - 1 has no effect, and its tasks do not run",
+    "[task_scheduler]") {
     test::Runner runner(test::Options(1));
     uint32_t value = 0;
     std::atomic<uint32_t> ran{0};
     test::Batch batch(2, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     Counter counter(0xffffffffu - 1);
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddToCounter(&counter, 2);
+        scheduler.IncrementCounter(&counter, 2);
         scheduler.AddTasks(2, batch.Tasks(), &counter);
         value = counter.Value();
-        scheduler.AddToCounter(&counter, 1);
+        scheduler.IncrementCounter(&counter, 1);
     }) == Status::Ok);
     CHECK(ran.load() == 0);
     CHECK(value == 0xffffffffu - 1);
     CHECK(counter.Value() == 0xffffffffu);
     CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 2);
     CHECK(test::Names(runner.log.First(ReportCode::CounterOverflow).what, "2^32 - 1"));
-    CHECK(test::Names(runner.log.First(ReportCode::CounterOverflow).cure, "several counters"));
+    CHECK(test::Names(runner.log.First(ReportCode::CounterOverflow).hint, "several counters"));
 }
 
-TEST_CASE("fault: counter used with two schedulers is reported by each call, and has no effect", "[task_scheduler]") {
+TEST_CASE("fault: counter used with two schedulers is reported by each call, and has no effect",
+          "[task_scheduler]") {
     test::Runner outer(test::Options(1, 8, 2)), inner(test::Options(1, 8, 2));
     Counter counter;
     uint32_t value = 0;
@@ -206,9 +217,9 @@ TEST_CASE("fault: counter used with two schedulers is reported by each call, and
     test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     Status innerStatus = Status::BadOption;
     CHECK(outer.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddToCounter(&counter, 2);
+        scheduler.IncrementCounter(&counter, 2);
         innerStatus = inner.Run([&](TaskScheduler &other) {
-            other.AddToCounter(&counter);
+            other.IncrementCounter(&counter);
             other.DecrementCounter(&counter);
             other.AddTask(batch[0], &counter);
             other.WaitForCounter(&counter);
@@ -228,8 +239,8 @@ TEST_CASE("fault: counter used with two schedulers is reported by each call, and
     CHECK(ran.load() == 1);
     CHECK(outer.log.Text() == "");
     CHECK(inner.log.Count() == 4);
-    CHECK(inner.log.CountOf(ReportCode::CounterOfOther) == 4);
-    CHECK(test::Names(inner.log.First(ReportCode::CounterOfOther).cure, "counters of its own"));
+    CHECK(inner.log.CountOf(ReportCode::WrongScheduler) == 4);
+    CHECK(test::Names(inner.log.First(ReportCode::WrongScheduler).hint, "counters of its own"));
 }
 
 TEST_CASE("Run while running is refused, from a task and from another thread", "[task_scheduler]") {
@@ -301,7 +312,9 @@ TEST_CASE("fault: signals on fiber stacks", "[task_scheduler]") {
         raise(SIGUSR1);
         ran.fetch_add(1);
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(100, batch.Tasks()); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(100, batch.Tasks());
+    }) == Status::Ok);
     sigaction(SIGUSR1, &before, nullptr);
     CHECK(ran.load() == 100);
     CHECK(late.load() == 0);
@@ -313,15 +326,19 @@ TEST_CASE("fault: signals on fiber stacks", "[task_scheduler]") {
 
 TEST_CASE("fault: two schedulers live at once in two threads", "[task_scheduler]") {
     std::atomic<uint32_t> ran[2]{}, wrong{0}, good{0};
-    test::Runner runners[2] = {test::Runner(test::Options(3, 40, 4)), test::Runner(test::Options(2, 3, 2))};
+    test::Runner runners[2] = {test::Runner(test::Options(3, 40, 4)),
+                               test::Runner(test::Options(2, 3, 2))};
     const auto use = [&](int which) {
         test::Batch leaf(5, [&](TaskScheduler &scheduler, uint32_t) {
-            if (TaskScheduler::Current() != &runners[which].scheduler || &scheduler != TaskScheduler::Current()) {
+            if (TaskScheduler::Current() != &runners[which].scheduler ||
+                &scheduler != TaskScheduler::Current()) {
                 wrong.fetch_add(1);
             }
             ran[which].fetch_add(1);
         });
-        test::Batch batch(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.AddTasksAndWait(5, leaf.Tasks()); });
+        test::Batch batch(1, [&](TaskScheduler &scheduler, uint32_t) {
+            scheduler.AddTasksAndWait(5, leaf.Tasks());
+        });
         for (int round = 0; round < 10; ++round) {
             const Status status = runners[which].Run([&](TaskScheduler &scheduler) {
                 for (int i = 0; i < 40; ++i) scheduler.AddTasksAndWait(1, batch.Tasks());

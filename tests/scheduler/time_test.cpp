@@ -6,7 +6,7 @@
 #include "support/spin.h"
 #include "support/threads.h"
 #include "weft/deferred.h"
-#include "weft/outside.h"
+#include "weft/external_work.h"
 
 #include <atomic>
 #include <new>
@@ -53,7 +53,8 @@ TEST_CASE("SleepFor: not shorter than it should be; others run meanwhile", "[tim
     }
 }
 
-TEST_CASE("SleepUntil: a time that has passed, and durations below zero, return at once", "[time]") {
+TEST_CASE("SleepUntil: a time that has passed, and durations below zero, return at once",
+          "[time]") {
     test::Runner runner(test::Options(1));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         SleepUntil(scheduler, Clock::time_point::min());
@@ -87,7 +88,8 @@ TEST_CASE("WaitForCounterFor: the deadline comes first", "[time][grid]") {
     }
 }
 
-TEST_CASE("WaitForCounterUntil: the counter comes first, and all that was counted is visible", "[time][grid]") {
+TEST_CASE("WaitForCounterUntil: the counter comes first, and all that was counted is visible",
+          "[time][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         uint32_t wrong = 0;
@@ -122,7 +124,7 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
             answers[0] = WaitForAnyUntil(scheduler, 3, counters, deadline);
             after = Now();
             auto lower = [&](TaskScheduler *) { scheduler.DecrementCounter(&later); };
-            scheduler.AddTask(TaskOf(lower));
+            scheduler.AddTask(MakeTask(lower));
             answers[1] = WaitForAnyUntil(scheduler, 3, counters, Now() + hours(1));
             answers[2] = WaitForAnyUntil(scheduler, 3, counters, Clock::time_point::min());
             answers[3] = WaitForAnyUntil(scheduler, 2, counters, Clock::time_point::min());
@@ -131,24 +133,27 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
             many.back() = &soon;
             auto lowerSoon = [&](TaskScheduler *) {
                 const auto isWaitedFor = [&] {
-                    return CounterWord{CounterAccess::Word(soon).load(std::memory_order_relaxed)}.Head() != 0;
+                    return CounterWord{CounterAccess::Word(soon).load(std::memory_order_relaxed)}
+                               .Head() != 0;
                 };
                 test::YieldUntil(scheduler, isWaitedFor);
                 scheduler.DecrementCounter(&soon);
             };
-            scheduler.AddTask(TaskOf(lowerSoon));
-            answers[4] = scheduler.WaitForAny(2000, many.data());  // from now on there are 2,048 records
+            scheduler.AddTask(MakeTask(lowerSoon));
+            // from now on there are 2,048 records
+            answers[4] = scheduler.WaitForAny(2000, many.data());
             many.back() = &busy[0];
             std::optional<test::FailingAllocation> failing(0);
             for (int round = 0; round < 4; ++round) {
-                if (WaitForAnyUntil(scheduler, 2000, many.data(), Now() + microseconds(50)) != 2000) answers[0] = 8;
+                if (WaitForAnyUntil(scheduler, 2000, many.data(), Now() + microseconds(50)) != 2000)
+                    answers[0] = 8;
             }
             failing.reset();
             for (Counter &counter : busy) scheduler.DecrementCounter(&counter);
         };
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             if (byTask) return wait(scheduler);
-            const OutsideWork outside(scheduler);
+            const ExternalWork outside(scheduler);
             std::thread thread([&] { wait(scheduler); });
             for (Counter &counter : busy) scheduler.WaitForCounter(&counter);
             thread.join();
@@ -202,8 +207,8 @@ TEST_CASE("WaitForCounterFor: waits and decrements that meet, over and over", "[
             for (uint32_t round = 0; round < kRounds; ++round) {
                 Counter counter(2), done;
                 test::Batch waiters(kWaiters, [&](TaskScheduler &running, uint32_t i) {
-                    const bool satisfied =
-                        WaitForCounterFor(running, &counter, microseconds(5 + (round + i) % 40), i % 2);
+                    const bool satisfied = WaitForCounterFor(
+                        running, &counter, microseconds(5 + (round + i) % 40), i % 2);
                     inTime.fetch_add(satisfied);
                     ended.fetch_add(1);
                 });
@@ -227,7 +232,8 @@ TEST_CASE("deadlines do not wait for a worker that is busy while another one sle
     std::atomic<bool> awake{false}, begun{false};
     test::Batch busy(1, [&](TaskScheduler &, uint32_t) {
         begun.store(true);
-        while (!awake.load()) std::this_thread::yield();  // for ever, if the other worker does not look at the clock
+        // for ever, if the other worker does not look at the clock
+        while (!awake.load()) std::this_thread::yield();
     });
     test::Batch sleeper(1, [&](TaskScheduler &scheduler, uint32_t) {
         SleepFor(scheduler, milliseconds(1));
@@ -243,13 +249,14 @@ TEST_CASE("deadlines do not wait for a worker that is busy while another one sle
     CHECK(runner.log.Text() == "");
 }
 
-// It stays in the host's allocator: while the worker sleeps there are not blocks enough for so many tasks.
+// It stays in the host's allocator: while the worker sleeps there are not blocks enough for so many
+// tasks.
 TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]") {
     struct Stay {
         std::atomic<std::thread::id> who{};
         std::atomic<bool> inside{false}, due{false}, inTime{false};
     } stay;
-    SchedulerOptions options = test::Options(1, 128, 32, IdlePolicy::Quiet);
+    SchedulerOptions options = test::Options(1, 128, 32, IdlePolicy::Sleep);
     options.memory.user = &stay;
     options.memory.allocate = [](size_t bytes, size_t alignment, void *user) {
         Stay &here = *static_cast<Stay *>(user);
@@ -269,11 +276,13 @@ TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]
     runner.scheduler.WaitIdle();  // then the worker is about to sleep
     test::Threads thread(1, [&](uint32_t) {
         stay.who.store(std::this_thread::get_id());
-        for (; rounds < 1000 && !stay.inside.load(); ++rounds) runner.scheduler.AddTasks(many.Count(), many.Tasks());
+        for (; rounds < 1000 && !stay.inside.load(); ++rounds)
+            runner.scheduler.AddTasks(many.Count(), many.Tasks());
     });
     const bool isInside = test::SpinUntil([&] { return stay.inside.load(); });
     test::Batch due(1, [&](TaskScheduler &, uint32_t) { stay.due.store(true); });
-    AddTaskAt(runner.scheduler, Now() + milliseconds(20), due[0]);  // long enough for the worker to find nothing
+    // long enough for the worker to find nothing
+    AddTaskAt(runner.scheduler, Now() + milliseconds(20), due[0]);
     thread.Join();
     runner.scheduler.Stop();
     CHECK(isInside);
@@ -331,7 +340,7 @@ TEST_CASE("a thread that is no worker waits with a deadline", "[time]") {
     }
     for (uint32_t round = 0; round < 200; ++round) {
         scheduler.DecrementCounter(&shared);
-        scheduler.AddToCounter(&shared);
+        scheduler.IncrementCounter(&shared);
     }
     for (std::thread &thread : threads) thread.join();
     CHECK(ended.load() == 200);
@@ -382,20 +391,24 @@ TEST_CASE("reports of waits with deadlines", "[time]") {
     CHECK_FALSE(WaitForCounterFor(runner.scheduler, nullptr, microseconds(1)));
     CHECK(runner.log.Text().find("WaitForCounterUntil: null counter") != std::string::npos);
     CHECK_FALSE(WaitForCounterFor(runner.scheduler, &counter, microseconds(1)));
-    CHECK(runner.log.Text().find("WaitForCounterUntil was called while the scheduler does not run") !=
-          std::string::npos);
+    CHECK(
+        runner.log.Text().find("WaitForCounterUntil was called while the scheduler does not run") !=
+        std::string::npos);
 }
 
-TEST_CASE("WaitForCounterUntil: false for a counter of another scheduler, by a task and by a thread", "[time]") {
+TEST_CASE(
+    "WaitForCounterUntil: false for a counter of another scheduler, by a task and by a thread",
+    "[time]") {
     test::Runner outer(test::Options(1)), inner(test::Options(1));
     Counter counter;
     bool byTask = true, byThread = true;
     Status started = Status::BadOption;
     CHECK(outer.Run([&](TaskScheduler &scheduler) {
-        scheduler.AddToCounter(&counter);
+        scheduler.IncrementCounter(&counter);
         started = inner.scheduler.Start();
-        test::Batch task(
-            1, [&](TaskScheduler &other, uint32_t) { byTask = WaitForCounterFor(other, &counter, milliseconds(1)); });
+        test::Batch task(1, [&](TaskScheduler &other, uint32_t) {
+            byTask = WaitForCounterFor(other, &counter, milliseconds(1));
+        });
         inner.scheduler.AddTasksAndWait(1, task.Tasks());
         byThread = WaitForCounterFor(inner.scheduler, &counter, milliseconds(1));
         inner.scheduler.Stop();
@@ -405,7 +418,7 @@ TEST_CASE("WaitForCounterUntil: false for a counter of another scheduler, by a t
     CHECK_FALSE(byTask);
     CHECK_FALSE(byThread);
     CHECK(inner.log.Count() == 2);
-    CHECK(inner.log.CountOf(ReportCode::CounterOfOther) == 2);
+    CHECK(inner.log.CountOf(ReportCode::WrongScheduler) == 2);
     CHECK(outer.log.Text() == "");
 }
 
@@ -421,7 +434,7 @@ TEST_CASE("waits for any leave the waiters of another scheduler alone", "[time]"
     });
     uint32_t first = 9;
     bool reached = true;
-    std::optional<OutsideWork> outside[2];
+    std::optional<ExternalWork> outside[2];
     test::Batch nothing(1, [](TaskScheduler &, uint32_t) {});
     test::Batch wrong(1, [&](TaskScheduler &scheduler, uint32_t) {
         Counter *const any[2] = {&zero, &counters[1]};
@@ -431,10 +444,11 @@ TEST_CASE("waits for any leave the waiters of another scheduler alone", "[time]"
     for (uint32_t i = 0; i < 2; ++i) {
         REQUIRE(schedulers[i]->Start() == Status::Ok);
         outside[i].emplace(*schedulers[i]);
-        schedulers[i]->AddToCounter(&counters[i]);
+        schedulers[i]->IncrementCounter(&counters[i]);
         schedulers[i]->AddTasks(3, waiters.Tasks() + 3 * i);
         CHECK(test::SpinUntil([&] { return began.load() == 3 * (i + 1); }));
-        schedulers[i]->AddTasksAndWait(1, nothing.Tasks());  // the only worker runs it when all three have got in line
+        // the only worker runs it when all three have got in line
+        schedulers[i]->AddTasksAndWait(1, nothing.Tasks());
     }
     ours.scheduler.AddTasksAndWait(1, wrong.Tasks());
     for (uint32_t i = 0; i < 2; ++i) {
@@ -445,7 +459,7 @@ TEST_CASE("waits for any leave the waiters of another scheduler alone", "[time]"
     }
     CHECK(first == 0);
     CHECK_FALSE(reached);
-    CHECK(ours.log.CountOf(ReportCode::CounterOfOther) == 1);
+    CHECK(ours.log.CountOf(ReportCode::WrongScheduler) == 1);
     CHECK(ours.log.Count() == 1);
     CHECK(others.log.Text() == "");
 }

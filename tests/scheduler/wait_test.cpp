@@ -69,14 +69,16 @@ TEST_CASE("fork-join recursion", "[wait][grid]") {
             INFO(test::Describe(point) << (fused ? ", fused" : ""));
             test::Runner runner(point);
             Fib fib{10, fused};  // 88 tasks that wait: fewer than fibers, whoever steals what
-            CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) == Status::Ok);
+            CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) ==
+                  Status::Ok);
             CHECK(fib.result == 55);
             CHECK(runner.log.Text() == "");
         }
     }
 }
 
-TEST_CASE("hazard 2: inline waits nest only while there is stack; deeper ones take another fiber", "[wait][helps]") {
+TEST_CASE("hazard 2: inline waits nest only while there is stack; deeper ones take another fiber",
+          "[wait][helps]") {
     for (uint32_t workers : {1u, 2u}) {
         for (bool fused : {false, true}) {
             INFO(workers << " workers" << (fused ? ", fused" : ""));
@@ -85,14 +87,16 @@ TEST_CASE("hazard 2: inline waits nest only while there is stack; deeper ones ta
             // With two workers each link may be stolen, and then each takes a fiber.
             const uint32_t depth = workers == 1 ? 3000 : 100;
             Link first{depth, fused, &reached};
-            CHECK(runner.Run([&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); }) == Status::Ok);
+            CHECK(runner.Run([&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); }) ==
+                  Status::Ok);
             CHECK(reached.load() == depth + 1);
             CHECK(runner.log.Text() == "");
         }
     }
 }
 
-TEST_CASE("hazard 2: decrements of finished tasks do not pile up behind other counters' tasks", "[wait]") {
+TEST_CASE("hazard 2: decrements of finished tasks do not pile up behind other counters' tasks",
+          "[wait]") {
     test::Runner runner(test::Options(1));
     Fib fib{18, false};
     CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) == Status::Ok);
@@ -100,7 +104,8 @@ TEST_CASE("hazard 2: decrements of finished tasks do not pile up behind other co
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("hazard 2: what finished is counted off before a fused wait runs its first task", "[wait][one_worker]") {
+TEST_CASE("hazard 2: what finished is counted off before a fused wait runs its first task",
+          "[wait][one_worker]") {
     test::Runner runner(test::Options(1));
     constexpr uint32_t kCount = 400;
     Counter counter;
@@ -154,7 +159,8 @@ TEST_CASE("invariant 5: who returns from a wait sees all that the tasks wrote", 
         test::Runner runner(point);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < 30; ++round) {
-                std::vector<uint32_t> values(40, 0);  // plain memory: a data race if the wait does not order it
+                // plain memory: a data race if the wait does not order it
+                std::vector<uint32_t> values(40, 0);
                 test::Batch batch(40, [&](TaskScheduler &, uint32_t i) { values[i] = round + i; });
                 Counter counter;
                 scheduler.AddTasks(40, batch.Tasks(), &counter);
@@ -168,7 +174,7 @@ TEST_CASE("invariant 5: who returns from a wait sees all that the tasks wrote", 
 
 TEST_CASE("fault: relaxed fast path. A wait that need not wait orders memory too", "[wait]") {
     uint32_t wrong = 0;
-    test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Eager));
+    test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Spin));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         for (uint32_t round = 1; round <= 300; ++round) {
             uint32_t value = 0;
@@ -179,8 +185,10 @@ TEST_CASE("fault: relaxed fast path. A wait that need not wait orders memory too
             });
             Counter counter;
             scheduler.AddTask(batch[0], &counter);
-            for (int i = 0; i < 2000 && !finishing.load(std::memory_order_relaxed); ++i) std::this_thread::yield();
-            for (int i = 0; i < 20; ++i) std::this_thread::yield();  // most likely it has finished altogether now
+            for (int i = 0; i < 2000 && !finishing.load(std::memory_order_relaxed); ++i)
+                std::this_thread::yield();
+            // most likely it has finished altogether now
+            for (int i = 0; i < 20; ++i) std::this_thread::yield();
             scheduler.WaitForCounter(&counter);
             wrong += value != round;
         }
@@ -209,7 +217,8 @@ TEST_CASE("a wait whose value is reached returns at once, on the same fiber", "[
     CHECK(sameFiber);
 }
 
-TEST_CASE("fault: two waiters with different targets. Each resumes when its own is reached", "[wait][grid]") {
+TEST_CASE("fault: two waiters with different targets. Each resumes when its own is reached",
+          "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         static constexpr uint32_t kTargets[6] = {7, 5, 5, 2, 0, 0};
@@ -230,7 +239,8 @@ TEST_CASE("fault: two waiters with different targets. Each resumes when its own 
             for (uint32_t value = 9; value != ~0u; --value) {
                 lowest.store(value);
                 scheduler.DecrementCounter(&counter);
-                for (int i = 0; i < 3; ++i) scheduler.Yield();  // whoever was made ready too early goes on now
+                // whoever was made ready too early goes on now
+                for (int i = 0; i < 3; ++i) scheduler.Yield();
                 for (uint32_t i = 0; i < 6; ++i) {
                     if (kTargets[i] < value) continue;
                     late.fetch_add(!test::YieldUntil(scheduler, [&] { return resumed[i].load(); }));
@@ -244,7 +254,8 @@ TEST_CASE("fault: two waiters with different targets. Each resumes when its own 
 }
 
 TEST_CASE("a value that is passed and left again between two looks is not missed", "[wait]") {
-    test::Runner runner(test::Options(1));  // one worker: a task that has started and is not running waits
+    // one worker: a task that has started and is not running waits
+    test::Runner runner(test::Options(1));
     Counter counter(5);
     std::atomic<uint32_t> started{0}, resumed{0};
     uint32_t atOnce = 0, value = 0, afterJump = 0;
@@ -257,7 +268,7 @@ TEST_CASE("a value that is passed and left again between two looks is not missed
         scheduler.AddTasks(3, waiters.Tasks());
         test::YieldUntil(scheduler, [&] { return started.load() == 3; });
         scheduler.DecrementCounter(&counter, 3);  // jumps over 3 to 2
-        scheduler.AddToCounter(&counter, 3);
+        scheduler.IncrementCounter(&counter, 3);
         atOnce = resumed.load();
         value = counter.Value();
         test::YieldUntil(scheduler, [&] { return resumed.load() == 2; });
@@ -297,8 +308,10 @@ TEST_CASE("a hundred fibers wait for one counter", "[wait][grid]") {
     }
 }
 
-TEST_CASE("invariant 4: a counter may be freed right after the wait (fault: finisher touches a freed counter)",
-          "[wait][grid]") {
+TEST_CASE(
+    "invariant 4: a counter may be freed right after the wait (fault: finisher touches a freed "
+    "counter)",
+    "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> ran{0};
@@ -312,14 +325,17 @@ TEST_CASE("invariant 4: a counter may be freed right after the wait (fault: fini
                 counter.reset();  // AddressSanitizer sees who still looks
             }
         });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(24, parents.Tasks()); }) ==
-              Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(24, parents.Tasks());
+        }) == Status::Ok);
         CHECK(ran.load() == 24 * 20 * 6);
         CHECK(runner.log.Text() == "");
     }
 }
 
-TEST_CASE("invariant 4, with waiters for other values whose sorting goes on beside the last decrement", "[wait]") {
+TEST_CASE(
+    "invariant 4, with waiters for other values whose sorting goes on beside the last decrement",
+    "[wait]") {
     test::Runner runner(test::Options(3));
     uint32_t rounds = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -335,7 +351,7 @@ TEST_CASE("invariant 4, with waiters for other values whose sorting goes on besi
                 started.fetch_add(1);
                 inner.WaitForCounter(counter.get(), i);
             });
-            scheduler.AddToCounter(counter.get(), 10);
+            scheduler.IncrementCounter(counter.get(), 10);
             scheduler.AddTasks(3, waiters.Tasks(), &others);
             if (!test::YieldUntil(scheduler, [&] { return started.load() == 3; })) std::abort();
             scheduler.AddTasks(6, work.Tasks(), &all);
@@ -372,8 +388,10 @@ TEST_CASE("fault: counter reuse. A counter is used again right after each wait",
     }
 }
 
-// Eight fibers wait for the same counter in rounds; nobody may be resumed twice for one wait, or not at all.
-TEST_CASE("hazard 6: a counter that stands at zero is armed again without waking anybody twice", "[wait]") {
+// Eight fibers wait for the same counter in rounds; nobody may be resumed twice for one wait, or
+// not at all.
+TEST_CASE("hazard 6: a counter that stands at zero is armed again without waking anybody twice",
+          "[wait]") {
     test::Runner runner(test::Options(3));
     std::atomic<uint32_t> finished{0};
     std::atomic<uint32_t> notZero{0};
@@ -393,7 +411,7 @@ TEST_CASE("hazard 6: a counter that stands at zero is armed again without waking
         Counter all;
         scheduler.AddTasks(8, waiters.Tasks(), &all);
         for (uint32_t round = 1; round <= kRounds; ++round) {
-            scheduler.AddToCounter(&gate);
+            scheduler.IncrementCounter(&gate);
             generation.store(round);
             scheduler.Yield();
             scheduler.DecrementCounter(&gate);
@@ -406,15 +424,17 @@ TEST_CASE("hazard 6: a counter that stands at zero is armed again without waking
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("hazard 3: AddTasksAndWait whose first task waits while others take the rest", "[wait][grid]") {
+TEST_CASE("hazard 3: AddTasksAndWait whose first task waits while others take the rest",
+          "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
-        // The first one waits for the last one, or for the one that is stolen first: then many are outstanding when it
-        // goes on, most likely on another worker.
+        // The first one waits for the last one, or for the one that is stolen first: then many are
+        // outstanding when it goes on, most likely on another worker.
         struct Case {
             uint32_t count, opener;
         };
-        for (const Case &which : {Case{1, 0}, Case{2, 1}, Case{3, 2}, Case{5, 4}, Case{40, 39}, Case{40, 1}}) {
+        for (const Case &which :
+             {Case{1, 0}, Case{2, 1}, Case{3, 2}, Case{5, 4}, Case{40, 39}, Case{40, 1}}) {
             const uint32_t count = which.count, opener = which.opener;
             std::vector<std::atomic<uint32_t>> runs(count);
             std::atomic<uint32_t> wrong{0};
@@ -438,72 +458,81 @@ TEST_CASE("hazard 3: AddTasksAndWait whose first task waits while others take th
     }
 }
 
-TEST_CASE("fault: lock held across a wait. Waiting runs nobody else's tasks on the waiter's stack", "[wait][grid]") {
+TEST_CASE("fault: lock held across a wait. Waiting runs nobody else's tasks on the waiter's stack",
+          "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::atomic<bool> locked{false};
         std::atomic<uint32_t> entered{0}, failed{0};
         Counter event;
-        test::Batch opener(1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&event); });
+        test::Batch opener(
+            1, [&](TaskScheduler &scheduler, uint32_t) { scheduler.DecrementCounter(&event); });
         test::Batch users(16, [&](TaskScheduler &scheduler, uint32_t) {
             if (!test::YieldUntil(scheduler, [&] { return !locked.exchange(true); })) {
                 failed.fetch_add(1);
                 return;
             }
-            scheduler.AddToCounter(&event);
-            scheduler.AddTask(opener[0], nullptr, test::kLow);  // below the other users in the deques
-            scheduler.WaitForCounter(&event);                   // with the lock held
+            scheduler.IncrementCounter(&event);
+            // below the other users in the deques
+            scheduler.AddTask(opener[0], nullptr, test::kLow);
+            scheduler.WaitForCounter(&event);  // with the lock held
             entered.fetch_add(1);
             locked.store(false);
         });
         test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasks(16, users.Tasks()); }) == Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasks(16, users.Tasks());
+        }) == Status::Ok);
         CHECK(failed.load() == 0);
         CHECK(entered.load() == 16);
     }
 }
 
-TEST_CASE("Resume::SameWorker continues the fiber on its worker", "[wait][grid]") {
+TEST_CASE("ResumeOn::SameWorker continues the fiber on its worker", "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> moved{0}, resumed{0};
         Counter gates[20];
         test::Batch waiters(20, [&](TaskScheduler &scheduler, uint32_t i) {
             for (int round = 0; round < 10; ++round) {
-                scheduler.AddToCounter(&gates[i]);
-                test::Batch opener(1, [&](TaskScheduler &other, uint32_t) { other.DecrementCounter(&gates[i]); });
+                scheduler.IncrementCounter(&gates[i]);
+                test::Batch opener(
+                    1, [&](TaskScheduler &other, uint32_t) { other.DecrementCounter(&gates[i]); });
                 Counter opened;
                 scheduler.AddTask(opener[0], &opened);
                 const uint32_t worker = scheduler.CurrentWorker();
-                scheduler.WaitForCounter(&gates[i], 0, Resume::SameWorker);
+                scheduler.WaitForCounter(&gates[i], 0, ResumeOn::SameWorker);
                 moved.fetch_add(scheduler.CurrentWorker() != worker);
                 scheduler.WaitForCounter(&opened);
             }
             resumed.fetch_add(1);
         });
         test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(20, waiters.Tasks()); }) ==
-              Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(20, waiters.Tasks());
+        }) == Status::Ok);
         CHECK(moved.load() == 0);
         CHECK(resumed.load() == 20);
         CHECK(runner.log.Text() == "");
     }
 }
 
-// The waiter may run the child on its own stack; if the child then waits for anything with Resume::AnyWorker, the whole
-// stack may continue elsewhere, with the outer wait on it.
-TEST_CASE("Resume::SameWorker holds although a task that the wait helps with waits itself", "[wait]") {
-    test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Eager));
+// The waiter may run the child on its own stack; if the child then waits for anything with
+// ResumeOn::AnyWorker, the whole stack may continue elsewhere, with the outer wait on it.
+TEST_CASE("ResumeOn::SameWorker holds although a task that the wait helps with waits itself",
+          "[wait]") {
+    test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Spin));
     std::atomic<uint32_t> moved{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         for (int round = 0; round < 200; ++round) {
             Counter event(1), all;
-            test::Batch child(1, [&](TaskScheduler &inner, uint32_t) { inner.WaitForCounter(&event); });
+            test::Batch child(
+                1, [&](TaskScheduler &inner, uint32_t) { inner.WaitForCounter(&event); });
             test::Batch waiter(1, [&](TaskScheduler &inner, uint32_t) {
                 const uint32_t worker = inner.CurrentWorker();
                 Counter counter;
                 inner.AddTask(child[0], &counter);
-                inner.WaitForCounter(&counter, 0, Resume::SameWorker);
+                inner.WaitForCounter(&counter, 0, ResumeOn::SameWorker);
                 moved.fetch_add(inner.CurrentWorker() != worker);
             });
             test::Batch opener(1, [&](TaskScheduler &inner, uint32_t) {
@@ -542,7 +571,9 @@ TEST_CASE("fibers that yield take turns", "[wait]") {
             scheduler.Yield();
         }
     });
-    CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(3, batch.Tasks()); }) == Status::Ok);
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        scheduler.AddTasksAndWait(3, batch.Tasks());
+    }) == Status::Ok);
     REQUIRE(turns.size() == 18);
     // Once all three have begun, each comes once in any three turns in a row.
     for (size_t i = 3; i + 6 <= turns.size(); i += 3) {
@@ -563,8 +594,9 @@ TEST_CASE("many fibers yield at once on many workers", "[wait][grid]") {
             }
         });
         test::Runner runner(point);
-        CHECK(runner.Run([&](TaskScheduler &scheduler) { scheduler.AddTasksAndWait(60, batch.Tasks()); }) ==
-              Status::Ok);
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            scheduler.AddTasksAndWait(60, batch.Tasks());
+        }) == Status::Ok);
         CHECK(turns.load() == 60 * 20);
         CHECK(runner.log.Text() == "");
     }

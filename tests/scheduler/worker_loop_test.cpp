@@ -45,22 +45,24 @@ TEST_CASE("Large tasks run on large fibers, Small ones run too", "[worker_loop][
     }
 }
 
-TEST_CASE("more Large tasks that wait than large fibers: the others queue up and run as fibers come free",
-          "[worker_loop][grid]") {
+TEST_CASE(
+    "more Large tasks that wait than large fibers: the others queue up and run as fibers come free",
+    "[worker_loop][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         const uint32_t count = point.largeFibers * 3 + 2;
         std::atomic<uint32_t> finished{0}, waiting{0}, most{0};
         std::vector<Counter> gates(count);
-        test::Batch openers(count,
-                            [&](TaskScheduler &scheduler, uint32_t i) { scheduler.DecrementCounter(&gates[i]); });
+        test::Batch openers(count, [&](TaskScheduler &scheduler, uint32_t i) {
+            scheduler.DecrementCounter(&gates[i]);
+        });
         test::Batch largeTasks(count, [&](TaskScheduler &scheduler, uint32_t i) {
             const uint32_t now = waiting.fetch_add(1) + 1;
             uint32_t seen = most.load();
             while (seen < now && !most.compare_exchange_weak(seen, now)) {
             }
             scheduler.Yield();
-            scheduler.AddToCounter(&gates[i]);
+            scheduler.IncrementCounter(&gates[i]);
             scheduler.AddTask(openers[i]);
             scheduler.WaitForCounter(&gates[i]);
             waiting.fetch_sub(1);
@@ -81,10 +83,12 @@ TEST_CASE("more Large tasks that wait than large fibers: the others queue up and
     }
 }
 
-TEST_CASE("fault: fiber pool empty. More waiters than fibers end in progress when the first ones go on",
-          "[worker_loop][grid]") {
+TEST_CASE(
+    "fault: fiber pool empty. More waiters than fibers end in progress when the first ones go on",
+    "[worker_loop][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
-        if (point.smallFibers > 3 || (point.idle == IdlePolicy::Eager && point.workers > 2)) continue;
+        if (point.smallFibers > 3 || (point.idle == IdlePolicy::Spin && point.workers > 2))
+            continue;
         INFO(test::Describe(point));
         test::Runner runner(point);
         std::atomic<uint32_t> finished{0}, started{0};
@@ -111,10 +115,10 @@ TEST_CASE("fault: fiber pool empty. More waiters than fibers end in progress whe
     }
 }
 
-// The only small fiber is freed when its loop goes on as a large one. The other worker, which had none, must be woken: the
-// Large task does not end before a Small one has run.
+// The only small fiber is freed when its loop goes on as a large one. The other worker, which had
+// none, must be woken: the Large task does not end before a Small one has run.
 TEST_CASE("a freed fiber wakes a worker that sleeps for want of one", "[worker_loop]") {
-    for (IdlePolicy idle : {IdlePolicy::Quiet, IdlePolicy::Balanced}) {
+    for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
         for (int round = 0; round < 10; ++round) {
             test::Runner runner(test::Options(2, 1, 2, idle));
             std::atomic<bool> started{false}, ran{false}, met{false};
@@ -126,13 +130,15 @@ TEST_CASE("a freed fiber wakes a worker that sleeps for want of one", "[worker_l
             });
             test::Batch first(1, [&](TaskScheduler &scheduler, uint32_t) {
                 started.store(true);
-                test::Linger(2000);  // most likely the main task waits then, and its worker sleeps without a fiber
+                // most likely the main task waits then, and its worker sleeps without a fiber
+                test::Linger(2000);
                 scheduler.AddTask(small[0], nullptr, test::kLow);
                 scheduler.AddTask(large[0], nullptr, test::kLarge);
             });
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
                 scheduler.AddTask(first[0]);
-                if (test::SpinUntil([&] { return started.load(); })) scheduler.WaitForCounter(&gate);
+                if (test::SpinUntil([&] { return started.load(); }))
+                    scheduler.WaitForCounter(&gate);
             }) == Status::Ok);
             REQUIRE(met.load());
         }
@@ -154,20 +160,22 @@ void ExpectPoolEmpty(std::initializer_list<IdlePolicy> policies, bool hasDeadlin
                 finished.fetch_add(1);
             });
             std::thread foreign([&] {
-                reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::PoolEmpty) != 0; });
+                reported =
+                    test::SpinUntil([&] { return runner.log.CountOf(ReportCode::PoolEmpty) != 0; });
                 runner.scheduler.DecrementCounter(&gate);
             });
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
                 scheduler.AddTasks(5, waiters.Tasks());
-                hasDeadline ? static_cast<void>(WaitForCounterFor(scheduler, &gate, std::chrono::hours(1)))
-                            : scheduler.WaitForCounter(&gate);
+                hasDeadline
+                    ? static_cast<void>(WaitForCounterFor(scheduler, &gate, std::chrono::hours(1)))
+                    : scheduler.WaitForCounter(&gate);
             }) == Status::Ok);
             foreign.join();
             CHECK(reported);
             CHECK(finished.load() == 5);
             const test::LoggedReport report = runner.log.First(ReportCode::PoolEmpty);
             CHECK(test::Names(report.what, "all 2 small fibers wait"));
-            CHECK(test::Names(report.cure, "SchedulerOptions::smallFibers"));
+            CHECK(test::Names(report.hint, "SchedulerOptions::smallFibers"));
             CHECK(!report.fatal);
             CHECK(runner.log.CountOf(ReportCode::PoolEmpty) <= 1);
         }
@@ -187,7 +195,8 @@ void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
                 finished.fetch_add(1);
             });
             std::thread foreign([&] {
-                reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::LargePoolEmpty) != 0; });
+                reported = test::SpinUntil(
+                    [&] { return runner.log.CountOf(ReportCode::LargePoolEmpty) != 0; });
                 runner.scheduler.DecrementCounter(&gate);
             });
             CHECK(runner.Run(
@@ -202,7 +211,7 @@ void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
             CHECK(finished.load() == 5);
             const test::LoggedReport report = runner.log.First(ReportCode::LargePoolEmpty);
             CHECK(test::Names(report.what, "all 2 large fibers wait"));
-            CHECK(test::Names(report.cure, "SchedulerOptions::largeFibers"));
+            CHECK(test::Names(report.hint, "SchedulerOptions::largeFibers"));
             CHECK(!report.fatal);
         }
     }
@@ -211,22 +220,24 @@ void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
 }  // namespace
 
 TEST_CASE("report PoolEmpty: names smallFibers, and goes on", "[worker_loop][grid]") {
-    ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Quiet});
+    ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Sleep});
 }
 
 TEST_CASE("report PoolEmpty, from workers that never sleep", "[worker_loop][grid]") {
-    ExpectPoolEmpty({IdlePolicy::Eager});
+    ExpectPoolEmpty({IdlePolicy::Spin});
 }
 
 TEST_CASE("report PoolEmpty: also while a deadline is pending", "[worker_loop]") {
-    ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Quiet}, true);
+    ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Sleep}, true);
 }
 
-// Each of three links submits leaves and then the next link, so the newest task is not one that it waits for: soon all fibers wait. Their
-// leaves are handed to them one by one. The Low task lies in its lane meanwhile.
-TEST_CASE("report PoolEmpty: not while waiting tasks run what they wait for, without workers", "[worker_loop]") {
+// Each of three links submits leaves and then the next link, so the newest task is not one that it
+// waits for: soon all fibers wait. Their leaves are handed to them one by one. The Low task lies in
+// its lane meanwhile.
+TEST_CASE("report PoolEmpty: not while waiting tasks run what they wait for, without workers",
+          "[worker_loop]") {
     constexpr uint32_t kLeaves = 5000;
-    SchedulerOptions options = test::Options(0, 3, 2, IdlePolicy::Quiet);
+    SchedulerOptions options = test::Options(0, 3, 2, IdlePolicy::Sleep);
     options.stallMilliseconds = 2000;
     test::Runner runner(options);
     TaskScheduler &scheduler = runner.scheduler;
@@ -252,9 +263,9 @@ TEST_CASE("report PoolEmpty: not while waiting tasks run what they wait for, wit
 }
 
 TEST_CASE("report LargePoolEmpty: names largeFibers, and goes on", "[worker_loop][grid]") {
-    ExpectLargePoolEmpty({IdlePolicy::Balanced, IdlePolicy::Quiet});
+    ExpectLargePoolEmpty({IdlePolicy::Balanced, IdlePolicy::Sleep});
 }
 
 TEST_CASE("report LargePoolEmpty, from workers that never sleep", "[worker_loop][grid]") {
-    ExpectLargePoolEmpty({IdlePolicy::Eager});
+    ExpectLargePoolEmpty({IdlePolicy::Spin});
 }

@@ -36,7 +36,8 @@ BlockingOptions CallOptions(uint32_t threads) {
 
 bool OnWorker() { return TaskScheduler::Current() != nullptr; }
 
-// A call for each of some tasks, the answer to each task; a second round finds threads that sleep, or have ended.
+// A call for each of some tasks, the answer to each task; a second round finds threads that sleep,
+// or have ended.
 void Answers() {
     uint32_t made = 0, answered = 0;
     RunMain(WaitingOptions(1 + Random(2)), [&](TaskScheduler *scheduler) {
@@ -54,7 +55,7 @@ void Answers() {
             Check(OnWorker() && answer == asked + 1, "the answer to another question");
             ++answered;
         };
-        const Task tasks[3] = {TaskOf(ask), TaskOf(ask), TaskOf(ask)};
+        const Task tasks[3] = {MakeTask(ask), MakeTask(ask), MakeTask(ask)};
         for (int round = 0; round < 2; ++round) {
             scheduler->AddTasksAndWait(1 + Random(3), tasks);
             Linger(Random(100));
@@ -64,8 +65,8 @@ void Answers() {
     Check(made == answered, "a call was lost");
 }
 
-// As many calls as there may be threads, which wait for each other, again and again: no call waits while a thread sleeps, or a
-// place is vacant.
+// As many calls as there may be threads, which wait for each other, again and again: no call waits
+// while a thread sleeps, or a place is vacant.
 void CallsMeet() {
     const uint32_t together = 2 + Random(2);
     RunMain(WaitingOptions(1 + Random(2)), [&](TaskScheduler *scheduler) {
@@ -77,7 +78,7 @@ void CallsMeet() {
                 Linger(Random(8));
                 calls.Run([&] { gathering.Come(); });
             };
-            const Task tasks[3] = {TaskOf(come), TaskOf(come), TaskOf(come)};
+            const Task tasks[3] = {MakeTask(come), MakeTask(come), MakeTask(come)};
             Counter counter;
             for (uint32_t i = 0; i < together; ++i) scheduler->AddTask(tasks[i], &counter);
             scheduler->WaitForCounter(&counter);
@@ -88,7 +89,8 @@ void CallsMeet() {
     });
 }
 
-// The same, submitted in one go while the threads of the round before come to rest and end each other.
+// The same, submitted in one go while the threads of the round before come to rest and end each
+// other.
 void CallsMeetAgain() {
     constexpr uint32_t kTogether = 3;
     BlockingOptions options;
@@ -102,7 +104,8 @@ void CallsMeetAgain() {
                 gathering.Come();
                 Linger(Random(12));
             };
-            BlockingCall all[kTogether] = {BlockingCallOf(come), BlockingCallOf(come), BlockingCallOf(come)};
+            BlockingCall all[kTogether] = {MakeBlockingCall(come), MakeBlockingCall(come),
+                                           MakeBlockingCall(come)};
             Counter counter;
             for (BlockingCall &call : all) calls.Submit(call, &counter);
             scheduler->WaitForCounter(&counter);
@@ -125,13 +128,13 @@ void WorkerGoesOn() {
             });
             Check(seen, "the call did not wait for the task");
         };
-        const Task tasks[2] = {TaskOf(call), TaskOf(compute)};
+        const Task tasks[2] = {MakeTask(call), MakeTask(compute)};
         scheduler->AddTasksAndWait(2, tasks);
     });
 }
 
-// The system refuses threads: some of them, or all. Every call is made, some of them by workers. When it does no longer, there
-// are as many threads as there may be.
+// The system refuses threads: some of them, or all. Every call is made, some of them by workers.
+// When it does no longer, there are as many threads as there may be.
 void Refused() {
     uint32_t made = 0;
     const uint32_t workers = 1 + Random(2), threads = 1 + Random(3);
@@ -144,20 +147,21 @@ void Refused() {
                 ++made;
             });
         };
-        const Task tasks[4] = {TaskOf(ask), TaskOf(ask), TaskOf(ask), TaskOf(ask)};
+        const Task tasks[4] = {MakeTask(ask), MakeTask(ask), MakeTask(ask), MakeTask(ask)};
         scheduler->AddTasksAndWait(4, tasks);
         Check(made == 4, "a call was lost");
 
         LimitThreads(6);
         Gathering gathering{threads};
         auto come = [&](TaskScheduler *) { calls.Run([&] { gathering.Come(); }); };
-        const Task meeting[3] = {TaskOf(come), TaskOf(come), TaskOf(come)};
+        const Task meeting[3] = {MakeTask(come), MakeTask(come), MakeTask(come)};
         scheduler->AddTasksAndWait(threads, meeting);
     });
 }
 
-// A task and a host's thread submit without waiting; the calls outlive their tasks, and the end comes while some are
-// under way. Each call is dead when its function has begun: nobody may touch it then.
+// A task and a host's thread submit without waiting; the calls outlive their tasks, and the end
+// comes while some are under way. Each call is dead when its function has begun: nobody may touch
+// it then.
 void Submitted() {
     struct OneCall {
         uint32_t *made;
@@ -186,7 +190,7 @@ void Submitted() {
         };
         HostThread host([&] { own[2].Submit(calls, nullptr); });
         host.Start();
-        const Task task = TaskOf(submit);
+        const Task task = MakeTask(submit);
         scheduler.AddTasksAndWait(1, &task);
         host.Join();
         own[3].Submit(calls, nullptr);
@@ -198,7 +202,8 @@ void Submitted() {
     scheduler.Stop();
 }
 
-// The end in a task: its fiber waits for what is under way, while the only worker runs what that waits for.
+// The end in a task: its fiber waits for what is under way, while the only worker runs what that
+// waits for.
 void EndInTask() {
     bool computed = false;
     RunMain(WaitingOptions(1), [&](TaskScheduler *scheduler) {
@@ -207,12 +212,12 @@ void EndInTask() {
         auto await = [&] {
             while (!computed) weft::env::Pause();
         };
-        BlockingCall one = BlockingCallOf(await), other = BlockingCallOf(await);
+        BlockingCall one = MakeBlockingCall(await), other = MakeBlockingCall(await);
         calls->Submit(one);
         if (Random(2) != 0) calls->Submit(other);
         auto compute = [&](TaskScheduler *) { computed = true; };
         Counter counter;
-        scheduler->AddTask(TaskOf(compute), &counter);
+        scheduler->AddTask(MakeTask(compute), &counter);
         calls.reset();
         Check(computed, "the end did not wait for the calls");
         scheduler->WaitForCounter(&counter);
@@ -223,14 +228,15 @@ void EndInTask() {
 void WithoutWorkers() {
     bool computed = false;
     TaskScheduler scheduler(WaitingOptions(0));
-    Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok, "Start failed");
+    Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok,
+          "Start failed");
     {
         BlockingCalls calls(scheduler, CallOptions(1));
         auto compute = [&](TaskScheduler *) { computed = true; };
         auto call = [&](TaskScheduler *) { calls.Run([] { Linger(Random(8)); }); };
         Counter counter;
-        scheduler.AddTask(TaskOf(call), &counter);
-        scheduler.AddTask(TaskOf(compute), &counter);
+        scheduler.AddTask(MakeTask(call), &counter);
+        scheduler.AddTask(MakeTask(compute), &counter);
         calls.Run([&] {
             while (!computed) weft::env::Pause();
         });
@@ -240,7 +246,8 @@ void WithoutWorkers() {
     scheduler.Stop();
 }
 
-// Hooks make calls: before the run begins, while workers are about to sleep, and when the run is over.
+// Hooks make calls: before the run begins, while workers are about to sleep, and when the run is
+// over.
 void FromHooks() {
     struct Shared {
         BlockingCalls *calls;
@@ -269,7 +276,7 @@ void FromHooks() {
     BlockingCalls calls(scheduler, CallOptions(1 + Random(2)));
     s_shared = {&calls, 0, 0};
     auto call = [&](TaskScheduler *) { calls.Run([] { Linger(Random(8)); }); };
-    const Task task = TaskOf(call);
+    const Task task = MakeTask(call);
     Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
     Check(s_shared.asked >= 2 && s_shared.made == s_shared.asked, "a call was lost");
 }

@@ -36,7 +36,8 @@ private:
     std::vector<Member> m_members;
 };
 
-// Invariant 7: `operation` takes at most so many atomic operations, whatever the others do in the meantime.
+// Invariant 7: `operation` takes at most so many atomic operations, whatever the others do in the
+// meantime.
 template <class Operation>
 auto Bounded(uint64_t most, Operation operation) {
     const uint64_t before = OwnSteps();
@@ -74,7 +75,8 @@ void Deque(uint64_t firstIndex, bool isAcquiredLate = false) {
         crew.Start([&] {
             uint64_t item;
             for (int attempt = 0; attempt < 5; ++attempt) {
-                if (Bounded(kStealSteps, [&] { return deque.Steal(item); }) == StealResult::Taken) ++taken[item];
+                if (Bounded(kStealSteps, [&] { return deque.Steal(item); }) == StealResult::Taken)
+                    ++taken[item];
             }
         });
     }
@@ -157,8 +159,8 @@ void Lock() {
     Check(sum.load(kRelaxed) == 6, "what was written under the lock was lost");
 }
 
-// Waiters with random targets, decrements and additions at random: an observer sees every count there ever is. A waiter
-// is woken exactly if its target was reached while it was registered.
+// Waiters with random targets, decrements and additions at random: an observer sees every count
+// there ever is. A waiter is woken exactly if its target was reached while it was registered.
 void Counters() {
     constexpr uint32_t kWaiters = 4;
     CounterWaiting waiting;
@@ -175,13 +177,16 @@ void Counters() {
     });
     const auto wait = [&](uint32_t waiter) {
         target[waiter] = Random(4);
-        // Counts from before the registration are none of its business; Register itself looks at the count of its CAS.
+        // Counts from before the registration are none of its business; Register itself looks at
+        // the count of its CAS.
         lowest[waiter] = ~0u;
         registered[waiter] = true;
-        if (waiting.Register(word, waiter, target[waiter]) == CounterWaiting::Registration::Satisfied) {
+        if (waiting.Register(word, waiter, target[waiter]) ==
+            CounterWaiting::Registration::Satisfied) {
             registered[waiter] = false;
             ++woken[waiter];
-            if (weak::g_orders != nullptr) lowest[waiter] = ~0u;  // it may have gone by a count from before
+            // it may have gone by a count from before
+            if (weak::g_orders != nullptr) lowest[waiter] = ~0u;
         }
     };
     const auto lower = [&](uint32_t n) {
@@ -202,7 +207,8 @@ void Counters() {
     crew.Start([&] {
         lower(1);
         const uint32_t n = 1 + Random(2);
-        Check(waiting.TryAdd(word, n) || waiting.Add(word, n) == CounterResult::Ok, "an addition was refused");
+        Check(waiting.TryAdd(word, n) || waiting.Add(word, n) == CounterResult::Ok,
+              "an addition was refused");
         lower(1);
     });
     crew.Start([&] {
@@ -227,7 +233,8 @@ void Counters() {
     for (uint32_t count : woken) Check(count == 1, "not every waiter was woken at zero");
 }
 
-// The waiter for zero frees the counter at once; nobody may touch it after the decrement that satisfied it.
+// The waiter for zero frees the counter at once; nobody may touch it after the decrement that
+// satisfied it.
 void CounterLifetime() {
     CounterWaiting waiting;
     Check(waiting.Acquire(2, 1), "no memory");
@@ -245,7 +252,8 @@ void CounterLifetime() {
             if (waiting.NextOwner(list) == 0) die();
         }
     };
-    Check(waiting.Register(word, 1, 1 + Random(2)) == CounterWaiting::Registration::Waiting, "satisfied too early");
+    Check(waiting.Register(word, 1, 1 + Random(2)) == CounterWaiting::Registration::Waiting,
+          "satisfied too early");
     Crew crew;
     crew.Start([&] { lower(1); });
     crew.Start([&] { lower(1); });
@@ -257,8 +265,9 @@ void CounterLifetime() {
     Check(dead, "lost wake-up in wait");
 }
 
-// Two users with caches and one without take objects, hand some to each other and give them back, of a pool that grows once: each object
-// has one user at a time, who sees what the last one wrote; none is lost, and none is given away that is not there.
+// Two users with caches and one without take objects, hand some to each other and give them back,
+// of a pool that grows once: each object has one user at a time, who sees what the last one wrote;
+// none is lost, and none is given away that is not there.
 void CachedObjects() {
     struct Object {
         weft::env::Atomic<uint32_t> last{0};  // relaxed: ordered by the pool
@@ -275,7 +284,8 @@ void CachedObjects() {
         Check(index < Pool::kMaxItems && pool.Has(index), "there is no such object");
         Object &object = pool.At(index);
         Check(++object.users == 1, "an object has two users");
-        Check(object.last.load(kRelaxed) == object.newest, "what the last user wrote is not visible");
+        Check(object.last.load(kRelaxed) == object.newest,
+              "what the last user wrote is not visible");
         object.newest = ++next;
         object.last.store(object.newest, kRelaxed);
         return index;
@@ -337,7 +347,8 @@ void Tags() {
             tag.Publish(object);
             if (Random(2) != 0) weft::env::Pause();
             tag.Release();
-            Check(object->visits.load(kRelaxed) == object->expected, "a visit is not over when the tag is released");
+            Check(object->visits.load(kRelaxed) == object->expected,
+                  "a visit is not over when the tag is released");
             MarkDead(object, sizeof *object);
         }
     };

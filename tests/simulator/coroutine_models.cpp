@@ -35,13 +35,14 @@ Coroutine<> Visit(Shared &shared, uint32_t value) {
     ++shared.ended;
 }
 
-// They wait for an event, a counter and a time, which come from a task, a thread that is no worker, and by themselves.
+// They wait for an event, a counter and a time, which come from a task, a thread that is no worker,
+// and by themselves.
 void Coroutines() {
     constexpr uint32_t kCount = 3;
     Counters counters;
     Counter *counter = counters.New(2);
     SchedulerOptions options = Options(1 + Random(2), 2 + Random(2), 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // all may wait for the thread
+    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
     TaskScheduler scheduler(options);
     Shared shared(scheduler, counter);
     HostThread thread([&] { scheduler.DecrementCounter(counter); });
@@ -53,11 +54,12 @@ void Coroutines() {
     Counter done;
     for (uint32_t i = 0; i < kCount; ++i) Start(scheduler, Visit(shared, i % 2), &done);
     thread.Start();
-    scheduler.AddTask(TaskOf(set));
+    scheduler.AddTask(MakeTask(set));
     thread.Join();
     if (Random(2) != 0) scheduler.WaitForCounter(&done);
     scheduler.Stop();
-    Check(done.IsZero() && shared.ended == kCount && shared.passed == kCount && shared.returned == kCount,
+    Check(done.IsZero() && shared.ended == kCount && shared.passed == kCount &&
+              shared.returned == kCount,
           "a coroutine did not end, or twice");
     Counters::Kill(counter);
 }
@@ -69,12 +71,13 @@ Coroutine<> Home(TaskScheduler &scheduler, uint32_t worker, Counter &counter, ui
     ++ended;
 }
 
-// A thread detaches while coroutines that are pinned to it have not begun, or wait: they end before it has.
+// A thread detaches while coroutines that are pinned to it have not begun, or wait: they end before
+// it has.
 void CoroutineDetach() {
     Counters counters;
     Counter *counter = counters.New(1);
     SchedulerOptions options = Options(1, 3, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // all may wait for the thread
+    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
     TaskScheduler scheduler(options);
     uint32_t ended = 0;
     Counter done;
@@ -82,15 +85,17 @@ void CoroutineDetach() {
         Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
         TaskOptions here;
         here.worker = scheduler.CurrentWorker();
-        for (int i = 0; i < 2; ++i) Start(scheduler, Home(scheduler, here.worker, *counter, ended), &done, here);
+        for (int i = 0; i < 2; ++i)
+            Start(scheduler, Home(scheduler, here.worker, *counter, ended), &done, here);
         if (Random(2) != 0) scheduler.Yield();
         scheduler.DetachThread();
-        Check(ended == 2 && done.IsZero(), "the thread detached before a coroutine had ended there");
+        Check(ended == 2 && done.IsZero(),
+              "the thread detached before a coroutine had ended there");
     });
     auto lower = [&](TaskScheduler *running) { running->DecrementCounter(counter); };
     Check(scheduler.Start() == Status::Ok, "Start failed");
     host.Start();
-    scheduler.AddTask(TaskOf(lower));
+    scheduler.AddTask(MakeTask(lower));
     host.Join();
     scheduler.Stop();
     Counters::Kill(counter);

@@ -53,7 +53,8 @@ void SubmitSome(TaskScheduler *scheduler, Crowd &crowd) {
         // A Large one does not: there are not enough fibers for those that it could wait for.
         const bool mayWait = options.stack == StackClass::Small && crowd.waiters != 0;
         if (mayWait) --crowd.waiters;
-        crowd.jobs.push_back(std::make_unique<Crowd::Job>(Crowd::Job{&crowd, options.worker, mayWait, false}));
+        crowd.jobs.push_back(
+            std::make_unique<Crowd::Job>(Crowd::Job{&crowd, options.worker, mayWait, false}));
         jobs[i] = crowd.jobs.back().get();
         tasks[i] = {RunJob, jobs[i]};
     }
@@ -68,17 +69,21 @@ void SubmitSome(TaskScheduler *scheduler, Crowd &crowd) {
             Counter *counter = crowd.counters.New();
             scheduler->AddTasks(count, tasks, counter, options);
             if (Random(2) != 0) scheduler->Yield();
-            scheduler->WaitForCounter(counter, 0, Random(2) != 0 ? Resume::AnyWorker : Resume::SameWorker);
+            scheduler->WaitForCounter(counter, 0,
+                                      Random(2) != 0 ? ResumeOn::AnyWorker : ResumeOn::SameWorker);
             Counters::Kill(counter);
         }
     }
-    for (uint32_t i = 0; i < count; ++i) Check(jobs[i]->ran, "a wait returned before its tasks had finished");
+    for (uint32_t i = 0; i < count; ++i)
+        Check(jobs[i]->ran, "a wait returned before its tasks had finished");
 }
 
 void RunJob(TaskScheduler *scheduler, void *arg) {
     Crowd::Job *job = static_cast<Crowd::Job *>(arg);
     Check(!job->ran, "a task ran twice");
-    const auto isHome = [&] { return job->pinnedTo == kAnyWorker || scheduler->CurrentWorker() == job->pinnedTo; };
+    const auto isHome = [&] {
+        return job->pinnedTo == kAnyWorker || scheduler->CurrentWorker() == job->pinnedTo;
+    };
     Check(isHome(), "a pinned task began elsewhere");
     if (job->mayWait) SubmitSome(scheduler, *job->crowd);
     if (Random(4) == 0) scheduler->Yield();
@@ -87,7 +92,8 @@ void RunJob(TaskScheduler *scheduler, void *arg) {
     ++job->crowd->ran;
 }
 
-void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4, bool changesActive = false) {
+void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4,
+             bool changesActive = false) {
     Crowd crowd;
     crowd.pinnedOneIn = pinnedOneIn;
     crowd.waiters = waiters;
@@ -106,13 +112,15 @@ void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4, b
     Check(crowd.ran == crowd.submitted, "a task was lost");
 }
 
-// The same work from an attached thread and from one that is no worker, while workers may become inactive.
+// The same work from an attached thread and from one that is no worker, while workers may become
+// inactive.
 void CrowdFromOutside() {
     Crowd crowd;
     crowd.waiters = 8;
     crowd.workers = 1 + Random(4);
     SchedulerOptions options = Options(crowd.workers, 12, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // a thread may be about to do what they wait for
+    // a thread may be about to do what they wait for
+    options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     HostThread attached([&] {
@@ -124,7 +132,7 @@ void CrowdFromOutside() {
     });
     auto submit = [&](TaskScheduler *self) { SubmitSome(self, crowd); };
     HostThread other([&] {
-        const Task task = TaskOf(submit);
+        const Task task = MakeTask(submit);
         scheduler.AddTasksAndWait(1, &task);
         if (Random(2) != 0) scheduler.WaitIdle();
         scheduler.AddTask(task);
@@ -132,7 +140,7 @@ void CrowdFromOutside() {
     attached.Start();
     other.Start();
     if (Random(2) != 0) scheduler.SetActiveWorkers(1);
-    scheduler.AddTask(TaskOf(submit));
+    scheduler.AddTask(MakeTask(submit));
     attached.Join();
     other.Join();
     scheduler.Stop();
@@ -143,10 +151,11 @@ void CrowdFromOutside() {
 
 std::vector<Model> CrowdModels() {
     return {
-        {"crowd", "two to eight workers: lanes, pins, classes, waits, yields", [] { CrowdOf(24, 16); }, 4},
+        {"crowd", "two to eight workers: lanes, pins, classes, waits, yields",
+         [] { CrowdOf(24, 16); }, 4},
         {"crowd_starved", "the same with fewer fibers than workers", [] { CrowdOf(5, 3); }, 4},
-        {"crowd_pinned", "most tasks pinned, hardly a fiber to spare", [] { CrowdOf(3 + Random(2), 1, 1 + Random(2)); },
-         4},
+        {"crowd_pinned", "most tasks pinned, hardly a fiber to spare",
+         [] { CrowdOf(3 + Random(2), 1, 1 + Random(2)); }, 4},
         {"crowd_inactive", "the same, and some workers are inactive",
          [] { CrowdOf(3 + Random(2), 1, 1 + Random(2), true); }, 4},
         {"crowd_outside", "the same from an attached thread and another one", CrowdFromOutside, 4},

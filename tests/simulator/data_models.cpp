@@ -1,8 +1,9 @@
-// Cancellation: whoever waits with a token is woken by its counter or by its source. Exceptions that are kept.
+// Cancellation: whoever waits with a token is woken by its counter or by its source. Exceptions
+// that are kept.
 #include "simulator/sync_support.h"
 #include "weft/algorithms/parallel_for.h"
 #include "weft/data/cancellation.h"
-#include "weft/data/rethrow.h"
+#include "weft/data/exception_collector.h"
 
 #include <chrono>
 
@@ -10,12 +11,13 @@ namespace simulator {
 
 namespace {
 
-// Tasks and a thread wait for a counter that a task lowers, while two others cancel them. Then the counter and the source die.
+// Tasks and a thread wait for a counter that a task lowers, while two others cancel them. Then the
+// counter and the source die.
 void CancelWait() {
     Counters counters;
     Counter *counter = counters.New(1);
     SchedulerOptions options = Options(1 + Random(3), 4 + Random(3), 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // all may wait for the thread
+    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
     TaskScheduler scheduler(options);
     auto *source = new CancelSource(scheduler);
     Cell reason[2];
@@ -23,9 +25,11 @@ void CancelWait() {
     bool hasCancelled[2] = {};
     auto wait = [&](TaskScheduler *running) {
         const bool done = WaitForCounterOrCancel(*running, counter, source->Token());
-        Check(!done || (counter->IsZero() && result == 7), "a wait ended before its counter was there");
+        Check(!done || (counter->IsZero() && result == 7),
+              "a wait ended before its counter was there");
         const auto isReason = [&] { return reason[0].Get() + reason[1].Get() != 0; };
-        Check(done || (source->IsCancelled() && isReason()), "a wait ended before it was cancelled");
+        Check(done || (source->IsCancelled() && isReason()),
+              "a wait ended before it was cancelled");
         ++ended;
     };
     auto lower = [&](TaskScheduler *running) {
@@ -51,7 +55,7 @@ void CancelWait() {
     Check(scheduler.Start() == Status::Ok, "Start failed");
     thread.Start();
     Counter done;
-    const Task tasks[4] = {TaskOf(wait), TaskOf(wait), TaskOf(cancel), TaskOf(lower)};
+    const Task tasks[4] = {MakeTask(wait), MakeTask(wait), MakeTask(cancel), MakeTask(lower)};
     const uint32_t which = Random(3);  // one of the two, or both
     scheduler.AddTasks(2, tasks, &done);
     if (which != 0) scheduler.AddTask(tasks[2], &done);
@@ -76,7 +80,7 @@ void CancelSleep() {
             source.Cancel();
         };
         Counter counter;
-        scheduler->AddTask(TaskOf(cancel), &counter);
+        scheduler->AddTask(MakeTask(cancel), &counter);
         const bool slept = SleepUntilOrCancel(*scheduler, deadline, source.Token());
         Check(!slept || Now() >= deadline, "it woke up too early");
         Check(slept || source.IsCancelled(), "it woke up for nothing");
@@ -84,7 +88,8 @@ void CancelSleep() {
     });
 }
 
-// A loop that is cancelled from within and from outside: no index is run twice, and all have returned when it does.
+// A loop that is cancelled from within and from outside: no index is run twice, and all have
+// returned when it does.
 void CancelLoop() {
     RunMain(
         Options(1 + Random(3), 12, 1),
@@ -92,7 +97,7 @@ void CancelLoop() {
             CancelSource source(*scheduler);
             auto cancel = [&](TaskScheduler *) { source.Cancel(); };
             Counter counter;
-            if (Random(2) != 0) scheduler->AddTask(TaskOf(cancel), &counter);
+            if (Random(2) != 0) scheduler->AddTask(MakeTask(cancel), &counter);
             LoopOptions options;
             options.cancel = source.Token();
             options.grain = Random(3);
@@ -102,7 +107,8 @@ void CancelLoop() {
                 *scheduler, 0, 12u,
                 [&](uint32_t i) {
                     ++inside;
-                    for (uint32_t pause = Random(4); pause != 0; --pause) weft::env::SchedulePoint(nullptr);
+                    for (uint32_t pause = Random(4); pause != 0; --pause)
+                        weft::env::SchedulePoint(nullptr);
                     Check(marks[i]++ == 0, "an index was run twice");
                     if (i == last) source.Cancel();
                     --inside;
@@ -119,7 +125,7 @@ void CancelLoop() {
 // Exceptions of two tasks and a thread, while another thread looks for the first one.
 void FirstFailure() {
     WithScheduler([](TaskScheduler &scheduler) {
-        Failures failures;
+        ExceptionCollector failures;
         Cell thrown[3];
         AllAtOnce(scheduler, 2, [&](TaskScheduler &, uint32_t index) {
             if (index == 2) {
@@ -145,7 +151,8 @@ void FirstFailure() {
 
 std::vector<Model> DataModels() {
     return {
-        {"cancel_wait", "a counter falls while those who wait for it are cancelled, twice", CancelWait, 2},
+        {"cancel_wait", "a counter falls while those who wait for it are cancelled, twice",
+         CancelWait, 2},
         {"cancel_sleep", "who sleeps is cancelled about when it wakes up", CancelSleep},
         {"cancel_loop", "a loop that is cancelled from within and from outside", CancelLoop},
         {"failures", "whoever sees an exception sees what came before it", FirstFailure},

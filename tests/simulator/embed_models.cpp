@@ -1,8 +1,9 @@
-// The whole scheduler among threads that are not its own: Start and Stop, attached threads, submission from anywhere.
+// The whole scheduler among threads that are not its own: Start and Stop, attached threads,
+// submission from anywhere.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "support/low_groups.h"
-#include "weft/outside.h"
+#include "weft/external_work.h"
 
 #include <optional>
 
@@ -14,9 +15,9 @@ namespace {
 void StartStop() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
-    const Task tasks[2] = {TaskOf(leaf), TaskOf(leaf)};
+    const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)};
     SchedulerOptions options = Options(1 + Random(2), 2 + Random(2), 1);
-    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     const auto work = [&] { scheduler.AddTasksAndWait(2, tasks); };
@@ -45,9 +46,10 @@ void Attached() {
     };
     SchedulerOptions options = Options(1 + Random(2), 1 + Random(3), 1);
     options.maxAttached = 1;
-    // The other thread may come too late; and with one fiber the pinned task may take it while others wait.
-    options.onReport =
-        OnlyThese<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::OnlyWaiters, ReportCode::PoolEmpty>;
+    // The other thread may come too late; and with one fiber the pinned task may take it while
+    // others wait.
+    options.onReport = OnlyThese<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::Stalled,
+                                 ReportCode::PoolEmpty>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     TaskOptions here;
@@ -57,18 +59,18 @@ void Attached() {
     HostThread attached([&] {
         Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
         Counter counter;
-        scheduler.AddTask(TaskOf(leaf), &counter);
-        scheduler.AddTask(TaskOf(pinned), &counter, here);
+        scheduler.AddTask(MakeTask(leaf), &counter);
+        scheduler.AddTask(MakeTask(pinned), &counter, here);
         if (Random(2) != 0)
             scheduler.WaitForCounter(&counter);
         else
             while (scheduler.RunPinnedTasks() == 0) scheduler.Yield();
         scheduler.WaitForCounter(&counter);
-        scheduler.AddTask(TaskOf(leaf));
+        scheduler.AddTask(MakeTask(leaf));
         scheduler.DetachThread();
     });
     HostThread poster([&] {
-        scheduler.AddTask(TaskOf(pinned), &posted, here);
+        scheduler.AddTask(MakeTask(pinned), &posted, here);
         scheduler.WaitForCounter(&posted);
     });
     attached.Start();
@@ -102,17 +104,18 @@ void Pinned() {
     };
     Item items[3];
     for (uint32_t i = 0; i < workers; ++i) {
-        items[i] = {i == 0 ? nullptr : &gates[i], i + 1 == workers ? nullptr : &gates[i + 1], i, &elsewhere, &ran};
+        items[i] = {i == 0 ? nullptr : &gates[i], i + 1 == workers ? nullptr : &gates[i + 1], i,
+                    &elsewhere, &ran};
     }
     SchedulerOptions options = Options(workers, workers + Random(2), 1 + Random(2));
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::Stalled>;
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter counter;
         for (uint32_t i = workers; i-- > 0;) {
             TaskOptions pin;
             pin.worker = i;
             pin.priority = static_cast<Priority>(Random(3));
-            scheduler->AddTask(TaskOf(items[i]), &counter, pin);
+            scheduler->AddTask(MakeTask(items[i]), &counter, pin);
         }
         scheduler->WaitForCounter(&counter);
     });
@@ -125,19 +128,19 @@ void SingleThread() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
     auto parent = [&](TaskScheduler *scheduler) {
-        const Task leaves[2] = {TaskOf(leaf), TaskOf(leaf)};
+        const Task leaves[2] = {MakeTask(leaf), MakeTask(leaf)};
         scheduler->AddTasksAndWait(2, leaves);
     };
     SchedulerOptions options = Options(0, 1 + Random(3), 1);
     options.maxAttached = 2;
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::NobodyRuns>;
+    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NoWorkers>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     uint32_t expected = 2;
     bool done = false;
     HostThread host([&] {
         Counter theirs;
-        scheduler.AddTask(TaskOf(parent), &theirs);
+        scheduler.AddTask(MakeTask(parent), &theirs);
         scheduler.WaitForCounter(&theirs);
         Check(ran >= 2, "a thread's wait ended too early");
         done = true;
@@ -146,14 +149,14 @@ void SingleThread() {
     Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
     if (Random(2) != 0) {
         Counter mine;
-        scheduler.AddTask(TaskOf(parent), &mine);
+        scheduler.AddTask(MakeTask(parent), &mine);
         scheduler.WaitForCounter(&mine);
         expected += 2;
     }
     while (!done) scheduler.Yield();
     scheduler.DetachThread();
     if (Random(2) != 0) {
-        scheduler.AddTask(TaskOf(leaf));
+        scheduler.AddTask(MakeTask(leaf));
         ++expected;
     }
     scheduler.Stop();
@@ -161,8 +164,9 @@ void SingleThread() {
     Check(ran == expected, "a task was lost");
 }
 
-// Tasks, the attached thread and another thread ask for the same work at once. There are no workers and few fibers. Outside work keeps the
-// watch for stalls from setting its timer, which would wake a thread that nobody else has woken; without it, nothing is told as a stall.
+// Tasks, the attached thread and another thread ask for the same work at once. There are no workers
+// and few fibers. Outside work keeps the watch for stalls from setting its timer, which would wake
+// a thread that nobody else has woken; without it, nothing is told as a stall.
 class SameWork {
 public:
     explicit SameWork(TaskScheduler &scheduler) : m_scheduler(scheduler) {}
@@ -180,9 +184,10 @@ public:
 private:
     void ForkJoin() {
         auto leaf = [&](TaskScheduler *) { ++m_ran; };
-        const Task leaves[kLeaves] = {TaskOf(leaf), TaskOf(leaf), TaskOf(leaf), TaskOf(leaf)};
+        const Task leaves[kLeaves] = {MakeTask(leaf), MakeTask(leaf), MakeTask(leaf),
+                                      MakeTask(leaf)};
         auto tree = [&](TaskScheduler *scheduler) { scheduler->AddTasksAndWait(kLeaves, leaves); };
-        const Task trees[3] = {TaskOf(tree), TaskOf(tree), TaskOf(tree)};
+        const Task trees[3] = {MakeTask(tree), MakeTask(tree), MakeTask(tree)};
         TaskOptions large;
         large.stack = StackClass::Large;
         Counter counter;
@@ -195,7 +200,7 @@ private:
         auto one = [&](TaskScheduler *) { ++m_ran; };
         Counter never(1), some;
         Counter *both[2] = {&never, &some};
-        m_scheduler.AddTask(TaskOf(one), &some);
+        m_scheduler.AddTask(MakeTask(one), &some);
         Check(m_scheduler.WaitForAny(2, both) == 1, "the wrong counter");
         m_scheduler.DecrementCounter(&never);
     }
@@ -205,7 +210,7 @@ private:
             scheduler->Yield();
             ++m_ran;
         };
-        const Task tasks[2] = {TaskOf(yields), TaskOf(yields)};
+        const Task tasks[2] = {MakeTask(yields), MakeTask(yields)};
         Counter counter;
         TaskOptions options;
         for (const Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
@@ -222,15 +227,15 @@ private:
 void EveryCaller() {
     SchedulerOptions options = Options(0, 3, 2);
     options.maxAttached = 2;
-    options.onReport = OnlyThese<ReportCode::NobodyRuns>;
+    options.onReport = OnlyThese<ReportCode::NoWorkers>;
     TaskScheduler scheduler(options);
-    std::optional<OutsideWork> outside;
+    std::optional<ExternalWork> outside;
     if (Random(2) != 0) outside.emplace(scheduler);
     Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok, "no start");
     SameWork inTask(scheduler), attached(scheduler), foreign(scheduler);
     auto task = [&](TaskScheduler *) { inTask.Do(); };
     Counter counter;
-    scheduler.AddTask(TaskOf(task), &counter);
+    scheduler.AddTask(MakeTask(task), &counter);
     Cell over;
     HostThread other([&] {
         foreign.Do();
@@ -274,9 +279,9 @@ void LowLimit() {
         Counter counter;
         // What is submitted last may run on top of the wait.
         const bool lowLast = Random(2) != 0;
-        if (lowLast) scheduler->AddTask(TaskOf(opener), &counter);
-        for (int i = 0; i < 3; ++i) scheduler->AddTask(TaskOf(low), &counter, lowOptions);
-        if (!lowLast) scheduler->AddTask(TaskOf(opener), &counter);
+        if (lowLast) scheduler->AddTask(MakeTask(opener), &counter);
+        for (int i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(low), &counter, lowOptions);
+        if (!lowLast) scheduler->AddTask(MakeTask(opener), &counter);
         scheduler->WaitForCounter(&counter);
     });
     Check(done == 4, "a task was lost");
@@ -292,14 +297,14 @@ void ActiveWorkers() {
         if (scheduler->CurrentWorker() != workers - 1) ++elsewhere;
         ++done;
     };
-    const Task tasks[4] = {TaskOf(leaf), TaskOf(leaf), TaskOf(leaf), TaskOf(leaf)};
+    const Task tasks[4] = {MakeTask(leaf), MakeTask(leaf), MakeTask(leaf), MakeTask(leaf)};
     TaskOptions last;
     last.worker = workers - 1;
     RunMain(Options(workers, 2 + Random(3), 1), [&](TaskScheduler *scheduler) {
         scheduler->SetActiveWorkers(1);
         Counter counter;
         scheduler->AddTasks(4, tasks, &counter);
-        scheduler->AddTask(TaskOf(pinned), &counter, last);
+        scheduler->AddTask(MakeTask(pinned), &counter, last);
         if (Random(2) != 0) scheduler->SetActiveWorkers(workers);
         scheduler->WaitForCounter(&counter);
         scheduler->SetActiveWorkers(1 + Random(workers));
@@ -309,7 +314,8 @@ void ActiveWorkers() {
     Check(elsewhere == 0, "a pinned task ran elsewhere");
 }
 
-// Two tasks wait for the first of the same counters, one of which may die as soon as both have returned.
+// Two tasks wait for the first of the same counters, one of which may die as soon as both have
+// returned.
 void WaitAny() {
     Counters counters;
     Counter *const all[2] = {counters.New(1), counters.New(2)};
@@ -322,9 +328,9 @@ void WaitAny() {
     auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(all[Random(2)]); };
     RunMain(Options(2, 4, 1), [&](TaskScheduler *scheduler) {
         Counter waiters, openers;
-        scheduler->AddTask(TaskOf(waiter), &waiters);
-        scheduler->AddTask(TaskOf(opener), &openers);
-        scheduler->AddTask(TaskOf(waiter), &waiters);
+        scheduler->AddTask(MakeTask(waiter), &waiters);
+        scheduler->AddTask(MakeTask(opener), &openers);
+        scheduler->AddTask(MakeTask(waiter), &waiters);
         scheduler->WaitForCounter(&openers);
         if (!all[0]->IsZero()) scheduler->DecrementCounter(all[0]);
         scheduler->WaitForCounter(&waiters);
@@ -338,8 +344,9 @@ void StartFails() {
     TaskScheduler scheduler(Options(4, 4, 1));
     LimitThreads(Random(3));
     auto never = [](TaskScheduler *) { Fail("a task of a run that did not start"); };
-    const Task task = TaskOf(never);
-    Check(scheduler.Run(task.function, task.arg) == Status::ThreadFailed, "Run did not say that a thread failed");
+    const Task task = MakeTask(never);
+    Check(scheduler.Run(task.function, task.arg) == Status::ThreadFailed,
+          "Run did not say that a thread failed");
 }
 
 }  // namespace

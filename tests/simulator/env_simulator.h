@@ -1,5 +1,6 @@
-// The environment in which schedules are explored: threads are virtual, all on one OS thread, and every atomic operation
-// is a point where another one may go on. Memory is sequentially consistent, or follows weak_memory.h. See virtual_threads.h.
+// The environment in which schedules are explored: threads are virtual, all on one OS thread, and
+// every atomic operation is a point where another one may go on. Memory is sequentially consistent,
+// or follows weak_memory.h. See virtual_threads.h.
 #pragma once
 
 #include "simulator/weak_memory.h"
@@ -18,34 +19,41 @@ namespace weak = simulator::weak;
 
 enum class Access : uint8_t { None, Load, Store, Update /* a read-modify-write */ };
 
-/// Another virtual thread may run now. `address`: what the caller is about to touch; dead memory ends the schedule.
+/// Another virtual thread may run now. `address`: what the caller is about to touch; dead memory
+/// ends the schedule.
 void SchedulePoint(const void *address, Access access = Access::None) noexcept;
 
 template <class T>
 class Atomic {
 public:
     constexpr Atomic(T value = T()) noexcept : m_value(value) {
-        if (!__builtin_is_constant_evaluated() && weak::g_orders != nullptr) weak::g_orders->Forget(this);
+        if (!__builtin_is_constant_evaluated() && weak::g_orders != nullptr)
+            weak::g_orders->Forget(this);
     }
     Atomic(const Atomic &) = delete;
     Atomic &operator=(const Atomic &) = delete;
 
     T load(std::memory_order order) const noexcept {
         SchedulePoint(this, Access::Load);
-        return weak::g_orders != nullptr ? FromBits(weak::g_orders->Load(this, ToBits(m_value), order)) : m_value;
+        return weak::g_orders != nullptr
+                   ? FromBits(weak::g_orders->Load(this, ToBits(m_value), order))
+                   : m_value;
     }
     void store(T value, std::memory_order order) noexcept {
         SchedulePoint(this, Access::Store);
-        if (weak::g_orders != nullptr) weak::g_orders->Store(this, ToBits(m_value), ToBits(value), order);
+        if (weak::g_orders != nullptr)
+            weak::g_orders->Store(this, ToBits(m_value), ToBits(value), order);
         m_value = value;
     }
     T exchange(T value, std::memory_order order) noexcept {
         return UpdateBy(value, order, [](T, T b) { return b; });
     }
-    bool compare_exchange_strong(T &expected, T desired, std::memory_order order, std::memory_order failure) noexcept {
+    bool compare_exchange_strong(T &expected, T desired, std::memory_order order,
+                                 std::memory_order failure) noexcept {
         SchedulePoint(this, Access::Update);
         if (m_value == expected) {
-            if (weak::g_orders != nullptr) weak::g_orders->Update(this, ToBits(m_value), ToBits(desired), order);
+            if (weak::g_orders != nullptr)
+                weak::g_orders->Update(this, ToBits(m_value), ToBits(desired), order);
             m_value = desired;
             return true;
         }
@@ -86,7 +94,8 @@ private:
         SchedulePoint(this, Access::Update);
         const T before = m_value;
         m_value = static_cast<T>(operation(before, value));
-        if (weak::g_orders != nullptr) weak::g_orders->Update(this, ToBits(before), ToBits(m_value), order);
+        if (weak::g_orders != nullptr)
+            weak::g_orders->Update(this, ToBits(before), ToBits(m_value), order);
         return before;
     }
     T m_value;
@@ -102,7 +111,8 @@ void PrefetchForWrite(const void *address) noexcept;
 uint64_t Ticks() noexcept;
 double TicksPerMicrosecond() noexcept;
 
-/// The same in nanoseconds. When all threads sleep and one of them until a deadline, it is that deadline.
+/// The same in nanoseconds. When all threads sleep and one of them until a deadline, it is that
+/// deadline.
 uint64_t Now() noexcept;
 
 /// A schedule point at which the caller asks for somebody else.

@@ -1,5 +1,5 @@
-// What every policy promises: who waits, and how long at most. In virtual time: tasks compute for so many microseconds, and a step
-// takes a nanosecond.
+// What every policy promises: who waits, and how long at most. In virtual time: tasks compute for
+// so many microseconds, and a step takes a nanosecond.
 #include "simulator/fair_support.h"
 #include "simulator/models.h"
 #include "support/low_groups.h"
@@ -21,7 +21,9 @@ struct Loops {
     uint64_t taskMicroseconds;
     bool fused;
 
-    static void Leaf(TaskScheduler *, void *arg) { Compute(static_cast<Loops *>(arg)->taskMicroseconds); }
+    static void Leaf(TaskScheduler *, void *arg) {
+        Compute(static_cast<Loops *>(arg)->taskMicroseconds);
+    }
     static void Loop(TaskScheduler *scheduler, void *arg) {
         Loops &self = *static_cast<Loops *>(arg);
         const Task leaf{Leaf, arg};
@@ -42,8 +44,8 @@ struct Loops {
 
 enum class Caller { Outside, Pinned, Timer };
 
-// Every wait is a scheduling point, also where the waiter runs its own tasks: what comes from outside, what is pinned and a deadline do
-// not wait for the end of loops.
+// Every wait is a scheduling point, also where the waiter runs its own tasks: what comes from
+// outside, what is pinned and a deadline do not wait for the end of loops.
 void LoopsGiveTurns(Caller caller) {
     Counters counters;
     Event event;
@@ -55,7 +57,7 @@ void LoopsGiveTurns(Caller caller) {
     HostThread outside([&] {
         Compute(300 + Random(300));
         event.Ask();
-        scheduler.AddTask(TaskOf(begins), nullptr, Of(Priority::High));
+        scheduler.AddTask(MakeTask(begins), nullptr, Of(Priority::High));
     });
     auto main = [&](TaskScheduler *running) {
         Counter *counter = counters.New();
@@ -63,22 +65,25 @@ void LoopsGiveTurns(Caller caller) {
         TaskOptions its = Of(caller == Caller::Timer ? Priority::High : Priority::Normal);
         if (caller == Caller::Pinned) its.worker = Random(workers);
         if (caller == Caller::Outside) outside.Start();
-        if (caller == Caller::Pinned) running->AddTask(TaskOf(begins), counter, its);
+        if (caller == Caller::Pinned) running->AddTask(MakeTask(begins), counter, its);
         if (caller == Caller::Timer) {
             event.asked = weft::env::Now() + 300 * kUs;
-            AddTaskAt(*running, Now() + std::chrono::microseconds(300), TaskOf(begins), counter, its);
+            AddTaskAt(*running, Now() + std::chrono::microseconds(300), MakeTask(begins), counter,
+                      its);
         }
         if (caller == Caller::Pinned) event.Ask();
         running->WaitForCounter(counter);
         Counters::Kill(counter);
     };
-    const Task task = TaskOf(main);
+    const Task task = MakeTask(main);
     Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
     if (caller == Caller::Outside) outside.Join();
-    CheckSoon(event.late <= (100 + 50) * kUs, "it began later than after the longest task and 50 microseconds");
+    CheckSoon(event.late <= (100 + 50) * kUs,
+              "it began later than after the longest task and 50 microseconds");
 }
 
-// A High task that another worker, which is in a long task, has submitted goes before what this worker has.
+// A High task that another worker, which is in a long task, has submitted goes before what this
+// worker has.
 void HighGoesFirst() {
     Counters counters;
     Event event;
@@ -92,15 +97,15 @@ void HighGoesFirst() {
     };
     auto submitter = [&](TaskScheduler *scheduler) {
         Compute(300);
-        scheduler->AddTask(TaskOf(high), nullptr, Of(Priority::High));
+        scheduler->AddTask(MakeTask(high), nullptr, Of(Priority::High));
         event.Ask();
         Compute(5000);
         blockerHasIt = true;
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(submitter), counter);
-        for (uint32_t i = 0; i < 100; ++i) scheduler->AddTask(TaskOf(normal), counter);
+        scheduler->AddTask(MakeTask(submitter), counter);
+        for (uint32_t i = 0; i < 100; ++i) scheduler->AddTask(MakeTask(normal), counter);
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
     });
@@ -108,7 +113,8 @@ void HighGoesFirst() {
     CheckSoon(event.late <= (20 + 10) * kUs, "a High task waited for Normal ones");
 }
 
-// Something is always there to run before it: the oldest Low task, or the oldest of the same priority, which goes last.
+// Something is always there to run before it: the oldest Low task, or the oldest of the same
+// priority, which goes last.
 void NothingStarves(Priority priority) {
     struct Flood {
         const bool *over;
@@ -131,17 +137,20 @@ void NothingStarves(Priority priority) {
     Event event;
     SchedulerOptions options = FairOptions(1);
     options.agingMilliseconds = 10;
-    Flood flood{&event.over, Of(priority == Priority::Low && Random(2) != 0 ? Priority::High : Priority::Normal)};
+    Flood flood{&event.over, Of(priority == Priority::Low && Random(2) != 0 ? Priority::High
+                                                                            : Priority::Normal)};
     auto oldest = [&](TaskScheduler *) { event.Begin(); };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(oldest), nullptr, Of(priority));
+        scheduler->AddTask(MakeTask(oldest), nullptr, Of(priority));
         event.Ask();
-        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask({Flood::Run, &flood}, nullptr, flood.options);
+        for (uint32_t i = 0; i < 2; ++i)
+            scheduler->AddTask({Flood::Run, &flood}, nullptr, flood.options);
     });
     Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
 }
 
-// Several queues are late at once, and one of them stays so: they are served in turn. High tasks keep the worker busy.
+// Several queues are late at once, and one of them stays so: they are served in turn. High tasks
+// keep the worker busy.
 void NoneOfSeveralStarves() {
     struct Flood {
         const bool *over;
@@ -166,25 +175,29 @@ void NoneOfSeveralStarves() {
         if (!isOver) Compute(200);
     };
     TaskScheduler scheduler(options);
-    HostThread outside([&] { scheduler.AddTask(TaskOf(begins), nullptr, Of(Priority::Low)); });
+    HostThread outside([&] { scheduler.AddTask(MakeTask(begins), nullptr, Of(Priority::Low)); });
     auto main = [&](TaskScheduler *self) {
-        for (uint32_t i = 0; i < 2; ++i) self->AddTask({Flood::Run, &flood}, nullptr, Of(Priority::High));
-        for (uint32_t i = 0; i < 300; ++i) self->AddTask(TaskOf(normal));
+        for (uint32_t i = 0; i < 2; ++i)
+            self->AddTask({Flood::Run, &flood}, nullptr, Of(Priority::High));
+        for (uint32_t i = 0; i < 300; ++i) self->AddTask(MakeTask(normal));
         TaskOptions here = Of(Priority::Low);
         here.worker = 0;
         for (Event &event : events) event.Ask();
-        for (uint32_t i = 0; i < 2; ++i) self->AddTask(TaskOf(begins), nullptr, here);
-        self->AddTask(TaskOf(begins), nullptr, Of(Priority::Low));
+        for (uint32_t i = 0; i < 2; ++i) self->AddTask(MakeTask(begins), nullptr, here);
+        self->AddTask(MakeTask(begins), nullptr, Of(Priority::Low));
         outside.Start();
     };
-    const Task first = TaskOf(main);
+    const Task first = MakeTask(main);
     Check(scheduler.Run(first.function, first.arg) == Status::Ok, "Run failed");
     outside.Join();
-    // A sixth of the time is for each of the three queues that are late: a few tasks of 200 us lie between two of the same queue.
-    for (const Event &event : events) Check(event.late <= 10000 * kUs, "one of several queues starved");
+    // A sixth of the time is for each of the three queues that are late: a few tasks of 200 us lie
+    // between two of the same queue.
+    for (const Event &event : events)
+        Check(event.late <= 10000 * kUs, "one of several queues starved");
 }
 
-// All fibers are with Low tasks that sleep for longer than a stall may last: a High task waits for one of them, and that is reported.
+// All fibers are with Low tasks that sleep for longer than a stall may last: a High task waits for
+// one of them, and that is reported.
 void SleepersHoldAllFibers() {
     constexpr uint32_t kFibers = 4;
     static uint64_t reported;
@@ -205,11 +218,12 @@ void SleepersHoldAllFibers() {
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     const uint64_t begun = weft::env::Now();
-    for (uint32_t i = 0; i < kFibers; ++i) scheduler.AddTask(TaskOf(sleeps), nullptr, Of(Priority::Low));
+    for (uint32_t i = 0; i < kFibers; ++i)
+        scheduler.AddTask(MakeTask(sleeps), nullptr, Of(Priority::Low));
     while (asleep != kFibers) Compute(100);
     Compute(100);  // the last one too
     event.Ask();
-    scheduler.AddTask(TaskOf(high), nullptr, Of(Priority::High));
+    scheduler.AddTask(MakeTask(high), nullptr, Of(Priority::High));
     scheduler.Stop();
     CheckSoon(event.over && event.asked + event.late <= begun + 901 * 1000 * kUs,
               "it did not begin with the first free fiber");
@@ -224,7 +238,7 @@ void TurnsKeepTheWorker() {
     auto urgent = [&](TaskScheduler *) { Compute(Random(20)); };
     auto submitter = [&](TaskScheduler *scheduler) {
         for (uint32_t i = 0; i < 20; ++i) {
-            scheduler->AddTask(TaskOf(urgent), nullptr, Of(Priority::High));
+            scheduler->AddTask(MakeTask(urgent), nullptr, Of(Priority::High));
             Compute(Random(20));
         }
     };
@@ -232,8 +246,9 @@ void TurnsKeepTheWorker() {
         Counter *none = counters.New();
         for (uint32_t i = 0; i < 20; ++i) {
             const uint32_t before = scheduler->CurrentWorker();
-            scheduler->WaitForCounter(none, 0, Resume::SameWorker);
-            Check(scheduler->CurrentWorker() == before, "Resume::SameWorker went on on another worker");
+            scheduler->WaitForCounter(none, 0, ResumeOn::SameWorker);
+            Check(scheduler->CurrentWorker() == before,
+                  "ResumeOn::SameWorker went on on another worker");
             Compute(Random(20));
         }
         Counters::Kill(none);
@@ -241,8 +256,8 @@ void TurnsKeepTheWorker() {
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
         for (uint32_t i = 0; i < 3; ++i) {
-            scheduler->AddTask(TaskOf(stays), counter);
-            scheduler->AddTask(TaskOf(submitter), counter);
+            scheduler->AddTask(MakeTask(stays), counter);
+            scheduler->AddTask(MakeTask(submitter), counter);
         }
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
@@ -260,8 +275,8 @@ struct Poll {
     }
 };
 
-// All fibers are taken, and some poll and yield: a Low fiber behind a Low task for which there is no fiber, and a Low task that somebody
-// waits for.
+// All fibers are taken, and some poll and yield: a Low fiber behind a Low task for which there is
+// no fiber, and a Low task that somebody waits for.
 void NothingStarvesWithoutFibers() {
     Event event;
     Counters counters;
@@ -294,11 +309,11 @@ void NothingStarvesWithoutFibers() {
         for (uint32_t i = 0; i < workers; ++i) scheduler->AddTask({Poll::Run, &poll}, nullptr);
         if (isAwaited) {
             event.Ask();
-            scheduler->AddTask(TaskOf(awaited), counter, Of(Priority::Low));
-            scheduler->AddTask(TaskOf(waits), waiters);
+            scheduler->AddTask(MakeTask(awaited), counter, Of(Priority::Low));
+            scheduler->AddTask(MakeTask(waits), waiters);
         } else {
-            scheduler->AddTask(TaskOf(yields), counter, Of(Priority::Low));
-            scheduler->AddTask(TaskOf(behind), counter, Of(Priority::Low));
+            scheduler->AddTask(MakeTask(yields), counter, Of(Priority::Low));
+            scheduler->AddTask(MakeTask(behind), counter, Of(Priority::Low));
         }
         Poll::Run(scheduler, &poll);
         scheduler->WaitForCounter(counter);
@@ -309,7 +324,8 @@ void NothingStarvesWithoutFibers() {
     Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
 }
 
-// Fibers that are pinned to an inactive worker poll and yield; one of lower priority does so for what they wait for.
+// Fibers that are pinned to an inactive worker poll and yield; one of lower priority does so for
+// what they wait for.
 void NothingStarvesOnInactive() {
     Event event;
     Counters counters;
@@ -325,8 +341,9 @@ void NothingStarvesOnInactive() {
         Counter *counter = counters.New();
         TaskOptions low = Of(Priority::Low), normal = Of(Priority::Normal);
         low.worker = normal.worker = 1;
-        scheduler->AddTask(TaskOf(yields), counter, low);
-        for (uint32_t i = 1 + Random(2); i != 0; --i) scheduler->AddTask({Poll::Run, &poll}, counter, normal);
+        scheduler->AddTask(MakeTask(yields), counter, low);
+        for (uint32_t i = 1 + Random(2); i != 0; --i)
+            scheduler->AddTask({Poll::Run, &poll}, counter, normal);
         scheduler->SetActiveWorkers(1);
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
@@ -344,7 +361,8 @@ void LateWorkHasItsShare() {
         static void Run(TaskScheduler *scheduler, void *arg) {
             Work &self = *static_cast<Work *>(arg);
             if (weft::env::Now() >= *self.end) return;
-            if (self.options.priority == Priority::High) scheduler->AddTask({Run, arg}, nullptr, self.options);
+            if (self.options.priority == Priority::High)
+                scheduler->AddTask({Run, arg}, nullptr, self.options);
             Compute(self.microseconds);
             *self.busy += self.microseconds;
         }
@@ -352,14 +370,18 @@ void LateWorkHasItsShare() {
     uint64_t high = 0, low = 0, end = 0;
     SchedulerOptions options = FairOptions(1);
     options.agingMilliseconds = 4;
-    Work urgent{&high, &end, 100, Of(Priority::High)}, late{&low, &end, 50 + Random(200), Of(Priority::Low)};
+    Work urgent{&high, &end, 100, Of(Priority::High)},
+        late{&low, &end, 50 + Random(200), Of(Priority::Low)};
     RunMain(options, [&](TaskScheduler *scheduler) {
         end = weft::env::Now() + 60000 * kUs;
-        for (uint32_t i = 0; i < 400; ++i) scheduler->AddTask({Work::Run, &late}, nullptr, late.options);
-        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask({Work::Run, &urgent}, nullptr, urgent.options);
+        for (uint32_t i = 0; i < 400; ++i)
+            scheduler->AddTask({Work::Run, &late}, nullptr, late.options);
+        for (uint32_t i = 0; i < 2; ++i)
+            scheduler->AddTask({Work::Run, &urgent}, nullptr, urgent.options);
     });
     const uint64_t total = 60000 - 4000;
-    Check(low * 9 >= total && low * 4 <= total + 4000, "late work has not an eighth to a quarter of the time");
+    Check(low * 9 >= total && low * 4 <= total + 4000,
+          "late work has not an eighth to a quarter of the time");
 }
 
 // Deadlines are processed at the end of the task that is running then.
@@ -372,10 +394,11 @@ void DeadlinesInTime() {
     auto due = [&](TaskScheduler *) { event.Begin(); };
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter counter;
-        std::deque<Task> tasks(count, TaskOf(busy));
+        std::deque<Task> tasks(count, MakeTask(busy));
         const uint32_t after = 100 + Random(800);
         event.asked = weft::env::Now() + after * kUs;
-        AddTaskAt(*scheduler, Now() + std::chrono::microseconds(after), TaskOf(due), nullptr, Of(Priority::High));
+        AddTaskAt(*scheduler, Now() + std::chrono::microseconds(after), MakeTask(due), nullptr,
+                  Of(Priority::High));
         if (Random(2) != 0) {
             for (const Task &task : tasks) scheduler->AddTask(task, &counter);
         } else {
@@ -384,10 +407,12 @@ void DeadlinesInTime() {
         }
         scheduler->WaitForCounter(&counter);
     });
-    Check(event.late <= (100 + 100) * kUs, "a deadline was later than the longest task and 100 microseconds");
+    Check(event.late <= (100 + 100) * kUs,
+          "a deadline was later than the longest task and 100 microseconds");
 }
 
-// Tasks of a batch whose first ones say nothing about the others: what one worker has claimed does not keep the others idle.
+// Tasks of a batch whose first ones say nothing about the others: what one worker has claimed does
+// not keep the others idle.
 void ClaimsAreShared() {
     const uint32_t workers = 2;
     const SchedulerOptions options = FairOptions(workers);
@@ -425,22 +450,24 @@ void LowLarge(SchedulerOptions options) {
     large.stack = low.stack = StackClass::Large;
     low.priority = Priority::Low;
     auto submit = [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(leaf), nullptr, Random(2) != 0 ? low : large);
+        scheduler->AddTask(MakeTask(leaf), nullptr, Random(2) != 0 ? low : large);
     };
     options.largeFibers = 1;
     test::LimitLow(options, 1);
     RunMain(
         options,
         [&](TaskScheduler *scheduler) {
-            const Task tasks[] = {TaskOf(submit), TaskOf(submit), TaskOf(submit)};
+            const Task tasks[] = {MakeTask(submit), MakeTask(submit), MakeTask(submit)};
             scheduler->AddTasks(3, tasks);
         },
         StackClass::Small);
     Check(done == 3, "a task was lost");
-    CheckSoon(weft::env::Now() < begin + 20'000 * kUs, "a Large task waited for a free fiber to be noticed");
+    CheckSoon(weft::env::Now() < begin + 20'000 * kUs,
+              "a Large task waited for a free fiber to be noticed");
 }
 
-// A searcher holds a Low task that needs a Large fiber, and none is free. A Low fiber is ready in the queue of a busy worker.
+// A searcher holds a Low task that needs a Large fiber, and none is free. A Low fiber is ready in
+// the queue of a busy worker.
 void LowReadyBesideLarge() {
     Counters counters;
     bool hasLarge = false, hasBusy = false, isOver = false;
@@ -475,14 +502,14 @@ void LowReadyBesideLarge() {
             TaskOptions large, there, largeLow;
             large.stack = largeLow.stack = StackClass::Large;
             largeLow.priority = Priority::Low;
-            scheduler->AddTask(TaskOf(lowWaits), nullptr, Of(Priority::Low));
-            scheduler->AddTask(TaskOf(largeWaits), nullptr, large);
+            scheduler->AddTask(MakeTask(lowWaits), nullptr, Of(Priority::Low));
+            scheduler->AddTask(MakeTask(largeWaits), nullptr, large);
             while (!hasLarge) scheduler->Yield();
             scheduler->Yield();
             there.worker = 1 - scheduler->CurrentWorker();
-            scheduler->AddTask(TaskOf(busy), nullptr, there);
+            scheduler->AddTask(MakeTask(busy), nullptr, there);
             while (!hasBusy) Compute(1);
-            scheduler->AddTask(TaskOf(leaf), nullptr, largeLow);
+            scheduler->AddTask(MakeTask(leaf), nullptr, largeLow);
         },
         StackClass::Small);
     Check(isOver, "a task was lost");
@@ -502,16 +529,19 @@ void DetachesBesideLow() {
         for (uint32_t i = 0; i < 4; ++i) self->Yield();
         ++done;
     };
-    for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(TaskOf(yields), nullptr, Of(Priority::Low));
+    for (uint32_t i = 0; i < 3; ++i)
+        scheduler.AddTask(MakeTask(yields), nullptr, Of(Priority::Low));
     const uint64_t begin = weft::env::Now();
     scheduler.DetachThread();
     Check(done == 3, "what was the thread's to run has not run");
-    Check(weft::env::Now() - begin <= 20 * kUs, "a thread that detaches kept its own tasks waiting");
+    Check(weft::env::Now() - begin <= 20 * kUs,
+          "a thread that detaches kept its own tasks waiting");
     scheduler.Stop();
 }
 
-// How many atomic operations the one worker makes for a task that an external thread submits while it sleeps, with so many fibers: from the
-// task to the next one, and so with all that it does before it sleeps. The least of a few.
+// How many atomic operations the one worker makes for a task that an external thread submits while
+// it sleeps, with so many fibers: from the task to the next one, and so with all that it does
+// before it sleeps. The least of a few.
 uint64_t StepsOfOneTask(uint32_t fibers) {
     SchedulerOptions options = FairOptions(1);
     options.smallFibers = fibers;
@@ -523,7 +553,7 @@ uint64_t StepsOfOneTask(uint32_t fibers) {
         if (before != 0) least = std::min(least, steps - before);
         before = steps;
     };
-    const Task task = TaskOf(leaf);
+    const Task task = MakeTask(leaf);
     for (int i = 0; i < 6; ++i) {
         scheduler.AddTasksAndWait(1, &task);
         Compute(100);  // the worker falls asleep
@@ -535,7 +565,8 @@ uint64_t StepsOfOneTask(uint32_t fibers) {
 // Nothing scans in proportion to the pool. A pool's bits are looked at in words of 64.
 void IdleDoesNotScan() {
     const uint64_t few = StepsOfOneTask(128), many = StepsOfOneTask(2048);
-    Check(many < few + 1920 / 16, "what an idle scheduler does grows with the number of its fibers");
+    Check(many < few + 1920 / 16,
+          "what an idle scheduler does grows with the number of its fibers");
 }
 
 // Low tasks, one after the other, and workers that may not run them: these are not woken for them.
@@ -555,7 +586,8 @@ void LimitWakesOne() {
         Compute(200);  // the others fall asleep
         woken = 0;
         Counter counter;
-        for (int i = 0; i < 100; ++i) scheduler->AddTask(TaskOf(leaf), &counter, Of(Priority::Low));
+        for (int i = 0; i < 100; ++i)
+            scheduler->AddTask(MakeTask(leaf), &counter, Of(Priority::Low));
         scheduler->WaitForCounter(&counter);
         Check(woken <= 8, "workers were woken for Low tasks that they may not run");
     });
@@ -566,7 +598,8 @@ void LimitWakesOne() {
 void WaitKeepsBudget() {
     Counters counters;
     const Meanwhile meanwhile = static_cast<Meanwhile>(1 + Random(4));
-    const Priority priority = meanwhile == Meanwhile::NormalOrHigher ? Priority::Low : Priority::Normal;
+    const Priority priority =
+        meanwhile == Meanwhile::NormalOrHigher ? Priority::Low : Priority::Normal;
     uint32_t done = 0;
     auto slow = [&](TaskScheduler *) {
         Compute(10'000);
@@ -578,25 +611,28 @@ void WaitKeepsBudget() {
     };
     RunMain(FairOptions(2), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New(), *never = counters.New(1);
-        for (int i = 0; i < 4; ++i) scheduler->AddTask(TaskOf(slow), counter, Of(priority));
-        scheduler->AddTask(TaskOf(quick), counter, Of(Priority::High));
+        for (int i = 0; i < 4; ++i) scheduler->AddTask(MakeTask(slow), counter, Of(priority));
+        scheduler->AddTask(MakeTask(quick), counter, Of(Priority::High));
         const Clock::time_point deadline = Now() + std::chrono::milliseconds(2);
-        Check(!WaitForCounterUntil(*scheduler, never, deadline, meanwhile), "a counter was there that never is");
-        CheckSoon(Now() - deadline <= std::chrono::microseconds(20 + 50), "a wait that spares its thread took longer");
+        Check(!WaitForCounterUntil(*scheduler, never, deadline, meanwhile),
+              "a counter was there that never is");
+        CheckSoon(Now() - deadline <= std::chrono::microseconds(20 + 50),
+                  "a wait that spares its thread took longer");
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
     });
     Check(done == 5, "a task was lost");
 }
 
-// As many tasks as workers, and it takes 50 us until a worker that is woken goes on: whoever goes on wakes three others. If the tasks come
-// one by one, their submitter wakes only one.
+// As many tasks as workers, and it takes 50 us until a worker that is woken goes on: whoever goes
+// on wakes three others. If the tasks come one by one, their submitter wakes only one.
 void WakesLikeATree() {
     constexpr uint64_t kLatency = 50 * kUs;
     const bool isBatch = Random(2) != 0;
     const uint32_t levels = 1 + Random(3);
     uint32_t workers = 1;
-    for (uint32_t level = 0, wakes = isBatch ? 3 : 1; level < levels; ++level, wakes *= 3) workers += wakes;
+    for (uint32_t level = 0, wakes = isBatch ? 3 : 1; level < levels; ++level, wakes *= 3)
+        workers += wakes;
     Counters counters;
     uint32_t begun = 0;
     uint64_t asked = 0, last = 0;
@@ -610,7 +646,7 @@ void WakesLikeATree() {
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
         Compute(1000);  // the others fall asleep
-        const std::vector<Task> tasks(workers, TaskOf(task));
+        const std::vector<Task> tasks(workers, MakeTask(task));
         Counter *counter = counters.New();
         asked = weft::env::Now();
         if (isBatch) {
@@ -622,11 +658,12 @@ void WakesLikeATree() {
         Counters::Kill(counter);
     });
     Check(begun == workers, "a task was lost");
-    CheckSoon(last - asked <= levels * kLatency + 40 * kUs, "workers were woken one after the other");
+    CheckSoon(last - asked <= levels * kLatency + 40 * kUs,
+              "workers were woken one after the other");
 }
 
-// Workers that were woken for tasks and found none. Later each is woken for a pinned task: it wakes nobody for the tasks of then, but it may
-// wake one worker, as it was the last searcher.
+// Workers that were woken for tasks and found none. Later each is woken for a pinned task: it wakes
+// nobody for the tasks of then, but it may wake one worker, as it was the last searcher.
 void WakesNobodyLater() {
     constexpr uint32_t kWorkers = 9;
     Counters counters;
@@ -640,7 +677,7 @@ void WakesNobodyLater() {
     auto empty = [](TaskScheduler *) {};
     RunMain(options, [&](TaskScheduler *scheduler) {
         Compute(1000);  // the others fall asleep
-        const std::vector<Task> tasks(kWorkers, TaskOf(empty));
+        const std::vector<Task> tasks(kWorkers, MakeTask(empty));
         scheduler->AddTasksAndWait(kWorkers, tasks.data());
         Compute(1000);
         for (uint32_t worker = 1; worker < kWorkers; ++worker) {
@@ -648,7 +685,7 @@ void WakesNobodyLater() {
             Counter *counter = counters.New();
             TaskOptions pinned;
             pinned.worker = worker;
-            scheduler->AddTask(TaskOf(empty), counter, pinned);
+            scheduler->AddTask(MakeTask(empty), counter, pinned);
             Compute(1000);
             scheduler->WaitForCounter(counter);
             Counters::Kill(counter);
@@ -669,14 +706,14 @@ void AwaitedTasksAreHigh() {
         ++done;
     };
     auto loads = [&](TaskScheduler *scheduler) {  // its worker's own lane
-        for (int i = 0; i < 30; ++i) scheduler->AddTask(TaskOf(normal), rest);
+        for (int i = 0; i < 30; ++i) scheduler->AddTask(MakeTask(normal), rest);
         Compute(1000);
     };
     const bool raises = Random(2) != 0;  // the task itself
     auto waits = [&](TaskScheduler *scheduler) {
         if (raises) scheduler->SetPriority(Priority::High);
         Counter *counter = counters.New();
-        for (int i = 0; i < 8; ++i) scheduler->AddTask(TaskOf(normal), counter);
+        for (int i = 0; i < 8; ++i) scheduler->AddTask(MakeTask(normal), counter);
         const uint64_t begin = weft::env::Now();
         scheduler->WaitForCounter(counter);
         took = weft::env::Now() - begin;
@@ -684,9 +721,10 @@ void AwaitedTasksAreHigh() {
     };
     RunMain(FairOptions(2), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(loads), counter);
+        scheduler->AddTask(MakeTask(loads), counter);
         Compute(500);  // another worker has taken it
-        scheduler->AddTask(TaskOf(waits), counter, Of(raises ? Priority::Normal : Priority::High));
+        scheduler->AddTask(MakeTask(waits), counter,
+                           Of(raises ? Priority::Normal : Priority::High));
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
         scheduler->WaitForCounter(rest);
@@ -694,11 +732,13 @@ void AwaitedTasksAreHigh() {
     });
     Check(done == 38, "a task was lost");
     // Two workers share them, after the task that the other one is in.
-    CheckSoon(took <= 5000 * kUs + 200 * kUs, "the tasks that a High task waits for were not shared");
+    CheckSoon(took <= 5000 * kUs + 200 * kUs,
+              "the tasks that a High task waits for were not shared");
 }
 
-// Tasks of one counter follow each other on each worker, and somebody waits for a value above zero: that is late by one task of each
-// worker and 100 microseconds at most. So is what Counter::Value says.
+// Tasks of one counter follow each other on each worker, and somebody waits for a value above zero:
+// that is late by one task of each worker and 100 microseconds at most. So is what Counter::Value
+// says.
 void ValuesInTime() {
     enum Kind : uint32_t { Fiber, Outside, Timed, After, Poll, kKinds };
     constexpr uint32_t kTasks = 60, kValue = 30;
@@ -725,13 +765,14 @@ void ValuesInTime() {
     };
     auto waits = [&](TaskScheduler *self) {
         if (kind == Timed) {
-            Check(WaitForCounterFor(*self, counter, std::chrono::hours(1), kValue), "a wait for an hour timed out");
+            Check(WaitForCounterFor(*self, counter, std::chrono::hours(1), kValue),
+                  "a wait for an hour timed out");
         } else {
             self->WaitForCounter(counter, kValue);
         }
         ends(self);
     };
-    std::vector<Task> tasks(kTasks, TaskOf(task));
+    std::vector<Task> tasks(kTasks, MakeTask(task));
     TaskScheduler scheduler(FairOptions(workers));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     bool isSubmitted = false;
@@ -743,7 +784,7 @@ void ValuesInTime() {
         }
         isSubmitted = true;
     };
-    scheduler.AddTask(TaskOf(submits), rest);
+    scheduler.AddTask(MakeTask(submits), rest);
     while (!isSubmitted) Compute(1);
     Compute(before);
     const uint64_t waitsSince = weft::env::Now();
@@ -754,9 +795,9 @@ void ValuesInTime() {
         while (counter->Value() > kValue) Compute(20);
         ends(&scheduler);
     } else if (kind == After) {
-        AddTaskAfter(scheduler, counter, kValue, TaskOf(ends), rest, Of(Priority::High));
+        AddTaskAfter(scheduler, counter, kValue, MakeTask(ends), rest, Of(Priority::High));
     } else {
-        scheduler.AddTask(TaskOf(waits), rest, Of(Priority::High));
+        scheduler.AddTask(MakeTask(waits), rest, Of(Priority::High));
     }
     scheduler.WaitForCounter(counter);
     scheduler.WaitForCounter(rest);
@@ -769,25 +810,25 @@ void ValuesInTime() {
     CheckSoon(event.late <= since + (2 * length + 100 + 40) * kUs, "a wait for a value was late");
 }
 
-// A value is reached for a moment only, between two tasks of a claim: the second one submits more tasks of the counter a while later. These
-// wait for whoever waits for the value since that moment.
+// A value is reached for a moment only, between two tasks of a claim: the second one submits more
+// tasks of the counter a while later. These wait for whoever waits for the value since that moment.
 void ValuePassesInClaim() {
     constexpr uint32_t kTasks = 20, kValue = 10;
     Counters counters;
     Counter *const counter = counters.New(), *const gate = counters.New(1);
     uint32_t finished = 0;
     auto leaf = [&](TaskScheduler *self) { self->WaitForCounter(gate); };
-    const Task leaves[2] = {TaskOf(leaf), TaskOf(leaf)};
+    const Task leaves[2] = {MakeTask(leaf), MakeTask(leaf)};
     auto task = [&](TaskScheduler *self) {
         if (++finished <= kTasks - kValue) return;
         if (finished == kTasks - kValue + 1) Compute(100);
         self->AddTasks(2, leaves, counter);
     };
-    const std::vector<Task> tasks(kTasks, TaskOf(task));
+    const std::vector<Task> tasks(kTasks, MakeTask(task));
     TaskScheduler scheduler(FairOptions(1));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     auto submits = [&](TaskScheduler *self) { self->AddTasks(kTasks, tasks.data(), counter); };
-    scheduler.AddTask(TaskOf(submits));
+    scheduler.AddTask(MakeTask(submits));
     if (Random(2) != 0) Compute(2);
     while (finished < kTasks - kValue) Compute(2);
     scheduler.WaitForCounter(counter, kValue);
@@ -831,8 +872,8 @@ void TreeOnOneCounter() {
     });
 }
 
-// Two tasks that wake each other stay on one worker, although another one has nothing to do. But when one of them wakes the other and goes
-// on itself, the other worker takes that one.
+// Two tasks that wake each other stay on one worker, although another one has nothing to do. But
+// when one of them wakes the other and goes on itself, the other worker takes that one.
 void HandOversStay() {
     constexpr uint32_t kTurns = 200;
     Counters counters;
@@ -849,7 +890,7 @@ void HandOversStay() {
     };
     auto first = [&](TaskScheduler *scheduler) {
         for (; turns < kTurns; ++turns) {
-            scheduler->AddToCounter(players[0].own);
+            scheduler->IncrementCounter(players[0].own);
             scheduler->DecrementCounter(players[0].others);
             scheduler->WaitForCounter(players[0].own);
             arrive(players[0], *scheduler);
@@ -864,7 +905,7 @@ void HandOversStay() {
             scheduler->WaitForCounter(players[1].own);
             arrive(players[1], *scheduler);
             if (turns == kTurns) break;
-            scheduler->AddToCounter(players[1].own);
+            scheduler->IncrementCounter(players[1].own);
             scheduler->DecrementCounter(players[1].others);
         }
         event.Begin();
@@ -872,10 +913,11 @@ void HandOversStay() {
     SchedulerOptions options = FairOptions(2);
     options.idle = IdlePolicy::Balanced;  // the other worker searches
     RunMain(options, [&](TaskScheduler *scheduler) {
-        for (int i = 0; i < 2; ++i) players[i].own = players[1 - i].others = counters.New(i == 0 ? 0 : 1);
+        for (int i = 0; i < 2; ++i)
+            players[i].own = players[1 - i].others = counters.New(i == 0 ? 0 : 1);
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(first), counter);
-        scheduler->AddTask(TaskOf(second), counter);
+        scheduler->AddTask(MakeTask(first), counter);
+        scheduler->AddTask(MakeTask(second), counter);
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
     });
@@ -883,7 +925,8 @@ void HandOversStay() {
     CheckSoon(event.late <= 25 * kUs, "a task that was woken beside an idle worker began late");
 }
 
-// Nobody who waits for zero waits for more than the counted tasks, although decrements are kept from one to the next.
+// Nobody who waits for zero waits for more than the counted tasks, although decrements are kept
+// from one to the next.
 void ZeroInTime() {
     constexpr uint32_t kTasks = 40;
     Counters counters;
@@ -898,19 +941,19 @@ void ZeroInTime() {
         if (++finished == kTasks) event.Ask();
     };
     auto other = [&](TaskScheduler *) { Compute(1000); };
-    std::vector<Task> tasks(kTasks, TaskOf(task));
+    std::vector<Task> tasks(kTasks, MakeTask(task));
     TaskScheduler scheduler(FairOptions(workers));
     Check(scheduler.Start() == Status::Ok, "Start failed");
     auto submits = [&](TaskScheduler *self) {
-        for (uint32_t i = 0; i < 4; ++i) self->AddTask(TaskOf(other), others);
+        for (uint32_t i = 0; i < 4; ++i) self->AddTask(MakeTask(other), others);
         if (isBatch) {
             self->AddTasks(kTasks, tasks.data(), counter);
         } else {
             for (const Task &each : tasks) self->AddTask(each, counter);
         }
     };
-    Check(scheduler.AddToCounter(counter), "AddToCounter failed");
-    scheduler.AddTasksAndWait(1, std::vector<Task>{TaskOf(submits)}.data());
+    Check(scheduler.IncrementCounter(counter), "IncrementCounter failed");
+    scheduler.AddTasksAndWait(1, std::vector<Task>{MakeTask(submits)}.data());
     scheduler.DecrementCounter(counter);
     scheduler.WaitForCounter(counter);
     event.Begin();
@@ -927,36 +970,56 @@ void ZeroInTime() {
 std::vector<Model> FairModels() {
     return {
         {"wake_tree", "as many tasks as workers, all but one of which sleep", WakesLikeATree},
-        {"wake_later", "workers that were woken in vain, and later for a pinned task", WakesNobodyLater},
-        {"hand_over_stays", "two tasks that wake each other beside a worker without work", HandOversStay},
-        {"budget", "a wait of 2 ms that restricts its thread, beside tasks of 10 ms", WaitKeepsBudget},
-        {"low_large", "Low tasks, which one worker may run, and others that need the one Large fiber",
+        {"wake_later", "workers that were woken in vain, and later for a pinned task",
+         WakesNobodyLater},
+        {"hand_over_stays", "two tasks that wake each other beside a worker without work",
+         HandOversStay},
+        {"budget", "a wait of 2 ms that restricts its thread, beside tasks of 10 ms",
+         WaitKeepsBudget},
+        {"low_large",
+         "Low tasks, which one worker may run, and others that need the one Large fiber",
          [] { LowLarge(FairOptions(3)); }},
-        {"low_large_search", "the same; workers search before they sleep", [] { LowLarge(Options(3, 6, 1)); }},
-        {"low_ready_beside_large", "a Low fiber is ready, and the searcher has a task for which no fiber is free",
+        {"low_large_search", "the same; workers search before they sleep",
+         [] { LowLarge(Options(3, 6, 1)); }},
+        {"low_ready_beside_large",
+         "a Low fiber is ready, and the searcher has a task for which no fiber is free",
          LowReadyBesideLarge, 4},
-        {"idle_scans", "an empty task on an idle scheduler with few and with many fibers", IdleDoesNotScan, 40},
+        {"idle_scans", "an empty task on an idle scheduler with few and with many fibers",
+         IdleDoesNotScan, 40},
         {"low_wakes", "Low tasks, which one of four workers may run", LimitWakesOne, 20},
         {"detach_low", "a thread detaches beside Low tasks that yield", DetachesBesideLow},
         {"turn_outside", "a High task from outside, while all workers run loops of waits",
          [] { LoopsGiveTurns(Caller::Outside); }},
         {"turn_pinned", "a pinned task, likewise", [] { LoopsGiveTurns(Caller::Pinned); }},
         {"turn_timer", "a deadline, likewise", [] { LoopsGiveTurns(Caller::Timer); }},
-        {"turn_same_worker", "waits that are over, with Resume::SameWorker, while High tasks come", TurnsKeepTheWorker},
-        {"high_first", "a High task in the lane of a worker that is busy, and Normal ones elsewhere", HighGoesFirst},
-        {"high_lends", "Normal tasks that a High task waits for, beside other Normal ones", AwaitedTasksAreHigh},
-        {"kept_values", "waits for a value of a counter whose tasks follow each other", ValuesInTime, 4},
-        {"kept_passed", "a value that is passed between two tasks of a claim", ValuePassesInClaim, 4},
+        {"turn_same_worker",
+         "waits that are over, with ResumeOn::SameWorker, while High tasks come",
+         TurnsKeepTheWorker},
+        {"high_first",
+         "a High task in the lane of a worker that is busy, and Normal ones elsewhere",
+         HighGoesFirst},
+        {"high_lends", "Normal tasks that a High task waits for, beside other Normal ones",
+         AwaitedTasksAreHigh},
+        {"kept_values", "waits for a value of a counter whose tasks follow each other",
+         ValuesInTime, 4},
+        {"kept_passed", "a value that is passed between two tasks of a claim", ValuePassesInClaim,
+         4},
         {"kept_tree", "a tree whose tasks all count on one counter", TreeOnOneCounter},
-        {"kept_zero", "a wait for zero, and tasks of another counter behind those that it counts", ZeroInTime, 4},
-        {"aging_low", "a Low task among others that keep coming", [] { NothingStarves(Priority::Low); }, 20},
-        {"aging_normal", "the oldest of Normal tasks that keep coming", [] { NothingStarves(Priority::Normal); }, 20},
-        {"aging_several", "Normal tasks that are late for long, and Low ones, pinned ones and a thread's",
+        {"kept_zero", "a wait for zero, and tasks of another counter behind those that it counts",
+         ZeroInTime, 4},
+        {"aging_low", "a Low task among others that keep coming",
+         [] { NothingStarves(Priority::Low); }, 20},
+        {"aging_normal", "the oldest of Normal tasks that keep coming",
+         [] { NothingStarves(Priority::Normal); }, 20},
+        {"aging_several",
+         "Normal tasks that are late for long, and Low ones, pinned ones and a thread's",
          NoneOfSeveralStarves, 20},
-        {"sleepers_report", "a High task while all fibers sleep in Low ones", SleepersHoldAllFibers},
-        {"aging_no_fiber", "Low work while all fibers are taken by some that poll", NothingStarvesWithoutFibers, 20},
-        {"aging_inactive", "a Low fiber among others that poll, pinned to an inactive worker", NothingStarvesOnInactive,
-         20},
+        {"sleepers_report", "a High task while all fibers sleep in Low ones",
+         SleepersHoldAllFibers},
+        {"aging_no_fiber", "Low work while all fibers are taken by some that poll",
+         NothingStarvesWithoutFibers, 20},
+        {"aging_inactive", "a Low fiber among others that poll, pinned to an inactive worker",
+         NothingStarvesOnInactive, 20},
         {"aging_share", "the share of work that is late", LateWorkHasItsShare, 40},
         {"deadline_late", "a deadline while all workers are busy", DeadlinesInTime, 4},
         {"claim_shared", "a batch with long tasks in between", ClaimsAreShared, 4},

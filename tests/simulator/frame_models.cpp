@@ -15,13 +15,15 @@ void Linger() {
 
 constexpr size_t kBlock = 4 << 10;
 
-// Stages that check whose turn it is. A stage of a frame that is in the ring has the slot that others of its frame have.
+// Stages that check whose turn it is. A stage of a frame that is in the ring has the slot that
+// others of its frame have.
 struct Stages {
     struct Arg {
         Stages *stages;
         uint32_t stage;
     };
-    Stages(uint32_t stageCount, uint32_t framesInFlight) : count(stageCount), inFlight(framesInFlight) {
+    Stages(uint32_t stageCount, uint32_t framesInFlight)
+        : count(stageCount), inFlight(framesInFlight) {
         for (uint32_t i = 0; i < count; ++i) args[i] = {this, i}, stages[i] = {Run, &args[i], {}};
     }
     static void Run(TaskScheduler *scheduler, const FrameParams &params, void *arg) {
@@ -32,12 +34,13 @@ struct Stages {
         const uint64_t frame = params.frame;
         begun.store(1, std::memory_order_release);
         Check(ended[stage] == frame, "a stage runs out of turn");
-        Check(stage == 0 || ended[stage - 1] > frame, "a stage begins before the one before it has ended");
+        Check(stage == 0 || ended[stage - 1] > frame,
+              "a stage begins before the one before it has ended");
         Check(ended[count - 1] + inFlight > frame, "more frames are in flight than may be");
         if (stage == 0) slots[params.slot] = frame;
         if (child && Random(2) != 0) {
             auto linger = [](TaskScheduler *) { Linger(); };
-            const Task task = TaskOf(linger);
+            const Task task = MakeTask(linger);
             scheduler->AddTasksAndWait(1, &task);
         } else {
             Linger();
@@ -69,22 +72,25 @@ void Frames() {
     FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
     RunMain(options, [&](TaskScheduler *scheduler) {
         auto wait = [&](TaskScheduler *self) {
-            const bool running =
-                stages.begun.load(std::memory_order_acquire) != 0;  // else there may be nothing to wait for
+            // else there may be nothing to wait for
+            const bool running = stages.begun.load(std::memory_order_acquire) != 0;
             const bool completed = pipeline.WaitForFrame(self, awaited);
             Check(completed || !running || awaited == frames, "who waits goes on too early");
-            Check(!completed || stages.ended[stages.count - 1] > awaited, "a frame that has not completed");
+            Check(!completed || stages.ended[stages.count - 1] > awaited,
+                  "a frame that has not completed");
             FrameParams params;
             if (completed && pipeline.Frames().Read(awaited, &params)) {
-                Check(params.stages[0].end != std::chrono::steady_clock::time_point{}, "a stamp is missing");
+                Check(params.stages[0].end != std::chrono::steady_clock::time_point{},
+                      "a stamp is missing");
             }
         };
         Counter counter;
-        scheduler->AddTask(TaskOf(wait), &counter);
+        scheduler->AddTask(MakeTask(wait), &counter);
         Check(pipeline.Run(scheduler, frames) == Status::Ok, "Run failed");
         scheduler->WaitForCounter(&counter);
     });
-    for (uint32_t i = 0; i < stages.count; ++i) Check(stages.ended[i] == frames, "a stage was lost");
+    for (uint32_t i = 0; i < stages.count; ++i)
+        Check(stages.ended[i] == frames, "a stage was lost");
     Check(pipeline.Frames().FramesCompleted() == frames, "a frame was lost");
 }
 
@@ -106,7 +112,8 @@ void FramesStopped() {
     waiter.Start();
     Check(pipeline.Run(&scheduler) == Status::Ok, "Run failed");
     waiter.Join();
-    for (uint32_t i = 1; i < stages.count; ++i) Check(stages.ended[i] == stages.ended[0], "a frame is not complete");
+    for (uint32_t i = 1; i < stages.count; ++i)
+        Check(stages.ended[i] == stages.ended[0], "a frame is not complete");
     Check(!completed || stages.ended[0] > 1, "a frame that never was");
     scheduler.Stop();
 }
@@ -125,7 +132,8 @@ struct Owner {
     }
     void Verify() const {
         for (const Piece &piece : pieces) {
-            Check(*piece.first == piece.value && *piece.last == piece.value, "memory of somebody is given to another");
+            Check(*piece.first == piece.value && *piece.last == piece.value,
+                  "memory of somebody is given to another");
         }
     }
     std::deque<Piece> pieces;
@@ -133,7 +141,8 @@ struct Owner {
 
 size_t RandomBytes() { return Random(4) == 0 ? kBlock + 4 : kBlock / 2 - 8 * Random(2); }
 
-// Tasks of two tags allocate, wait and look; one tag is freed while the other is used; a thread of the host, too.
+// Tasks of two tags allocate, wait and look; one tag is freed while the other is used; a thread of
+// the host, too.
 void TaggedHeaps() {
     SchedulerOptions options = Options(1 + Random(3), 12, 2);
     options.onReport = OnlyThese<ReportCode::OutOfMemory>;
@@ -162,8 +171,8 @@ void TaggedHeaps() {
         Counter of[2];
         for (uint32_t round = 0; round < 2; ++round) {
             for (uint32_t i = 0; i < 3; ++i) {
-                scheduler.AddTask(TaskOf(first), &of[0]);
-                if (round == 0) scheduler.AddTask(TaskOf(second), &of[1]);
+                scheduler.AddTask(MakeTask(first), &of[0]);
+                if (round == 0) scheduler.AddTask(MakeTask(second), &of[1]);
             }
             scheduler.WaitForCounter(&of[0]);
             for (uint32_t i = 0; i < 3; ++i) owners[i].Verify(), owners[i].pieces.clear();
@@ -176,13 +185,15 @@ void TaggedHeaps() {
         host.Verify();
         heap.Free(1);
         Check(heap.Statistics().blocks == 0 && pool.BlocksInUse() == 0, "a block was lost");
-        Check(heap.Statistics().peakBlocks <= pool.BlockCount(), "more blocks at once than there are");
+        Check(heap.Statistics().peakBlocks <= pool.BlockCount(),
+              "more blocks at once than there are");
         scheduler.Stop();
     }
 }
 
-// Workers and a thread of the host begin with two tags at once, and a task with an arena: there are just enough blocks if those who
-// allocate under a tag share one. Nobody may find none left, not even while others have one in vain.
+// Workers and a thread of the host begin with two tags at once, and a task with an arena: there are
+// just enough blocks if those who allocate under a tag share one. Nobody may find none left, not
+// even while others have one in vain.
 void TaggedShare() {
     const SchedulerOptions options = Options(1 + Random(3), 12, 2);
     TaskScheduler scheduler(options);
@@ -213,8 +224,8 @@ void TaggedShare() {
         thread.Start();
         for (uint32_t round = 0; round < 2; ++round) {
             Counter counter;
-            for (uint32_t i = 0; i < 2; ++i) scheduler.AddTask(TaskOf(little), &counter);
-            scheduler.AddTask(TaskOf(scratch), &counter);
+            for (uint32_t i = 0; i < 2; ++i) scheduler.AddTask(MakeTask(little), &counter);
+            scheduler.AddTask(MakeTask(scratch), &counter);
             scheduler.WaitForCounter(&counter);
             if (round == 0) thread.Join();
             Check(pool.BlocksInUse() == 2, "a block was taken in vain, or lost");
@@ -226,7 +237,8 @@ void TaggedShare() {
     }
 }
 
-// A frame's memory is freed by its last stage, while other frames allocate: the tag is used again at once.
+// A frame's memory is freed by its last stage, while other frames allocate: the tag is used again
+// at once.
 void TaggedFrames() {
     Stages stages(2, 1 + Random(3));
     const SchedulerOptions options = Options(1 + Random(2), 12, 2);
@@ -237,7 +249,8 @@ void TaggedFrames() {
     stages.onEnd = [&](uint32_t stage, const FrameParams &params) {
         const uint32_t tag = params.slot;
         const auto value = static_cast<uint32_t>(params.frame);
-        owners[tag].Take(heap, tag, kBlock / (Random(2) != 0 ? 2 : 8), 10 * value + stage);  // an eighth leaves room
+        // an eighth leaves room
+        owners[tag].Take(heap, tag, kBlock / (Random(2) != 0 ? 2 : 8), 10 * value + stage);
         Check(owners[tag].pieces.size() == stage + 1, "a block of a frame was not given back");
         owners[tag].Verify();
         if (stage == 0) return;
@@ -246,7 +259,7 @@ void TaggedFrames() {
     };
     FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
     auto main = [&](TaskScheduler *self) { pipeline.Run(self, 3); };
-    const Task task = TaskOf(main);
+    const Task task = MakeTask(main);
     Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
     Check(stages.ended[1] == 3, "a stage was lost");
     Check(pool.BlocksInUse() == 0, "a block was lost");
@@ -266,12 +279,13 @@ void Arenas() {
             self->Yield();
             uint32_t *second = arena.NewArray<uint32_t>(kBlock / 8);
             second[0] = own;
-            if (Random(2) != 0) Check(arena.NewArray<uint32_t>(kBlock / 8) != nullptr, "a block was lost");
+            if (Random(2) != 0)
+                Check(arena.NewArray<uint32_t>(kBlock / 8) != nullptr, "a block was lost");
             self->Yield();
             Check(*first == own && second[0] == own, "memory of somebody is given to another");
         };
         Counter counter;
-        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(TaskOf(use), &counter);
+        for (uint32_t i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(use), &counter);
         scheduler->WaitForCounter(&counter);
     });
     Check(pool.BlocksInUse() == 0, "a block was lost");
@@ -282,10 +296,14 @@ void Arenas() {
 std::vector<Model> FrameModels() {
     return {
         {"frames", "stages of consecutive frames, and who waits for one of them", Frames},
-        {"frames_stopped", "an endless run, by a thread of the host, that is stopped", FramesStopped},
-        {"tagged_heap", "workers and a thread of the host allocate under two tags, one of which is freed", TaggedHeaps},
+        {"frames_stopped", "an endless run, by a thread of the host, that is stopped",
+         FramesStopped},
+        {"tagged_heap",
+         "workers and a thread of the host allocate under two tags, one of which is freed",
+         TaggedHeaps},
         {"tagged_share", "those who begin with a tag at once share its first block", TaggedShare},
-        {"tagged_frames", "the last stage of a frame frees what its stages allocated", TaggedFrames},
+        {"tagged_frames", "the last stage of a frame frees what its stages allocated",
+         TaggedFrames},
         {"arenas", "arenas of tasks that wait", Arenas},
     };
 }

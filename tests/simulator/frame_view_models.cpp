@@ -1,4 +1,5 @@
-// The frame layer by itself: what a thread that is ordered by nothing else sees by way of it. With --weak.
+// The frame layer by itself: what a thread that is ordered by nothing else sees by way of it. With
+// --weak.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/frame/frame_pipeline.h"
@@ -13,7 +14,8 @@ namespace {
 
 constexpr size_t kBlock = 4 << 10;
 
-// Two threads run it, one after the other: what the first run left, its end too, is over for the second.
+// Two threads run it, one after the other: what the first run left, its end too, is over for the
+// second.
 void FramesAgain() {
     struct Stage {
         FramePipeline *pipeline;
@@ -42,7 +44,8 @@ void FramesAgain() {
     scheduler.Stop();
 }
 
-// Frames take their places in the ring, while somebody reads those that were there 16 frames before.
+// Frames take their places in the ring, while somebody reads those that were there 16 frames
+// before.
 void FrameStamps() {
     struct {
         Clock::time_point begun{}, ended{};
@@ -70,7 +73,8 @@ void FrameStamps() {
             return stamp >= frames[frame].begun &&
                    (frames[frame].ended == Clock::time_point{} || stamp <= frames[frame].ended);
         };
-        Check(isOf(params.stages[0].begin) && isOf(params.stages[0].end), "a stamp is missing, or of another frame");
+        Check(isOf(params.stages[0].begin) && isOf(params.stages[0].end),
+              "a stamp is missing, or of another frame");
     };
     uint32_t frame = 0;
     while (frame < FrameRing::kFrames) run(frame++);
@@ -82,7 +86,8 @@ void FrameStamps() {
     reader.Join();
 }
 
-// Threads that are ordered by nothing but the heap, and by what is retained: whoever has a block sees what was in it before.
+// Threads that are ordered by nothing but the heap, and by what is retained: whoever has a block
+// sees what was in it before.
 void TaggedTraces() {
     SchedulerOptions options = Options(1, 4, 1);
     options.onReport = OnlyThese<ReportCode::OutOfMemory, ReportCode::MemoryInUse>;
@@ -101,7 +106,8 @@ void TaggedTraces() {
     });
     const auto take = [&] {
         for (uint32_t i = 0; i < 12; ++i) {
-            if (auto *piece = static_cast<Traced *>(heap.Allocate(1, kBlock / 2))) return piece->Use(2);
+            if (auto *piece = static_cast<Traced *>(heap.Allocate(1, kBlock / 2)))
+                return piece->Use(2);
             weft::env::Pause();
         }
     };
@@ -123,8 +129,10 @@ void TaggedTraces() {
 std::vector<Model> FrameViewModels() {
     return {
         {"frames_again", "two threads run a pipeline, and the first run is stopped", FramesAgain},
-        {"frame_stamps", "the ring is read while later frames take the places of earlier ones", FrameStamps},
-        {"tagged_traces", "what is retained, freed, and shared by threads that are no workers", TaggedTraces},
+        {"frame_stamps", "the ring is read while later frames take the places of earlier ones",
+         FrameStamps},
+        {"tagged_traces", "what is retained, freed, and shared by threads that are no workers",
+         TaggedTraces},
     };
 }
 

@@ -1,4 +1,5 @@
-// Groups of workers: each task runs where it may, none is lost, and none waits for a group that need not run it.
+// Groups of workers: each task runs where it may, none is lost, and none waits for a group that
+// need not run it.
 #include "platform/memory.h"
 #include "simulator/fair_support.h"
 #include "simulator/models.h"
@@ -85,8 +86,8 @@ private:
         options.groups = Random(2) != 0 ? m_layout.Any() : uint8_t{0};
         options.priority = static_cast<Priority>(Random(3));
         options.stack = Random(8) == 0 ? StackClass::Large : StackClass::Small;
-        Node &node =
-            m_nodes.emplace_back(Node{this, depth, options.groups != 0 ? options.groups : outer, options.priority});
+        Node &node = m_nodes.emplace_back(
+            Node{this, depth, options.groups != 0 ? options.groups : outer, options.priority});
         const Task task{Node::Begin, &node};
         switch (Random(4)) {
             case 0:
@@ -110,7 +111,8 @@ private:
         if (its.depth != 0) {
             Counter counter;
             const uint32_t children = Random(3);
-            for (uint32_t i = 0; i < children; ++i) Submit(scheduler, its.depth - 1, its.named, &counter);
+            for (uint32_t i = 0; i < children; ++i)
+                Submit(scheduler, its.depth - 1, its.named, &counter);
             if (Random(4) == 0) scheduler->Yield();
             check();
             scheduler->WaitForCounter(&counter);
@@ -139,7 +141,8 @@ void Groups(uint32_t depth) {
     Check(tree.IsDone(), "a task was lost");
 }
 
-// A task of each group waits for tasks of the next one, with priorities mixed and hardly a fiber to spare.
+// A task of each group waits for tasks of the next one, with priorities mixed and hardly a fiber to
+// spare.
 void GroupsInARing() {
     const Layout layout;
     SchedulerOptions options = Options(layout.Workers(), layout.Workers() + 1, 2);
@@ -151,7 +154,7 @@ void GroupsInARing() {
         if (Random(6) == 0) scheduler->Yield();
         ++ran;
     };
-    const std::vector<Task> next(tasks, TaskOf(yields));
+    const std::vector<Task> next(tasks, MakeTask(yields));
     struct Waiter {
         const std::vector<Task> &next;
         TaskOptions its;
@@ -201,12 +204,13 @@ void GroupsFromOutside() {
     outside.Start();
     const bool attached = Random(2) != 0 && scheduler.AttachThread() == Status::Ok;
     auto leaf = [&](TaskScheduler *running) {
-        Check(running->CurrentWorker() < layout.Workers(), "an attached thread runs a task that names groups");
+        Check(running->CurrentWorker() < layout.Workers(),
+              "an attached thread runs a task that names groups");
     };
     Counter counter;
     TaskOptions named;
     named.groups = layout.Any();
-    for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(TaskOf(leaf), &counter, named);
+    for (uint32_t i = 0; i < 3; ++i) scheduler.AddTask(MakeTask(leaf), &counter, named);
     scheduler.WaitForCounter(&counter);
     if (attached) scheduler.DetachThread();
     work(second);
@@ -218,7 +222,8 @@ void GroupsFromOutside() {
 // The groups of Low tasks change while there are some.
 void LowGroupsChange() {
     const Layout layout;
-    SchedulerOptions options = FairOptions(layout.Workers());  // or what is late would be found by its age
+    // or what is late would be found by its age
+    SchedulerOptions options = FairOptions(layout.Workers());
     layout.ApplyTo(options);
     uint32_t done = 0;
     auto low = [&](TaskScheduler *scheduler) {
@@ -228,7 +233,7 @@ void LowGroupsChange() {
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter counter;
         for (uint32_t i = 0; i < 6; ++i) {
-            scheduler->AddTask(TaskOf(low), &counter, Of(Priority::Low));
+            scheduler->AddTask(MakeTask(low), &counter, Of(Priority::Low));
             if (Random(2) != 0) scheduler->SetLowGroups(Random(3) == 0 ? uint8_t{0} : layout.Any());
         }
         scheduler->WaitForCounter(&counter);
@@ -256,7 +261,8 @@ struct Fair {
     }
 };
 
-// All groups but one have endless work. A task of the other group, which a busy worker submits, begins at once.
+// All groups but one have endless work. A task of the other group, which a busy worker submits,
+// begins at once.
 void GroupIsReserved() {
     Fair fair;
     const Layout &layout = fair.layout;
@@ -277,17 +283,19 @@ void GroupIsReserved() {
     fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
         TaskOptions others = Of(static_cast<Priority>(Random(3)));
         others.groups = static_cast<uint8_t>((1u << last) - 1);
-        for (uint32_t i = 0; i < 2 * layout.Workers(); ++i) scheduler->AddTask({Busy::Run, &busy}, counter, others);
+        for (uint32_t i = 0; i < 2 * layout.Workers(); ++i)
+            scheduler->AddTask({Busy::Run, &busy}, counter, others);
         Compute(200);
         TaskOptions its = Of(static_cast<Priority>(Random(3)));
         its.groups = layout.One(last);
         event.Ask();
-        scheduler->AddTask(TaskOf(begins), counter, its);
+        scheduler->AddTask(MakeTask(begins), counter, its);
     });
     CheckSoon(event.late <= 20 * kUs, "a task waited although its group had nothing else to do");
 }
 
-// Workers of a group have Normal work. A High task of their group, which another group's worker may have submitted, goes before that.
+// Workers of a group have Normal work. A High task of their group, which another group's worker may
+// have submitted, goes before that.
 void HighInGroup() {
     Fair fair;
     const Layout &layout = fair.layout;
@@ -298,18 +306,19 @@ void HighInGroup() {
     fair.Run([&](TaskScheduler *scheduler, Counter *counter) {
         TaskOptions its = Of(Priority::Normal);
         its.groups = group;
-        const std::vector<Task> tasks(60, TaskOf(normal));
+        const std::vector<Task> tasks(60, MakeTask(normal));
         scheduler->AddTasks(60, tasks.data(), counter, its);
         Compute(100);
         its.priority = Priority::High;
         event.Ask();
-        scheduler->AddTask(TaskOf(high), counter, its);
+        scheduler->AddTask(MakeTask(high), counter, its);
         Compute(100);  // this worker does not run it
     });
     CheckSoon(event.late <= (20 + 10) * kUs, "a High task waited for Normal ones of its group");
 }
 
-// A Low task that only one group runs waits for Normal tasks. Another group's worker takes its share of them at once.
+// A Low task that only one group runs waits for Normal tasks. Another group's worker takes its
+// share of them at once.
 void LowIsHelped() {
     const Layout layout(1, 1);
     SchedulerOptions options = FairOptions(layout.Workers());
@@ -322,18 +331,19 @@ void LowIsHelped() {
     };
     auto second = [&](TaskScheduler *) { event.Begin(); };
     auto low = [&](TaskScheduler *scheduler) {
-        const Task tasks[] = {TaskOf(first), TaskOf(second)};
+        const Task tasks[] = {MakeTask(first), MakeTask(second)};
         scheduler->AddTasksAndWait(2, tasks);
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        const Task task = TaskOf(low);
+        const Task task = MakeTask(low);
         scheduler->AddTasksAndWait(1, &task, Of(Priority::Low));
     });
     CheckSoon(event.late <= 20 * kUs, "Normal tasks waited for the worker of a Low one");
 }
 
-// A fiber of a group becomes ready on a worker that does not go on with it: it is inactive, begins something else first, or
-// runs pinned tasks in the middle of a task. All others sleep. Another worker of the group is woken.
+// A fiber of a group becomes ready on a worker that does not go on with it: it is inactive, begins
+// something else first, or runs pinned tasks in the middle of a task. All others sleep. Another
+// worker of the group is woken.
 enum class On { Busy, Inactive, Pumping };
 void ReadyInGroup(On on) {
     const Layout layout(1, 2);
@@ -341,7 +351,8 @@ void ReadyInGroup(On on) {
     layout.ApplyTo(options);
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
-    if (on == On::Inactive) scheduler.SetActiveWorkers(1);  // and the first worker of each other group
+    // and the first worker of each other group
+    if (on == On::Inactive) scheduler.SetActiveWorkers(1);
     Event event;
     Counter last(1), all;
     bool waits = false;
@@ -357,23 +368,23 @@ void ReadyInGroup(On on) {
     there.worker = on == On::Inactive ? 2 : 1;
     high.worker = 1;
     auto ends = [&](TaskScheduler *running) {
-        if (on != On::Inactive) running->AddTask(TaskOf(busy), &all, high);
+        if (on != On::Inactive) running->AddTask(MakeTask(busy), &all, high);
     };
     auto pumps = [&](TaskScheduler *running) {
-        running->AddTask(TaskOf(ends), &last, there);
+        running->AddTask(MakeTask(ends), &last, there);
         running->DecrementCounter(&last);
         running->RunPinnedTasks();
     };
     TaskOptions its = Of(Priority::Normal);
     its.groups = 2;
-    scheduler.AddTask(TaskOf(waiter), &all, its);
+    scheduler.AddTask(MakeTask(waiter), &all, its);
     while (!waits) weft::env::Pause();
     for (uint32_t i = 0; i < 600; ++i) weft::env::Pause();  // the workers sleep
     event.Ask();
     if (on == On::Pumping) {
-        scheduler.AddTask(TaskOf(pumps), &all, there);
+        scheduler.AddTask(MakeTask(pumps), &all, there);
     } else {
-        scheduler.AddTask(TaskOf(ends), &last, there);
+        scheduler.AddTask(MakeTask(ends), &last, there);
         scheduler.DecrementCounter(&last);
     }
     scheduler.WaitForCounter(&all);
@@ -381,8 +392,9 @@ void ReadyInGroup(On on) {
     CheckSoon(event.late <= 20 * kUs, "a ready fiber waited although a worker of its group slept");
 }
 
-// There are two fibers: the main task's, and one of a task that waits. What that waits for comes later, perhaps from a worker of another
-// group, and runs on its stack: the main task waits for something else.
+// There are two fibers: the main task's, and one of a task that waits. What that waits for comes
+// later, perhaps from a worker of another group, and runs on its stack: the main task waits for
+// something else.
 void HandedToGroup() {
     const Layout layout(1, 1);
     SchedulerOptions options = Options(layout.Workers(), 1, 0);
@@ -420,15 +432,16 @@ void HandedToGroup() {
         TaskOptions higher = its;
         higher.priority = Priority::Normal;
         s_pauses = Random(200);
-        for (uint32_t i = Random(2) * 300; i != 0; --i) weft::env::Pause();  // the others may sleep then
-        for (uint32_t i = 0; i < leaves; ++i) running->AddTask(TaskOf(leaf), &comes, higher);
+        // the others may sleep then
+        for (uint32_t i = Random(2) * 300; i != 0; --i) weft::env::Pause();
+        for (uint32_t i = 0; i < leaves; ++i) running->AddTask(MakeTask(leaf), &comes, higher);
         running->DecrementCounter(&comes);
     };
     HostThread outside(submit);
     RunMain(options, [&](TaskScheduler *scheduler) {
         running = scheduler;
         const bool isOutside = Random(2) != 0;
-        scheduler->AddTask(TaskOf(waiter), nullptr, its);
+        scheduler->AddTask(MakeTask(waiter), nullptr, its);
         if (isOutside)
             outside.Start();
         else
@@ -444,7 +457,8 @@ void HandedToGroup() {
     Check(ran == leaves, "a task was lost");
 }
 
-// Tasks that name no groups keep all workers busy. One that names a group begins in the bound of agingMilliseconds.
+// Tasks that name no groups keep all workers busy. One that names a group begins in the bound of
+// agingMilliseconds.
 void NamedDoesNotStarve() {
     Fair fair;
     const Layout &layout = fair.layout;
@@ -476,9 +490,10 @@ void NamedDoesNotStarve() {
         TaskOptions its = Of(Random(2) != 0 ? Priority::Normal : Priority::Low);
         its.groups = Random(3) != 0 ? named : uint8_t{0};
         event.Ask();
-        scheduler->AddTask(TaskOf(begins), counter, its);
+        scheduler->AddTask(MakeTask(begins), counter, its);
     });
-    // It is late after 1 ms. Then up to 12 tasks of 20 us begin before it, in a sixth of the time or, beside other late queues, less.
+    // It is late after 1 ms. Then up to 12 tasks of 20 us begin before it, in a sixth of the time
+    // or, beside other late queues, less.
     CheckSoon(event.late <= kBound, "a task starved");
 }
 
@@ -486,20 +501,27 @@ void NamedDoesNotStarve() {
 
 std::vector<Model> GroupModels() {
     return {
-        {"groups", "tasks of several groups submit, wait for and yield to each other", [] { Groups(1); }},
+        {"groups", "tasks of several groups submit, wait for and yield to each other",
+         [] { Groups(1); }},
         {"groups_deep", "the same, deeper", [] { Groups(3); }, 3},
         {"groups_ring", "a task of each group waits for tasks of the next one", GroupsInARing, 3},
         {"groups_outside", "threads that are no workers submit to groups", GroupsFromOutside},
         {"groups_low", "the groups of Low tasks change", LowGroupsChange},
-        {"group_reserved", "a group that has nothing to do, beside groups that are busy", GroupIsReserved, 3},
+        {"group_reserved", "a group that has nothing to do, beside groups that are busy",
+         GroupIsReserved, 3},
         {"group_high", "a High task of a group that has Normal ones", HighInGroup, 3},
-        {"group_low_helped", "a Low task waits for Normal ones, which other groups run, too", LowIsHelped},
-        {"group_ready", "a fiber becomes ready on a worker that begins something else", [] { ReadyInGroup(On::Busy); }},
-        {"group_ready_inactive", "the same on an inactive worker", [] { ReadyInGroup(On::Inactive); }},
+        {"group_low_helped", "a Low task waits for Normal ones, which other groups run, too",
+         LowIsHelped},
+        {"group_ready", "a fiber becomes ready on a worker that begins something else",
+         [] { ReadyInGroup(On::Busy); }},
+        {"group_ready_inactive", "the same on an inactive worker",
+         [] { ReadyInGroup(On::Inactive); }},
         {"group_ready_pumping", "the same in RunPinnedTasks", [] { ReadyInGroup(On::Pumping); }},
-        {"group_handed", "a waiter of one group runs what another's worker submits, on the last fiber", HandedToGroup,
-         3},
-        {"group_aging", "tasks with and without names among endless others", NamedDoesNotStarve, 10},
+        {"group_handed",
+         "a waiter of one group runs what another's worker submits, on the last fiber",
+         HandedToGroup, 3},
+        {"group_aging", "tasks with and without names among endless others", NamedDoesNotStarve,
+         10},
     };
 }
 

@@ -6,10 +6,11 @@ namespace simulator {
 
 namespace {
 
-// A thread that waits, and goes on about when the main task returns: the last guest lets the run end.
+// A thread that waits, and goes on about when the main task returns: the last guest lets the run
+// end.
 void GuestAtTheEnd() {
     SchedulerOptions options = Options(1, 2, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::NotRunning>;
+    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NotRunning>;
     TaskScheduler scheduler(options);
     Counter came(1), counter(1);
     HostThread guest([&] {
@@ -22,7 +23,7 @@ void GuestAtTheEnd() {
         if (Random(2) != 0) running->Yield();
         running->DecrementCounter(&counter);
     };
-    Check(scheduler.Run(TaskOf(main).function, &main) == Status::Ok, "Run failed");
+    Check(scheduler.Run(MakeTask(main).function, &main) == Status::Ok, "Run failed");
     guest.Join();
 }
 
@@ -30,9 +31,9 @@ void GuestAtTheEnd() {
 void SubmitAtTheEnd() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
-    const Task tasks[3] = {TaskOf(leaf), TaskOf(leaf), TaskOf(leaf)};
+    const Task tasks[3] = {MakeTask(leaf), MakeTask(leaf), MakeTask(leaf)};
     SchedulerOptions options = Options(1 + Random(2), 2 + Random(3), 1);
-    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::NotRunning, ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Counter counter, mine;
     uint32_t accepted = ~0u;
@@ -50,15 +51,15 @@ void SubmitAtTheEnd() {
             running->WaitForCounter(&mine);
         }
     };
-    Check(scheduler.Run(TaskOf(main).function, &main) == Status::Ok, "Run failed");
+    Check(scheduler.Run(MakeTask(main).function, &main) == Status::Ok, "Run failed");
     const uint32_t ranInRun = ran;
     host.Join();
     Check(counter.IsZero(), "an accepted task did not run before Run returned");
     Check(ranInRun == ran, "a task ran after Run");
 }
 
-// A hook that submits at every switch: what the scheduler accepts runs, and what it refuses it reports, also while the run
-// ends.
+// A hook that submits at every switch: what the scheduler accepts runs, and what it refuses it
+// reports, also while the run ends.
 void HookSubmits() {
     struct Shared {
         TaskScheduler *scheduler;
@@ -79,7 +80,8 @@ void HookSubmits() {
     s_shared = {&scheduler, 0, 0, 0};
     const Task nothing{[](TaskScheduler *, void *) {}, nullptr};
     Check(scheduler.Run(nothing.function, nullptr) == Status::Ok, "Run failed");
-    Check(s_shared.ran + s_shared.refused == s_shared.submitted, "a task that a hook submitted was lost");
+    Check(s_shared.ran + s_shared.refused == s_shared.submitted,
+          "a task that a hook submitted was lost");
 }
 
 // WaitIdle of tasks and of another thread: all tasks submitted before it have finished.
@@ -87,7 +89,7 @@ void Idle() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
     auto parent = [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(leaf));
+        scheduler->AddTask(MakeTask(leaf));
         scheduler->Yield();
         ++ran;
     };
@@ -96,17 +98,18 @@ void Idle() {
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     const bool inTask = Random(2) != 0;
-    if (inTask) scheduler.AddTask(TaskOf(waiter));
+    if (inTask) scheduler.AddTask(MakeTask(waiter));
     HostThread host([&] { scheduler.WaitIdle(); });
     host.Start();
-    scheduler.AddTask(TaskOf(parent));
+    scheduler.AddTask(MakeTask(parent));
     scheduler.WaitIdle();
     Check(ran == 2, "WaitIdle returned while tasks were pending");
     host.Join();
     scheduler.Stop();
 }
 
-// Two threads that each submit and wait for idleness again and again: requests come while those before are answered.
+// Two threads that each submit and wait for idleness again and again: requests come while those
+// before are answered.
 void IdleRounds() {
     SchedulerOptions options = Options(1, 4, 1);
     TaskScheduler scheduler(options);
@@ -115,7 +118,7 @@ void IdleRounds() {
         uint32_t ran = 0;
         auto leaf = [&](TaskScheduler *) { ++ran; };
         for (uint32_t round = 1; round <= 3; ++round) {
-            scheduler.AddTask(TaskOf(leaf));
+            scheduler.AddTask(MakeTask(leaf));
             scheduler.WaitIdle();
             Check(ran == round, "WaitIdle returned while tasks were pending");
         }
@@ -127,7 +130,8 @@ void IdleRounds() {
     scheduler.Stop();
 }
 
-// A task that is answered leaves WaitIdle and finishes, while the answer to a thread whose task still runs is on its way.
+// A task that is answered leaves WaitIdle and finishes, while the answer to a thread whose task
+// still runs is on its way.
 void IdleLeaves() {
     const uint32_t hosts = 1 + Random(2);
     TaskScheduler scheduler(Options(2 + Random(2), 8, 1));
@@ -140,23 +144,24 @@ void IdleLeaves() {
             ++ran;
         };
         for (uint32_t round = 1; round <= 2; ++round) {
-            scheduler.AddTask(TaskOf(leaf));
+            scheduler.AddTask(MakeTask(leaf));
             scheduler.WaitIdle();
             Check(ran == round, "WaitIdle returned while tasks were pending");
         }
     };
     HostThread host(rounds);
-    scheduler.AddTask(TaskOf(waits));
+    scheduler.AddTask(MakeTask(waits));
     if (hosts == 2) host.Start();
     rounds();
     if (hosts == 2) host.Join();
     scheduler.Stop();
 }
 
-// Tasks for which it was idle at the same moment leave WaitIdle together, and then wait for each other.
+// Tasks for which it was idle at the same moment leave WaitIdle together, and then wait for each
+// other.
 void IdleTogether() {
     SchedulerOptions options = Options(2 + Random(2), 8, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     Counter all(3), done;
@@ -165,13 +170,14 @@ void IdleTogether() {
         running->DecrementCounter(&all);
         running->WaitForCounter(&all);
     };
-    const Task tasks[3] = {TaskOf(task), TaskOf(task), TaskOf(task)};
+    const Task tasks[3] = {MakeTask(task), MakeTask(task), MakeTask(task)};
     scheduler.AddTasks(3, tasks, &done);
     scheduler.WaitForCounter(&done);
     scheduler.Stop();
 }
 
-// No workers: WaitIdle of a thread that comes while the attached thread runs its task, or while that does the host's work.
+// No workers: WaitIdle of a thread that comes while the attached thread runs its task, or while
+// that does the host's work.
 void IdleWithoutWorkers() {
     uint32_t ran = 0;
     weft::env::Atomic<bool> done{false};
@@ -180,7 +186,7 @@ void IdleWithoutWorkers() {
     Check(scheduler.Start() == Status::Ok, "Start failed");
     Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
     HostThread host([&] {
-        scheduler.AddTask(TaskOf(leaf));
+        scheduler.AddTask(MakeTask(leaf));
         scheduler.WaitIdle();
         Check(ran == 1, "WaitIdle returned while tasks were pending");
         done.store(true, std::memory_order_release);
@@ -193,7 +199,8 @@ void IdleWithoutWorkers() {
     host.Join();
 }
 
-// WaitIdle while a thread attaches for the first time, whose task another worker runs: what waits is still pending.
+// WaitIdle while a thread attaches for the first time, whose task another worker runs: what waits
+// is still pending.
 void IdleAndAttached() {
     Counter gate(1);
     uint32_t passed = 0;
@@ -203,14 +210,14 @@ void IdleAndAttached() {
     };
     auto leaf = [](TaskScheduler *) {};
     SchedulerOptions options = Options(2, 4, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
-    scheduler.AddTask(TaskOf(waiter));
+    scheduler.AddTask(MakeTask(waiter));
     HostThread attaches([&] {
         Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
         Counter counter;
-        scheduler.AddTask(TaskOf(leaf), &counter);
+        scheduler.AddTask(MakeTask(leaf), &counter);
         while (!counter.IsZero()) weft::env::Pause();
         scheduler.DecrementCounter(&gate);
         scheduler.DetachThread();
@@ -230,16 +237,17 @@ struct Reporting {
 };
 
 void CallFromReport(const Report &report, void *user) {
-    if (report.code == ReportCode::OnlyWaiters) return;
-    Check(report.code == ReportCode::NullTask || report.code == ReportCode::NotRunning, report.what);
+    if (report.code == ReportCode::Stalled) return;
+    Check(report.code == ReportCode::NullTask || report.code == ReportCode::NotRunning,
+          report.what);
     Reporting &reporting = *static_cast<Reporting *>(user);
     ++reporting.reports;
     Check(reporting.scheduler->WorkerCount() == 1, "a call in onReport was lost");
     while (!reporting.released.load(std::memory_order_acquire)) weft::env::Pause();
 }
 
-// A thread's mistake is reported while the run ends. Its onReport calls weft, and waits for another thread, as for one that holds
-// a lock, which calls weft too.
+// A thread's mistake is reported while the run ends. Its onReport calls weft, and waits for another
+// thread, as for one that holds a lock, which calls weft too.
 void ReportAtTheEnd() {
     SchedulerOptions options = Options(1, 2, 1);
     Reporting reporting;
@@ -256,7 +264,7 @@ void ReportAtTheEnd() {
         wrong.Start();
         other.Start();
     };
-    Check(scheduler.Run(TaskOf(main).function, &main) == Status::Ok, "Run failed");
+    Check(scheduler.Run(MakeTask(main).function, &main) == Status::Ok, "Run failed");
     wrong.Join();
     other.Join();
     Check(reporting.reports == 1, "one mistake is one report");
@@ -267,14 +275,18 @@ void ReportAtTheEnd() {
 std::vector<Model> IdleModels() {
     return {
         {"submit_at_end", "a thread submits and waits while the main task returns", SubmitAtTheEnd},
-        {"guest_at_end", "the last thread that waits goes on while the main task returns", GuestAtTheEnd},
-        {"report_at_end", "a thread's mistake is reported, and onReport calls weft, while the run ends",
+        {"guest_at_end", "the last thread that waits goes on while the main task returns",
+         GuestAtTheEnd},
+        {"report_at_end",
+         "a thread's mistake is reported, and onReport calls weft, while the run ends",
          ReportAtTheEnd},
         {"hook_submits", "a hook that submits, also while the run ends", HookSubmits},
         {"idle", "WaitIdle of tasks and threads", Idle},
-        {"idle_single", "WaitIdle of a thread while another one is all that runs tasks", IdleWithoutWorkers},
+        {"idle_single", "WaitIdle of a thread while another one is all that runs tasks",
+         IdleWithoutWorkers},
         {"idle_attached", "WaitIdle while a thread attaches", IdleAndAttached},
-        {"idle_leaves", "a task leaves WaitIdle while a thread is about to be answered", IdleLeaves},
+        {"idle_leaves", "a task leaves WaitIdle while a thread is about to be answered",
+         IdleLeaves},
         {"idle_together", "tasks leave WaitIdle together, and wait for each other", IdleTogether},
         {"idle_rounds", "two threads submit and wait for idleness", IdleRounds},
     };

@@ -35,7 +35,7 @@ void LargeTasks() {
     auto leaf = [&](TaskScheduler *) { ++done; };
     auto parent = [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(leaf), counter);
+        scheduler->AddTask(MakeTask(leaf), counter);
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
         ++done;
@@ -43,7 +43,7 @@ void LargeTasks() {
     const uint32_t workers = 1 + Random(3);
     RunMain(Options(workers, 2 + Random(3), 2), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        const Task tasks[3] = {TaskOf(parent), TaskOf(parent), TaskOf(parent)};
+        const Task tasks[3] = {MakeTask(parent), MakeTask(parent), MakeTask(parent)};
         scheduler->AddTasks(3, tasks, counter, Large());
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
@@ -51,17 +51,18 @@ void LargeTasks() {
     Check(done == 6, "a Large task was lost");
 }
 
-// Those who wait for Large tasks have all the Large fibers: they run them themselves, whoever took them.
+// Those who wait for Large tasks have all the Large fibers: they run them themselves, whoever took
+// them.
 void LargeWaits() {
     Counters counters;
     uint32_t done = 0;
     auto leaf = [&](TaskScheduler *) { ++done; };
     auto parent = [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        const Task tasks[2] = {TaskOf(leaf), TaskOf(leaf)};
+        const Task tasks[2] = {MakeTask(leaf), MakeTask(leaf)};
         if (Random(2) != 0) scheduler->AddTasksAndWait(2, tasks, Large());
         scheduler->AddTasks(Random(2) + 1, tasks, counter, Large());
-        scheduler->AddTask(TaskOf(leaf), counter);
+        scheduler->AddTask(MakeTask(leaf), counter);
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
         ++done;
@@ -71,7 +72,7 @@ void LargeWaits() {
         LargeOptions(workers, parents),
         [&](TaskScheduler *scheduler) {
             Counter *counter = counters.New();
-            const Task tasks[2] = {TaskOf(parent), TaskOf(parent)};
+            const Task tasks[2] = {MakeTask(parent), MakeTask(parent)};
             scheduler->AddTasks(parents, tasks, counter, Large());
             scheduler->WaitForCounter(counter);
             Counters::Kill(counter);
@@ -87,7 +88,7 @@ void LargeTimed() {
     auto leaf = [&](TaskScheduler *) { ++done; };
     auto parent = [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(leaf), counter, Large());
+        scheduler->AddTask(MakeTask(leaf), counter, Large());
         inTime += WaitForCounterFor(*scheduler, counter, std::chrono::hours(1));
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
@@ -97,7 +98,8 @@ void LargeTimed() {
         LargeOptions(2 + Random(2), parents),
         [&](TaskScheduler *scheduler) {
             Counter counter;
-            for (uint32_t i = 0; i < parents; ++i) scheduler->AddTask(TaskOf(parent), &counter, Large());
+            for (uint32_t i = 0; i < parents; ++i)
+                scheduler->AddTask(MakeTask(parent), &counter, Large());
             scheduler->WaitForCounter(&counter);
         },
         StackClass::Small);
@@ -105,7 +107,8 @@ void LargeTimed() {
     Check(inTime == parents, "a task that waits had to wait for its deadline");
 }
 
-// The only Large fiber waits for a Large Low task, which then runs on top of the waiter: where Low tasks may run, also after a yield.
+// The only Large fiber waits for a Large Low task, which then runs on top of the waiter: where Low
+// tasks may run, also after a yield.
 void LargeLimited() {
     uint32_t done = 0;
     SchedulerOptions options = LargeOptions(2, 1);
@@ -123,8 +126,8 @@ void LargeLimited() {
         [&](TaskScheduler *scheduler) {
             Counter counter, waiters;
             auto waits = [&](TaskScheduler *waiter) { waiter->WaitForCounter(&counter); };
-            scheduler->AddTask(TaskOf(leaf), &counter, low);
-            scheduler->AddTask(TaskOf(waits), &waiters, Large());
+            scheduler->AddTask(MakeTask(leaf), &counter, low);
+            scheduler->AddTask(MakeTask(waits), &waiters, Large());
             scheduler->WaitForCounter(&waiters);
             scheduler->WaitForCounter(&counter);
         },
@@ -132,8 +135,8 @@ void LargeLimited() {
     Check(done == 1, "a Large task was lost");
 }
 
-// A Large task is put away while the list of those who wait for it is being sorted, for somebody who waits for more than zero,
-// or whose wait for any of two counters ends.
+// A Large task is put away while the list of those who wait for it is being sorted, for somebody
+// who waits for more than zero, or whose wait for any of two counters ends.
 void LargeSorted(bool any) {
     Counters counters;
     uint32_t done = 0;
@@ -146,9 +149,9 @@ void LargeSorted(bool any) {
             if (any) return static_cast<void>(running->WaitForAny(2, both));
             running->WaitForCounter(counter, 2);
         };
-        scheduler->AddTask(TaskOf(leaf), counter, Large());
-        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask(TaskOf(leaf), any ? other : counter);
-        scheduler->AddTask(TaskOf(waiter), eager);
+        scheduler->AddTask(MakeTask(leaf), counter, Large());
+        for (uint32_t i = 0; i < 2; ++i) scheduler->AddTask(MakeTask(leaf), any ? other : counter);
+        scheduler->AddTask(MakeTask(waiter), eager);
         scheduler->WaitForCounter(counter);
         scheduler->WaitForCounter(eager);
         scheduler->WaitForCounter(other);
@@ -157,17 +160,18 @@ void LargeSorted(bool any) {
     Check(done == 3, "a Large task was lost");
 }
 
-// More Large tasks wait than there are Large fibers, and only the report of that makes the host let them go on.
+// More Large tasks wait than there are Large fibers, and only the report of that makes the host let
+// them go on.
 void StallIsTold() {
     static weft::env::Parker *s_host;
     weft::env::Parker host;
     s_host = &host;
     SchedulerOptions options = LargeOptions(2 + Random(2), 1 + Random(2));
-    options.idle = IdlePolicy::Quiet;
+    options.idle = IdlePolicy::Sleep;
     options.stallMilliseconds = 1;  // so that the one that sets the timer may be held up for longer
     options.onReport = [](const Report &report, void *) {
         // The host may be held up while it lowers the counter.
-        if (report.code == ReportCode::OnlyWaiters && s_host == nullptr) return;
+        if (report.code == ReportCode::Stalled && s_host == nullptr) return;
         if (report.code != ReportCode::LargePoolEmpty) Fail(report.what);
         std::exchange(s_host, nullptr)->Unpark();
     };
@@ -185,12 +189,14 @@ void StallIsTold() {
     auto main = [&](TaskScheduler *running) {
         lowers.Start();
         Counter counter;
-        const std::vector<Task> waiters(options.largeFibers + 2, TaskOf(waits));
+        const std::vector<Task> waiters(options.largeFibers + 2, MakeTask(waits));
         running->AddTasks(static_cast<uint32_t>(waiters.size()), waiters.data(), &counter, Large());
         running->WaitForCounter(&counter);
     };
-    const Task task = TaskOf(main);
-    Check(scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Small}) == Status::Ok, "Run failed");
+    const Task task = MakeTask(main);
+    Check(
+        scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Small}) == Status::Ok,
+        "Run failed");
     lowers.Join();
     Check(done == options.largeFibers + 2, "a Large task was lost");
 }
@@ -198,7 +204,7 @@ void StallIsTold() {
 SchedulerOptions LateOptions(bool low) {
     SchedulerOptions options = LargeOptions(2, 2);
     test::LimitLow(options, low);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::LargePoolEmpty>;
+    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::LargePoolEmpty>;
     return options;
 }
 
@@ -207,8 +213,8 @@ TaskOptions Late(bool low, StackClass stack) {
     return {low ? Priority::Low : Priority::Normal, stack, low ? kAnyWorker : 0};
 }
 
-// Who waits for a Large task cannot go on before that has run: its worker, or the only permit for Low tasks, belongs to a task
-// that polls until then. Another Large fiber comes free.
+// Who waits for a Large task cannot go on before that has run: its worker, or the only permit for
+// Low tasks, belongs to a task that polls until then. Another Large fiber comes free.
 void LargeWaiterStays(bool low) {
     TaskScheduler scheduler(LateOptions(low));
     Counter gate(1), began(1), counter, others;
@@ -227,24 +233,25 @@ void LargeWaiterStays(bool low) {
         scheduler.DecrementCounter(&gate);
     });
     auto waiter = [&](TaskScheduler *running) {
-        running->AddTask(TaskOf(polls), &others, polling);
-        running->AddTask(TaskOf(leaf), &counter, Large());
+        running->AddTask(MakeTask(polls), &others, polling);
+        running->AddTask(MakeTask(leaf), &counter, Large());
         Pauses(200);
         running->WaitForCounter(&counter);
     };
     auto main = [&](TaskScheduler *running) {
-        running->AddTask(TaskOf(holder), &others, Large());
+        running->AddTask(MakeTask(holder), &others, Large());
         running->WaitForCounter(&began);
         host.Start();
-        running->AddTask(TaskOf(waiter), &others, waits);
+        running->AddTask(MakeTask(waiter), &others, waits);
         running->WaitForCounter(&others);
     };
-    const Task task = TaskOf(main);
+    const Task task = MakeTask(main);
     Check(scheduler.Run(task.function, task.arg, TaskOptions()) == Status::Ok, "Run failed");
     host.Join();
 }
 
-// Two wait for the same Large task; the first of them cannot go on before that has run, as above, and no Large fiber is free.
+// Two wait for the same Large task; the first of them cannot go on before that has run, as above,
+// and no Large fiber is free.
 void LargeTwoWaiters(bool low) {
     TaskScheduler scheduler(LateOptions(low));
     Counter began(2), counter(1), others;
@@ -259,16 +266,16 @@ void LargeTwoWaiters(bool low) {
     };
     const TaskOptions late = Late(low, StackClass::Large), polling = Late(low, StackClass::Small);
     auto main = [&](TaskScheduler *running) {
-        running->AddTask(TaskOf(waiter), &others, late);
-        running->AddTask(TaskOf(waiter), &others, Large());
+        running->AddTask(MakeTask(waiter), &others, late);
+        running->AddTask(MakeTask(waiter), &others, Large());
         running->WaitForCounter(&began);
         Pauses(300);
-        running->AddTask(TaskOf(polls), &others, polling);
-        running->AddTask(TaskOf(leaf), &counter, Large());
+        running->AddTask(MakeTask(polls), &others, polling);
+        running->AddTask(MakeTask(leaf), &counter, Large());
         running->DecrementCounter(&counter);
         running->WaitForCounter(&others);
     };
-    const Task task = TaskOf(main);
+    const Task task = MakeTask(main);
     Check(scheduler.Run(task.function, task.arg, TaskOptions()) == Status::Ok, "Run failed");
 }
 
@@ -280,14 +287,18 @@ std::vector<Model> LargeModels() {
         {"large_stall", "Large tasks that only the report of their stall lets go on", StallIsTold},
         {"large_waits", "tasks that wait for Large tasks have all the Large fibers", LargeWaits},
         {"large_timed", "the same with deadlines", LargeTimed},
-        {"large_limited", "who waits for a Large Low task is handed it, with one permit", LargeLimited},
-        {"large_sorted", "a Large task is put away while its waiters are sorted", [] { LargeSorted(false); }},
+        {"large_limited", "who waits for a Large Low task is handed it, with one permit",
+         LargeLimited},
+        {"large_sorted", "a Large task is put away while its waiters are sorted",
+         [] { LargeSorted(false); }},
         {"large_sorted_any", "the same, for the end of a wait for any", [] { LargeSorted(true); }},
-        {"large_pinned", "who waits for a Large task is pinned to a worker that is busy until it ran",
+        {"large_pinned",
+         "who waits for a Large task is pinned to a worker that is busy until it ran",
          [] { LargeWaiterStays(false); }},
         {"large_two", "two wait for a Large task, of whom one is pinned to such a worker",
          [] { LargeTwoWaiters(false); }},
-        {"large_two_low", "two wait for a Large task, of whom one needs such a permit", [] { LargeTwoWaiters(true); }},
+        {"large_two_low", "two wait for a Large task, of whom one needs such a permit",
+         [] { LargeTwoWaiters(true); }},
         {"large_low", "who waits for a Large task needs a permit that is given back after it ran",
          [] { LargeWaiterStays(true); }},
     };

@@ -93,7 +93,7 @@ void LoopWaits() {
                     if (Random(2) != 0) self->Yield();
                     ran = true;
                 };
-                scheduler->AddTask(TaskOf(child), &counter);
+                scheduler->AddTask(MakeTask(child), &counter);
                 scheduler->WaitForCounter(&counter);
                 Check(ran, "a wait returned early");
                 marks(i);
@@ -103,11 +103,12 @@ void LoopWaits() {
         StackClass::Small);
 }
 
-// Each index holds its worker until as many have begun as there are workers: each part has to be offered to whoever is idle.
+// Each index holds its worker until as many have begun as there are workers: each part has to be
+// offered to whoever is idle.
 void LoopMeets() {
     const uint32_t workers = 2 + Random(2), count = workers + Random(3);
     SchedulerOptions options = LoopSchedulerOptions(workers);
-    options.idle = Random(2) != 0 ? IdlePolicy::Quiet : IdlePolicy::Balanced;
+    options.idle = Random(2) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
     RunMain(
         options,
         [&](TaskScheduler *scheduler) {
@@ -121,7 +122,8 @@ void LoopMeets() {
         StackClass::Small);
 }
 
-// From an attached thread and one that is no worker, at once; right after, the scheduler is stopped.
+// From an attached thread and one that is no worker, at once; right after, the scheduler is
+// stopped.
 void LoopOutside() {
     SchedulerOptions options = LoopSchedulerOptions(1 + Random(2));
     TaskScheduler scheduler(options);
@@ -157,7 +159,7 @@ void LoopLast() {
         other.Start();
         while (begun == 0) self->Yield();
     };
-    const Task task = TaskOf(main);
+    const Task task = MakeTask(main);
     Check(scheduler.Run(task.function, task.arg) == Status::Ok, "Run failed");
     other.Join();
     Check(begun == 4, "an index was not run, or one twice");
@@ -193,7 +195,8 @@ std::vector<Model> LoopModels() {
         {"loop_nested", "loops in a loop", LoopNested},
         {"loop_waits", "bodies that wait for tasks of their own", LoopWaits},
         {"loop_meets", "indices that hold their workers until others have begun", LoopMeets},
-        {"loop_outside", "from an attached thread and one that is no worker, and then Stop", LoopOutside},
+        {"loop_outside", "from an attached thread and one that is no worker, and then Stop",
+         LoopOutside},
         {"loop_last", "from a thread that is no worker while the run ends", LoopLast},
         {"reduce", "neighbours are joined, in order", Reduce},
     };

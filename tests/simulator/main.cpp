@@ -1,9 +1,10 @@
 // simulator [--model NAME] [--schedules N] [--seed S] [--weak] [--steps] [--until-failure]
 // simulator --list
 //
-// Explores N schedules of each model (default 12,000), beginning with seed S (default 1). A failing seed is printed with
-// the command that replays it. --weak: loads may give older values, see weak_memory.h. --steps prints each step, see
-// tests/simulate.sh. --until-failure: models after the first that fails are left out.
+// Explores N schedules of each model (default 12,000), beginning with seed S (default 1). A failing
+// seed is printed with the command that replays it. --weak: loads may give older values, see
+// weak_memory.h. --steps prints each step, see tests/simulate.sh. --until-failure: models after the
+// first that fails are left out.
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
 #include "simulator/weak_memory.h"
@@ -52,8 +53,10 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
         steps += outcome.steps;
     }
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    std::printf("%-17s %9zu distinct of %9" PRIu64 " schedules, %6.0f steps each, %8.0f a second: %s\n", model.name,
-                hashes.size(), schedules, static_cast<double>(steps) / static_cast<double>(schedules),
+    std::printf("%-17s %9zu distinct of %9" PRIu64
+                " schedules, %6.0f steps each, %8.0f a second: %s\n",
+                model.name, hashes.size(), schedules,
+                static_cast<double>(steps) / static_cast<double>(schedules),
                 static_cast<double>(schedules) / seconds, model.explores);
     totals.distinct += hashes.size();
     ++totals.passed;
@@ -91,24 +94,26 @@ int main(int argc, char **argv) {
             wrong = true;
     }
     if (wrong || options.schedules == 0 || options.seed == 0) {
-        std::fprintf(
-            stderr,
-            "usage: simulator [--model NAME] [--schedules 1..] [--seed 1..] [--weak] [--steps] [--until-failure], "
-            "or simulator --list\n");
+        std::fprintf(stderr,
+                     "usage: simulator [--model NAME] [--schedules 1..] [--seed 1..] [--weak] "
+                     "[--steps] [--until-failure], "
+                     "or simulator --list\n");
         return 2;
     }
     Totals totals;
     for (const auto models :
-         {simulator::ContainerModels, simulator::SchedulerModels, simulator::FairModels,      simulator::WaitModels,
-          simulator::OwnModels,       simulator::LargeModels,     simulator::EmbedModels,     simulator::IdleModels,
-          simulator::GroupModels,     simulator::MeetModels,      simulator::CrowdModels,     simulator::TimeModels,
-          simulator::BlockingModels,  simulator::LoopModels,      simulator::SyncLockModels,  simulator::SyncModels,
-          simulator::CoroutineModels, simulator::FrameModels,     simulator::FrameViewModels, simulator::DataModels,
-          simulator::PostModels}) {
+         {simulator::ContainerModels, simulator::SchedulerModels, simulator::FairModels,
+          simulator::WaitModels,      simulator::OwnModels,       simulator::LargeModels,
+          simulator::EmbedModels,     simulator::IdleModels,      simulator::GroupModels,
+          simulator::MeetModels,      simulator::CrowdModels,     simulator::TimeModels,
+          simulator::BlockingModels,  simulator::LoopModels,      simulator::SyncLockModels,
+          simulator::SyncModels,      simulator::CoroutineModels, simulator::FrameModels,
+          simulator::FrameViewModels, simulator::DataModels,      simulator::PostModels}) {
         for (const simulator::Model &model : models()) {
             if (untilFailure && totals.failed != 0) break;
             if (list) std::puts(model.name);
-            if (!list && (options.model.empty() || options.model == model.name)) ExploreModel(model, options, totals);
+            if (!list && (options.model.empty() || options.model == model.name))
+                ExploreModel(model, options, totals);
         }
     }
     if (list) return 0;

@@ -1,4 +1,5 @@
-// Tasks that hold their workers until another task runs: whoever leaves work behind has to tell somebody who sleeps.
+// Tasks that hold their workers until another task runs: whoever leaves work behind has to tell
+// somebody who sleeps.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 
@@ -18,13 +19,14 @@ struct Meeting {
 
 SchedulerOptions MeetingOptions(uint32_t workers) {
     SchedulerOptions options = Options(workers, 12, 1);
-    options.idle = Random(2) != 0 ? IdlePolicy::Quiet : IdlePolicy::Balanced;
+    options.idle = Random(2) != 0 ? IdlePolicy::Sleep : IdlePolicy::Balanced;
     return options;
 }
 
 constexpr uint32_t kSlice = 18;  // so many tasks of one call lie in a deque as one entry
 
-// As many as there are workers, one by one or the last of many; those before take so long that nobody claims several.
+// As many as there are workers, one by one or the last of many; those before take so long that
+// nobody claims several.
 void Meet() {
     const uint32_t workers = 2 + Random(2);
     Meeting meeting{workers};
@@ -35,7 +37,7 @@ void Meet() {
         for (int i = 0; i < 16; ++i) weft::env::SchedulePoint(nullptr);
     };
     Task tasks[kSlice];
-    for (Task &task : tasks) task = TaskOf(come);
+    for (Task &task : tasks) task = MakeTask(come);
     RunMain(
         MeetingOptions(workers),
         [&](TaskScheduler *scheduler) {
@@ -50,7 +52,8 @@ void Meet() {
     Check(meeting.come == workers, "a task was lost");
 }
 
-// A task that was claimed together with another one waits, goes on, and then needs the other one to run elsewhere.
+// A task that was claimed together with another one waits, goes on, and then needs the other one to
+// run elsewhere.
 void MeetClaimed() {
     Meeting meeting{2};
     Counter gate(1);
@@ -67,13 +70,13 @@ void MeetClaimed() {
     };
     auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(&gate); };
     Task tasks[kSlice];
-    for (Task &task : tasks) task = TaskOf(one);
+    for (Task &task : tasks) task = MakeTask(one);
     RunMain(
         MeetingOptions(2),
         [&](TaskScheduler *scheduler) {
             Counter counter;
             scheduler->AddTasks(kSlice, tasks, &counter);
-            scheduler->AddTask(TaskOf(opener), &counter, {Priority::High});
+            scheduler->AddTask(MakeTask(opener), &counter, {Priority::High});
             scheduler->WaitForCounter(&counter);
         },
         StackClass::Small);
@@ -84,7 +87,7 @@ void MeetClaimed() {
 template <class Body>
 void RunSlice(uint32_t workers, Body &body) {
     Task tasks[kSlice];
-    for (Task &task : tasks) task = TaskOf(body);
+    for (Task &task : tasks) task = MakeTask(body);
     RunMain(
         MeetingOptions(workers),
         [&](TaskScheduler *scheduler) {
@@ -106,7 +109,7 @@ void ClaimHelps() {
         expected += count;
         Counter counter;
         Task tasks[kSlice];
-        for (Task &task : tasks) task = TaskOf(leaf);
+        for (Task &task : tasks) task = MakeTask(leaf);
         scheduler->AddTasks(count, tasks, &counter);
         scheduler->WaitForCounter(&counter);
     };
@@ -120,7 +123,8 @@ void ClaimBlocks() {
     const uint32_t blocking = 4 + Random(kSlice - 5);
     Counter next(1);
     auto one = [&](TaskScheduler *scheduler) {
-        const uint32_t mine = begun++;  // the first ones are short: several are claimed at once from then on
+        // the first ones are short: several are claimed at once from then on
+        const uint32_t mine = begun++;
         if (mine == blocking) scheduler->WaitForCounter(&next, Meanwhile::Nothing);
         if (mine == blocking + 1) scheduler->DecrementCounter(&next);
     };
@@ -139,19 +143,20 @@ void MeetActive() {
             scheduler->SetActiveWorkers(1);
             Counter counter;
             for (uint32_t i = Random(4); i > 0; --i) {
-                scheduler->AddTask(TaskOf(leaf), &counter);
+                scheduler->AddTask(MakeTask(leaf), &counter);
                 scheduler->WaitForCounter(&counter);
             }
             scheduler->SetActiveWorkers(2);
-            scheduler->AddTask(TaskOf(come), &counter);
-            scheduler->AddTask(TaskOf(come), &counter);
+            scheduler->AddTask(MakeTask(come), &counter);
+            scheduler->AddTask(MakeTask(come), &counter);
             scheduler->WaitForCounter(&counter);
         },
         StackClass::Small);
     Check(meeting.come == 2, "a task was lost");
 }
 
-// A Large task that found the large fiber taken, while the fiber comes free; and as many others as there are other workers.
+// A Large task that found the large fiber taken, while the fiber comes free; and as many others as
+// there are other workers.
 void MeetLarge() {
     const uint32_t workers = 2 + Random(3);
     Meeting meeting{workers};
@@ -163,9 +168,9 @@ void MeetLarge() {
             Counter counter;
             TaskOptions large;
             large.stack = StackClass::Large;
-            scheduler->AddTask(TaskOf(leaf), &counter, large);
-            scheduler->AddTask(TaskOf(come), &counter, large);
-            for (uint32_t i = 1; i < workers; ++i) scheduler->AddTask(TaskOf(come), &counter);
+            scheduler->AddTask(MakeTask(leaf), &counter, large);
+            scheduler->AddTask(MakeTask(come), &counter, large);
+            for (uint32_t i = 1; i < workers; ++i) scheduler->AddTask(MakeTask(come), &counter);
             scheduler->WaitForCounter(&counter);
         },
         StackClass::Small);
@@ -181,7 +186,8 @@ void PinnedLarge() {
         [&](TaskScheduler *scheduler) {
             Counter counter;
             for (uint32_t i = 0; i < 2; ++i) {
-                scheduler->AddTask(TaskOf(count), &counter, {Priority::Normal, StackClass::Large, i});
+                scheduler->AddTask(MakeTask(count), &counter,
+                                   {Priority::Normal, StackClass::Large, i});
             }
             scheduler->WaitForCounter(&counter);
         },
@@ -189,7 +195,8 @@ void PinnedLarge() {
     Check(ran == 2, "a task was lost");
 }
 
-// An attached thread holds itself until a worker has run what it submitted: its queue is one that the others did not know.
+// An attached thread holds itself until a worker has run what it submitted: its queue is one that
+// the others did not know.
 void MeetAttached() {
     TaskScheduler scheduler(MeetingOptions(1));
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -197,9 +204,9 @@ void MeetAttached() {
     auto come = [&](TaskScheduler *) { meeting.Come(); };
     Counter counter;
     auto leaf = [](TaskScheduler *) {};
-    if (Random(2) != 0) scheduler.AddTask(TaskOf(leaf), &counter);
+    if (Random(2) != 0) scheduler.AddTask(MakeTask(leaf), &counter);
     Check(scheduler.AttachThread() == Status::Ok, "AttachThread failed");
-    scheduler.AddTask(TaskOf(come), &counter);
+    scheduler.AddTask(MakeTask(come), &counter);
     meeting.Come();
     scheduler.WaitForCounter(&counter);
     scheduler.DetachThread();
@@ -207,11 +214,12 @@ void MeetAttached() {
     Check(meeting.come == 2, "a task was lost");
 }
 
-// A starved worker that is woken for a freed fiber, but has become inactive, while another starved one has a task.
+// A starved worker that is woken for a freed fiber, but has become inactive, while another starved
+// one has a task.
 void MeetInactive() {
     SchedulerOptions options = MeetingOptions(3);
     options.smallFibers = 2;
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     Counter began(1), gate(1), pinned, counter;
@@ -222,10 +230,10 @@ void MeetInactive() {
     auto leaf = [](TaskScheduler *) {
         for (uint32_t i = Random(32); i != 0; --i) weft::env::SchedulePoint(nullptr);
     };
-    scheduler.AddTask(TaskOf(waiter), &counter);
+    scheduler.AddTask(MakeTask(waiter), &counter);
     scheduler.WaitForCounter(&began);
-    for (uint32_t i = 1 + Random(2); i != 0; --i) scheduler.AddTask(TaskOf(leaf), &counter);
-    scheduler.AddTask(TaskOf(leaf), &pinned, {Priority::Normal, StackClass::Small, 0});
+    for (uint32_t i = 1 + Random(2); i != 0; --i) scheduler.AddTask(MakeTask(leaf), &counter);
+    scheduler.AddTask(MakeTask(leaf), &pinned, {Priority::Normal, StackClass::Small, 0});
     scheduler.SetActiveWorkers(2);
     scheduler.WaitForCounter(&pinned);
     scheduler.DecrementCounter(&gate);
@@ -233,11 +241,12 @@ void MeetInactive() {
     scheduler.Stop();
 }
 
-// A starved worker that is woken for a fiber that others made ready, but goes away with one of its own.
+// A starved worker that is woken for a fiber that others made ready, but goes away with one of its
+// own.
 void MeetReady() {
     SchedulerOptions options = MeetingOptions(3);
     options.smallFibers = 3 + Random(2);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     bool ran = false;
@@ -263,17 +272,17 @@ void MeetReady() {
         awaitOther();
     };
     auto leaf = [](TaskScheduler *) {};
-    scheduler.AddTask(TaskOf(other), &counter);
-    scheduler.AddTask(TaskOf(home), &counter, {Priority::Normal, StackClass::Small, 0});
+    scheduler.AddTask(MakeTask(other), &counter);
+    scheduler.AddTask(MakeTask(home), &counter, {Priority::Normal, StackClass::Small, 0});
     scheduler.WaitForCounter(&began);
-    for (uint32_t i = Random(3); i != 0; --i) scheduler.AddTask(TaskOf(leaf), &counter);
-    scheduler.AddTask(TaskOf(opener), &counter);
+    for (uint32_t i = Random(3); i != 0; --i) scheduler.AddTask(MakeTask(leaf), &counter);
+    scheduler.AddTask(MakeTask(opener), &counter);
     scheduler.WaitForCounter(&counter);
     scheduler.Stop();
 }
 
-// An inactive worker has two pinned fibers, the first of which waits for a task of a worker that is starved until the second has
-// ended: nobody may think that all are waiting.
+// An inactive worker has two pinned fibers, the first of which waits for a task of a worker that is
+// starved until the second has ended: nobody may think that all are waiting.
 void PinnedKept() {
     SchedulerOptions options = Options(2, 3, 1);
     RunMain(
@@ -284,20 +293,20 @@ void PinnedKept() {
             auto waits = [&](TaskScheduler *self) {
                 self->Yield();
                 Counter counter;
-                self->AddTask(TaskOf(needed), &counter, {Priority::Normal, StackClass::Small, 0});
+                self->AddTask(MakeTask(needed), &counter, {Priority::Normal, StackClass::Small, 0});
                 self->WaitForCounter(&counter);
                 Check(ran, "a wait returned before its task had finished");
             };
             auto ends = [](TaskScheduler *self) { self->Yield(); };
             scheduler->SetActiveWorkers(1);
-            const Task tasks[2] = {TaskOf(waits), TaskOf(ends)};
+            const Task tasks[2] = {MakeTask(waits), MakeTask(ends)};
             scheduler->AddTasksAndWait(2, tasks, {Priority::Normal, StackClass::Small, 1});
         },
         StackClass::Small);
 }
 
-// The end of a pinned task makes a fiber ready on an inactive worker, and the next pinned task holds that worker until the fiber
-// has gone on elsewhere.
+// The end of a pinned task makes a fiber ready on an inactive worker, and the next pinned task
+// holds that worker until the fiber has gone on elsewhere.
 void MeetPinned() {
     RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
         bool wentOn = false;
@@ -308,8 +317,8 @@ void MeetPinned() {
         const TaskOptions there{Priority::Normal, StackClass::Small, 1};
         Counter first, second;
         scheduler->SetActiveWorkers(1);
-        scheduler->AddTask(TaskOf(ends), &first, there);
-        scheduler->AddTask(TaskOf(holds), &second, there);
+        scheduler->AddTask(MakeTask(ends), &first, there);
+        scheduler->AddTask(MakeTask(holds), &second, there);
         scheduler->WaitForCounter(&first);
         wentOn = true;
         scheduler->WaitForCounter(&second);
@@ -324,12 +333,12 @@ void PumpWakes() {
         auto call = [](TaskScheduler *) {};
         auto waiter = [&](TaskScheduler *self) {
             Counter counter;
-            self->AddTask(TaskOf(call), &counter, here);
+            self->AddTask(MakeTask(call), &counter, here);
             self->WaitForCounter(&counter);
             wentOn = true;
         };
         Counter all;
-        scheduler->AddTask(TaskOf(waiter), &all);
+        scheduler->AddTask(MakeTask(waiter), &all);
         while (!wentOn) {
             scheduler->RunPinnedTasks();
             weft::env::Pause();
@@ -341,14 +350,14 @@ void PumpWakes() {
 // What was put back for want of a fiber has not run; and what came first goes first, also then.
 void PumpCounts() {
     SchedulerOptions options = Options(2, 3, 2);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::PoolEmpty>;
+    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::PoolEmpty>;
     TaskScheduler scheduler(options);
     Counter gate(1), blocked, pinned;
     uint32_t done = 0;
     const uint32_t most = 2 + Random(2);
     auto blocker = [&](TaskScheduler *running) { running->WaitForCounter(&gate); };
     auto first = [&](TaskScheduler *running) {
-        const Task tasks[3] = {TaskOf(blocker), TaskOf(blocker), TaskOf(blocker)};
+        const Task tasks[3] = {MakeTask(blocker), MakeTask(blocker), MakeTask(blocker)};
         running->AddTasks(3, tasks, &blocked);
         for (uint32_t i = Random(1000); i > 0; --i) weft::env::Pause();
         ++done;
@@ -356,20 +365,23 @@ void PumpCounts() {
     auto second = [&](TaskScheduler *) { Check(++done == 2, "a pinned task was overtaken"); };
     auto third = [&](TaskScheduler *) { ++done; };
     auto main = [&](TaskScheduler *running) {
-        running->AddTask(TaskOf(first), &pinned, {Priority::Normal, StackClass::Large, 0});
-        running->AddTask(TaskOf(second), &pinned, {Priority::Normal, StackClass::Small, 0});
-        running->AddTask(TaskOf(third), &pinned, {Priority::Normal, StackClass::Small, 0});
+        running->AddTask(MakeTask(first), &pinned, {Priority::Normal, StackClass::Large, 0});
+        running->AddTask(MakeTask(second), &pinned, {Priority::Normal, StackClass::Small, 0});
+        running->AddTask(MakeTask(third), &pinned, {Priority::Normal, StackClass::Small, 0});
         const uint32_t ran = running->RunPinnedTasks(most);
         Check(ran == done && done == most, "RunPinnedTasks says that it ran what it did not");
         running->DecrementCounter(&gate);
         running->WaitForCounter(&pinned);
         running->WaitForCounter(&blocked);
     };
-    const Task task = TaskOf(main);
-    Check(scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Large, 0}) == Status::Ok, "Run failed");
+    const Task task = MakeTask(main);
+    Check(scheduler.Run(task.function, task.arg, {Priority::Normal, StackClass::Large, 0}) ==
+              Status::Ok,
+          "Run failed");
 }
 
-// A task yields on a worker that has become inactive, and no fiber is free: it goes on on the other worker, which sleeps.
+// A task yields on a worker that has become inactive, and no fiber is free: it goes on on the other
+// worker, which sleeps.
 void YieldInactive() {
     RunMain(
         Options(2, 2, 1),
@@ -381,7 +393,7 @@ void YieldInactive() {
                 for (uint32_t times = 1 + Random(2); times != 0; --times) self->Yield();
             };
             Counter counter;
-            scheduler->AddTask(TaskOf(yields), &counter);
+            scheduler->AddTask(MakeTask(yields), &counter);
             while (!begun) weft::env::Pause();
             scheduler->WaitForCounter(&counter);
         },
@@ -400,12 +412,19 @@ std::vector<Model> MeetModels() {
         {"meet_large", "one of them on the only large fiber", MeetLarge},
         {"pinned_large", "two pinned tasks and one large fiber", PinnedLarge},
         {"meet_attached", "one of them is an attached thread", MeetAttached},
-        {"meet_inactive", "a freed fiber for two workers that have none, one of which becomes inactive", MeetInactive},
-        {"pinned_kept", "an inactive worker holds a fiber that ran, while the other has none", PinnedKept},
-        {"meet_pinned", "a fiber that an inactive worker made ready, and what is pinned to that worker", MeetPinned},
-        {"pump_wakes", "a fiber that a pinned task made ready, while its worker only pumps", PumpWakes},
+        {"meet_inactive",
+         "a freed fiber for two workers that have none, one of which becomes inactive",
+         MeetInactive},
+        {"pinned_kept", "an inactive worker holds a fiber that ran, while the other has none",
+         PinnedKept},
+        {"meet_pinned",
+         "a fiber that an inactive worker made ready, and what is pinned to that worker",
+         MeetPinned},
+        {"pump_wakes", "a fiber that a pinned task made ready, while its worker only pumps",
+         PumpWakes},
         {"pump_counts", "pinned tasks that are run by one who pumps, and few fibers", PumpCounts},
-        {"yield_inactive", "a task that yields on an inactive worker while no fiber is free", YieldInactive},
+        {"yield_inactive", "a task that yields on an inactive worker while no fiber is free",
+         YieldInactive},
         {"meet_ready", "a ready fiber and a pinned one for workers that have none", MeetReady},
     };
 }

@@ -18,7 +18,8 @@ public:
     Counter *New(uint32_t count = 0) { return &m_counters.emplace_back(count); }
     /// The wait for zero has returned: whoever touches it from now on is wrong.
     static void Kill(Counter *counter) {
-        Check(weft::internal::CounterWord{weft::internal::CounterAccess::Word(*counter).Peek()}.Count() == 0,
+        Check(weft::internal::CounterWord{weft::internal::CounterAccess::Word(*counter).Peek()}
+                      .Count() == 0,
               "resumed before the counter reached zero");
         MarkDead(counter, sizeof *counter);
     }
@@ -89,7 +90,7 @@ private:
 template <class Main>
 void RunMain(const SchedulerOptions &options, Main main, StackClass stack = StackClass::Large) {
     TaskScheduler scheduler(options);
-    const Task task = TaskOf(main);
+    const Task task = MakeTask(main);
     TaskOptions mainOptions;
     mainOptions.stack = stack;
     Check(scheduler.Run(task.function, task.arg, mainOptions) == Status::Ok, "Run failed");

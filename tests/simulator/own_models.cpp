@@ -25,7 +25,8 @@ struct Forms {
     bool limited = false;   // only one worker runs Low tasks
     bool yields = true;
     uint32_t priorities = 1;
-    uint32_t strangers = 2;  // each task with children also submits up to so many that no task of the tree waits for
+    // each task with children also submits up to so many that no task of the tree waits for
+    uint32_t strangers = 2;
 };
 
 // Pauses for a random time, so that other threads can get ahead.
@@ -45,7 +46,9 @@ class Tree {
 public:
     explicit Tree(const Forms &forms, uint32_t workers) : m_forms(forms), m_waits(workers) {}
 
-    void RunRoot(TaskScheduler *scheduler, uint32_t height) { Run(scheduler, NewNode(nullptr, height), true); }
+    void RunRoot(TaskScheduler *scheduler, uint32_t height) {
+        Run(scheduler, NewNode(nullptr, height), true);
+    }
     void AwaitStrangers(TaskScheduler *scheduler) {
         scheduler->WaitForCounter(m_strange);
         Counters::Kill(m_strange);
@@ -53,9 +56,12 @@ public:
     }
 
 private:
-    Node *NewNode(Node *parent, uint32_t height) { return &m_nodes.emplace_back(Node{this, parent, height}); }
+    Node *NewNode(Node *parent, uint32_t height) {
+        return &m_nodes.emplace_back(Node{this, parent, height});
+    }
 
-    // Fails unless the innermost wait with OwnTasks on this worker, if there is one, depends on the node or belongs to it.
+    // Fails unless the innermost wait with OwnTasks on this worker, if there is one, depends on the
+    // node or belongs to it.
     void Look(TaskScheduler *scheduler, const Node *node) const {
         const std::vector<const Node *> &waits = m_waits[scheduler->CurrentWorker()];
         if (waits.empty()) return;
@@ -91,7 +97,8 @@ private:
     TaskOptions SomeOptions() const {
         TaskOptions options;
         options.priority = static_cast<Priority>((1 + Random(m_forms.priorities)) % 3);
-        if (m_forms.pinned && Random(3) == 0) options.worker = Random(static_cast<uint32_t>(m_waits.size()));
+        if (m_forms.pinned && Random(3) == 0)
+            options.worker = Random(static_cast<uint32_t>(m_waits.size()));
         return options;
     }
 
@@ -109,12 +116,14 @@ private:
         if (node->height != 0) {
             Counter *counter = m_counters.New();
             const uint32_t children = 1 + Random(2);
-            for (uint32_t i = 0; i < children; ++i) Submit(scheduler, NewNode(node, node->height - 1), counter);
+            for (uint32_t i = 0; i < children; ++i)
+                Submit(scheduler, NewNode(node, node->height - 1), counter);
             if (m_forms.deferred && Random(2) == 0) {
                 Counter *after = m_counters.New();
                 Submit(scheduler, NewNode(node, node->height - 1), after);
                 ++m_submitted;
-                Check(AddTaskAfter(*scheduler, after, 0, {Main, NewNode(node, 0)}, counter), "AddTaskAfter failed");
+                Check(AddTaskAfter(*scheduler, after, 0, {Main, NewNode(node, 0)}, counter),
+                      "AddTaskAfter failed");
             }
             for (uint32_t i = Random(m_forms.strangers + 1); i != 0; --i)
                 Submit(scheduler, NewNode(nullptr, 0), m_strange);
@@ -146,11 +155,13 @@ void OwnTree(const Forms &forms, uint32_t height) {
     });
 }
 
-// Two workers wait with OwnTasks. What the first wait needs comes late, to the queues of the second worker, whose own wait does not depend
-// on it. It is a task of the first wait's counter, a task that a deferred task of this counter follows, or a fiber that becomes ready.
+// Two workers wait with OwnTasks. What the first wait needs comes late, to the queues of the second
+// worker, whose own wait does not depend on it. It is a task of the first wait's counter, a task
+// that a deferred task of this counter follows, or a fiber that becomes ready.
 void OwnNeedsComeLate() {
     Counters counters;
-    Counter *const own = counters.New(1), *const others = counters.New(), *const gate = counters.New(1);
+    Counter *const own = counters.New(1), *const others = counters.New(),
+                   *const gate = counters.New(1);
     Counter *const before = counters.New(), *const ready = counters.New(1);
     const uint32_t form = Random(3);
     uint32_t done = 0;
@@ -170,11 +181,11 @@ void OwnNeedsComeLate() {
     };
     auto submits = [&](TaskScheduler *scheduler) {
         if (form == 0) {
-            scheduler->AddTask(TaskOf(last), own);
+            scheduler->AddTask(MakeTask(last), own);
         } else if (form == 1) {
-            scheduler->AddTask(TaskOf(first), before);
+            scheduler->AddTask(MakeTask(first), before);
             Dawdle();
-            Check(AddTaskAfter(*scheduler, before, 0, TaskOf(last), own), "AddTaskAfter failed");
+            Check(AddTaskAfter(*scheduler, before, 0, MakeTask(last), own), "AddTaskAfter failed");
         } else {
             scheduler->DecrementCounter(ready);
         }
@@ -182,23 +193,24 @@ void OwnNeedsComeLate() {
     };
     auto other = [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(submits), counter);
-        scheduler->AddTask(TaskOf(holds), counter);
+        scheduler->AddTask(MakeTask(submits), counter);
+        scheduler->AddTask(MakeTask(holds), counter);
         scheduler->WaitForCounter(counter, Meanwhile::OwnTasks);
         Counters::Kill(counter);
         ++done;
     };
     RunMain(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
-        if (form == 2) scheduler->AddTask(TaskOf(isReady), own);
-        scheduler->AddTask(TaskOf(other), others);
+        if (form == 2) scheduler->AddTask(MakeTask(isReady), own);
+        scheduler->AddTask(MakeTask(other), others);
         scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
         scheduler->WaitForCounter(others);
     });
     Check(done == (form == 1 ? 5u : 4u), "a task was lost");
 }
 
-// One or two workers wait with OwnTasks. The tasks that they need lie in another worker's queue, among tasks that they do not need. Then
-// that worker waits with Nothing or HighOnly. No worker is open now, so the waiting workers must find their tasks themselves.
+// One or two workers wait with OwnTasks. The tasks that they need lie in another worker's queue,
+// among tasks that they do not need. Then that worker waits with Nothing or HighOnly. No worker is
+// open now, so the waiting workers must find their tasks themselves.
 void OwnNeedsAreBuried() {
     Counters counters;
     Counter *const gate = counters.New(2), *const others = counters.New();
@@ -234,9 +246,9 @@ void OwnNeedsAreBuried() {
         for (uint32_t i = 0; i < count; ++i) scheduler->AddTask({Work::Outer, &work[i]}, others);
         for (uint32_t i = 0; i < 6; ++i) scheduler->Yield();
         for (uint32_t i = 0; i < count; ++i) {
-            scheduler->AddTask(TaskOf(leaf), sides[i].inner);
+            scheduler->AddTask(MakeTask(leaf), sides[i].inner);
             scheduler->DecrementCounter(sides[i].inner);
-            scheduler->AddTask(TaskOf(stranger), others);
+            scheduler->AddTask(MakeTask(stranger), others);
         }
         if (count == 1) scheduler->DecrementCounter(gate);
         scheduler->WaitForCounter(gate, meanwhile);
@@ -245,11 +257,13 @@ void OwnNeedsAreBuried() {
     Check(done == 4 * count, "a task was lost");
 }
 
-// Two tasks wait for the same counter, only the first one with OwnTasks. The second one runs a task of this counter on its own stack. That
-// task waits for a leaf, which lies in the queue of a worker that waits with OwnTasks for something else.
+// Two tasks wait for the same counter, only the first one with OwnTasks. The second one runs a task
+// of this counter on its own stack. That task waits for a leaf, which lies in the queue of a worker
+// that waits with OwnTasks for something else.
 void OwnSharesCounter() {
     Counters counters;
-    Counter *const shared = counters.New(1), *const others = counters.New(), *const gate = counters.New(1);
+    Counter *const shared = counters.New(1), *const others = counters.New(),
+                   *const gate = counters.New(1);
     uint32_t done = 0;
     auto leaf = [&](TaskScheduler *scheduler) {
         ++done;
@@ -261,41 +275,41 @@ void OwnSharesCounter() {
     };
     auto other = [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(holds), counter);
+        scheduler->AddTask(MakeTask(holds), counter);
         scheduler->WaitForCounter(counter, Meanwhile::OwnTasks);
         Counters::Kill(counter);
         ++done;
     };
     auto child = [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(leaf), counter);
-        scheduler->AddTask(TaskOf(other), others);
+        scheduler->AddTask(MakeTask(leaf), counter);
+        scheduler->AddTask(MakeTask(other), others);
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
         ++done;
     };
     auto shares = [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(child), shared);
+        scheduler->AddTask(MakeTask(child), shared);
         scheduler->DecrementCounter(shared);
         scheduler->WaitForCounter(shared);
         ++done;
     };
     RunMain(Options(2, 12, 1), [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(shares), others);
+        scheduler->AddTask(MakeTask(shares), others);
         scheduler->WaitForCounter(shared, Meanwhile::OwnTasks);
         scheduler->WaitForCounter(others);
     });
     Check(done == 5, "a task was lost");
 }
 
-// What a wait with OwnTasks needs lies behind a task that cannot end before the wait does: as if it took a lock that the waiter holds. The
-// worker of that task is open, but does not come back.
+// What a wait with OwnTasks needs lies behind a task that cannot end before the wait does: as if it
+// took a lock that the waiter holds. The worker of that task is open, but does not come back.
 void OwnNeedsNobodyElse() {
     CountNanoseconds();
     Counters counters;
     Counter *const own = counters.New(), *const others = counters.New();
     SchedulerOptions options = Options(2, 12, 1);
-    options.idle = IdlePolicy::Quiet;
+    options.idle = IdlePolicy::Sleep;
     uint32_t done = 0;
     bool isOver = false;
     uint64_t asked = 0, late = 0;
@@ -310,15 +324,15 @@ void OwnNeedsNobodyElse() {
     auto child = [&](TaskScheduler *scheduler) {
         Compute(Random(20000));
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(leaf), counter);
-        scheduler->AddTask(TaskOf(locks), others);
+        scheduler->AddTask(MakeTask(leaf), counter);
+        scheduler->AddTask(MakeTask(locks), others);
         asked = weft::env::Now();
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
         ++done;
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(child), own);
+        scheduler->AddTask(MakeTask(child), own);
         Compute(100);  // another worker takes it
         scheduler->WaitForCounter(own, Meanwhile::OwnTasks);
         Counters::Kill(own);
@@ -327,10 +341,12 @@ void OwnNeedsNobodyElse() {
         Counters::Kill(others);
     });
     Check(done == 3, "a task was lost");
-    Check(weak::g_orders != nullptr || late <= 2'100'000, "a worker looked too late for what its wait needs");
+    Check(weak::g_orders != nullptr || late <= 2'100'000,
+          "a worker looked too late for what its wait needs");
 }
 
-// Two tasks wait for each other's counter to be nearly at zero, while workers look whether they need what is pinned to them.
+// Two tasks wait for each other's counter to be nearly at zero, while workers look whether they
+// need what is pinned to them.
 void OwnClimbsInCircles() {
     Counters counters;
     Counter *const sides[2] = {counters.New(1), counters.New(1)}, *const gate = counters.New(2),
@@ -357,7 +373,8 @@ void OwnClimbsInCircles() {
             scheduler->DecrementCounter(self.gate);
         }
     };
-    Side each[2] = {{sides[0], sides[1], gate, awaited, 1, &done}, {sides[1], sides[0], gate, awaited, 2, &done}};
+    Side each[2] = {{sides[0], sides[1], gate, awaited, 1, &done},
+                    {sides[1], sides[0], gate, awaited, 2, &done}};
     RunMain(Options(3, 12, 1), [&](TaskScheduler *scheduler) {
         for (Side &side : each) scheduler->AddTask({Side::Waits, &side}, side.own);
         for (uint32_t turns = Random(8); turns != 0; --turns) scheduler->Yield();
@@ -374,7 +391,8 @@ void OwnClimbsInCircles() {
     Check(done == 4, "a task was lost");
 }
 
-// A pinned task waits with OwnTasks while its thread runs pinned tasks: the thread goes on with neither its own code nor with others.
+// A pinned task waits with OwnTasks while its thread runs pinned tasks: the thread goes on with
+// neither its own code nor with others.
 void OwnKeepsHost() {
     Counters counters;
     uint32_t done = 0;
@@ -388,7 +406,8 @@ void OwnKeepsHost() {
         TaskOptions here;
         here.worker = own;
         const auto look = [&](TaskScheduler *running) {
-            Check(!isWaiting || running->CurrentWorker() != own, "a thread runs something that its wait does not need");
+            Check(!isWaiting || running->CurrentWorker() != own,
+                  "a thread runs something that its wait does not need");
         };
         auto stranger = [&](TaskScheduler *running) {
             look(running);
@@ -404,9 +423,9 @@ void OwnKeepsHost() {
         auto waits = [&](TaskScheduler *running) {
             look(running);
             Counter *counter = counters.New();
-            running->AddTask(TaskOf(child), counter, isChildPinned ? here : TaskOptions{});
+            running->AddTask(MakeTask(child), counter, isChildPinned ? here : TaskOptions{});
             if (Random(2) != 0)
-                running->AddTask(TaskOf(stranger), nullptr, here);
+                running->AddTask(MakeTask(stranger), nullptr, here);
             else
                 ++done;
             isWaiting = true;
@@ -415,8 +434,8 @@ void OwnKeepsHost() {
             Counters::Kill(counter);
             ++done;
         };
-        scheduler.AddTask(TaskOf(yields), nullptr, here);
-        scheduler.AddTask(TaskOf(waits), nullptr, here);
+        scheduler.AddTask(MakeTask(yields), nullptr, here);
+        scheduler.AddTask(MakeTask(waits), nullptr, here);
         while (done < 4) {
             scheduler.RunPinnedTasks();
             Check(!isWaiting, "the host goes on while its thread waits for its own tasks");
@@ -429,10 +448,12 @@ void OwnKeepsHost() {
     Check(done == 4, "a task was lost");
 }
 
-// No fiber is left for the task that a restricted wait needs, but the waiter has room for it. The other worker blocks until it has run.
+// No fiber is left for the task that a restricted wait needs, but the waiter has room for it. The
+// other worker blocks until it has run.
 void OwnHasRoom() {
     Counters counters;
-    Counter *const own = counters.New(1), *const others = counters.New(), *const gate = counters.New(1);
+    Counter *const own = counters.New(1), *const others = counters.New(),
+                   *const gate = counters.New(1);
     const bool isOwn = Random(2) != 0;
     uint32_t done = 0;
     auto leaf = [&](TaskScheduler *scheduler) {
@@ -442,14 +463,14 @@ void OwnHasRoom() {
     auto blocks = [&](TaskScheduler *scheduler) {
         TaskOptions high;
         high.priority = Priority::High;
-        scheduler->AddTask(TaskOf(leaf), own, high);
+        scheduler->AddTask(MakeTask(leaf), own, high);
         scheduler->DecrementCounter(own);
         scheduler->WaitForCounter(gate, Meanwhile::Nothing);
         ++done;
     };
     RunMain(Options(2, 1, 1), [&](TaskScheduler *scheduler) {
         scheduler->SetPriority(Priority::High);
-        scheduler->AddTask(TaskOf(blocks), others);
+        scheduler->AddTask(MakeTask(blocks), others);
         scheduler->WaitForCounter(own, isOwn ? Meanwhile::OwnTasks : Meanwhile::HighOnly);
         scheduler->WaitForCounter(others);
     });
@@ -461,7 +482,8 @@ void OwnHasRoom() {
 std::vector<Model> OwnModels() {
     Forms all, pinned, deferred, timed, values, priorities, limited, any;
     all.allOwn = true;
-    pinned.pinned = pinned.rootOwn = true;  // each of two such waits could need what is pinned to the other worker
+    // each of two such waits could need what is pinned to the other worker
+    pinned.pinned = pinned.rootOwn = true;
     deferred.deferred = true;
     timed.timed = true;
     values.values = true;
@@ -470,29 +492,41 @@ std::vector<Model> OwnModels() {
     limited.priorities = 3;
     any = {false, true, true, true, true, true, true, true, 3, 1};
     return {
-        {"own_tree", "a tree of tasks that wait for their children, some with OwnTasks, beside other tasks",
+        {"own_tree",
+         "a tree of tasks that wait for their children, some with OwnTasks, beside other tasks",
          [] { OwnTree({}, 2); }},
         {"own_all", "own_tree; every wait is one with OwnTasks", [=] { OwnTree(all, 2); }},
         {"own_deep_tree", "own_all with one more generation", [=] { OwnTree(all, 3); }, 4},
-        {"own_pinned", "own_tree, only the root with OwnTasks; some tasks are pinned", [=] { OwnTree(pinned, 2); }},
-        {"own_deferred", "own_tree; some children follow another task", [=] { OwnTree(deferred, 2); }},
+        {"own_pinned", "own_tree, only the root with OwnTasks; some tasks are pinned",
+         [=] { OwnTree(pinned, 2); }},
+        {"own_deferred", "own_tree; some children follow another task",
+         [=] { OwnTree(deferred, 2); }},
         {"own_timed", "own_tree; some waits have a deadline", [=] { OwnTree(timed, 2); }},
         {"own_values", "own_tree; some waits are for the value 1", [=] { OwnTree(values, 2); }},
-        {"own_priorities", "own_tree with tasks of all priorities", [=] { OwnTree(priorities, 2); }},
+        {"own_priorities", "own_tree with tasks of all priorities",
+         [=] { OwnTree(priorities, 2); }},
         {"own_low", "own_priorities, only the root with OwnTasks; only one worker runs Low tasks",
          [=] { OwnTree(limited, 2); }},
-        {"own_late", "what a wait with OwnTasks needs comes late, to a worker that waits so for something else",
+        {"own_late",
+         "what a wait with OwnTasks needs comes late, to a worker that waits so for something else",
          OwnNeedsComeLate},
-        {"own_buried", "what such waits need lies with another worker, which then waits with Nothing or HighOnly",
+        {"own_buried",
+         "what such waits need lies with another worker, which then waits with Nothing or HighOnly",
          OwnNeedsAreBuried},
-        {"own_shared", "two wait for one counter, only one of them with OwnTasks", OwnSharesCounter},
-        {"own_blocked", "what such a wait needs lies behind a task that blocks until the wait is over",
+        {"own_shared", "two wait for one counter, only one of them with OwnTasks",
+         OwnSharesCounter},
+        {"own_blocked",
+         "what such a wait needs lies behind a task that blocks until the wait is over",
          OwnNeedsNobodyElse},
-        {"own_circle", "counters whose tasks wait for each other, while two workers ask what they need",
+        {"own_circle",
+         "counters whose tasks wait for each other, while two workers ask what they need",
          OwnClimbsInCircles},
-        {"own_pumps", "such a wait of a pinned task, while its thread runs pinned tasks", OwnKeepsHost},
-        {"own_room", "no fiber for what a restricted wait needs, but room on top of the waiter", OwnHasRoom},
-        {"own_any", "own_low with pinned, deferred and timed tasks and values", [=] { OwnTree(any, 2); }},
+        {"own_pumps", "such a wait of a pinned task, while its thread runs pinned tasks",
+         OwnKeepsHost},
+        {"own_room", "no fiber for what a restricted wait needs, but room on top of the waiter",
+         OwnHasRoom},
+        {"own_any", "own_low with pinned, deferred and timed tasks and values",
+         [=] { OwnTree(any, 2); }},
     };
 }
 

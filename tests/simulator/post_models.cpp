@@ -1,5 +1,5 @@
-// Posted jobs: what a deadline, a call and the end of a job or of its queue may do to each other. Jobs that have ended are
-// overwritten, so that whoever still uses one falls over it.
+// Posted jobs: what a deadline, a call and the end of a job or of its queue may do to each other.
+// Jobs that have ended are overwritten, so that whoever still uses one falls over it.
 #include "simulator/sync_support.h"
 #include "weft/post/posted_job.h"
 
@@ -10,7 +10,8 @@ namespace simulator {
 
 namespace {
 
-// A queue whose memory is not used again within a schedule, and is dead, and overwritten, after its end.
+// A queue whose memory is not used again within a schedule, and is dead, and overwritten, after its
+// end.
 class Queue {
 public:
     explicit Queue(TaskScheduler &scheduler) { new (m_storage) PostQueue(scheduler); }
@@ -54,7 +55,7 @@ struct BodyJob : PostedJob {
 template <class Body>
 void WithWorkers(uint32_t workers, Body body) {
     SchedulerOptions options = Options(workers, 6, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     body(scheduler);
@@ -68,11 +69,16 @@ void PostOrder() {
     WithWorkers(workers, [&](TaskScheduler &scheduler) {
         struct Numbered : PostedJob {
             Numbered(PostQueue &queue, uint32_t *counted, Cell *own, uint32_t index, bool isAlone)
-                : PostedJob(queue, Call), next(counted), written(own), number(index), ordered(isAlone) {}
+                : PostedJob(queue, Call),
+                  next(counted),
+                  written(own),
+                  number(index),
+                  ordered(isAlone) {}
             static void Call(TaskScheduler *, PostedJob *job) {
                 Numbered *self = static_cast<Numbered *>(job);
                 const uint32_t before = (*self->next)++;
-                Check(!self->ordered || before == self->number, "a job began before one that was posted earlier");
+                Check(!self->ordered || before == self->number,
+                      "a job began before one that was posted earlier");
                 self->written->Set(1);
                 Place<Numbered>::Destroy(self);
             }
@@ -87,18 +93,22 @@ void PostOrder() {
         Cell written[2][kEach];
         AllAtOnce(scheduler, 1, [&](TaskScheduler &, uint32_t index) {
             for (uint32_t i = 0; i < kEach; ++i) {
-                places[index][i].Make(queue.Get(), &begun[index], &written[index][i], i, workers == 1)->Post();
+                places[index][i]
+                    .Make(queue.Get(), &begun[index], &written[index][i], i, workers == 1)
+                    ->Post();
             }
         });
         queue.End();
         Check(begun[0] == kEach && begun[1] == kEach, "a job was lost or began twice");
         for (const auto &by : written)
-            for (const Cell &each : by) Check(each.Get() == 1, "an old value after the queue's end");
+            for (const Cell &each : by)
+                Check(each.Get() == 1, "an old value after the queue's end");
     });
 }
 
-// The race of the talk: a deadline passes and the job is destroyed while a thread signals it; right after, the queue ends. Whoever
-// takes the job out of `slot` decides whether there will be a signal.
+// The race of the talk: a deadline passes and the job is destroyed while a thread signals it; right
+// after, the queue ends. Whoever takes the job out of `slot` decides whether there will be a
+// signal.
 void PostRace() {
     WithScheduler([](TaskScheduler &scheduler) {
         Queue queue(scheduler);
@@ -120,7 +130,8 @@ void PostRace() {
             } else {
                 Check(self.IsExpired(), "it began without a reason");
                 if (slot.exchange(nullptr, std::memory_order_acq_rel) == nullptr) {
-                    return retries ? self.PostWaitFor(Soon()) : self.PostWait();  // the signal is on its way
+                    // the signal is on its way
+                    return retries ? self.PostWaitFor(Soon()) : self.PostWait();
                 }
             }
             ++ended;
@@ -145,7 +156,8 @@ void PostRace() {
     });
 }
 
-// The signal is the last thing; the job that receives it ends, and the queue at once, though Signal has not returned.
+// The signal is the last thing; the job that receives it ends, and the queue at once, though Signal
+// has not returned.
 void PostEnd() {
     WithScheduler([](TaskScheduler &scheduler) {
         Queue queue(scheduler);
@@ -164,7 +176,8 @@ void PostEnd() {
         auto *const job = place.Make(queue.Get(), body);
         auto leaf = [](auto &) {};
         BodyJob<decltype(leaf)> others[2] = {{queue.Get(), leaf},
-                                             {queue.Get(), leaf}};  // their runners may take the first
+                                             // their runners may take the first
+                                             {queue.Get(), leaf}};
         HostThread host([&] { job->Signal(); });
         const bool isLate = Random(4) != 0;
         if (!isLate) host.Start();
@@ -202,7 +215,8 @@ void PostGoesOn() {
         Turning second(queue.Get(), nullptr), first(queue.Get(), &second);
         first.Post();
         queue.End();
-        Check(first.begun == kTurns && second.begun == kTurns, "the queue's end did not wait for a job");
+        Check(first.begun == kTurns && second.begun == kTurns,
+              "the queue's end did not wait for a job");
     });
 }
 
@@ -237,8 +251,8 @@ void PostWake() {
     });
 }
 
-// As many jobs as workers, posted one after the other, each of which holds its worker until all have begun: at once, or when their
-// time comes.
+// As many jobs as workers, posted one after the other, each of which holds its worker until all
+// have begun: at once, or when their time comes.
 void PostMeet() {
     const uint32_t workers = 2 + Random(2);
     WithWorkers(workers, [&](TaskScheduler &scheduler) {
@@ -249,11 +263,13 @@ void PostMeet() {
         };
         Queue queue(scheduler);
         {
-            BodyJob<decltype(body)> jobs[3] = {{queue.Get(), body}, {queue.Get(), body}, {queue.Get(), body}};
+            BodyJob<decltype(body)> jobs[3] = {
+                {queue.Get(), body}, {queue.Get(), body}, {queue.Get(), body}};
             const Clock::time_point due = Now() + Soon();
             const bool isTimed = Random(2) != 0;
             HostThread host([&] {
-                for (uint32_t i = 0; i < workers; ++i) isTimed ? jobs[i].PostAt(due) : jobs[i].Post();
+                for (uint32_t i = 0; i < workers; ++i)
+                    isTimed ? jobs[i].PostAt(due) : jobs[i].Post();
             });
             host.Start();
             host.Join();
@@ -263,7 +279,8 @@ void PostMeet() {
     });
 }
 
-// Times come, some waits end before; the dispatcher begins, is rung and ends; the queue waits for it.
+// Times come, some waits end before; the dispatcher begins, is rung and ends; the queue waits for
+// it.
 void PostTimes() {
     WithScheduler([](TaskScheduler &scheduler) {
         struct Timed : PostedJob {
@@ -291,13 +308,16 @@ void PostTimes() {
                 first.Put(Soon(), true);
                 second.Put(Soon() * 10, false);
             } else {
-                called.Put(Random(2) != 0 ? std::chrono::hours(1) : std::chrono::nanoseconds(500), true);
+                called.Put(Random(2) != 0 ? std::chrono::hours(1) : std::chrono::nanoseconds(500),
+                           true);
                 called.Signal();
             }
         });
         queue.End();
-        Check(Now() - begin < std::chrono::minutes(1), "a deadline that was over by a call held up the queue's end");
-        Check(first.begun == 1 && second.begun == 1 && called.begun == 1, "a job was lost or began twice");
+        Check(Now() - begin < std::chrono::minutes(1),
+              "a deadline that was over by a call held up the queue's end");
+        Check(first.begun == 1 && second.begun == 1 && called.begun == 1,
+              "a job was lost or began twice");
     });
 }
 
@@ -305,13 +325,16 @@ void PostTimes() {
 
 std::vector<Model> PostModels() {
     return {
-        {"post_order", "jobs begin in the order of their posts and end in their callbacks", PostOrder},
-        {"post_race", "a deadline passes and the job is destroyed while a thread signals it", PostRace},
+        {"post_order", "jobs begin in the order of their posts and end in their callbacks",
+         PostOrder},
+        {"post_race", "a deadline passes and the job is destroyed while a thread signals it",
+         PostRace},
         {"post_end", "job and queue end before Signal has returned", PostEnd},
         {"post_goes_on", "a queue ends while its jobs post themselves and each other", PostGoesOn},
         {"post_wake", "wake-ups while it works and waits", PostWake},
         {"post_meet", "as many jobs as workers wait for each other, busily", PostMeet},
-        {"post_times", "delayed, timed out, called before; the dispatcher comes and goes", PostTimes},
+        {"post_times", "delayed, timed out, called before; the dispatcher comes and goes",
+         PostTimes},
     };
 }
 

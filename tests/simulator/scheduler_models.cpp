@@ -48,7 +48,8 @@ void HandOver() {
     const auto play = [&](TaskScheduler *scheduler, uint32_t me) {
         for (uint32_t i = 0; i < kTurns; ++i) {
             if (me == 0) scheduler->DecrementCounter(turns[1][i]);
-            scheduler->WaitForCounter(turns[me][i], 0, Random(2) != 0 ? Resume::SameWorker : Resume::AnyWorker);
+            scheduler->WaitForCounter(turns[me][i], 0,
+                                      Random(2) != 0 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
             Counters::Kill(turns[me][i]);
             if (me == 1) scheduler->DecrementCounter(turns[0][i]);
             ++passed[me];
@@ -58,7 +59,7 @@ void HandOver() {
     auto second = [&](TaskScheduler *scheduler) { play(scheduler, 1); };
     const uint32_t fibers = 2 + Random(3);
     RunMain(Options(2, fibers, 1), [&](TaskScheduler *scheduler) {
-        const Task tasks[2] = {TaskOf(first), TaskOf(second)};
+        const Task tasks[2] = {MakeTask(first), MakeTask(second)};
         Counter *counter = counters.New();
         scheduler->AddTasks(2, tasks, counter);
         scheduler->WaitForCounter(counter);
@@ -67,8 +68,8 @@ void HandOver() {
     Check(passed[0] == kTurns && passed[1] == kTurns, "a turn was lost");
 }
 
-// A task leaves for one that it made ready, and is made ready itself while it leaves: others must be told, because the task
-// that goes on blocks its worker until the first has gone on too.
+// A task leaves for one that it made ready, and is made ready itself while it leaves: others must
+// be told, because the task that goes on blocks its worker until the first has gone on too.
 void LeftForReady() {
     Counters counters;
     Counter *starts = counters.New(1), *gate = counters.New(1), *counter = counters.New();
@@ -86,8 +87,8 @@ void LeftForReady() {
     };
     auto opener = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(gate); };
     RunMain(Options(2, 5, 1), [&](TaskScheduler *scheduler) {
-        const Task tasks[2] = {TaskOf(opener), TaskOf(waiter)};
-        scheduler->AddTask(TaskOf(blocker), counter);
+        const Task tasks[2] = {MakeTask(opener), MakeTask(waiter)};
+        scheduler->AddTask(MakeTask(blocker), counter);
         while (waiting == 0) scheduler->Yield();
         scheduler->AddTasks(2, tasks, counter);
         scheduler->WaitForCounter(counter);
@@ -125,7 +126,7 @@ void Slices() {
             scheduler->AddTasks(kTasks, tasks, counter);
             scheduler->WaitForCounter(counter);
             Counters::Kill(counter);
-            if (round == 0) scheduler->AddToCounter(gate);
+            if (round == 0) scheduler->IncrementCounter(gate);
         }
     });
     for (uint32_t count : ran) Check(count == 2, "a task was lost or run twice");
@@ -150,8 +151,8 @@ void PoolEmpty() {
     RunMain(Options(workers, fibers, 1), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
         // At most fibers - 1 of them can wait for the opener at any time.
-        for (uint32_t i = 0; i + 1 < fibers; ++i) scheduler->AddTask(TaskOf(waiter), counter);
-        scheduler->AddTask(TaskOf(opener), counter);
+        for (uint32_t i = 0; i + 1 < fibers; ++i) scheduler->AddTask(MakeTask(waiter), counter);
+        scheduler->AddTask(MakeTask(opener), counter);
         scheduler->WaitForCounter(counter, 1);
         scheduler->DecrementCounter(gates[1]);
         scheduler->WaitForCounter(counter);
@@ -171,7 +172,7 @@ void ForeignDecrement() {
     weft::env::Thread thread;
     SchedulerOptions options = Options(2, 3, 1);
     options.onReport = [](const Report &report, void *) {
-        if (report.code != ReportCode::OnlyWaiters) Fail(report.what);
+        if (report.code != ReportCode::Stalled) Fail(report.what);
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
         shared.scheduler = scheduler;
@@ -181,7 +182,8 @@ void ForeignDecrement() {
                 both->scheduler->DecrementCounter(both->gate);
             },
             &shared, 0);
-        scheduler->WaitForCounter(gate, 0, Random(2) != 0 ? Resume::SameWorker : Resume::AnyWorker);
+        scheduler->WaitForCounter(gate, 0,
+                                  Random(2) != 0 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
         Counters::Kill(gate);
         thread.Join();
     });
@@ -201,8 +203,8 @@ void LanesAndYield() {
         for (Priority priority : {Priority::Low, Priority::Normal, Priority::High}) {
             TaskOptions options;
             options.priority = priority;
-            scheduler->AddTask(TaskOf(yielder), nullptr, options);
-            scheduler->AddTask(TaskOf(plain), nullptr, options);
+            scheduler->AddTask(MakeTask(yielder), nullptr, options);
+            scheduler->AddTask(MakeTask(plain), nullptr, options);
         }
     });
     Check(done == 6, "Run did not drain");
@@ -233,20 +235,24 @@ void Fused() {
     Check(done == 13, "a task was lost or run twice");
 }
 
-// Closures that are submitted by tasks, by closures that wait, and by a thread that is no worker: each is called once and destroyed
-// once, sees what was written before, and is over before its counter falls.
+// Closures that are submitted by tasks, by closures that wait, and by a thread that is no worker:
+// each is called once and destroyed once, sees what was written before, and is over before its
+// counter falls.
 struct Ledger {
     uint32_t made = 0, ended = 0, called = 0;
 };
 
 class Owned {
 public:
-    Owned(Ledger &ledger, Cell &before, uint32_t value) : m_ledger(&ledger), m_before(&before), m_value(value) {
+    Owned(Ledger &ledger, Cell &before, uint32_t value)
+        : m_ledger(&ledger), m_before(&before), m_value(value) {
         ++ledger.made;
         before.Set(value);
     }
     Owned(Owned &&other) noexcept
-        : m_ledger(std::exchange(other.m_ledger, nullptr)), m_before(other.m_before), m_value(other.m_value) {}
+        : m_ledger(std::exchange(other.m_ledger, nullptr)),
+          m_before(other.m_before),
+          m_value(other.m_value) {}
     ~Owned() {
         if (m_ledger != nullptr) ++m_ledger->ended;
     }
@@ -269,11 +275,12 @@ void Closures() {
     Cell cells[kClosures];
     const uint32_t workers = 1 + Random(3);
     SchedulerOptions options = Options(workers, 4, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::Stalled>;
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter *gate = counters.New(1), *all = counters.New();
         HostThread host([&] {
-            for (uint32_t i = 0; i < 2; ++i) AddTask(*scheduler, Owned(ledger, cells[i], i + 1), all);
+            for (uint32_t i = 0; i < 2; ++i)
+                AddTask(*scheduler, Owned(ledger, cells[i], i + 1), all);
             scheduler->DecrementCounter(gate);
         });
         host.Start();
@@ -291,7 +298,8 @@ void Closures() {
         scheduler->WaitForCounter(gate);
         scheduler->WaitForCounter(all);
         Counters::Kill(all);
-        Check(ledger.made == kClosures && ledger.ended == kClosures, "a closure was not destroyed, or destroyed twice");
+        Check(ledger.made == kClosures && ledger.ended == kClosures,
+              "a closure was not destroyed, or destroyed twice");
         host.Join();
     });
     Check(ledger.called == kClosures, "a task was lost or run twice");
@@ -305,7 +313,8 @@ std::vector<Model> SchedulerModels() {
         {"fork_join_3", "nested waits on three workers, three fibers", [] { ForkJoin(3, 6); }},
         {"fused", "AddTasksAndWait, nested", Fused},
         {"hand_over", "two tasks that wake each other", HandOver},
-        {"left_for_ready", "a task leaves for one that then needs it to go on elsewhere", LeftForReady},
+        {"left_for_ready", "a task leaves for one that then needs it to go on elsewhere",
+         LeftForReady},
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
         {"pool_empty", "fewer fibers than waiting tasks", PoolEmpty},
         {"foreign", "a decrement by a thread that is no worker", ForeignDecrement},

@@ -1,4 +1,5 @@
-// Stacks that are kept for the next schedule: the system's calls took two thirds of an exploration's time.
+// Stacks that are kept for the next schedule: the system's calls took two thirds of an
+// exploration's time.
 #include "platform/stack_memory.h"
 
 #include "support/pages.h"
@@ -11,7 +12,8 @@ namespace weft::internal {
 
 namespace {
 
-std::map<std::pair<size_t, size_t>, std::vector<char *>> s_free;  // by all bytes and the bytes of a stack
+// by all bytes and the bytes of a stack
+std::map<std::pair<size_t, size_t>, std::vector<char *>> s_free;
 
 }  // namespace
 

@@ -1,5 +1,6 @@
-// The mutexes and the semaphore of weft/sync/: tasks and a thread of the host that wait for each other by them. What they must
-// order is in relaxed atomics, so that with --weak a value that is too old shows.
+// The mutexes and the semaphore of weft/sync/: tasks and a thread of the host that wait for each
+// other by them. What they must order is in relaxed atomics, so that with --weak a value that is
+// too old shows.
 #include "simulator/sync_support.h"
 #include "weft/sync/event.h"
 #include "weft/sync/mutex.h"
@@ -64,18 +65,19 @@ void SyncMutexLifetime() {
             mutex.Die();
         };
         Counter counter;
-        for (uint32_t i = 0; i < others; ++i) scheduler.AddTask(TaskOf(other), &counter);
-        scheduler.AddTask(TaskOf(last), &counter);
+        for (uint32_t i = 0; i < others; ++i) scheduler.AddTask(MakeTask(other), &counter);
+        scheduler.AddTask(MakeTask(last), &counter);
         for (uint32_t i = Random(64); i != 0; --i) weft::env::SchedulePoint(nullptr);
         mutex->unlock();
         scheduler.WaitForCounter(&counter);
     });
 }
 
-// The run ends while a thread of the host gets in line, so that whoever calls it cannot lower its counter.
+// The run ends while a thread of the host gets in line, so that whoever calls it cannot lower its
+// counter.
 void SyncStops() {
     SchedulerOptions options = Options(1, 6, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters, ReportCode::NotRunning>;
+    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NotRunning>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     Mutex mutex(scheduler);
@@ -155,13 +157,15 @@ void SyncShared() {
     });
 }
 
-// Two threads unlock at once what was locked once, while a task waits and finds no worker: one of them is told so.
+// Two threads unlock at once what was locked once, while a task waits and finds no worker: one of
+// them is told so.
 void SyncUnlockedTwice() {
     uint32_t refused = 0;
     SchedulerOptions options = Options(1, 6, 1);
     options.user = &refused;
     options.onReport = [](const Report &report, void *user) {
-        if (report.code != ReportCode::WrongThread) return OnlyThese<ReportCode::OnlyWaiters>(report, user);
+        if (report.code != ReportCode::WrongThread)
+            return OnlyThese<ReportCode::Stalled>(report, user);
         ++*static_cast<uint32_t *>(user);
     };
     TaskScheduler scheduler(options);
@@ -175,9 +179,9 @@ void SyncUnlockedTwice() {
     };
     mutex.lock();
     Counter ended;
-    scheduler.AddTask(TaskOf(wait), &ended);
+    scheduler.AddTask(MakeTask(wait), &ended);
     SleepFor(scheduler, Soon());  // most often it waits by then
-    scheduler.AddTask(TaskOf(keepBusy), &ended);
+    scheduler.AddTask(MakeTask(keepBusy), &ended);
     while (!isBusy.load(std::memory_order_acquire)) weft::env::Pause();
     HostThread host([&] { mutex.unlock(); });
     host.Start();
@@ -211,7 +215,8 @@ void SyncSemaphore() {
         uint32_t left = 0;
         while (semaphore.try_acquire()) ++left;
         Check(acquired + left == 1 + 4, "a permit was lost or made");
-        for (uint32_t i = 0; i <= tasks; ++i) Check(written[i].Get() == 1, "an old value after acquire");
+        for (uint32_t i = 0; i <= tasks; ++i)
+            Check(written[i].Get() == 1, "an old value after acquire");
     });
 }
 
@@ -224,7 +229,8 @@ std::vector<Model> SyncLockModels() {
         {"sync_stops", "the run ends while a thread gets in line", SyncStops},
         {"sync_fair", "newcomers that never stop before a waiter has its turn", SyncFair, 4},
         {"sync_shared", "readers and writers, some of whom give up", SyncShared},
-        {"sync_unlocked_twice", "two unlock what one has locked, while others wait", SyncUnlockedTwice},
+        {"sync_unlocked_twice", "two unlock what one has locked, while others wait",
+         SyncUnlockedTwice},
         {"sync_semaphore", "permits that are released, acquired and given up", SyncSemaphore},
     };
 }

@@ -1,5 +1,5 @@
-// What else there is in weft/sync/: tasks and a thread of the host that tell each other by it. What it must order is in relaxed
-// atomics, so that with --weak a value that is too old shows.
+// What else there is in weft/sync/: tasks and a thread of the host that tell each other by it. What
+// it must order is in relaxed atomics, so that with --weak a value that is too old shows.
 #include "simulator/sync_support.h"
 #include "weft/sync/condition_variable.h"
 #include "weft/sync/event.h"
@@ -80,7 +80,8 @@ void SyncEventAuto() {
     });
 }
 
-// A place for one item, producers and consumers of both kinds, some of whom give up; who was notified last destroys it.
+// A place for one item, producers and consumers of both kinds, some of whom give up; who was
+// notified last destroys it.
 void SyncCondition() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mutex mutex(scheduler);
@@ -97,7 +98,9 @@ void SyncCondition() {
                 changed->notify_one();
                 return;
             }
-            if (timed && index == 1 && !changed->wait_for(lock, Soon(), [&] { return items.Get() != 0; })) return;
+            if (timed && index == 1 &&
+                !changed->wait_for(lock, Soon(), [&] { return items.Get() != 0; }))
+                return;
             changed->wait(lock, [&] { return items.Get() != 0; });
             items.Set(items.Get() - 1);
             ++taken;
@@ -156,7 +159,8 @@ void SyncTickets() {
             switch (Random(3)) {
                 case 0:
                     writes[mine] = [&takeTurn, mine](TaskScheduler *) { takeTurn(mine); };
-                    Check(queue->AddTask(tickets[mine], turns[mine], TaskOf(writes[mine]), &written),
+                    Check(queue->AddTask(tickets[mine], turns[mine], MakeTask(writes[mine]),
+                                         &written),
                           "AddTask refused a task");
                     break;
                 case 1:
@@ -205,10 +209,12 @@ void SyncLatch() {
 std::vector<Model> SyncModels() {
     return {
         {"sync_event_dies", "whoever has waited for an event destroys it", SyncEventLifetime},
-        {"sync_event_reset", "an event that is reset before a look at what it is about", SyncEventReset},
+        {"sync_event_reset", "an event that is reset before a look at what it is about",
+         SyncEventReset},
         {"sync_event_auto", "an event that lets one pass", SyncEventAuto},
         {"sync_condition", "items behind a condition variable", SyncCondition},
-        {"sync_condition_dies", "whoever has notified all destroys a condition variable", SyncConditionLifetime},
+        {"sync_condition_dies", "whoever has notified all destroys a condition variable",
+         SyncConditionLifetime},
         {"sync_tickets", "turns in the order of tickets", SyncTickets},
         {"sync_latch", "a latch and a group that are gone at once", SyncLatch},
     };

@@ -25,7 +25,7 @@ void AllAtOnce(TaskScheduler &scheduler, uint32_t tasks, Body body) {
     host.Start();
     for (uint32_t i = 0; i < tasks; ++i) {
         calls[i] = {&body, i};
-        scheduler.AddTask(TaskOf(calls[i]), &counter);
+        scheduler.AddTask(MakeTask(calls[i]), &counter);
     }
     scheduler.WaitForCounter(&counter);
     host.Join();
@@ -34,7 +34,7 @@ void AllAtOnce(TaskScheduler &scheduler, uint32_t tasks, Body body) {
 template <class Body>
 void WithScheduler(Body body) {
     SchedulerOptions options = Options(1 + Random(2), 6, 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;
+    options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     body(scheduler);

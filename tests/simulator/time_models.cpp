@@ -14,8 +14,8 @@ using std::chrono::microseconds;
 
 // Short beside the time that a worker searches, of that order, or long.
 Clock::duration Some() {
-    static constexpr uint32_t kMost[] = {20, 300, 5000};
-    return microseconds(Random(kMost[Random(3)]));
+    static constexpr uint32_t kMax[] = {20, 300, 5000};
+    return microseconds(Random(kMax[Random(3)]));
 }
 
 // A wait that others may end; then the counter dies.
@@ -49,15 +49,17 @@ void Deadline() {
         scheduler->DecrementCounter(counter);
     };
     RunMain(Options(1 + Random(3), 3 + Random(3), 2), [&](TaskScheduler *scheduler) {
-        const Task tasks[5] = {TaskOf(wait), TaskOf(wait), TaskOf(wait), TaskOf(lower), TaskOf(lower)};
+        const Task tasks[5] = {MakeTask(wait), MakeTask(wait), MakeTask(wait), MakeTask(lower),
+                               MakeTask(lower)};
         scheduler->AddTasksAndWait(5, tasks);
     });
     for (const TimedWait &each : waits) Check(each.ended == 1, "a wait ended twice or never");
     Counters::Kill(counter);
 }
 
-// Tasks that sleep, and others that hold their workers until those that sleep are awake: all workers but one, some of them by a
-// task that only they may run. Whoever sleeps until a deadline, or would have looked at it next, may be needed for that.
+// Tasks that sleep, and others that hold their workers until those that sleep are awake: all
+// workers but one, some of them by a task that only they may run. Whoever sleeps until a deadline,
+// or would have looked at it next, may be needed for that.
 struct Sleepers {
     uint32_t workers, count;
     uint32_t begun = 0, awake = 0, held = 0;
@@ -80,14 +82,14 @@ struct Sleepers {
             options,
             [&](TaskScheduler *scheduler) {
                 Counter counter;
-                for (uint32_t i = 0; i < count; ++i) scheduler->AddTask(TaskOf(sleep), &counter);
+                for (uint32_t i = 0; i < count; ++i) scheduler->AddTask(MakeTask(sleep), &counter);
                 const uint32_t free = Random(workers);
                 for (uint32_t i = 0; i < workers; ++i) {
                     if (Random(3) == 0) SleepFor(*scheduler, Some());
                     if (i == free) continue;
                     TaskOptions here;
                     if (Random(2) != 0) here.worker = i;
-                    scheduler->AddTask(TaskOf(hold), &counter, here);
+                    scheduler->AddTask(MakeTask(hold), &counter, here);
                 }
                 if (Random(2) != 0) SleepFor(*scheduler, Some());
                 // Who polls never lets its worker search.
@@ -114,7 +116,8 @@ void SleepersOnFewFibers() {
     sleepers.Run(options);
 }
 
-// A thread that is no worker waits until a deadline, while a task lowers the counter and the run may end.
+// A thread that is no worker waits until a deadline, while a task lowers the counter and the run
+// may end.
 void DeadlineForeign() {
     Counters counters;
     Counter *counter = counters.New(1);
@@ -128,14 +131,15 @@ void DeadlineForeign() {
     Check(scheduler.Start() == Status::Ok, "Start failed");
     thread.Start();
     if (Random(2) != 0) SleepFor(scheduler, Some());
-    scheduler.AddTask(TaskOf(lower));
+    scheduler.AddTask(MakeTask(lower));
     thread.Join();
     scheduler.Stop();
     Check(wait.ended == 1, "the wait did not end");
     Counters::Kill(counter);
 }
 
-// Tasks and a thread that is no worker wait for whichever of two counters is first, or a deadline; then the counters die.
+// Tasks and a thread that is no worker wait for whichever of two counters is first, or a deadline;
+// then the counters die.
 void DeadlineAny() {
     Counters counters;
     Counter *const both[2] = {counters.New(1), counters.New(1)};
@@ -147,7 +151,8 @@ void DeadlineAny() {
         ++ended;
         Check(first < 2 ? both[first]->IsZero() : first == 2 && Now() >= deadline,
               "the wrong counter, or a wait too short");
-        Check(first == 2 || written[first].Get() == 1, "what came before the decrement is not seen");
+        Check(first == 2 || written[first].Get() == 1,
+              "what came before the decrement is not seen");
     };
     auto lower = [&](TaskScheduler *running) {
         const uint32_t which = lowered++;
@@ -159,7 +164,7 @@ void DeadlineAny() {
     HostThread thread([&] { wait(&scheduler); });
     Check(scheduler.Start() == Status::Ok, "Start failed");
     thread.Start();
-    const Task tasks[4] = {TaskOf(wait), TaskOf(wait), TaskOf(lower), TaskOf(lower)};
+    const Task tasks[4] = {MakeTask(wait), MakeTask(wait), MakeTask(lower), MakeTask(lower)};
     scheduler.AddTasks(4, tasks);
     thread.Join();
     scheduler.Stop();
@@ -167,8 +172,8 @@ void DeadlineAny() {
     for (Counter *counter : both) Counters::Kill(counter);
 }
 
-// An attached thread keeps time where there are no workers; it and a task wait with deadlines, some are lowered by a thread
-// that is none.
+// An attached thread keeps time where there are no workers; it and a task wait with deadlines, some
+// are lowered by a thread that is none.
 void DeadlineAttached() {
     Counters counters;
     Counter *counter = counters.New(1);
@@ -186,8 +191,8 @@ void DeadlineAttached() {
     Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok, "no start");
     thread.Start();
     Counter tasks;
-    scheduler.AddTask(TaskOf(wait), &tasks);
-    scheduler.AddTask(TaskOf(longer), &tasks);
+    scheduler.AddTask(MakeTask(wait), &tasks);
+    scheduler.AddTask(MakeTask(longer), &tasks);
     waits[0].Wait(&scheduler);
     scheduler.WaitForCounter(&tasks);
     scheduler.DetachThread();
@@ -197,13 +202,14 @@ void DeadlineAttached() {
     Counters::Kill(counter);
 }
 
-// Tasks that follow a counter, or a time, while the counter falls, by tasks and by a thread that is no worker, and the run may end.
+// Tasks that follow a counter, or a time, while the counter falls, by tasks and by a thread that is
+// no worker, and the run may end.
 void Deferred() {
     Counters counters;
     Counter *counter = counters.New(2);
     uint32_t ran[4] = {};
     SchedulerOptions options = Options(1 + Random(2), 3 + Random(2), 1);
-    options.onReport = OnlyThese<ReportCode::OnlyWaiters>;  // all may wait for the thread
+    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
     TaskScheduler scheduler(options);
     HostThread thread([&] { scheduler.DecrementCounter(counter); });
     auto one = [&](TaskScheduler *) {
@@ -227,15 +233,15 @@ void Deferred() {
     auto submit = [&](TaskScheduler *running) {
         TaskOptions here;
         if (Random(2) != 0) here.worker = 0;
-        AddTaskAfter(*running, counter, 1, TaskOf(one), &done, here);
+        AddTaskAfter(*running, counter, 1, MakeTask(one), &done, here);
         due = Now() + Some();
-        AddTaskAt(*running, due, TaskOf(timed));
+        AddTaskAt(*running, due, MakeTask(timed));
     };
     Check(scheduler.Start() == Status::Ok, "Start failed");
     thread.Start();
-    scheduler.AddTask(TaskOf(submit), &done);
-    AddTaskAfter(scheduler, counter, 0, TaskOf(zero), &done);
-    AddTaskAt(scheduler, Now() + Some(), TaskOf(lower));
+    scheduler.AddTask(MakeTask(submit), &done);
+    AddTaskAfter(scheduler, counter, 0, MakeTask(zero), &done);
+    AddTaskAt(scheduler, Now() + Some(), MakeTask(lower));
     thread.Join();
     if (Random(2) != 0) scheduler.WaitForCounter(&done);
     scheduler.Stop();
@@ -244,27 +250,29 @@ void Deferred() {
     Counters::Kill(counter);
 }
 
-// A task brings a deadline while the other worker goes to sleep, and holds its own worker until it is over: only the other one can
-// look after it.
+// A task brings a deadline while the other worker goes to sleep, and holds its own worker until it
+// is over: only the other one can look after it.
 void TimedBusy() {
     uint32_t ran = 0;
     RunMain(Options(2, 4, 1), [&](TaskScheduler *scheduler) {
         auto timed = [&](TaskScheduler *) { ++ran; };
         for (uint32_t i = 0; i < 3; ++i) {
-            for (uint32_t steps = Random(200); steps != 0; --steps) weft::env::SchedulePoint(nullptr);
-            AddTaskAt(*scheduler, Now() + Some(), TaskOf(timed));
+            for (uint32_t steps = Random(200); steps != 0; --steps)
+                weft::env::SchedulePoint(nullptr);
+            AddTaskAt(*scheduler, Now() + Some(), MakeTask(timed));
             while (ran <= i) weft::env::Pause();
         }
     });
     Check(ran == 3, "a task ran twice or never");
 }
 
-// Two workers without a free fiber. One holds itself, by a task that only it may run, from one deadline until the next is over: the
-// other has to look after that one, although it may have got up and gone back to sleep for the first.
+// Two workers without a free fiber. One holds itself, by a task that only it may run, from one
+// deadline until the next is over: the other has to look after that one, although it may have got
+// up and gone back to sleep for the first.
 void TimedStarved() {
     bool held = false, last = false;
     SchedulerOptions options = Options(2, 2, 1);
-    options.idle = IdlePolicy::Quiet;
+    options.idle = IdlePolicy::Sleep;
     options.onReport = OnlyThese<ReportCode::PoolEmpty>;
     RunMain(
         options,
@@ -278,7 +286,7 @@ void TimedStarved() {
             TaskOptions here;
             here.worker = Random(2);
             Counter counter;
-            scheduler->AddTask(TaskOf(hold), &counter, here);
+            scheduler->AddTask(MakeTask(hold), &counter, here);
             SleepUntil(*scheduler, soon + Some());
             last = true;
             scheduler->WaitForCounter(&counter);
@@ -287,7 +295,8 @@ void TimedStarved() {
     Check(held, "a task was lost");
 }
 
-// The ticks begin anew while tasks sleep and others keep their workers busy, as after the machine was suspended.
+// The ticks begin anew while tasks sleep and others keep their workers busy, as after the machine
+// was suspended.
 void TicksRestart() {
     uint32_t awake = 0;
     auto sleep = [&](TaskScheduler *scheduler) {
@@ -296,7 +305,7 @@ void TicksRestart() {
     };
     RunMain(Options(1 + Random(2), 6, 1), [&](TaskScheduler *scheduler) {
         Counter counter;
-        const Task tasks[3] = {TaskOf(sleep), TaskOf(sleep), TaskOf(sleep)};
+        const Task tasks[3] = {MakeTask(sleep), MakeTask(sleep), MakeTask(sleep)};
         scheduler->AddTasks(3, tasks, &counter);
         if (Random(2) != 0) SleepFor(*scheduler, Some());
         RestartTicks();
@@ -312,12 +321,16 @@ void TicksRestart() {
 std::vector<Model> TimeModels() {
     return {
         {"deadline", "waits with a deadline, while others lower the counter", Deadline, 2},
-        {"sleepers", "tasks that sleep while others hold their workers until those are awake", SleepersOnManyFibers, 2},
+        {"sleepers", "tasks that sleep while others hold their workers until those are awake",
+         SleepersOnManyFibers, 2},
         {"sleepers_starved", "the same with fewer fibers than tasks", SleepersOnFewFibers, 2},
         {"deadline_foreign", "a thread that is no worker waits with a deadline", DeadlineForeign},
         {"deadline_any", "waits for any of two counters with a deadline", DeadlineAny, 2},
-        {"timed_busy", "a deadline that only a worker can look after which goes to sleep", TimedBusy},
-        {"timed_starved", "workers without a fiber look after a deadline while one of them waits for it", TimedStarved},
+        {"timed_busy", "a deadline that only a worker can look after which goes to sleep",
+         TimedBusy},
+        {"timed_starved",
+         "workers without a fiber look after a deadline while one of them waits for it",
+         TimedStarved},
         {"ticks_restart", "tasks sleep while the ticks begin anew", TicksRestart},
         {"deferred", "tasks that follow a counter or a time", Deferred},
         {"deadline_attached", "an attached thread keeps time", DeadlineAttached, 2},

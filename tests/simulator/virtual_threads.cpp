@@ -91,8 +91,8 @@ const char &kImage = __executable_start;
 void PrintStep(weft::env::Access access, const void *place) {
     static constexpr const char *kAccesses[] = {"-", "load", "store", "update"};
     const State &state = s_state;
-    std::printf("%8llu  thread %-2u  %-6s  %#zx\n", static_cast<unsigned long long>(state.steps), state.current,
-                kAccesses[static_cast<int>(access)],
+    std::printf("%8llu  thread %-2u  %-6s  %#zx\n", static_cast<unsigned long long>(state.steps),
+                state.current, kAccesses[static_cast<int>(access)],
                 reinterpret_cast<uintptr_t>(place) - reinterpret_cast<uintptr_t>(&kImage) -
                     1);  // the call, not where it returns
 }
@@ -131,7 +131,8 @@ void SwitchToThread(uint32_t next) {
     state.hash = (state.hash ^ (state.steps * 64 + next)) * 0x100000001b3ull;
     state.current = next;
     state.turn = 0;
-    fcontext::transfer_t landed = fcontext::jump_fcontext(state.threads[next].context, &from.context);
+    fcontext::transfer_t landed =
+        fcontext::jump_fcontext(state.threads[next].context, &from.context);
     *static_cast<fcontext::fcontext_t *>(landed.data) = landed.fctx;
 }
 
@@ -140,7 +141,8 @@ void SwitchToThread(uint32_t next) {
     std::abort();  // the host never comes back to an ended schedule
 }
 
-// Those whose deadline has come are runnable. If nobody else is, time passes until the first deadline.
+// Those whose deadline has come are runnable. If nobody else is, time passes until the first
+// deadline.
 void LookAtClock() {
     State &state = s_state;
     uint64_t first = kNever;
@@ -151,8 +153,8 @@ void LookAtClock() {
     }
     if (first == kNever) return;
     while (!anyRunnable && weft::env::Now() < first) {
-        state.passed += 1 + static_cast<uint64_t>(static_cast<double>(first - weft::env::Now()) / 1000.0 *
-                                                  state.ticksPerMicrosecond);
+        state.passed += 1 + static_cast<uint64_t>(static_cast<double>(first - weft::env::Now()) /
+                                                  1000.0 * state.ticksPerMicrosecond);
     }
     for (uint32_t i = 0; i < state.count; ++i) {
         VirtualThread &thread = state.threads[i];
@@ -169,7 +171,8 @@ void ReSchedule() {
     SwitchToThread(next);
 }
 
-// A loop without an atomic operation takes no step, and nobody else has a turn. On Windows it does not end.
+// A loop without an atomic operation takes no step, and nobody else has a turn. On Windows it does
+// not end.
 #if defined(_WIN32)
 void WatchForLoops() {}
 #else
@@ -229,7 +232,8 @@ uint32_t AddThread(void (*entry)(void *), void *arg) {
     }
     VirtualThread &thread = state.threads[state.count];
     if (thread.stack == nullptr) thread.stack = std::make_unique<char[]>(kStackBytes);
-    thread.context = fcontext::make_fcontext(thread.stack.get() + kStackBytes, kStackBytes, ThreadEntry);
+    thread.context =
+        fcontext::make_fcontext(thread.stack.get() + kStackBytes, kStackBytes, ThreadEntry);
     thread.entry = entry;
     thread.arg = arg;
     thread.slot = thread.callSlot = thread.hookSlot = nullptr;
@@ -263,7 +267,8 @@ Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     state.ticksPerMicrosecond = seed % 3 == 0 ? 4 : 1;
     state.changes.clear();
     const uint64_t depth = 1 + seed % 7;
-    const uint64_t horizon = 32ull << NextRandom() % 8;  // schedules have 25 to some thousands of steps
+    // schedules have 25 to some thousands of steps
+    const uint64_t horizon = 32ull << NextRandom() % 8;
     for (uint64_t i = 0; i < depth; ++i) state.changes.push_back(NextRandom() % horizon);
     state.dead.clear();
     state.failure.clear();
@@ -319,7 +324,8 @@ bool IsAlone() { return s_state.count <= 1; }
 void NoteChoice(uint32_t choice) {
     State &state = s_state;
     state.hash = (state.hash ^ (state.steps * 64 + 32 + choice)) * 0x100000001b3ull;
-    if (state.printed) std::printf("          which gives the value before the last %u stores\n", choice);
+    if (state.printed)
+        std::printf("          which gives the value before the last %u stores\n", choice);
 }
 
 uint32_t Random(uint32_t below) { return static_cast<uint32_t>(NextRandom() % below); }
@@ -339,7 +345,8 @@ WEFT_NOINLINE void SchedulePoint(const void *address, Access access) noexcept {
     if (state.count == 1) state.alone = step;
     if (++state.turn > state.turnEnd) {
         state.turn = 0;
-        // Turns of one length could end at the same place of a loop for ever, which no machine does.
+        // Turns of one length could end at the same place of a loop for ever, which no machine
+        // does.
         state.turnEnd = kFairTurn / 2 + NextRandom() % kFairTurn;
         Lower(state.threads[state.current]);
     }
@@ -352,7 +359,8 @@ WEFT_NOINLINE void SchedulePoint(const void *address, Access access) noexcept {
     if (state.observer) state.observer();
     state.accessed = nullptr;
     for (const DeadRange &range : state.dead) {
-        if (address >= range.begin && address < range.end) Fail("an atomic operation touched dead memory");
+        if (address >= range.begin && address < range.end)
+            Fail("an atomic operation touched dead memory");
     }
 }
 
@@ -373,7 +381,9 @@ void Pause() noexcept {
 void *ThreadSlot() noexcept { return s_state.threads[s_state.current].slot; }
 void SetThreadSlot(void *value) noexcept { s_state.threads[s_state.current].slot = value; }
 void *CallSlot() noexcept { return s_state.threads[s_state.current].callSlot; }
-void *ExchangeCallSlot(void *value) noexcept { return std::exchange(s_state.threads[s_state.current].callSlot, value); }
+void *ExchangeCallSlot(void *value) noexcept {
+    return std::exchange(s_state.threads[s_state.current].callSlot, value);
+}
 void *HookSlot() noexcept { return s_state.threads[s_state.current].hookSlot; }
 void SetHookSlot(void *value) noexcept { s_state.threads[s_state.current].hookSlot = value; }
 
@@ -407,7 +417,8 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
     if (weak::g_orders != nullptr) weak::g_orders->Started(started);
     SchedulePoint(nullptr);
     // The handle is plain data to its user, and is watched nevertheless.
-    if (weak::g_orders != nullptr) weak::g_orders->Store(this, m_thread, started, std::memory_order_relaxed);
+    if (weak::g_orders != nullptr)
+        weak::g_orders->Store(this, m_thread, started, std::memory_order_relaxed);
     m_thread = started;
     return true;
 }
@@ -415,8 +426,10 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
 void Thread::Join() noexcept {
     SchedulePoint(nullptr);
     uint64_t seen = m_thread;
-    if (weak::g_orders != nullptr) seen = weak::g_orders->Load(this, seen, std::memory_order_relaxed);
-    if (m_thread == kNobody || seen != m_thread) Fail("whoever joins a thread does not see its handle");
+    if (weak::g_orders != nullptr)
+        seen = weak::g_orders->Load(this, seen, std::memory_order_relaxed);
+    if (m_thread == kNobody || seen != m_thread)
+        Fail("whoever joins a thread does not see its handle");
     VirtualThread &thread = s_state.threads[m_thread];
     if (!thread.done) {
         thread.joiner = s_state.current;

@@ -28,7 +28,7 @@ void NothingRuns() {
     };
     auto parent = [&](TaskScheduler *scheduler) {
         check(scheduler);
-        const Task tasks[] = {TaskOf(leaf), TaskOf(leaf)};
+        const Task tasks[] = {MakeTask(leaf), MakeTask(leaf)};
         scheduler->AddTasksAndWait(2, tasks);
         check(scheduler);
         ++done;
@@ -44,13 +44,14 @@ void NothingRuns() {
             TaskOptions here, any;
             here.worker = scheduler->CurrentWorker();
             any.priority = static_cast<Priority>(Random(3));
-            scheduler->AddTask(TaskOf(pinned), ofPinned, here);
-            scheduler->AddTask(TaskOf(parent), counter, any);
-            scheduler->AddTask(TaskOf(leaf), counter, any);
+            scheduler->AddTask(MakeTask(pinned), ofPinned, here);
+            scheduler->AddTask(MakeTask(parent), counter, any);
+            scheduler->AddTask(MakeTask(leaf), counter, any);
             const uint32_t worker = waitingOn = scheduler->CurrentWorker();
             scheduler->WaitForCounter(counter, Meanwhile::Nothing);
             waitingOn = kNowhere;
-            Check(scheduler->CurrentWorker() == worker, "a wait that blocks its thread ended on another");
+            Check(scheduler->CurrentWorker() == worker,
+                  "a wait that blocks its thread ended on another");
             Counters::Kill(counter);
             Check(done == 4 * round, "a wait ended too early");
             scheduler->WaitForCounter(ofPinned);
@@ -60,7 +61,8 @@ void NothingRuns() {
     Check(done == 8 && pinnedRan == 2, "a task was lost");
 }
 
-// Only the thread that blocks is there to look after its deadline, unless another thread is quicker.
+// Only the thread that blocks is there to look after its deadline, unless another thread is
+// quicker.
 void NothingUntil() {
     Counter byHand(1);
     bool inTime = false, wasLowered = false;
@@ -83,7 +85,8 @@ void NothingUntil() {
     Check(byHand.IsZero(), "a decrement was lost");
 }
 
-// An attached thread blocks, with tasks in its own queues and some of what it has claimed, and detaches.
+// An attached thread blocks, with tasks in its own queues and some of what it has claimed, and
+// detaches.
 void NothingAttached() {
     Counters counters;
     uint32_t done = 0;
@@ -99,12 +102,12 @@ void NothingAttached() {
             ++done;
         };
         Counter *counter = counters.New();
-        const Task tasks[] = {TaskOf(look), TaskOf(look), TaskOf(look)};
+        const Task tasks[] = {MakeTask(look), MakeTask(look), MakeTask(look)};
         scheduler.AddTasks(3, tasks, counter);
         scheduler.WaitForCounter(counter, Meanwhile::Nothing);
         Counters::Kill(counter);
         Check(onOwn == 0, "a task ran on a thread that blocks");
-        scheduler.AddTask(TaskOf(leaf));
+        scheduler.AddTask(MakeTask(leaf));
         scheduler.DetachThread();
     });
     attached.Start();
@@ -114,7 +117,8 @@ void NothingAttached() {
     Check(done == 4, "a task was lost");
 }
 
-// Each of two tasks blocks its worker until the other one has lowered its counter: what is ready goes on by itself.
+// Each of two tasks blocks its worker until the other one has lowered its counter: what is ready
+// goes on by itself.
 void NothingMeets() {
     Counters counters;
     Counter *const lowered[2] = {counters.New(1), counters.New(1)};
@@ -135,8 +139,8 @@ void NothingMeets() {
     };
     RunMain(Options(3, 6, 1), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(first), counter);
-        scheduler->AddTask(TaskOf(second), counter);
+        scheduler->AddTask(MakeTask(first), counter);
+        scheduler->AddTask(MakeTask(second), counter);
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
     });
@@ -149,7 +153,8 @@ struct Restriction {
     Priority lowest = Priority::Low;
     uint32_t done = 0;
     void Begin(TaskScheduler *scheduler, Priority priority) const {
-        Check(scheduler->CurrentWorker() != worker || priority <= lowest, "a restricted worker begins a lower task");
+        Check(scheduler->CurrentWorker() != worker || priority <= lowest,
+              "a restricted worker begins a lower task");
     }
 };
 
@@ -169,7 +174,9 @@ struct Other {
         scheduler->AddTask(task, &counter, Of(Priority::High));
         scheduler->WaitForCounter(&counter);
     }
-    static TaskOptions Of(Priority priority) { return {priority, StackClass::Small, kAnyWorker, nullptr}; }
+    static TaskOptions Of(Priority priority) {
+        return {priority, StackClass::Small, kAnyWorker, nullptr};
+    }
 };
 
 // A wait for a counter among tasks of all priorities.
@@ -185,7 +192,8 @@ void HigherOnly() {
         for (uint32_t i = 0; i < 6; ++i) {
             const Priority priority = static_cast<Priority>(Random(3));
             const bool isOwn = i < 3;
-            others[i] = {&restriction, isOwn ? std::min(priority, Priority::Normal) : priority, Random(2) == 0};
+            others[i] = {&restriction, isOwn ? std::min(priority, Priority::Normal) : priority,
+                         Random(2) == 0};
             expected += others[i].forks ? 2 : 1;
             scheduler->AddTask({Other::Run, &others[i]}, isOwn ? own : rest, Other::Of(priority));
         }
@@ -214,7 +222,7 @@ void HigherWakes() {
         scheduler->DecrementCounter(event);
     };
     auto submit = [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(high), nullptr, Other::Of(Priority::High));
+        scheduler->AddTask(MakeTask(high), nullptr, Other::Of(Priority::High));
         scheduler->DecrementCounter(go);
     };
     const bool fromOutside = Random(2) != 0;
@@ -226,7 +234,7 @@ void HigherWakes() {
     RunMain(Options(2, 6, 1), [&](TaskScheduler *scheduler) {
         running = scheduler;
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(hold), counter);
+        scheduler->AddTask(MakeTask(hold), counter);
         if (fromOutside) outside.Start();
         scheduler->WaitForCounter(event, Meanwhile::HighOnly);
         if (fromOutside) outside.Join();
@@ -235,7 +243,8 @@ void HigherWakes() {
     });
 }
 
-// The same, and it has no fiber until another worker frees one, which then goes on with a task that holds it.
+// The same, and it has no fiber until another worker frees one, which then goes on with a task that
+// holds it.
 void HigherGetsStack() {
     Counters counters;
     Counter *const event = counters.New(1), *const go = counters.New(1);
@@ -249,13 +258,13 @@ void HigherGetsStack() {
         while (hasRun.Get() == 0) weft::env::Pause();
     };
     auto submit = [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(high), nullptr, Other::Of(Priority::High));
+        scheduler->AddTask(MakeTask(high), nullptr, Other::Of(Priority::High));
         scheduler->DecrementCounter(go);
     };
     RunMain(Options(2, 2, 1), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(submit), counter);
-        scheduler->AddTask(TaskOf(hold), counter, Other::Of(Priority::High));
+        scheduler->AddTask(MakeTask(submit), counter);
+        scheduler->AddTask(MakeTask(hold), counter, Other::Of(Priority::High));
         scheduler->WaitForCounter(event, Meanwhile::HighOnly);
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
@@ -280,11 +289,11 @@ void HigherMeets() {
     auto leaf = [&](TaskScheduler *) { ++done; };
     RunMain(Options(3, 4 + Random(4), 1), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        scheduler->AddTask(TaskOf(first), counter);
-        scheduler->AddTask(TaskOf(second), counter);
+        scheduler->AddTask(MakeTask(first), counter);
+        scheduler->AddTask(MakeTask(second), counter);
         for (int i = 0; i < 2; ++i) {
             const TaskOptions options = Other::Of(static_cast<Priority>(Random(3)));
-            scheduler->AddTask(TaskOf(leaf), counter, options);
+            scheduler->AddTask(MakeTask(leaf), counter, options);
         }
         scheduler->WaitForCounter(counter);
         Counters::Kill(counter);
@@ -292,8 +301,9 @@ void HigherMeets() {
     Check(done == 4, "a task was lost");
 }
 
-// Three workers wait with restrictions, and one fiber is free for all of them. There is nothing to do until a deadline: they sleep until
-// then, and do not wake each other for the fiber again and again. With OwnTasks each looks every 2 ms, and wakes at most the two others.
+// Three workers wait with restrictions, and one fiber is free for all of them. There is nothing to
+// do until a deadline: they sleep until then, and do not wake each other for the fiber again and
+// again. With OwnTasks each looks every 2 ms, and wakes at most the two others.
 void RestrictedRest() {
     Counters counters;
     Counter *const event = counters.New(1), *const go = counters.New();
@@ -307,14 +317,15 @@ void RestrictedRest() {
     };
     CountNanoseconds();
     SchedulerOptions options = Options(3, 3, 1);
-    options.idle = IdlePolicy::Quiet;
+    options.idle = IdlePolicy::Sleep;
     options.trace.park = [](const TraceEvent &, void *) { ++*s_parks; };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        scheduler->AddTask(TaskOf(waits), go);
-        scheduler->AddTask(TaskOf(waits), go);
+        scheduler->AddTask(MakeTask(waits), go);
+        scheduler->AddTask(MakeTask(waits), go);
         Compute(1000);  // they wait
         parks = 0;
-        Check(!WaitForCounterFor(*scheduler, event, std::chrono::milliseconds(50), meanwhile), "nobody lowers it");
+        Check(!WaitForCounterFor(*scheduler, event, std::chrono::milliseconds(50), meanwhile),
+              "nobody lowers it");
         Check(parks < 400, "workers wake each other in vain");
         scheduler->DecrementCounter(event);
         scheduler->WaitForCounter(go);
@@ -323,8 +334,8 @@ void RestrictedRest() {
     Check(done == 2, "a task was lost");
 }
 
-// A tree of child tasks. The wait for its root's counter, or for the root alone, is over when all have finished. Some wait themselves before
-// they submit children.
+// A tree of child tasks. The wait for its root's counter, or for the root alone, is over when all
+// have finished. Some wait themselves before they submit children.
 void ChildTree() {
     Counters counters;
     const uint32_t depth = 2 + Random(2);
@@ -339,7 +350,7 @@ void ChildTree() {
             auto leaf = [](TaskScheduler *) {};
             if (Random(3) == 0) {
                 Counter *own = self.counters->New();
-                scheduler->AddTask(TaskOf(leaf), own);
+                scheduler->AddTask(MakeTask(leaf), own);
                 scheduler->WaitForCounter(own);
                 Counters::Kill(own);
             } else if (Random(4) == 0) {
@@ -361,7 +372,7 @@ void ChildTree() {
     const bool isFused = Random(2) != 0, hasOther = Random(2) != 0;
     RunMain(Options(1 + Random(3), 20, 1), [&](TaskScheduler *scheduler) {
         auto leaf = [](TaskScheduler *) {};
-        const Task tasks[] = {root, TaskOf(leaf)};
+        const Task tasks[] = {root, MakeTask(leaf)};
         if (isFused) {
             scheduler->AddTasksAndWait(hasOther ? 2 : 1, tasks);
         } else {
@@ -370,7 +381,8 @@ void ChildTree() {
             scheduler->WaitForCounter(counter);
             Counters::Kill(counter);
         }
-        Check(visits == (2u << depth) - 1, "a wait was over before the children of its tasks had finished");
+        Check(visits == (2u << depth) - 1,
+              "a wait was over before the children of its tasks had finished");
     });
 }
 
@@ -379,12 +391,16 @@ void ChildTree() {
 std::vector<Model> WaitModels() {
     return {
         {"children", "a tree of child tasks, some of which wait", ChildTree},
-        {"restrict_higher", "a wait with HighOnly or NormalOrHigher among tasks of all priorities", HigherOnly},
+        {"restrict_higher", "a wait with HighOnly or NormalOrHigher among tasks of all priorities",
+         HigherOnly},
         {"restrict_wakes", "a High task that only the restricted worker can run", HigherWakes},
         {"restrict_stack", "the same, and no fiber for it at first", HigherGetsStack},
-        {"restrict_meets", "two tasks restrict their workers until the other one has come", HigherMeets},
-        {"restrict_rests", "three restricted waits and one free fiber: the workers sleep", RestrictedRest},
-        {"block_runs_nothing", "a wait with Meanwhile::Nothing; tasks of all priorities, and one that is pinned",
+        {"restrict_meets", "two tasks restrict their workers until the other one has come",
+         HigherMeets},
+        {"restrict_rests", "three restricted waits and one free fiber: the workers sleep",
+         RestrictedRest},
+        {"block_runs_nothing",
+         "a wait with Meanwhile::Nothing; tasks of all priorities, and one that is pinned",
          NothingRuns},
         {"block_until", "the same with a deadline, and a thread that may be quicker", NothingUntil},
         {"block_attached", "the same by an attached thread, which detaches", NothingAttached},

@@ -72,7 +72,8 @@ Location &FindOrMake(const void *address, uint64_t before, uint32_t &number) {
 }
 
 // The next store. `inherited`: what it carries in any case.
-void Append(Location &location, uint32_t number, uint64_t value, std::memory_order order, const View *inherited) {
+void Append(Location &location, uint32_t number, uint64_t value, std::memory_order order,
+            const View *inherited) {
     View &mine = Mine();
     const uint32_t index = ++location.newest;
     Record &record = location.records[index % kKept];
@@ -114,14 +115,16 @@ public:
         return record.value;
     }
 
-    void Store(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept override {
+    void Store(const void *address, uint64_t before, uint64_t value,
+               std::memory_order order) noexcept override {
         uint32_t number = 0;
         if (IsAlone() && Find(address, number) == nullptr) return;
         Location &location = FindOrMake(address, before, number);
         Append(location, number, value, order, nullptr);
     }
 
-    void Update(const void *address, uint64_t before, uint64_t value, std::memory_order order) noexcept override {
+    void Update(const void *address, uint64_t before, uint64_t value,
+                std::memory_order order) noexcept override {
         uint32_t number = 0;
         if (IsAlone() && Find(address, number) == nullptr) return;
         Location &location = FindOrMake(address, before, number);

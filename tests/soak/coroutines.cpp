@@ -11,9 +11,11 @@ using std::chrono::microseconds;
 
 namespace {
 
-// What the coroutines of one node share. Their own tasks are not in the account: each says when it ends.
+// What the coroutines of one node share. Their own tasks are not in the account: each says when it
+// ends.
 struct Walk {
-    Walk(Graph &of, TaskScheduler &by) : graph(of), scheduler(by), turn(by, EventReset::Auto, true) {}
+    Walk(Graph &of, TaskScheduler &by)
+        : graph(of), scheduler(by), turn(by, EventReset::Auto, true) {}
     Graph &graph;
     TaskScheduler &scheduler;
     Event turn;
@@ -36,7 +38,8 @@ Coroutine<> Go(Walk &walk, uint64_t seed, uint32_t depth) {
         walk.graph.CountWait();
         co_await counter;
         if (!counter.IsZero())
-            walk.graph.TheFigures().Fail("a counter is %u after a coroutine's wait", counter.Value());
+            walk.graph.TheFigures().Fail("a counter is %u after a coroutine's wait",
+                                         counter.Value());
         nodes.Check();
     }
     const uint32_t turns = random.Below(4);
@@ -61,7 +64,8 @@ void Graph::Coroutines(TaskScheduler &scheduler, Node &node, Random &random) {
     }
     Await(scheduler, counter, random);
     if (walk.ended.load() != count || walk.passed != count)
-        m_figures.Fail("of %u coroutines %u ended and %u had a turn", count, walk.ended.load(), walk.passed);
+        m_figures.Fail("of %u coroutines %u ended and %u had a turn", count, walk.ended.load(),
+                       walk.passed);
 }
 
 }  // namespace soak

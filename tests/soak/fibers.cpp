@@ -17,9 +17,10 @@ struct Census {
     }
     // They stay there.
     void Fill(TaskScheduler &scheduler, uint32_t count, StackClass stack) {
-        scheduler.AddToCounter(&arrived, count);
+        scheduler.IncrementCounter(&arrived, count);
         for (uint32_t i = 0; i < count; ++i) {
-            scheduler.AddTask({Task, this}, &done, {Priority::Normal, stack, kAnyWorker, kTaskNames[3]});
+            scheduler.AddTask({Task, this}, &done,
+                              {Priority::Normal, stack, kAnyWorker, kTaskNames[3]});
         }
         scheduler.WaitForCounter(&arrived);
     }
@@ -29,7 +30,8 @@ struct Census {
 
 }  // namespace
 
-void CheckFibers(TaskScheduler &scheduler, const SchedulerOptions &options, uint32_t mainFibers, Figures &figures) {
+void CheckFibers(TaskScheduler &scheduler, const SchedulerOptions &options, uint32_t mainFibers,
+                 Figures &figures) {
     const uint32_t fibers = options.smallFibers + options.largeFibers;
     Census census(fibers);
     if (mainFibers != 0) census.seen[scheduler.CurrentFiber()].fetch_add(1);
@@ -37,7 +39,8 @@ void CheckFibers(TaskScheduler &scheduler, const SchedulerOptions &options, uint
     census.Fill(scheduler, options.largeFibers - mainFibers, StackClass::Large);
     census.Fill(scheduler, options.smallFibers, StackClass::Small);
     for (uint32_t i = 0; i < fibers; ++i) {
-        if (census.seen[i].load() != 1) figures.Fail("fiber %u has %u tasks at once", i, census.seen[i].load());
+        if (census.seen[i].load() != 1)
+            figures.Fail("fiber %u has %u tasks at once", i, census.seen[i].load());
     }
     scheduler.DecrementCounter(&census.gate);
     scheduler.WaitForCounter(&census.done);

@@ -1,4 +1,5 @@
-// What a soak has done so far. Lies in memory that the process that soaks and the one that watches it share.
+// What a soak has done so far. Lies in memory that the process that soaks and the one that watches
+// it share.
 #pragma once
 
 #include <atomic>
@@ -6,7 +7,8 @@
 
 namespace soak {
 
-/// Names of the tasks that the account is of. weft's own, which posts, loops and coroutines submit, have others.
+/// Names of the tasks that the account is of. weft's own, which posts, loops and coroutines submit,
+/// have others.
 inline constexpr const char *kTaskNames[] = {"node", "batch", "main", "census"};
 
 struct Figures {
@@ -38,7 +40,9 @@ public:
         return z ^ (z >> 31);
     }
     /// 0 to bound - 1.
-    uint32_t Below(uint32_t bound) noexcept { return static_cast<uint32_t>((Next() >> 32) * bound >> 32); }
+    uint32_t Below(uint32_t bound) noexcept {
+        return static_cast<uint32_t>((Next() >> 32) * bound >> 32);
+    }
     bool OneIn(uint32_t n) noexcept { return Below(n) == 0; }
 
 private:

@@ -13,7 +13,8 @@ Permit::Permit(Graph &graph, const TaskScheduler &scheduler)
     Take();
 }
 
-Permit::Permit(Graph &graph, uint32_t small) : m_permits(&graph.m_permits[0]), m_count(static_cast<int32_t>(small)) {
+Permit::Permit(Graph &graph, uint32_t small)
+    : m_permits(&graph.m_permits[0]), m_count(static_cast<int32_t>(small)) {
     Take();
 }
 
@@ -27,7 +28,8 @@ Permit::~Permit() {
     if (m_granted && m_permits != nullptr) m_permits->fetch_add(m_count);
 }
 
-Nodes::Nodes(Graph &graph, Random &random, uint32_t count, uint32_t depth) : m_graph(graph), m_nodes(count) {
+Nodes::Nodes(Graph &graph, Random &random, uint32_t count, uint32_t depth)
+    : m_graph(graph), m_nodes(count) {
     for (Node &node : m_nodes) {
         node.graph = &graph;
         node.seed = random.Next();
@@ -55,20 +57,23 @@ void Nodes::GiveParts(NodeAct act, void *with) {
 
 void Nodes::Check() {
     for (const Node &node : m_nodes) {
-        if (node.ran != 1) m_graph.m_figures.Fail("a task has run %u times after the wait for it", node.ran);
+        if (node.ran != 1)
+            m_graph.m_figures.Fail("a task has run %u times after the wait for it", node.ran);
     }
     if (Finished() != Count())
         m_graph.m_figures.Fail("%u of %u tasks have finished after the wait", Finished(), Count());
 }
 
-Graph::Graph(Figures &figures, const SchedulerOptions &options, uint32_t workers, uint32_t mainFibers)
+Graph::Graph(Figures &figures, const SchedulerOptions &options, uint32_t workers,
+             uint32_t mainFibers)
     : m_figures(figures),
       m_smallFibers(options.smallFibers),
       m_pool(options.smallFibers + options.largeFibers),
       m_workers(workers),
       m_large(options.largeFibers > mainFibers),
       m_forgotten(kForgotten) {
-    for (uint32_t i = 0, end = 0; i < options.groupCount; ++i) m_groupEnds.push_back(end += options.groups[i].workers);
+    for (uint32_t i = 0, end = 0; i < options.groupCount; ++i)
+        m_groupEnds.push_back(end += options.groups[i].workers);
     m_permits[0].store(static_cast<int32_t>(options.smallFibers) - 1);
     m_permits[1].store(static_cast<int32_t>(options.largeFibers - mainFibers) - 1);
 }
@@ -88,7 +93,8 @@ void Graph::Grow(TaskScheduler &scheduler, uint64_t seed, uint32_t tasks, uint32
         Counter counter;
         scheduler.AddTasks(roots.Count(), roots.Tasks(), &counter, options);
         scheduler.WaitForCounter(&counter);
-        if (counter.Value() != 0) m_figures.Fail("the roots' counter is %u after the wait", counter.Value());
+        if (counter.Value() != 0)
+            m_figures.Fail("the roots' counter is %u after the wait", counter.Value());
     }
     roots.Check();
 }
@@ -98,11 +104,14 @@ void Graph::RunNode(TaskScheduler *scheduler, void *arg) {
     Graph &graph = *node.graph;
     const auto check = [&](const char *when) {
         if (node.worker != kAnyWorker && scheduler->CurrentWorker() != node.worker)
-            graph.m_figures.Fail("a task pinned to worker %u %s on %u", node.worker, when, scheduler->CurrentWorker());
+            graph.m_figures.Fail("a task pinned to worker %u %s on %u", node.worker, when,
+                                 scheduler->CurrentWorker());
         uint32_t group = 0;
-        for (const uint32_t end : graph.m_groupEnds) group += scheduler->CurrentWorker() >= end ? 1 : 0;
+        for (const uint32_t end : graph.m_groupEnds)
+            group += scheduler->CurrentWorker() >= end ? 1 : 0;
         if (node.groups != 0 && (node.groups >> group & 1) == 0)
-            graph.m_figures.Fail("a task of the groups %#x %s in group %u", node.groups, when, group);
+            graph.m_figures.Fail("a task of the groups %#x %s in group %u", node.groups, when,
+                                 group);
     };
     check("begins");
     const uint32_t fiber = scheduler->CurrentFiber();
@@ -111,23 +120,26 @@ void Graph::RunNode(TaskScheduler *scheduler, void *arg) {
     node.act != nullptr ? node.act(graph, *scheduler, node) : graph.Act(*scheduler, node);
     check("ends");
     if (scheduler->CurrentFiber() != fiber) graph.m_figures.Fail("a task has changed its fiber");
-    if (TaskScheduler::Current() != scheduler) graph.m_figures.Fail("a task's scheduler is another one");
+    if (TaskScheduler::Current() != scheduler)
+        graph.m_figures.Fail("a task's scheduler is another one");
     const bool throws = node.depth == 0 && node.seed % 1024 == 0;
     if (throws) graph.m_thrown.fetch_add(1);
-    if (node.finished != nullptr) node.finished->fetch_add(1);  // the last that it does with the node
+    // the last that it does with the node
+    if (node.finished != nullptr) node.finished->fetch_add(1);
 #if defined(__cpp_exceptions)
     if (throws) throw 1;
 #endif
 }
 
 void Graph::Act(TaskScheduler &scheduler, Node &node) {
-    static constexpr Kind kKinds[] = {&Graph::Fork,        &Graph::Fork,        &Graph::Fork,     &Graph::ForkAndWait,
-                                      &Graph::ForkAndWait, &Graph::ForkAndWait, &Graph::Step,     &Graph::Any,
-                                      &Graph::Poll,        &Graph::Targets,     &Graph::Gate,     &Graph::Marks,
-                                      &Graph::Forget,      &Graph::Workers,     &Graph::InPieces, &Graph::Sleepers,
-                                      &Graph::Deferred,    &Graph::Cancelled,   &Graph::OneByOne, &Graph::Readers,
-                                      &Graph::Consumers,   &Graph::Group,       &Graph::Posted,   &Graph::Blocking,
-                                      &Graph::Loops,       &Graph::Coroutines};
+    static constexpr Kind kKinds[] = {
+        &Graph::Fork,        &Graph::Fork,        &Graph::Fork,     &Graph::ForkAndWait,
+        &Graph::ForkAndWait, &Graph::ForkAndWait, &Graph::Step,     &Graph::Any,
+        &Graph::Poll,        &Graph::Targets,     &Graph::Gate,     &Graph::Marks,
+        &Graph::Forget,      &Graph::Workers,     &Graph::InPieces, &Graph::Sleepers,
+        &Graph::Deferred,    &Graph::Cancelled,   &Graph::OneByOne, &Graph::Readers,
+        &Graph::Consumers,   &Graph::Group,       &Graph::Posted,   &Graph::Blocking,
+        &Graph::Loops,       &Graph::Coroutines};
     constexpr uint32_t kCount = sizeof kKinds / sizeof *kKinds;
     Random random(node.seed);
     const Permit permit(*this, scheduler);
@@ -145,10 +157,12 @@ void Graph::Leaf(TaskScheduler &scheduler, Node &, Random &random) {
             scheduler.RunPinnedTasks(random.Below(3));
             break;
         case 2:
-            for (uint32_t i = 0; i < sizeof bytes; i += 256) bytes[i] = static_cast<unsigned char>(i);
+            for (uint32_t i = 0; i < sizeof bytes; i += 256)
+                bytes[i] = static_cast<unsigned char>(i);
             break;
         case 3:
-            for (uint32_t i = 0, turns = random.Below(20000); i < turns; ++i) bytes[0] = static_cast<unsigned char>(i);
+            for (uint32_t i = 0, turns = random.Below(20000); i < turns; ++i)
+                bytes[0] = static_cast<unsigned char>(i);
             break;
         default:
             break;
@@ -178,7 +192,8 @@ void Graph::Submit(TaskScheduler &scheduler, Nodes &nodes, Random &random, Count
     const TaskOptions options = Options(random);
     nodes.Place(options);
     if (random.OneIn(4)) {
-        for (uint32_t i = 0; i < nodes.Count(); ++i) scheduler.AddTask(nodes.Tasks()[i], counter, options);
+        for (uint32_t i = 0; i < nodes.Count(); ++i)
+            scheduler.AddTask(nodes.Tasks()[i], counter, options);
     } else {
         scheduler.AddTasks(nodes.Count(), nodes.Tasks(), counter, options);
     }
@@ -188,8 +203,9 @@ void Graph::Await(TaskScheduler &scheduler, Counter &counter, Random &random) {
     CountWait();
     const uint32_t before = scheduler.CurrentWorker();
     if (random.OneIn(8)) {
-        scheduler.WaitForCounter(&counter, 0, Resume::SameWorker);
-        if (scheduler.CurrentWorker() != before) m_figures.Fail("Resume::SameWorker goes on on another worker");
+        scheduler.WaitForCounter(&counter, 0, ResumeOn::SameWorker);
+        if (scheduler.CurrentWorker() != before)
+            m_figures.Fail("ResumeOn::SameWorker goes on on another worker");
     } else {
         scheduler.WaitForCounter(&counter);
     }

@@ -25,8 +25,9 @@ struct Node {
     uint32_t worker = weft::kAnyWorker;         ///< that it is pinned to
     uint8_t groups = 0;                         ///< that it names
     std::atomic<uint32_t> *finished = nullptr;  ///< raised last
-    uint32_t ran = 0;                           ///< plain: who reads it must have waited for the task
-    NodeAct act = nullptr;                      ///< instead of what follows from the seed
+    /// Plain: who reads it must have waited for the task
+    uint32_t ran = 0;
+    NodeAct act = nullptr;  ///< instead of what follows from the seed
     void *with = nullptr;
     uint32_t number = 0;  ///< among them, from 0
 };
@@ -52,8 +53,9 @@ private:
     std::vector<weft::Task> m_tasks;
 };
 
-/// Leave to wait: so few have it at once that one fiber of each class is left for the others' tasks. When all of a class wait
-/// for tasks that need one, they wait for ever; that is the user's mistake, and is not made here.
+/// Leave to wait: so few have it at once that one fiber of each class is left for the others'
+/// tasks. When all of a class wait for tasks that need one, they wait for ever; that is the user's
+/// mistake, and is not made here.
 class Permit {
 public:
     /// For whoever waits on the fiber that it runs on.
@@ -76,14 +78,16 @@ private:
 class Graph {
 public:
     /// `mainFibers`: large fibers that are waiting all the time (the main task's).
-    Graph(Figures &figures, const weft::SchedulerOptions &options, uint32_t workers, uint32_t mainFibers);
+    Graph(Figures &figures, const weft::SchedulerOptions &options, uint32_t workers,
+          uint32_t mainFibers);
 
-    /// Grows about `tasks` tasks from the caller, waits for them, and checks each. Any thread. If `worker` is given,
-    /// those that the caller itself submits are pinned to it.
-    void Grow(weft::TaskScheduler &scheduler, uint64_t seed, uint32_t tasks, uint32_t worker = weft::kAnyWorker);
+    /// Grows about `tasks` tasks from the caller, waits for them, and checks each. Any thread. If
+    /// `worker` is given, those that the caller itself submits are pinned to it.
+    void Grow(weft::TaskScheduler &scheduler, uint64_t seed, uint32_t tasks,
+              uint32_t worker = weft::kAnyWorker);
 
-    /// From Start to StopLowering some tasks wait for gates; a thread that is no worker lowers them in LowerGates, which
-    /// returns after StopLowering.
+    /// From Start to StopLowering some tasks wait for gates; a thread that is no worker lowers them
+    /// in LowerGates, which returns after StopLowering.
     void StartLowering() { m_lowering.store(true); }
     void LowerGates(weft::TaskScheduler &scheduler);
     void StopLowering() { m_lowering.store(false); }
@@ -133,12 +137,14 @@ private:
 
     weft::TaskOptions Options(Random &random) const;
     uint32_t Children(Random &random);
-    void Submit(weft::TaskScheduler &scheduler, Nodes &nodes, Random &random, weft::Counter *counter);
+    void Submit(weft::TaskScheduler &scheduler, Nodes &nodes, Random &random,
+                weft::Counter *counter);
     void Await(weft::TaskScheduler &scheduler, weft::Counter &counter, Random &random);
-    /// Children that call `act`, with that: submits them, calls `meanwhile`, waits for them and checks them.
+    /// Children that call `act`, with that: submits them, calls `meanwhile`, waits for them and
+    /// checks them.
     template <class Meanwhile>
-    void Meet(weft::TaskScheduler &scheduler, Random &random, uint32_t count, NodeAct act, void *with,
-              Meanwhile meanwhile) {
+    void Meet(weft::TaskScheduler &scheduler, Random &random, uint32_t count, NodeAct act,
+              void *with, Meanwhile meanwhile) {
         Nodes nodes(*this, random, count, 0);
         nodes.GiveParts(act, with);
         weft::Counter counter;
@@ -147,7 +153,8 @@ private:
         Await(scheduler, counter, random);
         nodes.Check();
     }
-    void Meet(weft::TaskScheduler &scheduler, Random &random, uint32_t count, NodeAct act, void *with) {
+    void Meet(weft::TaskScheduler &scheduler, Random &random, uint32_t count, NodeAct act,
+              void *with) {
         Meet(scheduler, random, count, act, with, [] {});
     }
 

@@ -1,4 +1,5 @@
-// Nodes of a graph that use posts, blocking calls and loops, whose own tasks are not in the account.
+// Nodes of a graph that use posts, blocking calls and loops, whose own tasks are not in the
+// account.
 #include "soak/graph.h"
 
 #include "weft/algorithms/parallel_for.h"
@@ -29,15 +30,21 @@ struct Posts {
 class Job : public PostedJob {
 public:
     Job(Graph &graph, Posts &posts, uint64_t seed, uint32_t steps)
-        : PostedJob(posts.queue, Step), m_graph(graph), m_posts(posts), m_random(seed), m_left(steps) {}
+        : PostedJob(posts.queue, Step),
+          m_graph(graph),
+          m_posts(posts),
+          m_random(seed),
+          m_left(steps) {}
 
 private:
     static void Step(TaskScheduler *scheduler, PostedJob *job) {
         Job &self = *static_cast<Job *>(job);
-        if (self.m_signalled && !self.ReceiveSignal()) self.m_graph.TheFigures().Fail("a signal was lost");
+        if (self.m_signalled && !self.ReceiveSignal())
+            self.m_graph.TheFigures().Fail("a signal was lost");
         self.m_signalled = false;
         self.m_posts.steps.fetch_add(1);
-        if (--self.m_left == 0) return scheduler->DecrementCounter(&self.m_posts.running);  // gone, perhaps
+        // gone, perhaps
+        if (--self.m_left == 0) return scheduler->DecrementCounter(&self.m_posts.running);
         const microseconds soon(self.m_random.Below(200));
         switch (self.m_random.Below(5)) {
             case 0:
@@ -84,14 +91,17 @@ void Graph::Posted(TaskScheduler &scheduler, Node &, Random &random) {
         calls.jobs.emplace_back(*this, posts, random.Next(), own);
         steps += own;
     }
-    scheduler.AddToCounter(&posts.running, static_cast<uint32_t>(calls.jobs.size()));
-    for (Job &job : calls.jobs) random.OneIn(2) ? job.Post() : job.PostAfter(microseconds(random.Below(200)));
+    scheduler.IncrementCounter(&posts.running, static_cast<uint32_t>(calls.jobs.size()));
+    for (Job &job : calls.jobs)
+        random.OneIn(2) ? job.Post() : job.PostAfter(microseconds(random.Below(200)));
     Meet(scheduler, random, 1 + random.Below(6), Calls::Wake, &calls);
     Await(scheduler, posts.running, random);
-    if (posts.steps.load() != steps) m_figures.Fail("jobs took %u steps and not %u", posts.steps.load(), steps);
+    if (posts.steps.load() != steps)
+        m_figures.Fail("jobs took %u steps and not %u", posts.steps.load(), steps);
 }
 
-// Children that call the system, by threads that come and go. Rarely: making a thread takes as long as a thousand tasks.
+// Children that call the system, by threads that come and go. Rarely: making a thread takes as long
+// as a thousand tasks.
 void Graph::Blocking(TaskScheduler &scheduler, Node &node, Random &random) {
     if (!random.OneIn(8)) return Fork(scheduler, node, random);
     struct Calls {
@@ -109,7 +119,8 @@ void Graph::Blocking(TaskScheduler &scheduler, Node &node, Random &random) {
                 return node.number;
             });
             if (answer != node.number)
-                graph.TheFigures().Fail("a blocking call answered %u and not %u", answer, node.number);
+                graph.TheFigures().Fail("a blocking call answered %u and not %u", answer,
+                                        node.number);
         }
     };
     BlockingOptions options;
@@ -119,9 +130,10 @@ void Graph::Blocking(TaskScheduler &scheduler, Node &node, Random &random) {
     {
         Calls calls{BlockingCalls(scheduler, options)};
         auto count = [&] { calls.made.fetch_add(1); };
-        BlockingCall call = BlockingCallOf(count);
+        BlockingCall call = MakeBlockingCall(count);
         Meet(scheduler, random, 1 + random.Below(8), Calls::Make, &calls, [&] {
-            if (calls.calls.Submit(call, &submitted) != Status::Ok) m_figures.Fail("a blocking call was refused");
+            if (calls.calls.Submit(call, &submitted) != Status::Ok)
+                m_figures.Fail("a blocking call was refused");
         });
         if (random.OneIn(2)) Await(scheduler, submitted, random);  // or its end waits for it
     }
@@ -146,7 +158,8 @@ void Graph::Loops(TaskScheduler &scheduler, Node &, Random &random) {
     const uint64_t sum = ParallelReduce(
         scheduler, 0u, count, uint64_t{0}, [&](uint32_t i) { return uint64_t{i} * cells[i]; },
         [](uint64_t a, uint64_t b) { return a + b; }, options);
-    if (sum != uint64_t{count} * (count - 1) / 2) m_figures.Fail("the sum of a loop of %u is wrong", count);
+    if (sum != uint64_t{count} * (count - 1) / 2)
+        m_figures.Fail("the sum of a loop of %u is wrong", count);
 }
 
 }  // namespace soak

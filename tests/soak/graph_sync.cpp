@@ -54,16 +54,17 @@ struct Turns {
         Ticket ticket;
         switch (turns.sort) {
             case 0:
-                get([&] { return turns.mutex.try_lock(); }, [&] { return turns.mutex.try_lock_for(soon); },
-                    [&] { turns.mutex.lock(); });
+                get([&] { return turns.mutex.try_lock(); },
+                    [&] { return turns.mutex.try_lock_for(soon); }, [&] { turns.mutex.lock(); });
                 break;
             case 1:
                 get([&] { return turns.semaphore.try_acquire(); },
-                    [&] { return turns.semaphore.try_acquire_for(soon); }, [&] { turns.semaphore.acquire(); });
+                    [&] { return turns.semaphore.try_acquire_for(soon); },
+                    [&] { turns.semaphore.acquire(); });
                 break;
             case 2:
-                get([&] { return turns.event.TryWait(); }, [&] { return turns.event.WaitFor(soon); },
-                    [&] { turns.event.Wait(); });
+                get([&] { return turns.event.TryWait(); },
+                    [&] { return turns.event.WaitFor(soon); }, [&] { turns.event.Wait(); });
                 break;
             default:
                 ticket = turns.tickets.Take();
@@ -107,10 +108,12 @@ struct Pair {
             ++pair.second;
             pair.mutex.unlock();
         } else {
-            permit ? pair.mutex.lock_shared() : Spin(scheduler, [&] { return pair.mutex.try_lock_shared(); });
+            permit ? pair.mutex.lock_shared()
+                   : Spin(scheduler, [&] { return pair.mutex.try_lock_shared(); });
             const uint32_t first = pair.first;
             if (yields) scheduler.Yield();
-            if (pair.second != first) graph.TheFigures().Fail("a reader saw %u and %u of a pair", first, pair.second);
+            if (pair.second != first)
+                graph.TheFigures().Fail("a reader saw %u and %u of a pair", first, pair.second);
             pair.mutex.unlock_shared();
         }
     }
@@ -147,7 +150,8 @@ void Graph::OneByOne(TaskScheduler &scheduler, Node &, Random &random) {
     Turns turns(scheduler, random.Below(4));
     const uint32_t count = 1 + random.Below(12);
     Meet(scheduler, random, count, Turns::Act, &turns);
-    if (turns.had != count) m_figures.Fail("%u of %u had their turn, by %u", turns.had, count, turns.sort);
+    if (turns.had != count)
+        m_figures.Fail("%u of %u had their turn, by %u", turns.had, count, turns.sort);
 }
 
 void Graph::Readers(TaskScheduler &scheduler, Node &, Random &random) {
@@ -183,7 +187,8 @@ void Graph::Group(TaskScheduler &scheduler, Node &, Random &random) {
     Meet(scheduler, random, count, Members::Act, &members, [&] {
         CountWait();
         members.group.Wait();
-        if (members.done.load() != count) m_figures.Fail("%u of %u of a group are done", members.done.load(), count);
+        if (members.done.load() != count)
+            m_figures.Fail("%u of %u of a group are done", members.done.load(), count);
     });
 }
 

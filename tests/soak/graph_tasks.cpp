@@ -34,9 +34,11 @@ void Graph::Step(TaskScheduler &scheduler, Node &node, Random &random) {
         left = random.Below(left);
         CountWait();
         scheduler.WaitForCounter(&counter, left);
-        if (counter.Value() > left) m_figures.Fail("a counter is %u after the wait for %u", counter.Value(), left);
+        if (counter.Value() > left)
+            m_figures.Fail("a counter is %u after the wait for %u", counter.Value(), left);
         if (nodes.Finished() < nodes.Count() - left)
-            m_figures.Fail("%u of %u tasks have finished after a wait for %u", nodes.Finished(), nodes.Count(), left);
+            m_figures.Fail("%u of %u tasks have finished after a wait for %u", nodes.Finished(),
+                           nodes.Count(), left);
     }
     nodes.Check();
 }
@@ -96,7 +98,7 @@ void Graph::Targets(TaskScheduler &scheduler, Node &, Random &random) {
             falling.lowest.store(left);
             scheduler.DecrementCounter(&falling.gate, n);
             if (left != 0 && random.OneIn(2)) {
-                scheduler.AddToCounter(&falling.gate, 1);
+                scheduler.IncrementCounter(&falling.gate, 1);
                 scheduler.DecrementCounter(&falling.gate, 1);
             }
         }
@@ -134,7 +136,8 @@ void Graph::Marks(TaskScheduler &scheduler, Node &, Random &random) {
     std::vector<uint8_t> cells(count);
     std::vector<Task> tasks;
     for (uint8_t &cell : cells) {
-        tasks.push_back({[](TaskScheduler *, void *arg) { ++*static_cast<uint8_t *>(arg); }, &cell});
+        tasks.push_back(
+            {[](TaskScheduler *, void *arg) { ++*static_cast<uint8_t *>(arg); }, &cell});
     }
     CountSubmitted(count);
     CountWait();
@@ -163,7 +166,8 @@ void Graph::CheckForgotten() {
     for (uint32_t i = 0; i < kForgotten; ++i) {
         const uint32_t expected = i < m_forgottenCount.load() ? 1 : 0;
         if (m_forgotten[i].ran != expected)
-            m_figures.Fail("a task without a counter has run %u times when the run is over", m_forgotten[i].ran);
+            m_figures.Fail("a task without a counter has run %u times when the run is over",
+                           m_forgotten[i].ran);
     }
 }
 

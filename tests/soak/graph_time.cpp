@@ -11,7 +11,9 @@ using namespace weft;
 
 namespace {
 
-Clock::time_point Soon(Random &random) { return Now() + std::chrono::microseconds(random.Below(300)); }
+Clock::time_point Soon(Random &random) {
+    return Now() + std::chrono::microseconds(random.Below(300));
+}
 
 }  // namespace
 
@@ -22,7 +24,8 @@ void Graph::InPieces(TaskScheduler &scheduler, Node &node, Random &random) {
     do {
         CountWait();
     } while (!WaitForCounterUntil(scheduler, &counter, Soon(random)));
-    if (!counter.IsZero()) m_figures.Fail("a counter is %u after a wait with a deadline", counter.Value());
+    if (!counter.IsZero())
+        m_figures.Fail("a counter is %u after a wait with a deadline", counter.Value());
     nodes.Check();
 }
 
@@ -41,11 +44,11 @@ void Graph::Sleepers(TaskScheduler &scheduler, Node &, Random &random) {
 
 // Tasks that begin when a gate has fallen so far, or at a time.
 void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
-    constexpr uint32_t kMost = 6;
+    constexpr uint32_t kMax = 6;
     struct Later {
         Counter gate;
         std::atomic<uint32_t> lowest;
-        Clock::time_point due[kMost];
+        Clock::time_point due[kMax];
         static void Begin(Graph &graph, TaskScheduler &, Node &node) {
             const Later &later = *static_cast<Later *>(node.with);
             const Clock::time_point due = later.due[node.number];
@@ -55,7 +58,7 @@ void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
                 graph.TheFigures().Fail("a task began before what it follows");
         }
     };
-    const uint32_t count = 1 + random.Below(kMost);
+    const uint32_t count = 1 + random.Below(kMax);
     Later later{Counter(count), {count}, {}};
     Nodes nodes(*this, random, count, 0);
     nodes.GiveParts(Later::Begin, &later);
@@ -93,10 +96,12 @@ void Graph::Cancelled(TaskScheduler &scheduler, Node &, Random &random) {
             if (!permit) return;
             graph.CountWait();
             const CancelToken token = endless.source.Token();
-            const bool came = node.number % 2 == 0
-                                  ? WaitForCounterOrCancel(scheduler, &endless.never, token)
-                                  : SleepUntilOrCancel(scheduler, Now() + std::chrono::hours(1), token);
-            if (came || !token.IsCancelled()) graph.TheFigures().Fail("a wait that was cancelled says that it was not");
+            const bool came =
+                node.number % 2 == 0
+                    ? WaitForCounterOrCancel(scheduler, &endless.never, token)
+                    : SleepUntilOrCancel(scheduler, Now() + std::chrono::hours(1), token);
+            if (came || !token.IsCancelled())
+                graph.TheFigures().Fail("a wait that was cancelled says that it was not");
         }
     };
     Endless endless{CancelSource(scheduler)};

@@ -27,7 +27,11 @@ void Mark(TaskScheduler *, void *arg) { ++*static_cast<uint8_t *>(arg); }
 }  // namespace
 
 Instance::Instance(uint64_t seed, bool hooks, bool nested, Figures &figures)
-    : m_figures(figures), m_random(seed), m_hooks(hooks), m_nested(nested), m_options(RandomOptions()) {
+    : m_figures(figures),
+      m_random(seed),
+      m_hooks(hooks),
+      m_nested(nested),
+      m_options(RandomOptions()) {
     figures.schedulers.fetch_add(1);
 }
 
@@ -41,7 +45,9 @@ SchedulerOptions Instance::RandomOptions() {
     options.largeFibers = kPools[pool][1];
     options.maxAttached = 1 + m_random.Below(3);
     m_random.OneIn(3) ? ChooseGroups(options) : test::LimitLow(options, m_random.Below(3));
-    options.idle = m_random.OneIn(6) ? IdlePolicy::Eager : m_random.OneIn(3) ? IdlePolicy::Quiet : IdlePolicy::Balanced;
+    options.idle = m_random.OneIn(6)   ? IdlePolicy::Spin
+                   : m_random.OneIn(3) ? IdlePolicy::Sleep
+                                       : IdlePolicy::Balanced;
     options.reportStackOverflow = m_random.OneIn(4);
 #if defined(WEFT_DEBUG)
     options.smallStackBytes = 256 << 10;
@@ -54,16 +60,19 @@ SchedulerOptions Instance::RandomOptions() {
     return options;
 }
 
-// Two or three groups, if there are so many workers. The last one may be namedOnly, and Low tasks may have groups of their own.
+// Two or three groups, if there are so many workers. The last one may be namedOnly, and Low tasks
+// may have groups of their own.
 void Instance::ChooseGroups(SchedulerOptions &options) {
     if (options.workers < 2 || options.workers == kAnyWorker) return;
     const uint32_t count = options.workers == 2 || m_random.OneIn(2) ? 2 : 3;
     for (uint32_t i = 0; i < count; ++i) m_groups[i].workers = 1;
-    for (uint32_t left = options.workers - count; left != 0; --left) ++m_groups[m_random.Below(count)].workers;
+    for (uint32_t left = options.workers - count; left != 0; --left)
+        ++m_groups[m_random.Below(count)].workers;
     m_groups[count - 1].namedOnly = m_random.OneIn(2);
     options.groups = m_groups;
     options.groupCount = count;
-    if (m_random.OneIn(2)) options.lowGroups = static_cast<uint8_t>(1 + m_random.Below((1u << count) - 1));
+    if (m_random.OneIn(2))
+        options.lowGroups = static_cast<uint8_t>(1 + m_random.Below((1u << count) - 1));
 }
 
 void Instance::ObserveMemory(SchedulerOptions &options) {
@@ -79,7 +88,8 @@ void Instance::ObserveMemory(SchedulerOptions &options) {
     };
     memory.reserveStacks = [](size_t bytes, void *user) -> void * {
         static_cast<Instance *>(user)->m_bytes.fetch_add(static_cast<int64_t>(bytes));
-        void *pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *pages =
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return pages == MAP_FAILED ? nullptr : pages;
     };
     memory.releaseStacks = [](void *at, size_t bytes, void *user) {
@@ -102,12 +112,13 @@ void Instance::ObserveTasks(SchedulerOptions &options) {
 }
 
 bool Instance::IsCounted(const TraceEvent &event) {
-    return std::find(std::begin(kTaskNames), std::end(kTaskNames), event.task) != std::end(kTaskNames);
+    return std::find(std::begin(kTaskNames), std::end(kTaskNames), event.task) !=
+           std::end(kTaskNames);
 }
 
 void Instance::Report(const weft::Report &report, void *user) {
     Instance &self = *static_cast<Instance *>(user);
-    if (report.code == ReportCode::OnlyWaiters) return;  // a thread will lower those counters
+    if (report.code == ReportCode::Stalled) return;  // a thread will lower those counters
     if (report.code == ReportCode::TaskThrew) {
         self.m_threw.fetch_add(1);
         return;
@@ -118,7 +129,8 @@ void Instance::Report(const weft::Report &report, void *user) {
 void Instance::Live() {
     TaskScheduler scheduler(m_options);
     for (uint32_t runs = 1 + m_random.Below(3); runs != 0; --runs) {
-        m_options.workers != 0 && m_random.OneIn(2) ? LiveInRun(scheduler) : LiveAfterStart(scheduler);
+        m_options.workers != 0 && m_random.OneIn(2) ? LiveInRun(scheduler)
+                                                    : LiveAfterStart(scheduler);
         CheckRun();
     }
 }
@@ -129,7 +141,8 @@ void Instance::LiveInRun(TaskScheduler &scheduler) {
     TaskOptions options{Priority::Normal, StackClass::Large, kAnyWorker, kTaskNames[2]};
     if (m_random.OneIn(4)) options.worker = 0;
     const Status status =
-        scheduler.Run([](TaskScheduler *running, void *arg) { static_cast<Call *>(arg)->self->Work(*running, 1, 0); },
+        scheduler.Run([](TaskScheduler *running,
+                         void *arg) { static_cast<Call *>(arg)->self->Work(*running, 1, 0); },
                       &call, options);
     if (status != Status::Ok) m_figures.Fail("Run returned %u", static_cast<unsigned>(status));
 }
@@ -137,7 +150,8 @@ void Instance::LiveInRun(TaskScheduler &scheduler) {
 void Instance::LiveAfterStart(TaskScheduler &scheduler) {
     const bool attaches = m_options.workers == 0 || (!m_nested && m_random.OneIn(2));
     const Status status = scheduler.Start();
-    if (status != Status::Ok) return m_figures.Fail("Start returned %u", static_cast<unsigned>(status));
+    if (status != Status::Ok)
+        return m_figures.Fail("Start returned %u", static_cast<unsigned>(status));
     if (attaches && scheduler.AttachThread() != Status::Ok) m_figures.Fail("AttachThread failed");
     Work(scheduler, 0, attaches ? 1 : 0);
     if (attaches) scheduler.DetachThread();
@@ -156,7 +170,8 @@ void Instance::Work(TaskScheduler &scheduler, uint32_t mainFibers, uint32_t atta
         } else {
             m_graph->Grow(scheduler, m_random.Next(), (100 + m_random.Below(8000)) / kShare);
         }
-        if (!m_nested && m_random.OneIn(30)) Instance(m_random.Next(), m_hooks, true, m_figures).Live();
+        if (!m_nested && m_random.OneIn(30))
+            Instance(m_random.Next(), m_hooks, true, m_figures).Live();
     }
     EndHelpers(scheduler);
     if (m_random.OneIn(2)) scheduler.WaitIdle();
@@ -166,7 +181,7 @@ void Instance::Work(TaskScheduler &scheduler, uint32_t mainFibers, uint32_t atta
 
 void Instance::StartHelpers(TaskScheduler &scheduler, uint32_t attached) {
     const auto start = [&](void (Instance::*help)(TaskScheduler &, uint64_t)) {
-        scheduler.AddToCounter(&m_helping);
+        scheduler.IncrementCounter(&m_helping);
         m_helpers.emplace_back([this, &scheduler, help, seed = m_random.Next()] {
             (this->*help)(scheduler, seed);
             scheduler.DecrementCounter(&m_helping);
@@ -179,7 +194,7 @@ void Instance::StartHelpers(TaskScheduler &scheduler, uint32_t attached) {
     }
     if (m_random.OneIn(2)) return;
     m_graph->StartLowering();
-    scheduler.AddToCounter(&m_lowering);
+    scheduler.IncrementCounter(&m_lowering);
     m_helpers.emplace_back([this, &scheduler] {
         m_graph->LowerGates(scheduler);
         scheduler.DecrementCounter(&m_lowering);
@@ -216,7 +231,8 @@ void Instance::HelpAttached(TaskScheduler &scheduler, uint64_t seed) {
     }
 }
 
-// Cheap tasks, the same ones again and again, about `tasks` in all: each has a cell that counts how often it has run.
+// Cheap tasks, the same ones again and again, about `tasks` in all: each has a cell that counts how
+// often it has run.
 void Instance::Batches(TaskScheduler &scheduler, Random &random, uint32_t tasks) {
     const uint32_t size = std::min(1 + random.Below(1u << (1 + random.Below(16))), tasks);
     const uint32_t times = std::min(tasks / size, 20000u);
@@ -238,11 +254,13 @@ void Instance::Batches(TaskScheduler &scheduler, Random &random, uint32_t tasks)
                 begin = end;
             }
             scheduler.WaitForCounter(&counter);
-            if (!counter.IsZero()) m_figures.Fail("a batch's counter is %u after the wait", counter.Value());
+            if (!counter.IsZero())
+                m_figures.Fail("a batch's counter is %u after the wait", counter.Value());
         }
         const bool same = std::memcmp(cells.data(), cells.data() + 1, size - 1) == 0;
         if (!same || cells[0] != static_cast<uint8_t>(time))
-            return m_figures.Fail("after %u batches of %u tasks not every task has run as often", time, size);
+            return m_figures.Fail("after %u batches of %u tasks not every task has run as often",
+                                  time, size);
     }
     Count(uint64_t{size} * times);
     m_figures.waits.fetch_add(times);
@@ -252,13 +270,16 @@ void Instance::CheckRun() {
     m_graph->CheckForgotten();
     const uint64_t tasks = m_graph->Submitted() + m_batchTasks.load();
     if (m_graph->Ran() != m_graph->Submitted())
-        m_figures.Fail("%ju tasks were submitted and %ju have run", m_graph->Submitted(), m_graph->Ran());
+        m_figures.Fail("%ju tasks were submitted and %ju have run", m_graph->Submitted(),
+                       m_graph->Ran());
     if (m_hooks && (m_begun.load() != tasks || m_ended.load() != tasks))
-        m_figures.Fail("of %ju tasks %ju have begun and %ju ended", tasks, m_begun.load(), m_ended.load());
+        m_figures.Fail("of %ju tasks %ju have begun and %ju ended", tasks, m_begun.load(),
+                       m_ended.load());
     if (m_threw.load() != m_graph->Thrown())
         m_figures.Fail("%ju tasks threw and %ju were reported", m_graph->Thrown(), m_threw.load());
     if (m_bytes.load() != 0) m_figures.Fail("%jd bytes were not given back", m_bytes.load());
-    if (!m_helping.IsZero() || !m_lowering.IsZero()) m_figures.Fail("a counter is not zero after the run");
+    if (!m_helping.IsZero() || !m_lowering.IsZero())
+        m_figures.Fail("a counter is not zero after the run");
     m_figures.runs.fetch_add(1);
     m_figures.tasks.fetch_add(tasks);
     m_figures.graphTasks.fetch_add(m_graph->Submitted());

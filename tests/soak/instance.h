@@ -61,8 +61,9 @@ private:
     std::atomic<uint64_t> m_begun{0}, m_ended{0}, m_threw{0};
 };
 
-/// Every fiber of the pool at once in a task that waits: so all were free. `mainFibers`: large ones that the caller is on.
-void CheckFibers(weft::TaskScheduler &scheduler, const weft::SchedulerOptions &options, uint32_t mainFibers,
-                 Figures &figures);
+/// Every fiber of the pool at once in a task that waits: so all were free. `mainFibers`: large ones
+/// that the caller is on.
+void CheckFibers(weft::TaskScheduler &scheduler, const weft::SchedulerOptions &options,
+                 uint32_t mainFibers, Figures &figures);
 
 }  // namespace soak

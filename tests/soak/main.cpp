@@ -1,9 +1,11 @@
-// Soaks for a while: rounds of random task graphs, each by a seed, beside signals, changing CPUs and a load.
+// Soaks for a while: rounds of random task graphs, each by a seed, beside signals, changing CPUs
+// and a load.
 //
 //     soak [--seconds N] [--seed N] [--hooks]
 //
-// With --seed every round is of that seed: how a failure is found again (the schedule differs each time). The process that
-// is started only watches, and is the load; another one soaks. So whatever ends that one, the seed is known.
+// With --seed every round is of that seed: how a failure is found again (the schedule differs each
+// time). The process that is started only watches, and is the load; another one soaks. So whatever
+// ends that one, the seed is known.
 #include "soak/figures.h"
 #include "soak/noise.h"
 #include "soak/round.h"
@@ -44,7 +46,8 @@ struct Settings {
 
 Settings Read(int count, char **arguments) {
     Settings settings;
-    settings.seed = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() / 1000);
+    settings.seed =
+        static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() / 1000);
     for (int i = 1; i < count; ++i) {
         const bool more = i + 1 < count;
         if (more && std::strcmp(arguments[i], "--seconds") == 0) {
@@ -73,8 +76,8 @@ void Soak(const Settings &settings, Figures &figures) {
     } while (Clock::now() < end && figures.failed.load() == 0);
 }
 
-// Loads a third of a CPU until the child has ended, or is stuck. Time is counted in turns, so that it may be stopped. What
-// has failed may be why a round does not end.
+// Loads a third of a CPU until the child has ended, or is stuck. Time is counted in turns, so that
+// it may be stopped. What has failed may be why a round does not end.
 int Watch(pid_t child, const Figures &figures, bool &stuck) {
     constexpr int kTurnMs = 15, kStuckMs = 120000;
     uint64_t rounds = 0;
@@ -102,22 +105,27 @@ bool Judge(int status, bool stuck, const Settings &settings, const Figures &figu
     const char *what = figures.failed.load() != 0 ? figures.failure
                        : stuck                    ? "no round ended for two minutes"
                                                   : "the process died";
-    std::printf("FAILED in the round of seed %ju: %s (status %d)\n", Get(figures.seed), what, status);
-    std::printf("again: tests/soak.sh 60 --seed %ju%s\n", Get(figures.seed), settings.hooks ? " --hooks" : "");
+    std::printf("FAILED in the round of seed %ju: %s (status %d)\n", Get(figures.seed), what,
+                status);
+    std::printf("again: tests/soak.sh 60 --seed %ju%s\n", Get(figures.seed),
+                settings.hooks ? " --hooks" : "");
     return false;
 }
 
 void Print(const Figures &figures, const Settings &settings, double seconds) {
-    std::printf("%ju tasks (%ju in graphs with waits), %ju waits, ", Get(figures.tasks), Get(figures.graphTasks),
-                Get(figures.waits));
+    std::printf("%ju tasks (%ju in graphs with waits), %ju waits, ", Get(figures.tasks),
+                Get(figures.graphTasks), Get(figures.waits));
     if (settings.hooks) std::printf("%ju fiber switches, ", Get(figures.switches));
-    std::printf("%ju schedulers in %ju runs, %ju signals, %ju changes of CPUs, %.0f s, %.1f million tasks/s\n",
-                Get(figures.schedulers), Get(figures.runs), Get(figures.signals), Get(figures.masks), seconds,
-                static_cast<double>(Get(figures.tasks)) / seconds / 1e6);
+    std::printf(
+        "%ju schedulers in %ju runs, %ju signals, %ju changes of CPUs, %.0f s, %.1f million "
+        "tasks/s\n",
+        Get(figures.schedulers), Get(figures.runs), Get(figures.signals), Get(figures.masks),
+        seconds, static_cast<double>(Get(figures.tasks)) / seconds / 1e6);
 }
 
 int Main(const Settings &settings) {
-    void *shared = mmap(nullptr, sizeof(Figures), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *shared =
+        mmap(nullptr, sizeof(Figures), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return 2;
     Figures &figures = *new (shared) Figures;
     const auto begin = Clock::now();

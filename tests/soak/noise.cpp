@@ -23,7 +23,8 @@ std::atomic<uint64_t> *s_signals = nullptr;
 void OnSignal(int) {
     const int error = errno;
     volatile unsigned char frame[1024];
-    const unsigned char mark = static_cast<unsigned char>(s_signals->fetch_add(1, std::memory_order_relaxed));
+    const unsigned char mark =
+        static_cast<unsigned char>(s_signals->fetch_add(1, std::memory_order_relaxed));
     for (unsigned char volatile &byte : frame) byte = mark;
     for (unsigned char volatile &byte : frame) {
         if (byte != mark) std::abort();

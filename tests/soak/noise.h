@@ -8,8 +8,9 @@
 
 namespace soak {
 
-/// While it lives: SIGPROF about 1,000 times a second by the processor time of the process, and once more in each of
-/// its threads; every few milliseconds each thread gets another set of CPUs out of those that the process began with.
+/// While it lives: SIGPROF about 1,000 times a second by the processor time of the process, and
+/// once more in each of its threads; every few milliseconds each thread gets another set of CPUs
+/// out of those that the process began with.
 class Noise {
 public:
     explicit Noise(Figures &figures);

@@ -12,7 +12,9 @@ void RunRound(uint64_t seed, bool hooks, Figures &figures) {
     const uint32_t schedulers = random.OneIn(4) ? 2 + random.Below(2) : 1;
     std::vector<std::thread> others;
     for (uint32_t i = 1; i < schedulers; ++i) {
-        others.emplace_back([&figures, hooks, own = random.Next()] { Instance(own, hooks, false, figures).Live(); });
+        others.emplace_back([&figures, hooks, own = random.Next()] {
+            Instance(own, hooks, false, figures).Live();
+        });
     }
     Instance(random.Next(), hooks, false, figures).Live();
     for (std::thread &thread : others) thread.join();

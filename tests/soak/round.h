@@ -5,7 +5,8 @@
 
 namespace soak {
 
-/// `hooks`: count fiber switches, and check that each task begins and ends once by the trace hooks, too (it costs).
+/// `hooks`: count fiber switches, and check that each task begins and ends once by the trace hooks,
+/// too (it costs).
 void RunRound(uint64_t seed, bool hooks, Figures &figures);
 
 }  // namespace soak

@@ -1,6 +1,7 @@
-// deque_trace RUNS: a deque's indices and ring, and which thread each item came out to, for deque.pml. The threads are those
-// of the model, within its default bounds: an owner that pushes four items, in bursts of up to two, and pops now and then,
-// and in the end until it is empty; two thieves.
+// deque_trace RUNS: a deque's indices and ring, and which thread each item came out to, for
+// deque.pml. The threads are those of the model, within its default bounds: an owner that pushes
+// four items, in bursts of up to two, and pops now and then, and in the end until it is empty; two
+// thieves.
 #include "containers/work_stealing_deque.h"
 #include "spin/private_members.h"
 #include "spin/traces.h"
@@ -38,12 +39,14 @@ namespace {
 constexpr uint64_t kItems = 4, kFirst = ~uint64_t{0} - 1;  // modulo 16: 14, as in the model
 constexpr uint32_t kThieves = 2;
 
-// What came out, as deque.pml packs it: two bits for each item, who has it. A bit above them all: something else came out.
+// What came out, as deque.pml packs it: two bits for each item, who has it. A bit above them all:
+// something else came out.
 class Taken {
 public:
     void Add(uint32_t who, const Item &item) {
         const uint64_t number = item.words[0] - 1;
-        if (item.words[0] != item.words[1] || number >= kItems || (m_bits >> (2 * number) & 3) != 0) {
+        if (item.words[0] != item.words[1] || number >= kItems ||
+            (m_bits >> (2 * number) & 3) != 0) {
             m_bits |= 1 << (2 * kItems);
         } else {
             m_bits |= who << (2 * number);
@@ -56,10 +59,12 @@ private:
 };
 
 uint32_t Observe(const Deque &deque, const Taken &taken) {
-    const uint64_t top = (deque.*Member(spin::Top())).Peek(), bottom = (deque.*Member(spin::Bottom())).Peek();
+    const uint64_t top = (deque.*Member(spin::Top())).Peek(),
+                   bottom = (deque.*Member(spin::Bottom())).Peek();
     const uint64_t capacity = (deque.*Member(spin::RingOf())).Peek()->capacity;
     const uint32_t ring = capacity == 2 ? 0 : capacity == 4 ? 1 : capacity == 8 ? 2 : 3;
-    return taken.Bits() << 10 | ring << 8 | static_cast<uint32_t>(bottom & 15) << 4 | static_cast<uint32_t>(top & 15);
+    return taken.Bits() << 10 | ring << 8 | static_cast<uint32_t>(bottom & 15) << 4 |
+           static_cast<uint32_t>(top & 15);
 }
 
 void Push(Deque &deque, uint64_t next, uint64_t count) {
@@ -84,7 +89,8 @@ void Owner(Deque &deque, Taken &taken) {
         const uint64_t count = next < kItems ? 1 + simulator::Random(2) : 1;
         Push(deque, next, count);
         next += count;
-        for (uint32_t pops = simulator::Random(3); pops > 0; --pops) Pop(deque, taken, simulator::Random(4) == 0);
+        for (uint32_t pops = simulator::Random(3); pops > 0; --pops)
+            Pop(deque, taken, simulator::Random(4) == 0);
     }
     while (Pop(deque, taken, false)) {
     }
@@ -104,7 +110,8 @@ void Run(traces::Trace &trace) {
     trace.Begin([&] { return Observe(deque, taken); });
     std::vector<std::function<void()>> works;
     works.push_back([&] { Owner(deque, taken); });
-    for (uint32_t thief = 0; thief < kThieves; ++thief) works.push_back([&, thief] { Thief(deque, taken, 2 + thief); });
+    for (uint32_t thief = 0; thief < kThieves; ++thief)
+        works.push_back([&, thief] { Thief(deque, taken, 2 + thief); });
     traces::RunAll(works);
     trace.End();
 }

@@ -1,7 +1,8 @@
-// pool_trace RUNS: free fibers, starved workers, the idle state with both sets of sleepers, where work lies, and how many tasks
-// have ended, for pool.pml, in runs of the whole scheduler up to its coming to rest. Two workers share one small fiber; a
-// thread submits a task, another one a task that is pinned to worker 0; either may wait, for a counter that a third thread
-// lowers once it waits.
+// pool_trace RUNS: free fibers, starved workers, the idle state with both sets of sleepers, where
+// work lies, and how many tasks have ended, for pool.pml, in runs of the whole scheduler up to its
+// coming to rest. Two workers share one small fiber; a thread submits a task, another one a task
+// that is pinned to worker 0; either may wait, for a counter that a third thread lowers once it
+// waits.
 #include "mechanisms/counter_word.h"
 #include "scheduler/gate.h"
 #include "spin/scheduler_trace.h"
@@ -20,10 +21,11 @@ uint32_t Observe(const internal::Scheduler &scheduler, uint32_t ended) {
         tasks += spin::TasksOf(scheduler.workers[i]);
         ready += spin::ReadyOf(scheduler.workers[i]);
     }
-    return spin::FreeSmall(scheduler.pool) | spin::Starved(scheduler.pool) << 1 | state.searchers << 3 |
-           state.sleepers << 5 | state.others << 7 | state.asleep << 9 | state.starvedAsleep << 11 | ended << 13 |
-           spin::Length(scheduler.workers[0].mailbox) << 15 | spin::Length(scheduler.injector) << 17 | tasks << 19 |
-           ready << 21;
+    return spin::FreeSmall(scheduler.pool) | spin::Starved(scheduler.pool) << 1 |
+           state.searchers << 3 | state.sleepers << 5 | state.others << 7 | state.asleep << 9 |
+           state.starvedAsleep << 11 | ended << 13 |
+           spin::Length(scheduler.workers[0].mailbox) << 15 |
+           spin::Length(scheduler.injector) << 17 | tasks << 19 | ready << 21;
 }
 
 // Lowers what tasks wait for, each counter once.
@@ -48,7 +50,8 @@ public:
 
 private:
     bool HasWaiter(uint32_t i) {
-        return internal::CounterWord{internal::CounterAccess::Word(m_counters[i]).Peek()}.Head() != 0;
+        return internal::CounterWord{internal::CounterAccess::Word(m_counters[i]).Peek()}.Head() !=
+               0;
     }
     TaskScheduler &m_scheduler;
     Counter m_counters[kTasks]{Counter(1), Counter(1)};
@@ -57,7 +60,7 @@ private:
 
 void Run(traces::Trace &trace) {
     SchedulerOptions options = spin::Options(kWorkers, kFibers);
-    options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Quiet;
+    options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Sleep;
     TaskScheduler scheduler(options);
     Resumer resumer(scheduler);
     uint32_t ended = 0, posted = 0;
@@ -73,16 +76,20 @@ void Run(traces::Trace &trace) {
     pinned.worker = 0;
 
     spin::s_scheduler = nullptr;
-    trace.Begin(
-        [&] { return spin::s_scheduler != nullptr ? Observe(*spin::s_scheduler, ended) : (1u << kFibers) - 1; });
+    trace.Begin([&] {
+        return spin::s_scheduler != nullptr ? Observe(*spin::s_scheduler, ended)
+                                            : (1u << kFibers) - 1;
+    });
     simulator::Check(scheduler.Start() == Status::Ok, "Start failed");
     spin::s_scheduler = internal::Gate::FacadeOf(scheduler).started;
     std::vector<std::function<void()>> works;
-    works.push_back([&] { scheduler.AddTask(TaskOf(first)), ++posted; });
-    works.push_back([&] { scheduler.AddTask(TaskOf(second), nullptr, pinned), ++posted; });
+    works.push_back([&] { scheduler.AddTask(MakeTask(first)), ++posted; });
+    works.push_back([&] { scheduler.AddTask(MakeTask(second), nullptr, pinned), ++posted; });
     works.push_back([&] { resumer.Run(); });
     works.push_back([&] {
-        while (posted != kTasks || !resumer.HasNothingToDo() || !spin::AllParked(*spin::s_scheduler)) env::Pause();
+        while (posted != kTasks || !resumer.HasNothingToDo() ||
+               !spin::AllParked(*spin::s_scheduler))
+            env::Pause();
         resumer.End();
     });
     traces::RunAll(works);

@@ -1,4 +1,5 @@
-// For programs that observe what is private: access is not checked where a template is instantiated explicitly.
+// For programs that observe what is private: access is not checked where a template is instantiated
+// explicitly.
 //
 //     namespace spin {
 //     struct Value { friend constexpr auto Member(Value); };

@@ -1,7 +1,8 @@
-// reuse_trace RUNS: what a counter's memory holds in each round, how many of the round's tasks have ended, and how many waits
-// of each fiber, for reuse.pml, in runs of the whole scheduler up to its coming to rest. Three workers; one task goes through
-// the rounds as fiber 0, another one waits beside it as fiber 1. Only an observer can see that fiber 1 is registered: the
-// calling thread tells fiber 0.
+// reuse_trace RUNS: what a counter's memory holds in each round, how many of the round's tasks have
+// ended, and how many waits of each fiber, for reuse.pml, in runs of the whole scheduler up to its
+// coming to rest. Three workers; one task goes through the rounds as fiber 0, another one waits
+// beside it as fiber 1. Only an observer can see that fiber 1 is registered: the calling thread
+// tells fiber 0.
 #include "mechanisms/counter_word.h"
 #include "scheduler/gate.h"
 #include "spin/scheduler_trace.h"
@@ -50,7 +51,7 @@ public:
             m_alive = true;
             m_round = round;
             m_ended = 0;
-            const Task tasks[kTasks] = {TaskOf(run), TaskOf(run), TaskOf(run)};
+            const Task tasks[kTasks] = {MakeTask(run), MakeTask(run), MakeTask(run)};
             m_scheduler.AddTasks(kTasks, tasks, &TheCounter());
             m_scheduler.DecrementCounter(&m_submitted[round]);
             if (simulator::Random(2) != 0) Linger();  // or it takes the tasks itself
@@ -74,7 +75,8 @@ public:
 
     // Tells fiber 0 what it cannot see, until nothing happens any more.
     void Watch() {
-        for (uint32_t told = 0; told < m_past || !spin::AllParked(*spin::s_scheduler); env::Pause()) {
+        for (uint32_t told = 0; told < m_past || !spin::AllParked(*spin::s_scheduler);
+             env::Pause()) {
             if (told < m_past) m_scheduler.DecrementCounter(&m_passed[++told]);
         }
     }
@@ -99,7 +101,8 @@ private:
 
     uint32_t Pack(internal::CounterWord word) const {
         const uint32_t count = std::min(word.Count(), kTasks + 1);  // more than the model has
-        return count * 16 + HeadOf(word) * 4 + (word.IsSorting() ? 2 : 0) + (word.IsEager() ? 1 : 0);
+        return count * 16 + HeadOf(word) * 4 + (word.IsSorting() ? 2 : 0) +
+               (word.IsEager() ? 1 : 0);
     }
 
     void WaitAs(uint32_t fiber, uint32_t target) {
@@ -125,7 +128,7 @@ private:
 
 void Run(traces::Trace &trace) {
     SchedulerOptions options = spin::Options(kWorkers, kFibers);
-    options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Quiet;
+    options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Sleep;
     TaskScheduler scheduler(options);
     Rounds rounds(scheduler);
     auto owner = [&](TaskScheduler *) { rounds.Owner(); };
@@ -135,8 +138,8 @@ void Run(traces::Trace &trace) {
     trace.Begin([&] { return rounds.Observe(); });
     simulator::Check(scheduler.Start() == Status::Ok, "Start failed");
     spin::s_scheduler = internal::Gate::FacadeOf(scheduler).started;
-    scheduler.AddTask(TaskOf(owner));
-    scheduler.AddTask(TaskOf(companion));
+    scheduler.AddTask(MakeTask(owner));
+    scheduler.AddTask(MakeTask(companion));
     rounds.Watch();
     trace.End();
     scheduler.Stop();

@@ -82,11 +82,14 @@ inline weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers) {
     options.workers = workers;
     options.smallFibers = smallFibers;
     options.largeFibers = 1;
-    options.onReport = [](const weft::Report &report, void *) {  // of what is meant to be, or of a mutant
+    // of what is meant to be, or of a mutant
+    options.onReport = [](const weft::Report &report, void *) {
         if (report.fatal) simulator::Fail(report.what);
     };
     options.smallStackBytes = options.largeStackBytes = 32 << 10;
-    options.threads.onStart = [](uint32_t, void *) { s_scheduler = weft::internal::CurrentWorker()->scheduler; };
+    options.threads.onStart = [](uint32_t, void *) {
+        s_scheduler = weft::internal::CurrentWorker()->scheduler;
+    };
     return options;
 }
 
@@ -97,10 +100,12 @@ inline uint32_t FirstBits(const AtomicBitSet &set) {
 inline uint32_t FreeSmall(const FiberPool &pool) { return FirstBits(pool.*Member(FreeSmallOf())); }
 inline uint32_t Starved(const FiberPool &pool) { return FirstBits(pool.*Member(StarvedOf())); }
 
-/// As in IdleSet::State; two bits of each number. Whoever takes a sleeper between its bit and its count makes one of them -1.
+/// As in IdleSet::State; two bits of each number. Whoever takes a sleeper between its bit and its
+/// count makes one of them -1.
 struct IdleState {
     explicit IdleState(const IdleSet &idle)
-        : asleep(FirstBits(idle.*Member(Asleep()))), starvedAsleep(FirstBits(idle.*Member(StarvedAsleep()))) {
+        : asleep(FirstBits(idle.*Member(Asleep()))),
+          starvedAsleep(FirstBits(idle.*Member(StarvedAsleep()))) {
         uint64_t bits = (idle.*Member(StateOf())).Peek();
         const auto next = [&bits] {
             const int16_t number = static_cast<int16_t>(bits);
@@ -117,7 +122,9 @@ struct IdleState {
 
 inline uint32_t Length(const PushList<Letter> &list) {
     uint32_t length = 0;
-    for (const Letter *letter = (list.*Member(HeadOf())).Peek(); letter != nullptr; letter = letter->next) ++length;
+    for (const Letter *letter = (list.*Member(HeadOf())).Peek(); letter != nullptr;
+         letter = letter->next)
+        ++length;
     return length;
 }
 
@@ -136,7 +143,8 @@ inline uint32_t TasksOf(const Worker &worker) {
 inline uint32_t ReadyOf(const Worker &worker) {
     uint32_t fibers = 0;
     for (const WorkStealingDeque<uint64_t> &ready : worker.ready) {
-        fibers += Distance((ready.*Member(ReadyTop())).Peek(), (ready.*Member(ReadyBottom())).Peek());
+        fibers +=
+            Distance((ready.*Member(ReadyTop())).Peek(), (ready.*Member(ReadyBottom())).Peek());
     }
     return fibers;
 }

@@ -1,7 +1,8 @@
-// shutdown_trace RUNS MUTANT [-DMAIN=1]: the gate, who is inside, what says that the end is wanted and has come, the counts of
-// tasks, where tasks lie, and the idle state, for shutdown.pml, in whole runs of the scheduler. Two workers; two threads
-// submit one task each, and may wait for it, at any time, before and after the run too; the first task that begins submits
-// another one. The end is wanted by the thread that calls Start and Stop, or by the main task of Run.
+// shutdown_trace RUNS MUTANT [-DMAIN=1]: the gate, who is inside, what says that the end is wanted
+// and has come, the counts of tasks, where tasks lie, and the idle state, for shutdown.pml, in
+// whole runs of the scheduler. Two workers; two threads submit one task each, and may wait for it,
+// at any time, before and after the run too; the first task that begins submits another one. The
+// end is wanted by the thread that calls Start and Stop, or by the main task of Run.
 #include "scheduler/gate.h"
 #include "scheduler/scheduler.h"
 #include "spin/scheduler_trace.h"
@@ -24,11 +25,13 @@ uint32_t ObserveScheduler(const internal::Scheduler &scheduler) {
     const spin::IdleState state(scheduler.idle);
     const internal::Worker &first = scheduler.workers[0], &second = scheduler.workers[1];
     const uint64_t counts = scheduler.foreignSubmitted.Peek() << 4 | first.submitted.Peek() << 6 |
-                            second.submitted.Peek() << 8 | first.finished.Peek() << 9 | second.finished.Peek() << 12;
+                            second.submitted.Peek() << 8 | first.finished.Peek() << 9 |
+                            second.finished.Peek() << 12;
     return static_cast<uint32_t>(counts) | static_cast<uint32_t>(scheduler.endWanted.Peek()) |
            static_cast<uint32_t>(scheduler.stopping.Peek()) << 1 | scheduler.guests.Peek() << 2 |
-           spin::Length(scheduler.injector) << 15 | spin::TasksOf(first) << 17 | spin::TasksOf(second) << 19 |
-           state.searchers << 21 | state.sleepers << 23 | state.asleep << 25;
+           spin::Length(scheduler.injector) << 15 | spin::TasksOf(first) << 17 |
+           spin::TasksOf(second) << 19 | state.searchers << 21 | state.sleepers << 23 |
+           state.asleep << 25;
 }
 
 uint32_t Observe(const internal::Facade &facade) {
@@ -36,10 +39,13 @@ uint32_t Observe(const internal::Facade &facade) {
     if (running != nullptr) spin::s_scheduler = running;  // Run's workers may begin later
     uint32_t packed = facade.closing.Peek() | static_cast<uint32_t>(running != nullptr) << 1;
     // Each visitor has a stripe of its own: that of its thread's number, the first of which is 1.
-    for (uint32_t i = 0; i < kVisitors; ++i) packed |= facade.stripes[i + 1].inside.Peek() << (2 + i);
+    for (uint32_t i = 0; i < kVisitors; ++i)
+        packed |= facade.stripes[i + 1].inside.Peek() << (2 + i);
     if (s_released) return packed;
-    const uint32_t before = s_hasMainTask ? 1u << 6 : 0;  // nobody has done anything yet: the main task is submitted
-    return packed | (spin::s_scheduler != nullptr ? ObserveScheduler(*spin::s_scheduler) : before) << 4;
+    // nobody has done anything yet: the main task is submitted
+    const uint32_t before = s_hasMainTask ? 1u << 6 : 0;
+    return packed | (spin::s_scheduler != nullptr ? ObserveScheduler(*spin::s_scheduler) : before)
+                        << 4;
 }
 
 // A mutant's run that has ended although it must not: it goes on with a scheduler that is gone.
@@ -68,14 +74,14 @@ const MemoryHooks kMemory = [] {
 
 void Run(traces::Trace &trace) {
     SchedulerOptions options = spin::Options(kWorkers, 4);
-    options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Quiet;
+    options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Sleep;
     options.memory = kMemory;
     TaskScheduler scheduler(options);
     const internal::Facade &facade = internal::Gate::FacadeOf(scheduler);
     bool hasBegun = false;
     auto child = [](TaskScheduler *) {};
     auto task = [&](TaskScheduler *running) {
-        if (!std::exchange(hasBegun, true)) running->AddTask(TaskOf(child));
+        if (!std::exchange(hasBegun, true)) running->AddTask(MakeTask(child));
     };
     spin::s_scheduler = nullptr;
     s_released = false;
@@ -86,14 +92,14 @@ void Run(traces::Trace &trace) {
     std::vector<std::function<void()>> works;
     for (uint32_t i = 0; i < kVisitors; ++i) {
         const bool waits = simulator::Random(2) != 0;
-        const Task visitors = TaskOf(task);
+        const Task visitors = MakeTask(task);
         works.push_back([&scheduler, visitors, waits] {
             waits ? scheduler.AddTasksAndWait(1, &visitors) : scheduler.AddTask(visitors);
         });
     }
     works.push_back([&] {
         if (s_hasMainTask) {
-            const Task main = TaskOf(task);
+            const Task main = MakeTask(task);
             simulator::Check(scheduler.Run(main.function, main.arg) == Status::Ok, "Run failed");
         } else {
             simulator::Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -107,6 +113,7 @@ void Run(traces::Trace &trace) {
 }  // namespace
 
 int main(int argc, char **argv) {
-    for (int i = 3; i < argc; ++i) s_hasMainTask = s_hasMainTask || std::strcmp(argv[i], "-DMAIN=1") == 0;
+    for (int i = 3; i < argc; ++i)
+        s_hasMainTask = s_hasMainTask || std::strcmp(argv[i], "-DMAIN=1") == 0;
     return traces::Print(argc, argv, Run);
 }

@@ -9,7 +9,7 @@
  *             make a fiber ready whose wake-up is owed until the next pick (looksNext, owesWake), by yielding or by their
  *             end. Each look at a deque, each change of one, of the idle state, of a sleeper's bit, and of a parker is one
  *             step. The wake-up by who first finds that all sleep, which sets the time of a stall. Names as in the source.
- * Bounds      WORKERS, POSTERS, CHILDREN; one lane. Balanced and Quiet: a search may end after any look. EAGER=1: a worker
+ * Bounds      WORKERS, POSTERS, CHILDREN; one lane. Balanced and Sleep: a search may end after any look. EAGER=1: a worker
  *             that has announced looks on instead of parking.
  * Asserted    a worker has an unpark to consume if its bit was taken, and no other; a park token is never overwritten; when
  *             all is quiet, nobody searches, every published task has run, and the state counts as many sleepers as there

@@ -1,6 +1,7 @@
-// sleep_trace RUNS: the idle state, where work lies, and how many tasks have begun, for sleep.pml, in runs of the whole
-// scheduler up to its coming to rest. Two workers; two threads that submit one task each; the first task that begins
-// submits another one, or yields: the model's threads within its default bounds.
+// sleep_trace RUNS: the idle state, where work lies, and how many tasks have begun, for sleep.pml,
+// in runs of the whole scheduler up to its coming to rest. Two workers; two threads that submit one
+// task each; the first task that begins submits another one, or yields: the model's threads within
+// its default bounds.
 #include "scheduler/gate.h"
 #include "scheduler/scheduler.h"
 #include "spin/private_members.h"
@@ -26,7 +27,7 @@ uint32_t Observe(const internal::Scheduler &scheduler, uint32_t begun) {
 
 void Run(traces::Trace &trace) {
     SchedulerOptions options = spin::Options(kWorkers, 4);
-    options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Quiet;
+    options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Sleep;
     TaskScheduler scheduler(options);
     uint32_t begun = 0;
     const auto begin = [&] {
@@ -41,14 +42,15 @@ void Run(traces::Trace &trace) {
             running->Yield();
             begin();
         } else {
-            running->AddTask(TaskOf(child));
+            running->AddTask(MakeTask(child));
         }
     };
     spin::s_scheduler = nullptr;
-    trace.Begin([&] { return spin::s_scheduler != nullptr ? Observe(*spin::s_scheduler, begun) : 0; });
+    trace.Begin(
+        [&] { return spin::s_scheduler != nullptr ? Observe(*spin::s_scheduler, begun) : 0; });
     simulator::Check(scheduler.Start() == Status::Ok, "Start failed");
     spin::s_scheduler = internal::Gate::FacadeOf(scheduler).started;
-    std::vector<std::function<void()>> works(kPosters, [&] { scheduler.AddTask(TaskOf(task)); });
+    std::vector<std::function<void()>> works(kPosters, [&] { scheduler.AddTask(MakeTask(task)); });
     traces::RunAll(works);
     while (!spin::AllParked(*spin::s_scheduler)) env::Pause();
     trace.End();

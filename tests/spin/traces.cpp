@@ -31,7 +31,8 @@ void Trace::End() {
 void RunAll(std::vector<std::function<void()>> &works) {
     std::vector<weft::env::Thread> threads(works.size());
     for (size_t i = 0; i < works.size(); ++i) {
-        threads[i].Start([](void *work) { (*static_cast<std::function<void()> *>(work))(); }, &works[i], 0);
+        threads[i].Start([](void *work) { (*static_cast<std::function<void()> *>(work))(); },
+                         &works[i], 0);
     }
     for (weft::env::Thread &thread : threads) thread.Join();
 }
@@ -46,7 +47,8 @@ int Print(int argc, char **argv, const std::function<void(Trace &)> &run) {
         Trace trace;
         const simulator::Outcome outcome = simulator::Explore(seed, [&] { run(trace); });
         if (!trace.HasEnded() || (!outcome.failure.empty() && !isMutant)) {
-            std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed), outcome.failure.c_str());
+            std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                         outcome.failure.c_str());
             return 1;
         }
         found.insert(trace.Values());

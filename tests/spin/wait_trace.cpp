@@ -1,5 +1,5 @@
-// wait_trace RUNS: the values that a counter's word has, for wait.pml. The threads are those of the model, within its
-// default bounds; the waiters are left with their registration, and do not go on.
+// wait_trace RUNS: the values that a counter's word has, for wait.pml. The threads are those of the
+// model, within its default bounds; the waiters are left with their registration, and do not go on.
 #include "mechanisms/counter_waiting.h"
 #include "platform/env.h"
 #include "spin/traces.h"
@@ -12,7 +12,8 @@ constexpr uint32_t kFibers = 2, kDecrements = 2, kAdders = 1;
 
 // As wait.pml packs it: the scheduler's tag is left out.
 uint32_t Pack(CounterWord word) {
-    return word.Count() * 64 + word.Head() * 4 + (word.IsSorting() ? 2 : 0) + (word.IsEager() ? 1 : 0);
+    return word.Count() * 64 + word.Head() * 4 + (word.IsSorting() ? 2 : 0) +
+           (word.IsEager() ? 1 : 0);
 }
 
 void Waiter(CounterWaiting &waiting, CounterStorage &word, uint32_t fiber, uint32_t target) {
@@ -22,7 +23,8 @@ void Waiter(CounterWaiting &waiting, CounterStorage &word, uint32_t fiber, uint3
 void Decrement(CounterWaiting &waiting, CounterStorage &word) {
     if (waiting.TryDecrement(word, 1)) return;
     uint32_t woken = 0;
-    simulator::Check(waiting.Decrement(word, 1, woken) == CounterResult::Ok, "a decrement was refused");
+    simulator::Check(waiting.Decrement(word, 1, woken) == CounterResult::Ok,
+                     "a decrement was refused");
     while (woken != 0) waiting.NextOwner(woken);
 }
 

@@ -1,2 +1,3 @@
-// Compiled once for all tests. Without a guard: g++ takes a pragma in it for a mistake, and Catch2 has its own.
+// Compiled once for all tests. Without a guard: g++ takes a pragma in it for a mistake, and Catch2
+// has its own.
 #include <catch2/catch.hpp>

@@ -1,4 +1,5 @@
-// There is no fork. So the child is this program again: it runs the same test case up to the same call, and there the body.
+// There is no fork. So the child is this program again: it runs the same test case up to the same
+// call, and there the body.
 #include "support/child_process.h"
 
 #include "platform/windows_api.h"
@@ -16,7 +17,8 @@ namespace test {
 
 namespace {
 
-constexpr const char *kCall = "WEFT_CHILD_CALL";  // which call of the test case the child is made for, from 1
+// which call of the test case the child is made for, from 1
+constexpr const char *kCall = "WEFT_CHILD_CALL";
 constexpr const char kArrived[] = "the child has come to its call\n";
 constexpr UINT kAborted = 0x40000015;  // STATUS_FATAL_APP_EXIT
 constexpr DWORD kTimeoutMs = 60000;
@@ -55,8 +57,8 @@ DWORD StartProgramAgain(const std::string &testCase, int call, Child &child) {
     HANDLE errors = nullptr;
     if (CreatePipe(&child.output, &errors, &inherited, 0) == 0) return GetLastError();
     SetHandleInformation(child.output, HANDLE_FLAG_INHERIT, 0);
-    const HANDLE nowhere =
-        CreateFileA("NUL", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ, &inherited, OPEN_EXISTING, 0, nullptr);
+    const HANDLE nowhere = CreateFileA("NUL", GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ,
+                                       &inherited, OPEN_EXISTING, 0, nullptr);
     STARTUPINFOA startup{};
     startup.cb = sizeof startup;
     startup.dwFlags = STARTF_USESTDHANDLES;
@@ -65,12 +67,13 @@ DWORD StartProgramAgain(const std::string &testCase, int call, Child &child) {
     char program[MAX_PATH];
     GetModuleFileNameA(nullptr, program, sizeof program);
     std::string name;  // as Catch2 wants to read it
-    for (const char c : testCase) name += std::string(std::strchr(",[]", c) != nullptr ? "\\" : "") + c;
+    for (const char c : testCase)
+        name += std::string(std::strchr(",[]", c) != nullptr ? "\\" : "") + c;
     std::string line = "\"" + std::string(program) + "\" \"" + name + "\"";
     SetEnvironmentVariableA(kCall, std::to_string(call).c_str());
     PROCESS_INFORMATION made{};
-    const bool started =
-        CreateProcessA(program, line.data(), nullptr, nullptr, TRUE, 0, nullptr, nullptr, &startup, &made) != 0;
+    const bool started = CreateProcessA(program, line.data(), nullptr, nullptr, TRUE, 0, nullptr,
+                                        nullptr, &startup, &made) != 0;
     const DWORD error = started ? 0 : GetLastError();
     SetEnvironmentVariableA(kCall, nullptr);
     CloseHandle(errors);
@@ -94,12 +97,15 @@ void StartChild(const std::string &testCase, int call, Child &child) {
 
 ChildResult ResultOf(DWORD code, std::string output) {
     ChildResult result;
-    output.erase(std::remove(output.begin(), output.end(), '\r'), output.end());  // of ends of lines
+    // of ends of lines
+    output.erase(std::remove(output.begin(), output.end(), '\r'), output.end());
     const size_t arrived = output.find(kArrived);
-    if (arrived == std::string::npos) FAIL("the child did not come to its call: code " << code << ", " << output);
+    if (arrived == std::string::npos)
+        FAIL("the child did not come to its call: code " << code << ", " << output);
     output.erase(0, arrived + sizeof kArrived - 1);
     result.output = std::move(output);
-    const bool faulted = code >= 0x80000000u;  // what the system ends a process with: an exception's code
+    // what the system ends a process with: an exception's code
+    const bool faulted = code >= 0x80000000u;
     result.signal = code == kAborted ? SIGABRT : faulted ? SIGSEGV : 0;
     result.exited = result.signal == 0;
     result.code = result.exited ? static_cast<int>(code) : 0;
@@ -120,11 +126,13 @@ ChildResult RunInChild(const std::function<void()> &body) {
     std::string output;
     std::thread reader([&] {
         char buffer[512];
-        for (DWORD got = 0; ReadFile(child.output, buffer, sizeof buffer, &got, nullptr) != 0 && got != 0;) {
+        for (DWORD got = 0;
+             ReadFile(child.output, buffer, sizeof buffer, &got, nullptr) != 0 && got != 0;) {
             output.append(buffer, got);
         }
     });
-    if (WaitForSingleObject(child.process, kTimeoutMs) != WAIT_OBJECT_0) TerminateProcess(child.process, 0x800000ff);
+    if (WaitForSingleObject(child.process, kTimeoutMs) != WAIT_OBJECT_0)
+        TerminateProcess(child.process, 0x800000ff);
     reader.join();
     DWORD code = 0;
     GetExitCodeProcess(child.process, &code);

@@ -13,8 +13,8 @@ std::atomic<bool> s_failed{false};
 
 }  // namespace
 
-// The linker sends the calls of weft and of the tests here (--wrap); to replace the operators would collide with the
-// sanitizers' own.
+// The linker sends the calls of weft and of the tests here (--wrap); to replace the operators would
+// collide with the sanitizers' own.
 #if defined(_WIN64)  // where size_t is unsigned long long
 #define __real__ZnwmSt11align_val_tRKSt9nothrow_t __real__ZnwySt11align_val_tRKSt9nothrow_t
 #define __wrap__ZnwmSt11align_val_tRKSt9nothrow_t __wrap__ZnwySt11align_val_tRKSt9nothrow_t
@@ -22,7 +22,8 @@ std::atomic<bool> s_failed{false};
 
 extern "C" {
 
-void *__real__ZnwmSt11align_val_tRKSt9nothrow_t(std::size_t, std::align_val_t, const std::nothrow_t &) noexcept;
+void *__real__ZnwmSt11align_val_tRKSt9nothrow_t(std::size_t, std::align_val_t,
+                                                const std::nothrow_t &) noexcept;
 void __real__ZdlPvSt11align_val_t(void *, std::align_val_t) noexcept;
 
 // operator new(std::size_t, std::align_val_t, const std::nothrow_t &)

@@ -5,8 +5,9 @@
 
 namespace test {
 
-/// While it lives, allocation number `nth` (from 0) of those that weft makes, and all later ones up to `count` of them,
-/// fail. weft allocates with the aligned nothrow operator new, which tests/support replaces.
+/// While it lives, allocation number `nth` (from 0) of those that weft makes, and all later ones up
+/// to `count` of them, fail. weft allocates with the aligned nothrow operator new, which
+/// tests/support replaces.
 class FailingAllocation {
 public:
     explicit FailingAllocation(int64_t nth, int64_t count = INT64_MAX);

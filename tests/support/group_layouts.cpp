@@ -17,7 +17,8 @@ void GroupLayout::AddTo(SchedulerOptions &options) const {
     options.groupCount = GroupCount();
 }
 
-SchedulerOptions GroupLayout::Options(uint32_t smallFibers, uint32_t largeFibers, IdlePolicy idle) const {
+SchedulerOptions GroupLayout::Options(uint32_t smallFibers, uint32_t largeFibers,
+                                      IdlePolicy idle) const {
     SchedulerOptions options = test::Options(m_workers, smallFibers, largeFibers, idle);
     AddTo(options);
     return options;
@@ -40,7 +41,8 @@ uint32_t GroupLayout::FirstOf(uint32_t group) const {
 
 uint32_t GroupLayout::WorkersOf(uint32_t groups) const {
     uint32_t workers = 0;
-    for (uint32_t i = 0; i < GroupCount(); ++i) workers += (groups >> i & 1) != 0 ? m_groups[i].workers : 0;
+    for (uint32_t i = 0; i < GroupCount(); ++i)
+        workers += (groups >> i & 1) != 0 ? m_groups[i].workers : 0;
     return workers;
 }
 
@@ -59,7 +61,8 @@ bool GroupLayout::MayRun(uint32_t worker, uint8_t groups) const {
 std::vector<uint8_t> GroupLayout::Sets() const {
     const uint32_t all = (1u << GroupCount()) - 1;
     std::vector<uint8_t> sets;
-    for (uint32_t group = 0; group < GroupCount(); ++group) sets.push_back(static_cast<uint8_t>(1u << group));
+    for (uint32_t group = 0; group < GroupCount(); ++group)
+        sets.push_back(static_cast<uint8_t>(1u << group));
     sets.push_back(static_cast<uint8_t>(all));
     for (uint32_t set = all - 1; set != 0 && sets.size() < 9; --set) {
         if ((set & (set - 1)) != 0) sets.push_back(static_cast<uint8_t>(set));

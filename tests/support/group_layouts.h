@@ -14,7 +14,8 @@ namespace test {
 
 weft::WorkerGroup Group(uint32_t workers, bool namedOnly = false);
 
-/// Groups of a scheduler, and the sets of them that tests name. Outlives the schedulers that are made with its options.
+/// Groups of a scheduler, and the sets of them that tests name. Outlives the schedulers that are
+/// made with its options.
 class GroupLayout {
 public:
     explicit GroupLayout(const std::vector<weft::WorkerGroup> &groups);
@@ -33,7 +34,8 @@ public:
     uint8_t Open() const { return m_open; }     ///< those that are not namedOnly
     std::string Text() const;
 
-    /// Whether the worker may run a task that names these groups; 0: none. Of attached threads: only tasks that name none.
+    /// Whether the worker may run a task that names these groups; 0: none. Of attached threads:
+    /// only tasks that name none.
     bool MayRun(uint32_t worker, uint8_t groups) const;
     /// Sets of groups: up to nine, as many as a run may name. Each group alone comes first.
     std::vector<uint8_t> Sets() const;

@@ -41,7 +41,8 @@ void *HostMemory::Note(void *memory, Given given) {
 
 bool HostMemory::Forget(void *memory, Given given) {
     const auto found = m_given.find(static_cast<char *>(memory));
-    if (found == m_given.end() || found->second.bytes != given.bytes || found->second.alignment != given.alignment) {
+    if (found == m_given.end() || found->second.bytes != given.bytes ||
+        found->second.alignment != given.alignment) {
         ++m_wrong;
         return false;
     }

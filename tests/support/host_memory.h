@@ -19,19 +19,22 @@ public:
 
     /// All four functions; or only one of the pairs.
     void AttachTo(weft::MemoryHooks &hooks, bool memory = true, bool stacks = true);
-    /// Allocation or reservation number `nth` (from 0), counted together, and all later ones up to `count` of them, fail.
+    /// Allocation or reservation number `nth` (from 0), counted together, and all later ones up to
+    /// `count` of them, fail.
     void FailFrom(int64_t nth, int64_t count = INT64_MAX);
 
     int64_t Calls() const { return Locked(m_calls); }
     int64_t Allocations() const { return Locked(m_allocations); }
     int64_t Reservations() const { return Locked(m_reservations); }
     size_t OutstandingBytes() const { return Locked(m_bytes); }
-    /// Releases of what was not given, or with other figures; sizes and alignments that make no sense.
+    /// Releases of what was not given, or with other figures; sizes and alignments that make no
+    /// sense.
     uint32_t Wrong() const { return Locked(m_wrong); }
     bool HasFailed() const { return Locked(m_failed); }
     /// Whether `address` lies in pages that were reserved for stacks and not given back.
     bool IsStack(const void *address) const;
-    /// Keeps reservations mapped when they are released, and hands each out again when its size fits.
+    /// Keeps reservations mapped when they are released, and hands each out again when its size
+    /// fits.
     bool reusesStacks = false;
     /// How often pages were handed out again, all of them written to first.
     uint32_t Reused() const { return Locked(m_reused); }

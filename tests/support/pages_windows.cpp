@@ -26,7 +26,9 @@ size_t PageBytes() {
     return system.dwPageSize;
 }
 
-void *MapPages(size_t bytes) { return VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE); }
+void *MapPages(size_t bytes) {
+    return VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+}
 
 void UnmapPages(void *pages, size_t) { VirtualFree(pages, 0, MEM_RELEASE); }
 

@@ -10,7 +10,8 @@ void ReportLog::AttachTo(weft::SchedulerOptions &options) {
 void ReportLog::Capture(const weft::Report &report, void *user) {
     ReportLog *log = static_cast<ReportLog *>(user);
     const std::lock_guard<std::mutex> lock(log->m_mutex);
-    log->m_reports.push_back({report.code, report.fatal, report.what, report.cure, report.task ? report.task : "-"});
+    log->m_reports.push_back(
+        {report.code, report.fatal, report.what, report.hint, report.task ? report.task : "-"});
 }
 
 size_t ReportLog::Count() const {
@@ -36,10 +37,13 @@ LoggedReport ReportLog::First(weft::ReportCode code) const {
 std::string ReportLog::Text() const {
     const std::lock_guard<std::mutex> lock(m_mutex);
     std::string text;
-    for (const LoggedReport &report : m_reports) text += report.task + ": " + report.what + ". " + report.cure + "\n";
+    for (const LoggedReport &report : m_reports)
+        text += report.task + ": " + report.what + ". " + report.hint + "\n";
     return text;
 }
 
-bool Names(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
+bool Names(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
 
 }  // namespace test

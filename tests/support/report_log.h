@@ -13,7 +13,7 @@ struct LoggedReport {
     weft::ReportCode code;
     bool fatal;
     std::string what;
-    std::string cure;
+    std::string hint;
     std::string task;  ///< "-" if there was none
 };
 

@@ -5,7 +5,8 @@
 
 namespace test {
 
-weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers, weft::IdlePolicy idle) {
+weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t largeFibers,
+                               weft::IdlePolicy idle) {
     weft::SchedulerOptions options;
     options.workers = workers;
     options.smallFibers = smallFibers;
@@ -30,7 +31,7 @@ std::vector<GridPoint> GridOf(const std::vector<std::pair<uint32_t, uint32_t>> &
     for (const auto &[small, large] : pools) {
         for (uint32_t workers : {1u, 2u, 3u, 8u}) {
             for (weft::IdlePolicy idle :
-                 {weft::IdlePolicy::Balanced, weft::IdlePolicy::Eager, weft::IdlePolicy::Quiet}) {
+                 {weft::IdlePolicy::Balanced, weft::IdlePolicy::Spin, weft::IdlePolicy::Sleep}) {
                 grid.push_back({workers, small, large, idle});
             }
         }
@@ -45,15 +46,16 @@ std::vector<GridPoint> Grid() { return GridOf({{2, 1}, {3, 2}, {128, 32}}); }
 std::vector<GridPoint> GridOfLargePools() { return GridOf({{128, 32}}); }
 
 std::string Describe(const GridPoint &point) {
-    static const char *const names[] = {"Balanced", "Eager", "Quiet"};
+    static const char *const names[] = {"Balanced", "Spin", "Sleep"};
     return std::to_string(point.workers) + " workers, " + std::to_string(point.smallFibers) + "+" +
            std::to_string(point.largeFibers) + " fibers, " + names[static_cast<int>(point.idle)];
 }
 
 weft::Status Runner::Run(std::function<void(weft::TaskScheduler &)> body, weft::StackClass stack) {
     auto main = [&body](weft::TaskScheduler *running) { body(*running); };
-    const weft::Task task = weft::TaskOf(main);
-    return scheduler.Run(task.function, task.arg, {weft::Priority::Normal, stack, weft::kAnyWorker, "main"});
+    const weft::Task task = weft::MakeTask(main);
+    return scheduler.Run(task.function, task.arg,
+                         {weft::Priority::Normal, stack, weft::kAnyWorker, "main"});
 }
 
 bool YieldUntil(weft::TaskScheduler &scheduler, const std::function<bool()> &done) {

@@ -19,7 +19,8 @@ struct GridPoint {
 };
 
 /// Options for tests: sanitizers and unoptimised code need larger stacks.
-weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers = 128, uint32_t largeFibers = 32,
+weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers = 128,
+                               uint32_t largeFibers = 32,
                                weft::IdlePolicy idle = weft::IdlePolicy::Balanced);
 weft::SchedulerOptions Options(const GridPoint &point);
 
@@ -36,7 +37,8 @@ public:
     explicit Runner(const GridPoint &point) : Runner(Options(point)) {}
 
     /// Runs `body(TaskScheduler &)` as the main task.
-    weft::Status Run(std::function<void(weft::TaskScheduler &)> body, weft::StackClass stack = weft::StackClass::Large);
+    weft::Status Run(std::function<void(weft::TaskScheduler &)> body,
+                     weft::StackClass stack = weft::StackClass::Large);
 
     ReportLog log;
     weft::TaskScheduler scheduler;
@@ -74,9 +76,12 @@ private:
     std::vector<weft::Task> m_tasks;
 };
 
-inline constexpr weft::TaskOptions kLarge{weft::Priority::Normal, weft::StackClass::Large, weft::kAnyWorker, "large"};
-inline constexpr weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker, "high"};
-inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::StackClass::Small, weft::kAnyWorker, "low"};
+inline constexpr weft::TaskOptions kLarge{weft::Priority::Normal, weft::StackClass::Large,
+                                          weft::kAnyWorker, "large"};
+inline constexpr weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small,
+                                         weft::kAnyWorker, "high"};
+inline constexpr weft::TaskOptions kLow{weft::Priority::Low, weft::StackClass::Small,
+                                        weft::kAnyWorker, "low"};
 
 inline weft::TaskOptions Named(const char *name) {
     return {weft::Priority::Normal, weft::StackClass::Small, weft::kAnyWorker, name};

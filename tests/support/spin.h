@@ -7,7 +7,8 @@
 
 namespace test {
 
-/// Gives the thread away until `done()`. False after 20 seconds: then the test has failed, and its tasks still end.
+/// Gives the thread away until `done()`. False after 20 seconds: then the test has failed, and its
+/// tasks still end.
 template <class Done>
 bool SpinUntil(Done done) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -20,7 +21,8 @@ bool SpinUntil(Done done) {
     return done();
 }
 
-/// Gives the thread away for a while. Not a rendezvous: no result may depend on it, only how often a race is met.
+/// Gives the thread away for a while. Not a rendezvous: no result may depend on it, only how often
+/// a race is met.
 inline void Linger(int turns = 200) {
     for (int i = 0; i < turns; ++i) std::this_thread::yield();
 }

@@ -3,7 +3,8 @@
 
 namespace test {
 
-/// Calls itself until no stack is left, with frames smaller than a guard page, or (`leaps`) much larger.
+/// Calls itself until no stack is left, with frames smaller than a guard page, or (`leaps`) much
+/// larger.
 void OverflowStack(bool leaps = false);
 
 }  // namespace test

@@ -13,8 +13,8 @@ namespace test {
 enum class Submitter { Main, HeldUp /* for 50 ms, with its worker */, Outside };
 
 /// A whole run, in which somebody submits the tasks, waits for them, and then for `last`.
-inline void RunBatch(weft::TaskScheduler &scheduler, Submitter submitter, uint32_t count, const weft::Task *tasks,
-                     weft::Counter *last = nullptr) {
+inline void RunBatch(weft::TaskScheduler &scheduler, Submitter submitter, uint32_t count,
+                     const weft::Task *tasks, weft::Counter *last = nullptr) {
     if (submitter == Submitter::Outside) {
         REQUIRE(scheduler.Start() == weft::Status::Ok);
         scheduler.AddTasksAndWait(count, tasks);
@@ -25,7 +25,8 @@ inline void RunBatch(weft::TaskScheduler &scheduler, Submitter submitter, uint32
     Batch main(1, [&](weft::TaskScheduler &running, uint32_t) {
         weft::Counter counter;
         running.AddTasks(count, tasks, &counter);
-        if (submitter == Submitter::HeldUp) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        if (submitter == Submitter::HeldUp)
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
         running.WaitForCounter(&counter);
         if (last != nullptr) running.WaitForCounter(last);
     });

@@ -14,7 +14,8 @@ namespace test {
 struct ThreadRecord {
     std::mutex mutex;
     std::map<uint32_t, std::thread::id> started;
-    uint32_t wrong = 0, starts = 0, stops = 0;  ///< wrong: a second start, a stop elsewhere or before `tasksDone`
+    /// Wrong: a second start, a stop elsewhere or before `tasksDone`
+    uint32_t wrong = 0, starts = 0, stops = 0;
     std::atomic<bool> tasksDone{false};
 
     void AttachTo(weft::ThreadHooks &hooks) {
@@ -30,7 +31,8 @@ struct ThreadRecord {
             const std::lock_guard<std::mutex> lock(self.mutex);
             ++self.stops;
             const auto found = self.started.find(worker);
-            const bool here = found != self.started.end() && found->second == std::this_thread::get_id();
+            const bool here =
+                found != self.started.end() && found->second == std::this_thread::get_id();
             self.wrong += !here || !self.tasksDone.load();
         };
     }

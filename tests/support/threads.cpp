@@ -23,7 +23,8 @@ uint32_t Marks::Wrong(uint32_t times, uint32_t count) const {
 
 const char *Describe(Life life) { return life == Life::Run ? "Run" : "Start"; }
 
-weft::Status WhileItRuns(Runner &runner, Life life, const std::function<void(weft::TaskScheduler &)> &host) {
+weft::Status WhileItRuns(Runner &runner, Life life,
+                         const std::function<void(weft::TaskScheduler &)> &host) {
     if (life == Life::Start) {
         const weft::Status status = runner.scheduler.Start();
         if (status != weft::Status::Ok) return status;
@@ -47,7 +48,7 @@ weft::Status WhileItRuns(Runner &runner, Life life, const std::function<void(wef
 }
 
 std::string Faults(const ReportLog &log) {
-    const size_t waiters = log.CountOf(weft::ReportCode::OnlyWaiters);
+    const size_t waiters = log.CountOf(weft::ReportCode::Stalled);
     return waiters == log.Count() ? "" : log.Text();
 }
 

@@ -25,11 +25,13 @@ private:
     std::vector<std::thread> m_threads;
 };
 
-/// Tasks that each raise a plain number of their own: who reads these must have waited for the tasks.
+/// Tasks that each raise a plain number of their own: who reads these must have waited for the
+/// tasks.
 class Marks {
 public:
     explicit Marks(uint32_t count)
-        : m_marks(count), m_batch(count, [this](weft::TaskScheduler &, uint32_t i) { ++m_marks[i]; }) {}
+        : m_marks(count),
+          m_batch(count, [this](weft::TaskScheduler &, uint32_t i) { ++m_marks[i]; }) {}
     uint32_t Count() const { return m_batch.Count(); }
     const weft::Task *Tasks() const { return m_batch.Tasks(); }
     weft::Task operator[](uint32_t index) const { return m_batch[index]; }
@@ -45,11 +47,13 @@ private:
 enum class Life { Run, Start };
 const char *Describe(Life life);
 
-/// Calls host(scheduler) on a thread that is no worker: while Run runs, its main task waiting, or between Start and
-/// Stop. Returns the status of Run or Start; `host` is not called if Start fails.
-weft::Status WhileItRuns(Runner &runner, Life life, const std::function<void(weft::TaskScheduler &)> &host);
+/// Calls host(scheduler) on a thread that is no worker: while Run runs, its main task waiting, or
+/// between Start and Stop. Returns the status of Run or Start; `host` is not called if Start fails.
+weft::Status WhileItRuns(Runner &runner, Life life,
+                         const std::function<void(weft::TaskScheduler &)> &host);
 
-/// Reports but for that of waiters (a main task that waits for a foreign thread may cause it). Empty if there are none.
+/// Reports but for that of waiters (a main task that waits for a foreign thread may cause it).
+/// Empty if there are none.
 std::string Faults(const ReportLog &log);
 
 }  // namespace test

@@ -69,8 +69,9 @@ std::string Inconsistencies(const std::vector<LoggedEvent> &events) {
         const weft::TraceEvent &event = logged.event;
         const std::string &task = logged.task;
         const auto say = [&](const char *what) {
-            wrong += std::to_string(number) + ": " + what + ", worker " + std::to_string(event.worker) + ", fiber " +
-                     std::to_string(event.fiber) + ", task " + task + "\n";
+            wrong += std::to_string(number) + ": " + what + ", worker " +
+                     std::to_string(event.worker) + ", fiber " + std::to_string(event.fiber) +
+                     ", task " + task + "\n";
         };
         ++number;
         FiberState &fiber = fibers[event.fiber];
@@ -84,11 +85,13 @@ std::string Inconsistencies(const std::vector<LoggedEvent> &events) {
                 fiber.tasks.push_back(task);
                 break;
             case Traced::TaskEnd:
-                if (fiber.tasks.empty() || fiber.tasks.back() != task) say("another task ends than began last");
+                if (fiber.tasks.empty() || fiber.tasks.back() != task)
+                    say("another task ends than began last");
                 if (!fiber.tasks.empty()) fiber.tasks.pop_back();
                 break;
             case Traced::FiberSwitch:
-                if (event.otherFiber == event.fiber && event.fiber != weft::kAnyWorker) say("a switch to itself");
+                if (event.otherFiber == event.fiber && event.fiber != weft::kAnyWorker)
+                    say("a switch to itself");
                 worker.fiber = event.otherFiber;
                 break;
             case Traced::Submit:
@@ -115,8 +118,10 @@ std::string Inconsistencies(const std::vector<LoggedEvent> &events) {
         }
     }
     for (const auto &[index, fiber] : fibers) {
-        if (!fiber.tasks.empty()) wrong += "fiber " + std::to_string(index) + ": a task has not ended\n";
-        if (!fiber.waits.empty()) wrong += "fiber " + std::to_string(index) + ": a wait was not resumed\n";
+        if (!fiber.tasks.empty())
+            wrong += "fiber " + std::to_string(index) + ": a task has not ended\n";
+        if (!fiber.waits.empty())
+            wrong += "fiber " + std::to_string(index) + ": a wait was not resumed\n";
     }
     for (const auto &[index, worker] : workers) {
         if (worker.parked) wrong += "worker " + std::to_string(index) + ": not unparked\n";

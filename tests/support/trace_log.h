@@ -41,9 +41,10 @@ private:
     std::vector<LoggedEvent> m_events;
 };
 
-/// What is wrong with the order of events, one a line; empty if nothing is: per fiber, taskBegin and taskEnd nest with the
-/// same name, and each wait is followed by its resume; per worker, each fiberSwitch leaves the fiber that the last one went
-/// to, all events are of that fiber, and park and unpark take turns.
+/// What is wrong with the order of events, one a line; empty if nothing is: per fiber, taskBegin
+/// and taskEnd nest with the same name, and each wait is followed by its resume; per worker, each
+/// fiberSwitch leaves the fiber that the last one went to, all events are of that fiber, and park
+/// and unpark take turns.
 std::string Inconsistencies(const std::vector<LoggedEvent> &events);
 
 }  // namespace test

@@ -12,11 +12,13 @@
 using namespace weft;
 using namespace std::chrono_literals;
 
-TEST_CASE("ConditionVariable: a bounded queue between tasks and threads loses nothing", "[sync][condition][grid]") {
+TEST_CASE("ConditionVariable: a bounded queue between tasks and threads loses nothing",
+          "[sync][condition][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         struct Queue {
-            explicit Queue(TaskScheduler &scheduler) : mutex(scheduler), notEmpty(scheduler), notFull(scheduler) {}
+            explicit Queue(TaskScheduler &scheduler)
+                : mutex(scheduler), notEmpty(scheduler), notFull(scheduler) {}
             Mutex mutex;
             ConditionVariable notEmpty, notFull;
             std::deque<uint32_t> items;
@@ -25,23 +27,24 @@ TEST_CASE("ConditionVariable: a bounded queue between tasks and threads loses no
         std::unique_ptr<Queue> queue;
         std::once_flag once;
         std::atomic<uint64_t> sum{0};
-        CHECK(test::RunMixed(point, kProducers * 2 - 2, 2, [&](TaskScheduler &scheduler, uint32_t index) {
-            std::call_once(once, [&] { queue = std::make_unique<Queue>(scheduler); });
-            for (uint32_t i = 0; i < kEach; ++i) {
-                std::unique_lock<Mutex> lock(queue->mutex);
-                if (index % 2 == 0) {
-                    queue->notFull.wait(lock, [&] { return queue->items.size() < 3; });
-                    queue->items.push_back(i + 1);
-                    lock.unlock();
-                    queue->notEmpty.notify_one();
-                } else {
-                    queue->notEmpty.wait(lock, [&] { return !queue->items.empty(); });
-                    sum.fetch_add(queue->items.front());
-                    queue->items.pop_front();
-                    queue->notFull.notify_one();
+        CHECK(test::RunMixed(
+            point, kProducers * 2 - 2, 2, [&](TaskScheduler &scheduler, uint32_t index) {
+                std::call_once(once, [&] { queue = std::make_unique<Queue>(scheduler); });
+                for (uint32_t i = 0; i < kEach; ++i) {
+                    std::unique_lock<Mutex> lock(queue->mutex);
+                    if (index % 2 == 0) {
+                        queue->notFull.wait(lock, [&] { return queue->items.size() < 3; });
+                        queue->items.push_back(i + 1);
+                        lock.unlock();
+                        queue->notEmpty.notify_one();
+                    } else {
+                        queue->notEmpty.wait(lock, [&] { return !queue->items.empty(); });
+                        sum.fetch_add(queue->items.front());
+                        queue->items.pop_front();
+                        queue->notFull.notify_one();
+                    }
                 }
-            }
-        }));
+            }));
         CHECK(sum.load() == kProducers * (kEach * (kEach + 1) / 2));
     }
 }
@@ -143,7 +146,8 @@ TEST_CASE("ConditionVariable: with a lock of another kind", "[sync][condition]")
           }) == Status::Ok);
 }
 
-TEST_CASE("ConditionVariable: the notifier destroys it before the waiter has begun to wait", "[sync][condition]") {
+TEST_CASE("ConditionVariable: the notifier destroys it before the waiter has begun to wait",
+          "[sync][condition]") {
     test::Runner runner(test::Options(1));
     bool returned = false;
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
@@ -163,7 +167,8 @@ TEST_CASE("ConditionVariable: the notifier destroys it before the waiter has beg
     CHECK(test::Faults(runner.log).empty());
 }
 
-TEST_CASE("report NotRunning: a wait without a scheduler returns, and one with a time-out ends", "[sync][condition]") {
+TEST_CASE("report NotRunning: a wait without a scheduler returns, and one with a time-out ends",
+          "[sync][condition]") {
     test::Runner runner(test::Options(1));
     Mutex mutex(runner.scheduler);
     ConditionVariable changed(runner.scheduler);

@@ -10,7 +10,8 @@
 using namespace weft;
 using namespace std::chrono_literals;
 
-TEST_CASE("Event: manual, all who wait and who come later pass, and see what was done before", "[sync][event][grid]") {
+TEST_CASE("Event: manual, all who wait and who come later pass, and see what was done before",
+          "[sync][event][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         int plain = 0;
@@ -32,7 +33,8 @@ TEST_CASE("Event: manual, all who wait and who come later pass, and see what was
     }
 }
 
-TEST_CASE("Event: auto, each Set lets exactly one pass, in order", "[sync][event][fair][one_worker]") {
+TEST_CASE("Event: auto, each Set lets exactly one pass, in order",
+          "[sync][event][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Event event(one.Scheduler(), EventReset::Auto);
@@ -60,17 +62,18 @@ TEST_CASE("Event: auto, a producer and a consumer by turns", "[sync][event]") {
     int plain = 0;
     std::unique_ptr<Event> full, empty;
     std::once_flag once;
-    CHECK(test::RunMixed({2, 128, 32, IdlePolicy::Balanced}, 1, 1, [&](TaskScheduler &scheduler, uint32_t index) {
-        std::call_once(once, [&] {
-            full = std::make_unique<Event>(scheduler, EventReset::Auto);
-            empty = std::make_unique<Event>(scheduler, EventReset::Auto, true);
-        });
-        for (int i = 0; i < 500; ++i) {
-            (index == 0 ? *empty : *full).Wait();
-            ++plain;
-            (index == 0 ? *full : *empty).Set();
-        }
-    }));
+    CHECK(test::RunMixed({2, 128, 32, IdlePolicy::Balanced}, 1, 1,
+                         [&](TaskScheduler &scheduler, uint32_t index) {
+                             std::call_once(once, [&] {
+                                 full = std::make_unique<Event>(scheduler, EventReset::Auto);
+                                 empty = std::make_unique<Event>(scheduler, EventReset::Auto, true);
+                             });
+                             for (int i = 0; i < 500; ++i) {
+                                 (index == 0 ? *empty : *full).Wait();
+                                 ++plain;
+                                 (index == 0 ? *full : *empty).Set();
+                             }
+                         }));
     CHECK(plain == 1000);
 }
 
@@ -94,7 +97,8 @@ TEST_CASE("Event: Reset, and waits with a time-out", "[sync][event][one_worker]"
     CHECK(test::YieldUntil(one.Scheduler(), [&] { return passed; }));
 }
 
-TEST_CASE("Event: whoever has waited may destroy it, though Set has not returned", "[sync][event]") {
+TEST_CASE("Event: whoever has waited may destroy it, though Set has not returned",
+          "[sync][event]") {
     test::Runner runner(test::Options(2));
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
               for (int i = 0; i < 2000; ++i) {
@@ -105,7 +109,7 @@ TEST_CASE("Event: whoever has waited may destroy it, though Set has not returned
                       event.reset();
                   };
                   Counter counter;
-                  scheduler.AddTask(TaskOf(waiter), &counter);
+                  scheduler.AddTask(MakeTask(waiter), &counter);
                   test::Linger(i % 3);
                   set->Set();
                   scheduler.WaitForCounter(&counter);

@@ -9,7 +9,8 @@
 
 using namespace weft;
 
-TEST_CASE("Latch: nobody passes before all have arrived, and all see what the others did", "[sync][latch][grid]") {
+TEST_CASE("Latch: nobody passes before all have arrived, and all see what the others did",
+          "[sync][latch][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         constexpr uint32_t kAll = 23;
@@ -33,7 +34,8 @@ TEST_CASE("Latch: nobody passes before all have arrived, and all see what the ot
     }
 }
 
-TEST_CASE("report NotRunning: Latch::arrive_and_wait says it once, and has no effect", "[sync][latch]") {
+TEST_CASE("report NotRunning: Latch::arrive_and_wait says it once, and has no effect",
+          "[sync][latch]") {
     test::Runner runner(test::Options(1));
     Latch latch(runner.scheduler, 1);
     latch.arrive_and_wait();

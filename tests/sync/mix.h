@@ -10,29 +10,31 @@
 
 namespace test {
 
-/// Starts a scheduler; `tasks` tasks and `threads` threads that are no workers call body(scheduler, index), with indices from 0
-/// on, threads last. True if it ran to its end without a report but for OnlyWaiters.
+/// Starts a scheduler; `tasks` tasks and `threads` threads that are no workers call body(scheduler,
+/// index), with indices from 0 on, threads last. True if it ran to its end without a report but for
+/// Stalled.
 inline bool RunMixed(const GridPoint &point, uint32_t tasks, uint32_t threads,
                      const std::function<void(weft::TaskScheduler &, uint32_t)> &body) {
     Runner runner(point);
-    const weft::Status status = WhileItRuns(runner, Life::Start, [&](weft::TaskScheduler &scheduler) {
-        Batch batch(tasks, body);
-        weft::Counter counter;
-        Threads others(threads, [&](uint32_t index) { body(scheduler, tasks + index); });
-        scheduler.AddTasks(tasks, batch.Tasks(), &counter);
-        others.Join();
-        scheduler.WaitForCounter(&counter);
-    });
+    const weft::Status status =
+        WhileItRuns(runner, Life::Start, [&](weft::TaskScheduler &scheduler) {
+            Batch batch(tasks, body);
+            weft::Counter counter;
+            Threads others(threads, [&](uint32_t index) { body(scheduler, tasks + index); });
+            scheduler.AddTasks(tasks, batch.Tasks(), &counter);
+            others.Join();
+            scheduler.WaitForCounter(&counter);
+        });
     return status == weft::Status::Ok && Faults(runner.log).empty();
 }
 
-/// A scheduler without threads of its own: the calling one, attached, runs tasks where it yields, in an order that is always
-/// the same. So a test can tell exactly who runs when.
+/// A scheduler without threads of its own: the calling one, attached, runs tasks where it yields,
+/// in an order that is always the same. So a test can tell exactly who runs when.
 class OneThread {
 public:
     OneThread() : m_runner(Options(0)) {
-        m_isFit =
-            m_runner.scheduler.Start() == weft::Status::Ok && m_runner.scheduler.AttachThread() == weft::Status::Ok;
+        m_isFit = m_runner.scheduler.Start() == weft::Status::Ok &&
+                  m_runner.scheduler.AttachThread() == weft::Status::Ok;
     }
     ~OneThread() {
         m_runner.scheduler.WaitForCounter(&m_counter);
@@ -48,7 +50,7 @@ public:
     /// A task that outlives this call; run until it waits or ends.
     template <class Body>
     void RunUntilItWaits(Body &body) {
-        Scheduler().AddTask(weft::TaskOf(body), &m_counter);
+        Scheduler().AddTask(weft::MakeTask(body), &m_counter);
         Settle();
     }
     /// Runs all that can run.

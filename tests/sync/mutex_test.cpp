@@ -12,23 +12,28 @@ using namespace weft;
 using namespace std::chrono_literals;
 
 static_assert(!std::is_copy_constructible_v<Mutex> && !std::is_copy_assignable_v<Mutex>);
-static_assert(noexcept(std::declval<Mutex &>().lock()) &&noexcept(std::declval<Mutex &>().unlock()));
+static_assert(
+    noexcept(std::declval<Mutex &>().lock()) &&noexcept(std::declval<Mutex &>().unlock()));
 
-TEST_CASE("Mutex: tasks and threads exclude each other, and see what the last one wrote", "[sync][mutex][grid]") {
+TEST_CASE("Mutex: tasks and threads exclude each other, and see what the last one wrote",
+          "[sync][mutex][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         uint64_t plain = 0;
         constexpr uint32_t kTasks = 20, kThreads = 2, kTimes = 50;
         std::unique_ptr<Mutex> mutex;
         std::once_flag once;
-        CHECK(test::RunMixed(point, kTasks, kThreads, [&](TaskScheduler &scheduler, uint32_t index) {
-            std::call_once(once, [&] { mutex = std::make_unique<Mutex>(scheduler); });
-            for (uint32_t i = 0; i < kTimes; ++i) {
-                const std::lock_guard<Mutex> lock(*mutex);
-                ++plain;
-                if ((i + index) % 16 == 0 && scheduler.CurrentWorker() != kAnyWorker) scheduler.Yield();  // held
-            }
-        }));
+        CHECK(
+            test::RunMixed(point, kTasks, kThreads, [&](TaskScheduler &scheduler, uint32_t index) {
+                std::call_once(once, [&] { mutex = std::make_unique<Mutex>(scheduler); });
+                for (uint32_t i = 0; i < kTimes; ++i) {
+                    const std::lock_guard<Mutex> lock(*mutex);
+                    ++plain;
+                    // held
+                    if ((i + index) % 16 == 0 && scheduler.CurrentWorker() != kAnyWorker)
+                        scheduler.Yield();
+                }
+            }));
         CHECK(plain == uint64_t{kTasks + kThreads} * kTimes);
     }
 }
@@ -77,7 +82,7 @@ TEST_CASE("Mutex: a timed lock gives up, leaves the line, and those behind it ge
     mutex.unlock();
 }
 
-TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMostOvertakings times",
+TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMaxOvertakes times",
           "[sync][mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -93,11 +98,11 @@ TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMostOvert
     mutex.unlock();
     for (uint32_t turn = 1; turn <= 3; ++turn) {
         uint32_t overtakings = 0;
-        while (overtakings <= Mutex::kMostOvertakings && mutex.try_lock()) {
+        while (overtakings <= Mutex::kMaxOvertakes && mutex.try_lock()) {
             ++overtakings;
             mutex.unlock();
         }
-        CHECK(overtakings == Mutex::kMostOvertakings);
+        CHECK(overtakings == Mutex::kMaxOvertakes);
         CHECK(got == turn - 1);
         one.Settle();
         CHECK(got == turn);
@@ -111,7 +116,8 @@ TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMostOvert
     mutex.unlock();
 }
 
-TEST_CASE("Mutex: the first in line is woken in vain exactly kMostInVain times", "[sync][mutex][fair][one_worker]") {
+TEST_CASE("Mutex: the first in line is woken in vain exactly kMaxVainWakes times",
+          "[sync][mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex mutex(one.Scheduler());
@@ -124,18 +130,19 @@ TEST_CASE("Mutex: the first in line is woken in vain exactly kMostInVain times",
     one.RunUntilItWaits(waiter);
     mutex.unlock();
     uint32_t inVain = 0;
-    while (inVain <= Mutex::kMostInVain && mutex.try_lock()) {
+    while (inVain <= Mutex::kMaxVainWakes && mutex.try_lock()) {
         ++inVain;
         one.Settle();
         mutex.unlock();
     }
-    CHECK(inVain == Mutex::kMostInVain);
+    CHECK(inVain == Mutex::kMaxVainWakes);
     CHECK(!got);
     one.Settle();
     CHECK(got);
 }
 
-TEST_CASE("Mutex: it goes to those who wait in the order in which they came", "[sync][mutex][fair][one_worker]") {
+TEST_CASE("Mutex: it goes to those who wait in the order in which they came",
+          "[sync][mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Mutex mutex(one.Scheduler());
@@ -156,26 +163,29 @@ TEST_CASE("Mutex: it goes to those who wait in the order in which they came", "[
     CHECK(order == "abc");
 }
 
-TEST_CASE("Mutex: may be destroyed by who has locked it last, though who unlocked it before is still in unlock",
-          "[sync][mutex]") {
+TEST_CASE(
+    "Mutex: may be destroyed by who has locked it last, though who unlocked it before is still in "
+    "unlock",
+    "[sync][mutex]") {
     for (int round = 0; round < 200; ++round) {
         test::Runner runner(test::Options(2));
-        const Status status = test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-            for (int i = 0; i < 20; ++i) {
-                auto mutex = std::make_unique<Mutex>(scheduler);
-                mutex->lock();
-                auto last = [&](TaskScheduler *) {
+        const Status status =
+            test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+                for (int i = 0; i < 20; ++i) {
+                    auto mutex = std::make_unique<Mutex>(scheduler);
                     mutex->lock();
+                    auto last = [&](TaskScheduler *) {
+                        mutex->lock();
+                        mutex->unlock();
+                        mutex.reset();
+                    };
+                    Counter counter;
+                    scheduler.AddTask(MakeTask(last), &counter);
+                    test::Linger(i % 3);
                     mutex->unlock();
-                    mutex.reset();
-                };
-                Counter counter;
-                scheduler.AddTask(TaskOf(last), &counter);
-                test::Linger(i % 3);
-                mutex->unlock();
-                scheduler.WaitForCounter(&counter);
-            }
-        });
+                    scheduler.WaitForCounter(&counter);
+                }
+            });
         REQUIRE(status == Status::Ok);
         if (round == 0) CHECK(test::Faults(runner.log) == "");
     }
@@ -195,7 +205,8 @@ TEST_CASE("report WrongThread: Mutex::unlock of a mutex that nobody has locked; 
     CHECK(one.Log().Count() == 1);
 }
 
-TEST_CASE("report NotRunning: who would have to wait without a scheduler looks again and again", "[sync][mutex]") {
+TEST_CASE("report NotRunning: who would have to wait without a scheduler looks again and again",
+          "[sync][mutex]") {
     test::Runner runner(test::Options(1));
     Mutex mutex(runner.scheduler);
     mutex.lock();
@@ -216,7 +227,8 @@ TEST_CASE("report NotRunning: who would have to wait without a scheduler looks a
     CHECK(runner.log.Count() == 2);
 }
 
-TEST_CASE("report InHook: a lock in a hook that has to wait is reported, and excludes all the same", "[sync][mutex]") {
+TEST_CASE("report InHook: a lock in a hook that has to wait is reported, and excludes all the same",
+          "[sync][mutex]") {
     SchedulerOptions options = test::Options(2);
     struct Hook {
         std::atomic<Mutex *> mutex{nullptr};
@@ -235,19 +247,21 @@ TEST_CASE("report InHook: a lock in a hook that has to wait is reported, and exc
     };
     test::Runner runner(options);
     bool wasReported = false;
-    const Status status = test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-        Mutex mutex(scheduler);
-        hook.mutex.store(&mutex);
-        mutex.lock();
-        Counter counter;
-        auto leaf = [](TaskScheduler *) {};
-        scheduler.AddTask(TaskOf(leaf), &counter, test::Named("hooked"));
-        wasReported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::InHook) == 1; });
-        hook.held.store(false);
-        mutex.unlock();
-        scheduler.WaitForCounter(&counter);
-        scheduler.WaitIdle();
-    });
+    const Status status =
+        test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+            Mutex mutex(scheduler);
+            hook.mutex.store(&mutex);
+            mutex.lock();
+            Counter counter;
+            auto leaf = [](TaskScheduler *) {};
+            scheduler.AddTask(MakeTask(leaf), &counter, test::Named("hooked"));
+            wasReported =
+                test::SpinUntil([&] { return runner.log.CountOf(ReportCode::InHook) == 1; });
+            hook.held.store(false);
+            mutex.unlock();
+            scheduler.WaitForCounter(&counter);
+            scheduler.WaitIdle();
+        });
     CHECK(status == Status::Ok);
     CHECK(wasReported);
     CHECK(hook.calls.load() == 1);

@@ -37,22 +37,24 @@ TEST_CASE("Semaphore: a permit carries what was done before it was released", "[
         int plain = 0;
         std::unique_ptr<Semaphore> full, empty;
         std::once_flag once;
-        CHECK(test::RunMixed({2, 128, 32, IdlePolicy::Balanced}, 1, 1, [&](TaskScheduler &scheduler, uint32_t index) {
-            std::call_once(once, [&] {
-                full = std::make_unique<Semaphore>(scheduler);
-                empty = std::make_unique<Semaphore>(scheduler, 1);
-            });
-            for (int i = 0; i < 50; ++i) {
-                (index == 0 ? *empty : *full).acquire();
-                ++plain;
-                (index == 0 ? *full : *empty).release();
-            }
-        }));
+        CHECK(test::RunMixed({2, 128, 32, IdlePolicy::Balanced}, 1, 1,
+                             [&](TaskScheduler &scheduler, uint32_t index) {
+                                 std::call_once(once, [&] {
+                                     full = std::make_unique<Semaphore>(scheduler);
+                                     empty = std::make_unique<Semaphore>(scheduler, 1);
+                                 });
+                                 for (int i = 0; i < 50; ++i) {
+                                     (index == 0 ? *empty : *full).acquire();
+                                     ++plain;
+                                     (index == 0 ? *full : *empty).release();
+                                 }
+                             }));
         CHECK(plain == 100);
     }
 }
 
-TEST_CASE("Semaphore: several permits wake as many, in order", "[sync][semaphore][fair][one_worker]") {
+TEST_CASE("Semaphore: several permits wake as many, in order",
+          "[sync][semaphore][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Semaphore semaphore(one.Scheduler());
@@ -104,7 +106,8 @@ TEST_CASE("deadlines beyond what the clock can say are its end, or have passed",
     CHECK(later < soon + std::chrono::minutes(30));
 }
 
-TEST_CASE("Semaphore: who waits is overtaken exactly kMostOvertakings times", "[sync][semaphore][fair][one_worker]") {
+TEST_CASE("Semaphore: who waits is overtaken exactly kMaxOvertakes times",
+          "[sync][semaphore][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     Semaphore semaphore(one.Scheduler());
@@ -116,11 +119,11 @@ TEST_CASE("Semaphore: who waits is overtaken exactly kMostOvertakings times", "[
     one.RunUntilItWaits(waiter);
     uint32_t overtakings = 0;
     semaphore.release();
-    while (overtakings <= Semaphore::kMostOvertakings && semaphore.try_acquire()) {
+    while (overtakings <= Semaphore::kMaxOvertakes && semaphore.try_acquire()) {
         ++overtakings;
         semaphore.release();
     }
-    CHECK(overtakings == Semaphore::kMostOvertakings);
+    CHECK(overtakings == Semaphore::kMaxOvertakes);
     CHECK(!passed);
     one.Settle();
     CHECK(passed);
@@ -139,23 +142,25 @@ TEST_CASE("Semaphore: who gets in line behind somebody who was called has what t
     };
     one.RunUntilItWaits(waiter);
     semaphore.release(2);
-    for (uint32_t i = 0; i < Semaphore::kMostOvertakings; ++i) {
+    for (uint32_t i = 0; i < Semaphore::kMaxOvertakes; ++i) {
         REQUIRE(semaphore.try_acquire());
         semaphore.release();
     }
     CHECK(!semaphore.try_acquire());
     bool got = false;
-    std::thread([&] { got = semaphore.try_acquire_for(10s); }).join();  // by itself: this thread runs no task meanwhile
+    // by itself: this thread runs no task meanwhile
+    std::thread([&] { got = semaphore.try_acquire_for(10s); }).join();
     CHECK(got);
     CHECK(!passed);
     one.Settle();
     CHECK(passed);
 }
 
-TEST_CASE("report BadOption: a semaphore with more permits than it can have", "[sync][semaphore][one_worker]") {
+TEST_CASE("report BadOption: a semaphore with more permits than it can have",
+          "[sync][semaphore][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
-    Semaphore full(one.Scheduler(), Semaphore::kMost);
+    Semaphore full(one.Scheduler(), Semaphore::kMax);
     CHECK(one.Log().Count() == 0);
     full.release();
     CHECK(one.Log().CountOf(ReportCode::BadOption) == 1);
@@ -165,6 +170,6 @@ TEST_CASE("report BadOption: a semaphore with more permits than it can have", "[
     full.release(~0u);
     CHECK(one.Log().CountOf(ReportCode::BadOption) == 3);
     full.release();
-    Semaphore over(one.Scheduler(), Semaphore::kMost + 1);
+    Semaphore over(one.Scheduler(), Semaphore::kMax + 1);
     CHECK(one.Log().CountOf(ReportCode::BadOption) == 4);
 }

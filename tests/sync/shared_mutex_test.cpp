@@ -11,7 +11,8 @@
 using namespace weft;
 using namespace std::chrono_literals;
 
-TEST_CASE("SharedMutex: readers see whole writes, by tasks and threads", "[sync][shared_mutex][grid]") {
+TEST_CASE("SharedMutex: readers see whole writes, by tasks and threads",
+          "[sync][shared_mutex][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         uint64_t one = 0, two = 0;
@@ -38,7 +39,8 @@ TEST_CASE("SharedMutex: readers see whole writes, by tasks and threads", "[sync]
     }
 }
 
-TEST_CASE("SharedMutex: who shares it keeps writers out and lets others share", "[sync][shared_mutex][one_worker]") {
+TEST_CASE("SharedMutex: who shares it keeps writers out and lets others share",
+          "[sync][shared_mutex][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     SharedMutex mutex(one.Scheduler());
@@ -61,7 +63,7 @@ TEST_CASE("SharedMutex: who shares it keeps writers out and lets others share", 
     CHECK(first.try_lock_for(1ms));
 }
 
-TEST_CASE("SharedMutex: a writer is overtaken by exactly kMostBeforeCall readers",
+TEST_CASE("SharedMutex: a writer is overtaken by exactly kMaxBeforeWake readers",
           "[sync][shared_mutex][fair][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -74,8 +76,8 @@ TEST_CASE("SharedMutex: a writer is overtaken by exactly kMostBeforeCall readers
     mutex.lock_shared();
     one.RunUntilItWaits(writer);
     uint32_t readers = 0;
-    while (readers <= SharedMutex::kMostBeforeCall && mutex.try_lock_shared()) ++readers;
-    CHECK(readers == SharedMutex::kMostBeforeCall);
+    while (readers <= SharedMutex::kMaxBeforeWake && mutex.try_lock_shared()) ++readers;
+    CHECK(readers == SharedMutex::kMaxBeforeWake);
     for (uint32_t i = 0; i < readers; ++i) mutex.unlock_shared();
     one.Settle();
     CHECK(!wrote);  // there is still the first reader
@@ -126,7 +128,8 @@ TEST_CASE("SharedMutex: a writer that gives up lets the readers behind it share 
     };
     mutex.lock_shared();
     one.RunUntilItWaits(writer);
-    for (uint32_t i = 0; i < SharedMutex::kMostBeforeCall && mutex.try_lock_shared(); ++i) mutex.unlock_shared();
+    for (uint32_t i = 0; i < SharedMutex::kMaxBeforeWake && mutex.try_lock_shared(); ++i)
+        mutex.unlock_shared();
     one.RunUntilItWaits(reader);
     CHECK(test::YieldUntil(one.Scheduler(), [&] { return read; }));
     CHECK(gaveUp);

@@ -24,7 +24,8 @@ bool SucceedsAt(WaitQueue &queue, uint32_t look) {
 
 }  // namespace
 
-TEST_CASE("SpinBriefly: it looks for longer where that was worth it, and then for less again", "[sync][spin]") {
+TEST_CASE("SpinBriefly: it looks for longer where that was worth it, and then for less again",
+          "[sync][spin]") {
     TaskScheduler scheduler;
     WaitQueue queue(scheduler, 0);
     const uint32_t few = LooksInVain(queue);

@@ -11,7 +11,8 @@
 
 using namespace weft;
 
-TEST_CASE("TicketQueue: whatever the order of the tasks, the turns are in the tickets' order", "[sync][ticket][grid]") {
+TEST_CASE("TicketQueue: whatever the order of the tasks, the turns are in the tickets' order",
+          "[sync][ticket][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         constexpr uint32_t kAll = 43;
@@ -38,7 +39,8 @@ TEST_CASE("TicketQueue: whatever the order of the tasks, the turns are in the ti
     }
 }
 
-TEST_CASE("TicketQueue: all copies of a ticket wait for the same turn", "[sync][ticket][one_worker]") {
+TEST_CASE("TicketQueue: all copies of a ticket wait for the same turn",
+          "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler());
@@ -81,7 +83,8 @@ TEST_CASE("TicketQueue: Done waits for its turn", "[sync][ticket][one_worker]") 
     third.Done();
 }
 
-TEST_CASE("report WrongThread: a ticket that is done twice; it has no effect", "[sync][ticket][one_worker]") {
+TEST_CASE("report WrongThread: a ticket that is done twice; it has no effect",
+          "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler());
@@ -125,7 +128,8 @@ void CheckTasksInTurn(uint32_t workers, test::Submitter submitter) {
     });
     std::atomic<uint32_t> refused{0};
     test::Batch batch(kTickets, [&](TaskScheduler &, uint32_t i) {
-        if (!order.AddTask(chunks[i].ticket, chunks[i].turn, write[i], &written)) refused.fetch_add(1);
+        if (!order.AddTask(chunks[i].ticket, chunks[i].turn, write[i], &written))
+            refused.fetch_add(1);
     });
     test::RunBatch(scheduler, submitter, kTickets, batch.Tasks(), &written);
     CHECK(refused.load() == 0);
@@ -144,8 +148,9 @@ TEST_CASE("TicketQueue: a thousand tasks wait for their turns without a stack", 
     CheckTasksInTurn(workers, submitter);
 }
 
-TEST_CASE("TicketQueue: a task is refused for a ticket of another queue, and a turn may be used again",
-          "[sync][ticket][one_worker]") {
+TEST_CASE(
+    "TicketQueue: a task is refused for a ticket of another queue, and a turn may be used again",
+    "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler()), other(one.Scheduler());
@@ -154,18 +159,18 @@ TEST_CASE("TicketQueue: a task is refused for a ticket of another queue, and a t
     std::string order;
     auto early = [&](TaskScheduler *) { order += 'b'; };
     auto late = [&](TaskScheduler *) { order += 'c', third.Done(); };
-    CHECK(!other.AddTask(second, turn, TaskOf(early)));
-    CHECK(!other.AddTask(Ticket(), turn, TaskOf(early)));
+    CHECK(!other.AddTask(second, turn, MakeTask(early)));
+    CHECK(!other.AddTask(Ticket(), turn, MakeTask(early)));
     CHECK(one.Log().CountOf(ReportCode::BadOption) == 2);
-    CHECK(queue.AddTask(second, turn, TaskOf(early)));
-    CHECK(!queue.AddTask(third, turn, TaskOf(late)));
+    CHECK(queue.AddTask(second, turn, MakeTask(early)));
+    CHECK(!queue.AddTask(third, turn, MakeTask(late)));
     CHECK(one.Log().CountOf(ReportCode::BadOption) == 3);
     one.Settle();
     CHECK(order == "");
     first.Done();
     one.Settle();
     CHECK(order == "b");
-    CHECK(queue.AddTask(third, turn, TaskOf(late)));
+    CHECK(queue.AddTask(third, turn, MakeTask(late)));
     one.Settle();
     CHECK(order == "b");
     second.Done();

@@ -9,7 +9,8 @@
 
 using namespace weft;
 
-TEST_CASE("WaitGroup: who waits sees what all have done; the handles may go in any order", "[sync][wait_group][grid]") {
+TEST_CASE("WaitGroup: who waits sees what all have done; the handles may go in any order",
+          "[sync][wait_group][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
         constexpr uint32_t kTasks = 20;
@@ -44,7 +45,8 @@ TEST_CASE("WaitGroup: who waits sees what all have done; the handles may go in a
     }
 }
 
-TEST_CASE("WaitGroup: a detached handle keeps the group when all others are gone", "[sync][wait_group][one_worker]") {
+TEST_CASE("WaitGroup: a detached handle keeps the group when all others are gone",
+          "[sync][wait_group][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     bool passed = false;
@@ -85,7 +87,8 @@ TEST_CASE("WaitGroup: the last handle may go on any thread", "[sync][wait_group]
     CHECK(test::Faults(runner.log) == "");
 }
 
-TEST_CASE("WaitGroup: copies are the same group, also of itself; used again", "[sync][wait_group][one_worker]") {
+TEST_CASE("WaitGroup: copies are the same group, also of itself; used again",
+          "[sync][wait_group][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     WaitGroup first(one.Scheduler(), 1), second(one.Scheduler());

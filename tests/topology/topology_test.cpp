@@ -58,7 +58,8 @@ Texts Describe(const Topology &machine) {
     Texts texts;
     for (uint32_t i = 0; i < machine.GroupCount(); ++i) {
         const WorkerGroup &group = machine.Groups()[i];
-        texts.push_back(std::string(group.name) + ": " + std::to_string(group.workers) + " on " + Text(CpusOf(group)));
+        texts.push_back(std::string(group.name) + ": " + std::to_string(group.workers) + " on " +
+                        Text(CpusOf(group)));
     }
     return texts;
 }
@@ -95,7 +96,8 @@ public:
         std::strncpy(value, type != nullptr ? type : "", sizeof value - 1);
         hwloc_info_s info{name, value};
         hwloc_bitmap_t set = Set(cpus);
-        CHECK(hwloc_cpukinds_register(m_topology, set, speed, type != nullptr ? 1 : 0, &info, 0) == 0);
+        CHECK(hwloc_cpukinds_register(m_topology, set, speed, type != nullptr ? 1 : 0, &info, 0) ==
+              0);
         hwloc_bitmap_free(set);
         return *this;
     }
@@ -132,9 +134,14 @@ private:
     hwloc_topology_t m_topology = nullptr;
 };
 
-// Four performance cores with two threads, CPUs 0 to 7, and four efficiency cores with one, 8, 10, 12 and 14.
+// Four performance cores with two threads, CPUs 0 to 7, and four efficiency cores with one, 8, 10,
+// 12 and 14.
 std::string Hybrid() {
-    return Model("l3:1 core:8 pu:2").Without({9, 11, 13, 15}).Kind(Range(0, 7), 1).Kind({8, 10, 12, 14}, 0).Xml();
+    return Model("l3:1 core:8 pu:2")
+        .Without({9, 11, 13, 15})
+        .Kind(Range(0, 7), 1)
+        .Kind({8, 10, 12, 14}, 0)
+        .Xml();
 }
 
 std::vector<uint64_t> Mask(const Cpus &cpus) {
@@ -154,11 +161,13 @@ bool Restrict(const Cpus &cpus) { return test::Restrict({cpus.begin(), cpus.end(
 }  // namespace
 
 TEST_CASE("topology: a group for each NUMA node", "[topology]") {
-    CHECK(Describe(SplitBy::Node, "node:2 core:2 pu:2") == Texts{"node 0: 4 on 0-3", "node 1: 4 on 4-7"});
+    CHECK(Describe(SplitBy::Node, "node:2 core:2 pu:2") ==
+          Texts{"node 0: 4 on 0-3", "node 1: 4 on 4-7"});
 }
 
 TEST_CASE("topology: nodes are numbered as the system does", "[topology]") {
-    CHECK(Describe(SplitBy::Node, "node:2(indexes=3,5) core:2 pu:1") == Texts{"node 3: 2 on 0-1", "node 5: 2 on 2-3"});
+    CHECK(Describe(SplitBy::Node, "node:2(indexes=3,5) core:2 pu:1") ==
+          Texts{"node 3: 2 on 0-1", "node 5: 2 on 2-3"});
 }
 
 TEST_CASE("topology: a node of memory that has the CPUs of another makes no group", "[topology]") {
@@ -167,13 +176,16 @@ TEST_CASE("topology: a node of memory that has the CPUs of another makes no grou
 }
 
 TEST_CASE("topology: a group for each last-level cache", "[topology]") {
-    CHECK(Describe(SplitBy::Cache, "l3:2 core:8 pu:1") == Texts{"cache 0: 8 on 0-7", "cache 1: 8 on 8-15"});
-    CHECK(Describe(SplitBy::Cache, "l3:2 l2:4 core:2 pu:1") == Texts{"cache 0: 8 on 0-7", "cache 1: 8 on 8-15"});
+    CHECK(Describe(SplitBy::Cache, "l3:2 core:8 pu:1") ==
+          Texts{"cache 0: 8 on 0-7", "cache 1: 8 on 8-15"});
+    CHECK(Describe(SplitBy::Cache, "l3:2 l2:4 core:2 pu:1") ==
+          Texts{"cache 0: 8 on 0-7", "cache 1: 8 on 8-15"});
     CHECK(Describe(SplitBy::Cache, "l3:2 pu:2") == Texts{"cache 0: 2 on 0-1", "cache 1: 2 on 2-3"});
 }
 
 TEST_CASE("topology: without an L3, L2 caches that cores share make groups", "[topology]") {
-    CHECK(Describe(SplitBy::Cache, "l2:2 core:4 pu:1") == Texts{"cache 0: 4 on 0-3", "cache 1: 4 on 4-7"});
+    CHECK(Describe(SplitBy::Cache, "l2:2 core:4 pu:1") ==
+          Texts{"cache 0: 4 on 0-3", "cache 1: 4 on 4-7"});
 }
 
 TEST_CASE("topology: where only some CPUs have an L3, the others go by their L2", "[topology]") {
@@ -181,7 +193,8 @@ TEST_CASE("topology: where only some CPUs have an L3, the others go by their L2"
     const size_t second = mixed.rfind("type=\"L3Cache\"");
     REQUIRE(second != std::string::npos);
     mixed.replace(second, std::strlen("type=\"L3Cache\""), "type=\"Group\"");
-    CHECK(Describe(SplitBy::Cache, mixed) == Texts{"cache 0: 4 on 0-3", "cache 1: 2 on 4-5", "cache 2: 2 on 6-7"});
+    CHECK(Describe(SplitBy::Cache, mixed) ==
+          Texts{"cache 0: 4 on 0-3", "cache 1: 2 on 4-5", "cache 2: 2 on 6-7"});
 }
 
 TEST_CASE("topology: caches of one core each make no groups", "[topology]") {
@@ -191,48 +204,60 @@ TEST_CASE("topology: caches of one core each make no groups", "[topology]") {
 
 TEST_CASE("topology: neighbours share a group if there are more than 8 parts", "[topology]") {
     CHECK(Describe(SplitBy::Cache, "l3:12 core:2 pu:1") ==
-          Texts{"cache 0: 4 on 0-3", "cache 2: 2 on 4-5", "cache 3: 4 on 6-9", "cache 5: 2 on 10-11",
-                "cache 6: 4 on 12-15", "cache 8: 2 on 16-17", "cache 9: 4 on 18-21", "cache 11: 2 on 22-23"});
+          Texts{"cache 0: 4 on 0-3", "cache 2: 2 on 4-5", "cache 3: 4 on 6-9",
+                "cache 5: 2 on 10-11", "cache 6: 4 on 12-15", "cache 8: 2 on 16-17",
+                "cache 9: 4 on 18-21", "cache 11: 2 on 22-23"});
     CHECK(Describe(SplitBy::Node, "node:16 pu:1") ==
-          Texts{"node 0: 2 on 0-1", "node 2: 2 on 2-3", "node 4: 2 on 4-5", "node 6: 2 on 6-7", "node 8: 2 on 8-9",
-                "node 10: 2 on 10-11", "node 12: 2 on 12-13", "node 14: 2 on 14-15"});
+          Texts{"node 0: 2 on 0-1", "node 2: 2 on 2-3", "node 4: 2 on 4-5", "node 6: 2 on 6-7",
+                "node 8: 2 on 8-9", "node 10: 2 on 10-11", "node 12: 2 on 12-13",
+                "node 14: 2 on 14-15"});
     CHECK(Describe(SplitBy::Node, "node:8 pu:1").size() == 8);
 }
 
 TEST_CASE("topology: performance cores come before efficiency cores", "[topology]") {
-    CHECK(Describe(SplitBy::CoreKind, Hybrid()) == Texts{"P cores: 8 on 0-7", "E cores: 4 on 8 10 12 14"});
-    const std::string slowFirst = Model("core:6 pu:1").Kind(Range(0, 3), 0).Kind(Range(4, 5), 1).Xml();
-    CHECK(Describe(SplitBy::CoreKind, slowFirst) == Texts{"P cores: 2 on 4-5", "E cores: 4 on 0-3"});
+    CHECK(Describe(SplitBy::CoreKind, Hybrid()) ==
+          Texts{"P cores: 8 on 0-7", "E cores: 4 on 8 10 12 14"});
+    const std::string slowFirst =
+        Model("core:6 pu:1").Kind(Range(0, 3), 0).Kind(Range(4, 5), 1).Xml();
+    CHECK(Describe(SplitBy::CoreKind, slowFirst) ==
+          Texts{"P cores: 2 on 4-5", "E cores: 4 on 0-3"});
 }
 
 TEST_CASE("topology: one worker for each core, on its first usable CPU", "[topology]") {
     const std::string hybrid = Hybrid();
     TopologyOptions options = Fake(hybrid.c_str());
     options.onePerCore = true;
-    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 4 on 0 2 4 6", "E cores: 4 on 8 10 12 14"});
+    CHECK(Describe(SplitBy::CoreKind, options) ==
+          Texts{"P cores: 4 on 0 2 4 6", "E cores: 4 on 8 10 12 14"});
     const std::vector<uint64_t> usable = Mask({1, 2, 3, 8});
     options.cpus = usable.data(), options.cpuWords = static_cast<uint32_t>(usable.size());
     CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 2 on 1-2", "E cores: 1 on 8"});
 }
 
 TEST_CASE("topology: three kinds of cores are numbered from the fastest", "[topology]") {
-    const std::string three = Model("core:8 pu:1").Kind(Range(0, 3), 3).Kind(Range(4, 6), 10).Kind({7}, 20).Xml();
-    CHECK(Describe(SplitBy::CoreKind, three) == Texts{"kind 0: 1 on 7", "kind 1: 3 on 4-6", "kind 2: 4 on 0-3"});
+    const std::string three =
+        Model("core:8 pu:1").Kind(Range(0, 3), 3).Kind(Range(4, 6), 10).Kind({7}, 20).Xml();
+    CHECK(Describe(SplitBy::CoreKind, three) ==
+          Texts{"kind 0: 1 on 7", "kind 1: 3 on 4-6", "kind 2: 4 on 0-3"});
 }
 
 TEST_CASE("topology: kinds whose speeds nobody knows are not called P and E", "[topology]") {
-    const std::string unknown = Model("core:4 pu:1").Kind({0, 1}, -1, "round").Kind({2, 3}, -1, "square").Xml();
+    const std::string unknown =
+        Model("core:4 pu:1").Kind({0, 1}, -1, "round").Kind({2, 3}, -1, "square").Xml();
     CHECK(Describe(SplitBy::CoreKind, unknown) == Texts{"kind 0: 2 on 0-1", "kind 1: 2 on 2-3"});
 }
 
 TEST_CASE("topology: CPUs that belong to no part are a group", "[topology]") {
     const std::string partly = Model("core:6 pu:1").Kind({2, 3}, 1).Kind({4, 5}, 0).Xml();
-    CHECK(Describe(SplitBy::CoreKind, partly) == Texts{"P cores: 2 on 2-3", "E cores: 2 on 4-5", "other: 2 on 0-1"});
+    CHECK(Describe(SplitBy::CoreKind, partly) ==
+          Texts{"P cores: 2 on 2-3", "E cores: 2 on 4-5", "other: 2 on 0-1"});
 }
 
 TEST_CASE("topology: caches and nodes of the fastest cores come first", "[topology]") {
-    const std::string caches = Model("l2:3 core:2 pu:1").Kind(Range(0, 3), 0).Kind(Range(4, 5), 1).Xml();
-    CHECK(Describe(SplitBy::Cache, caches) == Texts{"cache 2: 2 on 4-5", "cache 0: 2 on 0-1", "cache 1: 2 on 2-3"});
+    const std::string caches =
+        Model("l2:3 core:2 pu:1").Kind(Range(0, 3), 0).Kind(Range(4, 5), 1).Xml();
+    CHECK(Describe(SplitBy::Cache, caches) ==
+          Texts{"cache 2: 2 on 4-5", "cache 0: 2 on 0-1", "cache 1: 2 on 2-3"});
     const std::string nodes = Model("node:2 core:2 pu:1").Kind(Range(0, 2), 0).Kind({3}, 1).Xml();
     CHECK(Describe(SplitBy::Node, nodes) == Texts{"node 1: 2 on 2-3", "node 0: 2 on 0-1"});
 }
@@ -251,7 +276,8 @@ TEST_CASE("topology: one CPU", "[topology]") {
     CHECK(Describe(SplitBy::Node, "node:1 pu:1") == Texts{"node 0: 1 on 0"});
 }
 
-TEST_CASE("topology: groups have only the CPUs that were asked for, and none is empty", "[topology]") {
+TEST_CASE("topology: groups have only the CPUs that were asked for, and none is empty",
+          "[topology]") {
     TopologyOptions options = Fake("l3:3 core:4 pu:1");
     std::vector<uint64_t> usable = Mask({1, 8, 9, 11});
     options.cpus = usable.data(), options.cpuWords = 1;
@@ -277,8 +303,9 @@ TEST_CASE("topology: parts without usable CPUs do not count towards the 8 groups
     TopologyOptions options = Fake("l3:12 core:2 pu:1");
     const std::vector<uint64_t> usable = Mask({0, 2, 4, 5, 20, 22});
     options.cpus = usable.data(), options.cpuWords = 1;
-    CHECK(Describe(SplitBy::Cache, options) ==
-          Texts{"cache 0: 1 on 0", "cache 1: 1 on 2", "cache 2: 2 on 4-5", "cache 10: 1 on 20", "cache 11: 1 on 22"});
+    CHECK(Describe(SplitBy::Cache, options) == Texts{"cache 0: 1 on 0", "cache 1: 1 on 2",
+                                                     "cache 2: 2 on 4-5", "cache 10: 1 on 20",
+                                                     "cache 11: 1 on 22"});
 }
 
 TEST_CASE("topology: groups have only the CPUs that a container allows", "[topology]") {
@@ -295,8 +322,8 @@ TEST_CASE("topology: masks have as many words as the machine needs", "[topology]
     CHECK(one.Groups()[0].cpuWords == 1);
 
     const Topology many(SplitBy::Node, Fake("node:4 core:300 pu:1"));
-    CHECK(Describe(many) ==
-          Texts{"node 0: 256 on 0-299", "node 1: 256 on 300-599", "node 2: 256 on 600-899", "node 3: 256 on 900-1199"});
+    CHECK(Describe(many) == Texts{"node 0: 256 on 0-299", "node 1: 256 on 300-599",
+                                  "node 2: 256 on 600-899", "node 3: 256 on 900-1199"});
     CHECK(many.Groups()[3].cpuWords == 19);
     CHECK(many.Workers() == 1024);
 }
@@ -304,20 +331,24 @@ TEST_CASE("topology: masks have as many words as the machine needs", "[topology]
 TEST_CASE("topology: with fewer workers than CPUs each group gets its share", "[topology]") {
     const std::string hybrid = Hybrid();
     TopologyOptions options = Fake(hybrid.c_str());
-    options.mostWorkers = 6;
-    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 4 on 0-7", "E cores: 2 on 8 10 12 14"});
-    options.mostWorkers = 7;
-    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 5 on 0-7", "E cores: 2 on 8 10 12 14"});
-    options.mostWorkers = 12;
-    CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 8 on 0-7", "E cores: 4 on 8 10 12 14"});
-    options.mostWorkers = 1;
+    options.maxWorkers = 6;
+    CHECK(Describe(SplitBy::CoreKind, options) ==
+          Texts{"P cores: 4 on 0-7", "E cores: 2 on 8 10 12 14"});
+    options.maxWorkers = 7;
+    CHECK(Describe(SplitBy::CoreKind, options) ==
+          Texts{"P cores: 5 on 0-7", "E cores: 2 on 8 10 12 14"});
+    options.maxWorkers = 12;
+    CHECK(Describe(SplitBy::CoreKind, options) ==
+          Texts{"P cores: 8 on 0-7", "E cores: 4 on 8 10 12 14"});
+    options.maxWorkers = 1;
     CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 1 on 0-7"});
     options.source = "node:4 pu:1";
-    options.mostWorkers = 2;
+    options.maxWorkers = 2;
     CHECK(Describe(SplitBy::Node, options) == Texts{"node 0: 1 on 0", "node 2: 1 on 2"});
 }
 
-TEST_CASE("topology: what cannot be read gives no groups, and leaves the scheduler's options alone", "[topology]") {
+TEST_CASE("topology: what cannot be read gives no groups, and leaves the scheduler's options alone",
+          "[topology]") {
     const auto refused = [](SplitBy by, const TopologyOptions &options) {
         const Topology machine(by, options);
         SchedulerOptions scheduler;
@@ -336,9 +367,9 @@ TEST_CASE("topology: what cannot be read gives no groups, and leaves the schedul
     CHECK(refused(static_cast<SplitBy>(3), Fake("pu:2")) == Status::BadOption);
 
     TopologyOptions options = Fake("pu:2");
-    options.mostWorkers = 0;
+    options.maxWorkers = 0;
     CHECK(refused(SplitBy::Node, options) == Status::BadOption);
-    options.mostWorkers = 1025;
+    options.maxWorkers = 1025;
     CHECK(refused(SplitBy::Node, options) == Status::BadOption);
 
     options = Fake("pu:2");
@@ -369,7 +400,8 @@ TEST_CASE("topology: a scheduler takes the groups, changed or not", "[topology]"
 
 TEST_CASE("topology: groups have only the CPUs that the process may use", "[topology]") {
     const Cpus usable = CpusOfThread();  // of the main thread, which tests run on
-    CHECK(Topology(SplitBy::CoreKind).Workers() == std::min(static_cast<uint32_t>(usable.size()), 1024u));
+    CHECK(Topology(SplitBy::CoreKind).Workers() ==
+          std::min(static_cast<uint32_t>(usable.size()), 1024u));
     for (const uint32_t cpu : usable) {
         REQUIRE(Restrict({cpu}));
         for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::Node}) {
@@ -382,7 +414,8 @@ TEST_CASE("topology: groups have only the CPUs that the process may use", "[topo
     REQUIRE(Restrict(usable));
 }
 
-TEST_CASE("topology: what the calling thread, or another one, may use does not matter", "[topology]") {
+TEST_CASE("topology: what the calling thread, or another one, may use does not matter",
+          "[topology]") {
     const Cpus usable = CpusOfThread();
     Cpus seenByOther, seenBesideOther;
     const auto all = [] {
@@ -412,7 +445,8 @@ TEST_CASE("topology: what the calling thread, or another one, may use does not m
 
 namespace {
 
-// Runs a scheduler with these groups: in each group 100 tasks that name it run on its workers, and on its CPUs.
+// Runs a scheduler with these groups: in each group 100 tasks that name it run on its workers, and
+// on its CPUs.
 void RunInGroups(const Topology &machine) {
     REQUIRE(machine.Result() == Status::Ok);
     SchedulerOptions options = test::Options(1);
@@ -454,12 +488,16 @@ void RunInGroups(const Topology &machine) {
 
 }  // namespace
 
-TEST_CASE("topology: tasks that name a group of the real machine run on its workers", "[topology]") {
-    for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::Node}) RunInGroups(Topology(by));
+TEST_CASE("topology: tasks that name a group of the real machine run on its workers",
+          "[topology]") {
+    for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::Node})
+        RunInGroups(Topology(by));
 }
 
-// A machine with as many nodes as this one has CPUs, up to four, so that there are groups to choose from.
-TEST_CASE("topology: tasks that name one of several groups run on its workers and CPUs", "[topology]") {
+// A machine with as many nodes as this one has CPUs, up to four, so that there are groups to choose
+// from.
+TEST_CASE("topology: tasks that name one of several groups run on its workers and CPUs",
+          "[topology]") {
     std::string indexes;
     uint32_t nodes = 0;
     for (const uint32_t cpu : CpusOfThread()) {

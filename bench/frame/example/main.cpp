@@ -1,5 +1,6 @@
-// A frame of one's own, in the report of frame_bench: what samples/frame_loop does in its frames, much simplified. Things
-// think and move, what can be seen is found, strips of a picture are drawn, and the picture is composed.
+// A frame of one's own, in the report of frame_bench: what samples/frame_loop does in its frames,
+// much simplified. Things think and move, what can be seen is found, strips of a picture are drawn,
+// and the picture is composed.
 #include "frame/frame.h"
 
 #include <cmath>
@@ -73,8 +74,10 @@ void Compose(weft::TaskScheduler *, void *arg) {
 int main() {
     Game game;
     std::vector<Part> parts, strips;
-    for (uint32_t i = 0; i < kThings; i += kThingsEach) parts.push_back({&game, i, i + kThingsEach});
-    for (uint32_t x = 0; x < kWidth; x += kStripWidth) strips.push_back({&game, x, x + kStripWidth});
+    for (uint32_t i = 0; i < kThings; i += kThingsEach)
+        parts.push_back({&game, i, i + kThingsEach});
+    for (uint32_t x = 0; x < kWidth; x += kStripWidth)
+        strips.push_back({&game, x, x + kStripWidth});
     const auto tasksOf = [](weft::TaskFunction function, std::vector<Part> &of) {
         std::vector<weft::Task> tasks;
         for (Part &part : of) tasks.push_back({function, &part});

@@ -1,4 +1,5 @@
-// What ParallelFor and ParallelReduce share: the options of a loop, and how its range is split among workers.
+// What ParallelFor and ParallelReduce share: the options of a loop, and how its range is split
+// among workers.
 //
 //     weft::LoopOptions options;
 //     options.grain = 64;                                // no less than 64 indices at a time
@@ -18,18 +19,23 @@ namespace weft {
 
 /// How one loop is to be run.
 struct LoopOptions {
-    uint64_t grain = 0;  ///< fewest indices that a worker takes at once; 0 = automatic. ParallelFor2D: rows of a tile;
-                         ///< ParallelReduce: it is part of what the result depends on
-    uint64_t columnGrain = 0;              ///< ParallelFor2D: columns of a tile; 0 = automatic; others ignore it
+    /// Fewest indices that a worker takes at once; 0 = automatic. ParallelFor2D: rows of a tile;
+    /// ParallelReduce: it is part of what the result depends on
+    uint64_t grain = 0;
+    /// ParallelFor2D: columns of a tile; 0 = automatic; others ignore it
+    uint64_t columnGrain = 0;
     Priority priority = Priority::Normal;  ///< lane of the tasks that ask others to help
     StackClass stack = StackClass::Small;  ///< that the body needs
-    const char *name = nullptr;            ///< of these tasks, in reports; must outlive the run (a string literal does)
-    CancelToken cancel;                    ///< once it is cancelled, indices that no worker has taken yet are left out
+    /// Of these tasks, in reports; must outlive the run (a string literal does)
+    const char *name = nullptr;
+    /// Once it is cancelled, indices that no worker has taken yet are left out
+    CancelToken cancel;
 };
 
 namespace internal {
 
-/// What all parts of one loop know. `run` is called for offsets `first` to before `last`, which begin and end with a unit.
+/// What all parts of one loop know. `run` is called for offsets `first` to before `last`, which
+/// begin and end with a unit.
 struct LoopWork {
     void (*run)(void *context, uint64_t first, uint64_t last);
     void *context;
@@ -42,19 +48,23 @@ struct LoopWork {
     uint32_t chunk;  ///< units that each part begins with, and keeps to if nothing is timed
 };
 
-/// One worker's part of a loop: it runs chunks from the front, and others take half of what is left from the back.
+/// One worker's part of a loop: it runs chunks from the front, and others take half of what is left
+/// from the back.
 ///
-/// Splitting is lazy (lazy binary splitting: Tzannes, Caragea, Barua, Vishkin 2010). Beside each part lies one task in its
-/// worker's queue that says "help here". If nobody has time, the worker takes it back itself at the end. Whoever takes it
-/// splits the part then, puts another such task for the old part into its own queue, and has a part of its own, with its
-/// own such task. So there are splits only where somebody was idle, and as long as a part has anything worth it, somebody
+/// Splitting is lazy (lazy binary splitting: Tzannes, Caragea, Barua, Vishkin 2010). Beside each
+/// part lies one task in its worker's queue that says "help here". If nobody has time, the worker
+/// takes it back itself at the end. Whoever takes it splits the part then, puts another such task
+/// for the old part into its own queue, and has a part of its own, with its own such task. So there
+/// are splits only where somebody was idle, and as long as a part has anything worth it, somebody
 /// can take it, also while the body waits.
 ///
-/// A part lies in the frame of its worker's Run, which returns when all tasks that know the part have ended: those that
-/// AddTasksAndWait submitted, and those that helpers submitted, which are counted in `m_invited` before the helper ends.
+/// A part lies in the frame of its worker's Run, which returns when all tasks that know the part
+/// have ended: those that AddTasksAndWait submitted, and those that helpers submitted, which are
+/// counted in `m_invited` before the helper ends.
 class LoopPart {
 public:
-    /// It begins with one unit, whatever it was split from: the back of a range may cost a thousand times what the front did.
+    /// It begins with one unit, whatever it was split from: the back of a range may cost a thousand
+    /// times what the front did.
     LoopPart(const LoopWork &work, uint32_t begin, uint32_t end) noexcept
         : m_work(work), m_span(Pack(begin, end)), m_chunk(work.chunk) {}
 
@@ -69,17 +79,24 @@ public:
     }
 
 private:
-    // Long beside what taking a chunk costs (a look at the clock, mostly), short beside what anybody would miss at the end.
+    // Long beside what taking a chunk costs (a look at the clock, mostly), short beside what
+    // anybody would miss at the end.
     static constexpr uint64_t kChunkNanoseconds = 4000;
-    static constexpr uint64_t kMaxGrowth = 8;  // from one chunk to the next: short times are not exact
+    // from one chunk to the next: short times are not exact
+    static constexpr uint64_t kMaxGrowth = 8;
 
-    static constexpr uint64_t Pack(uint32_t begin, uint32_t end) noexcept { return uint64_t{end} << 32 | begin; }
+    static constexpr uint64_t Pack(uint32_t begin, uint32_t end) noexcept {
+        return uint64_t{end} << 32 | begin;
+    }
     static constexpr uint32_t Begin(uint64_t span) noexcept { return static_cast<uint32_t>(span); }
-    static constexpr uint32_t End(uint64_t span) noexcept { return static_cast<uint32_t>(span >> 32); }
+    static constexpr uint32_t End(uint64_t span) noexcept {
+        return static_cast<uint32_t>(span >> 32);
+    }
 
     static uint64_t Nanoseconds() noexcept {
         const auto now = Now().time_since_epoch();
-        return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+        return static_cast<uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
     }
 
     static void RunChunks(TaskScheduler *, void *arg) {
@@ -89,25 +106,29 @@ private:
         uint32_t first = 0, last = 0;
         while (part.TakeChunk(first, last)) {
             if (work.cancel.IsCancelled()) return part.LeaveRest();
-            work.run(work.context, first * work.unit, last < work.units ? last * work.unit : work.count);
+            work.run(work.context, first * work.unit,
+                     last < work.units ? last * work.unit : work.count);
             if (work.isTimed) time = part.Pace(last - first, time);
         }
     }
 
-    // From the front: the next chunk, but no more than half of what is left, unless that is not worth sharing.
+    // From the front: the next chunk, but no more than half of what is left, unless that is not
+    // worth sharing.
     bool TakeChunk(uint32_t &first, uint32_t &last) noexcept {
-        // relaxed, here and below: the word says who runs which indices and publishes nothing. What bodies read was written
-        // before the loop's tasks were submitted, and what they write is read after they were waited for. It never has
-        // the same value twice, because the begin only rises and the end only falls.
+        // relaxed, here and below: the word says who runs which indices and publishes nothing. What
+        // bodies read was written before the loop's tasks were submitted, and what they write is
+        // read after they were waited for. It never has the same value twice, because the begin
+        // only rises and the end only falls.
         const uint32_t chunk = m_chunk.load(std::memory_order_relaxed);
         uint64_t span = m_span.load(std::memory_order_relaxed);
         do {
             first = Begin(span);
             const uint32_t left = End(span) - first;
             if (left == 0) return false;
-            last = first + (std::min)(left, (std::max)((std::min)(chunk, left - left / 2), WorthSharing(chunk)));
-        } while (!m_span.compare_exchange_strong(span, Pack(last, End(span)), std::memory_order_relaxed,
-                                                 std::memory_order_relaxed));
+            last = first + (std::min)(left, (std::max)((std::min)(chunk, left - left / 2),
+                                                       WorthSharing(chunk)));
+        } while (!m_span.compare_exchange_strong(
+            span, Pack(last, End(span)), std::memory_order_relaxed, std::memory_order_relaxed));
         return true;
     }
 
@@ -117,8 +138,9 @@ private:
     // Makes the next chunk as long as the time allows, by what this one took; returns the time.
     uint64_t Pace(uint32_t size, uint64_t begin) noexcept {
         const uint64_t now = Nanoseconds(), took = now - begin;
-        const uint64_t next =
-            took * kMaxGrowth <= kChunkNanoseconds ? size * kMaxGrowth : size * kChunkNanoseconds / took;
+        const uint64_t next = took * kMaxGrowth <= kChunkNanoseconds
+                                  ? size * kMaxGrowth
+                                  : size * kChunkNanoseconds / took;
         // relaxed: a hint for whoever splits this part.
         m_chunk.store(static_cast<uint32_t>(std::clamp(next, uint64_t{1}, uint64_t{1} << 31)),
                       std::memory_order_relaxed);
@@ -126,7 +148,9 @@ private:
     }
 
     // A quarter of a chunk's time pays for being taken by somebody else.
-    static constexpr uint32_t WorthSharing(uint32_t chunk) noexcept { return (std::max)(chunk / 4, 1u); }
+    static constexpr uint32_t WorthSharing(uint32_t chunk) noexcept {
+        return (std::max)(chunk / 4, 1u);
+    }
 
     // On some worker that has nothing else to do, or on the part's own at its end.
     static void Help(TaskScheduler *scheduler, void *arg) {
@@ -145,8 +169,8 @@ private:
             const uint32_t left = end - Begin(span);
             if (left < WorthSharing(chunk)) return false;
             begin = Begin(span) + left / 2;
-        } while (!m_span.compare_exchange_strong(span, Pack(Begin(span), begin), std::memory_order_relaxed,
-                                                 std::memory_order_relaxed));
+        } while (!m_span.compare_exchange_strong(
+            span, Pack(Begin(span), begin), std::memory_order_relaxed, std::memory_order_relaxed));
         return true;
     }
 
@@ -154,35 +178,47 @@ private:
     void Invite(TaskScheduler &scheduler, uint32_t chunk) noexcept {
         const uint64_t span = m_span.load(std::memory_order_relaxed);
         if (End(span) - Begin(span) < WorthSharing(chunk)) return;
-        m_hasInvited.store(true, std::memory_order_relaxed);  // read after the caller's task has been waited for
+        // read after the caller's task has been waited for
+        m_hasInvited.store(true, std::memory_order_relaxed);
         scheduler.AddTask({Help, this}, &m_invited, m_work.options);
     }
 
     const LoopWork &m_work;
-    WEFT_ATOMIC<uint64_t> m_span;   // units: begin, which only its worker moves, and end, which only others move
-    WEFT_ATOMIC<uint32_t> m_chunk;  // units that are likely to take kChunkNanoseconds; written by its worker
+    // units: begin, which only its worker moves, and end, which only others move
+    WEFT_ATOMIC<uint64_t> m_span;
+    // units that are likely to take kChunkNanoseconds; written by its worker
+    WEFT_ATOMIC<uint32_t> m_chunk;
     WEFT_ATOMIC<bool> m_hasInvited{false};
     Counter m_invited;
 };
 
 /// Runs `run` for all offsets below `count`, and then `finish`, if there is one. Any thread.
-inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit, const LoopOptions &options,
-                    void (*run)(void *, uint64_t, uint64_t), void *context, void (*finish)(void *) = nullptr,
+inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
+                    const LoopOptions &options, void (*run)(void *, uint64_t, uint64_t),
+                    void *context, void (*finish)(void *) = nullptr,
                     bool finishMayThrow = false) noexcept {
     constexpr uint64_t kMaxUnits = ~uint32_t{0};
     unit = (std::max)((std::max)(unit, uint64_t{1}), (count - 1) / kMaxUnits + 1);
     const uint32_t units = static_cast<uint32_t>((count - 1) / unit + 1);
     const bool hasWorkers = scheduler.WorkerCount() != 0;
     const TaskOptions taskOptions{options.priority, options.stack, kAnyWorker, options.name};
-    const LoopWork work{
-        run, context, count, unit, units, taskOptions, options.cancel, hasWorkers, hasWorkers ? 1 : units / 64 + 1};
+    const LoopWork work{run,
+                        context,
+                        count,
+                        unit,
+                        units,
+                        taskOptions,
+                        options.cancel,
+                        hasWorkers,
+                        hasWorkers ? 1 : units / 64 + 1};
     auto whole = [&](TaskScheduler *running) {
         LoopPart(work, 0, units).Run(*running);
         if (finish != nullptr) finish(context);
     };
     if (!finishMayThrow && scheduler.CurrentWorker() != kAnyWorker) return whole(&scheduler);
-    // One task, which keeps what is thrown; and one call, for the run may end as soon as a call of another thread has returned.
-    const Task task = TaskOf(whole);
+    // One task, which keeps what is thrown; and one call, for the run may end as soon as a call of
+    // another thread has returned.
+    const Task task = MakeTask(whole);
     scheduler.AddTasksAndWait(1, &task, taskOptions);
 }
 

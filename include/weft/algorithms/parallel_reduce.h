@@ -1,12 +1,15 @@
-// One value from all indices of a range, made by all workers that have time; the same one each time.
+// One value from all indices of a range, made by all workers that have time; the same one each
+// time.
 //
 //     #include <weft/algorithms/parallel_reduce.h>
 //
 //     void Main(weft::TaskScheduler *scheduler, void *) {
 //         std::vector<float> weights(1000000, 0.1f);
 //         const float sum = weft::ParallelReduce(
-//             *scheduler, 0, weights.size(), 0.0f, [&](size_t i) { return weights[i]; }, std::plus<>());
-//         std::printf("%f\n", sum);                      // with any number of workers the same to the last bit
+//             *scheduler, 0, weights.size(), 0.0f, [&](size_t i) { return weights[i]; },
+//             std::plus<>());
+//         std::printf("%f\n", sum);                      // with any number of workers the same to
+//         the last bit
 //     }
 //
 //     int main() { return weft::TaskScheduler().Run(Main) == weft::Status::Ok ? 0 : 1; }
@@ -26,17 +29,21 @@ namespace internal {
 template <class Result>
 class BlockResults {
 public:
-    // So many that workers do not wait for each other's last block; so few that blocks of a thousand indices that do next to
-    // nothing cost more than their results; and together small beside a stack.
+    // So many that workers do not wait for each other's last block; so few that blocks of a
+    // thousand indices that do next to nothing cost more than their results; and together small
+    // beside a stack.
     static constexpr size_t kBytes = 8192;
-    static constexpr uint64_t kMost = (std::min)(size_t{256}, kBytes / sizeof(std::optional<Result>));
-    static_assert(kMost >= 8, "weft: a result that large does not lie on a stack; reduce pointers or vectors");
+    static constexpr uint64_t kMax =
+        (std::min)(size_t{256}, kBytes / sizeof(std::optional<Result>));
+    static_assert(kMax >= 8,
+                  "weft: a result that large does not lie on a stack; reduce pointers or vectors");
 
     /// Whether JoinAll may.
     template <class Join>
     static constexpr bool kMayThrow =
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-        !std::is_nothrow_invocable_v<Join &, Result &&, Result &&> || !std::is_nothrow_move_constructible_v<Result>;
+        !std::is_nothrow_invocable_v<Join &, Result &&, Result &&> ||
+        !std::is_nothrow_move_constructible_v<Result>;
 #else
         false;
 #endif
@@ -54,7 +61,8 @@ public:
         return *std::launder(reinterpret_cast<std::optional<Result> *>(Address(block)));
     }
 
-    /// Neighbours, then neighbours of these, and so on. A block without a result was left out by an exception.
+    /// Neighbours, then neighbours of these, and so on. A block without a result was left out by an
+    /// exception.
     template <class Join>
     std::optional<Result> JoinAll(Join &join) {
         for (uint64_t step = 1; step < m_count; step *= 2) {
@@ -73,37 +81,45 @@ public:
     }
 
 private:
-    void *Address(uint64_t block) noexcept { return m_bytes + block * sizeof(std::optional<Result>); }
+    void *Address(uint64_t block) noexcept {
+        return m_bytes + block * sizeof(std::optional<Result>);
+    }
 
     const uint64_t m_count;
-    alignas(std::optional<Result>) unsigned char m_bytes[kMost * sizeof(std::optional<Result>)];
+    alignas(std::optional<Result>) unsigned char m_bytes[kMax * sizeof(std::optional<Result>)];
 };
 
 }  // namespace internal
 
-/// `join` of `body(index)` for all indices from `begin` to before `end`, or of `body(first, last)` for ranges that make it
-/// up; `empty` if there are none. The type of `empty` is the result's; it has to be movable.
+/// `join` of `body(index)` for all indices from `begin` to before `end`, or of `body(first, last)`
+/// for ranges that make it up; `empty` if there are none. The type of `empty` is the result's; it
+/// has to be movable.
 ///
-/// The order is fixed: `join(left, right)` always gets neighbours, in places that follow from the length of the range, the
-/// grain and the size of the result alone. So `join` need not commute, and what it makes of floating-point numbers is
-/// the same to the last bit with any number of workers, whatever they do. LoopOptions::grain: fewest indices in a block; a
-/// range has up to 256 blocks, fewer if the result is larger than 24 bytes (8 KiB of them lie on the caller's stack).
+/// The order is fixed: `join(left, right)` always gets neighbours, in places that follow from the
+/// length of the range, the grain and the size of the result alone. So `join` need not commute, and
+/// what it makes of floating-point numbers is the same to the last bit with any number of workers,
+/// whatever they do. LoopOptions::grain: fewest indices in a block; a range has up to 256 blocks,
+/// fewer if the result is larger than 24 bytes (8 KiB of them lie on the caller's stack).
 ///
-/// Threads, waits and exceptions: as ParallelFor. `join` is called by the workers within blocks, and by one of them for these.
-/// What an exception left out is not in the result; after one of `join` for whole blocks that is `empty`.
+/// Threads, waits and exceptions: as ParallelFor. `join` is called by the workers within blocks,
+/// and by one of them for these. What an exception left out is not in the result; after one of
+/// `join` for whole blocks that is `empty`.
 template <class Index, class Result, class Body, class Join>
-Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::Type begin, Index end, Result empty,
-                      Body &&body, Join &&join, const LoopOptions &options = {}) noexcept {
+Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::Type begin,
+                      Index end, Result empty, Body &&body, Join &&join,
+                      const LoopOptions &options = {}) noexcept {
     if (!(begin < end)) return empty;
     using Results = internal::BlockResults<Result>;
     const uint64_t count = static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
-    const uint64_t block = (std::max)((std::max)(options.grain, uint64_t{1}), (count - 1) / Results::kMost + 1);
+    const uint64_t block =
+        (std::max)((std::max)(options.grain, uint64_t{1}), (count - 1) / Results::kMax + 1);
     const uint64_t blocks = (count - 1) / block + 1;
     Results results(blocks);
     const auto reduce = [&](Index first, Index last) -> Result {
         if constexpr (std::is_invocable_v<Body &, Index>) {
             Result result = body(first);
-            for (Index index = ++first; index != last; ++index) result = join(std::move(result), body(index));
+            for (Index index = ++first; index != last; ++index)
+                result = join(std::move(result), body(index));
             return result;
         } else {
             return body(first, last);
@@ -125,8 +141,11 @@ Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::
     } both{run, finish};
     internal::RunLoop(
         scheduler, blocks, 1, options,
-        [](void *arg, uint64_t first, uint64_t last) { static_cast<Both *>(arg)->blocksOf(first, last); }, &both,
-        [](void *arg) { static_cast<Both *>(arg)->joinThem(); }, Results::template kMayThrow<Join>);
+        [](void *arg, uint64_t first, uint64_t last) {
+            static_cast<Both *>(arg)->blocksOf(first, last);
+        },
+        &both, [](void *arg) { static_cast<Both *>(arg)->joinThem(); },
+        Results::template kMayThrow<Join>);
     return result ? std::move(*result) : std::move(empty);
 }
 

@@ -14,11 +14,12 @@ template <class T>
 class Places {
 public:
     template <class... Args>
-    Places(const MemoryHooks &memory, uint32_t count, const Args &...args) noexcept : m_memory(memory) {
+    Places(const MemoryHooks &memory, uint32_t count, const Args &...args) noexcept
+        : m_memory(memory) {
         const size_t bytes = sizeof(Place) * count;
-        m_places =
-            static_cast<Place *>(IsHosted() ? CallAllocate(m_memory, bytes, alignof(Place))
-                                            : ::operator new (bytes, std::align_val_t{alignof(Place)}, std::nothrow));
+        m_places = static_cast<Place *>(
+            IsHosted() ? CallAllocate(m_memory, bytes, alignof(Place))
+                       : ::operator new (bytes, std::align_val_t{alignof(Place)}, std::nothrow));
         if (m_places == nullptr) return;
         for (; m_count < count; ++m_count) new (m_places + m_count) Place{T(args...)};
     }
@@ -42,7 +43,9 @@ private:
     struct alignas(alignof(T) > 64 ? alignof(T) : 64) Place {
         T value;
     };
-    bool IsHosted() const noexcept { return m_memory.allocate != nullptr && m_memory.release != nullptr; }
+    bool IsHosted() const noexcept {
+        return m_memory.allocate != nullptr && m_memory.release != nullptr;
+    }
 
     const MemoryHooks m_memory;
     Place *m_places = nullptr;

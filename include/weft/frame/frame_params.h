@@ -28,38 +28,46 @@ struct StageTimes {
 /// One for each displayed frame. A copy: it does not change while you look at it.
 struct FrameParams {
     uint64_t frame = 0;  ///< from 0
-    uint32_t slot = 0;   ///< frame % frames in flight: two frames that are in flight at once have different ones
+    /// Frame % frames in flight: two frames that are in flight at once have different ones
+    uint32_t slot = 0;
     uint32_t stageCount = 0;
     StageTimes stages[kMaxFrameStages] = {};
 };
 
-/// The stamps of the last 16 frames. Written by a FramePipeline, or by a loop of your own; read by any thread.
+/// The stamps of the last 16 frames. Written by a FramePipeline, or by a loop of your own; read by
+/// any thread.
 ///
 /// After "Parallelizing the Naughty Dog Engine Using Fibers", Christian Gyrling, GDC 2015.
 class WEFT_API FrameRing {
 public:
     static constexpr uint32_t kFrames = 16;
 
-    /// `options`: those of the scheduler; its `onReport` and `user` are used. Without them reports go to stderr.
+    /// `options`: those of the scheduler; its `onReport` and `user` are used. Without them reports
+    /// go to stderr.
     explicit FrameRing(const SchedulerOptions &options = {}) noexcept
         : m_onReport(options.onReport), m_user(options.user) {}
 
-    /// Copies what is known of the frame to `params`. Returns false if the frame has not begun, or so long ago that the ring has
-    /// another one in its place; and after a report (BadOption) if `params` is null. Any thread.
+    /// Copies what is known of the frame to `params`. Returns false if the frame has not begun, or
+    /// so long ago that the ring has another one in its place; and after a report (BadOption) if
+    /// `params` is null. Any thread.
     bool Read(uint64_t frame, FrameParams *params) const noexcept;
 
-    /// Whether the frame's last stage has ended; then all that it wrote is visible. Any frame, any thread.
+    /// Whether the frame's last stage has ended; then all that it wrote is visible. Any frame, any
+    /// thread.
     bool HasFrameCompleted(uint64_t frame) const noexcept { return frame < FramesCompleted(); }
     /// acquire: pairs with CompleteFrame, which publishes what the frame wrote.
-    uint64_t FramesCompleted() const noexcept { return m_completed.load(std::memory_order_acquire); }
+    uint64_t FramesCompleted() const noexcept {
+        return m_completed.load(std::memory_order_acquire);
+    }
 
-    /// For whoever runs the frames. Forgets all; who reads meanwhile may find a frame of before or none. 1 to 8 stages, and 1 to
-    /// 8 frames in flight. Other numbers are reported (BadOption) and have no effect.
+    /// For whoever runs the frames. Forgets all; who reads meanwhile may find a frame of before or
+    /// none. 1 to 8 stages, and 1 to 8 frames in flight. Other numbers are reported (BadOption) and
+    /// have no effect.
     void Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept;
     /// One frame after the other, each when the frame 8 before it has completed.
     void BeginFrame(uint64_t frame) noexcept;
-    /// Of a frame that has begun and not completed; a stage's by one task at a time. A stage from the ring's number of stages on
-    /// is reported (BadOption), and nothing is stamped.
+    /// Of a frame that has begun and not completed; a stage's by one task at a time. A stage from
+    /// the ring's number of stages on is reported (BadOption), and nothing is stamped.
     void BeginStage(uint64_t frame, uint32_t stage) noexcept;
     void EndStage(uint64_t frame, uint32_t stage) noexcept;
     /// One frame after the other.

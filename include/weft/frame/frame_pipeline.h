@@ -2,9 +2,10 @@
 //
 //     struct Frame { World world; Picture picture; } frames[2];
 //
-//     void Game(weft::TaskScheduler *, const weft::FrameParams &params, void *) { Think(&frames[params.slot]); }
-//     void Render(weft::TaskScheduler *, const weft::FrameParams &params, void *) { Draw(&frames[params.slot]); }
-//     void Present(weft::TaskScheduler *, const weft::FrameParams &params, void *) { Show(frames[params.slot].picture); }
+//     void Game(weft::TaskScheduler *, const weft::FrameParams &params, void *) {
+//     Think(&frames[params.slot]); } void Render(weft::TaskScheduler *, const weft::FrameParams
+//     &params, void *) { Draw(&frames[params.slot]); } void Present(weft::TaskScheduler *, const
+//     weft::FrameParams &params, void *) { Show(frames[params.slot].picture); }
 //
 //     const weft::FrameStage stages[] = {{Game}, {Render}, {Present}};
 //     weft::FramePipeline pipeline(options, 3, stages, 2);       // at most two frames in flight
@@ -20,15 +21,17 @@
 
 namespace weft {
 
-/// One stage of every frame: a task, with the frame that it is called for. It may submit and wait as any task may.
+/// One stage of every frame: a task, with the frame that it is called for. It may submit and wait
+/// as any task may.
 struct FrameStage {
     void (*function)(TaskScheduler *scheduler, const FrameParams &params, void *arg);
     void *arg = nullptr;
-    TaskOptions options = {};  ///< of the task; `worker` 0 for the one stage that belongs to the main thread, say
+    /// Of the task; `worker` 0 for the one stage that belongs to the main thread, say
+    TaskOptions options = {};
 };
 
-/// The stage that calls `callable(TaskScheduler *, const FrameParams &)`. It refers and never copies: the callable must
-/// outlive the run.
+/// The stage that calls `callable(TaskScheduler *, const FrameParams &)`. It refers and never
+/// copies: the callable must outlive the run.
 template <class F>
 FrameStage StageOf(F &callable, const TaskOptions &options = {}) {
     return {[](TaskScheduler *scheduler, const FrameParams &params, void *arg) {
@@ -37,37 +40,41 @@ FrameStage StageOf(F &callable, const TaskOptions &options = {}) {
             const_cast<void *>(static_cast<const void *>(&callable)), options};
 }
 
-/// Runs the stages of many frames in this order: a stage of a frame begins when the stage before it has ended in this
-/// frame, and when it has ended itself in the frame before; the first stage, when the frame that is as many frames ago as
-/// there may be in flight has completed. What came before is visible to what begins.
+/// Runs the stages of many frames in this order: a stage of a frame begins when the stage before it
+/// has ended in this frame, and when it has ended itself in the frame before; the first stage, when
+/// the frame that is as many frames ago as there may be in flight has completed. What came before
+/// is visible to what begins.
 ///
-/// With one frame in flight a frame is through before the next begins; with two the game is a frame ahead; each more lets
-/// stages of uneven length run further apart, and adds a frame to the time from input to picture.
+/// With one frame in flight a frame is through before the next begins; with two the game is a frame
+/// ahead; each more lets stages of uneven length run further apart, and adds a frame to the time
+/// from input to picture.
 ///
 /// After "Parallelizing the Naughty Dog Engine Using Fibers", Christian Gyrling, GDC 2015.
 class WEFT_API FramePipeline {
 public:
     static constexpr uint32_t kEndless = ~0u;
 
-    /// `stageCount` from 1 to 8 stages, which are copied; 1 to 8 frames in flight. `options`: those of the scheduler; its
-    /// `onReport` and `user` are used. What is wrong is reported by Run.
+    /// `stageCount` from 1 to 8 stages, which are copied; 1 to 8 frames in flight. `options`: those
+    /// of the scheduler; its `onReport` and `user` are used. What is wrong is reported by Run.
     FramePipeline(const SchedulerOptions &options, uint32_t stageCount, const FrameStage *stages,
                   uint32_t framesInFlight = 2) noexcept;
     FramePipeline(const FramePipeline &) = delete;
     FramePipeline &operator=(const FramePipeline &) = delete;
 
-    /// Runs the frames 0 to `frames` - 1, and returns when all have completed. kEndless: until Stop, or 2^32 - 1 frames
-    /// (two years at 60 a second). Each stage has a fiber of its stack class, which waits for the frame's turn. Any thread
-    /// that may wait, while the scheduler runs; one run at a time (AlreadyRunning). Nothing runs if the options of a stage
-    /// are refused, or `scheduler` is null (BadOption).
+    /// Runs the frames 0 to `frames` - 1, and returns when all have completed. kEndless: until
+    /// Stop, or 2^32 - 1 frames (two years at 60 a second). Each stage has a fiber of its stack
+    /// class, which waits for the frame's turn. Any thread that may wait, while the scheduler runs;
+    /// one run at a time (AlreadyRunning). Nothing runs if the options of a stage are refused, or
+    /// `scheduler` is null (BadOption).
     Status Run(TaskScheduler *scheduler, uint32_t frames = kEndless) noexcept;
 
-    /// No further frame begins; those that have begun are completed. If nothing runs, the next run ends at once. Any thread.
+    /// No further frame begins; those that have begun are completed. If nothing runs, the next run
+    /// ends at once. Any thread.
     void Stop() noexcept;
 
-    /// Returns when the frame has completed: true; or the run has ended before it, or there is none: false. Any thread, if
-    /// the pipeline outlives the call; when the run has ended, whether the scheduler runs or not. A null `scheduler` is reported
-    /// (BadOption): false.
+    /// Returns when the frame has completed: true; or the run has ended before it, or there is
+    /// none: false. Any thread, if the pipeline outlives the call; when the run has ended, whether
+    /// the scheduler runs or not. A null `scheduler` is reported (BadOption): false.
     bool WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexcept;
 
     /// Stamps of this run, or of the last one.

@@ -23,18 +23,20 @@
 
 namespace weft {
 
-/// As std::condition_variable_any, for locks of weft::Mutex or any other. Waiters are notified in the order in which they came.
+/// As std::condition_variable_any, for locks of weft::Mutex or any other. Waiters are notified in
+/// the order in which they came.
 ///
-/// It may be destroyed when all who wait without a time-out were notified, though they may not have returned yet; a wait with
-/// a time-out must have returned. No call allocates. While the scheduler does not run, a wait is reported (NotRunning) and
-/// returns at once, as if notified; one for a condition looks again and again, and is reported once.
+/// It may be destroyed when all who wait without a time-out were notified, though they may not have
+/// returned yet; a wait with a time-out must have returned. No call allocates. While the scheduler
+/// does not run, a wait is reported (NotRunning) and returns at once, as if notified; one for a
+/// condition looks again and again, and is reported once.
 class WEFT_API ConditionVariable {
 public:
     /// Cannot fail. The scheduler, by which waiters wait, must outlive it, and need not run yet.
     explicit ConditionVariable(TaskScheduler &scheduler) noexcept;
 
-    /// Wakes one, or all, of those who have begun to wait. Any thread, with or without the mutex; who changes the condition must
-    /// have had the mutex for that.
+    /// Wakes one, or all, of those who have begun to wait. Any thread, with or without the mutex;
+    /// who changes the condition must have had the mutex for that.
     void notify_one() noexcept;
     void notify_all() noexcept;
 
@@ -51,13 +53,16 @@ public:
 
     /// The same with a time-out, after which it locks again, too.
     template <class Lock, class OtherClock, class Duration>
-    std::cv_status wait_until(Lock &lock, const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
+    std::cv_status wait_until(Lock &lock,
+                              const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
         const Clock::time_point deadline = internal::DeadlineAt(time);
         bool looks = false;
-        return WaitUntil(lock, &deadline, looks) ? std::cv_status::no_timeout : std::cv_status::timeout;
+        return WaitUntil(lock, &deadline, looks) ? std::cv_status::no_timeout
+                                                 : std::cv_status::timeout;
     }
     template <class Lock, class Rep, class Period>
-    std::cv_status wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &duration) noexcept {
+    std::cv_status wait_for(Lock &lock,
+                            const std::chrono::duration<Rep, Period> &duration) noexcept {
         return wait_until(lock, internal::DeadlineAfter(duration));
     }
     /// Returns whether the condition holds.
@@ -87,8 +92,8 @@ private:
         // From here on the condition variable may be gone, unless there is a deadline.
         if (looks) SleepFor(scheduler, std::chrono::microseconds(50));
         looks = !inLine;
-        const bool notified =
-            inLine ? m_queue.WaitInLine(scheduler, self, deadline) : deadline == nullptr || Now() < *deadline;
+        const bool notified = inLine ? m_queue.WaitInLine(scheduler, self, deadline)
+                                     : deadline == nullptr || Now() < *deadline;
         lock.lock();
         return notified;
     }

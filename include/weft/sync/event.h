@@ -22,17 +22,19 @@ namespace internal {
 struct EventAwaiter;  // weft/coroutine.h
 }
 
-/// Manual: once set, it lets everybody pass until Reset. Auto: each Set lets one pass, who waits or who comes next; several
-/// before anybody comes are one.
+/// Manual: once set, it lets everybody pass until Reset. Auto: each Set lets one pass, who waits or
+/// who comes next; several before anybody comes are one.
 enum class EventReset : uint8_t { Manual, Auto };
 
-/// Whoever passes sees what was done before the Set. Who waits for an Auto event passes in the order of coming, and newcomers
-/// not before. Once a wait has returned the event may be destroyed, if nobody else is to use it. No call allocates. While the
-/// scheduler does not run, whoever would have to wait is reported (NotRunning) and looks again and again.
+/// Whoever passes sees what was done before the Set. Who waits for an Auto event passes in the
+/// order of coming, and newcomers not before. Once a wait has returned the event may be destroyed,
+/// if nobody else is to use it. No call allocates. While the scheduler does not run, whoever would
+/// have to wait is reported (NotRunning) and looks again and again.
 class WEFT_API Event {
 public:
     /// Cannot fail. The scheduler, by which waiters wait, must outlive it, and need not run yet.
-    explicit Event(TaskScheduler &scheduler, EventReset reset = EventReset::Manual, bool isSet = false) noexcept;
+    explicit Event(TaskScheduler &scheduler, EventReset reset = EventReset::Manual,
+                   bool isSet = false) noexcept;
 
     /// Never runs others. Any thread.
     void Set() noexcept;

@@ -10,12 +10,14 @@
 
 namespace weft {
 
-/// As std::latch: a weft::Counter that is only lowered, with a scheduler. Whoever returns from wait sees what was done before
-/// each count_down, and may destroy it at once, if nobody else waits. No call allocates. All calls but try_wait while the scheduler
-/// runs; others are reported (NotRunning) and have no effect, and so is counting below zero (CounterUnderflow).
+/// As std::latch: a weft::Counter that is only lowered, with a scheduler. Whoever returns from wait
+/// sees what was done before each count_down, and may destroy it at once, if nobody else waits. No
+/// call allocates. All calls but try_wait while the scheduler runs; others are reported
+/// (NotRunning) and have no effect, and so is counting below zero (CounterUnderflow).
 class WEFT_API Latch {
 public:
-    Latch(TaskScheduler &scheduler, uint32_t expected) noexcept : m_scheduler(&scheduler), m_counter(expected) {}
+    Latch(TaskScheduler &scheduler, uint32_t expected) noexcept
+        : m_scheduler(&scheduler), m_counter(expected) {}
 
     /// Any thread; never runs others.
     void count_down(uint32_t n = 1) noexcept { m_scheduler->DecrementCounter(&m_counter, n); }
@@ -25,7 +27,8 @@ public:
     void wait() noexcept { m_scheduler->WaitForCounter(&m_counter); }
     void arrive_and_wait(uint32_t n = 1) noexcept {
         Counter probe;  // if nothing runs it is not raised, and that is reported: once is enough
-        if (m_scheduler->CurrentWorker() == kAnyWorker && !m_scheduler->AddToCounter(&probe)) return;
+        if (m_scheduler->CurrentWorker() == kAnyWorker && !m_scheduler->IncrementCounter(&probe))
+            return;
         count_down(n);
         wait();
     }

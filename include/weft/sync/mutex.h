@@ -19,17 +19,18 @@
 
 namespace weft {
 
-/// The standard's TimedLockable. Unlike std::mutex it may be held across a wait, and unlocked by another thread than the
-/// one that locked it: it belongs to the task. It is not recursive.
+/// The standard's TimedLockable. Unlike std::mutex it may be held across a wait, and unlocked by
+/// another thread than the one that locked it: it belongs to the task. It is not recursive.
 ///
-/// While a waiter is the first in line it is overtaken by newcomers at most kMostOvertakings times, and woken in vain at most
-/// kMostInVain times; among those who wait the order is that in which they came. Whoever has locked it may destroy it after unlocking, if nobody else is to lock it. No
-/// call allocates. While the scheduler does not run, whoever would have to wait is reported (NotRunning) and looks again
-/// and again.
+/// While a waiter is the first in line it is overtaken by newcomers at most kMaxOvertakes times,
+/// and woken in vain at most kMaxVainWakes times; among those who wait the order is that in which
+/// they came. Whoever has locked it may destroy it after unlocking, if nobody else is to lock it.
+/// No call allocates. While the scheduler does not run, whoever would have to wait is reported
+/// (NotRunning) and looks again and again.
 class WEFT_API Mutex {
 public:
-    static constexpr uint32_t kMostOvertakings = internal::Permits::kMostOvertakings;
-    static constexpr uint32_t kMostInVain = internal::Permits::kMostInVain;
+    static constexpr uint32_t kMaxOvertakes = internal::Permits::kMaxOvertakes;
+    static constexpr uint32_t kMaxVainWakes = internal::Permits::kMaxVainWakes;
 
     /// Cannot fail. The scheduler, by which waiters wait, must outlive it, and need not run yet.
     explicit Mutex(TaskScheduler &scheduler) noexcept;

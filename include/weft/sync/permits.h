@@ -1,5 +1,5 @@
-// A number of permits, and those who wait for some, in order: what Mutex, SharedMutex and Semaphore are. Not for use by
-// itself; source/sync/permits.cpp says how it works.
+// A number of permits, and those who wait for some, in order: what Mutex, SharedMutex and Semaphore
+// are. Not for use by itself; source/sync/permits.cpp says how it works.
 #pragma once
 
 #include "weft/sync/wait_queue.h"
@@ -8,18 +8,21 @@ namespace weft::internal {
 
 class WEFT_API Permits {
 public:
-    static constexpr uint32_t kMost = (1u << 24) - 1;
-    // How often newcomers go before the first in line while somebody who was called is on its way, and while nobody is;
-    // and how often it comes in vain. Each is what there may be of it if there is nothing of the others.
-    static constexpr uint32_t kMostOvertakings = 1024, kMostBeforeCall = 16, kMostInVain = 8;
+    static constexpr uint32_t kMax = (1u << 24) - 1;
+    // How often newcomers go before the first in line while somebody who was called is on its way,
+    // and while nobody is; and how often it comes in vain. Each is what there may be of it if there
+    // is nothing of the others.
+    static constexpr uint32_t kMaxOvertakes = 1024, kMaxBeforeWake = 16, kMaxVainWakes = 8;
 
     Permits(TaskScheduler &scheduler, uint32_t free) noexcept;
 
-    /// Takes `n` permits, 1 to kMost. Waits until there are as many; false: the deadline has passed first (null: none).
+    /// Takes `n` permits, 1 to kMax. Waits until there are as many; false: the deadline has passed
+    /// first (null: none).
     bool Acquire(uint32_t n, const Clock::time_point *deadline = nullptr) noexcept;
     /// False: there are not as many, or it is those who wait whose turn it is.
     bool TryAcquire(uint32_t n) noexcept;
-    /// Gives `n` back; at least `least` must be free before, and not more than `most` then. False if not: nothing has happened.
+    /// Gives `n` back; at least `least` must be free before, and not more than `most` then. False
+    /// if not: nothing has happened.
     bool Release(uint32_t n, uint32_t most, uint32_t least = 0) noexcept;
 
     TaskScheduler &Scheduler() const noexcept { return m_queue.Scheduler(); }

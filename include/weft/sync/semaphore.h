@@ -15,22 +15,23 @@
 
 namespace weft {
 
-/// As std::counting_semaphore. While a waiter is the first in line it is overtaken by newcomers at most kMostOvertakings times,
-/// and woken in vain at most kMostInVain times. Whoever acquires sees what was done before the permit was released. All else as for Mutex.
+/// As std::counting_semaphore. While a waiter is the first in line it is overtaken by newcomers at
+/// most kMaxOvertakes times, and woken in vain at most kMaxVainWakes times. Whoever acquires sees
+/// what was done before the permit was released. All else as for Mutex.
 class WEFT_API Semaphore {
 public:
-    static constexpr uint32_t kMost = internal::Permits::kMost;  ///< 16,777,215 permits
-    static constexpr uint32_t kMostOvertakings = internal::Permits::kMostOvertakings;
-    static constexpr uint32_t kMostInVain = internal::Permits::kMostInVain;
+    static constexpr uint32_t kMax = internal::Permits::kMax;  ///< 16,777,215 permits
+    static constexpr uint32_t kMaxOvertakes = internal::Permits::kMaxOvertakes;
+    static constexpr uint32_t kMaxVainWakes = internal::Permits::kMaxVainWakes;
 
-    /// With `permits`, 0 to kMost: more are reported (BadOption), and are kMost then.
+    /// With `permits`, 0 to kMax: more are reported (BadOption), and are kMax then.
     explicit Semaphore(TaskScheduler &scheduler, uint32_t permits = 0) noexcept;
 
     /// Takes a permit; waits until there is one. Any thread.
     void acquire() noexcept;
     /// False: there is none, or others have waited for it for too long. Any thread.
     bool try_acquire() noexcept;
-    /// Adds permits. Any thread; never runs others. Beyond kMost is reported (BadOption).
+    /// Adds permits. Any thread; never runs others. Beyond kMax is reported (BadOption).
     void release(uint32_t permits = 1) noexcept;
 
     /// False when the time has passed first. Any thread.

@@ -22,15 +22,17 @@
 
 namespace weft {
 
-/// The standard's SharedTimedLockable. Up to 16,777,214 share it at once: one more is taken for a writer.
+/// The standard's SharedTimedLockable. Up to 16,777,214 share it at once: one more is taken for a
+/// writer.
 ///
-/// At most kMostBeforeCall newcomers go before a writer that is the first in line while others share it, and as many as with a
-/// Mutex before one that has been woken and is on its way: neither readers nor writers starve. Who shares it must not lock it
-/// again: with others waiting that may be for ever. All else as for Mutex.
+/// At most kMaxBeforeWake newcomers go before a writer that is the first in line while others share
+/// it, and as many as with a Mutex before one that has been woken and is on its way: neither
+/// readers nor writers starve. Who shares it must not lock it again: with others waiting that may
+/// be for ever. All else as for Mutex.
 class WEFT_API SharedMutex {
 public:
-    static constexpr uint32_t kMostOvertakings = internal::Permits::kMostOvertakings;
-    static constexpr uint32_t kMostBeforeCall = internal::Permits::kMostBeforeCall;
+    static constexpr uint32_t kMaxOvertakes = internal::Permits::kMaxOvertakes;
+    static constexpr uint32_t kMaxBeforeWake = internal::Permits::kMaxBeforeWake;
 
     explicit SharedMutex(TaskScheduler &scheduler) noexcept;
 

@@ -11,15 +11,16 @@
 
 namespace weft {
 
-/// A shared handle of a weft::Counter: copies are the same group, which lives until the last of them is gone. So who calls Done
-/// last needs no thought for how long the group lives.
+/// A shared handle of a weft::Counter: copies are the same group, which lives until the last of
+/// them is gone. So who calls Done last needs no thought for how long the group lives.
 ///
-/// The group's memory is allocated by the constructor, by the scheduler's memory options; no other call allocates. The
-/// scheduler must outlive all copies. Add, Done and Wait while it runs; others are reported (NotRunning) and have no effect.
-/// Each copy is used by one thread at a time.
+/// The group's memory is allocated by the constructor, by the scheduler's memory options; no other
+/// call allocates. The scheduler must outlive all copies. Add, Done and Wait while it runs; others
+/// are reported (NotRunning) and have no effect. Each copy is used by one thread at a time.
 class WEFT_API WaitGroup {
 public:
-    /// A group with `count` things to be done. Without memory: reported (OutOfMemory), which ends the process.
+    /// A group with `count` things to be done. Without memory: reported (OutOfMemory), which ends
+    /// the process.
     explicit WaitGroup(TaskScheduler &scheduler, uint32_t count = 0) noexcept;
     WaitGroup(const WaitGroup &other) noexcept;
     WaitGroup &operator=(const WaitGroup &other) noexcept;
@@ -29,7 +30,8 @@ public:
     void Add(uint32_t n = 1) const noexcept;
     /// One less; never runs others. Below zero is reported (CounterUnderflow). Any thread.
     void Done() const noexcept;
-    /// Returns when there is nothing to be done, with all that was done before each Done visible. Any thread.
+    /// Returns when there is nothing to be done, with all that was done before each Done visible.
+    /// Any thread.
     void Wait() const noexcept;
     /// Whether there is nothing to be done. Any thread.
     bool IsDone() const noexcept;

@@ -1,5 +1,5 @@
-// Those who wait for one thing, in the order in which they came: what everything in weft/sync/ stands on. Not for use by
-// itself; source/sync/wait_queue.cpp says how it works.
+// Those who wait for one thing, in the order in which they came: what everything in weft/sync/
+// stands on. Not for use by itself; source/sync/wait_queue.cpp says how it works.
 #pragma once
 
 #include "weft/counter.h"
@@ -24,20 +24,23 @@ struct Waiter {
     Waiter *next = nullptr;
     Waiter *previous = nullptr;
     Waiter *nextToWake = nullptr;
-    uint64_t wanted;      ///< how much, or which number: the owner's
-    bool called = false;  ///< somebody has decided to wake it, and lowers the counter as soon as the lock is free
-    Counter counter{1};   ///< zero: it goes on
-    WEFT_ATOMIC<bool> wasRefused{false};  ///< or this: who called it could not lower the counter, as the run has ended
+    uint64_t wanted;  ///< how much, or which number: the owner's
+    /// Somebody has decided to wake it, and lowers the counter as soon as the lock is free
+    bool called = false;
+    Counter counter{1};  ///< zero: it goes on
+    /// Or this: who called it could not lower the counter, as the run has ended
+    WEFT_ATOMIC<bool> wasRefused{false};
 };
 
-/// A word whose lowest bit is a lock and the next one says that somebody waits; the rest of the word is its owner's. Who
-/// holds the lock owns the whole word, and nobody else changes it.
+/// A word whose lowest bit is a lock and the next one says that somebody waits; the rest of the
+/// word is its owner's. Who holds the lock owns the whole word, and nobody else changes it.
 class WEFT_API WaitQueue {
 public:
     static constexpr uint64_t kLocked = 1, kWaiters = 2;
     static constexpr uint32_t kOwnBits = 2;  ///< the owner's begin above these
 
-    WaitQueue(TaskScheduler &scheduler, uint64_t word) noexcept : m_scheduler(&scheduler), m_word(word) {}
+    WaitQueue(TaskScheduler &scheduler, uint64_t word) noexcept
+        : m_scheduler(&scheduler), m_word(word) {}
     ~WaitQueue();
     WaitQueue(const WaitQueue &) = delete;
     WaitQueue &operator=(const WaitQueue &) = delete;
@@ -52,9 +55,11 @@ public:
         return m_word.compare_exchange_strong(expected, desired, order, std::memory_order_relaxed);
     }
 
-    /// Returns the word without kLocked. While the lock is held: no call of the scheduler's, nothing that waits.
+    /// Returns the word without kLocked. While the lock is held: no call of the scheduler's,
+    /// nothing that waits.
     uint64_t Lock() noexcept;
-    /// Publishes `word`, with kWaiters as the line is. The caller's last access to the queue and what it is part of.
+    /// Publishes `word`, with kWaiters as the line is. The caller's last access to the queue and
+    /// what it is part of.
     void Unlock(uint64_t word) noexcept;
 
     // Under the lock.
@@ -66,15 +71,19 @@ public:
 
     // Not under the lock.
 
-    /// False after a report: nobody could wake the caller. It has to look again and again by itself.
+    /// False after a report: nobody could wake the caller. It has to look again and again by
+    /// itself.
     bool CanWait() const noexcept;
-    /// Returns when the waiter goes on; or false when the deadline (null: none) has passed first. Touches the
-    /// waiter and the scheduler, and not the queue.
-    static bool Suspend(TaskScheduler &scheduler, Waiter &waiter, const Clock::time_point *deadline) noexcept;
-    /// For a line whose waiters are taken off by who calls them: true if this one was called, false if it has left the
-    /// line when the deadline had passed. Who is called may find the queue gone: it is touched for a deadline's end only, and
-    /// the scheduler is to be asked for before the caller got in line.
-    bool WaitInLine(TaskScheduler &scheduler, Waiter &waiter, const Clock::time_point *deadline) noexcept;
+    /// Returns when the waiter goes on; or false when the deadline (null: none) has passed first.
+    /// Touches the waiter and the scheduler, and not the queue.
+    static bool Suspend(TaskScheduler &scheduler, Waiter &waiter,
+                        const Clock::time_point *deadline) noexcept;
+    /// For a line whose waiters are taken off by who calls them: true if this one was called, false
+    /// if it has left the line when the deadline had passed. Who is called may find the queue gone:
+    /// it is touched for a deadline's end only, and the scheduler is to be asked for before the
+    /// caller got in line.
+    bool WaitInLine(TaskScheduler &scheduler, Waiter &waiter,
+                    const Clock::time_point *deadline) noexcept;
 
     /// What the last waits have shown about how long looking again is worth it; see sync/spin.h.
     WEFT_ATOMIC<uint32_t> &Patience() noexcept { return m_patience; }

@@ -1,5 +1,6 @@
-// Damaged WADs for libFuzzer: see tests/fuzz.sh. An input is a list of changes to one level of Debian's package `freedoom`,
-// which has to be refused with a message, or to load and be played for some frames.
+// Damaged WADs for libFuzzer: see tests/fuzz.sh. An input is a list of changes to one level of
+// Debian's package `freedoom`, which has to be refused with a message, or to load and be played for
+// some frames.
 #include "samples/frame_loop/small_wad.h"
 
 #include <cstdio>
@@ -13,7 +14,8 @@ constexpr size_t kChangeBytes = 6;
 const test::SmallWad &Undamaged() {
     static frame_loop::Wad all;
     static const test::SmallWad *const small = [] {
-        const frame_loop::Problem problem = frame_loop::ReadWad("/usr/share/games/doom/freedoom1.wad", &all);
+        const frame_loop::Problem problem =
+            frame_loop::ReadWad("/usr/share/games/doom/freedoom1.wad", &all);
         if (!problem.empty()) {
             std::fprintf(stderr, "freedoom1.wad: %s\n", problem.c_str());
             std::exit(2);
@@ -30,9 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     std::vector<uint8_t> file = small.m_file;
     for (; bytes >= kChangeBytes; data += kChangeBytes, bytes -= kChangeBytes) {
         const size_t place = data[1] | size_t{data[2]} << 8 | size_t{data[3]} << 16;
-        size_t begin = 0, end = small.m_levelBytes;  // the header and the level: most of what is read
+        // the header and the level: most of what is read
+        size_t begin = 0, end = small.m_levelBytes;
         if (data[0] % 8 == 0) begin = small.m_directory, end = file.size();
-        if (data[0] % 8 == 1) begin = small.m_levelBytes, end = small.m_directory;  // pictures, definitions of textures
+        // pictures, definitions of textures
+        if (data[0] % 8 == 1) begin = small.m_levelBytes, end = small.m_directory;
         const size_t at = begin + place % (end - begin);
         file[at] = data[4];
         if ((data[0] & 0x80) != 0 && at + 1 < end) file[at + 1] = data[5];

@@ -38,7 +38,8 @@ TEST_CASE("frame_loop: the pictures do not depend on the number of workers", "[f
 
 TEST_CASE("frame_loop: with two workers both work", "[frame_loop]") {
     const auto game = test::LevelOf("E1M1");
-    uint64_t best = 0;  // percent; another program may hold a processor for some time, but not every time
+    // percent; another program may hold a processor for some time, but not every time
+    uint64_t best = 0;
     for (int attempt = 0; attempt < 5 && best < 20; ++attempt) {
         const RunResult result = RunTasks(*game, Small(600, 2));
         REQUIRE(result.workers.size() == 2);
@@ -56,12 +57,15 @@ TEST_CASE("frame_loop: thinking and rendering of neighbouring frames overlap", "
         static void Think(weft::TaskScheduler *scheduler, int frame, void *user) {
             Meeting &it = *static_cast<Meeting *>(user);
             it.thinks[frame] = true;
-            if (test::YieldUntil(*scheduler, [&] { return it.renders[frame - 1].load(); })) ++it.met;
+            if (test::YieldUntil(*scheduler, [&] { return it.renders[frame - 1].load(); }))
+                ++it.met;
         }
         static void Render(weft::TaskScheduler *scheduler, int frame, void *user) {
             Meeting &it = *static_cast<Meeting *>(user);
             it.renders[frame] = true;
-            if (frame + 1 == 40 || test::YieldUntil(*scheduler, [&] { return it.thinks[frame + 1].load(); })) ++it.met;
+            if (frame + 1 == 40 ||
+                test::YieldUntil(*scheduler, [&] { return it.thinks[frame + 1].load(); }))
+                ++it.met;
         }
     };
     const auto game = test::LevelOf("E1M1");
@@ -98,8 +102,10 @@ TEST_CASE("frame_loop: another level, path, size or monster makes other pictures
     CHECK(RunSerial(*game, Small(30)).hash != hash);
 }
 
-TEST_CASE("frame_loop: the viewer walks through the level and never stands in a wall", "[frame_loop]") {
-    for (const char *name : {"E1M1", "E1M2", "E2M8", "E3M7", "E4M7"}) {  // E2M8, E3M7: the start is a closet
+TEST_CASE("frame_loop: the viewer walks through the level and never stands in a wall",
+          "[frame_loop]") {
+    // E2M8, E3M7: the start is a closet
+    for (const char *name : {"E1M1", "E1M2", "E2M8", "E3M7", "E4M7"}) {
         const auto game = test::LevelOf(name);
         INFO(name);
         int inWall = 0, jumps = 0;
@@ -108,7 +114,9 @@ TEST_CASE("frame_loop: the viewer walks through the level and never stands in a 
             const Viewpoint &eye = game->path[i];
             const Footing footing = FootingAt(game->level, eye.x, eye.y, 2, kBlocksAll);
             if (footing.blocked || eye.z <= ToFixed(footing.floor)) ++inWall;
-            if (i != 0 && Distance(eye.x - game->path[i - 1].x, eye.y - game->path[i - 1].y) > ToFixed(11)) ++jumps;
+            if (i != 0 &&
+                Distance(eye.x - game->path[i - 1].x, eye.y - game->path[i - 1].y) > ToFixed(11))
+                ++jumps;
             subsectors.insert(game->level.SubsectorAt(eye.x, eye.y));
         }
         CHECK(inWall == 0);
@@ -128,14 +136,18 @@ TEST_CASE("frame_loop: monsters move, stay out of walls, and notice the viewer",
         for (size_t i = 0; i < now.size(); ++i) {
             const bool moved = next[i].walked != now[i].walked;
             const MonsterKind &kind = game->kinds[next[i].kind];
-            if (moved && FootingAt(game->level, next[i].x, next[i].y, kind.radius, kBlocksAll).blocked) ++inWall;
+            if (moved &&
+                FootingAt(game->level, next[i].x, next[i].y, kind.radius, kBlocksAll).blocked)
+                ++inWall;
         }
         now = next;
-        noticed = std::max(noticed, static_cast<size_t>(std::count_if(now.begin(), now.end(),
-                                                                      [](const Monster &it) { return it.alert > 0; })));
+        noticed = std::max(
+            noticed, static_cast<size_t>(std::count_if(
+                         now.begin(), now.end(), [](const Monster &it) { return it.alert > 0; })));
     }
     CHECK(inWall == 0);
     CHECK(noticed >= 3);
-    CHECK(std::count_if(now.begin(), now.end(), [](const Monster &it) { return it.walked > 100; }) > 10);
+    CHECK(std::count_if(now.begin(), now.end(), [](const Monster &it) { return it.walked > 100; }) >
+          10);
 }
 #endif

@@ -13,7 +13,8 @@ namespace test {
 
 using namespace frame_loop;
 
-// What of the WAD one level needs, as a WAD of its own that is small enough to be broken many times.
+// What of the WAD one level needs, as a WAD of its own that is small enough to be broken many
+// times.
 class SmallWad {
 public:
     SmallWad(const Wad &all, const std::string &level) : m_level(level) {
@@ -21,8 +22,9 @@ public:
         for (size_t i = first; i < first + 11; ++i) Add(all.lumps[i]);
         m_levelBytes = m_file.size();
         for (const Lump &lump : all.lumps) {
-            const bool isLevelOrSound = lump.bytes.size > 40000 || (lump.name.size() == 4 && lump.name[2] == 'M') ||
-                                        lump.name.compare(0, 2, "DS") == 0 || lump.name.compare(0, 2, "D_") == 0;
+            const bool isLevelOrSound =
+                lump.bytes.size > 40000 || (lump.name.size() == 4 && lump.name[2] == 'M') ||
+                lump.name.compare(0, 2, "DS") == 0 || lump.name.compare(0, 2, "D_") == 0;
             const bool isOfLevel = std::any_of(std::begin(kLevelLumps), std::end(kLevelLumps),
                                                [&](const char *name) { return lump.name == name; });
             if (lump.name == "TEXTURE1" || (!isLevelOrSound && !isOfLevel)) Add(lump);
@@ -48,12 +50,14 @@ public:
         options.width = 48;
         options.height = 33;
         options.frames = 3;
-        for (int frame = 0; frame < options.frames; ++frame) game.path[frame] = game.path[frame * 599];
+        for (int frame = 0; frame < options.frames; ++frame)
+            game.path[frame] = game.path[frame * 599];
         return RunSerial(game, options).problem;
     }
 
-    static constexpr const char *kLevelLumps[] = {"THINGS",   "LINEDEFS", "SIDEDEFS", "VERTEXES", "SEGS",
-                                                  "SSECTORS", "NODES",    "SECTORS",  "REJECT",   "BLOCKMAP"};
+    static constexpr const char *kLevelLumps[] = {"THINGS", "LINEDEFS", "SIDEDEFS", "VERTEXES",
+                                                  "SEGS",   "SSECTORS", "NODES",    "SECTORS",
+                                                  "REJECT", "BLOCKMAP"};
     std::vector<uint8_t> m_file = {'I', 'W', 'A', 'D', 0, 0, 0, 0, 0, 0, 0, 0};
     size_t m_levelBytes = 0, m_directory = 0;
 
@@ -65,7 +69,8 @@ private:
             m_entries[entry + i] = static_cast<uint8_t>(m_file.size() >> (8 * i));
             m_entries[entry + 4 + i] = static_cast<uint8_t>(lump.bytes.size >> (8 * i));
         }
-        std::copy(lump.name.begin(), lump.name.end(), m_entries.begin() + static_cast<std::ptrdiff_t>(entry + 8));
+        std::copy(lump.name.begin(), lump.name.end(),
+                  m_entries.begin() + static_cast<std::ptrdiff_t>(entry + 8));
         m_file.insert(m_file.end(), lump.bytes.data, lump.bytes.data + lump.bytes.size);
     }
 

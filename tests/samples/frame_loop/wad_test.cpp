@@ -26,9 +26,10 @@ TEST_CASE("frame_loop: what is no WAD is refused with a message", "[frame_loop]"
 TEST_CASE("frame_loop: a truncated WAD is refused wherever it ends", "[frame_loop]") {
     const SmallWad small(test::Freedoom(), "E1M1");
     REQUIRE(small.Try(small.m_file) == "");
-    for (const size_t bytes :
-         {size_t{3}, size_t{11}, size_t{12}, small.m_levelBytes, small.m_directory, small.m_file.size() - 1}) {
-        std::vector<uint8_t> file(small.m_file.begin(), small.m_file.begin() + static_cast<std::ptrdiff_t>(bytes));
+    for (const size_t bytes : {size_t{3}, size_t{11}, size_t{12}, small.m_levelBytes,
+                               small.m_directory, small.m_file.size() - 1}) {
+        std::vector<uint8_t> file(small.m_file.begin(),
+                                  small.m_file.begin() + static_cast<std::ptrdiff_t>(bytes));
         CHECK(small.Try(file) != "");
     }
 }
@@ -38,7 +39,8 @@ TEST_CASE("frame_loop: a truncated lump of a level is refused by name", "[frame_
     for (size_t lump = 0; lump < 8; ++lump) {
         const size_t entry = small.m_directory + 16 * (lump + 1);
         const Bytes all{small.m_file.data(), small.m_file.size()};
-        for (const uint32_t less : {uint32_t{1}, all.U32(entry + 4) / 2 + 1, all.U32(entry + 4) - 1}) {
+        for (const uint32_t less :
+             {uint32_t{1}, all.U32(entry + 4) / 2 + 1, all.U32(entry + 4) - 1}) {
             SmallWad broken = small;
             broken.Write32(entry + 4, all.U32(entry + 4) - less);
             INFO(SmallWad::kLevelLumps[lump] << " is shorter by " << less);
@@ -56,8 +58,8 @@ TEST_CASE("frame_loop: random damage to a level never does harm", "[frame_loop]"
         const uint32_t damages = 1 + random() % (random() % 4 == 0 ? 100 : 3);
         for (uint32_t i = 0; i < damages; ++i) {
             const bool inDirectory = random() % 16 == 0;
-            const size_t at =
-                inDirectory ? small.m_directory + random() % 4096 : 12 + random() % (small.m_levelBytes - 12);
+            const size_t at = inDirectory ? small.m_directory + random() % 4096
+                                          : 12 + random() % (small.m_levelBytes - 12);
             file[at] = static_cast<uint8_t>(random() % 2 == 0 ? random() : random() % 2 * 255);
         }
         if (small.Try(file) != "") ++refused;

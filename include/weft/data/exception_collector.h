@@ -1,17 +1,17 @@
 // Exceptions that leave tasks, thrown again where they are waited for.
 //
-//     weft::Failures failures;
-//     auto load = failures.Catching([&](weft::TaskScheduler *) { Load(file); });       // may throw
+//     weft::ExceptionCollector failures;
+//     auto load = failures.Wrap([&](weft::TaskScheduler *) { Load(file); });       // may throw
 //     weft::Counter counter;
-//     scheduler->AddTask(weft::TaskOf(load), &counter);
+//     scheduler->AddTask(weft::MakeTask(load), &counter);
 //     try {
 //         weft::WaitAndRethrow(*scheduler, &counter, failures);
 //     } catch (const std::exception &error) {
 //         Show(error.what(), failures.Count());
 //     }
 //
-// Without it an exception that leaves a task is reported (TaskThrew) and lost. Compiled without exceptions nothing is caught,
-// because nothing can be thrown, and WaitAndRethrow is a wait.
+// Without it an exception that leaves a task is reported (TaskThrew) and lost. Compiled without
+// exceptions nothing is caught, because nothing can be thrown, and WaitAndRethrow is a wait.
 #pragma once
 
 #include "weft/task_scheduler.h"
@@ -22,18 +22,18 @@
 
 namespace weft {
 
-/// What left the tasks of some piece of work: the first exception, and how many there were. It must outlive the tasks. No
-/// memory is allocated but what the language takes for a thrown object.
-class Failures {
+/// What left the tasks of some piece of work: the first exception, and how many there were. It must
+/// outlive the tasks. No memory is allocated but what the language takes for a thrown object.
+class ExceptionCollector {
 public:
-    Failures() noexcept = default;
-    Failures(const Failures &) = delete;
-    Failures &operator=(const Failures &) = delete;
+    ExceptionCollector() noexcept = default;
+    ExceptionCollector(const ExceptionCollector &) = delete;
+    ExceptionCollector &operator=(const ExceptionCollector &) = delete;
 
-    /// A callable for TaskOf that calls `callable(TaskScheduler *)` and keeps what leaves that. It holds a copy, and must live
-    /// until the task has finished.
+    /// A callable for MakeTask that calls `callable(TaskScheduler *)` and keeps what leaves that.
+    /// It holds a copy, and must live until the task has finished.
     template <class F>
-    auto Catching(F callable) noexcept {
+    auto Wrap(F callable) noexcept {
         return [this, callable = std::move(callable)](TaskScheduler *scheduler) mutable noexcept {
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
             try {
@@ -47,12 +47,13 @@ public:
 #endif
         };
     }
-    /// The same for a task of a function and an argument. A null function is reported when it is called (NullTask).
-    auto Catching(Task task) noexcept {
-        return Catching([task](TaskScheduler *scheduler) {
+    /// The same for a task of a function and an argument. A null function is reported when it is
+    /// called (NullTask).
+    auto Wrap(Task task) noexcept {
+        return Wrap([task](TaskScheduler *scheduler) {
             if (task.function != nullptr) return task.function(scheduler, task.arg);
             internal::ReportMisuse(*scheduler, ReportCode::NullTask, "Give the task a function.",
-                                   "Failures::Catching: a task with a null function");
+                                   "ExceptionCollector::Wrap: a task with a null function");
         });
     }
 
@@ -64,7 +65,8 @@ public:
         m_isKept.store(true, std::memory_order_release);  // with m_first
     }
 
-    /// How many exceptions there were, the kept one included; all of them after a wait for the tasks. Any thread.
+    /// How many exceptions there were, the kept one included; all of them after a wait for the
+    /// tasks. Any thread.
     uint32_t Count() const noexcept {
         return m_count.load(std::memory_order_relaxed);  // a number; the wait orders it
     }
@@ -89,9 +91,11 @@ private:
     WEFT_ATOMIC<bool> m_isKept{false};
 };
 
-/// TaskScheduler::WaitForCounter for zero; then throws the first of the failures, if any. They stay until Failures::Clear. An
-/// exception that leaves the calling task in turn is treated as any. Any thread.
-inline void WaitAndRethrow(TaskScheduler &scheduler, Counter *counter, const Failures &failures) {
+/// TaskScheduler::WaitForCounter for zero; then throws the first of the failures, if any. They stay
+/// until ExceptionCollector::Clear. An exception that leaves the calling task in turn is treated as
+/// any. Any thread.
+inline void WaitAndRethrow(TaskScheduler &scheduler, Counter *counter,
+                           const ExceptionCollector &failures) {
     scheduler.WaitForCounter(counter);
     if (const std::exception_ptr first = failures.First()) std::rethrow_exception(first);
 }

@@ -1,4 +1,4 @@
-#include "weft/data/rethrow.h"
+#include "weft/data/exception_collector.h"
 
 #include "support/scheduler_run.h"
 #include "support/threads.h"
@@ -13,7 +13,8 @@ using namespace weft;
 
 namespace {
 
-std::string Rethrown(TaskScheduler &scheduler, Counter *counter, const Failures &failures) {
+std::string Rethrown(TaskScheduler &scheduler, Counter *counter,
+                     const ExceptionCollector &failures) {
     try {
         WaitAndRethrow(scheduler, counter, failures);
     } catch (const std::exception &error) {
@@ -24,13 +25,14 @@ std::string Rethrown(TaskScheduler &scheduler, Counter *counter, const Failures 
 
 }  // namespace
 
-TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is waited for", "[rethrow][grid]") {
+TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is waited for",
+          "[rethrow][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
         uint32_t wrong = 0;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Failures failures;
+            ExceptionCollector failures;
             Counter counter;
             std::vector<uint32_t> marks(30);
             const auto work = [&](uint32_t i) {
@@ -39,17 +41,18 @@ TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is w
                     if (i % 3 == 1) throw std::runtime_error(std::to_string(i));
                 };
             };
-            std::vector<decltype(failures.Catching(work(0)))> catching;
-            for (uint32_t i = 0; i < marks.size(); ++i) catching.push_back(failures.Catching(work(i)));
-            for (auto &each : catching) scheduler.AddTask(TaskOf(each), &counter);
+            std::vector<decltype(failures.Wrap(work(0)))> catching;
+            for (uint32_t i = 0; i < marks.size(); ++i) catching.push_back(failures.Wrap(work(i)));
+            for (auto &each : catching) scheduler.AddTask(MakeTask(each), &counter);
             const std::string what = Rethrown(scheduler, &counter, failures);
             wrong += what.empty() || std::stoi(what) % 3 != 1;
             wrong += failures.Count() != 10;
             for (uint32_t mark : marks) wrong += mark != 1;
             wrong += Rethrown(scheduler, &counter, failures) != what;  // until Clear
             failures.Clear();
-            wrong += Rethrown(scheduler, &counter, failures) != "" || failures.Count() != 0 || failures.First();
-            scheduler.AddTask(TaskOf(catching[4]), &counter);
+            wrong += Rethrown(scheduler, &counter, failures) != "" || failures.Count() != 0 ||
+                     failures.First();
+            scheduler.AddTask(MakeTask(catching[4]), &counter);
             wrong += Rethrown(scheduler, &counter, failures) != "4" || failures.Count() != 1;
         }) == Status::Ok);
         CHECK(wrong == 0);
@@ -62,13 +65,13 @@ TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker", "[ret
     std::string what;
     uint32_t count = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Failures failures;
-        auto first = failures.Catching([](TaskScheduler *) { throw std::runtime_error("first"); });
-        auto second = failures.Catching([](TaskScheduler *) { throw std::runtime_error("second"); });
+        ExceptionCollector failures;
+        auto first = failures.Wrap([](TaskScheduler *) { throw std::runtime_error("first"); });
+        auto second = failures.Wrap([](TaskScheduler *) { throw std::runtime_error("second"); });
         Counter counter;
-        scheduler.AddTask(TaskOf(first), &counter);
+        scheduler.AddTask(MakeTask(first), &counter);
         scheduler.WaitForCounter(&counter);
-        scheduler.AddTask(TaskOf(second), &counter);
+        scheduler.AddTask(MakeTask(second), &counter);
         what = Rethrown(scheduler, &counter, failures);
         count = failures.Count();
     }) == Status::Ok);
@@ -76,25 +79,28 @@ TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker", "[ret
     CHECK(count == 2);
 }
 
-TEST_CASE("WaitAndRethrow: a task of a function; one that fails after a wait; one that is rethrown into", "[rethrow]") {
+TEST_CASE(
+    "WaitAndRethrow: a task of a function; one that fails after a wait; one that is rethrown into",
+    "[rethrow]") {
     for (uint32_t workers : {1u, 3u}) {
         test::Runner runner(test::Options(workers));
         std::string what;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             int number = 41;
-            Failures inner, outer;
-            auto fails = inner.Catching(Task{[](TaskScheduler *running, void *arg) {
-                                                 running->Yield();
-                                                 throw std::runtime_error(std::to_string(++*static_cast<int *>(arg)));
-                                             },
-                                             &number});
-            auto waits = outer.Catching([&](TaskScheduler *running) {
+            ExceptionCollector inner, outer;
+            auto fails = inner.Wrap(Task{[](TaskScheduler *running, void *arg) {
+                                             running->Yield();
+                                             throw std::runtime_error(
+                                                 std::to_string(++*static_cast<int *>(arg)));
+                                         },
+                                         &number});
+            auto waits = outer.Wrap([&](TaskScheduler *running) {
                 Counter counter;
-                running->AddTask(TaskOf(fails), &counter);
+                running->AddTask(MakeTask(fails), &counter);
                 WaitAndRethrow(*running, &counter, inner);
             });
             Counter counter;
-            scheduler.AddTask(TaskOf(waits), &counter);
+            scheduler.AddTask(MakeTask(waits), &counter);
             what = Rethrown(scheduler, &counter, outer);
         }) == Status::Ok);
         CHECK(what == "42");
@@ -106,22 +112,23 @@ TEST_CASE("WaitAndRethrow: by a thread that is no worker", "[rethrow]") {
     test::Runner runner(test::Options(2));
     std::string what;
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-              Failures failures;
-              auto fails = failures.Catching([](TaskScheduler *) { throw std::logic_error("logic"); });
+              ExceptionCollector failures;
+              auto fails = failures.Wrap([](TaskScheduler *) { throw std::logic_error("logic"); });
               Counter counter;
-              scheduler.AddTask(TaskOf(fails), &counter);
+              scheduler.AddTask(MakeTask(fails), &counter);
               what = Rethrown(scheduler, &counter, failures);
           }) == Status::Ok);
     CHECK(what == "logic");
     CHECK(runner.log.Text() == "");
 }
 
-TEST_CASE("report NullTask: Failures::Catching of a task with a null function", "[rethrow][report]") {
+TEST_CASE("report NullTask: ExceptionCollector::Wrap of a task with a null function",
+          "[rethrow][report]") {
     test::Runner runner(test::Options(1));
-    Failures failures;
-    auto nothing = failures.Catching(Task{nullptr, nullptr});
+    ExceptionCollector failures;
+    auto nothing = failures.Wrap(Task{nullptr, nullptr});
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        const Task task = TaskOf(nothing);
+        const Task task = MakeTask(nothing);
         scheduler.AddTasksAndWait(1, &task);
     }) == Status::Ok);
     CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
