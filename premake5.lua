@@ -132,7 +132,7 @@ end
 
 if not _OPTIONS.shared then
 
-local unitTests = { "support", "platform", "containers", "mechanisms", "scheduler", "sync", "post", "blocking", "algorithms",
+local unitTests = { "support", "platform", "containers", "core", "scheduler", "sync", "post", "blocking", "algorithms",
                     "data", "frame", "samples", "bench" }
 if weft.hasTopology then table.insert(unitTests, "topology") end
 

@@ -104,7 +104,7 @@ const weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, wef
 // threads do to each other: the thread outside takes the processor from a worker until it waits, so
 // that this worker's task takes so much longer, or loses it between the look at the clock and the
 // call.
-Quantiles ForeignHigh(uint32_t workers) {
+Quantiles ExternalHigh(uint32_t workers) {
     constexpr uint32_t kTimes = 200;
     weft::SchedulerOptions options;
     options.workers = workers;
@@ -192,7 +192,7 @@ void AddLoadedRows(std::vector<Row> &rows, uint32_t workers) {
         AddQuantiles(
             rows, workload, "weft", workers, [=] { return measure(workers); }, "us");
     };
-    add("loaded_foreign_high", ForeignHigh);
+    add("loaded_external_high", ExternalHigh);
     add("loaded_task_at", TaskAt);
     add("loaded_wait_until", WaitUntil);
 }

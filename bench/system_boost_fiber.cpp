@@ -1,9 +1,9 @@
 // Boost.Fiber: a fiber for each task, posted and joined, on pooled stacks (the library's manual,
 // and its skynet example). Every task has a stack from its submission on, so the rows with tens of
 // thousands of tasks at once are left to the others. One worker only: its work-stealing scheduler
-// (Boost 1.81) crashed here in every row with two. Foreign rows do without it.
+// (Boost 1.81) crashed here in every row with two. External rows do without it.
 #include "argument_batch.h"
-#include "foreign_rows.h"
+#include "external_rows.h"
 #include "sleep_late.h"
 #include "staged_frame.h"
 #include "workloads.h"
@@ -199,9 +199,9 @@ private:
     bool m_isZero = false;
 };
 
-double Foreign(uint32_t workers, uint32_t threads) {
+double External(uint32_t workers, uint32_t threads) {
     ChannelWorkers running(workers);
-    return ForeignCost(threads, [&](Cells &cells) {
+    return ExternalCost(threads, [&](Cells &cells) {
         Countdown countdown(cells.Count());
         for (uint32_t i = 0; i < cells.Count(); ++i) {
             running.Add([cell = cells.At(i), &countdown] {
@@ -239,7 +239,7 @@ void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers) {
     const auto add = [&](const std::string &workload, auto measure) {
         rows.push_back({workload, BoostFiber::kName, workers, "ns", measure, {}});
     };
-    AddForeignRows(rows, BoostFiber::kName, workers, Foreign);
+    AddExternalRows(rows, BoostFiber::kName, workers, External);
     if (workers != 1) return;
     for (uint32_t count : {1u, 8u, 64u, 1000u}) {
         add("bulk_" + std::to_string(count), [=] { return All::Bulk(workers, count); });

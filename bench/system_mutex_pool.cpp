@@ -1,6 +1,6 @@
 // The trivial baseline: one queue under a mutex, threads that sleep on a condition variable. A
 // thread that waits for a group runs other tasks meanwhile.
-#include "foreign_rows.h"
+#include "external_rows.h"
 #include "staged_frame.h"
 #include "workloads.h"
 
@@ -138,9 +138,9 @@ struct MutexPool {
     }
 };
 
-double Foreign(uint32_t workers, uint32_t threads) {
+double External(uint32_t workers, uint32_t threads) {
     Pool pool(workers + 1);  // the thread that makes it is counted, but runs nothing here
-    return ForeignCost(threads, [&](Cells &cells) {
+    return ExternalCost(threads, [&](Cells &cells) {
         MutexPool::Group group(&pool);
         for (uint32_t i = 0; i < cells.Count(); ++i)
             group.Add(Workloads<MutexPool>::Write, cells.At(i));
@@ -153,7 +153,7 @@ double Foreign(uint32_t workers, uint32_t threads) {
 void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers) {
     AddWorkloads<MutexPool>(rows, workers);
     AddFrameRows<MutexPool>(rows, workers);
-    AddForeignRows(rows, MutexPool::kName, workers, Foreign);
+    AddExternalRows(rows, MutexPool::kName, workers, External);
 }
 
 }  // namespace bench

@@ -2,7 +2,7 @@
 // specification; nested groups as in its fork-join examples, where one of two tasks is the argument
 // of run_and_wait.)
 #include "argument_batch.h"
-#include "foreign_rows.h"
+#include "external_rows.h"
 #include "staged_frame.h"
 #include "workloads.h"
 
@@ -60,11 +60,11 @@ double BulkLoop(uint32_t workers) {
 // task_arena::enqueue is for threads that stay outside ("does not require the calling thread to
 // join the arena", oneapi/tbb/task_arena.h). To wait for its group a thread joins, and runs tasks;
 // a worker may leave for it (execute, in the same place).
-double Foreign(uint32_t workers, uint32_t threads) {
+double External(uint32_t workers, uint32_t threads) {
     // counts one outside
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers + 1);
     tbb::task_arena arena(static_cast<int>(workers), 0);
-    return ForeignCost(threads, [&](Cells &cells) {
+    return ExternalCost(threads, [&](Cells &cells) {
         tbb::task_group group;
         for (uint32_t i = 0; i < cells.Count(); ++i) {
             arena.enqueue(group.defer([cell = cells.At(i)] { WriteCell(cell); }));
@@ -80,7 +80,7 @@ void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers) {
     AddFrameRows<OneTbb>(rows, workers);
     rows.push_back(
         {"bulk_65536", "onetbb_loop", workers, "ns", [=] { return BulkLoop(workers); }, {}});
-    AddForeignRows(rows, OneTbb::kName, workers, Foreign);
+    AddExternalRows(rows, OneTbb::kName, workers, External);
 }
 
 }  // namespace bench

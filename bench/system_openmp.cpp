@@ -1,7 +1,7 @@
 // OpenMP (libgomp): `omp task` for each task and `omp taskwait`, from a `single` inside a
 // `parallel` region, as in the specification's tasking examples. With one thread libgomp runs a
 // task where it is submitted. Threads outside of the region cannot submit to its team, so there are
-// no rows of foreign threads.
+// no rows of external threads.
 #include "argument_batch.h"
 #include "staged_frame.h"
 #include "workloads.h"

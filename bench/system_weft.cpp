@@ -1,5 +1,5 @@
 // weft on default options, but for the number of workers.
-#include "foreign_rows.h"
+#include "external_rows.h"
 #include "hand_over.h"
 #include "run_weft.h"
 #include "sleep_late.h"
@@ -273,12 +273,12 @@ double Memory(uint32_t workers, uint32_t fibers) {
     return bytes / 1024;
 }
 
-double Foreign(uint32_t workers, uint32_t threads) {
+double External(uint32_t workers, uint32_t threads) {
     weft::SchedulerOptions options;
     options.workers = workers;
     weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) Wrong("Start");
-    const double cost = ForeignCost(threads, [&](Cells &cells) {
+    const double cost = ExternalCost(threads, [&](Cells &cells) {
         weft::Counter counter;
         for (uint32_t i = 0; i < cells.Count(); ++i) {
             scheduler.AddTask({Workloads<Weft>::Write, cells.At(i)}, &counter);
@@ -345,7 +345,7 @@ void AddWeftRows(std::vector<Row> &rows, uint32_t workers) {
         add("one_by_one_in_group", [] { return Workloads<WeftInGroup>::OneByOne(2); });
     }
     add("tree_children", [=] { return Workloads<WeftChildren>::TreeOneGroup(workers); });
-    AddForeignRows(rows, "weft", workers, Foreign);
+    AddExternalRows(rows, "weft", workers, External);
     AddQuantiles(rows, "sleep_late", "weft", workers, [=] { return Late(workers, false); });
     AddQuantiles(rows, "sleep_late_busy", "weft", workers, [=] { return Late(workers, true); });
 }

@@ -1,24 +1,41 @@
--- The layer rule: which includes the files of each layer may have. `premake5 check-layers` holds every file to it.
--- An entry is a file, or a folder with a slash at its end. Outside platform/ angle brackets are for the C++ standard
--- library, and for what a layer names with them: the operating system, Boost and the compiler's own headers are known to
--- platform/ and nobody else. topology/ is a library of its own, and hwloc is what it is for.
+-- The layer rule: which includes the files of each folder may have. `premake5 check-layers` holds every
+-- file to it. An entry is a file, or a folder with a slash at its end. Inside source/scheduler/ each
+-- folder is a layer, too. No files may include each other in a circle, where a header and its source
+-- file count as one. This does not hold inside platform/, whose files meet in env.h, the seam.
+--
+-- Angle brackets are for the C++ standard library. Only platform/ includes the operating system's
+-- headers, Boost and compiler headers; topology/ is a library of its own, and includes hwloc.
+
+local below = { "weft/", "platform/", "containers/", "core/" }
+local door = "scheduler/api/internal_api.h"  -- what the parts above the scheduler may use of it
+
+local function scheduler(...)
+    local allowed = table.join({}, below)
+    for _, folder in ipairs { ... } do table.insert(allowed, "scheduler/" .. folder .. "/") end
+    return allowed
+end
+
+local function above(folder, ...)
+    return { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "platform/backoff.h", "platform/memory.h",
+             door, folder .. "/", ... }
+end
 
 local layers = {
-    ["include/weft/"]      = { "weft/" },
-    ["source/platform/"]   = { "weft/", "platform/", "simulator/env_simulator.h", "relacy/env_relacy.h" },
-    ["source/containers/"] = { "weft/task.h", "platform/compiler.h", "platform/env.h", "platform/memory.h", "platform/turns.h", "containers/" },
-    ["source/mechanisms/"] = { "weft/", "platform/", "containers/", "mechanisms/" },
-    ["source/blocking/"]   = { "weft/", "platform/", "containers/", "blocking/" },
-    ["source/blocking/may_wait"] = { "weft/", "scheduler/call.h", "blocking/" },
-    ["source/frame/"]      = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "frame/" },
-    ["source/frame/host"]  = { "weft/", "platform/race_finder.h", "scheduler/reporting.h", "frame/" },
-    ["source/scheduler/"]  = { "weft/", "platform/", "containers/", "mechanisms/", "scheduler/" },
-    ["source/post/"]       = { "weft/", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "containers/pairing_heap.h", "containers/spin_lock.h", "scheduler/caller.h", "sync/misuse.h", "post/" },
-    ["source/sync/"]       = { "weft/", "platform/compiler.h", "platform/env.h", "platform/race_finder.h", "platform/turns.h", "sync/" },
-    ["source/sync/called"] = { "weft/", "scheduler/caller.h", "sync/" },
-    ["source/topology/"]   = { "weft/options.h", "weft/topology/", "topology/", "<hwloc.h>" },
-    ["source/topology/process_cpus_linux"] = { "topology/", "<hwloc/linux.h>", "<unistd.h>" },
-    ["source/sync/misuse"] = { "weft/", "platform/memory.h", "scheduler/gate.h", "scheduler/reporting.h", "sync/" },
+    ["include/weft/"]            = { "weft/" },
+    ["source/platform/"]         = { "weft/", "platform/", "simulator/env_simulator.h", "relacy/env_relacy.h" },
+    ["source/containers/"]       = { "weft/task.h", "platform/compiler.h", "platform/env.h", "platform/memory.h", "platform/backoff.h", "containers/" },
+    ["source/core/"]             = { "weft/", "platform/", "containers/", "core/" },
+    ["source/scheduler/state/"]  = scheduler("state"),
+    ["source/scheduler/submit/"] = scheduler("state", "submit"),
+    ["source/scheduler/find/"]   = scheduler("state", "submit", "find"),
+    ["source/scheduler/wait/"]   = scheduler("state", "submit", "find", "wait"),
+    ["source/scheduler/run/"]    = scheduler("state", "submit", "find", "wait", "run"),
+    ["source/scheduler/api/"]    = scheduler("state", "submit", "find", "wait", "run", "api"),
+    ["source/sync/"]             = above("sync"),
+    ["source/post/"]             = above("post", "containers/pairing_heap.h", "containers/spin_lock.h"),
+    ["source/frame/"]            = above("frame"),
+    ["source/blocking/"]         = table.join({ "platform/", "containers/" }, above("blocking")),
+    ["source/topology/"]         = { "weft/options.h", "weft/topology/", "topology/", "<hwloc.h>", "<hwloc/linux.h>", "<unistd.h>" },
 }
 
 local function isAllowed(include, layer)
@@ -42,28 +59,64 @@ local function complaint(layer, bracket, include)
     end
 end
 
-local function layerOf(file) -- the longest entry: some files may do more than the rest of their folder
-    local longest
+local function layerOf(file)
     for layer in pairs(layers) do
-        if file:startswith(layer) and #layer > #(longest or "") then longest = layer end
+        if file:startswith(layer) then return layer end
     end
-    return longest
 end
 
-local function checkFile(file, report)
-    local layer, number = layerOf(file), 0
-    if not layer then report(file, 1, "belongs to no layer") return end
+local function eachInclude(file, act)
+    local number = 0
     for line in (io.readfile(file):gsub("\r", "") .. "\n"):gmatch("(.-)\n") do
         number = number + 1
         local bracket, include = line:match('^%s*#%s*include%s*([<"])([^>"]+)[>"]')
-        local message = include and complaint(layer, bracket, include)
-        if message then report(file, number, message) end
+        if include then act(number, bracket, include) end
     end
+end
+
+local function checkFile(file, report)
+    local layer = layerOf(file)
+    if not layer then report(file, 1, "belongs to no layer") return end
+    eachInclude(file, function(number, bracket, include)
+        local message = complaint(layer, bracket, include)
+        if message then report(file, number, message) end
+    end)
+end
+
+-- A unit is a header with its source files (those of one platform among them).
+local function unitOf(file)
+    return (file:gsub("^source/", ""):gsub("^include/", ""):gsub("%.%w+$", ""):gsub("_windows$", ""):gsub("_linux$", ""):gsub("_posix$", ""))
+end
+
+local function checkCircles(files, report)
+    local includes, fileOf = {}, {}
+    for _, file in ipairs(files) do
+        local unit = unitOf(file)
+        includes[unit] = includes[unit] or {}
+        fileOf[unit] = file
+        eachInclude(file, function(_, bracket, include)
+            if bracket == '"' and unitOf(include) ~= unit then includes[unit][unitOf(include)] = true end
+        end)
+    end
+    local state, trail = {}, {}
+    local function visit(unit)
+        if state[unit] == "done" or not includes[unit] then return end
+        table.insert(trail, unit)
+        if state[unit] == "open" then
+            report(fileOf[unit], 1, "is in a circle of includes: " .. table.concat(trail, ", ", table.indexof(trail, unit)))
+        else
+            state[unit] = "open"
+            for other in pairs(includes[unit]) do visit(other) end
+            state[unit] = "done"
+        end
+        table.remove(trail)
+    end
+    for unit in pairs(includes) do visit(unit) end
 end
 
 newaction {
     trigger = "check-layers",
-    description = "Check that every file includes only what its layer may",
+    description = "Check that every file includes only what its layer may, and that no includes form a circle",
     execute = function()
         local violations = 0
         local function report(file, line, message)
@@ -75,6 +128,7 @@ newaction {
             files = table.join(files, os.matchfiles(pattern))
         end
         for _, file in ipairs(files) do checkFile(file, report) end
+        checkCircles(table.filter(files, function(file) return not file:startswith("source/platform/") end), report)
         print(("%d files, %d layer violations"):format(#files, violations))
         if violations > 0 then os.exit(1) end
     end

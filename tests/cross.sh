@@ -3,7 +3,7 @@
 
 # Left out without --full: what takes most of the time.
 # shellcheck disable=SC2034
-slow="~[foreign]~[pinned]~[low_limit]~[frame_loop]~[start]~[active_workers]~[wait_idle]~[attach]"
+slow="~[external]~[pinned]~[low_limit]~[frame_loop]~[start]~[active_workers]~[wait_idle]~[attach]"
 
 # The hash of the sample's pictures, in $hash.
 draw() { # program, arguments

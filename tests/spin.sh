@@ -164,9 +164,9 @@ trace_program() { # mutant
     cp -r source include tests "$tree"
     [ -z "$mutant" ] || patch -s -F0 -p1 -d "$tree" < "tests/mutants/$mutant.patch" || return 1
     case $model in  # by itself, or the whole scheduler
-        wait) sources='source/mechanisms/counter_waiting.cpp source/platform/memory.cpp' ;;
+        wait) sources='source/core/counter_waiting.cpp source/platform/memory.cpp' ;;
         deque) sources='source/platform/memory.cpp' ;;
-        *) sources=$(cd "$tree" && ls tests/simulator/stack_memory.cpp tests/support/pages_posix.cpp source/*/*.cpp | grep -vE \
+        *) sources=$(cd "$tree" && ls tests/simulator/stack_memory.cpp tests/support/pages_posix.cpp source/*/*.cpp source/*/*/*.cpp | grep -vE \
             '/platform/(env_production|(parker|thread|fork_mark|signal_stack|stack_memory)_[a-z_]*)\.cpp|_windows\.cpp|source/topology/') ;;
     esac
     sources+=" tests/spin/traces.cpp tests/spin/${model}_trace.cpp tests/simulator/virtual_threads.cpp"

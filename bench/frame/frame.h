@@ -59,7 +59,7 @@ struct Share {
     double overhead = 0;
 };
 
-/// Times in nanoseconds.
+/// Tuning in nanoseconds.
 struct Report {
     Problem problem;  ///< if there is one, nothing else is valid
     std::string name;

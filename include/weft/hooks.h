@@ -126,9 +126,11 @@ struct Affinity {
 
 namespace internal {
 
-/// The host's functions, called so that weft knows that the thread is in them.
-WEFT_API void *CallAllocate(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept;
-WEFT_API void CallRelease(const MemoryHooks &hooks, void *memory, size_t bytes,
+/// Allocates with the hooks, or with the aligned operator new if there are none. The memory is not
+/// initialised. Returns null if there is none.
+WEFT_API void *AllocateWith(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept;
+/// Frees what AllocateWith returned for the same hooks, size and alignment. Null is allowed.
+WEFT_API void ReleaseWith(const MemoryHooks &hooks, void *memory, size_t bytes,
                           size_t alignment) noexcept;
 
 }  // namespace internal

@@ -29,7 +29,7 @@
 namespace weft {
 
 namespace internal {
-struct Gate;
+struct EntryGate;
 }
 
 /// Runs tasks on fibers. No call throws. Wrong use is reported through SchedulerOptions::onReport,
@@ -219,7 +219,7 @@ public:
     uint32_t WorkerCount() const noexcept;
 
 private:
-    friend struct internal::Gate;
+    friend struct internal::EntryGate;
     // its size never changes, so that libraries can be exchanged
     alignas(64) unsigned char m_storage[1024];
 };

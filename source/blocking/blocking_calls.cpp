@@ -1,8 +1,8 @@
 #include "weft/blocking/blocking_calls.h"
 
 #include "blocking/blocking_threads.h"
-#include "blocking/may_wait.h"
 #include "platform/race_finder.h"
+#include "scheduler/api/internal_api.h"
 
 #include <algorithm>
 

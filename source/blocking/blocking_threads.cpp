@@ -1,8 +1,8 @@
 #include "blocking/blocking_threads.h"
 
-#include "blocking/may_wait.h"
 #include "platform/memory.h"
 #include "platform/race_finder.h"
+#include "scheduler/api/internal_api.h"
 
 #include <algorithm>
 #include <iterator>

@@ -29,7 +29,7 @@ public:
     /// The oldest node, the others behind it; null if there is none.
     Node *TakeAll() noexcept {
         // seq_cst: a consumer that has cleared a notice looks here afterwards, and nobody tells it
-        // again (mechanisms/notices.h).
+        // again (core/notices.h).
         if (m_head.load(kSeqCst) == nullptr) return nullptr;
         Node *newest = m_head.exchange(nullptr, kAcquire);  // pairs with Push
         Node *oldest = nullptr;

@@ -9,10 +9,10 @@
 // it if they have nothing to take.
 #pragma once
 
+#include "platform/backoff.h"
 #include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/memory.h"
-#include "platform/turns.h"
 
 #include <cstdint>
 
@@ -68,7 +68,7 @@ public:
     /// Several of them by one exchange of the head: at least one, at most `most`. Returns how many;
     /// 0 where Take returns kNone.
     uint32_t TakeSome(uint32_t *taken, uint32_t most) noexcept {
-        for (Turns turns;;) {
+        for (Backoff backoff;;) {
             // acquire, at each success: what the last users read comes before our writes, and the
             // links from the top on are there. Every change of the head is a read-modify-write, so
             // it pairs with each PushChain before it.
@@ -82,7 +82,7 @@ public:
                 // returned.
             }
             if (m_growing.exchange(1, kAcquire) != 0) {  // pairs with the store below
-                turns.Next();
+                backoff.Next();
                 continue;
             }
             const bool isThere = TopOf(m_head.load(kRelaxed)) != 0 || AddSegment();

@@ -1,8 +1,8 @@
 // For a few instructions at a time, in places that are not on the steady path of tasks.
 #pragma once
 
+#include "platform/backoff.h"
 #include "platform/env.h"
-#include "platform/turns.h"
 
 #include <cstdint>
 
@@ -30,7 +30,7 @@ public:
 private:
     bool Lock() noexcept {
         bool wasTaken = false;
-        Turns more;
+        Backoff more;
         // acquire: after what the last holder did.
         while (m_taken.exchange(true, kAcquire)) {
             wasTaken = true;

@@ -1,8 +1,8 @@
 #include "weft/frame/block_pool.h"
 
 #include "frame/blocks.h"
+#include "platform/backoff.h"
 #include "platform/compiler.h"
-#include "platform/turns.h"
 
 #include <new>
 
@@ -43,7 +43,7 @@ uint32_t BitsIn(uint64_t word) noexcept {
 BlockPoolState *NewState(const SchedulerOptions &options, uint32_t blocks,
                          size_t blockBytes) noexcept {
     const uint32_t words = (blocks + kWordBlocks - 1) / kWordBlocks;
-    void *memory = AllocateFrom(options.memory, StateBytes(words), kLineBytes);
+    void *memory = AllocateWith(options.memory, StateBytes(words), kLineBytes);
     if (memory == nullptr) return nullptr;
     auto *state =
         new (memory) BlockPoolState{options.memory, options.onReport, options.user, nullptr,
@@ -56,16 +56,16 @@ BlockPoolState *NewState(const SchedulerOptions &options, uint32_t blocks,
         if (i == 0) state->words = word;
     }
     state->blocks =
-        static_cast<char *>(AllocateFrom(options.memory, blocks * blockBytes, blockBytes));
+        static_cast<char *>(AllocateWith(options.memory, blocks * blockBytes, blockBytes));
     return state;
 }
 
 void DeleteState(BlockPoolState *state) noexcept {
     const MemoryHooks memory = state->memory;
     const uint32_t words = state->wordCount;
-    ReleaseTo(memory, state->blocks, state->blockCount * state->blockBytes, state->blockBytes);
+    ReleaseWith(memory, state->blocks, state->blockCount * state->blockBytes, state->blockBytes);
     state->~BlockPoolState();
-    ReleaseTo(memory, state, StateBytes(words), kLineBytes);
+    ReleaseWith(memory, state, StateBytes(words), kLineBytes);
 }
 
 // As Blocks::Claim, but it looks once. `before` is called before the first attempt to take any.
@@ -101,7 +101,8 @@ bool CameBack(const BlockPoolState &state, uint64_t seen) noexcept {
     uint64_t now;
     // acquire: pairs with the end of each trial. The next search finds what came back; or what was
     // kept is where its taker has put it.
-    for (Turns turns; static_cast<uint32_t>(now = state.trials.load(kAcquire)) != 0; turns.Next()) {
+    for (Backoff backoff; static_cast<uint32_t>(now = state.trials.load(kAcquire)) != 0;
+         backoff.Next()) {
     }
     return now / kOneCameBack != seen / kOneCameBack;
 }
@@ -163,12 +164,12 @@ void Blocks::ReportFull(const BlockPool &pool, const char *call, size_t bytes) n
     const BlockPoolState &state = *pool.m_state;
     const uint32_t count = For(state, bytes), inUse = pool.BlocksInUse();
     if (count > BlockPool::kMaxInARow) {
-        ReportFrameMistake(state.onReport, state.user, ReportCode::OutOfMemory,
-                           "Give the pool larger blocks, or allocate it elsewhere.",
-                           "%s: %zu bytes are more than %u blocks of %zu bytes", call, bytes,
-                           BlockPool::kMaxInARow, state.blockBytes);
+        ReportTo(state.onReport, state.user, ReportCode::OutOfMemory,
+                 "Give the pool larger blocks, or allocate it elsewhere.",
+                 "%s: %zu bytes are more than %u blocks of %zu bytes", call, bytes,
+                 BlockPool::kMaxInARow, state.blockBytes);
     } else {
-        ReportFrameMistake(
+        ReportTo(
             state.onReport, state.user, ReportCode::OutOfMemory,
             "Give the pool more blocks, or free earlier.",
             "%s: no %u free blocks in a row for %zu bytes; %u of %u blocks of %zu bytes are in use",
@@ -181,35 +182,34 @@ void Blocks::ReportFull(const BlockPool &pool, const char *call, size_t bytes) n
 BlockPool::BlockPool(const SchedulerOptions &options, uint32_t blocks, size_t blockBytes) noexcept
     : m_state(nullptr) {
     if ((options.memory.allocate != nullptr) != (options.memory.release != nullptr)) {
-        ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption,
-                           "Give allocate and release together.",
-                           "BlockPool: SchedulerOptions::memory is not complete");
+        ReportTo(options.onReport, options.user, ReportCode::BadOption,
+                 "Give allocate and release together.",
+                 "BlockPool: SchedulerOptions::memory is not complete");
         return;
     }
     const bool good = blocks >= 1 && blocks <= kMaxBlocks && IsPowerOfTwo(blockBytes) &&
                       blockBytes >= kLeastBlockBytes && blockBytes <= kMaxBlockBytes;
     if (!good || blocks > SIZE_MAX / blockBytes) {
-        ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption,
-                           "Give 1 to 1,048,576 blocks of a power of two bytes, 4 KiB to 1 GiB.",
-                           "BlockPool: %u blocks of %zu bytes", blocks, blockBytes);
+        ReportTo(options.onReport, options.user, ReportCode::BadOption,
+                 "Give 1 to 1,048,576 blocks of a power of two bytes, 4 KiB to 1 GiB.",
+                 "BlockPool: %u blocks of %zu bytes", blocks, blockBytes);
         return;
     }
     m_state = NewState(options, blocks, blockBytes);
     if (m_state != nullptr && m_state->blocks != nullptr) return;
     if (m_state != nullptr) DeleteState(m_state);
     m_state = nullptr;
-    ReportFrameMistake(
-        options.onReport, options.user, ReportCode::OutOfMemory, "Give it fewer or smaller blocks.",
-        "BlockPool: there is no memory for %u blocks of %zu bytes", blocks, blockBytes);
+    ReportTo(options.onReport, options.user, ReportCode::OutOfMemory,
+             "Give it fewer or smaller blocks.",
+             "BlockPool: there is no memory for %u blocks of %zu bytes", blocks, blockBytes);
 }
 
 BlockPool::~BlockPool() {
     if (m_state == nullptr) return;
     if (const uint32_t inUse = BlocksInUse(); inUse != 0) {
-        ReportFrameMistake(m_state->onReport, m_state->user, ReportCode::MemoryLeaked,
-                           "End every heap and arena before their pool.",
-                           "BlockPool: it ends while %u of %u blocks are in use", inUse,
-                           m_state->blockCount);
+        ReportTo(m_state->onReport, m_state->user, ReportCode::MemoryLeaked,
+                 "End every heap and arena before their pool.",
+                 "BlockPool: it ends while %u of %u blocks are in use", inUse, m_state->blockCount);
     }
     DeleteState(m_state);
 }

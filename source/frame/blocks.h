@@ -1,9 +1,9 @@
 // Which blocks of a pool are in use: what heaps and arenas take from it and give back.
 #pragma once
 
-#include "frame/host.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
+#include "scheduler/api/internal_api.h"
 #include "weft/frame/block_pool.h"
 
 namespace weft::internal {

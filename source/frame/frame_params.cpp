@@ -1,8 +1,8 @@
 #include "weft/frame/frame_params.h"
 
-#include "frame/host.h"
 #include "platform/compiler.h"
 #include "platform/env.h"
+#include "scheduler/api/internal_api.h"
 #include "weft/time.h"
 
 namespace weft {
@@ -22,10 +22,9 @@ Clock::time_point TimeOf(int64_t stamp) noexcept {
 void FrameRing::Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept {
     // Nobody may find other numbers: they divide, and say how many stamps there are.
     if (stageCount - 1 >= kMaxFrameStages || framesInFlight - 1 >= kMaxFramesInFlight) {
-        ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
-                           "Give 1 to 8 stages, and 1 to 8 frames in flight.",
-                           "FrameRing::Restart: %u stages, %u frames in flight", stageCount,
-                           framesInFlight);
+        ReportTo(m_onReport, m_user, ReportCode::BadOption,
+                 "Give 1 to 8 stages, and 1 to 8 frames in flight.",
+                 "FrameRing::Restart: %u stages, %u frames in flight", stageCount, framesInFlight);
         return;
     }
     // relaxed: who reads across a restart may find either.
@@ -52,9 +51,8 @@ bool FrameRing::IsStage(uint32_t stage, const char *call) const noexcept {
     // whoever runs the frames comes after Restart
     const uint32_t stages = m_stageCount.load(kRelaxed);
     if (WEFT_LIKELY(stage < stages)) return true;
-    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
-                       "Give Restart as many stages as there are.", "%s: stage %u of %u", call,
-                       stage, stages);
+    ReportTo(m_onReport, m_user, ReportCode::BadOption, "Give Restart as many stages as there are.",
+             "%s: stage %u of %u", call, stage, stages);
     return false;
 }
 
@@ -74,8 +72,8 @@ void FrameRing::CompleteFrame(uint64_t frame) noexcept {
 
 bool FrameRing::Read(uint64_t frame, FrameParams *params) const noexcept {
     if (WEFT_UNLIKELY(params == nullptr)) {
-        ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
-                           "Give it FrameParams to copy to.", "FrameRing::Read: null params");
+        ReportTo(m_onReport, m_user, ReportCode::BadOption, "Give it FrameParams to copy to.",
+                 "FrameRing::Read: null params");
         return false;
     }
     const Entry &entry = m_entries[frame % kFrames];

@@ -4,8 +4,8 @@
 // and sees that.
 #include "weft/frame/frame_pipeline.h"
 
-#include "frame/host.h"
 #include "platform/env.h"
+#include "scheduler/api/internal_api.h"
 #include "weft/task_scheduler.h"
 
 namespace weft {
@@ -58,17 +58,17 @@ bool FramePipeline::AreStagesGood() const noexcept {
                 m_framesInFlight <= kMaxFramesInFlight;
     for (uint32_t i = 0; good && i < m_stageCount; ++i) good = m_stages[i].function != nullptr;
     if (good) return true;
-    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
-                       "Give 1 to 8 stages with functions, and 1 to 8 frames in flight.",
-                       "FramePipeline: %u stages, a function is missing, or %u frames in flight",
-                       m_stageCount, m_framesInFlight);
+    ReportTo(m_onReport, m_user, ReportCode::BadOption,
+             "Give 1 to 8 stages with functions, and 1 to 8 frames in flight.",
+             "FramePipeline: %u stages, a function is missing, or %u frames in flight",
+             m_stageCount, m_framesInFlight);
     return false;
 }
 
 bool FramePipeline::IsScheduler(const TaskScheduler *scheduler, const char *call) const noexcept {
     if (scheduler != nullptr) return true;
-    ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
-                       "Give it the scheduler that runs the stages.", "%s: null scheduler", call);
+    ReportTo(m_onReport, m_user, ReportCode::BadOption,
+             "Give it the scheduler that runs the stages.", "%s: null scheduler", call);
     return false;
 }
 
@@ -76,9 +76,8 @@ Status FramePipeline::Run(TaskScheduler *scheduler, uint32_t frames) noexcept {
     if (!AreStagesGood() || !IsScheduler(scheduler, "FramePipeline::Run")) return Status::BadOption;
     // acquire, and release below: what the run before us left comes before what we write.
     if (m_running.exchange(1, kAcquire) != 0) {
-        ReportFrameMistake(m_onReport, m_user, ReportCode::BadOption,
-                           "Let one run end before the next.",
-                           "FramePipeline::Run was called while it runs");
+        ReportTo(m_onReport, m_user, ReportCode::BadOption, "Let one run end before the next.",
+                 "FramePipeline::Run was called while it runs");
         return Status::AlreadyRunning;
     }
     // In a task: between the first stage's submission and the last one's a thread of the host might

@@ -30,9 +30,9 @@ void *ScratchArena::Allocate(size_t bytes, size_t alignment) noexcept {
     const BlockPoolState *pool = Blocks::StateOf(*m_pool);
     if (WEFT_UNLIKELY(pool == nullptr)) return nullptr;  // the pool has reported it
     if (WEFT_UNLIKELY(!IsPowerOfTwo(alignment) || alignment > pool->blockBytes / 2)) {
-        ReportFrameMistake(pool->onReport, pool->user, ReportCode::BadOption,
-                           "Give a power of two, at most half a block.",
-                           "ScratchArena: an alignment of %zu bytes", alignment);
+        ReportTo(pool->onReport, pool->user, ReportCode::BadOption,
+                 "Give a power of two, at most half a block.",
+                 "ScratchArena: an alignment of %zu bytes", alignment);
         return nullptr;
     }
     if (bytes == 0) bytes = 1;
@@ -88,7 +88,7 @@ bool ScratchArena::Has(Mark mark) const noexcept {
 void ScratchArena::Rewind(Mark mark) noexcept {
     const BlockPoolState *state = Blocks::StateOf(*m_pool);
     if (WEFT_UNLIKELY(state != nullptr && !Has(mark))) {
-        ReportFrameMistake(
+        ReportTo(
             state->onReport, state->user, ReportCode::BadOption,
             "Give it a mark of this arena, and none that was taken after one that it went back to.",
             "ScratchArena::Rewind: the mark is not in what is in use");

@@ -19,8 +19,8 @@ void AddAlone(env::Atomic<uint64_t> &sum, uint64_t n) noexcept {
 
 void ReportTag(const TaggedHeapState &heap, ReportCode code, const char *hint, const char *call,
                uint32_t tag) noexcept {
-    ReportFrameMistake(heap.blocks.onReport, heap.blocks.user, code, hint, "%s: tag %u of %u", call,
-                       tag, heap.tagCount);
+    ReportTo(heap.blocks.onReport, heap.blocks.user, code, hint, "%s: tag %u of %u", call, tag,
+             heap.tagCount);
 }
 
 bool IsTag(const TaggedHeapState *heap, uint32_t tag, const char *call) noexcept {
@@ -90,7 +90,7 @@ TaggedHeapState *NewState(const TaskScheduler &scheduler, const SchedulerOptions
     const uint32_t rows =
         std::min(scheduler.WorkerCount(), kMaxRows) + std::min(options.maxAttached, kMaxRows);
     const size_t bytes = TaggedHeapState::BytesFor(tagCount, rows, blocks.blockCount);
-    char *memory = static_cast<char *>(AllocateFrom(blocks.memory, bytes, kLineBytes));
+    char *memory = static_cast<char *>(AllocateWith(blocks.memory, bytes, kLineBytes));
     if (memory == nullptr) return nullptr;
     char *tags = memory + TaggedHeapState::OwnBytes(), *places = tags + tagCount * sizeof(HeapTag);
     const size_t rowBytes = TaggedHeapState::RowBytes(tagCount);
@@ -112,16 +112,15 @@ TaggedHeap::TaggedHeap(const TaskScheduler &scheduler, const SchedulerOptions &o
                        BlockPool &pool, uint32_t tags) noexcept
     : m_state(nullptr) {
     if (tags < 1 || tags > kMaxTags) {
-        ReportFrameMistake(options.onReport, options.user, ReportCode::BadOption,
-                           "Give 1 to 4,096 tags.", "TaggedHeap: %u tags", tags);
+        ReportTo(options.onReport, options.user, ReportCode::BadOption, "Give 1 to 4,096 tags.",
+                 "TaggedHeap: %u tags", tags);
         return;
     }
     if (pool.BlockCount() == 0) return;  // the pool has reported why
     m_state = NewState(scheduler, options, pool, tags);
     if (m_state != nullptr) return;
-    ReportFrameMistake(options.onReport, options.user, ReportCode::OutOfMemory,
-                       "Give it fewer tags.",
-                       "TaggedHeap: there is no memory for the bookkeeping of %u tags", tags);
+    ReportTo(options.onReport, options.user, ReportCode::OutOfMemory, "Give it fewer tags.",
+             "TaggedHeap: there is no memory for the bookkeeping of %u tags", tags);
 }
 
 TaggedHeap::~TaggedHeap() {
@@ -129,12 +128,11 @@ TaggedHeap::~TaggedHeap() {
     for (uint32_t i = 0; i < m_state->tagCount; ++i) {
         const TagStatistics left = StatisticsOf(i);
         if (FreeAll(*m_state, m_state->tags[i]) == 0) continue;
-        ReportFrameMistake(
-            m_state->blocks.onReport, m_state->blocks.user, ReportCode::MemoryLeaked,
-            "Free every tag before the heap ends.",
-            "TaggedHeap: it ends while tag %u has %llu bytes of %llu allocations in %u blocks", i,
-            static_cast<unsigned long long>(left.bytes),
-            static_cast<unsigned long long>(left.allocations), left.blocks);
+        ReportTo(m_state->blocks.onReport, m_state->blocks.user, ReportCode::MemoryLeaked,
+                 "Free every tag before the heap ends.",
+                 "TaggedHeap: it ends while tag %u has %llu bytes of %llu allocations in %u blocks",
+                 i, static_cast<unsigned long long>(left.bytes),
+                 static_cast<unsigned long long>(left.allocations), left.blocks);
     }
     const MemoryHooks memory = m_state->blocks.memory;
     const size_t bytes = m_state->Bytes();
@@ -144,16 +142,16 @@ TaggedHeap::~TaggedHeap() {
         m_state->tags[tag].~HeapTag();
     }
     m_state->~TaggedHeapState();
-    ReleaseTo(memory, m_state, bytes, kLineBytes);
+    ReleaseWith(memory, m_state, bytes, kLineBytes);
 }
 
 void *TaggedHeap::Allocate(uint32_t tag, size_t bytes, size_t alignment) noexcept {
     if (!IsTag(m_state, tag, "TaggedHeap::Allocate")) return nullptr;
     TaggedHeapState &heap = *m_state;
     if (WEFT_UNLIKELY(!IsPowerOfTwo(alignment) || alignment > heap.blocks.blockBytes)) {
-        ReportFrameMistake(heap.blocks.onReport, heap.blocks.user, ReportCode::BadOption,
-                           "Give a power of two, at most a block.",
-                           "TaggedHeap::Allocate: an alignment of %zu bytes", alignment);
+        ReportTo(heap.blocks.onReport, heap.blocks.user, ReportCode::BadOption,
+                 "Give a power of two, at most a block.",
+                 "TaggedHeap::Allocate: an alignment of %zu bytes", alignment);
         return nullptr;
     }
     if (bytes == 0) bytes = 1;

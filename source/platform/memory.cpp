@@ -7,12 +7,18 @@
 
 namespace weft::internal {
 
-void *CallAllocate(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept {
+void *AllocateWith(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept {
+    const race::Unwatched unwatched;  // ThreadSanitizer takes an allocation for a write
+    if (hooks.allocate == nullptr)
+        return ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
     const MemoryHookCall call;
     return hooks.allocate(bytes, alignment, hooks.user);
 }
 
-void CallRelease(const MemoryHooks &hooks, void *memory, size_t bytes, size_t alignment) noexcept {
+void ReleaseWith(const MemoryHooks &hooks, void *memory, size_t bytes, size_t alignment) noexcept {
+    if (memory == nullptr) return;
+    const race::Unwatched unwatched;
+    if (hooks.allocate == nullptr) return ::operator delete(memory, std::align_val_t(alignment));
     const MemoryHookCall call;
     hooks.release(memory, bytes, alignment, hooks.user);
 }
@@ -28,22 +34,14 @@ void CallReleaseStacks(const MemoryHooks &hooks, void *memory, size_t bytes) noe
 }
 
 void *Memory::AllocateZeroed(size_t bytes, size_t alignment) const noexcept {
-    const race::Unwatched unwatched;  // ThreadSanitizer takes an allocation for a write
-    void *memory = m_hooks != nullptr
-                       ? CallAllocate(*m_hooks, bytes, alignment)
-                       : ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
+    void *memory = AllocateWith(m_hooks != nullptr ? *m_hooks : MemoryHooks(), bytes, alignment);
+    const race::Unwatched unwatched;
     if (memory != nullptr) std::memset(memory, 0, bytes);
     return memory;
 }
 
 void Memory::Free(void *memory, size_t bytes, size_t alignment) const noexcept {
-    if (memory == nullptr) return;
-    const race::Unwatched unwatched;
-    if (m_hooks != nullptr) {
-        CallRelease(*m_hooks, memory, bytes, alignment);
-    } else {
-        ::operator delete(memory, std::align_val_t(alignment));
-    }
+    ReleaseWith(m_hooks != nullptr ? *m_hooks : MemoryHooks(), memory, bytes, alignment);
 }
 
 }  // namespace weft::internal

@@ -1,8 +1,8 @@
 #include "post/lane.h"
 
+#include "platform/backoff.h"
 #include "platform/race_finder.h"
-#include "platform/turns.h"
-#include "sync/misuse.h"
+#include "scheduler/api/internal_api.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ bool PostLane::IsTask() const noexcept {
 // scheduler.
 bool PostLane::IsInMemoryHook() const noexcept {
     return MemoryHookCall::Current() != nullptr &&
-           Gate::FacadeOf(m_scheduler).scheduler.load(kRelaxed) != nullptr;
+           EntryGate::StateOf(m_scheduler).scheduler.load(kRelaxed) != nullptr;
 }
 
 PostStatistics PostLane::Statistics() noexcept {
@@ -318,7 +318,7 @@ PostLane::~PostLane() {
         // or nobody will come, which was reported
         if (IsRunning()) m_scheduler.WaitForCounter(&m_ended);
         // Refused, and that was reported: a hook that waits.
-        for (Turns turns; !m_ended.IsZero() && (IsTask() || IsInMemoryHook()); turns.Next()) {
+        for (Backoff backoff; !m_ended.IsZero() && (IsTask() || IsInMemoryHook()); backoff.Next()) {
         }
     }
     uint32_t left;

@@ -33,7 +33,7 @@
 #include "containers/spin_lock.h"
 #include "platform/env.h"
 #include "post/job_state.h"
-#include "scheduler/caller.h"
+#include "scheduler/api/internal_api.h"
 #include "weft/post/post_queue.h"
 
 namespace weft::internal {

@@ -4,7 +4,7 @@
 #include "weft/sync/condition_variable.h"
 
 #include "platform/env.h"
-#include "sync/called.h"
+#include "sync/wake_list.h"
 
 namespace weft {
 
@@ -28,16 +28,16 @@ void ConditionVariable::Notify(bool all) noexcept {
     // relaxed: what it has to see came before, by the mutex; and nothing is read by way of it.
     if ((m_queue.Word(kRelaxed) & (WaitQueue::kWaiters | WaitQueue::kLocked)) == 0) return;
     const uint64_t word = m_queue.Lock();
-    Called called;
+    WakeList list;
     while (Waiter *first = m_queue.First()) {
         m_queue.Remove(*first);
-        called.Add(*first);
+        list.Add(*first);
         if (!all) break;
     }
     TaskScheduler &scheduler = m_queue.Scheduler();
     m_queue.Unlock(word);
     // From here on the condition variable may be gone.
-    called.Wake(scheduler);
+    list.Wake(scheduler);
 }
 
 }  // namespace weft

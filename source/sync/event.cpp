@@ -3,11 +3,11 @@
 // (Auto).
 #include "weft/sync/event.h"
 
+#include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
-#include "platform/turns.h"
-#include "sync/called.h"
 #include "sync/spin.h"
+#include "sync/wake_list.h"
 
 namespace weft {
 
@@ -28,22 +28,22 @@ bool Event::IsSet() const noexcept {
 void Event::Set() noexcept {
     race::Finishes(&m_queue);
     uint64_t word = m_queue.Lock();
-    Called called;
+    WakeList list;
     if (m_isAuto && m_queue.First() != nullptr) {
         Waiter &first = *m_queue.First();
         m_queue.Remove(first);
-        called.Add(first);
+        list.Add(first);
     } else {
         word |= kSet;
         while (Waiter *first = m_queue.First()) {
             m_queue.Remove(*first);
-            called.Add(*first);
+            list.Add(*first);
         }
     }
     TaskScheduler &scheduler = m_queue.Scheduler();
     m_queue.Unlock(word);
     // From here on the event may be gone.
-    called.Wake(scheduler);
+    list.Wake(scheduler);
 }
 
 // acquire: what was done before a Set that this undoes; see Set. As a read-modify-write it hands on
@@ -75,7 +75,7 @@ bool Event::Pass(const Clock::time_point *deadline) noexcept {
     if (TryWait()) return true;
     if (SpinBriefly(m_queue, [&] { return TryWait() ? Look::Done : Look::Again; })) return true;
     if (m_queue.CanWait()) return PassInLine(deadline);
-    for (Turns turns; !TryWait(); turns.Next()) {
+    for (Backoff backoff; !TryWait(); backoff.Next()) {
         if (deadline != nullptr && Now() >= *deadline) return false;
     }
     return true;

@@ -4,7 +4,7 @@
 #include "platform/compiler.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
-#include "sync/misuse.h"
+#include "scheduler/api/internal_api.h"
 #include "sync/permit_word.h"
 
 namespace weft {

@@ -27,12 +27,12 @@
 // time that newcomers took what was promised: that is bounded by the same number.
 #include "weft/sync/permits.h"
 
+#include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
-#include "platform/turns.h"
-#include "sync/called.h"
 #include "sync/permit_word.h"
 #include "sync/spin.h"
+#include "sync/wake_list.h"
 
 #include <new>
 
@@ -44,7 +44,7 @@ namespace {
 void CallAgainLater(Waiter &waiter) noexcept {
     waiter.counter.~Counter();
     new (&waiter.counter) Counter(1);
-    waiter.called = false;
+    waiter.notified = false;
     // its caller has gone, and the next one comes by the lock
     waiter.wasRefused.store(false, kRelaxed);
 }
@@ -113,18 +113,18 @@ bool Permits::Release(uint32_t n, uint32_t most, uint32_t least) noexcept {
 // Calls those who can have their permits, and makes `bits` the word.
 void Permits::UnlockAndCall(uint64_t bits) noexcept {
     PermitWord word{bits};
-    Called called;
+    WakeList list;
     for (Waiter *waiter = m_queue.First(); waiter != nullptr; waiter = waiter->next) {
-        if (waiter->called) continue;
+        if (waiter->notified) continue;
         const uint32_t n = static_cast<uint32_t>(waiter->wanted);
         if (!word.CanCall(n)) break;
         word = word.WithPromise(n);
-        called.Add(*waiter);
+        list.Add(*waiter);
     }
     TaskScheduler &scheduler = m_queue.Scheduler();
     m_queue.Unlock(word.bits);
     // From here on the object may be gone, if nobody was called.
-    called.Wake(scheduler);
+    list.Wake(scheduler);
 }
 
 bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexcept {
@@ -140,13 +140,13 @@ bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexc
         const bool inTime = WaitQueue::Suspend(m_queue.Scheduler(), self, deadline);
         if (inTime) LetGoOn(PermitWord{m_queue.Word(kRelaxed)});
         word.bits = m_queue.Lock();
-        if (!inTime && self.called) {  // the decrement is on its way
+        if (!inTime && self.notified) {  // the decrement is on its way
             m_queue.Unlock(word.bits);
             WaitQueue::Suspend(m_queue.Scheduler(), self, nullptr);
             word.bits = m_queue.Lock();
         }
-        const bool gets = self.called && word.Free() >= n;
-        if (self.called) word = word.WithoutPromise(n);
+        const bool gets = self.notified && word.Free() >= n;
+        if (self.notified) word = word.WithoutPromise(n);
         if (!gets && inTime) {
             CallAgainLater(self);
             if (m_queue.First() == &self) word = word.InVain();
@@ -162,7 +162,7 @@ bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexc
 
 // Without a scheduler that runs: nobody could wake the caller, so it looks by itself.
 bool Permits::AcquireByLooking(uint32_t n, const Clock::time_point *deadline) noexcept {
-    for (Turns turns; !TryAcquire(n); turns.Next()) {
+    for (Backoff backoff; !TryAcquire(n); backoff.Next()) {
         if (deadline != nullptr && Now() >= *deadline) return false;
     }
     return true;

@@ -1,6 +1,6 @@
 #include "weft/sync/semaphore.h"
 
-#include "sync/misuse.h"
+#include "scheduler/api/internal_api.h"
 
 namespace weft {
 

@@ -1,7 +1,7 @@
 // As many permits as there can be: a reader takes one, a writer all.
 #include "weft/sync/shared_mutex.h"
 
-#include "sync/misuse.h"
+#include "scheduler/api/internal_api.h"
 
 namespace weft {
 

@@ -2,12 +2,12 @@
 // that Done looks at its beginning only; several may wait with copies of one ticket.
 #include "weft/sync/ticket_queue.h"
 
+#include "platform/backoff.h"
 #include "platform/env.h"
 #include "platform/race_finder.h"
-#include "platform/turns.h"
-#include "sync/called.h"
-#include "sync/misuse.h"
+#include "scheduler/api/internal_api.h"
 #include "sync/spin.h"
+#include "sync/wake_list.h"
 #include "weft/deferred.h"
 
 namespace weft {
@@ -57,7 +57,7 @@ void TicketQueue::Wait(uint32_t number) noexcept {
     });
     if (passed) return;
     if (m_queue.CanWait()) return WaitInLine(number);
-    for (Turns turns; !IsTurn(number); turns.Next()) {
+    for (Backoff backoff; !IsTurn(number); backoff.Next()) {
     }
 }
 
@@ -114,9 +114,9 @@ bool TicketQueue::AddTask(const Ticket &ticket, TicketTurn &turn, Task task, Cou
         return false;
     }
     if (Passes(ticket.m_number, waiter)) {
-        Called called;
-        called.Add(waiter);
-        called.Wake(scheduler);
+        WakeList list;
+        list.Add(waiter);
+        list.Wake(scheduler);
     }
     // From here on the task may have run, and the queue and the waiter may be gone.
     return true;
@@ -133,15 +133,15 @@ void TicketQueue::Done(uint32_t number) noexcept {
                      "Ticket::Done was called for a ticket that is done already");
         return;
     }
-    Called called;
+    WakeList list;
     for (Waiter *first = m_queue.First(); first != nullptr && first->wanted == number + 1;
          first = m_queue.First()) {
         m_queue.Remove(*first);
-        called.Add(*first);
+        list.Add(*first);
     }
     m_queue.Unlock(WithNumber(word, number + 1));
     // From here on the queue may be gone.
-    called.Wake(scheduler);
+    list.Wake(scheduler);
 }
 
 }  // namespace weft

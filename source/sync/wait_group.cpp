@@ -1,7 +1,7 @@
 #include "weft/sync/wait_group.h"
 
 #include "platform/env.h"
-#include "sync/misuse.h"
+#include "scheduler/api/internal_api.h"
 
 #include <new>
 

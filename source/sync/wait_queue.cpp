@@ -19,10 +19,10 @@
 // what was given is never lost.
 #include "weft/sync/wait_queue.h"
 
+#include "platform/backoff.h"
 #include "platform/env.h"
-#include "platform/turns.h"
-#include "sync/called.h"
-#include "sync/misuse.h"
+#include "scheduler/api/internal_api.h"
+#include "sync/wake_list.h"
 #include "weft/task_scheduler.h"
 
 namespace weft::internal {
@@ -40,14 +40,14 @@ WaitQueue::~WaitQueue() {
 }
 
 uint64_t WaitQueue::UnlockedWord() const noexcept {
-    for (Turns turns;; turns.Next()) {
+    for (Backoff backoff;; backoff.Next()) {
         const uint64_t word = m_word.load(kRelaxed);  // the caller's CAS decides
         if ((word & kLocked) == 0) return word;
     }
 }
 
 uint64_t WaitQueue::Lock() noexcept {
-    for (Turns turns;; turns.Next()) {
+    for (Backoff backoff;; backoff.Next()) {
         uint64_t word = m_word.load(kRelaxed);  // the CAS decides
         // acquire: the line as the last holder left it, and all that was done before the word came
         // about.
@@ -97,7 +97,7 @@ bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter,
     scheduler.WaitForCounter(&waiter.counter);
     // Refused, and that was reported: a hook that waits, or the run has ended since the caller got
     // in line. Whoever calls this waiter still touches it.
-    for (Turns turns; !goesOn(); turns.Next()) {
+    for (Backoff backoff; !goesOn(); backoff.Next()) {
     }
     return true;
 }
@@ -106,7 +106,7 @@ bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter,
                            const Clock::time_point *deadline) noexcept {
     if (Suspend(scheduler, waiter, deadline)) return true;  // the queue may be gone
     const uint64_t word = Lock();
-    const bool called = waiter.called;
+    const bool called = waiter.notified;
     if (!called) Remove(waiter);
     Unlock(word);
     return called && Suspend(scheduler, waiter, nullptr);

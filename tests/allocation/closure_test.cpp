@@ -14,7 +14,7 @@ namespace {
 
 struct Closures {
     std::atomic<uint64_t> called{0}, refused{0};
-    std::atomic<uint32_t> foreignRound{0};
+    std::atomic<uint32_t> externalRound{0};
     std::atomic<bool> quit{false};
     uint64_t callsSeen = ~uint64_t{0};
 
@@ -27,9 +27,9 @@ struct Closures {
     // `width` times ten closures by ten closures, as many after another counter, and by the other
     // thread.
     void Round(TaskScheduler &scheduler, uint32_t width, uint32_t number) {
-        Counter all, first, foreign(1);
-        m_foreign = &foreign;
-        foreignRound.store(number);
+        Counter all, first, external(1);
+        m_external = &external;
+        externalRound.store(number);
         for (uint32_t i = 0; i < 10; ++i) {
             AddTask(
                 scheduler,
@@ -45,19 +45,19 @@ struct Closures {
         scheduler.IncrementCounter(&first);
         for (uint32_t k = 0; k < width; ++k) AddTaskAfter(scheduler, &first, 0, follows, &all);
         scheduler.DecrementCounter(&first);
-        scheduler.WaitForCounter(&foreign);
+        scheduler.WaitForCounter(&external);
         scheduler.WaitForCounter(&all);
     }
 
-    void Foreign(TaskScheduler &scheduler) {
+    void External(TaskScheduler &scheduler) {
         for (uint32_t seen = 0; !quit.load();) {
-            if (foreignRound.load() == seen) {
+            if (externalRound.load() == seen) {
                 std::this_thread::yield();
                 continue;
             }
             ++seen;
-            for (int i = 0; i < 10; ++i) Add(scheduler, m_foreign);
-            scheduler.DecrementCounter(m_foreign);
+            for (int i = 0; i < 10; ++i) Add(scheduler, m_external);
+            scheduler.DecrementCounter(m_external);
         }
     }
 
@@ -69,7 +69,7 @@ struct Closures {
 
     static void Main(TaskScheduler *scheduler, void *arg) {
         Closures &closures = *static_cast<Closures *>(arg);
-        std::thread foreign([&] { closures.Foreign(*scheduler); });
+        std::thread external([&] { closures.External(*scheduler); });
         for (uint32_t i = 1; i <= kWarmUp; ++i) closures.Round(*scheduler, kWarmWidth, i);
         const uint64_t before = test::CountedCalls();
         test::CountCalls(true);
@@ -77,11 +77,11 @@ struct Closures {
         test::CountCalls(false);
         closures.callsSeen = test::CountedCalls() - before;
         closures.quit.store(true);
-        foreign.join();
+        external.join();
     }
 
 private:
-    Counter *m_foreign = nullptr;  // of the round
+    Counter *m_external = nullptr;  // of the round
 };
 
 }  // namespace
@@ -91,7 +91,7 @@ TEST_CASE("invariant 9: closures and tasks that follow allocate nothing", "[allo
         INFO(workers << " workers");
         SchedulerOptions options;
         options.workers = workers;
-        // of waiters, while the foreign thread is late
+        // of waiters, while the external thread is late
         options.onReport = [](const Report &, void *) {};
         Closures closures;
         CHECK(TaskScheduler(options).Run(Closures::Main, &closures) == Status::Ok);

@@ -25,7 +25,7 @@ constexpr TaskOptions kLarge{Priority::Normal, StackClass::Large, kAnyWorker, "l
 // start.
 struct Game {
     std::atomic<uint64_t> work{0};
-    std::atomic<uint32_t> foreignFrame{0};
+    std::atomic<uint32_t> externalFrame{0};
     std::atomic<bool> quit{false};
     Counter event;
     uint64_t callsSeen = ~uint64_t{0}, systemCallsSeen = ~uint64_t{0};
@@ -54,7 +54,7 @@ struct Game {
         for (Task &task : forks) task = {Forks, this};
         for (Task &task : yields) task = {Yields, this};
         scheduler->IncrementCounter(&event);
-        foreignFrame.store(number);  // the foreign thread lowers it
+        externalFrame.store(number);  // the external thread lowers it
         Counter all, other;
         scheduler->AddTasks(200, batch, &all);
         scheduler->AddTasks(12, forks, &all, kHigh);
@@ -71,7 +71,7 @@ struct Game {
     static constexpr uint64_t kWorkPerFrame = 200 + 12 * 7 + 6 + 6 * 7 + 100 + 1;
 
     // Each submission wakes two workers at most, and each fiber that goes on wakes one; who is
-    // woken sleeps once more. Who is alone sleeps when it waits for the foreign thread: four calls
+    // woken sleeps once more. Who is alone sleeps when it waits for the external thread: four calls
     // at most.
     static constexpr uint32_t kSubmissions = 6 + 18 * 2, kGoOn = 5 + 18 * 2 + 6 * 2;
     static constexpr uint32_t kMaxSystemCalls = 2 * (2 * kSubmissions + kGoOn);
@@ -89,10 +89,10 @@ struct Game {
         systemCallsSeen = test::CountedSystemCalls() - systemCallsBefore;
     }
 
-    void Foreign(TaskScheduler &scheduler) {
+    void External(TaskScheduler &scheduler) {
         uint32_t seen = 0;
         while (!quit.load()) {
-            if (foreignFrame.load() == seen) {
+            if (externalFrame.load() == seen) {
                 std::this_thread::yield();
                 continue;
             }
@@ -142,14 +142,14 @@ void CheckFrames(const SchedulerOptions &given, bool alone, const Run &run) {
     for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Sleep}) {
         INFO(options.workers << " workers");
         options.idle = idle;
-        // of waiters, while the foreign thread is late
+        // of waiters, while the external thread is late
         options.onReport = [](const Report &, void *) {};
         TaskScheduler scheduler(options);
         Game game;
-        std::thread foreign([&] { game.Foreign(scheduler); });
+        std::thread external([&] { game.External(scheduler); });
         run(scheduler, game);
         game.quit.store(true);
-        foreign.join();
+        external.join();
         CHECK(game.callsSeen == 0);
         INFO(game.systemCallsSeen << " system calls");
         CHECK(game.systemCallsSeen <= Game::kFrames * (alone ? 4 : Game::kMaxSystemCalls));

@@ -173,7 +173,7 @@ TEST_CASE("frame: a percentile is the sample that so many do not exceed", "[fram
     CHECK(Percentile({7}, 99) == 7);
 }
 
-// Worker 0 starts the stages on fiber 0. Times: "first" has one task, from 10 to 30 on worker 0;
+// Worker 0 starts the stages on fiber 0. Tuning: "first" has one task, from 10 to 30 on worker 0;
 // "second" two, from 40 to 60 on worker 0 and, while worker 1 had to get up, from 45 to 55 there.
 // The frame lasts from 0 to 100.
 TEST_CASE("frame: shares and steals of a recorded frame", "[frame]") {

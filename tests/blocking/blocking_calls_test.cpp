@@ -332,29 +332,29 @@ TEST_CASE("blocking: wrong use is answered and has no effect", "[blocking]") {
 
 TEST_CASE("blocking: with a counter that is refused the call is not made", "[blocking][report]") {
     test::Runner runner(test::Options(1)), other(test::Options(1));
-    Counter full(~0u), foreign;
+    Counter full(~0u), external;
     uint32_t made = 0;
     Status answers[3] = {};
     REQUIRE(other.scheduler.Start() == Status::Ok);
-    CHECK(other.scheduler.IncrementCounter(&foreign));
+    CHECK(other.scheduler.IncrementCounter(&external));
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         BlockingCalls calls(scheduler);
         auto make = [&] { ++made; };
         BlockingCall call = MakeBlockingCall(make);
         Counter counter;
-        answers[0] = calls.Submit(call, &foreign);
+        answers[0] = calls.Submit(call, &external);
         answers[1] = calls.Submit(call, &full);
         answers[2] = calls.Submit(call, &counter);
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
-    other.scheduler.DecrementCounter(&foreign);
+    other.scheduler.DecrementCounter(&external);
     other.scheduler.Stop();
     CHECK(answers[0] == Status::BadOption);
     CHECK(answers[1] == Status::BadOption);
     CHECK(answers[2] == Status::Ok);
     CHECK(made == 1);
     CHECK(full.Value() == ~0u);
-    CHECK(foreign.IsZero());
+    CHECK(external.IsZero());
     CHECK(runner.log.CountOf(ReportCode::WrongScheduler) == 1);
     CHECK(runner.log.CountOf(ReportCode::CounterOverflow) == 1);
     CHECK(runner.log.Count() == 2);

@@ -84,14 +84,14 @@ void StartAndStop(Trial &trial) {
 void SingleThreaded(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     if (!trial.IsOk(scheduler.Start())) return;
-    test::Marks foreign(12), own(30), left(30);
+    test::Marks external(12), own(30), left(30);
     std::atomic<bool> submitted{false}, done{false};
     Counter counter;
     test::Threads threads(1, [&](uint32_t) {
-        scheduler.AddTasks(12, foreign.Tasks(), &counter);
+        scheduler.AddTasks(12, external.Tasks(), &counter);
         submitted.store(true);
         scheduler.WaitForCounter(&counter);  // Stop may have come before
-        trial.Check(foreign.Wrong() == 0, "what a thread waits for has run once");
+        trial.Check(external.Wrong() == 0, "what a thread waits for has run once");
         done.store(true);
     });
     test::SpinUntil([&] { return submitted.load(); });
@@ -109,7 +109,7 @@ void SingleThreaded(Trial &trial) {
     scheduler.AddTasks(30, left.Tasks());
     scheduler.Stop();
     threads.Join();
-    trial.Check(foreign.Wrong() + own.Wrong() + left.Wrong() == 0, "Stop runs what is left");
+    trial.Check(external.Wrong() + own.Wrong() + left.Wrong() == 0, "Stop runs what is left");
 }
 
 // ---- threads beside the workers
@@ -167,7 +167,7 @@ void LeaveAttached(Trial &trial) {
                 "who leaves attached is told");
 }
 
-void Foreign(Trial &trial) {
+void External(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     if (!trial.IsOk(scheduler.Start())) return;
     constexpr uint32_t kThreads = 3;
@@ -547,8 +547,8 @@ const std::vector<Scenario> &Scenarios() {
         {"attach-1", 1, nullptr, Attach},
         {"attach-overflow", 2, ReportOverflows, Attach},
         {"leave-attached", 1, nullptr, LeaveAttached, 0, BitOf(ReportCode::LeftAttached)},
-        {"foreign", 2, nullptr, Foreign, 0, kWaiters},
-        {"foreign-1", 1, nullptr, Foreign, 0, kWaiters},
+        {"external", 2, nullptr, External, 0, kWaiters},
+        {"external-1", 1, nullptr, External, 0, kWaiters},
         {"many-waiting-threads", 1, nullptr, ManyWaitingThreads, kMemory, kWaiters},
         {"wait-for-any", 2, nullptr, WaitForAny, kMemory, kWaiters},
         {"park", 2, nullptr, Park, BitOf(Function::FutexWait)},
@@ -573,7 +573,7 @@ const std::vector<Scenario> &Scenarios() {
         {"run-8", 8, nullptr, Run, 0, 0, false, true},
         {"start-8", 8, nullptr, StartAndStop, 0, kNotRunning, false, true},
         {"attach-8", 8, PlaceCompact, Attach, 0, 0, false, true},
-        {"foreign-8", 8, Sleepy, Foreign, 0, kWaiters, false, true},
+        {"external-8", 8, Sleepy, External, 0, kWaiters, false, true},
         {"long", 2, nullptr, HostStarted<8>, 0, kPoolReports, false, true},
         {"long-quiet", 3, Sleepy, HostStarted<8>, 0, kPoolReports, false, true},
     };

@@ -14,7 +14,7 @@ void Script::UseLocals() {
     const uint32_t count = m_bytes.Below(8);
     Shared &shared = *m_world.shared;
     uint64_t *const mine = shared.hits.Get();
-    Require((mine == nullptr) == (m_caller == Caller::Foreign), "WorkerLocal of this thread");
+    Require((mine == nullptr) == (m_caller == Caller::External), "WorkerLocal of this thread");
     const auto hit = [](TaskScheduler *scheduler, void *cell) {
         Shared &of = *static_cast<Shared *>(static_cast<Cell *>(cell)->target);
         ++*of.hits.Get();

@@ -110,7 +110,7 @@ void Script::MistakeWithCounts() {
 void Script::MistakeOfThread() {
     Oracle &oracle = m_world.oracle;
     const bool first = m_bytes.Below(2) == 0;
-    if (m_caller == Caller::Foreign) {
+    if (m_caller == Caller::External) {
         oracle.Expect(ReportCode::NotAWorker, [&] {
             first ? m_scheduler.Yield()
                   : Require(m_scheduler.RunPinnedTasks() == 0, "RunPinnedTasks of no worker");
@@ -179,7 +179,7 @@ void Script::MistakeInLife() {
         Require(m_scheduler.Run(main) == Status::AlreadyRunning, "Run while it runs");
     }
     Require(m_scheduler.Start() == Status::AlreadyRunning, "Start while it runs");
-    if (m_caller != Caller::Foreign) {
+    if (m_caller != Caller::External) {
         Require(m_scheduler.AttachThread() == Status::AlreadyRunning, "AttachThread of a worker");
     }
 }

@@ -80,7 +80,7 @@ void Script::Call() {
     if (m_cell != nullptr && !m_cell->mayRunAnywhere)
         m_world.CheckPlace(m_scheduler, m_cell->groups);
     const Script *const *const mine = m_world.shared->script.Get();
-    Require((mine == nullptr) == (m_caller == Caller::Foreign), "FiberLocal of this thread");
+    Require((mine == nullptr) == (m_caller == Caller::External), "FiberLocal of this thread");
     Require(mine == nullptr || *mine == this, "FiberLocal is somebody else's");
 }
 
@@ -286,7 +286,7 @@ void Script::Wait() {
     Counter &counter = m_account.counters[which];
     if (m_account.byHand[which] > value) Settle(which);
     SettleBefore(which);
-    const bool same = m_caller != Caller::Foreign && m_bytes.Below(2) != 0;
+    const bool same = m_caller != Caller::External && m_bytes.Below(2) != 0;
     const uint32_t before = m_scheduler.CurrentWorker();
     m_scheduler.WaitForCounter(&counter, value, same ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
     Require(counter.Value() <= value || m_account.mayRise[which],
@@ -340,7 +340,7 @@ void Script::Poll() {
 }
 
 void Script::GiveWay() {
-    if (m_caller == Caller::Foreign) return std::this_thread::yield();
+    if (m_caller == Caller::External) return std::this_thread::yield();
     if (m_bytes.Below(2) == 0) {
         m_scheduler.Yield();
     } else {
@@ -368,11 +368,11 @@ void Script::UseOther() {
 
 void Script::Ask() {
     const uint32_t worker = m_scheduler.CurrentWorker();
-    Require((worker == kAnyWorker) == (m_caller == Caller::Foreign), "CurrentWorker");
-    Require((m_scheduler.CurrentFiber() == kAnyWorker) == (m_caller == Caller::Foreign),
+    Require((worker == kAnyWorker) == (m_caller == Caller::External), "CurrentWorker");
+    Require((m_scheduler.CurrentFiber() == kAnyWorker) == (m_caller == Caller::External),
             "CurrentFiber");
     Require(m_scheduler.WorkerCount() == m_world.options.workers, "WorkerCount");
-    Require(TaskScheduler::Current() == (m_caller == Caller::Foreign ? nullptr : &m_scheduler),
+    Require(TaskScheduler::Current() == (m_caller == Caller::External ? nullptr : &m_scheduler),
             "Current");
     Require(m_world.idle->CurrentWorker() == kAnyWorker, "CurrentWorker of one that does not run");
     if (m_caller == Caller::Task)

@@ -55,7 +55,7 @@ void Script::Sleep() {
 
 void Script::Inside() {
     const uint32_t kind = m_bytes.Below(5);
-    if (kind == 0 && m_caller != Caller::Foreign) m_scheduler.Yield();
+    if (kind == 0 && m_caller != Caller::External) m_scheduler.Yield();
     if (kind == 1) SubmitAndWait();
     if (kind == 2) Sleep();
     if (kind == 3 && m_mayWait) WaitForCounterFor(m_scheduler, &m_account.counters[0], Short());

@@ -125,7 +125,7 @@ void World::Live(Bytes bytes) {
         Require(scheduler->Start() == Status::Ok, "Start");
         const bool attaches = life != Life::Start;
         if (attaches) Require(scheduler->AttachThread() == Status::Ok, "AttachThread");
-        Host(bytes, attaches ? Caller::Attached : Caller::Foreign);
+        Host(bytes, attaches ? Caller::Attached : Caller::External);
         if (attaches) scheduler->DetachThread();
         scheduler->Stop();
     }
@@ -192,7 +192,7 @@ void World::StartThread(TaskScheduler &inside, Bytes bytes, bool attached, bool 
             if (leaves) oracle.willLeave.fetch_add(1);
             if (!leaves) inside.DetachThread();
         } else {
-            Script(*this, inside, Caller::Foreign, bytes, 1, true).Play();
+            Script(*this, inside, Caller::External, bytes, 1, true).Play();
         }
         inside.DecrementCounter(&threads);
     });

@@ -41,7 +41,7 @@ struct Account {
     bool mayRise[kCounters]{};     // its tasks submit children
 };
 
-enum class Caller : uint8_t { Task, Attached, Foreign };
+enum class Caller : uint8_t { Task, Attached, External };
 enum class Life : uint8_t { Run, Start, StartAttached, WithoutWorkers };
 
 class World {

@@ -2,9 +2,9 @@
 // wait for zero nobody touches the counter any more (invariant 4): it is freed at once.
 #include "relacy/suite.h"
 
-#include "mechanisms/counter_waiting.h"
+#include "core/counter_waiting.h"
 
-#include "mechanisms/counter_waiting.cpp"
+#include "core/counter_waiting.cpp"
 
 namespace relacy {
 

@@ -2,10 +2,10 @@
 // it; and who lacks a fiber finds each that is free, or is told.
 #include "relacy/suite.h"
 
-#include "mechanisms/fiber_pool.h"
-#include "mechanisms/idle_set.h"
+#include "core/fiber_pool.h"
+#include "core/idle_set.h"
 
-#include "mechanisms/fiber_pool.cpp"
+#include "core/fiber_pool.cpp"
 
 namespace relacy {
 
@@ -82,8 +82,9 @@ struct PoolTest : Suite<Test, kThreads> {
         while (!TryTake(worker)) {
             pool.SetStarved(worker, true);
             if (TryTake(worker)) break;
-            idle.Announce(worker, Ability::ReadyFibersOnly);
-            if (!pool.AnyFree(StackClass::Small) || !idle.Cancel(worker, Ability::ReadyFibersOnly))
+            idle.Announce(worker, WorkerMode::ReadyFibersOnly);
+            if (!pool.AnyFree(StackClass::Small) ||
+                !idle.Cancel(worker, WorkerMode::ReadyFibersOnly))
                 parkers[worker].Park();
         }
         pool.SetStarved(worker, false);

@@ -2,15 +2,15 @@
 // goes out, or none; what calls did is known to who decides.
 #include "relacy/suite.h"
 
-#include "scheduler/gate.h"
+#include "scheduler/state/entry_gate.h"
 
 namespace weft {
 
 // What lies in a TaskScheduler is the gate's; nothing else of it is needed.
 TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
-    internal::Gate::Construct(*this, options);
+    internal::EntryGate::Construct(*this, options);
 }
-TaskScheduler::~TaskScheduler() { internal::Gate::FacadeOf(*this).~Facade(); }
+TaskScheduler::~TaskScheduler() { internal::EntryGate::StateOf(*this).~SchedulerState(); }
 
 namespace internal {
 
@@ -31,7 +31,7 @@ namespace {
 
 template <class Test, int kThreads>
 struct GateTest : Suite<Test, kThreads> {
-    TaskScheduler facade;
+    TaskScheduler taskScheduler;
     Scheduler scheduler;
     bool over = false;
 
@@ -43,7 +43,7 @@ struct GateTest : Suite<Test, kThreads> {
     // One call: whether there was a scheduler.
     template <class Inside>
     bool Call(Inside inside) {
-        Gate::Visit visit(facade);
+        EntryGate::Visit visit(taskScheduler);
         Scheduler *found = visit.ComeIn();
         if (found != nullptr) {
             Check(found == &scheduler && found->memory.Read() == 0, "a scheduler that is gone");
@@ -56,13 +56,13 @@ struct GateTest : Suite<Test, kThreads> {
 
 // Two threads call once each, one ends the run.
 struct Calls : GateTest<Calls, 3> {
-    void before() { Gate::Open(facade, &scheduler); }
+    void before() { EntryGate::Open(taskScheduler, &scheduler); }
     void thread(unsigned index) {
         if (index != 0) {
-            Call([](Gate::Visit &) {});
+            Call([](EntryGate::Visit &) {});
             return;
         }
-        Check(Gate::Close(facade, [] { return true; }), "not closed");
+        Check(EntryGate::Close(taskScheduler, [] { return true; }), "not closed");
         Free();
     }
 };
@@ -71,16 +71,16 @@ struct Calls : GateTest<Calls, 3> {
 struct Submits : GateTest<Submits, 2> {
     bool taken = false;
     bool seen = false;
-    void before() { Gate::Open(facade, &scheduler); }
+    void before() { EntryGate::Open(taskScheduler, &scheduler); }
     void thread(unsigned index) {
         if (index == 0) {
             const auto isOver = [&] {
                 seen = scheduler.submitted.Read() != 0;
                 return !seen;
             };
-            if (Gate::Close(facade, isOver)) Free();
+            if (EntryGate::Close(taskScheduler, isOver)) Free();
         } else {
-            taken = Call([&](Gate::Visit &) { scheduler.submitted.Write(1); });
+            taken = Call([&](EntryGate::Visit &) { scheduler.submitted.Write(1); });
         }
     }
     void after() { Check(taken ? !over : over, "a call was lost, or the run goes on for nothing"); }
@@ -92,23 +92,23 @@ struct Opens : GateTest<Opens, 2> {
     void thread(unsigned index) {
         if (index == 0) {
             made.Write(1);
-            Gate::Open(facade, &scheduler);
+            EntryGate::Open(taskScheduler, &scheduler);
         } else {
-            Call([&](Gate::Visit &) { Check(made.Read() == 1, "half made"); });
+            Call([&](EntryGate::Visit &) { Check(made.Read() == 1, "half made"); });
         }
     }
 };
 
 // Two decide at the same time; the second is told by the first.
 struct Deciders : GateTest<Deciders, 3> {
-    void before() { Gate::Open(facade, &scheduler); }
+    void before() { EntryGate::Open(taskScheduler, &scheduler); }
     Data decided;
     void thread(unsigned index) {
         if (index == 2) {
-            Call([](Gate::Visit &) {});
+            Call([](EntryGate::Visit &) {});
             return;
         }
-        Gate::Close(facade, [&] {
+        EntryGate::Close(taskScheduler, [&] {
             decided.Write(decided.Read() + 1);
             return false;
         });
@@ -119,15 +119,16 @@ struct Deciders : GateTest<Deciders, 3> {
 // A thread that blocks inside a call is a guest and goes out meanwhile; its scheduler waits for it.
 struct Guest : GateTest<Guest, 2> {
     env::Parker told;
-    void before() { Gate::Open(facade, &scheduler); }
+    void before() { EntryGate::Open(taskScheduler, &scheduler); }
     void thread(unsigned index) {
         if (index == 0) {
             told.Unpark();
-            while (!Gate::Close(facade, [&] { return scheduler.guests.load(kSeqCst) == 0; }))
+            while (!EntryGate::Close(taskScheduler,
+                                     [&] { return scheduler.guests.load(kSeqCst) == 0; }))
                 env::Pause();
             Free();
         } else {
-            Call([&](Gate::Visit &visit) {
+            Call([&](EntryGate::Visit &visit) {
                 scheduler.guests.fetch_add(1, kSeqCst);
                 visit.GoOut();
                 told.Park();

@@ -4,7 +4,7 @@
 
 #include "containers/push_list.h"
 #include "containers/work_stealing_deque.h"
-#include "mechanisms/idle_set.h"
+#include "core/idle_set.h"
 
 namespace relacy {
 
@@ -38,13 +38,13 @@ struct IdleTest : Suite<Test, kThreads> {
         Check(payload[item].Read() == 1, "another item's payload");
         return true;
     }
-    void Work(uint32_t worker, Ability ability) {
-        const bool searches = ability == Ability::Tasks;
+    void Work(uint32_t worker, WorkerMode mode) {
+        const bool searches = mode == WorkerMode::Tasks;
         if (searches) idle.StartSearching();
         while (!Find()) {
-            idle.Announce(worker, ability);
+            idle.Announce(worker, mode);
             if (deque.Size() != 0) {
-                if (!idle.Cancel(worker, ability)) parkers[worker].Park();
+                if (!idle.Cancel(worker, mode)) parkers[worker].Park();
             } else {
                 parkers[worker].Park();
             }
@@ -60,7 +60,7 @@ struct IdleTest : Suite<Test, kThreads> {
 // One worker.
 struct Sleeper : IdleTest<Sleeper, 2> {
     void thread(unsigned index) {
-        if (index != 0) return Work(index, Ability::Tasks);
+        if (index != 0) return Work(index, WorkerMode::Tasks);
         Push(1);
         WakeForAny();
     }
@@ -70,7 +70,7 @@ struct Sleeper : IdleTest<Sleeper, 2> {
 // next.
 struct TwoSleepers : IdleTest<TwoSleepers, 3> {
     void thread(unsigned index) {
-        if (index != 0) return Work(index, Ability::Tasks);
+        if (index != 0) return Work(index, WorkerMode::Tasks);
         Push(1);
         WakeForAny();
         Push(2);
@@ -81,7 +81,7 @@ struct TwoSleepers : IdleTest<TwoSleepers, 3> {
 // Two items published at once, and two woken for them.
 struct Batch : IdleTest<Batch, 3> {
     void thread(unsigned index) {
-        if (index != 0) return Work(index, Ability::Tasks);
+        if (index != 0) return Work(index, WorkerMode::Tasks);
         Check(deque.Reserve(2), "no memory");
         for (uint64_t item = 1; item <= 2; ++item) {
             payload[item].Write(1);
@@ -96,7 +96,8 @@ struct Batch : IdleTest<Batch, 3> {
 // A starved worker takes ready fibers too, but nobody may rely on it as a searcher.
 struct Starved : IdleTest<Starved, 3> {
     void thread(unsigned index) {
-        if (index != 0) return Work(index, index == 1 ? Ability::ReadyFibersOnly : Ability::Tasks);
+        if (index != 0)
+            return Work(index, index == 1 ? WorkerMode::ReadyFibersOnly : WorkerMode::Tasks);
         Push(1);
         WakeForAny();
         Push(2);
@@ -105,25 +106,24 @@ struct Starved : IdleTest<Starved, 3> {
 };
 
 // One worker is woken by name, by two others.
-struct Letter {
-    env::Plain<Letter *> next;
+struct InboxItem {
+    env::Plain<InboxItem *> next;
 };
 struct ByName : IdleTest<ByName, 3> {
-    PushList<Letter> mailbox;
-    Letter letters[3];
+    PushList<InboxItem> inbox;
+    InboxItem items[3];
 
     void Receive() {
         for (int received = 0;;) {
-            for (Letter *letter = mailbox.TakeAll(); letter != nullptr; letter = letter->next)
-                ++received;
+            for (InboxItem *item = inbox.TakeAll(); item != nullptr; item = item->next) ++received;
             if (received == 2) return;
-            idle.Announce(0, Ability::ReadyFibersOnly);
-            if (mailbox.IsEmpty() || !idle.Cancel(0, Ability::ReadyFibersOnly)) parkers[0].Park();
+            idle.Announce(0, WorkerMode::ReadyFibersOnly);
+            if (inbox.IsEmpty() || !idle.Cancel(0, WorkerMode::ReadyFibersOnly)) parkers[0].Park();
         }
     }
     void thread(unsigned index) {
         if (index == 0) return Receive();
-        mailbox.Push(&letters[index]);
+        inbox.Push(&items[index]);
         if (idle.TakeSleeperAt(0)) parkers[0].Unpark();
     }
 };
@@ -164,7 +164,7 @@ struct Requests : Suite<Requests, 2> {
     }
     void thread(unsigned index) {
         if (index == 0) finished.store(1, kRelease);
-        idle.Announce(index, Ability::Tasks);
+        idle.Announce(index, WorkerMode::Tasks);
         Answer();
     }
     void after() { Check(answered == 1, "nobody answers"); }

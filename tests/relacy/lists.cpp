@@ -1,11 +1,11 @@
-// Mailbox and injector: nodes arrive once, with what was written to them, in the order of each
+// Inbox and injector: nodes arrive once, with what was written to them, in the order of each
 // producer; and a consumer that sleeps is told, or one that has cleared its notice sees what came
 // before that.
 #include "relacy/suite.h"
 
 #include "containers/push_list.h"
-#include "mechanisms/idle_set.h"
-#include "mechanisms/notices.h"
+#include "core/idle_set.h"
+#include "core/notices.h"
 
 namespace relacy {
 
@@ -79,9 +79,9 @@ struct Consumers : ListTest<Consumers, 3> {
     }
 };
 
-// The owner of a mailbox announces that it will sleep and looks once more; who pushes looks for it
+// The owner of an inbox announces that it will sleep and looks once more; who pushes looks for it
 // by name.
-struct Mailbox : ListTest<Mailbox, 3> {
+struct Inbox : ListTest<Inbox, 3> {
     IdleSet idle;
     env::Parker parker;
 
@@ -93,8 +93,8 @@ struct Mailbox : ListTest<Mailbox, 3> {
     void thread(unsigned index) {
         if (index < 2) return Deliver(index);
         for (int count = Consume(); count < 2; count += Consume()) {
-            idle.Announce(0, Ability::PinnedOnly);
-            if (list.IsEmpty() || !idle.Cancel(0, Ability::PinnedOnly)) parker.Park();
+            idle.Announce(0, WorkerMode::PinnedOnly);
+            if (list.IsEmpty() || !idle.Cancel(0, WorkerMode::PinnedOnly)) parker.Park();
         }
     }
 };
@@ -116,8 +116,8 @@ struct Injector : ListTest<Injector, 3> {
     void thread(unsigned index) {
         if (index < 2) return Post(index);
         for (int count = Consume(); count < 2; count += Consume()) {
-            idle.Announce(0, Ability::Tasks);
-            if (list.IsEmpty() || !idle.Cancel(0, Ability::Tasks)) parker.Park();
+            idle.Announce(0, WorkerMode::Tasks);
+            if (list.IsEmpty() || !idle.Cancel(0, WorkerMode::Tasks)) parker.Park();
         }
     }
 };
@@ -159,7 +159,7 @@ int main(int argc, char **argv) {
     Runner runner(argc, argv);
     runner.Run<Producers>("producers", 200000);
     runner.Run<Consumers>("consumers", 200000);
-    runner.Run<Mailbox>("mailbox", 200000);
+    runner.Run<Inbox>("inbox", 200000);
     runner.Run<Injector>("injector", 200000);
     runner.Run<Noticed>("noticed", 200000);
     return runner.Report();

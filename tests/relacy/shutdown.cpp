@@ -3,29 +3,37 @@
 // uses a scheduler that is gone.
 #include "relacy/suite.h"
 
-#include "scheduler/claim.h"
-#include "scheduler/gate.h"
-#include "scheduler/idle.h"
-#include "scheduler/post.h"
-#include "scheduler/reporting.h"
-#include "scheduler/rescue.h"
-#include "scheduler/stall.h"
-#include "scheduler/submit.h"
-#include "scheduler/wait.h"
+#include "scheduler/find/claim.h"
+#include "scheduler/find/own_tasks.h"
+#include "scheduler/find/rescue.h"
+#include "scheduler/find/stall.h"
+#include "scheduler/run/search.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/pending.h"
+#include "scheduler/submit/publish.h"
+#include "scheduler/wait/wait.h"
 
-#include "mechanisms/counter_waiting.cpp"
-#include "mechanisms/fiber_pool.cpp"
-#include "scheduler/any_work.cpp"
-#include "scheduler/arrivals.cpp"
-#include "scheduler/elsewhere.cpp"
-#include "scheduler/find_work.cpp"
-#include "scheduler/foreign.cpp"
-#include "scheduler/groups.cpp"
-#include "scheduler/idle.cpp"
-#include "scheduler/post.cpp"
-#include "scheduler/ready.cpp"
-#include "scheduler/steal_backoff.cpp"
-#include "scheduler/timing.cpp"
+#include "core/counter_waiting.cpp"
+#include "core/fiber_pool.cpp"
+#include "scheduler/find/any_work.cpp"
+#include "scheduler/find/arrivals.cpp"
+#include "scheduler/find/find_work.cpp"
+#include "scheduler/find/steal.cpp"
+#include "scheduler/find/steal_backoff.cpp"
+#include "scheduler/find/take.cpp"
+#include "scheduler/run/search.cpp"
+#include "scheduler/state/groups.cpp"
+#include "scheduler/state/scheduler.cpp"
+#include "scheduler/submit/deliver.cpp"
+#include "scheduler/submit/notify.cpp"
+#include "scheduler/submit/post.cpp"
+#include "scheduler/submit/timing.cpp"
+#include "scheduler/submit/wake.cpp"
+#include "scheduler/wait/external.cpp"
+#include "scheduler/wait/idle_requests.cpp"
+#include "scheduler/wait/sleep.cpp"
+#include "scheduler/wait/wait_idle.cpp"
 
 namespace relacy {
 
@@ -36,9 +44,9 @@ void (*runClaimed)(Worker *worker) = nullptr;  // by the test that runs
 namespace weft {
 
 TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
-    internal::Gate::Construct(*this, options);
+    internal::EntryGate::Construct(*this, options);
 }
-TaskScheduler::~TaskScheduler() { internal::Gate::FacadeOf(*this).~Facade(); }
+TaskScheduler::~TaskScheduler() { internal::EntryGate::StateOf(*this).~SchedulerState(); }
 
 namespace internal {
 
@@ -59,28 +67,14 @@ Found Pinned(Worker *, Priority) noexcept { return {}; }
 Found PinnedTask(Worker *, Priority, bool, Serving *) noexcept { return {}; }
 Found PinnedFiber(Worker *, Priority, Serving *) noexcept { return {}; }
 Found FindServing(Worker *) noexcept { return {}; }
-void WakeOwnNow(Scheduler &) noexcept {}
-Found FindPinned(Worker *) noexcept { return {}; }
-void SortMail(Worker *) noexcept {}
-Found Late(Worker *, Ability) noexcept { return {}; }  // no time passes
+Found FindPinnedServing(Worker *) noexcept { return {}; }
+void SortInbox(Worker *) noexcept {}
+Found Late(Worker *, WorkerMode) noexcept { return {}; }  // no time passes
 Fiber *Rescue(Worker *, StackClass) noexcept { return nullptr; }
 bool IsRescueDone(const Worker *, StackClass) noexcept { return true; }
-void AskForRescue(const Worker *, Level) noexcept {}
-void ShowSpecialLane(Worker *, uint32_t) noexcept {
-    relacy::Check(false, "all tasks are small and Normal");
-}
-void ShowLevel(Scheduler &, Level) noexcept { relacy::Check(false, "all fibers are Normal"); }
 bool AllAsleep(const Scheduler &) noexcept { return false; }
 void WatchForStall(Worker *) noexcept {}
 bool AnyPinnedTask(const Worker *) noexcept { return false; }
-void FireAnyWait(Scheduler &, Worker *, uint32_t) noexcept {
-    relacy::Check(false, "nobody waits for any");
-}
-void SendDeferred(Scheduler &, Worker *, uint32_t) noexcept {
-    relacy::Check(false, "no task is deferred");
-}
-void BeforeSleep(Worker *) noexcept {}
-void AfterSleep(Worker *) noexcept {}
 void LowerPending(Worker *) noexcept { relacy::Check(false, "no decrement is delayed here"); }
 bool LookIfPendingIsDue(Worker *) noexcept { return true; }
 // A task that waits keeps its stack, and its worker goes on as a loop on top of it: so only one may
@@ -93,9 +87,9 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn) noexcept {
             continue;
         }
         worker->searching = false;
-        scheduler.idle.Announce(worker->index, Ability::Tasks);
-        if (!AnyWork(worker, Ability::Tasks)) AnswerIdleRequests(scheduler, worker);
-        if (!scheduler.idle.Cancel(worker->index, Ability::Tasks)) worker->parker.Park();
+        scheduler.idle.Announce(worker->index, WorkerMode::Tasks);
+        if (!AnyWork(worker, WorkerMode::Tasks)) AnswerIdleRequests(scheduler, worker);
+        if (!scheduler.idle.Cancel(worker->index, WorkerMode::Tasks)) worker->parker.Park();
         worker->searching = true;
         env::Pause();
     }
@@ -103,7 +97,6 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn) noexcept {
 bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     return scheduler.counters.Add(CounterAccess::Word(counter), n) == CounterResult::Ok;
 }
-void TraceSubmit(Worker *, uint32_t, const Counter *, const char *) noexcept {}
 void SchedulerTag::Release() noexcept {}
 void StackMemory::Release() noexcept {}
 void OutOfMemory(const Scheduler &, uint32_t) noexcept { env::Panic("out of memory"); }
@@ -132,7 +125,7 @@ namespace {
 template <class Test, int kThreads, uint32_t kWorkers>
 struct RunTest : Suite<Test, kThreads> {
     static constexpr uint32_t kTasks = 4;
-    TaskScheduler facade;
+    TaskScheduler taskScheduler;
     Scheduler scheduler;
     char stack[64];
     Fiber fiber{0, stack, sizeof stack};  // that every task seems to be on
@@ -145,7 +138,7 @@ struct RunTest : Suite<Test, kThreads> {
         static RunTest *current;
         current = this;
         runClaimed = [](Worker *worker) { current->RunClaimed(worker); };
-        scheduler.facade = &facade;
+        scheduler.taskScheduler = &taskScheduler;
         scheduler.options.idle = IdlePolicy::Sleep;
         scheduler.workerCount = scheduler.slotCount = kWorkers;
         scheduler.slotsInUse.store(kWorkers, kRelaxed);
@@ -158,7 +151,7 @@ struct RunTest : Suite<Test, kThreads> {
         for (uint32_t i = 0; i < kWorkers; ++i) {
             Worker &worker = scheduler.workers[i];
             worker.scheduler = &scheduler;
-            worker.facade = &facade;
+            worker.taskScheduler = &taskScheduler;
             worker.index = i;
             worker.current = &fiber;
             acquired = acquired && worker.slab.Acquire();
@@ -171,7 +164,7 @@ struct RunTest : Suite<Test, kThreads> {
         scheduler.fibers = Memory().NewArray<Fiber>(scheduler.AllFibers());
         Check(acquired && scheduler.fibers != nullptr, "no memory");
         scheduler.workers[0].submitted.store(1, kRelaxed);  // the main task
-        Gate::Open(facade, &scheduler);
+        EntryGate::Open(taskScheduler, &scheduler);
     }
     static Task TaskOfNumber(uintptr_t number) {
         return {[](TaskScheduler *, void *) {}, reinterpret_cast<void *>(number)};
@@ -207,7 +200,7 @@ struct RunTest : Suite<Test, kThreads> {
         Worker *worker = &scheduler.workers[index];
         while (!scheduler.stopping.load(kRelaxed)) {
             if (!SearchForTasks(worker)) {
-                Sleep(worker, Ability::Tasks);
+                Sleep(worker, WorkerMode::Tasks);
                 continue;
             }
             RunClaimed(worker);
@@ -264,9 +257,9 @@ struct Waits : RunTest<Waits, 2, 1> {
     void before() { Acquire(); }
     void thread(unsigned index) {
         if (index == 0) return RunMain([&](Worker *worker) { Submit(worker, 1, &counter); });
-        Gate::Visit visit(facade);
+        EntryGate::Visit visit(taskScheduler);
         if (Scheduler *found = visit.ComeIn(); found != nullptr) {
-            WaitForeign(visit, *found, counter, 0);
+            WaitExternal(visit, *found, counter, 0);
             Check(memory.Read() == 0, "a scheduler that is gone");
             Check(result.Read() == 1, "a result is missing");
         }
@@ -282,7 +275,7 @@ struct Posts : RunTest<Posts, 2, 1> {
     void before() { Acquire(); }
     void thread(unsigned index) {
         if (index == 0) return RunMain([](Worker *) {});
-        Gate::Visit visit(facade);
+        EntryGate::Visit visit(taskScheduler);
         if (Scheduler *found = visit.ComeIn(); found != nullptr) {
             written[1].Write(1);
             const Task task = TaskOfNumber(1);
@@ -300,9 +293,9 @@ struct Idles : RunTest<Idles, 2, 1> {
     void before() { Acquire(); }
     void thread(unsigned index) {
         if (index == 0) return RunMain([&](Worker *worker) { Submit(worker, 1); });
-        Gate::Visit visit(facade);
+        EntryGate::Visit visit(taskScheduler);
         if (Scheduler *found = visit.ComeIn(); found != nullptr) {
-            WaitIdleForeign(visit, *found);
+            WaitIdleExternal(visit, *found);
             Check(memory.Read() == 0, "a scheduler that is gone");
         }
         visit.GoOut();

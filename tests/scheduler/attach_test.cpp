@@ -1,4 +1,4 @@
-#include "scheduler/attach.h"
+#include "scheduler/run/attach.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
@@ -392,12 +392,12 @@ TEST_CASE("report Stalled: an attached thread that waits is named as one", "[att
     REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
     Counter gate(1);
     bool reported = false;
-    std::thread foreign([&] {
+    std::thread external([&] {
         reported = test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; });
         runner.scheduler.DecrementCounter(&gate);
     });
     runner.scheduler.WaitForCounter(&gate);
-    foreign.join();
+    external.join();
     runner.scheduler.DetachThread();
     runner.scheduler.Stop();
     CHECK(reported);

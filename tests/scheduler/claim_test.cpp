@@ -1,4 +1,4 @@
-#include "scheduler/claim.h"
+#include "scheduler/find/claim.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"

@@ -422,8 +422,8 @@ TEST_CASE("report InHook: a closure by a hook that must not submit", "[closure]"
 
 TEST_CASE("report OutOfMemory: without memory for another block a closure is refused and destroyed",
           "[closure]") {
-    for (const bool foreign : {false, true}) {
-        INFO((foreign ? "by another thread" : "by a task"));
+    for (const bool external : {false, true}) {
+        INFO((external ? "by another thread" : "by a task"));
         Ledger ledger;
         uint32_t submitted = 0, refused = 0;
         test::Runner runner(test::Options(1));
@@ -433,7 +433,7 @@ TEST_CASE("report OutOfMemory: without memory for another block a closure is ref
                 for (int i = 0; i < 66; ++i)
                     ++(AddTask(scheduler, MoveOnly(ledger)) ? submitted : refused);
             };
-            foreign ? std::thread(submit).join() : submit();
+            external ? std::thread(submit).join() : submit();
         }) == Status::Ok);
         CHECK(submitted == 64);
         CHECK(refused == 2);

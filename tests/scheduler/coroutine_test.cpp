@@ -179,7 +179,7 @@ Coroutine<> Follow(Event &event, Counter &counter, uint32_t value, std::atomic<u
     wrong.fetch_add(counter.Value() > value);
 }
 
-Coroutine<> Arrive(Counter &arrived, Event &event) {
+Coroutine<> FinishSwitch(Counter &arrived, Event &event) {
     TaskScheduler &scheduler = co_await CurrentScheduler{};
     scheduler.DecrementCounter(&arrived);
     co_await event;
@@ -230,7 +230,8 @@ TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Event event(scheduler);
         Counter arrived(kWaiters), done;
-        for (uint32_t i = 0; i < kWaiters; ++i) Start(scheduler, Arrive(arrived, event), &done);
+        for (uint32_t i = 0; i < kWaiters; ++i)
+            Start(scheduler, FinishSwitch(arrived, event), &done);
         scheduler.WaitForCounter(&arrived);
         wait = done.Value();
         event.Set();

@@ -1,6 +1,6 @@
 // What the policy promises, where no clock is needed to see it. How long anything waits at most:
 // the simulator's fair models.
-#include "mechanisms/counter_word.h"
+#include "core/counter_word.h"
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"

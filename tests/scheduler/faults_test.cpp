@@ -1,6 +1,6 @@
 // What goes wrong in a task or in the host, and how it is reported. Most of it ends a child
 // process.
-#include "scheduler/describe_fault.h"
+#include "scheduler/state/describe_fault.h"
 
 #include "support/child_process.h"
 #include "support/scheduler_run.h"

@@ -1,4 +1,4 @@
-#include "scheduler/fiber_switch.h"
+#include "scheduler/wait/fiber_switch.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"

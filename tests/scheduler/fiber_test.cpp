@@ -1,4 +1,4 @@
-#include "scheduler/fiber.h"
+#include "scheduler/state/fiber.h"
 
 #include "platform/stack_memory.h"
 

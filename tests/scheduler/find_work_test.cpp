@@ -1,4 +1,4 @@
-#include "scheduler/find_work.h"
+#include "scheduler/find/find_work.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
@@ -38,12 +38,12 @@ struct Endless {
 TEST_CASE("priorities: of what is there, High goes first and Low last", "[find_work]") {
     test::Runner runner(test::Options(1));
     std::string order;
-    test::Batch letters(3, [&](TaskScheduler &, uint32_t i) { order += "HNL"[i]; });
+    test::Batch items(3, [&](TaskScheduler &, uint32_t i) { order += "HNL"[i]; });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter;
-        scheduler.AddTask(letters[2], &counter, test::kLow);
-        scheduler.AddTask(letters[1], &counter);
-        scheduler.AddTask(letters[0], &counter, test::kHigh);
+        scheduler.AddTask(items[2], &counter, test::kLow);
+        scheduler.AddTask(items[1], &counter);
+        scheduler.AddTask(items[0], &counter, test::kHigh);
         scheduler.Yield();  // not a wait: that would help with the newest
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);

@@ -1,6 +1,6 @@
 // Tasks that run on top of a task that waits for them: they keep the groups that they name, and
 // what they submit has these.
-#include "scheduler/groups.h"
+#include "scheduler/state/groups.h"
 
 #include "support/group_layouts.h"
 #include "support/spin.h"

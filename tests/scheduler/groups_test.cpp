@@ -1,4 +1,4 @@
-#include "scheduler/groups.h"
+#include "scheduler/state/groups.h"
 
 #include "support/group_layouts.h"
 #include "support/spin.h"

@@ -22,7 +22,7 @@ using namespace weft;
 
 namespace {
 
-// Something of everything that takes memory: lanes, slabs, mailboxes, posted blocks, waits of
+// Something of everything that takes memory: lanes, slabs, inboxes, posted blocks, waits of
 // threads, attached threads.
 void UseEverything(TaskScheduler &scheduler, std::atomic<uint32_t> &wrong) {
     test::Marks many(3000), pinned(40), own(600);

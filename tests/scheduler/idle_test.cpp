@@ -1,4 +1,4 @@
-#include "scheduler/idle.h"
+#include "scheduler/run/search.h"
 
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
@@ -44,7 +44,7 @@ TEST_CASE("a wake-up for a task reaches a worker that can run tasks", "[idle][gr
     }
 }
 
-TEST_CASE("report Stalled: names who waits, and the wait goes on until a foreign thread ends it",
+TEST_CASE("report Stalled: names who waits, and the wait goes on until a external thread ends it",
           "[idle]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Sleep}) {
@@ -52,7 +52,7 @@ TEST_CASE("report Stalled: names who waits, and the wait goes on until a foreign
             test::Runner runner(test::Options(workers, 16, 2, idle));
             Counter gate(1);
             bool reported = false;
-            std::thread foreign([&] {
+            std::thread external([&] {
                 reported =
                     test::SpinUntil([&] { return runner.log.CountOf(ReportCode::Stalled) != 0; });
                 runner.scheduler.DecrementCounter(&gate);
@@ -63,7 +63,7 @@ TEST_CASE("report Stalled: names who waits, and the wait goes on until a foreign
                 scheduler.AddTask(waiter[0], nullptr, test::Named("stuck task"));
                 scheduler.WaitForCounter(&gate);
             }) == Status::Ok);
-            foreign.join();
+            external.join();
             CHECK(reported);
             const test::LoggedReport report = runner.log.First(ReportCode::Stalled);
             CHECK(test::Names(report.what, "2 fibers wait"));
@@ -109,7 +109,7 @@ TEST_CASE("ExternalWork: that only waiters are left is no mistake while one live
         test::Runner runner(options);
         Counter gate(1);
         bool slept = false;
-        test::Threads foreign(1, [&](uint32_t) {
+        test::Threads external(1, [&](uint32_t) {
             // the worker has looked before
             slept = test::SpinUntil([&] { return parked.load() != 0; });
             if (isExpected)
@@ -124,7 +124,7 @@ TEST_CASE("ExternalWork: that only waiters are left is no mistake while one live
             scheduler.WaitForCounter(&gate);
             if (isExpected) ExternalWork::End(scheduler);
         }) == Status::Ok);
-        foreign.Join();
+        external.Join();
         CHECK(slept);
         CHECK(runner.log.CountOf(ReportCode::Stalled) == (isExpected ? 0 : 1));
         CHECK(runner.log.Count() == (isExpected ? 0 : 1));
@@ -154,7 +154,7 @@ TEST_CASE("no report of waiters that go on now and then", "[idle]") {
     Counter turns(kTurns);
     std::atomic<bool> began{false};
     Clock::duration longest{};
-    test::Threads foreign(1, [&](uint32_t) {
+    test::Threads external(1, [&](uint32_t) {
         test::SpinUntil([&] { return began.load(); });
         Clock::time_point before = Clock::now();
         for (uint32_t i = 0; i < kTurns; ++i) {
@@ -169,7 +169,7 @@ TEST_CASE("no report of waiters that go on now and then", "[idle]") {
         began.store(true);
         for (uint32_t i = kTurns; i > 0; --i) scheduler.WaitForCounter(&turns, i - 1);
     }) == Status::Ok);
-    foreign.Join();
+    external.Join();
     // Where this process had no processor for so long, it was a stall.
     CHECK((runner.log.Text() == "" ||
            longest >= std::chrono::milliseconds(options.stallMilliseconds)));

@@ -1,7 +1,7 @@
 // What shares a cache line in the scheduler, and how its parts grow with the number of workers.
-#include "scheduler/check_options.h"
-#include "scheduler/scheduler.h"
-#include "scheduler/worker.h"
+#include "scheduler/state/check_options.h"
+#include "scheduler/state/scheduler.h"
+#include "scheduler/state/worker.h"
 
 #include <memory>
 #include <set>
@@ -45,11 +45,11 @@ TEST_CASE("layout: no pick reads a cache line that others write for each task, w
     const Scheduler &its = *scheduler;
     const auto read =
         LinesOfAll(its.notices, its.slotsInUse, its.activeWorkers, its.setsInUse, its.groupsOf,
-                   its.groupCount, its.groupEnd, its.setOf, its.workers, its.fibers, its.times,
+                   its.groupCount, its.groupEnd, its.setOf, its.workers, its.fibers, its.tuning,
                    its.workerCount, its.endWanted, its.stopping);
     const auto written =
         LinesOfAll(its.injector, its.deferred, its.armedFor, its.rescues, its.pinnedLarge,
-                   its.idleRequests, its.idleTasks, its.foreignSubmitted, its.guests, its.timers,
+                   its.idleRequests, its.idleTasks, its.externalSubmitted, its.guests, its.timers,
                    its.singles, its.blocks, its.anyWaits, its.timedTasks, its.closures);
     CHECK(!AnyShared(read, written));
 }
@@ -61,7 +61,7 @@ TEST_CASE(
     const Worker &its = *worker;
     const auto own = LinesOfAll(its.scheduler, its.claim, its.pending, its.mayHold, its.mayBegin,
                                 its.pinnedTasks, its.exitCall, its.outerSlot);
-    const auto written = LinesOfAll(its.mailbox, its.asked, its.parker, its.lanes, its.ready);
+    const auto written = LinesOfAll(its.inbox, its.asked, its.parker, its.lanes, its.ready);
     CHECK(!AnyShared(own, written));
     CHECK(!AnyShared(own, LinesOfAll(its.submitted, its.finished)));  // others read them
 }

@@ -1,4 +1,4 @@
-#include "scheduler/lifecycle.h"
+#include "scheduler/run/lifecycle.h"
 
 #include "platform/sanitizers.h"
 #include "platform/thread.h"

@@ -1,4 +1,4 @@
-#include "scheduler/post.h"
+#include "scheduler/submit/post.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
@@ -215,7 +215,7 @@ TEST_CASE("RunPinnedTasks: a pump on worker 0 runs what others post to it", "[pi
         });
         bool met = false;
         CHECK(RunPinnedMain(runner, [&](TaskScheduler &scheduler) {
-                  test::Threads foreign(2, [&](uint32_t) {
+                  test::Threads external(2, [&](uint32_t) {
                       for (int k = 0; k < 20; ++k)
                           scheduler.AddTasksAndWait(1, message.Tasks(), PinnedTo(0));
                       done.fetch_add(1);

@@ -1,4 +1,4 @@
-#include "scheduler/ready.h"
+#include "scheduler/submit/notify.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
@@ -106,13 +106,13 @@ TEST_CASE("a fiber made ready while its waker helps inline is resumed elsewhere"
     }
 }
 
-TEST_CASE("a foreign thread's decrements resume fibers", "[ready][grid]") {
+TEST_CASE("a external thread's decrements resume fibers", "[ready][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
         Counter gate(1000);
         std::atomic<bool> running{false};
-        std::thread foreign([&] {
+        std::thread external([&] {
             test::SpinUntil([&] { return running.load(); });
             for (int i = 0; i < 999; ++i) runner.scheduler.DecrementCounter(&gate);
             runner.scheduler.IncrementCounter(&gate, 5);
@@ -128,20 +128,20 @@ TEST_CASE("a foreign thread's decrements resume fibers", "[ready][grid]") {
             // returned.
             test::YieldUntil(scheduler, [&] { return !running.load(); });
         }) == Status::Ok);
-        foreign.join();
+        external.join();
         CHECK(left == 0);
         // that one may come, or not
         CHECK(runner.log.CountOf(ReportCode::Stalled) == runner.log.Count());
     }
 }
 
-TEST_CASE("Run may return while the foreign decrement that ended it is still inside its call",
+TEST_CASE("Run may return while the external decrement that ended it is still inside its call",
           "[ready]") {
     for (int round = 0; round < 200; ++round) {
         test::Runner runner(test::Options(2, 8, 2, IdlePolicy::Sleep));
         Counter gate(1), own;
         std::atomic<bool> running{false}, returned{false};
-        std::thread foreign([&] {
+        std::thread external([&] {
             test::SpinUntil([&] { return running.load(); });
             test::Linger(round % 20);
             runner.scheduler.DecrementCounter(&gate);
@@ -157,7 +157,7 @@ TEST_CASE("Run may return while the foreign decrement that ended it is still ins
             scheduler.WaitForCounter(&gate);
         });
         returned.store(true);
-        foreign.join();
+        external.join();
         REQUIRE(status == Status::Ok);
         // Both may come, or not.
         const size_t expected =

@@ -1,4 +1,4 @@
-#include "scheduler/reporting.h"
+#include "scheduler/state/reporting.h"
 
 #include "support/child_process.h"
 #include "support/failing_allocation.h"

@@ -1,5 +1,5 @@
 // Start with no workers: the thread that attaches runs everything.
-#include "scheduler/attach.h"
+#include "scheduler/run/attach.h"
 
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"

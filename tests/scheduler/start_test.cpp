@@ -1,4 +1,4 @@
-#include "scheduler/lifecycle.h"
+#include "scheduler/run/lifecycle.h"
 
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"

@@ -1,4 +1,4 @@
-#include "scheduler/submit.h"
+#include "scheduler/submit/submit.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"

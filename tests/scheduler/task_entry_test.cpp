@@ -1,4 +1,4 @@
-#include "scheduler/task_entry.h"
+#include "scheduler/state/task_entry.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 #include "weft/time.h"
 
-#include "mechanisms/counter_word.h"
+#include "core/counter_word.h"
 #include "support/failing_allocation.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"

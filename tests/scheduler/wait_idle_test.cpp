@@ -10,7 +10,7 @@
 using namespace weft;
 
 TEST_CASE("WaitIdle: several threads, each after its own tasks without a counter",
-          "[foreign][wait_idle]") {
+          "[external][wait_idle]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -32,7 +32,7 @@ TEST_CASE("WaitIdle: several threads, each after its own tasks without a counter
     }
 }
 
-TEST_CASE("WaitIdle: tasks in it do not wait for each other", "[foreign][wait_idle]") {
+TEST_CASE("WaitIdle: tasks in it do not wait for each other", "[external][wait_idle]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         for (test::Life life : {test::Life::Run, test::Life::Start}) {
             INFO(test::Describe(point) << ", " << test::Describe(life));
@@ -73,7 +73,7 @@ TEST_CASE("WaitIdle: tasks in it do not wait for each other", "[foreign][wait_id
 }
 
 TEST_CASE("WaitIdle: waits for tasks that wait, and for what they submit later",
-          "[foreign][wait_idle]") {
+          "[external][wait_idle]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (int round = 0; round < 20; ++round) {
             test::Runner runner(test::Options(workers));

@@ -1,4 +1,4 @@
-#include "scheduler/wait.h"
+#include "scheduler/wait/wait.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"

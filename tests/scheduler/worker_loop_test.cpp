@@ -1,4 +1,4 @@
-#include "scheduler/worker_loop.h"
+#include "scheduler/run/worker_loop.h"
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
@@ -99,7 +99,7 @@ TEST_CASE(
             scheduler.WaitForCounter(&gate);
             finished.fetch_add(1);
         });
-        std::thread foreign([&] {
+        std::thread external([&] {
             // Every small fiber waits; seventeen tasks or more have none.
             blocked = test::SpinUntil([&] { return started.load() == point.smallFibers; });
             test::Linger(300);
@@ -109,7 +109,7 @@ TEST_CASE(
             scheduler.AddTasks(20, waiters.Tasks());
             scheduler.WaitForCounter(&gate);  // not the tasks' counter: no inline help
         }) == Status::Ok);
-        foreign.join();
+        external.join();
         CHECK(blocked);
         CHECK(finished.load() == 20);
     }
@@ -159,7 +159,7 @@ void ExpectPoolEmpty(std::initializer_list<IdlePolicy> policies, bool hasDeadlin
                 scheduler.WaitForCounter(&gate);
                 finished.fetch_add(1);
             });
-            std::thread foreign([&] {
+            std::thread external([&] {
                 reported =
                     test::SpinUntil([&] { return runner.log.CountOf(ReportCode::PoolEmpty) != 0; });
                 runner.scheduler.DecrementCounter(&gate);
@@ -170,7 +170,7 @@ void ExpectPoolEmpty(std::initializer_list<IdlePolicy> policies, bool hasDeadlin
                     ? static_cast<void>(WaitForCounterFor(scheduler, &gate, std::chrono::hours(1)))
                     : scheduler.WaitForCounter(&gate);
             }) == Status::Ok);
-            foreign.join();
+            external.join();
             CHECK(reported);
             CHECK(finished.load() == 5);
             const test::LoggedReport report = runner.log.First(ReportCode::PoolEmpty);
@@ -194,7 +194,7 @@ void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
                 scheduler.WaitForCounter(&gate);
                 finished.fetch_add(1);
             });
-            std::thread foreign([&] {
+            std::thread external([&] {
                 reported = test::SpinUntil(
                     [&] { return runner.log.CountOf(ReportCode::LargePoolEmpty) != 0; });
                 runner.scheduler.DecrementCounter(&gate);
@@ -206,7 +206,7 @@ void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
                           scheduler.WaitForCounter(&counter);
                       },
                       StackClass::Small) == Status::Ok);
-            foreign.join();
+            external.join();
             CHECK(reported);
             CHECK(finished.load() == 5);
             const test::LoggedReport report = runner.log.First(ReportCode::LargePoolEmpty);

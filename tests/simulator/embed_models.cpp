@@ -232,13 +232,13 @@ void EveryCaller() {
     std::optional<ExternalWork> outside;
     if (Random(2) != 0) outside.emplace(scheduler);
     Check(scheduler.Start() == Status::Ok && scheduler.AttachThread() == Status::Ok, "no start");
-    SameWork inTask(scheduler), attached(scheduler), foreign(scheduler);
+    SameWork inTask(scheduler), attached(scheduler), external(scheduler);
     auto task = [&](TaskScheduler *) { inTask.Do(); };
     Counter counter;
     scheduler.AddTask(MakeTask(task), &counter);
     Cell over;
     HostThread other([&] {
-        foreign.Do();
+        external.Do();
         over.Set(1);
     });
     other.Start();
@@ -248,7 +248,8 @@ void EveryCaller() {
     other.Join();
     scheduler.DetachThread();
     scheduler.Stop();
-    Check(inTask.Ran() + attached.Ran() + foreign.Ran() == 3 * SameWork::kTasks, "a task was lost");
+    Check(inTask.Ran() + attached.Ran() + external.Ran() == 3 * SameWork::kTasks,
+          "a task was lost");
 }
 
 // Low tasks that wait, with one permit among them; Normal ones beside them.

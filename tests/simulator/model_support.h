@@ -1,7 +1,7 @@
 // What models of the whole scheduler share.
 #pragma once
 
-#include "mechanisms/counter_word.h"
+#include "core/counter_word.h"
 #include "platform/env.h"
 #include "simulator/virtual_threads.h"
 #include "weft/task_scheduler.h"

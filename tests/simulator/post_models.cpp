@@ -279,7 +279,7 @@ void PostMeet() {
     });
 }
 
-// Times come, some waits end before; the dispatcher begins, is rung and ends; the queue waits for
+// Tuning come, some waits end before; the dispatcher begins, is rung and ends; the queue waits for
 // it.
 void PostTimes() {
     WithScheduler([](TaskScheduler &scheduler) {

@@ -162,7 +162,7 @@ void PoolEmpty() {
 }
 
 // A thread that is no worker ends a wait while the workers fall asleep.
-void ForeignDecrement() {
+void ExternalDecrement() {
     Counters counters;
     Counter *gate = counters.New(1);
     struct Shared {
@@ -317,7 +317,7 @@ std::vector<Model> SchedulerModels() {
          LeftForReady},
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
         {"pool_empty", "fewer fibers than waiting tasks", PoolEmpty},
-        {"foreign", "a decrement by a thread that is no worker", ForeignDecrement},
+        {"external", "a decrement by a thread that is no worker", ExternalDecrement},
         {"closures", "closures by tasks and by a thread that is no worker", Closures},
         {"lanes", "priorities, Yield, uncounted tasks, draining", LanesAndYield},
     };

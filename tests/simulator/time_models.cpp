@@ -118,7 +118,7 @@ void SleepersOnFewFibers() {
 
 // A thread that is no worker waits until a deadline, while a task lowers the counter and the run
 // may end.
-void DeadlineForeign() {
+void DeadlineExternal() {
     Counters counters;
     Counter *counter = counters.New(1);
     TimedWait wait{counter};
@@ -324,7 +324,7 @@ std::vector<Model> TimeModels() {
         {"sleepers", "tasks that sleep while others hold their workers until those are awake",
          SleepersOnManyFibers, 2},
         {"sleepers_starved", "the same with fewer fibers than tasks", SleepersOnFewFibers, 2},
-        {"deadline_foreign", "a thread that is no worker waits with a deadline", DeadlineForeign},
+        {"deadline_external", "a thread that is no worker waits with a deadline", DeadlineExternal},
         {"deadline_any", "waits for any of two counters with a deadline", DeadlineAny, 2},
         {"timed_busy", "a deadline that only a worker can look after which goes to sleep",
          TimedBusy},

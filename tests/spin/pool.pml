@@ -1,12 +1,12 @@
-/* Running out of fibers: source/mechanisms/fiber_pool.{h,cpp}, source/scheduler/worker_loop.cpp (RunLoop, ThreadLoop,
+/* Running out of fibers: source/core/fiber_pool.{h,cpp}, source/scheduler/worker_loop.cpp (RunLoop, ThreadLoop,
  * LoopFiber, WithoutFiber), fiber_switch.cpp (SuspendTo, FreeFiber), idle.cpp (Sleep), ready.cpp (MakeReady, WakeForAny,
  * WakeStarved, WakeForTasks, WakeEverySleeper), find_work.cpp (TakeInjected), idle_set.h with both of its sets, pinned.cpp
- * (SortMail), rescue.cpp.
+ * (SortInbox), rescue.cpp.
  *
  * Modelled    WORKERS workers share FIBERS small fibers. Each task may wait; then its worker goes on on another fiber, or on
  *             the thread's own stack if none is free, where it can only resume. TASKS tasks, the last POSTED of which come
  *             from a thread that is no worker while the others run, and PINNED tasks for worker 0 alone, likewise; their
- *             fibers come back to it by mail. Another thread makes waiting fibers ready at any time. A worker that finds
+ *             fibers come back to it by inbox. Another thread makes waiting fibers ready at any time. A worker that finds
  *             nothing frees its fiber and sleeps. CACHES=1: each worker has a cache of one slot. Names as in the source.
  * Bounds      as above; the workers' tasks lie in one place and their ready fibers in another, so a look that is no search
  *             may miss tasks that are there; each task waits at most once; who goes through the lanes takes RESCUES
@@ -17,7 +17,7 @@
  * Left out    memory orders, Large fibers, a task that is handed to a waiter, inactive workers, priorities, the reports (sleep.pml has
  *             more of searching).
  * Followed    each change of the free fibers, of the starved workers, of the idle state and its two sets of sleepers, of how
- *             much is in the injector, in worker 0's mailbox, in the lanes and among the ready fibers, and of how many tasks
+ *             much is in the injector, in worker 0's inbox, in the lanes and among the ready fibers, and of how many tasks
  *             have ended, in runs of the whole scheduler up to its coming to rest (pool_trace.cpp), with one fiber and
  *             without caches. Parkers only then: all are parked. Notices that come late, and the wake-ups for the timer of a
  *             stall, are modelled there alone.
@@ -60,7 +60,7 @@ byte injectedFibers, injected;  /* the injector: ready fibers, a set of bits, an
 byte ready;                     /* a set of bits: the workers' ready fibers; tasks in their lanes */
 byte lane = TASKS - POSTED;
 byte starved;                   /* m_starved */
-byte mail, mailFibers;          /* worker 0's mailbox: pinned tasks; a set of bits: fibers of such tasks that are ready */
+byte inbox, inboxFibers;          /* worker 0's inbox: pinned tasks; a set of bits: fibers of such tasks that are ready */
 byte pinned;                    /* likewise: fibers on which such a task waits */
 byte searchers, sleepers, others;   /* m_state */
 byte asleep, starvedAsleep;     /* m_asleep, m_starvedAsleep */
@@ -75,7 +75,7 @@ byte cache[WORKERS];            /* fiber plus one */
 byte posted;
 bool watched;
 #define OBSERVED (now.free | now.starved << 1 | now.searchers << 3 | (now.sleepers & 3) << 5 | (now.others & 3) << 7 | \
-                  now.asleep << 9 | now.starvedAsleep << 11 | now.ended << 13 | (now.mail + now.mailFibers) << 15 | \
+                  now.asleep << 9 | now.starvedAsleep << 11 | now.ended << 13 | (now.inbox + now.inboxFibers) << 15 | \
                   (now.injected + now.injectedFibers) << 17 | now.lane << 19 | now.ready << 21)
 #define RESTS(w) (Worker[w]@end_parked || Worker[w]@end_starved)
 #define OVER     (posted == POSTED + PINNED && RESTS(1) && RESTS(2) && !token[0] && !token[1] && !waiting[0] && Resumer[3]@end)
@@ -98,7 +98,7 @@ thread:                                                         /* ThreadLoop */
     :: searching ->                                             /* Sleep(Tasks) */
         atomic { asleep = asleep | BIT(self); Follow() };
         atomic { searchers--; sleepers++; Follow() };
-        if :: self == 0 -> found = mail + mailFibers > 0 :: else -> skip fi;  /* AnyWork */
+        if :: self == 0 -> found = inbox + inboxFibers > 0 :: else -> skip fi;  /* AnyWork */
         if :: !found -> found = injected + injectedFibers > 0 :: else -> skip fi;
         if :: !found -> found = ready > 0 :: else -> skip fi;
         if :: !found -> found = lane > 0 :: else -> skip fi;
@@ -129,7 +129,7 @@ end_parked: atomic { token[self] -> token[self] = false }
     :: fiber != NONE && lacks -> atomic { starved = starved & ~BIT(self); lacks = false; Follow() }
     :: fiber == NONE ->                                         /* WithoutFiber */
 look:
-        SortMail();                                             /* FindOwn */
+        SortInbox();                                             /* FindOwn */
         TakeInjected();
         TakePinnedFiber(next);
         if
@@ -150,7 +150,7 @@ look:
             fi;
             atomic { starvedAsleep = starvedAsleep | BIT(self); Follow() };
             atomic { others++; Follow() };
-            if :: self == 0 -> found = mail + mailFibers > 0 :: else -> skip fi;  /* AnyWork */
+            if :: self == 0 -> found = inbox + inboxFibers > 0 :: else -> skip fi;  /* AnyWork */
             if :: !found -> found = injected + injectedFibers > 0 :: else -> skip fi;
             if :: !found -> found = ready > 0 :: else -> skip fi;
 #ifndef BUG_NO_LOOK_AFTER_STARVED
@@ -183,7 +183,7 @@ end_starved:        atomic { token[self] -> token[self] = false };
     :: resumes ->                                               /* a task goes on, and ends */
         atomic { resumes = false; ended++; Follow() }
     :: !resumes ->
-        SortMail();
+        SortInbox();
         TakeInjected();
         TakePinnedFiber(next);
         if
@@ -230,7 +230,7 @@ end_starved:        atomic { token[self] -> token[self] = false };
                     :: next != NONE -> resumes = true
                     :: next == NONE -> AcquireFiber(next)
                     fi;
-                    atomic {                                    /* RegisterWaiter, in Arrive */
+                    atomic {                                    /* RegisterWaiter, in FinishSwitch */
                         waiting[fiber] = true;
                         pinned = pinned | (isPinned -> BIT(fiber) : 0)
                     };
@@ -274,7 +274,7 @@ proctype PinnedPoster() {
 
     do
     :: i < PINNED ->
-        atomic { mail++; Follow() };
+        atomic { inbox++; Follow() };
         TakeSleeperAt(0);
         atomic {
             i++;
@@ -302,7 +302,7 @@ end:
     :: atomic { waiting[fiber] && (pinned & BIT(fiber)) ->
             waiting[fiber] = false;
             pinned = pinned & ~BIT(fiber);
-            mailFibers = mailFibers | BIT(fiber);
+            inboxFibers = inboxFibers | BIT(fiber);
             Follow()
         };
         TakeSleeperAt(0)

@@ -131,7 +131,7 @@ inline AcquireFiber(into) {
 #endif
 }
 
-/* FreeFiber, in Arrive: the fiber has been left. */
+/* FreeFiber, in FinishSwitch: the fiber has been left. */
 inline FreeFiber(fiber) {
 #if CACHES
     if
@@ -172,13 +172,13 @@ inline TakeReady(into) {
     }
 }
 
-inline SortMail() {
+inline SortInbox() {
     if
     :: self == 0 -> atomic {
-            mine = mine + mail;
-            myFibers = myFibers | mailFibers;
-            mail = 0;
-            mailFibers = 0;
+            mine = mine + inbox;
+            myFibers = myFibers | inboxFibers;
+            inbox = 0;
+            inboxFibers = 0;
             Follow()
         }
     :: else -> skip

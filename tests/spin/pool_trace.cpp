@@ -3,8 +3,8 @@
 // coming to rest. Two workers share one small fiber; a thread submits a task, another one a task
 // that is pinned to worker 0; either may wait, for a counter that a third thread lowers once it
 // waits.
-#include "mechanisms/counter_word.h"
-#include "scheduler/gate.h"
+#include "core/counter_word.h"
+#include "scheduler/state/entry_gate.h"
 #include "spin/scheduler_trace.h"
 
 namespace {
@@ -24,8 +24,8 @@ uint32_t Observe(const internal::Scheduler &scheduler, uint32_t ended) {
     return spin::FreeSmall(scheduler.pool) | spin::Starved(scheduler.pool) << 1 |
            state.searchers << 3 | state.sleepers << 5 | state.others << 7 | state.asleep << 9 |
            state.starvedAsleep << 11 | ended << 13 |
-           spin::Length(scheduler.workers[0].mailbox) << 15 |
-           spin::Length(scheduler.injector) << 17 | tasks << 19 | ready << 21;
+           spin::Length(scheduler.workers[0].inbox) << 15 | spin::Length(scheduler.injector) << 17 |
+           tasks << 19 | ready << 21;
 }
 
 // Lowers what tasks wait for, each counter once.
@@ -81,7 +81,7 @@ void Run(traces::Trace &trace) {
                                             : (1u << kFibers) - 1;
     });
     simulator::Check(scheduler.Start() == Status::Ok, "Start failed");
-    spin::s_scheduler = internal::Gate::FacadeOf(scheduler).started;
+    spin::s_scheduler = internal::EntryGate::StateOf(scheduler).started;
     std::vector<std::function<void()>> works;
     works.push_back([&] { scheduler.AddTask(MakeTask(first)), ++posted; });
     works.push_back([&] { scheduler.AddTask(MakeTask(second), nullptr, pinned), ++posted; });

@@ -1,4 +1,4 @@
-/* A counter's memory used again: source/mechanisms/counter_waiting.{h,cpp} (Add, Decrement, Push, NextOwner),
+/* A counter's memory used again: source/core/counter_waiting.{h,cpp} (Add, Decrement, Push, NextOwner),
  * source/scheduler/submit.cpp (Submit), wait.cpp, ready.cpp (WakeOwners).
  *
  * Modelled    fiber 0 goes ROUNDS times through: make a counter, or keep the last one; submit TASKS tasks; wait for zero;

@@ -3,8 +3,8 @@
 // coming to rest. Three workers; one task goes through the rounds as fiber 0, another one waits
 // beside it as fiber 1. Only an observer can see that fiber 1 is registered: the calling thread
 // tells fiber 0.
-#include "mechanisms/counter_word.h"
-#include "scheduler/gate.h"
+#include "core/counter_word.h"
+#include "scheduler/state/entry_gate.h"
 #include "spin/scheduler_trace.h"
 
 #include <algorithm>
@@ -137,7 +137,7 @@ void Run(traces::Trace &trace) {
     spin::s_scheduler = nullptr;
     trace.Begin([&] { return rounds.Observe(); });
     simulator::Check(scheduler.Start() == Status::Ok, "Start failed");
-    spin::s_scheduler = internal::Gate::FacadeOf(scheduler).started;
+    spin::s_scheduler = internal::EntryGate::StateOf(scheduler).started;
     scheduler.AddTask(MakeTask(owner));
     scheduler.AddTask(MakeTask(companion));
     rounds.Watch();

@@ -1,7 +1,7 @@
 // What the programs that trace the whole scheduler look at. No schedule points: for observers.
 #pragma once
 
-#include "scheduler/scheduler.h"
+#include "scheduler/state/scheduler.h"
 #include "simulator/virtual_threads.h"
 #include "spin/private_members.h"
 #include "spin/traces.h"
@@ -14,7 +14,7 @@ namespace spin {
 using weft::internal::AtomicBitSet;
 using weft::internal::FiberPool;
 using weft::internal::IdleSet;
-using weft::internal::Letter;
+using weft::internal::InboxItem;
 using weft::internal::PushList;
 using weft::internal::Scheduler;
 using weft::internal::TaskEntry;
@@ -64,7 +64,7 @@ template struct Reveal<StateOf, &IdleSet::m_state>;
 template struct Reveal<Asleep, &IdleSet::m_asleep>;
 template struct Reveal<StarvedAsleep, &IdleSet::m_starvedAsleep>;
 template struct Reveal<WordsOf, &AtomicBitSet::m_words>;
-template struct Reveal<HeadOf, &PushList<Letter>::m_head>;
+template struct Reveal<HeadOf, &PushList<InboxItem>::m_head>;
 template struct Reveal<ReadyTop, &WorkStealingDeque<uint64_t>::m_top>;
 template struct Reveal<ReadyBottom, &WorkStealingDeque<uint64_t>::m_bottom>;
 template struct Reveal<LaneTop, &WorkStealingDeque<TaskEntry>::m_top>;
@@ -120,10 +120,10 @@ struct IdleState {
     uint32_t asleep, starvedAsleep;
 };
 
-inline uint32_t Length(const PushList<Letter> &list) {
+inline uint32_t Length(const PushList<InboxItem> &list) {
     uint32_t length = 0;
-    for (const Letter *letter = (list.*Member(HeadOf())).Peek(); letter != nullptr;
-         letter = letter->next)
+    for (const InboxItem *item = (list.*Member(HeadOf())).Peek(); item != nullptr;
+         item = item->next)
         ++length;
     return length;
 }

@@ -1,5 +1,5 @@
-/* The end of a run: source/scheduler/gate.h, idle.cpp (SearchForTasks, Sleep, PendingTasks, RunIsOver, EndRun), foreign.cpp
- * (BecomeGuest, CeaseGuest, WaitForeign), lifecycle.cpp (MainTask, StopScheduler, JoinThreads, Release), post.cpp, ready.cpp
+/* The end of a run: source/scheduler/gate.h, idle.cpp (SearchForTasks, Sleep, PendingTasks, RunIsOver, EndRun), external.cpp
+ * (BecomeGuest, CeaseGuest, WaitExternal), lifecycle.cpp (MainTask, StopScheduler, JoinThreads, Release), post.cpp, ready.cpp
  * (WakeForAny, WakeAll), find_work.cpp (TakeInjected), claim.h (CountFinished). The steps stand in shutdown_steps.pml.
  *
  * Modelled    WORKERS workers that run tasks, search, announce, look once more, ask whether the run is over, close the gate
@@ -18,7 +18,7 @@
  *             when a timer for a stall is due.
  * Followed    each change of closing, scheduler, inside, guests, endWanted, stopping, the counts of tasks, how much is in the
  *             injector and in each lane, the idle state and the sleepers' bits, in whole runs from Start or Run up to the
- *             visitors' end (shutdown_trace.cpp), with two visitors and one child. After the release only of what the façade
+ *             visitors' end (shutdown_trace.cpp), with two visitors and one child. After the release only of what the public object
  *             holds. Parkers, and what a guest waits for, by what follows from them.
  */
 #ifndef WORKERS
@@ -41,14 +41,14 @@
 #define NONE 255
 #define MAIN_TASK 254
 
-/* The facade. */
+/* The taskScheduler. */
 bool closing, running;                  /* `scheduler` is not null */
 byte inside[VISITORS];
 
 /* The scheduler. Tasks are numbers: the visitors' come first, each with a counter, then the children. */
 bool released;
 bool endWanted, stopping;
-byte guests, foreignSubmitted;
+byte guests, externalSubmitted;
 byte submitted[WORKERS], finished[WORKERS];
 byte injector, lane[WORKERS];           /* sets of bits */
 bool shown;                             /* the notice of what is in the injector */
@@ -63,7 +63,7 @@ bool watched;                           /* a timer is set for a stall, once */
 #if defined(TRACES) && WORKERS == 2 && VISITORS == 2
 byte gone;
 #define COUNT(set) __builtin_popcount(set)
-#define SCHEDULER (now.endWanted | now.stopping << 1 | now.guests << 2 | now.foreignSubmitted << 4 | now.submitted[0] << 6 | \
+#define SCHEDULER (now.endWanted | now.stopping << 1 | now.guests << 2 | now.externalSubmitted << 4 | now.submitted[0] << 6 | \
                    now.submitted[1] << 8 | now.finished[0] << 9 | now.finished[1] << 12 | COUNT(now.injector) << 15 | \
                    COUNT(now.lane[0]) << 17 | COUNT(now.lane[1]) << 19 | now.searchers << 21 | (now.sleepers & 3) << 23 | \
                    now.asleep << 25)
@@ -81,7 +81,7 @@ proctype Worker(byte self) {
 
 #if MAIN
     if
-    :: self == 0 -> atomic { running = true; Follow() };        /* the caller of Run: Gate::Open */
+    :: self == 0 -> atomic { running = true; Follow() };        /* the caller of Run: EntryGate::Open */
         large = true;
         task = MAIN_TASK
     :: else -> skip
@@ -109,7 +109,7 @@ proctype Worker(byte self) {
         TakeInjected();                                         /* FindOwn */
         TakeOwn();
         if
-        :: searching -> LookAtOthers()                          /* FindElsewhere */
+        :: searching -> LookAtOthers()                          /* Steal */
         :: !searching && task == NONE && !large ->              /* perhaps once before it is counted (MaySteal) */
             if
             :: LookAtOthers()
@@ -187,13 +187,13 @@ proctype Visitor(byte self) {
     if
     :: atomic { !running -> skip }                              /* it is told that the scheduler does not run */
     :: atomic { running -> Touch() };
-        atomic { Touch(); foreignSubmitted++; Follow() };       /* Post */
+        atomic { Touch(); externalSubmitted++; Follow() };       /* Post */
         atomic { Touch(); injector = injector | BIT(self); Follow() };
         atomic { Touch(); shown = true };                       /* Show */
         Wake(1);
         if
         :: skip                                                 /* AddTask, or the task has run */
-        :: atomic { Touch(); guests++; Follow() };              /* WaitForeign: BecomeGuest */
+        :: atomic { Touch(); guests++; Follow() };              /* WaitExternal: BecomeGuest */
             if
             :: atomic { answered[self] -> Touch() }             /* Satisfied: it stays inside */
             :: atomic { !answered[self] -> Touch() };           /* registered */
@@ -225,7 +225,7 @@ proctype Caller() {
     byte i, who = NONE, seen, lowest, missing, left;
 
 #if !MAIN
-    atomic { running = true; Follow() };                        /* Gate::Open */
+    atomic { running = true; Follow() };                        /* EntryGate::Open */
     atomic { endWanted = true; Follow() };
     Wake(1);
 #endif
@@ -235,7 +235,7 @@ proctype Caller() {
         :: i < WORKERS -> left = left + submitted[i] - finished[i]; i++
         :: else -> break
         od;
-        left = left + foreignSubmitted;
+        left = left + externalSubmitted;
         assert(left == 0 && injector == 0 && guests == 0);
         released = true;                                        /* Release */
         Follow()

@@ -139,7 +139,7 @@ inline RunIsOver() {
     if
     :: over ->
 #ifdef BUG_SUBMITTED_SUMMED_FIRST
-        pending = foreignSubmitted;
+        pending = externalSubmitted;
         do
         :: i < WORKERS -> pending = pending + submitted[i]; i++
         :: else -> break
@@ -159,7 +159,7 @@ inline RunIsOver() {
         :: i < WORKERS -> pending = pending + submitted[i]; i++
         :: else -> break
         od;
-        pending = pending + foreignSubmitted;
+        pending = pending + externalSubmitted;
 #endif
         atomic { over = pending == 0; pending = 0; i = 0 }
     :: else -> skip
@@ -175,7 +175,7 @@ inline NobodyInside() {
     i = 0
 }
 
-/* Gate::Close: `over` is what the question said while nobody was inside. */
+/* EntryGate::Close: `over` is what the question said while nobody was inside. */
 inline Close() {
     atomic { !closing -> closing = true; Follow() };
     do

@@ -3,8 +3,8 @@
 // whole runs of the scheduler. Two workers; two threads submit one task each, and may wait for it,
 // at any time, before and after the run too; the first task that begins submits another one. The
 // end is wanted by the thread that calls Start and Stop, or by the main task of Run.
-#include "scheduler/gate.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/scheduler.h"
 #include "spin/scheduler_trace.h"
 
 #include <cstring>
@@ -24,7 +24,7 @@ bool s_released = false;
 uint32_t ObserveScheduler(const internal::Scheduler &scheduler) {
     const spin::IdleState state(scheduler.idle);
     const internal::Worker &first = scheduler.workers[0], &second = scheduler.workers[1];
-    const uint64_t counts = scheduler.foreignSubmitted.Peek() << 4 | first.submitted.Peek() << 6 |
+    const uint64_t counts = scheduler.externalSubmitted.Peek() << 4 | first.submitted.Peek() << 6 |
                             second.submitted.Peek() << 8 | first.finished.Peek() << 9 |
                             second.finished.Peek() << 12;
     return static_cast<uint32_t>(counts) | static_cast<uint32_t>(scheduler.endWanted.Peek()) |
@@ -34,13 +34,13 @@ uint32_t ObserveScheduler(const internal::Scheduler &scheduler) {
            state.asleep << 25;
 }
 
-uint32_t Observe(const internal::Facade &facade) {
-    internal::Scheduler *running = facade.scheduler.Peek();
+uint32_t Observe(const internal::SchedulerState &taskScheduler) {
+    internal::Scheduler *running = taskScheduler.scheduler.Peek();
     if (running != nullptr) spin::s_scheduler = running;  // Run's workers may begin later
-    uint32_t packed = facade.closing.Peek() | static_cast<uint32_t>(running != nullptr) << 1;
+    uint32_t packed = taskScheduler.closing.Peek() | static_cast<uint32_t>(running != nullptr) << 1;
     // Each visitor has a stripe of its own: that of its thread's number, the first of which is 1.
     for (uint32_t i = 0; i < kVisitors; ++i)
-        packed |= facade.stripes[i + 1].inside.Peek() << (2 + i);
+        packed |= taskScheduler.stripes[i + 1].inside.Peek() << (2 + i);
     if (s_released) return packed;
     // nobody has done anything yet: the main task is submitted
     const uint32_t before = s_hasMainTask ? 1u << 6 : 0;
@@ -50,7 +50,7 @@ uint32_t Observe(const internal::Facade &facade) {
 
 // A mutant's run that has ended although it must not: it goes on with a scheduler that is gone.
 bool IsBroken(const internal::Scheduler &scheduler) {
-    uint64_t pending = scheduler.foreignSubmitted.Peek();
+    uint64_t pending = scheduler.externalSubmitted.Peek();
     for (uint32_t i = 0; i < kWorkers; ++i) {
         pending += scheduler.workers[i].submitted.Peek() - scheduler.workers[i].finished.Peek();
     }
@@ -77,7 +77,7 @@ void Run(traces::Trace &trace) {
     options.idle = simulator::Random(2) != 0 ? IdlePolicy::Balanced : IdlePolicy::Sleep;
     options.memory = kMemory;
     TaskScheduler scheduler(options);
-    const internal::Facade &facade = internal::Gate::FacadeOf(scheduler);
+    const internal::SchedulerState &taskScheduler = internal::EntryGate::StateOf(scheduler);
     bool hasBegun = false;
     auto child = [](TaskScheduler *) {};
     auto task = [&](TaskScheduler *running) {
@@ -87,7 +87,7 @@ void Run(traces::Trace &trace) {
     s_released = false;
     trace.Begin([&] {
         if (spin::s_scheduler != nullptr && IsBroken(*spin::s_scheduler)) trace.EndsHere();
-        return Observe(facade);
+        return Observe(taskScheduler);
     });
     std::vector<std::function<void()>> works;
     for (uint32_t i = 0; i < kVisitors; ++i) {

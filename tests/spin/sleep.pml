@@ -1,4 +1,4 @@
-/* Going to sleep and being woken: source/mechanisms/idle_set.h, source/scheduler/idle.cpp (SearchForTasks, StopSearching,
+/* Going to sleep and being woken: source/core/idle_set.h, source/scheduler/idle.cpp (SearchForTasks, StopSearching,
  * Sleep, GetUp, LookInsteadOfSleeping), ready.cpp (MakeReady, WakeWanted, WakeForAny), stall.cpp (WatchForStall),
  * find_work.cpp (FindOwn), any_work.cpp (AnyWork).
  *
@@ -6,7 +6,7 @@
  *             each of which publishes one task (FIBERS=1: ready fiber) in the injector and then looks for a sleeper (Post);
  *             and workers that publish: when they see its notice, they move what is in the injector to their own lane, or
  *             among their ready fibers (TakeInjected); the first CHILDREN tasks to run submit one task each (Publish), or
- *             make a fiber ready whose wake-up is owed until the next pick (looksNext, owesWake), by yielding or by their
+ *             make a fiber ready whose wake-up is owed until the next pick (willPollNext, wakePending), by yielding or by their
  *             end. Each look at a deque, each change of one, of the idle state, of a sleeper's bit, and of a parker is one
  *             step. The wake-up by who first finds that all sleep, which sets the time of a stall. Names as in the source.
  * Bounds      WORKERS, POSTERS, CHILDREN; one lane. Balanced and Sleep: a search may end after any look. EAGER=1: a worker
@@ -188,7 +188,7 @@ inline FindOwn() {
             fi
         };
         if
-        :: !found -> LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)  /* FindElsewhere */
+        :: !found -> LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)  /* Steal */
         :: skip                                                 /* MaySteal */
         fi
     :: else -> skip
@@ -216,7 +216,7 @@ end:
     do
     :: FindOwn();
         if
-        :: searching && !found -> LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)  /* FindElsewhere */
+        :: searching && !found -> LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)  /* Steal */
         :: !searching && !found ->                              /* perhaps once before it is counted (MaySteal) */
             if
             :: LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)

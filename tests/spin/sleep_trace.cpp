@@ -2,8 +2,8 @@
 // in runs of the whole scheduler up to its coming to rest. Two workers; two threads that submit one
 // task each; the first task that begins submits another one, or yields: the model's threads within
 // its default bounds.
-#include "scheduler/gate.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/scheduler.h"
 #include "spin/private_members.h"
 #include "spin/scheduler_trace.h"
 
@@ -49,7 +49,7 @@ void Run(traces::Trace &trace) {
     trace.Begin(
         [&] { return spin::s_scheduler != nullptr ? Observe(*spin::s_scheduler, begun) : 0; });
     simulator::Check(scheduler.Start() == Status::Ok, "Start failed");
-    spin::s_scheduler = internal::Gate::FacadeOf(scheduler).started;
+    spin::s_scheduler = internal::EntryGate::StateOf(scheduler).started;
     std::vector<std::function<void()>> works(kPosters, [&] { scheduler.AddTask(MakeTask(task)); });
     traces::RunAll(works);
     while (!spin::AllParked(*spin::s_scheduler)) env::Pause();

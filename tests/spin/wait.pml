@@ -1,4 +1,4 @@
-/* Waiting for a counter, and cleaning up after it: source/mechanisms/counter_waiting.{h,cpp}, counter_word.h, and how
+/* Waiting for a counter, and cleaning up after it: source/core/counter_waiting.{h,cpp}, counter_word.h, and how
  * source/scheduler/wait.cpp and fiber_switch.cpp use them.
  *
  * Modelled    fibers that wait for a target (IsSatisfied; leave; Register, which is Push, done by the next context;
@@ -96,7 +96,7 @@ proctype Waiter(byte self) {
 #ifndef BUG_REGISTER_BEFORE_LEAVING
         running[self] = false;                            /* SwitchTo: the context is saved */
 #endif
-        atomic { Touch(); w = word };                     /* Arrive, Register, Push */
+        atomic { Touch(); w = word };                     /* FinishSwitch, Register, Push */
         do
         :: SATISFIES(w, target[self]) -> atomic { reached[self] = true; past[self] = true; MakeReady(self); break }
         :: else ->

@@ -1,6 +1,6 @@
 // wait_trace RUNS: the values that a counter's word has, for wait.pml. The threads are those of the
 // model, within its default bounds; the waiters are left with their registration, and do not go on.
-#include "mechanisms/counter_waiting.h"
+#include "core/counter_waiting.h"
 #include "platform/env.h"
 #include "spin/traces.h"
 

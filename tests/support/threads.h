@@ -52,7 +52,7 @@ const char *Describe(Life life);
 weft::Status WhileItRuns(Runner &runner, Life life,
                          const std::function<void(weft::TaskScheduler &)> &host);
 
-/// Reports but for that of waiters (a main task that waits for a foreign thread may cause it).
+/// Reports but for that of waiters (a main task that waits for a external thread may cause it).
 /// Empty if there are none.
 std::string Faults(const ReportLog &log);
 

@@ -17,20 +17,14 @@ public:
     Places(const MemoryHooks &memory, uint32_t count, const Args &...args) noexcept
         : m_memory(memory) {
         const size_t bytes = sizeof(Place) * count;
-        m_places = static_cast<Place *>(
-            IsHosted() ? CallAllocate(m_memory, bytes, alignof(Place))
-                       : ::operator new (bytes, std::align_val_t{alignof(Place)}, std::nothrow));
+        m_places = static_cast<Place *>(internal::AllocateWith(m_memory, bytes, alignof(Place)));
         if (m_places == nullptr) return;
         for (; m_count < count; ++m_count) new (m_places + m_count) Place{T(args...)};
     }
     ~Places() {
         if (m_places == nullptr) return;
         for (uint32_t i = 0; i < m_count; ++i) m_places[i].~Place();
-        if (IsHosted()) {
-            CallRelease(m_memory, m_places, sizeof(Place) * m_count, alignof(Place));
-        } else {
-            ::operator delete (m_places, std::align_val_t{alignof(Place)});
-        }
+        internal::ReleaseWith(m_memory, m_places, sizeof(Place) * m_count, alignof(Place));
     }
     Places(const Places &) = delete;
     Places &operator=(const Places &) = delete;
@@ -43,9 +37,6 @@ private:
     struct alignas(alignof(T) > 64 ? alignof(T) : 64) Place {
         T value;
     };
-    bool IsHosted() const noexcept {
-        return m_memory.allocate != nullptr && m_memory.release != nullptr;
-    }
 
     const MemoryHooks m_memory;
     Place *m_places = nullptr;

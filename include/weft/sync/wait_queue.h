@@ -26,7 +26,7 @@ struct Waiter {
     Waiter *nextToWake = nullptr;
     uint64_t wanted;  ///< how much, or which number: the owner's
     /// Somebody has decided to wake it, and lowers the counter as soon as the lock is free
-    bool called = false;
+    bool notified = false;
     Counter counter{1};  ///< zero: it goes on
     /// Or this: who called it could not lower the counter, as the run has ended
     WEFT_ATOMIC<bool> wasRefused{false};

@@ -1,0 +1,32 @@
+#include "core/scheduler_tags.h"
+
+#include "platform/backoff.h"
+
+namespace weft::internal {
+
+SchedulerTag::Place SchedulerTag::s_places[127];
+
+uint32_t SchedulerTag::Acquire() noexcept {
+    for (uint32_t tag = 1; tag < 128; ++tag) {
+        // acquire and release: a tag's next owner comes after everything that its last owner did.
+        if (s_places[tag - 1].taken.exchange(1, kAcquire) == 0) return m_tag = tag;
+    }
+    return 0;
+}
+
+void SchedulerTag::Publish(void *scheduler) noexcept {
+    // as a release: all of it is visible
+    if (m_tag != 0) s_places[m_tag - 1].scheduler.store(scheduler, kSeqCst);
+}
+
+void SchedulerTag::Release() noexcept {
+    if (m_tag == 0) return;
+    Place &place = s_places[m_tag - 1];
+    place.scheduler.store(nullptr, kSeqCst);
+    for (Backoff backoff; place.readers.load(kSeqCst) != 0; backoff.Next()) {
+    }
+    place.taken.store(0, kRelease);
+    m_tag = 0;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,61 @@
+// Closures: blocks of a pool in which tasks keep what they call.
+//
+// Each task that was submitted runs exactly once before the run ends (invariant 1), so each block
+// comes back, and what lies in it has been destroyed by then. A worker takes a block from its own
+// cache. The worker on which the task ends puts it into its own cache; a closure may wait and
+// continue on another worker.
+#include "weft/closure.h"
+
+#include "platform/race_finder.h"
+#include "scheduler/api/internal_api.h"
+
+namespace weft::internal {
+
+namespace {
+
+// The room is the block's first member.
+ClosureBlock *BlockOf(void *place) noexcept { return static_cast<ClosureBlock *>(place); }
+
+void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexcept {
+    race::Frees(block);
+    scheduler.closures.GiveBack(block->place, CacheOf(worker));
+}
+
+}  // namespace
+
+bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure relocate,
+                   TaskFunction run, Counter *counter, const TaskOptions &options) noexcept {
+    const Caller caller(taskScheduler, "AddTask");
+    Task task{run, nullptr};
+    if (!caller.MaySubmit() || !AreTasks(*caller.Running(), 1, &task, options, "AddTask"))
+        return false;
+    Scheduler &scheduler = *caller.Running();
+    Worker *worker = caller.TheWorker();
+    const uint32_t place = scheduler.closures.Take(CacheOf(worker));
+    if (WEFT_UNLIKELY(place == scheduler.closures.kNone)) {
+        ReportMistake(scheduler.options, ReportCode::OutOfMemory,
+                      "Give the process more memory, or let fewer closures be pending at once.",
+                      "AddTask: there is no memory for another closure; it is not submitted");
+        return false;
+    }
+    ClosureBlock *block = &scheduler.closures.At(place);
+    block->place = place;
+    race::Reuses(block);
+    relocate(block->room, closure);
+    task.arg = block->room;
+    const bool isSubmitted = WEFT_LIKELY(worker != nullptr)
+                                 ? Submit(worker, 1, &task, counter, options)
+                                 : Post(scheduler, nullptr, 1, &task, counter, options);
+    if (WEFT_LIKELY(isSubmitted)) return true;  // it may have run: the block is another's
+    relocate(closure, block->room);
+    Free(scheduler, worker, block);
+    return false;
+}
+
+void FreeClosure(TaskScheduler &taskScheduler, void *place) noexcept {
+    const Worker *worker = WorkerOf(taskScheduler);
+    // None in the child of a task that forked: that ends without another task.
+    if (WEFT_LIKELY(worker != nullptr)) Free(*worker->scheduler, worker, BlockOf(place));
+}
+
+}  // namespace weft::internal

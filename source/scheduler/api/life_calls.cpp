@@ -1,0 +1,144 @@
+// The public calls that begin and end a run, or a thread's part in it: checks (call.h), then the
+// verbs.
+#include "platform/env.h"
+#include "scheduler/run/attach.h"
+#include "scheduler/run/lifecycle.h"
+#include "scheduler/state/api_checks.h"
+#include "scheduler/state/check_options.h"
+#include "scheduler/state/scheduler.h"
+#include "weft/task_scheduler.h"
+
+#include <cstring>
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+// Options that were compiled with older headers lack what came later: that keeps its default. What
+// is wrong with structBytes remains to be reported by Run.
+SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
+    SchedulerOptions options;
+    const uint32_t bytes = given.structBytes;
+    if (bytes >= kLeastOptionBytes && bytes <= sizeof options) {
+        std::memcpy(static_cast<void *>(&options), &given, bytes);
+    } else {
+        options.onReport = given.onReport;
+        options.user = given.user;
+        options.structBytes = bytes;
+    }
+    return options;
+}
+
+}  // namespace
+
+TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
+    EntryGate::Construct(*this, ReadOptions(options));
+}
+
+TaskScheduler::~TaskScheduler() {
+    if (EntryGate::StateOf(*this).life.load(kAcquire) == Life::Started) Stop();
+}
+
+Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &options) noexcept {
+    if (IsRefusedInMemoryHook(EntryGate::OptionsOf(*this), "Run")) return Status::NotRunning;
+    if (main == nullptr) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::NullTask, "Give Run a function.",
+                      "Run: null main task");
+        return Status::BadOption;
+    }
+    const Status status = CheckOptions(EntryGate::OptionsOf(*this), 1);
+    if (status != Status::Ok) return status;
+    if (!AreOptions(EntryGate::OptionsOf(*this), options, "Run") ||
+        !IsMainGroup(EntryGate::OptionsOf(*this), options))
+        return Status::BadOption;
+    if (options.worker != kAnyWorker && options.worker != 0) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
+                      "Give kAnyWorker, or 0 for the calling thread.",
+                      "Run: TaskOptions::worker is %u", options.worker);
+        return Status::BadOption;
+    }
+    Life idle = Life::Idle;
+    // acquire and release: a run begins after everything that the last one did.
+    if (!EntryGate::StateOf(*this).life.compare_exchange_strong(idle, Life::Running, kAcquire,
+                                                                kRelaxed))
+        return Status::AlreadyRunning;
+    const Status result = RunScheduler(*this, {main, arg}, options);
+    EntryGate::StateOf(*this).life.store(Life::Idle, kRelease);
+    return result;
+}
+
+Status TaskScheduler::Start() noexcept {
+    if (IsRefusedInMemoryHook(EntryGate::OptionsOf(*this), "Start")) return Status::NotRunning;
+    Status status = CheckOptions(EntryGate::OptionsOf(*this), 0);
+    if (status != Status::Ok) return status;
+    Life idle = Life::Idle;
+    if (!EntryGate::StateOf(*this).life.compare_exchange_strong(idle, Life::Starting, kAcquire,
+                                                                kRelaxed))
+        return Status::AlreadyRunning;
+    status = StartScheduler(*this);
+    // release: Stop may be called by another thread.
+    EntryGate::StateOf(*this).life.store(status == Status::Ok ? Life::Started : Life::Idle,
+                                         kRelease);
+    return status;
+}
+
+void TaskScheduler::Stop() noexcept {
+    if (IsRefusedInMemoryHook(EntryGate::OptionsOf(*this), "Stop")) return;
+    if (env::CallSlot() == InReport() &&
+        EntryGate::StateOf(*this).life.load(kRelaxed) == Life::Started) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::InHook,
+                      "Call it when onReport has returned.",
+                      "Stop, or the destructor, was called by onReport: it would wait for the call "
+                      "that reports");
+        return;
+    }
+    if (IsWorkerOf(*this)) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::WrongThread,
+                      "Call it from a thread that is not attached, outside of tasks.",
+                      "Stop was called by a task or an attached thread: it would wait for itself");
+        return;
+    }
+    Life started = Life::Started;
+    if (!EntryGate::StateOf(*this).life.compare_exchange_strong(started, Life::Stopping, kAcquire,
+                                                                kRelaxed)) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::NotRunning,
+                      "Call Stop once after each Start; Run ends by itself.",
+                      "Stop was called without a Start before it");
+        return;
+    }
+    if (EntryGate::StateOf(*this).started->forkMark.IsForked()) {
+        ReportForked(EntryGate::OptionsOf(*this), "Stop");  // there is nobody to join
+        return;
+    }
+    StopScheduler(*this);
+    EntryGate::StateOf(*this).life.store(Life::Idle, kRelease);
+}
+
+Status TaskScheduler::AttachThread() noexcept {
+    if (IsWorkerOf(*this)) return Status::AlreadyRunning;
+    const ExternalCall call(*this, "AttachThread");
+    if (!call.MayEnter("AttachThread")) return Status::NotRunning;
+    const Status status = Attach(*call.running);
+    if (status != Status::TooManyThreads || call.running->workerCount != 0) return status;
+    ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
+                  "Give it workers, or let one thread attach.",
+                  "AttachThread: without workers only one thread may be attached");
+    return Status::BadOption;
+}
+
+void TaskScheduler::DetachThread() noexcept {
+    Worker *worker = WorkerOf(*this);
+    if (worker == nullptr && IsRefusedHere(*this, "DetachThread")) return;
+    if (worker == nullptr || !worker->current->IsHost()) {
+        ReportMistake(EntryGate::OptionsOf(*this), ReportCode::WrongThread,
+                      "Call it from the thread that called AttachThread.",
+                      "DetachThread was called by %s",
+                      worker == nullptr ? "a thread that is not attached" : "a task");
+        return;
+    }
+    if (MayWait(worker, "DetachThread")) Detach(worker);
+}
+
+}  // namespace weft

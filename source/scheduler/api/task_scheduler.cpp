@@ -1,0 +1,268 @@
+// The public calls while the scheduler runs: checks (call.h), then the verbs. Those that begin and
+// end a run are in life_calls.cpp.
+#include "weft/task_scheduler.h"
+
+#include "platform/compiler.h"
+#include "platform/race_finder.h"
+#include "scheduler/api/internal_api.h"
+#include "scheduler/find/claim.h"
+#include "scheduler/state/check_options.h"
+#include "scheduler/state/counter_ops.h"
+#include "scheduler/state/scheduler.h"
+#include "scheduler/submit/notify.h"
+#include "scheduler/submit/pending.h"
+#include "scheduler/submit/post.h"
+#include "scheduler/submit/submit.h"
+#include "scheduler/submit/wake.h"
+#include "scheduler/wait/external.h"
+#include "scheduler/wait/pump.h"
+#include "scheduler/wait/run_inline.h"
+#include "scheduler/wait/submit_and_wait.h"
+#include "scheduler/wait/wait.h"
+#include "scheduler/wait/wait_any.h"
+#include "scheduler/wait/wait_idle.h"
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+// seq_cst: an inactive worker announces that it sleeps, and then looks at the number.
+void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
+    if (count < 1 || count > scheduler.workerCount) {
+        ReportMistake(scheduler.options, ReportCode::BadOption, "Give 1 to WorkerCount().",
+                      "SetActiveWorkers: %u of %u workers", count, scheduler.workerCount);
+        return;
+    }
+    scheduler.activeWorkers.store(count, kSeqCst);  // [order]
+    WakeEverySleeper(scheduler);
+}
+
+// Whoever publishes a Low task looks at its groups afterwards and wakes one of their workers. So
+// the groups are stored before the sleepers wake.
+void SetLowGroupsTo(Scheduler &scheduler, uint8_t groups) noexcept {
+    SetLow(scheduler, groups);                   // [order]
+    ShowLevel(scheduler, Level(Priority::Low));  // others may have hidden what they do not run
+    WakeEverySleeper(scheduler);
+}
+
+}  // namespace
+
+void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &options) noexcept {
+    Worker *worker = WorkerOf(*this);
+    const bool plain = task.function != nullptr && (worker == nullptr || !worker->mustNotSubmit) &&
+                       options.worker == kAnyWorker && options.groups == 0 &&
+                       options.priority <= Priority::Low && options.stack <= StackClass::Large;
+    if (WEFT_LIKELY(worker != nullptr && plain)) {
+        SubmitOne(worker, task, counter, options);
+    } else {
+        AddTasks(1, &task, counter, options);
+    }
+}
+
+void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter,
+                             const TaskOptions &options) noexcept {
+    if (count == 0) return;
+    Worker *worker = WorkerOf(*this);
+    if (WEFT_LIKELY(worker != nullptr)) {
+        if (!MaySubmit(worker, "AddTasks") ||
+            !AreTasks(*worker->scheduler, count, tasks, options, "AddTasks"))
+            return;
+        Submit(worker, count, tasks, counter, options);
+        return;
+    }
+    const ExternalCall call(*this, "AddTasks");
+    if (!call.MayEnter("AddTasks") || !AreTasks(*call.running, count, tasks, options, "AddTasks"))
+        return;
+    Post(*call.running, nullptr, count, tasks, counter, options);
+}
+
+void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
+                                  const TaskOptions &options) noexcept {
+    if (count == 0) return;
+    Worker *worker = CallingWorker(*this, "AddChildTasks");
+    if (worker == nullptr) return;
+    if (worker->current->IsHost()) {
+        ReportMistake(worker->scheduler->options, ReportCode::NotAWorker,
+                      "Call it from a task, or call AddTasks.",
+                      "AddChildTasks was called outside of tasks");
+    } else if (MayAddChildren(worker, "AddChildTasks") &&
+               AreTasks(*worker->scheduler, count, tasks, options, "AddChildTasks")) {
+        Submit(worker, count, tasks, worker->current->CounterOfTask(), options);
+    }
+}
+
+void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks,
+                                    const TaskOptions &options) noexcept {
+    if (count == 0) return;
+    Worker *worker = WorkerOf(*this);
+    if (WEFT_LIKELY(worker != nullptr)) {
+        if (MayWait(worker, "AddTasksAndWait") &&
+            AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait")) {
+            SubmitAndWait(worker, count, tasks, options);
+        }
+        return;
+    }
+    ExternalCall call(*this, "AddTasksAndWait");
+    if (!call.MayEnter("AddTasksAndWait") ||
+        !AreTasks(*call.running, count, tasks, options, "AddTasksAndWait"))
+        return;
+    Counter counter;
+    if (Post(*call.running, nullptr, count, tasks, &counter, options))
+        WaitExternal(call.visit, *call.running, counter, 0);
+}
+
+namespace {
+
+// wait(worker), unless the caller is no worker.
+template <class Wait>
+WEFT_FORCEINLINE void WaitHere(TaskScheduler &scheduler, Counter *counter, uint32_t value,
+                               Wait wait) noexcept {
+    if (!IsCounter(scheduler, counter, "WaitForCounter")) return;
+    Worker *worker = WorkerOf(scheduler);
+    if (WEFT_LIKELY(worker != nullptr)) {
+        if (MayWait(worker, "WaitForCounter")) wait(worker);
+        return;
+    }
+    ExternalCall call(scheduler, "WaitForCounter");
+    if (call.MayEnter("WaitForCounter")) WaitExternal(call.visit, *call.running, *counter, value);
+}
+
+}  // namespace
+
+void TaskScheduler::WaitForCounter(Counter *counter, uint32_t value, ResumeOn resume) noexcept {
+    WaitHere(*this, counter, value, [=](Worker *worker) { Wait(worker, *counter, value, resume); });
+}
+
+void TaskScheduler::WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value) noexcept {
+    WaitHere(*this, counter, value,
+             [=](Worker *worker) { WaitMeanwhile(worker, *counter, value, meanwhile); });
+}
+
+void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcept {
+    if (!AreCounters(*this, count, counters, "WaitForAll")) return;
+    for (uint32_t i = 0; i < count; ++i) WaitForCounter(counters[i]);
+}
+
+uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noexcept {
+    if (!MayWaitForAny(*this, count, counters, "WaitForAny")) return count;
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) {
+        return MayWait(worker, "WaitForAny") ? WaitAny(worker, count, counters) : count;
+    }
+    ExternalCall call(*this, "WaitForAny");
+    return call.MayEnter("WaitForAny") ? WaitAnyExternal(call.visit, *call.running, count, counters)
+                                       : count;
+}
+
+bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
+    if (!IsCounter(*this, counter, "PollCounter")) return true;
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) FlushPending(worker);
+    return IsSatisfied(*counter, value);
+}
+
+void TaskScheduler::SetActiveWorkers(uint32_t count) noexcept {
+    const Caller caller(*this, "SetActiveWorkers");
+    if (caller.Running() != nullptr) SetActive(*caller.Running(), count);
+}
+
+void TaskScheduler::SetLowGroups(uint8_t groups) noexcept {
+    const Caller caller(*this, "SetLowGroups");
+    if (caller.Running() != nullptr &&
+        (groups == 0 || AreGroups(caller.Running()->options, groups, "SetLowGroups")))
+        SetLowGroupsTo(*caller.Running(), groups);
+}
+
+void TaskScheduler::AboutToBlock() noexcept {
+    Worker *worker = WorkerOf(*this);
+    if (worker == nullptr) return;
+    FlushPending(worker);
+    UnclaimRest(worker);
+}
+
+void TaskScheduler::SetPriority(Priority priority) noexcept {
+    Worker *worker = CallingWorker(*this, "SetPriority");
+    TaskOptions options;
+    options.priority = priority;
+    if (worker != nullptr && AreOptions(worker->scheduler->options, options, "SetPriority"))
+        worker->current->level = worker->current->level.At(priority);
+}
+
+bool TaskScheduler::IncrementCounter(Counter *counter, uint32_t n) noexcept {
+    if (!IsCounter(*this, counter, "IncrementCounter")) return false;
+    if (n == 0) return true;
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) {
+        FlushPending(worker);
+        return RaiseCounter(*worker->scheduler, *counter, n);
+    }
+    const ExternalCall call(*this, "IncrementCounter");
+    return call.running != nullptr && RaiseCounter(*call.running, *counter, n);
+}
+
+void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
+    if (!IsCounter(*this, counter, "DecrementCounter") || n == 0) return;
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) {
+        FlushPending(worker);
+        LowerCounter(*worker->scheduler, worker, *counter, n);
+        return;
+    }
+    const ExternalCall call(*this, "DecrementCounter");
+    if (call.running != nullptr) LowerCounter(*call.running, nullptr, *counter, n);
+}
+
+void TaskScheduler::WaitIdle() noexcept {
+    Worker *worker = WorkerOf(*this);
+    if (worker != nullptr) {
+        if (MayWait(worker, "WaitIdle")) WaitIdleHere(worker);
+        return;
+    }
+    ExternalCall call(*this, "WaitIdle");
+    if (call.MayEnter("WaitIdle")) WaitIdleExternal(call.visit, *call.running);
+}
+
+uint32_t TaskScheduler::RunPinnedTasks(uint32_t max) noexcept {
+    Worker *worker = CallingWorker(*this, "RunPinnedTasks");
+    return worker != nullptr && MayWait(worker, "RunPinnedTasks") ? RunPinned(worker, max) : 0;
+}
+
+void TaskScheduler::Yield() noexcept {
+    Worker *worker = CallingWorker(*this, "Yield");
+    if (worker != nullptr && MayWait(worker, "Yield")) YieldFiber(worker);
+}
+
+TaskScheduler *TaskScheduler::Current() noexcept {
+    const Worker *worker = WorkerOfThread();
+    return worker != nullptr ? worker->scheduler->taskScheduler : nullptr;
+}
+
+uint32_t TaskScheduler::CurrentWorker() const noexcept {
+    Worker *worker = WorkerThatAsks(*this);
+    if (worker == nullptr) return kAnyWorker;
+    race::AsksFor(worker);
+    return worker->index;
+}
+
+uint32_t TaskScheduler::CurrentFiber() const noexcept {
+    const Worker *worker = WorkerThatAsks(*this);
+    return worker != nullptr ? worker->current->index : kAnyWorker;
+}
+
+// While it runs, those that it has: the CPUs that are usable now may be others than at the start.
+uint32_t TaskScheduler::WorkerCount() const noexcept {
+    const Worker *worker = WorkerThatAsks(*this);
+    if (worker != nullptr) return worker->scheduler->workerCount;
+    // it may be in the gate
+    if (MemoryHookCall::Current() != nullptr) return EffectiveWorkers(EntryGate::OptionsOf(*this));
+    EntryGate::Visit visit(const_cast<TaskScheduler &>(*this));
+    const Scheduler *running = visit.ComeIn();
+    const uint32_t count =
+        running != nullptr ? running->workerCount : EffectiveWorkers(EntryGate::OptionsOf(*this));
+    visit.GoOut();
+    return count;
+}
+
+}  // namespace weft

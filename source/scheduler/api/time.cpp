@@ -1,0 +1,151 @@
+// The public calls with deadlines and conditions: checks (call.h), then the verbs.
+#include "weft/time.h"
+#include "weft/deferred.h"
+#include "weft/sync/deadline.h"
+
+#include "scheduler/api/internal_api.h"
+#include "scheduler/state/api_checks.h"
+#include "scheduler/wait/deferred.h"
+#include "scheduler/wait/external.h"
+#include "scheduler/wait/wait.h"
+#include "scheduler/wait/wait_any.h"
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+// What is before the clock's beginning has passed, and its end never comes.
+uint64_t Nanoseconds(Clock::time_point time) noexcept {
+    if (time == Clock::time_point::max()) return Timers::kNever;
+    using std::chrono::nanoseconds;
+    const auto count = std::chrono::duration_cast<nanoseconds>(time.time_since_epoch()).count();
+    return count > 0 ? static_cast<uint64_t>(count) : 0;
+}
+
+}  // namespace
+
+Clock::time_point Now() noexcept {
+    return Clock::time_point(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::nanoseconds(env::Now())));
+}
+
+bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
+                         uint32_t value) noexcept {
+    return WaitForCounterUntil(scheduler, counter, deadline, Meanwhile::AnyTask, value);
+}
+
+bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
+                         Meanwhile meanwhile, uint32_t value) noexcept {
+    if (!IsCounter(scheduler, counter, "WaitForCounterUntil")) return false;
+    Worker *worker = WorkerOf(scheduler);
+    if (worker != nullptr) {
+        return MayWait(worker, "WaitForCounterUntil") &&
+               WaitAny(worker, 1, &counter, value, Nanoseconds(deadline), meanwhile) == 0;
+    }
+    ExternalCall call(scheduler, "WaitForCounterUntil");
+    return call.MayEnter("WaitForCounterUntil") &&
+           WaitExternal(call.visit, *call.running, *counter, value, Nanoseconds(deadline));
+}
+
+bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
+                       uint32_t value) noexcept {
+    return WaitForCounterUntil(scheduler, counter, internal::DeadlineAfter(duration), value);
+}
+
+bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
+                       Meanwhile meanwhile, uint32_t value) noexcept {
+    return WaitForCounterUntil(scheduler, counter, internal::DeadlineAfter(duration), meanwhile,
+                               value);
+}
+
+uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *const *counters,
+                         Clock::time_point deadline) noexcept {
+    if (!MayWaitForAny(scheduler, count, counters, "WaitForAnyUntil")) return count;
+    Worker *worker = WorkerOf(scheduler);
+    if (worker != nullptr) {
+        if (!MayWait(worker, "WaitForAnyUntil")) return count;
+        return WaitAny(worker, count, counters, 0, Nanoseconds(deadline));
+    }
+    ExternalCall call(scheduler, "WaitForAnyUntil");
+    if (!call.MayEnter("WaitForAnyUntil")) return count;
+    return WaitAnyExternal(call.visit, *call.running, count, counters, Nanoseconds(deadline));
+}
+
+void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {
+    Worker *worker = WorkerOf(scheduler);
+    if (worker == nullptr) {
+        env::Parker nobody;
+        nobody.ParkUntil(Nanoseconds(deadline));
+    } else if (MayWait(worker, "SleepUntil")) {
+        internal::SleepUntil(worker, Nanoseconds(deadline));
+    }
+}
+
+void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
+    SleepUntil(scheduler, internal::DeadlineAfter(duration));
+}
+
+namespace {
+
+// `submit(scheduler, worker)` if the task may be submitted.
+template <class Submit>
+bool Defer(TaskScheduler &taskScheduler, const Task &task, const TaskOptions &options,
+           const char *call, Submit submit) noexcept {
+    const Caller caller(taskScheduler, call);
+    return caller.MaySubmit() && AreTasks(*caller.Running(), 1, &task, options, call) &&
+           submit(*caller.Running(), caller.TheWorker());
+}
+
+bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const Task &task,
+                Counter *counter, const TaskOptions &options, Unit unit) noexcept {
+    if (!IsCounter(scheduler, after, "AddTaskAfter")) return false;
+    if (counter == after && value == 0) {
+        ReportMistake(EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
+                      "Let it come after 1, or give it another counter.",
+                      "AddTaskAfter: a task that its own counter counts would wait for itself");
+        return false;
+    }
+    return Defer(scheduler, task, options, "AddTaskAfter", [&](Scheduler &running, Worker *worker) {
+        return SubmitAfter(running, worker, *after, value, task, {counter, unit}, options);
+    });
+}
+
+bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &task,
+                Counter *counter, const TaskOptions &options, Unit unit) noexcept {
+    if (time == Clock::time_point::max()) {
+        ReportMistake(
+            EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
+            "Submit it when its time is known, or let it come after a counter (AddTaskAfter).",
+            "AddTaskAt: a task at a time that never comes; the run would not end");
+        return false;
+    }
+    return Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {
+        return SubmitAt(running, worker, Nanoseconds(time), task, {counter, unit}, options);
+    });
+}
+
+}  // namespace
+
+bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
+                  Counter *counter, const TaskOptions &options) noexcept {
+    return DeferAfter(scheduler, after, value, task, counter, options, Unit::New);
+}
+
+bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task, Counter *counter,
+               const TaskOptions &options) noexcept {
+    return DeferUntil(scheduler, time, task, counter, options, Unit::New);
+}
+
+bool internal::ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
+                             Counter *counter, const TaskOptions &options) noexcept {
+    return DeferAfter(scheduler, after, value, task, counter, options, Unit::OfCaller);
+}
+
+bool internal::ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task,
+                          Counter *counter, const TaskOptions &options) noexcept {
+    return DeferUntil(scheduler, time, task, counter, options, Unit::OfCaller);
+}
+
+}  // namespace weft

@@ -1,0 +1,75 @@
+#include "scheduler/find/any_work.h"
+
+#include "scheduler/find/pinned.h"
+#include "scheduler/find/rescue.h"
+
+namespace weft::internal {
+
+namespace {
+
+// `worker` looks; it has a fiber for the task, or does not know yet that it has none.
+bool AnyTaskFor(const Worker *worker, const Worker &owner, Level level) noexcept {
+    const bool rescues = !IsRestricted(worker);
+    const uint32_t small = LaneOf(level, StackClass::Small);
+    const uint32_t large = LaneOf(level, StackClass::Large);
+    if (owner.lanes[small].Size() != 0) return true;
+    return owner.lanes[large].Size() != 0 &&
+           (worker->scheduler->pool.AnyFree(StackClass::Large) ||
+            (rescues && !IsRescueDone(worker, StackClass::Large)));
+}
+
+}  // namespace
+
+bool AnyWork(const Worker *worker, WorkerMode mode) noexcept {
+    const Scheduler &scheduler = *worker->scheduler;
+    if (!worker->inbox.IsEmpty()) return true;
+    if (mode == WorkerMode::Nothing) return false;   // it has looked at all that came before
+    if (mode == WorkerMode::OwnTasks) return false;  // it will look again soon
+    if (AnyPinnedFiber(*worker)) return true;
+    if (mode == WorkerMode::PinnedOnly)
+        return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
+    if (!scheduler.injector.IsEmpty()) return true;
+    // A restricted worker may get here before it has looked for a fiber. Until it is marked as
+    // starved, nobody wakes it for a freed one.
+    const bool hasFiber =
+        mode == WorkerMode::Tasks ||
+        (mode == WorkerMode::HigherTasks &&
+         (scheduler.pool.AnyFree(StackClass::Small) || !scheduler.pool.IsStarved(worker->index)));
+    const uint32_t slots = scheduler.Slots();
+    const uint32_t levels = scheduler.Levels();
+    for (uint32_t i = 0; i < slots; ++i) {
+        const Worker &other = scheduler.workers[i];
+        for (uint32_t level = 0; level < levels; ++level) {
+            if (!MayRun(*worker, LevelAt(level))) continue;
+            if (other.ready[level].Size() != 0) return true;
+            if (hasFiber && AnyTaskFor(worker, other, LevelAt(level))) return true;
+        }
+    }
+    if (mode == WorkerMode::ReadyFibersOnly) {
+        return scheduler.pool.AnyFree(StackClass::Small) ||
+               !IsRescueDone(worker, StackClass::Small);
+    }
+    return hasFiber && worker->wantsLarge && scheduler.pool.AnyFree(StackClass::Large);
+}
+
+bool AnyTask(const Scheduler &scheduler) noexcept {
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        if (worker.keepsTasks.load(kRelaxed)) return true;
+        for (uint32_t lane = 0; lane < scheduler.Lanes(); lane += kClasses) {
+            if (worker.lanes[lane].Size() != 0) return true;
+        }
+    }
+    return false;
+}
+
+bool AnyLargeTask(const Scheduler &scheduler) noexcept {
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        if (HasLargeTask(scheduler.workers[i])) return true;
+    }
+    return false;
+}
+
+}  // namespace weft::internal

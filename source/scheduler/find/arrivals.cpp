@@ -1,0 +1,73 @@
+#include "scheduler/find/arrivals.h"
+
+#include "scheduler/submit/deliver.h"
+#include "scheduler/submit/post.h"
+#include "scheduler/submit/publish.h"
+#include "scheduler/submit/timing.h"
+#include "scheduler/submit/wake.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+// How many tasks there were, and the highest priority among them. A worker takes from its lanes
+// what came last: so the newest comes first, and the oldest is begun first.
+uint32_t EnqueueBlocks(Worker *worker, InboxItem *newest, Priority &highest) noexcept {
+    uint32_t tasks = 0;
+    ReadBlocks blocks(worker);
+    for (InboxItem *item = newest; item != nullptr;) {
+        TaskBlock *block = static_cast<TaskBlock *>(item);
+        item = item->next;
+        tasks += block->count;
+        highest = std::min(highest, block->label.TheLevel().ThePriority());
+        Enqueue(worker, block->count, block->Tasks(), block->counter, block->label);
+        AskForRescue(worker, block->label.TheLevel());
+        blocks.Add(block);
+    }
+    return tasks;
+}
+
+// What threads that are no workers made ready or submitted goes to this worker's own deques, where
+// others can steal it. True if there were tasks of that priority or a higher one.
+bool TakeInjected(Worker *worker, Priority priority) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    if ((scheduler.notices.Look() & Notices::kInjected) == 0) return false;
+    // [order] what comes from now on says so again
+    scheduler.notices.Hide(Notices::kInjected, [] { return false; });
+    uint32_t fibers = 0;
+    InboxItem *newestTasks = nullptr;
+    for (InboxItem *item = scheduler.injector.TakeAll(); item != nullptr;) {
+        InboxItem *next = item->next;
+        if (item->kind == InboxItem::Kind::Tasks) {
+            item->next = newestTasks;
+            newestTasks = item;
+        } else if (PushReady(worker, static_cast<Fiber *>(item))) {
+            ++fibers;
+        } else {
+            Inject(scheduler, item);
+        }
+        item = next;
+    }
+    Priority highest = Priority::Low;
+    const uint32_t tasks = EnqueueBlocks(worker, newestTasks, highest);
+    // One of them may be picked next; FindOwn wakes somebody otherwise.
+    if (fibers != 0) worker->wakePending = true;
+    for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);
+    if (WEFT_UNLIKELY(scheduler.groupCount > 1)) {
+        WakeForAllLevels(scheduler, worker, tasks + fibers);
+    } else if (tasks != 0) {
+        WakeForTasks(scheduler, worker, tasks);
+    }
+    return tasks != 0 && highest <= priority;
+}
+
+}  // namespace
+
+bool TakeArrivals(Worker *worker, Priority priority) noexcept {
+    TellDueNow(worker);
+    return TakeInjected(worker, priority);
+}
+
+}  // namespace weft::internal

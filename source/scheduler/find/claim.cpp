@@ -1,0 +1,105 @@
+#include "scheduler/find/claim.h"
+
+#include "platform/race_finder.h"
+#include "scheduler/submit/post.h"
+#include "scheduler/submit/publish.h"
+#include "scheduler/submit/wake.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+// How many of `count` tasks of the batch may be claimed at once.
+uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept {
+    if (race::kFinder) return 1;
+    const TaskTime &time = worker.taskTime;
+    if (time.batch != batch || worker.scheduler->workerCount == 0) return 1;
+    const uint64_t fit =
+        worker.scheduler->tuning.claimBudget * time.tasks / std::max<uint64_t>(time.ticks, 1);
+    return static_cast<uint32_t>(std::clamp<uint64_t>(fit, 1, count));
+}
+
+// The tasks of a slice that were started have been read: their places in the slab are free.
+void GiveBackStarted(Worker *worker) noexcept {
+    Claim &claim = worker->claim;
+    if (claim.batch != 0 && claim.next != claim.first) {
+        worker->slab.GiveBack(claim.first, static_cast<uint32_t>(claim.next - claim.first));
+    }
+    claim.first = claim.next;
+}
+
+// What is left of the claim, as an entry.
+TaskEntry TakeRest(Worker *worker) noexcept {
+    Claim &claim = worker->claim;
+    const TaskEntry rest =
+        claim.batch != 0 ? TaskEntry::Slice(claim.next, claim.Left(), claim.batch, claim.counter,
+                                            claim.name, claim.stack)
+                         : TaskEntry::Single(claim.single, claim.counter, claim.name, claim.stack);
+    claim.Clear();
+    return rest;
+}
+
+}  // namespace
+
+void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen) noexcept {
+    Claim &claim = worker->claim;
+    claim.counter = entry.TheCounter();
+    claim.name = entry.Name();
+    claim.stack = entry.Stack();
+    claim.level = level;
+    claim.stolen = stolen;
+    claim.pinned = claim.hasRest = false;
+    if (!entry.IsSlice()) {
+        claim.single = entry.TheTask();
+        claim.first = claim.next = claim.noted = &claim.single;
+        claim.end = claim.next + 1;
+        claim.batch = 0;
+        return;
+    }
+    claim.first = claim.next = claim.noted = entry.First();
+    claim.batch = entry.Batch();
+    claim.end = claim.next + Allowed(*worker, claim.batch, entry.Count());
+    const uint32_t rest = entry.Count() - claim.Left();
+    if (rest != 0) {
+        claim.hasRest = true;
+        // What was stolen in two halves: the next thief leaves one of them.
+        const uint32_t upper = stolen && rest >= 4 ? rest / 2 : 0;
+        const auto push = [&](const Task *first, uint32_t count) {
+            PushEntry(worker, LaneOf(level, claim.stack),
+                      TaskEntry::Slice(first, count, claim.batch, claim.counter, claim.name,
+                                       claim.stack));
+        };
+        if (upper != 0) push(claim.end + (rest - upper), upper);
+        push(claim.end, rest - upper);
+        // A worker that looked between our pop and our push may sleep now.
+        WakeForLevel(*worker->scheduler, worker, 1, level);  // [re-check]
+    }
+}
+
+void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept {
+    ClaimEntry(worker, TaskEntry::Single(task, counter, label.name, label.Stack()),
+               label.TheLevel(), false);
+    worker->claim.pinned = true;
+}
+
+void UnclaimNow(Worker *worker) noexcept {
+    GiveBackStarted(worker);
+    worker->hides.store(false, kRelaxed);
+    if (!worker->claim.HasMore()) return worker->claim.Clear();
+    const uint32_t lane = LaneOf(worker->claim.level, worker->claim.stack);
+    PushEntry(worker, lane, TakeRest(worker));                         // [order]
+    WakeForLevel(*worker->scheduler, worker, 1, worker->claim.level);  // [re-check]
+}
+
+void PutClaimBack(Worker *worker) noexcept {
+    if (worker->claim.pinned) return PostClaimAgain(worker);
+    UnclaimNow(worker);
+    if (worker->claim.stack == StackClass::Large) CountLarge(*worker->scheduler);
+    // Between our look for a fiber and our push one may have been freed: then nobody was told.
+    if (worker->scheduler->pool.AnyFree(worker->claim.stack))
+        WakeForLevel(*worker->scheduler, worker, 1, worker->claim.level);  // [re-check]
+}
+
+}  // namespace weft::internal

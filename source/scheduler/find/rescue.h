@@ -1,0 +1,64 @@
+// Tasks for which no fiber is free, while fibers wait for them.
+//
+// A task needs a fiber of its class. All fibers of a class may belong to tasks that wait for tasks
+// that have not begun. Then no task of the class could begin. But a task that waits for a counter's
+// zero waits for all tasks of the counter anyway. So it may run one of them on its own fiber, if a
+// whole stack of the class is free there. It sets Fiber::handed before it waits.
+//
+// A worker without a free fiber for the tasks in the lanes goes through these lanes before it
+// sleeps. It takes a task. If a fiber with room waits for the task's counter, the worker hands the
+// task over and continues that fiber. If the fiber is pinned to another worker, it makes the fiber
+// ready. If no fiber fits, it puts the task back. The counter cannot be destroyed meanwhile,
+// because it still counts this task. The order in the worker's own lanes does not change.
+//
+// No waiter is missed. The waiter (1) registers at its counter, (2) increments `rescues`, if a
+// class that it has room for has no free fiber, (3) looks for sleepers and wakes all. The worker
+// (a) reads `rescues`, (b) looks at the counters of the tasks in the lanes, (c) announces that it
+// sleeps, (d) reads `rescues` again. All are seq_cst. If 2 is before a, b finds the waiter. If 2 is
+// between a and d, d reads another value, and the worker goes through the lanes again. If 2 is
+// after d, 3 wakes the worker. A Large task that comes into a lane while no Large fiber is free
+// increments `rescues`, too (CountLarge). Another worker may have taken the task out of its lane to
+// check it. That worker puts it back before it sleeps, and also reads `rescues` again.
+//
+// Some waiters may continue only on one worker, or only in some groups. A worker that finds such a
+// waiter puts the task back, sets a bit in Worker::rescuesAsked of the workers that may continue
+// the waiter, and wakes that one worker, or sleepers of the groups. Submitting a task of some
+// groups while a worker is starved also sets the bits of these groups' workers, because the
+// submitter may belong to other groups (AskForRescue). A worker clears its bit before it goes
+// through the lanes, and reads it again after it has announced that it sleeps. No worker sets its
+// own bit, and a set bit alone is no reason to set the bit of another worker. So two workers cannot
+// keep each other awake.
+//
+// A lack of fibers causes no hidden deadlock. Suppose that all fibers of a class wait and tasks of
+// the class are in lanes. If a fiber with room waits for the counter of such a task, it gets the
+// task. If no fiber with room waits for any of the tasks, only more fibers help. That is reported
+// (PoolEmpty, LargePoolEmpty).
+#pragma once
+
+#include "platform/compiler.h"
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Hands one task of the class to a fiber that waits for it. Returns the fiber, which this worker
+/// goes on with now; null if there is none, or none that this worker can resume.
+Fiber *Rescue(Worker *worker, StackClass stack) noexcept;
+
+/// The same for a late lane.
+Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept;
+
+/// Call after a fiber with stack room has registered on its counter. If no other fiber is free for
+/// such tasks, the sleepers are woken to look for them. The fiber may be running again by now.
+void OfferRoomNow(Worker *worker) noexcept;
+inline void OfferRoom(Worker *worker, StackClass takes) noexcept {
+    const FiberPool &pool = worker->scheduler->pool;
+    const bool lacksSmall = !pool.AnyFree(StackClass::Small);
+    const bool lacksLarge = takes == StackClass::Large && !pool.AnyFree(StackClass::Large);
+    if (WEFT_UNLIKELY(lacksSmall || lacksLarge)) OfferRoomNow(worker);
+}
+
+/// True if, since the worker's last Rescue for the class, `rescues` has not changed and no worker
+/// has asked this one. Used in the last look before sleep.
+bool IsRescueDone(const Worker *worker, StackClass stack) noexcept;
+
+}  // namespace weft::internal

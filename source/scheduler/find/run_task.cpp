@@ -1,0 +1,196 @@
+#include "scheduler/find/run_task.h"
+
+#include "platform/compiler.h"
+#include "platform/race_finder.h"
+#include "scheduler/find/claim.h"
+#include "scheduler/find/steal_backoff.h"
+#include "scheduler/state/urgency.h"
+#include "scheduler/submit/post.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::internal {
+
+namespace {
+
+// Tuning the tasks of one claim.
+class Stopwatch {
+public:
+    explicit Stopwatch(Worker *worker) noexcept
+        : m_worker(worker),
+          m_batch(worker->claim.batch),
+          m_running((m_batch != 0 || worker->claim.stolen) && worker->scheduler->workerCount != 0) {
+        if (m_running) m_begin = Begin();
+    }
+
+    /// The worker calls Spent when it has run the slice's tasks from `begin` up to the returned
+    /// one, unless that is `end`.
+    const Task *NextLook(const Task *begin, const Task *end) const noexcept {
+        return m_running && end - begin > m_nextLook ? begin + m_nextLook : end;
+    }
+    /// `tasks` tasks have finished. Returns true if they have used up the budget: then others may
+    /// take the remaining ones.
+    bool Spent(uint32_t tasks) noexcept {
+        m_nextLook *= 4;
+        return Look(tasks) >= m_worker->scheduler->tuning.claimBudget;
+    }
+
+    /// After the last task, unless the fiber was somewhere else in between: then the time says
+    /// nothing.
+    void Stop(uint32_t tasks, bool stolen) noexcept {
+        if (!m_running) return;
+        const uint64_t elapsed = Look(tasks);
+        if (stolen)
+            NoteProfit(m_worker->scheduler->tuning, m_worker->fromTasks, m_begin,
+                       m_begin + elapsed);
+    }
+
+private:
+    // Where the slice before this one ended, if that was just now: nothing else has finished here
+    // since. (Whatever came in between without finishing counts as this slice's, which only makes
+    // the next claim smaller.)
+    uint64_t Begin() const noexcept {
+        const TaskTime &time = m_worker->taskTime;
+        const bool isNext =
+            !m_worker->claim.stolen && m_batch == time.batch && m_batch != 0 &&
+            m_worker->finished.load(kRelaxed) + m_worker->pending.finished == time.finishedThen;
+        return isNext ? time.lookedAt : env::Ticks();
+    }
+
+    uint64_t Look(uint32_t tasks) noexcept {
+        const uint64_t now = env::Ticks();
+        const uint64_t elapsed = now - m_begin;
+        if (m_batch != 0) {
+            const uint64_t finished =
+                m_worker->finished.load(kRelaxed) + m_worker->pending.finished;  // the owner's own
+            m_worker->taskTime = {m_batch, elapsed, tasks, now, finished};
+        }
+        return elapsed;
+    }
+
+    Worker *m_worker;
+    uint64_t m_batch;
+    uint64_t m_begin = 0;
+    int32_t m_nextLook = 4;  // tasks
+    bool m_running;
+};
+
+// What only claims of pinned tasks need before and after.
+WEFT_NOINLINE uint32_t BeginPinned(Fiber *self) noexcept {
+    const uint32_t outerPin = self->pinnedTo;
+    self->pinnedTo = self->worker->index;
+    race::ComesToThread(self->worker);
+    return outerPin;
+}
+
+WEFT_NOINLINE void EndPinned(Fiber *self, uint32_t outerPin) noexcept {
+    Worker *worker = self->worker;
+    race::LeavesThread(worker);
+    self->pinnedTo = outerPin;
+    if (worker->scheduler->IsAttachedSlot(worker->index))
+        Unbind(*worker->scheduler, worker, *worker);
+}
+
+// One task that is not of a slice.
+template <bool kTraced>
+inline void RunClaimedTask(Fiber *self) noexcept {
+    Worker *worker = self->worker;
+    Counter *const counter = worker->claim.counter;
+    const bool stolen = worker->claim.stolen && worker->scheduler->workerCount != 0;
+    const Task task = worker->claim.single;
+    worker->claim.Clear();
+    if (WEFT_LIKELY(!stolen)) {
+        CallTask<kTraced>(self, worker->taskScheduler, task);
+    } else {
+        Stopwatch stopwatch(worker);
+        CallTask<kTraced>(self, worker->taskScheduler, task);
+        if (self->worker == worker) stopwatch.Stop(1, true);
+    }
+    NoteFinished(self->worker, counter, 1);
+}
+
+// All started tasks of the slice have finished.
+void NoteSlice(Worker *worker) noexcept {
+    Claim &claim = worker->claim;
+    NoteFinished(worker, claim.counter,
+                 static_cast<uint32_t>(claim.next - std::exchange(claim.noted, claim.next)));
+}
+
+// Whether a task of the slice may follow another one. If somebody waits for a value of the counter,
+// it is lowered in between.
+bool GoesOn(Worker *worker, Priority priority) noexcept {
+    const Urgency call = UrgencyOf(worker, priority);
+    if (WEFT_LIKELY(call == Urgency::None)) return true;
+    if (call == Urgency::ForValue && AnyForValue(*worker->scheduler, worker->claim.counter)) {
+        NoteSlice(worker);
+        LowerPending(worker);
+    }
+    return call == Urgency::ForValue;
+}
+
+// What has finished is noted where somebody could wait for it (LowerPending), and at the end.
+template <bool kTraced>
+inline void RunSlice(Fiber *self) noexcept {
+    Worker *const worker = self->worker;
+    const Scheduler &scheduler = *worker->scheduler;
+    Claim &claim = worker->claim;
+    Counter *const counter = claim.counter;
+    const bool stolen = claim.stolen;
+    TaskScheduler *const taskScheduler = worker->taskScheduler;
+    Stopwatch stopwatch(worker);
+    const Task *const first = claim.first;
+    const Task *const begin = claim.next;
+    const Task *const end = claim.end;
+    if (begin + 1 != end) worker->hides.store(true, kRelaxed);
+    const Task *next = begin;
+    const Task *look = stopwatch.NextLook(begin, end);
+    bool spent = false;
+    do {
+        const Task task = *next;
+        claim.next = ++next;
+        CallTask<kTraced>(self, taskScheduler, task);
+        if (WEFT_UNLIKELY(self->worker != worker || claim.first != first)) {
+            // The task waited, and the rest of the claim went back to the deque then.
+            NoteFinished(self->worker, counter, 1);
+            return;
+        }
+        if (WEFT_UNLIKELY(next == look)) {
+            if (next == end) break;
+            spent = stopwatch.Spent(static_cast<uint32_t>(next - begin));
+            if (spent) break;
+            look = stopwatch.NextLook(begin, end);
+        }
+    } while (NothingUrgent(scheduler, worker) || GoesOn(worker, self->level.ThePriority()));
+    NoteSlice(worker);
+    if (!spent)
+        // the next claim is sized by what these took
+        stopwatch.Stop(static_cast<uint32_t>(next - begin), stolen);
+    UnclaimRest(worker);  // gives its places back
+}
+
+WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept {
+    slice ? RunSlice<true>(self) : RunClaimedTask<true>(self);
+}
+
+}  // namespace
+
+void RunClaim(Fiber *self) noexcept {
+    Worker *worker = self->worker;
+    const Claim &claim = worker->claim;
+    const Running running(self, claim.name, claim.level);
+    const bool traced = worker->scheduler->trace != nullptr;
+    const bool isPinned = claim.pinned;
+    uint32_t outerPin = kAnyWorker;
+    if (WEFT_UNLIKELY(isPinned)) outerPin = BeginPinned(self);
+    if (WEFT_UNLIKELY(traced)) {
+        RunTraced(self, claim.batch != 0);
+    } else if (claim.batch == 0) {
+        RunClaimedTask<false>(self);
+    } else {
+        RunSlice<false>(self);
+    }
+    if (WEFT_UNLIKELY(isPinned)) EndPinned(self, outerPin);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,97 @@
+// Calling a task's function: the only place that does.
+#pragma once
+
+#include "platform/compiler.h"
+#include "platform/floating_point.h"
+#include "platform/race_finder.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/state/scheduler.h"
+#include "scheduler/state/trace.h"
+#include "scheduler/submit/pending.h"
+
+namespace weft::internal {
+
+// What the fiber is doing: its task's name, for reports (relaxed: nothing depends on it), and its
+// level. On top of a task that waits for it, see LevelOnTop.
+class Running {
+public:
+    Running(Fiber *fiber, const char *name, Level level) noexcept
+        : m_fiber(fiber), m_outer(fiber->taskName.load(kRelaxed)), m_outerLevel(fiber->level) {
+        m_fiber->taskName.store(name, kRelaxed);
+        m_fiber->level = level;
+    }
+    ~Running() {
+        m_fiber->taskName.store(m_outer, kRelaxed);
+        m_fiber->level = m_outerLevel;
+    }
+    Running(const Running &) = delete;
+    Running &operator=(const Running &) = delete;
+
+private:
+    Fiber *m_fiber;
+    const char *m_outer;
+    Level m_outerLevel;
+};
+
+/// Calls the function. What it throws ends here; so do, in debug builds, changed floating-point
+/// control words.
+template <bool kTraced>
+inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task) noexcept {
+    const auto name = [self](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
+    if (kTraced) Trace(self->worker, &TraceHooks::taskBegin, name);
+    race::Starts(task);
+    race::RunsOn(self->worker);
+#if defined(WEFT_DEBUG)
+    const uint64_t floatingPoint = FloatingPointControl();
+#endif
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+    try {
+        task.function(taskScheduler, task.arg);
+    } catch (...) {
+        ReportMistake(self->worker->scheduler->options, ReportCode::TaskThrew,
+                      "Catch inside the task; keep what was caught (std::current_exception) where "
+                      "the waiter finds it.",
+                      "an exception left the task; it counts as finished");
+    }
+#else
+    task.function(taskScheduler, task.arg);
+#endif
+    // In a child process nobody else runs what is here, and it is the parent's to run.
+    if (WEFT_UNLIKELY(*self->worker->home == nullptr)) EndForkedTask(*self->worker->scheduler);
+#if defined(WEFT_DEBUG)
+    if (FloatingPointControl() != floatingPoint) {
+        SetFloatingPointControl(floatingPoint);
+        ReportMistake(self->worker->scheduler->options, ReportCode::FloatingPointState,
+                      "Restore rounding and flush-to-zero before the task returns; the next task "
+                      "runs on the same stack.",
+                      "the task returned with other floating-point control words");
+    }
+#endif
+    race::Leaves(self->worker);
+    if (kTraced) Trace(self->worker, &TraceHooks::taskEnd, name);
+    (void)name;
+}
+
+/// One task that was not claimed, on the calling fiber, which may be on another worker afterwards.
+WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName,
+                              Level level) noexcept {
+    const Running running(self, taskName, level);
+    const Worker &worker = *self->worker;
+    if (WEFT_UNLIKELY(worker.scheduler->trace != nullptr)) {
+        CallTask<true>(self, worker.taskScheduler, task);
+    } else {
+        CallTask<false>(self, worker.taskScheduler, task);
+    }
+}
+
+/// A task that was taken from a lane without a claim: runs it, and notes that it has finished.
+inline void RunEntry(Fiber *self, const TaskEntry &entry, Level level) noexcept {
+    RunTask(self, entry.TheTask(), entry.Name(), level);
+    NoteFinished(self->worker, entry.TheCounter(), 1);
+}
+
+/// Runs the worker's claim on `self`, the calling fiber, and notes what has finished. The fiber may
+/// be on another worker when this returns.
+void RunClaim(Fiber *self) noexcept;
+
+}  // namespace weft::internal

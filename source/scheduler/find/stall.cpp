@@ -1,0 +1,266 @@
+#include "scheduler/find/stall.h"
+
+#include "scheduler/find/any_work.h"
+#include "scheduler/find/rescue.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/timing.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace weft::internal {
+
+namespace {
+
+// A fiber that has run since has finished a task, submitted one, or been left again. relaxed: all
+// have announced since, or the answer is asked for once more.
+uint64_t Progress(const Scheduler &scheduler) noexcept {
+    uint64_t sum = scheduler.externalSubmitted.load(kRelaxed);
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        sum += worker.submitted.load(kRelaxed) + worker.finished.load(kRelaxed) +
+               worker.suspensions.load(kRelaxed);
+    }
+    return sum;
+}
+
+// Fibers that were made ready and are not running yet, anywhere. A worker that announced may be
+// about to take one.
+bool AnyReady(const Scheduler &scheduler) noexcept {
+    bool any = !scheduler.injector.IsEmpty();
+    const uint32_t slots = scheduler.Slots();
+    for (uint32_t i = 0; i < slots && !any; ++i) {
+        const Worker &worker = scheduler.workers[i];
+        any = !worker.inbox.IsEmpty();
+        for (uint32_t level = 0; level < scheduler.Levels(); ++level)
+            any = any || worker.ready[level].Size() != 0;
+    }
+    return any;
+}
+
+// Whether a wait keeps some worker from some or all tasks (Meanwhile). relaxed: all have announced
+// that they sleep.
+bool AnyRestricted(const Scheduler &scheduler) noexcept {
+    bool any = false;
+    for (uint32_t i = 0; i < scheduler.Slots() && !any; ++i)
+        any = scheduler.workers[i].restricted.load(kRelaxed);
+    return any;
+}
+
+// Calls act(fiber, counter, index) for each that waits and is not about to be answered. relaxed,
+// all: for reports.
+template <class Act>
+void ForWaiters(const Scheduler &scheduler, uint32_t first, Act act) noexcept {
+    // If nothing else is pending, who is in WaitIdle goes on as soon as that has been seen.
+    const bool isIdle = PendingTasks(scheduler) == scheduler.idleTasks.load(kRelaxed);
+    for (uint32_t i = first; i < scheduler.AllFibers(); ++i) {
+        const Fiber &fiber = scheduler.fibers[i];
+        const Counter *counter = fiber.waitsFor.load(kRelaxed);
+        // Stop, which waits for threads
+        if (counter == nullptr || counter == &scheduler.guestsLeft) continue;
+        if (isIdle && fiber.waitsForIdle.load(kRelaxed)) continue;
+        act(fiber, *counter, i);
+    }
+}
+
+// A task that is pending and does not lie in a queue is with a fiber that waits, or behind a
+// counter. So the fibers of the pool need not be looked at one by one.
+bool AnyWaiter(const Scheduler &scheduler) noexcept {
+    bool any = PendingTasks(scheduler) != scheduler.idleTasks.load(kRelaxed);
+    ForWaiters(scheduler, scheduler.FiberCount(),
+               [&](const Fiber &, const Counter &, uint32_t) { any = true; });
+    return any;
+}
+
+ReportCode CodeOf(Stall stall) noexcept {
+    return stall == Stall::Small   ? ReportCode::PoolEmpty
+           : stall == Stall::Large ? ReportCode::LargePoolEmpty
+                                   : ReportCode::Stalled;
+}
+
+// None also where a deadline comes until then.
+Stall KindOf(const Scheduler &scheduler, uint64_t until) noexcept {
+    const uint64_t next = scheduler.timers.Next();
+    if (next != Timers::kNever && next <= until) return Stall::None;
+    // acquire: what the outside work did before it ended is seen below.
+    if (EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0)
+        return Stall::None;
+    // A worker is about to take it, unless restricted waits keep them all from that.
+    const Stall untilTaken = AnyRestricted(scheduler) ? Stall::Waiters : Stall::None;
+    if (AnyReady(scheduler)) return untilTaken;
+    const bool anyLargeTask = AnyLargeTask(scheduler) || scheduler.pinnedLarge.load(kSeqCst) != 0;
+    if (AnyTask(scheduler) || (anyLargeTask && scheduler.pool.AnyFree(StackClass::Large))) {
+        if (!scheduler.pool.AnyFree(StackClass::Small)) return Stall::Small;
+        return untilTaken;
+    }
+    if (anyLargeTask) return Stall::Large;
+    return next == Timers::kNever && AnyWaiter(scheduler) ? Stall::Waiters : Stall::None;
+}
+
+void ReportWaiters(Scheduler &scheduler) noexcept {
+    char names[384];
+    size_t used = 0;
+    uint32_t count = 0;
+    ForWaiters(scheduler, 0, [&](const Fiber &fiber, const Counter &counter, uint32_t i) {
+        const char *name = fiber.taskName.load(kRelaxed);
+        if (name == nullptr) name = i < scheduler.FiberCount() ? "unnamed task" : "attached thread";
+        if (count++ < 4) {
+            used += static_cast<size_t>(std::snprintf(
+                names + used, sizeof names - used, "%s fiber %u '%.40s' for counter %p",
+                used != 0 ? "," : "", i, name, static_cast<const void *>(&counter)));
+        }
+    });
+    const uint32_t deferred = scheduler.deferred.load(kRelaxed);
+    if (count == 0 && deferred == 0) return;
+    char tasks[64] = "";
+    if (deferred != 0) {
+        std::snprintf(tasks, sizeof tasks, "%s%u submitted to come after a counter",
+                      count != 0 ? "; tasks: " : " tasks: ", deferred);
+    }
+    ReportOnce(scheduler, ReportCode::Stalled,
+               AnyRestricted(scheduler) ? "Restrict a wait with Meanwhile only where another "
+                                          "worker runs what is waited for; OwnTasks knows tasks "
+                                          "by "
+                                          "their counters alone."
+                                        : "Lower those counters, or set or unlock what they are "
+                                          "in; if a thread of yours will, let it hold an "
+                                          "ExternalWork (weft/external_work.h).",
+               "all workers sleep and %u %s%s%s%s%s", count,
+               count == 1 ? "fiber waits" : "fibers wait", count != 0 ? ":" : ";",
+               count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
+}
+
+void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept {
+    // it may go on by that
+    if (EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0) return;
+    if (stack == StackClass::Small) {
+        ReportOnce(scheduler, ReportCode::PoolEmpty,
+                   "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
+                   "small tasks are pending, and all %u small fibers wait",
+                   scheduler.options.smallFibers);
+    } else {
+        ReportOnce(scheduler, ReportCode::LargePoolEmpty,
+                   "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
+                   "tasks need a large fiber and all %u large fibers wait",
+                   scheduler.options.largeFibers);
+    }
+}
+
+// Whether every fiber of the class is with a task that waits, or is ready. Looks at all of them.
+bool AllWait(const Scheduler &scheduler, StackClass stack) noexcept {
+    const bool small = stack == StackClass::Small;
+    const uint32_t first = small ? 0 : scheduler.options.smallFibers;
+    const uint32_t end = small ? scheduler.options.smallFibers : scheduler.FiberCount();
+    for (uint32_t i = first; i < end; ++i) {
+        if (scheduler.fibers[i].waitsFor.load(kRelaxed) == nullptr) return false;  // for a report
+    }
+    return true;
+}
+
+constexpr uint32_t kStuckLooks = 16;
+
+void Tell(Scheduler &scheduler, Stall stall) noexcept {
+    if (stall == Stall::Waiters) return ReportWaiters(scheduler);
+    ReportPoolEmpty(scheduler, stall == Stall::Small ? StackClass::Small : StackClass::Large);
+}
+
+void ReportGuests(Scheduler &scheduler) noexcept {
+    const uint32_t stops = scheduler.workerCount == 0 ? 1 : 0;  // Stop itself is attached then
+    if (scheduler.guests.load(kRelaxed) <= stops) return;       // for the report, like all below
+    char counters[128] = "";
+    size_t used = 0;
+    uint32_t waiting = 0;
+    for (uint32_t i = 0; scheduler.threadWaiters.Has(i); ++i) {
+        const Counter *counter = scheduler.threadWaiters.At(i).waitsFor.load(kRelaxed);
+        if (counter == nullptr) continue;
+        if (waiting++ < 4) {
+            used += static_cast<size_t>(std::snprintf(counters + used, sizeof counters - used,
+                                                      "%s counter %p", used != 0 ? "," : " for",
+                                                      static_cast<const void *>(counter)));
+        }
+    }
+    ReportOnce(scheduler, ReportCode::EndDelayed,
+               "Lower those counters, let attached threads detach, and let threads leave onReport, "
+               "before the end.",
+               "the run is to end, and %u threads wait in a call%s, and %u are attached", waiting,
+               counters, scheduler.attached.Value() - stops);
+}
+
+// The end is wanted, and threads that are no workers keep it from coming: when the grace is over,
+// that is told. Some may be waiting for ever; others will be refused when they come again.
+void WatchGuests(Scheduler &scheduler, Worker *worker) noexcept {
+    if (scheduler.closingIsSet || !scheduler.endWanted.load(kSeqCst)) return;
+    // Without workers one of them is Stop itself.
+    if (scheduler.guests.load(kSeqCst) <= (scheduler.workerCount == 0 ? 1u : 0u)) return;
+    scheduler.closingIsSet = true;
+    const auto isDue = [](void *, void *owner) { ReportGuests(*static_cast<Scheduler *>(owner)); };
+    // relaxed: written before endWanted.
+    SetTimer(scheduler, worker, scheduler.closing, scheduler.closesAt.load(kRelaxed),
+             {isDue, &scheduler});
+}
+
+void Watch(Scheduler &scheduler, Worker *worker) noexcept {
+    StallWatch &watch = scheduler.stall;
+    const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
+    const uint64_t now = env::Now();
+    // relaxed, all of its state: the timer's lock orders it.
+    const bool isSame =
+        watch.isDue.exchange(false, kRelaxed) && watch.progress == Progress(scheduler);
+    const uint64_t since = isSame ? watch.since : now;
+    const Stall stall = KindOf(scheduler, since + lasts);
+    if (stall == Stall::None || WasReported(scheduler, CodeOf(stall))) return;
+    if (now - since >= lasts && stall == watch.kind) return Tell(scheduler, stall);
+    watch.since = stall == watch.kind ? since : now;
+    watch.kind = stall;
+    watch.progress = Progress(scheduler);
+    watch.isSet.store(true, kRelaxed);
+    const auto isDue = [](void *, void *owner) {
+        StallWatch &its = *static_cast<StallWatch *>(owner);
+        its.isDue.store(true, kRelaxed);
+        its.isSet.store(false, kRelease);
+    };
+    SetTimer(scheduler, worker, watch.timer, std::min(now + lasts / 4, watch.since + lasts),
+             {isDue, &watch});
+}
+
+}  // namespace
+
+// A thread counts itself before it sleeps and after it slept, so whoever reads its announcement in
+// the idle state (acquire) and then this, reads that it is attached.
+bool AllAsleep(const Scheduler &scheduler) noexcept {
+    const uint64_t snapshot = scheduler.idle.Snapshot();
+    return IdleSet::AllAsleep(snapshot, scheduler.workerCount + scheduler.attached.Value());
+}
+
+void WatchForStall(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    StallWatch &watch = scheduler.stall;
+    // acquire and release: only one worker checks at a time. If others called meanwhile, it checks
+    // again for them, as the state may have changed.
+    if (watch.isSet.load(kAcquire) || watch.callers.fetch_add(1, kAcqRel) != 0) return;
+    for (uint32_t served = 1; served != 0;) {
+        WatchGuests(scheduler, worker);
+        if (!watch.isSet.load(kRelaxed) && AllAsleep(scheduler))
+            Watch(scheduler, worker);  // relaxed: the timer looks again
+        served = watch.callers.fetch_sub(served, kAcqRel) - served;
+    }
+}
+
+// One thread alone may be kept from its inspections for long, so these are counted as well.
+void WatchLateLane(const Worker *worker, QueueAge &age, StackClass stack) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const bool isStuck = !scheduler.pool.AnyFree(stack) && AllWait(scheduler, stack) &&
+                         !AnyReady(scheduler) && IsRescueDone(worker, stack);
+    // relaxed, all: hints, see QueueAge.
+    if (!isStuck) return age.stuckLooks.store(0, kRelaxed);
+    const uint32_t looks = age.stuckLooks.load(kRelaxed);
+    const uint64_t now = env::Ticks();
+    if (looks == 0) age.stuckSince.store(now, kRelaxed);
+    age.stuckLooks.store(looks + 1, kRelaxed);
+    if (looks >= kStuckLooks && now - age.stuckSince.load(kRelaxed) >= scheduler.tuning.stall)
+        ReportPoolEmpty(scheduler, stack);
+}
+
+}  // namespace weft::internal

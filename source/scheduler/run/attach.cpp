@@ -1,0 +1,130 @@
+#include "scheduler/run/attach.h"
+
+#include "platform/floating_point.h"
+#include "platform/race_finder.h"
+#include "scheduler/find/claim.h"
+#include "scheduler/state/counter_ops.h"
+#include "scheduler/state/groups.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/notify.h"
+#include "scheduler/submit/pending.h"
+#include "scheduler/submit/wake.h"
+#include "scheduler/wait/external.h"
+#include "scheduler/wait/wait.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+// That it may run itself.
+bool OwnsTasks(const Worker &worker) noexcept {
+    const uint32_t levels = worker.scheduler->Levels();
+    for (uint32_t i = 0; i < levels; ++i) {
+        if (!Runs(worker, LevelAt(i))) continue;
+        if (worker.ready[i].Size() != 0 ||
+            worker.lanes[LaneOf(LevelAt(i), StackClass::Small)].Size() != 0)
+            return true;
+    }
+    return !worker.inbox.IsEmpty() ||
+           (HasLargeTask(worker) && worker.scheduler->pool.AnyFree(StackClass::Large));
+}
+
+bool OwnsAny(const Worker &worker) noexcept {
+    for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
+        if (lane.Size() != 0) return true;
+    }
+    for (const WorkStealingDeque<uint64_t> &ready : worker.ready) {
+        if (ready.Size() != 0) return true;
+    }
+    return false;
+}
+
+void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
+    uint32_t inUse = scheduler.slotsInUse.load(kSeqCst);
+    while (inUse < slots &&
+           !scheduler.slotsInUse.compare_exchange_strong(inUse, slots, kSeqCst, kSeqCst)) {
+    }
+}
+
+// The thread ends. All that it owes is done here and now, on its own stack.
+void LeftAttached(void *arg) {
+    Worker *worker = static_cast<Worker *>(arg);
+    if (*worker->home == nullptr) return;  // it has forked, and is the parent's worker
+    ReportMistake(worker->scheduler->options, ReportCode::LeftAttached,
+                  "Call DetachThread before the thread ends.",
+                  "a thread ended while it was attached as %u; it is detached now", worker->index);
+    // by now mingw's runtime has freed what was known of the thread
+    worker->current->context.Adopt();
+    Detach(worker);
+}
+
+}  // namespace
+
+Status Attach(Scheduler &scheduler, bool toStop) noexcept {
+    const uint32_t slot = scheduler.freeSlots.ClearAny(0);
+    if (slot == AtomicBitSet::kNone) return Status::TooManyThreads;
+    const uint32_t index = scheduler.workerCount + slot;
+    Worker &worker = scheduler.workers[index];
+    const bool wantsStack = scheduler.options.reportStackOverflow;
+    worker.exitCall = {LeftAttached, &worker};
+    const bool prepared = (HasQueues(worker) || AcquireQueues(worker)) &&
+                          (!wantsStack || worker.signalStack.Acquire(scheduler.memory)) &&
+                          env::AtThreadExit(&worker.exitCall);
+    // Stop must go on: its queues are there from the start, and it does without the rest
+    if (!prepared && !toStop) {
+        scheduler.freeSlots.Set(slot);
+        return Status::OutOfMemory;
+    }
+    BecomeGuest(scheduler);
+    RaiseSlotsInUse(scheduler, index + 1);
+    RaiseCounter(scheduler, scheduler.attached, 1);  // before it can sleep
+
+    Fiber &fiber = scheduler.fibers[scheduler.FiberCount() + slot];
+    fiber.worker = &worker;
+    fiber.pinnedTo = index;
+    fiber.context.Adopt();
+    worker.current = &fiber;
+    worker.floatingPoint = FloatingPointControl();
+    race::ThreadBegan(&worker);
+    worker.outerSlot = env::ThreadSlot();
+    env::SetThreadSlot(&worker);
+    if (wantsStack) worker.signalStack.Set();
+    worker.accepts.exchange(1, kAcqRel);  // see Bind
+    return Status::Ok;
+}
+
+void Detach(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    FlushPending(worker);
+    worker->accepts.exchange(0, kAcqRel);  // see Bind
+    do {
+        Wait(worker, worker->bound, 0, ResumeOn::AnyWorker);
+        // What lies in the queues others could take as well; but there may be no others. Without a
+        // free fiber nothing can be run here. All priorities go before the thread, or it would look
+        // at its Low tasks again and again until they are late.
+        worker->current->level = Priority::Low;
+        while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small)) YieldFiber(worker);
+        worker->current->level = Priority::Normal;
+    } while (!worker->bound.IsZero());
+    if (OwnsAny(*worker)) WakeForAny(scheduler, worker);  // [re-check]
+
+    worker->signalStack.Reset();
+    Worker *outer = static_cast<Worker *>(worker->outerSlot);
+    env::AtThreadExit(outer != nullptr && outer->exitCall.call != nullptr ? &outer->exitCall
+                                                                          : nullptr);
+    env::SetThreadSlot(worker->outerSlot);
+    worker->current = nullptr;
+    worker->keepsTasks.store(false, kRelaxed);  // before the slot is free
+    TaskScheduler &taskScheduler = *scheduler.taskScheduler;
+    EntryGate::Visit visit(taskScheduler);
+    visit.ComeBack();  // a guest may
+    // the next owner comes after all of the above
+    scheduler.freeSlots.Set(worker->index - scheduler.workerCount);
+    LowerCounter(scheduler, nullptr, scheduler.attached, 1);
+    CeaseGuest(scheduler);
+    visit.GoOut();
+}
+
+}  // namespace weft::internal

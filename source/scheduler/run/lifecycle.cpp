@@ -1,0 +1,234 @@
+// The end of a run. A worker that finds nothing pending closes the gate, sets `stopping` and wakes
+// all; each loop fiber then goes to the pool and its thread to its own stack, where ThreadMain
+// returns. Pool fibers are parked in their loops at that time. When all threads are joined, the
+// caller of Run or Stop switches once to every fiber that ever ran: with `ending` set its loop
+// returns, so that each stack ends properly and the checkers' records of it are freed.
+#include "scheduler/run/lifecycle.h"
+
+#include "platform/backoff.h"
+#include "platform/floating_point.h"
+#include "platform/race_finder.h"
+#include "scheduler/find/claim.h"
+#include "scheduler/run/attach.h"
+#include "scheduler/run/new_scheduler.h"
+#include "scheduler/run/search.h"
+#include "scheduler/run/worker_loop.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/state/scheduler.h"
+#include "scheduler/submit/wake.h"
+#include "scheduler/wait/external.h"
+#include "scheduler/wait/sleep.h"
+#include "scheduler/wait/wait.h"
+#include "scheduler/wait/wait_idle.h"
+
+namespace weft::internal {
+
+namespace {
+
+// Ends every fiber that ever ran; see the top of this file.
+void EndFibers(Scheduler &scheduler) noexcept {
+    FiberContext here;
+    here.Adopt();
+    scheduler.ending = &here;
+    const auto end = [&](Fiber &fiber) {
+        if (!fiber.HasRun()) return;
+        fiber.worker = &scheduler.workers[0];
+        SwitchContext(here, fiber.context);
+    };
+    for (uint32_t i = 0; i < scheduler.FiberCount(); ++i) end(scheduler.fibers[i]);
+    for (uint32_t i = scheduler.workerCount; i < scheduler.slotCount; ++i)
+        end(scheduler.workers[i].threadFiber);
+}
+
+struct Mask {
+    const uint64_t *cpus = nullptr;
+    uint32_t words = 0;
+};
+
+// The worker's; none if only Affinity::Kind decides.
+Mask MaskOf(const Worker &worker) noexcept {
+    const WorkerGroup &group = worker.scheduler->groups[worker.group];
+    if (group.cpus != nullptr) return {group.cpus, group.cpuWords};
+    const Affinity &affinity = worker.scheduler->options.affinity;
+    if (affinity.kind != Affinity::Kind::Explicit) return {};
+    return {affinity.masks + worker.index * affinity.maskWords, affinity.maskWords};
+}
+
+// Names and places the calling thread. What the system refuses is reported, and the thread goes on
+// as it is.
+void SetUpThread(const Worker &worker) noexcept {
+    const SchedulerOptions &options = worker.scheduler->options;
+    const WorkerGroup &group = worker.scheduler->groups[worker.group];
+    const char *const name = group.name != nullptr ? group.name : options.threadName;
+    if (name != nullptr) env::NameThread(name, worker.index);
+    const int nice = static_cast<int>(options.threadNice + group.nice);
+    if (nice != 0 && !env::AddNice(nice)) {
+        ReportMistake(
+            options, ReportCode::BadOption, "Give values that this user may set.",
+            "SchedulerOptions::threadNice, WorkerGroup::nice: the system refused %d for worker %u",
+            nice, worker.index);
+    }
+    env::SetPreciseSleep();
+    if (options.threadSliceMicroseconds != 0) env::SetSlice(options.threadSliceMicroseconds);
+    if (group.cpus == nullptr && options.affinity.kind == Affinity::Kind::None) {
+        // Or two may begin on one CPU, and the system takes up to 10 ms to move one of them. The
+        // caller of Run is worker 0.
+        const bool isRun = worker.scheduler->main.function != nullptr;
+        return env::MoveBehindCpu(worker.scheduler->startCpu, worker.index + (isRun ? 0 : 1));
+    }
+    const Mask mask = MaskOf(worker);
+    if (mask.cpus != nullptr ? !env::BindThread(mask.cpus, mask.words)
+                             : !env::BindThreadToNth(worker.index)) {
+        ReportMistake(options, ReportCode::BadOption,
+                      "Give masks with a CPU that this process may use.",
+                      "SchedulerOptions::affinity, WorkerGroup::cpus: none of the CPUs for worker "
+                      "%u may be used",
+                      worker.index);
+    }
+}
+
+// The thread is the worker's already, so that calls that a hook must not make are noticed.
+void CallThreadHook(Worker *worker, void (*hook)(uint32_t, void *)) noexcept {
+    if (hook == nullptr) return;
+    worker->threadFiber.worker = worker;
+    worker->current = &worker->threadFiber;
+    worker->inHook = worker->mustNotSubmit = true;
+    env::SetThreadSlot(worker);
+    hook(worker->index, worker->scheduler->options.threads.user);
+    env::SetThreadSlot(nullptr);
+    worker->inHook = worker->mustNotSubmit = false;
+}
+
+void WorkerThread(void *arg) {
+    Worker *worker = static_cast<Worker *>(arg);
+    const ThreadHooks &hooks = worker->scheduler->options.threads;
+    race::ThreadBegan(worker);
+    // not all systems hand them on to new threads
+    SetFloatingPointControl(worker->scheduler->floatingPoint);
+    SetUpThread(*worker);
+    worker->signalStack.Set();
+    CallThreadHook(worker, hooks.onStart);
+    ThreadMain(worker, nullptr);
+    CallThreadHook(worker, hooks.onStop);
+    worker->signalStack.Reset();
+}
+
+void MainTask(TaskScheduler *taskScheduler, void *arg) {
+    // Also when it throws.
+    struct Returning {
+        Scheduler *scheduler;
+        ~Returning() { WantEnd(*scheduler); }
+    } const returning{static_cast<Scheduler *>(arg)};
+    returning.scheduler->main.function(taskScheduler, returning.scheduler->main.arg);
+}
+
+// Worker 0 begins with the main task claimed, on a fiber of its class.
+Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
+    Worker &worker = scheduler.workers[0];
+    worker.submitted.store(1, kRelaxed);  // no other thread exists
+    const Label label = LabelInGroups(scheduler, nullptr, options);
+    ClaimEntry(&worker,
+               TaskEntry::Single({MainTask, &scheduler}, nullptr, label.name, label.Stack()),
+               label.TheLevel(), false);
+    worker.claim.pinned = options.worker == 0;
+    return &scheduler.fibers[scheduler.pool.AcquireFiber(options.stack, 0)];
+}
+
+// The workers from `first` on are threads of ours. All, or none.
+bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
+    uint32_t next = first;
+    while (next < scheduler.workerCount) {
+        Worker &worker = scheduler.workers[next];
+        if (!worker.thread.Start(WorkerThread, &worker, scheduler.options.threadStackBytes)) break;
+        ++next;
+    }
+    if (next == scheduler.workerCount) return true;
+    scheduler.stopping.store(true, kSeqCst);  // [order]
+    WakeAll(scheduler);
+    while (next > first) scheduler.workers[--next].thread.Join();
+    // Run's main task, or the loops that end now on this thread would run it
+    scheduler.workers[0].claim.Clear();
+    EndFibers(scheduler);
+    return false;
+}
+
+void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
+    for (uint32_t i = first; i < scheduler.workerCount; ++i) scheduler.workers[i].thread.Join();
+    WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
+    EndFibers(scheduler);
+}
+
+// Without workers it is the caller of Stop who runs what is left, as the thread that is attached;
+// also what threads that are blocked in a call wait for.
+void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
+    do {
+        // Who has just taken the place may not be counted as attached yet.
+        for (Backoff backoff; Attach(scheduler, true) != Status::Ok; backoff.Next())
+            AwaitDetached(scheduler);
+        // the one is the caller itself
+        Wait(CurrentWorker(), scheduler.guestsLeft, 1, ResumeOn::AnyWorker);
+        WaitIdleHere(CurrentWorker());
+        Detach(CurrentWorker());
+    } while (!EndRun(scheduler));
+}
+
+}  // namespace
+
+Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
+                    const TaskOptions &mainOptions) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    Status status;
+    Scheduler *scheduler = NewScheduler(taskScheduler, status);
+    if (scheduler == nullptr) return status;
+    scheduler->main = main;
+    Fiber *first = PrepareMain(*scheduler, mainOptions);
+    void *const outer = env::ThreadSlot();  // the caller may be a task of another scheduler
+    scheduler->workers[0].outerSlot = outer;
+    if (StartThreads(*scheduler, 1)) {
+        EntryGate::Open(taskScheduler, scheduler);
+        const bool signals = options.reportStackOverflow;
+        if (signals) scheduler->workers[0].signalStack.Set();
+        // a new thread leaves this CPU when it has begun
+        if (scheduler->workerCount > 1) env::YieldThread();
+        race::ThreadBegan(&scheduler->workers[0]);
+        ThreadMain(&scheduler->workers[0], first);
+        if (signals) scheduler->workers[0].signalStack.Reset();
+        JoinThreads(*scheduler, 1);
+    } else {
+        status = Status::ThreadFailed;
+    }
+    env::SetThreadSlot(outer);
+    race::SawAll(scheduler);
+    DeleteScheduler(*scheduler);
+    return status;
+}
+
+Status StartScheduler(TaskScheduler &taskScheduler) noexcept {
+    Status status;
+    Scheduler *scheduler = NewScheduler(taskScheduler, status);
+    if (scheduler == nullptr) return status;
+    if (!StartThreads(*scheduler, 0)) {
+        DeleteScheduler(*scheduler);
+        return Status::ThreadFailed;
+    }
+    EntryGate::StateOf(taskScheduler).started = scheduler;
+    EntryGate::Open(taskScheduler, scheduler);
+    return Status::Ok;
+}
+
+void StopScheduler(TaskScheduler &taskScheduler) noexcept {
+    Scheduler &scheduler = *EntryGate::StateOf(taskScheduler).started;  // nobody else ends it
+    WantEnd(scheduler);
+    if (scheduler.workerCount == 0) {
+        DrainWithoutWorkers(scheduler);
+    } else {
+        WakeForAny(scheduler, nullptr);
+    }
+    JoinThreads(scheduler, 0);
+    race::SawAll(&scheduler);
+    DeleteScheduler(scheduler);
+}
+
+}  // namespace weft::internal

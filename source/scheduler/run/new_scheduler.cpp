@@ -1,0 +1,181 @@
+#include "scheduler/run/new_scheduler.h"
+
+#include "core/scheduler_tags.h"
+#include "platform/floating_point.h"
+#include "platform/memory.h"
+#include "scheduler/run/worker_loop.h"
+#include "scheduler/state/check_options.h"
+#include "scheduler/state/describe_fault.h"
+#include "scheduler/state/entry_gate.h"
+#include "scheduler/state/groups.h"
+#include "scheduler/state/reporting.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
+
+Status AcquireStacks(Scheduler &scheduler) noexcept {
+    const SchedulerOptions &options = scheduler.options;
+    // Twice the class: the task's own, and one for a task that it waits for and runs on top of its
+    // own frames (help.h).
+    const auto withRoom = [](size_t bytes) {
+        const size_t both = bytes + std::min(bytes, SIZE_MAX - bytes);
+        return both + std::min(Fiber::kColourBytes, SIZE_MAX - both);
+    };
+    const size_t small = withRoom(options.smallStackBytes);
+    const size_t large = withRoom(options.largeStackBytes);
+    const MemoryHooks *hooks = options.memory.reserveStacks != nullptr ? &options.memory : nullptr;
+    const Status status = scheduler.smallStacks.Acquire(options.smallFibers, small, hooks);
+    if (status != Status::Ok) return status;
+    const Status largeStatus = scheduler.largeStacks.Acquire(options.largeFibers, large, hooks);
+    if (largeStatus != Status::Ok) return largeStatus;
+    return scheduler.reserveStacks.Acquire(options.maxAttached, kReserveStack, hooks);
+}
+
+bool AcquireWorkers(Scheduler &scheduler) noexcept {
+    scheduler.workers = scheduler.memory.NewArray<Worker>(scheduler.slotCount);
+    if (scheduler.workers == nullptr ||
+        !scheduler.freeSlots.Acquire(scheduler.options.maxAttached, scheduler.memory))
+        return false;
+    for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
+        Worker &worker = scheduler.workers[i];
+        worker.scheduler = &scheduler;
+        worker.taskScheduler = scheduler.taskScheduler;
+        worker.home = scheduler.forkMark.Place();
+        worker.index = i;
+        worker.aging.lookedAt = worker.aging.inspectedAt =
+            scheduler.workerCount != 0 ? env::Ticks() : 0;
+        worker.victim = (i + 1) % scheduler.slotCount;
+        if (!scheduler.IsAttachedSlot(i)) {
+            if (!AcquireQueues(worker) || !worker.signalStack.Acquire(scheduler.memory))
+                return false;
+        } else {
+            const uint32_t slot = i - scheduler.workerCount;
+            worker.threadFiber = Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot),
+                                       scheduler.reserveStacks.StackBytes());
+            worker.threadFiber.Reset(ReserveMain, &worker.threadFiber);
+            // Stop needs them
+            if (scheduler.workerCount == 0 && slot == 0 && !AcquireQueues(worker)) return false;
+            if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
+        }
+    }
+    return true;
+}
+
+bool AcquireFibers(Scheduler &scheduler) noexcept {
+    const uint32_t small = scheduler.options.smallFibers;
+    const uint32_t count = scheduler.FiberCount();
+    scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.AllFibers());
+    if (scheduler.fibers == nullptr) return false;
+    for (uint32_t i = count; i < scheduler.AllFibers(); ++i)
+        scheduler.fibers[i].index = i;  // attached threads' own stacks
+    for (uint32_t i = 0; i < count; ++i) {
+        const StackMemory &stacks = i < small ? scheduler.smallStacks : scheduler.largeStacks;
+        scheduler.fibers[i] =
+            Fiber(i, stacks.Bottom(i < small ? i : i - small), stacks.StackBytes());
+        scheduler.fibers[i].Reset(FiberMain, &scheduler.fibers[i]);
+    }
+    return true;
+}
+
+Status Acquire(Scheduler &scheduler) noexcept {
+    const SchedulerOptions &options = scheduler.options;
+    const Status status = AcquireStacks(scheduler);
+    if (status != Status::Ok) return status;
+    const uint32_t fibers = options.smallFibers + options.largeFibers + options.maxAttached;
+    const Memory memory = scheduler.memory;
+    const bool acquired =
+        scheduler.pool.Acquire(options.smallFibers, options.largeFibers, scheduler.workerCount,
+                               scheduler.slotCount, memory) &&
+        scheduler.idle.Acquire(scheduler.slotCount, memory) &&
+        scheduler.singles.Acquire(scheduler.slotCount, memory) &&
+        scheduler.blocks.Acquire(0, memory) && scheduler.threadWaiters.Acquire(memory) &&
+        scheduler.anyWaits.Acquire(scheduler.slotCount, memory) &&
+        scheduler.timedTasks.Acquire(scheduler.slotCount, memory) &&
+        scheduler.closures.Acquire(scheduler.slotCount, memory) &&
+        scheduler.counters.Acquire(fibers, scheduler.tag.Acquire(), memory, scheduler.slotCount,
+                                   &scheduler.notices) &&
+        AcquireWorkers(scheduler) && AcquireFibers(scheduler) && AcquireGroups(scheduler);
+    return acquired ? Status::Ok : Status::OutOfMemory;
+}
+
+size_t MaskWords(const Scheduler &scheduler) noexcept {
+    return size_t{scheduler.workerCount} * scheduler.options.affinity.maskWords;
+}
+
+// The host's need not live until the last thread has read its own.
+bool CopyMasks(Scheduler &scheduler) noexcept {
+    Affinity &affinity = scheduler.options.affinity;
+    if (affinity.kind != Affinity::Kind::Explicit) return true;
+    scheduler.masks = scheduler.memory.NewArray<uint64_t>(MaskWords(scheduler));
+    if (scheduler.masks == nullptr) return MaskWords(scheduler) == 0;
+    std::copy_n(affinity.masks, MaskWords(scheduler), scheduler.masks);
+    affinity.masks = scheduler.masks;
+    return true;
+}
+
+bool AnyHook(const TraceHooks &hooks) noexcept {
+    return hooks.taskBegin != nullptr || hooks.taskEnd != nullptr || hooks.fiberSwitch != nullptr ||
+           hooks.submit != nullptr || hooks.wait != nullptr || hooks.resume != nullptr ||
+           hooks.park != nullptr || hooks.unpark != nullptr;
+}
+
+}  // namespace
+
+void DeleteScheduler(Scheduler &scheduler) noexcept {
+    scheduler.tag.Release();  // nobody finds it any more
+    if (scheduler.handlesFaults) env::RemoveFaultHandler();
+    for (uint32_t i = 0; i < scheduler.FiberCount() && scheduler.fibers != nullptr; ++i) {
+        scheduler.fibers[i].context.Destroy();
+    }
+    for (uint32_t i = scheduler.workerCount;
+         i < scheduler.slotCount && scheduler.workers != nullptr; ++i) {
+        scheduler.workers[i].threadFiber.context.Destroy();
+    }
+    // outlives the scheduler's own copy
+    const Memory memory(EntryGate::OptionsOf(*scheduler.taskScheduler).memory);
+    memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
+    memory.DeleteArray(scheduler.workers, scheduler.slotCount);
+    memory.DeleteArray(scheduler.masks, MaskWords(scheduler));
+    memory.DeleteArray(scheduler.groupCpus, scheduler.groupCpuWords);
+    memory.DeleteArray(&scheduler, 1);
+}
+
+Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(taskScheduler);
+    const Memory memory(options.memory);
+    Scheduler *scheduler = memory.NewArray<Scheduler>(1);
+    status = Status::OutOfMemory;
+    if (scheduler == nullptr) return nullptr;
+    scheduler->taskScheduler = &taskScheduler;
+    scheduler->options = options;
+    SetDefaults(scheduler->options);
+    scheduler->memory = memory;
+    scheduler->forkMark.Acquire(&taskScheduler);
+    scheduler->trace = AnyHook(options.trace) ? &scheduler->options.trace : nullptr;
+    scheduler->workerCount = EffectiveWorkers(options);
+    scheduler->slotCount = scheduler->workerCount + options.maxAttached;
+    scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it
+    scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
+    scheduler->tuning = MakeTuning(options);
+    scheduler->floatingPoint = FloatingPointControl();
+    status = CopyMasks(*scheduler) ? Acquire(*scheduler) : Status::OutOfMemory;
+    if (status == Status::Ok) {
+        scheduler->tag.Publish(scheduler);
+        scheduler->handlesFaults = options.reportStackOverflow && ReportStackOverflows();
+        if (options.reportStackOverflow && !scheduler->handlesFaults) {
+            ReportMistake(
+                options, ReportCode::BadOption, "Let the process handle SIGSEGV and SIGBUS.",
+                "SchedulerOptions::reportStackOverflow: the system refused a signal handler");
+        }
+        return scheduler;
+    }
+    DeleteScheduler(*scheduler);
+    return nullptr;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,139 @@
+#include "scheduler/state/check_options.h"
+
+#include "core/counter_word.h"
+#include "core/wait_records.h"
+#include "platform/env.h"
+#include "scheduler/state/level.h"
+#include "scheduler/state/reporting.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+namespace {
+
+Status BadOption(const SchedulerOptions &options, const char *hint, const char *name) noexcept {
+    ReportMistake(options, ReportCode::BadOption, hint, "SchedulerOptions::%s is not complete",
+                  name);
+    return Status::BadOption;
+}
+
+constexpr uint32_t kMaxFibers = 1000000;  // of each size
+static_assert(2 * kMaxFibers + 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
+              "a counter names any of them");
+
+template <class Number>
+Status OutOfRange(const SchedulerOptions &options, const char *hint, const char *name,
+                  Number value) noexcept {
+    ReportMistake(options, ReportCode::BadOption, hint,
+                  "SchedulerOptions::%s is %lld, which is out of range", name,
+                  static_cast<long long>(value));
+    return Status::BadOption;
+}
+
+// That they are complete, and together have all workers.
+Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
+    if (options.groupCount > kMaxGroups)
+        return OutOfRange(options, "Give up to 8.", "groupCount", options.groupCount);
+    if (options.groupCount != 0 && options.groups == nullptr)
+        return BadOption(options, "Give groupCount groups.", "groups");
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < options.groupCount; ++i) {
+        const WorkerGroup &group = options.groups[i];
+        sum += group.workers;
+        if (group.workers == 0) return BadOption(options, "Give each group a worker.", "groups");
+        if (group.nice < -20 || group.nice > 19)
+            return OutOfRange(options, "Give -20 to 19.", "groups.nice", group.nice);
+        if (group.cpus != nullptr && (group.cpuWords < 1 || group.cpuWords > 1024))
+            return OutOfRange(options, "Give 1 to 1024.", "groups.cpuWords", group.cpuWords);
+        if (i == 0 && group.namedOnly)
+            return BadOption(options, "Let the first group run tasks that name none.", "groups");
+    }
+    if (options.groupCount != 0 && sum != workers) {
+        return OutOfRange(
+            options, "Give the groups as many workers together as SchedulerOptions::workers says.",
+            "groups: the sum of their workers", sum);
+    }
+    if (options.lowGroups >> std::max(options.groupCount, 1u) != 0)
+        return OutOfRange(options, "Name groups that there are: bit i for groups[i].", "lowGroups",
+                          options.lowGroups);
+    return Status::Ok;
+}
+
+}  // namespace
+
+uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept {
+    return options.workers == kAnyWorker ? env::UsableCpus() : options.workers;
+}
+
+void SetDefaults(SchedulerOptions &options) noexcept {
+    const uint32_t workers = EffectiveWorkers(options);
+    if (options.smallFibers == 0) options.smallFibers = std::max(128u, 16 * workers);
+    if (options.largeFibers == 0) options.largeFibers = std::max(32u, 2 * workers);
+}
+
+Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept {
+    if (options.structBytes < kLeastOptionBytes || options.structBytes > sizeof(SchedulerOptions)) {
+        return OutOfRange(options, "Compile with the headers of the library that you link.",
+                          "structBytes", options.structBytes);
+    }
+    const uint32_t workers = EffectiveWorkers(options);
+    if (workers < leastWorkers || workers > 1024) {
+        return OutOfRange(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers",
+                          workers);
+    }
+    if (options.maxAttached < 1 || options.maxAttached > 1024)
+        return OutOfRange(options, "Give 1 to 1024.", "maxAttached", options.maxAttached);
+    if (options.smallFibers > kMaxFibers)
+        return OutOfRange(options, "Give up to 1,000,000.", "smallFibers", options.smallFibers);
+    if (options.largeFibers > kMaxFibers)
+        return OutOfRange(options, "Give up to 1,000,000.", "largeFibers", options.largeFibers);
+    if (options.stopGraceMilliseconds > 60000)
+        return OutOfRange(options, "Give up to 60,000.", "stopGraceMilliseconds",
+                          options.stopGraceMilliseconds);
+    constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
+    if (options.smallStackBytes < kMinStack)
+        return OutOfRange(options, "Give 16 KiB or more.", "smallStackBytes",
+                          options.smallStackBytes);
+    if (options.largeStackBytes < kMinStack)
+        return OutOfRange(options, "Give 16 KiB or more.", "largeStackBytes",
+                          options.largeStackBytes);
+    if (options.threadStackBytes < kMinThreadStack)
+        return OutOfRange(options, "Give 64 KiB or more.", "threadStackBytes",
+                          options.threadStackBytes);
+    const MemoryHooks &memory = options.memory;
+    if ((memory.allocate != nullptr) != (memory.release != nullptr)) {
+        return BadOption(options, "Give allocate and release together.", "memory");
+    }
+    if ((memory.reserveStacks != nullptr) != (memory.releaseStacks != nullptr)) {
+        return BadOption(options, "Give reserveStacks and releaseStacks together.", "memory");
+    }
+    if (const Status status = CheckGroups(options, workers); status != Status::Ok) return status;
+    const Affinity &affinity = options.affinity;
+    const bool explicitMasks = affinity.kind == Affinity::Kind::Explicit;
+    if (affinity.kind > Affinity::Kind::Explicit) {
+        return OutOfRange(options, "Give one of Affinity::Kind's values.", "affinity.kind",
+                          affinity.kind);
+    }
+    if (explicitMasks &&
+        (affinity.masks == nullptr || affinity.maskWords < 1 || affinity.maskWords > 1024)) {
+        return BadOption(options, "Give a mask of 1 to 1,024 words for each worker.", "affinity");
+    }
+    if (options.threadNice < -20 || options.threadNice > 19)
+        return OutOfRange(options, "Give -20 to 19.", "threadNice", options.threadNice);
+    if (options.threadSliceMicroseconds != 0 &&
+        (options.threadSliceMicroseconds < 100 || options.threadSliceMicroseconds > 100000))
+        return OutOfRange(options, "Give 0, or 100 to 100,000.", "threadSliceMicroseconds",
+                          options.threadSliceMicroseconds);
+    if (options.stallMilliseconds < 1 || options.stallMilliseconds > 60000)
+        return OutOfRange(options, "Give 1 to 60,000.", "stallMilliseconds",
+                          options.stallMilliseconds);
+    if (options.agingMilliseconds < 1 || options.agingMilliseconds > 60000)
+        return OutOfRange(options, "Give 1 to 60,000.", "agingMilliseconds",
+                          options.agingMilliseconds);
+    if (options.idle > IdlePolicy::Sleep)
+        return OutOfRange(options, "Give one of IdlePolicy's values.", "idle", options.idle);
+    return Status::Ok;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,102 @@
+#include "weft/describe_fault.h"
+
+#include "scheduler/state/describe_fault.h"
+#include "scheduler/state/reporting.h"
+
+namespace weft {
+
+namespace internal {
+
+namespace {
+
+// Text in a buffer, without anything that a signal handler may not call.
+class Line {
+public:
+    Line(char *out, size_t bytes) noexcept : m_out(out), m_room(bytes != 0 ? bytes - 1 : 0) {}
+    Line &operator<<(const char *text) noexcept {
+        for (; *text != 0 && m_length < m_room; ++text) m_out[m_length++] = *text;
+        return *this;
+    }
+    Line &operator<<(size_t number) noexcept {
+        char digits[24];
+        char *digit = digits + sizeof digits - 1;
+        *digit = 0;
+        do *--digit = static_cast<char>('0' + number % 10);
+        while ((number /= 10) != 0);
+        return *this << digit;
+    }
+    size_t End() noexcept {
+        m_out[m_length] = 0;
+        return m_length;
+    }
+
+private:
+    char *m_out;
+    size_t m_room;
+    size_t m_length = 0;
+};
+
+struct FaultPlace {
+    const Fiber *fiber = nullptr;
+    const char *stack = nullptr;   // the class
+    const char *option = nullptr;  // that makes it larger
+    size_t bytes = 0;
+    bool isOverflow = false;
+};
+
+// A guard page belongs to the stack above it, which grows down into it.
+bool FindPlace(const Scheduler &scheduler, const void *address, FaultPlace &found) noexcept {
+    StackMemory::Place place{};
+    if (scheduler.smallStacks.Find(address, place) && place.index < scheduler.options.smallFibers) {
+        found = {&scheduler.fibers[place.index], "small",
+                 "smallStackBytes, or give the task StackClass::Large",
+                 scheduler.options.smallStackBytes, place.isGuard};
+        return true;
+    }
+    if (scheduler.largeStacks.Find(address, place) && place.index < scheduler.options.largeFibers) {
+        found = {&scheduler.fibers[scheduler.options.smallFibers + place.index], "large",
+                 "largeStackBytes", scheduler.options.largeStackBytes, place.isGuard};
+        return true;
+    }
+    return false;
+}
+
+void OnFault(const void *address) {
+    SchedulerTag::Find([=](void *live) {
+        const Scheduler &scheduler = *static_cast<Scheduler *>(live);
+        FaultPlace place;
+        if (!FindPlace(scheduler, address, place) || !place.isOverflow) return false;
+        char what[256], hint[160];
+        DescribeFault(address, what, sizeof what);
+        Line hintLine(hint, sizeof hint);
+        hintLine << "Raise SchedulerOptions::" << place.option
+                 << ", or keep large arrays off the stack.";
+        hintLine.End();
+        ReportFault(scheduler.options, what, hint, place.fiber->taskName.load(kRelaxed));
+        return true;
+    });
+}
+
+}  // namespace
+
+bool ReportStackOverflows() noexcept { return env::InstallFaultHandler(OnFault); }
+
+}  // namespace internal
+
+size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
+    using namespace internal;
+    if (out == nullptr || bytes == 0) return 0;
+    Line line(out, bytes);
+    SchedulerTag::Find([&](void *live) {
+        FaultPlace place;
+        if (!FindPlace(*static_cast<Scheduler *>(live), address, place)) return false;
+        const char *task = place.fiber->taskName.load(kRelaxed);  // nothing depends on it
+        line << (place.isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
+             << size_t{place.fiber->index} << " (" << place.stack << ", " << place.bytes / 1024
+             << " KiB), task '" << (task != nullptr ? task : "unnamed") << "'";
+        return true;
+    });
+    return line.End();
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+#include "scheduler/state/fiber.h"
+
+#include <utility>
+
+namespace weft::internal {
+
+Fiber::Fiber(Fiber &&other) noexcept : InboxItem(Kind::Fiber) { *this = std::move(other); }
+
+Fiber &Fiber::operator=(Fiber &&other) noexcept {
+    index = std::exchange(other.index, kAnyWorker);
+    worker = std::exchange(other.worker, nullptr);
+    next = std::exchange(other.next, nullptr);
+    pinnedTo = other.pinnedTo;
+    waitTarget = other.waitTarget;
+    context = std::move(other.context);
+    // relaxed: nobody else knows either fiber while it is moved. It does not wait.
+    taskName.store(other.taskName.load(kRelaxed), kRelaxed);
+    waitsFor.store(other.waitsFor.load(kRelaxed), kRelaxed);
+    m_stackBottom = std::exchange(other.m_stackBottom, nullptr);
+    m_stackBytes = std::exchange(other.m_stackBytes, 0u);
+    return *this;
+}
+
+void Fiber::Reset(Start start, void *arg) noexcept {
+    // Tops at different distances from a page border, or all stacks would fight for the same few
+    // cache sets.
+    static_assert(15 * 192 <= kColourBytes, "a colour fits");
+    const size_t colour = index % 16 * 192;
+    context.Create(m_stackBottom, m_stackBytes - colour, start, arg);
+    worker = nullptr;
+    floatingPoint = kNoControl;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,163 @@
+#include "scheduler/state/reporting.h"
+
+#include "platform/memory_hook.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace weft::internal {
+
+namespace {
+
+const char *CallingTask() noexcept {
+    // also in a memory function
+    const Worker *worker = static_cast<const Worker *>(MemoryHookCall::ThreadSlot());
+    if (worker == nullptr || worker->current == nullptr) return nullptr;
+    return worker->current->taskName.load(kRelaxed);  // our own
+}
+
+// What a thread is while it is in onReport: in none of its calls, and, if it is a worker, in none
+// that waits.
+class Reporting {
+public:
+    Reporting() noexcept
+        : m_worker(CurrentWorker()),
+          m_calls(static_cast<ExternalCall *>(env::ExchangeCallSlot(InReport()))) {
+        LeaveCalls(m_calls);
+        if (m_worker == nullptr) return;
+        m_wasInHook = m_worker->inHook;
+        m_worker->inHook = true;
+    }
+    ~Reporting() {
+        if (m_worker != nullptr) m_worker->inHook = m_wasInHook;
+        env::ExchangeCallSlot(m_calls);
+        ReturnToCalls(m_calls);
+    }
+    Reporting(const Reporting &) = delete;
+    Reporting &operator=(const Reporting &) = delete;
+
+private:
+    Worker *const m_worker;
+    ExternalCall *const m_calls;
+    bool m_wasInHook = false;
+};
+
+void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const char *hint,
+             const char *format, va_list arguments) noexcept {
+    char what[512];
+    std::vsnprintf(what, sizeof what, format, arguments);
+    const Report report{code, fatal, what, hint, CallingTask()};
+    if (options.onReport != nullptr && env::CallSlot() != InReport()) {
+        const Reporting reporting;
+        options.onReport(report, options.user);
+    } else {
+        const char *task = report.task != nullptr ? report.task : "";
+        std::fprintf(stderr, "weft: %s%s%s%s%s. %s\n", fatal ? "fatal: " : "",
+                     *task != 0 ? "in task '" : "", task, *task != 0 ? "': " : "", what, hint);
+    }
+    if (fatal) std::abort();
+}
+
+}  // namespace
+
+void ReportMistake(const SchedulerOptions &options, ReportCode code, const char *hint,
+                   const char *what, ...) noexcept {
+    va_list arguments;
+    va_start(arguments, what);
+    Deliver(options, code, false, hint, what, arguments);
+    va_end(arguments);
+}
+
+// relaxed: only spares work.
+bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept {
+    return (scheduler.reported.load(kRelaxed) & 1u << static_cast<uint32_t>(code)) != 0;
+}
+
+void ReportOnce(Scheduler &scheduler, ReportCode code, const char *hint, const char *what,
+                ...) noexcept {
+    const uint32_t bit = 1u << static_cast<uint32_t>(code);
+    // relaxed: only who sets the bit reports; nothing else depends on it.
+    if ((scheduler.reported.fetch_or(bit, kRelaxed) & bit) != 0) return;
+    va_list arguments;
+    va_start(arguments, what);
+    Deliver(scheduler.options, code, false, hint, what, arguments);
+    va_end(arguments);
+}
+
+void ReportFault(const SchedulerOptions &options, const char *what, const char *hint,
+                 const char *task) noexcept {
+    if (options.onReport != nullptr) {
+        options.onReport({ReportCode::StackOverflow, true, what, hint, task}, options.user);
+        return;
+    }
+    for (const char *text : {"weft: fatal: ", what, ". ", hint, "\n"}) env::WriteError(text);
+}
+
+void ReportDestroyed(const Counter &counter) noexcept {
+    const CounterWord word{CounterAccess::Word(const_cast<Counter &>(counter)).load(kRelaxed)};
+    SchedulerTag::Find(
+        [&](void *scheduler) {
+            ReportMistake(static_cast<Scheduler *>(scheduler)->options,
+                          ReportCode::CounterDestroyed,
+                          "Let it live until every wait for it has returned.",
+                          "counter %p is destroyed while somebody waits for it; it stands at %u",
+                          static_cast<const void *>(&counter), word.Count());
+            return true;
+        },
+        word.Tag());
+}
+
+void ReportWrongScheduler(const Scheduler &scheduler, const char *call,
+                          const Counter &counter) noexcept {
+    ReportMistake(scheduler.options, ReportCode::WrongScheduler,
+                  "Give each scheduler counters of its own.",
+                  "%s: counter %p is in use with another scheduler", call,
+                  static_cast<const void *>(&counter));
+}
+
+void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
+    ReportMistake(
+        options, ReportCode::Forked, "In a child process make a new TaskScheduler, or call exec.",
+        "%s was called in a forked child process, in which the scheduler's threads do not exist",
+        call);
+}
+
+bool IsRefusedInMemoryHook(const SchedulerOptions &options, const char *call) noexcept {
+    if (WEFT_LIKELY(MemoryHookCall::Current() == nullptr)) return false;
+    ReportMistake(options, ReportCode::InHook,
+                  "Call it before or afterwards; a function that gives memory may only ask.",
+                  "%s was called by a memory hook", call);
+    return true;
+}
+
+void EndForkedTask(const Scheduler &scheduler) noexcept {
+    ReportFatal(scheduler.options, ReportCode::Forked,
+                "In a child process call exec or _exit, or make a new TaskScheduler.",
+                "a task forked, and went on as a worker in the child process, where the other "
+                "workers do not exist");
+}
+
+void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *hint,
+                 const char *what, ...) noexcept {
+    va_list arguments;
+    va_start(arguments, what);
+    Deliver(options, code, true, hint, what, arguments);
+    va_end(arguments);
+    std::abort();
+}
+
+void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept {
+    ReportFatal(scheduler.options, ReportCode::BrokenInvariant,
+                "Memory of weft was overwritten, or weft is wrong: run under AddressSanitizer, "
+                "then tell us.",
+                "broken invariant: %s", name);
+}
+
+[[noreturn]] void OutOfMemory(const Scheduler &scheduler, uint32_t count) noexcept {
+    ReportFatal(scheduler.options, ReportCode::OutOfMemory,
+                "Give the process more memory, or submit less at once.",
+                "no memory to queue %u tasks", count);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,85 @@
+#include "scheduler/submit/deliver.h"
+
+#include "platform/compiler.h"
+#include "scheduler/state/groups.h"
+#include "scheduler/submit/wake.h"
+
+namespace weft::internal {
+
+namespace {
+
+// Each step of a hand-over shows, so this is not called. The level is read before the fiber is
+// published.
+WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Level level) noexcept {
+    const uint32_t i = level.Index();
+    if (WEFT_UNLIKELY((level.Set() != 0 && !AcquireSet(*worker, level.Set())) ||
+                      !worker->ready[i].Push(fiber->index)))
+        return false;
+    worker->mayHoldFibers |= level.Bit();
+    if (WEFT_UNLIKELY(i != Level().Index())) {
+        LookAtRuns(worker);
+        if (level.ThePriority() != Priority::Normal) ShowLevel(*worker->scheduler, level);
+    }
+    return true;
+}
+
+}  // namespace
+
+void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
+    const uint32_t pinnedTo = fiber->pinnedTo;  // read before it is published
+    if (pinnedTo != kAnyWorker) {
+        PushInbox(scheduler.workers[pinnedTo], fiber);
+        return WakeAt(scheduler, pinnedTo);
+    }
+    const Level level = fiber->level;
+    const bool handOver = worker != nullptr && worker->willPollNext && !worker->wakePending &&
+                          !HoldsAnyFiber(worker) && MayRun(*worker, level);
+    if (worker == nullptr || !PushReadyHere(worker, fiber, level)) {
+        Inject(scheduler, fiber);
+    } else if (handOver) {
+        worker->wakePending = true;  // FindOwn pays unless it takes this very fiber
+        return;
+    }
+    if (IsDivided(scheduler, level)) return WakeForGroups(scheduler, worker, 1, level);
+    WakeForAny(scheduler, worker);
+}
+
+bool PushReady(Worker *worker, Fiber *fiber) noexcept {
+    return PushReadyHere(worker, fiber, fiber->level);
+}
+
+namespace {
+
+void PushItems(Scheduler &scheduler, InboxItem *newest, InboxItem *oldest,
+               uint32_t target) noexcept {
+    if (target != kAnyWorker) {
+        PushInbox(scheduler.workers[target], newest, oldest);
+    } else {
+        Inject(scheduler, newest, oldest);
+    }
+}
+
+// So many tasks were pushed on that list.
+void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t target) noexcept {
+    if (target == kAnyWorker) {
+        WakeForAny(scheduler, worker);  // a starved one too: it cannot run them, but can say so
+        if (count > 1) WakeForTasks(scheduler, worker, count);
+    } else {
+        WakeAt(scheduler, target);
+    }
+}
+
+}  // namespace
+
+void DeliverTasks(Scheduler &scheduler, Worker *worker, InboxItem *newest, InboxItem *oldest,
+                  uint32_t count, uint32_t target) noexcept {
+    PushItems(scheduler, newest, oldest, target);
+    WakeFor(scheduler, worker, count, target);
+}
+
+void Send(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
+    const uint32_t target = block->worker;  // read before it is published
+    DeliverTasks(scheduler, worker, block, block, 1, target);
+}
+
+}  // namespace weft::internal

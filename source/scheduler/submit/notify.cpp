@@ -1,0 +1,105 @@
+#include "scheduler/submit/notify.h"
+
+#include "platform/race_finder.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/deliver.h"
+
+namespace weft::internal {
+
+// The condition came before the task's start.
+void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
+    race::Submitted(1, block->Tasks());
+    Send(scheduler, worker, block);
+}
+
+namespace {
+
+void SendDeferred(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
+    scheduler.deferred.fetch_sub(1, kRelaxed);
+    SendNow(scheduler, worker, &scheduler.singles.At(owner & ~kTaskOwner));
+}
+
+}  // namespace
+
+void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
+    while (list != 0) {
+        const uint32_t owner = scheduler.counters.NextOwner(list, CacheOf(worker));
+        if (WEFT_LIKELY((owner & (kThreadOwner | kAnyOwner | kTaskOwner)) == 0)) {
+            MakeReady(scheduler, worker, &scheduler.fibers[owner]);
+        } else if ((owner & kThreadOwner) != 0) {
+            // a guest: its place stays
+            scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();
+        } else if ((owner & kAnyOwner) != 0) {
+            FireAnyWait(scheduler, worker, owner);
+        } else {
+            SendDeferred(scheduler, worker, owner);
+        }
+    }
+}
+
+bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept {
+    uint32_t woken = 0;
+    switch (scheduler.counters.Decrement(CounterAccess::Word(counter), n, woken)) {
+        case CounterResult::Ok:
+            break;
+        case CounterResult::OtherScheduler:
+            ReportWrongScheduler(scheduler, "Decrement", counter);
+            return false;
+        default:
+            ReportMistake(
+                scheduler.options, ReportCode::CounterUnderflow,
+                "Lower a counter only by what was added to it; tasks lower theirs by themselves.",
+                "counter %p would fall below zero: it stands at %u and was to be lowered by %u",
+                static_cast<void *>(&counter), counter.Value(), n);
+            return false;
+    }
+    if (woken == 0) return true;
+    // relaxed: raised before the record that was found here. What follows the counter begins behind
+    // all that it counted.
+    if (race::kFinder && scheduler.deferred.load(kRelaxed) != 0) race::SawCount(counter);
+    WakeOwners(scheduler, worker, woken);
+    return true;
+}
+
+namespace {
+
+constexpr uint32_t kLastOwner = OwnerOf(Places::kMaxItems - 1, kMaxOfAny);
+
+static_assert(PlaceOf(kLastOwner) == Places::kMaxItems - 1 && CounterOf(kLastOwner) == kMaxOfAny,
+              "it has room for both");
+static_assert((kLastOwner & kThreadOwner) == 0, "it is told apart");
+
+}  // namespace
+
+// acq_rel: the last to let go comes after all that the others did with it.
+void LetGo(Scheduler &scheduler, const Worker *worker, uint32_t place) noexcept {
+    if (scheduler.anyWaits.At(place).references.fetch_sub(1, kAcqRel) == 1)
+        scheduler.anyWaits.GiveBack(place, CacheOf(worker));
+}
+
+// One counter is zero. The first to say so lowers the done counter.
+void NoteZero(Scheduler &scheduler, Worker *worker, AnyWait &wait, uint32_t counter) noexcept {
+    uint32_t none = ~0u;
+    // acq_rel: what was counted is visible to the waiter through that counter.
+    if (wait.first.compare_exchange_strong(none, counter, kAcqRel, kRelaxed)) {
+        LowerCounter(scheduler, worker, wait.done, 1);
+    }
+}
+
+void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
+    const uint32_t place = PlaceOf(owner);
+    NoteZero(scheduler, worker, scheduler.anyWaits.At(place), CounterOf(owner));
+    LetGo(scheduler, worker, place);
+}
+
+Counter &DoneCounterOf(Scheduler &scheduler, uint32_t owner) noexcept {
+    return scheduler.anyWaits.At(PlaceOf(owner)).done;
+}
+
+Counter *DoneCounterOfOne(Scheduler &scheduler, uint32_t owner) noexcept {
+    if ((owner & (kThreadOwner | kAnyOwner)) != kAnyOwner) return nullptr;
+    AnyWait &wait = scheduler.anyWaits.At(PlaceOf(owner));
+    return wait.isOne ? &wait.done : nullptr;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,134 @@
+#include "scheduler/submit/post.h"
+
+#include "scheduler/state/counter_ops.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
+#include "scheduler/submit/deliver.h"
+#include "scheduler/submit/notify.h"
+#include "scheduler/submit/pending.h"
+#include "scheduler/submit/wake.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::internal {
+
+namespace {
+
+template <uint32_t kTasks>
+TaskBlock *TakeBlock(Scheduler &scheduler, uint32_t user, TaskBlockPool<kTasks> &pool) noexcept {
+    const uint32_t place = pool.Take(user);
+    if (WEFT_UNLIKELY(place == pool.kNone)) OutOfMemory(scheduler, kTasks);
+    TaskBlock *block = &pool.At(place);
+    block->place = place;
+    return block;
+}
+
+TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
+                Counter *counter, Label label, uint32_t target) noexcept {
+    TaskBlock *block = count == 1 ? TakeBlock(scheduler, CacheOf(worker), scheduler.singles)
+                                  : TakeBlock(scheduler, kNoCache, scheduler.blocks);
+    block->worker = target;
+    block->count = static_cast<uint16_t>(count);
+    block->taken = 0;
+    block->counter = counter;
+    block->label = label;
+    const race::Unwatched unwatched;
+    std::memcpy(block->Tasks(), tasks, count * sizeof(Task));
+    return block;
+}
+
+// Before the tasks are published, so that who sees one finish counts it as submitted. relaxed: the
+// publication orders it.
+void CountSubmitted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
+    if (worker != nullptr) {
+        worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
+    } else {
+        scheduler.externalSubmitted.fetch_add(count, kRelaxed);
+    }
+}
+
+}  // namespace
+
+bool Bind(Scheduler &scheduler, Worker &target, uint32_t count) noexcept {
+    RaiseCounter(scheduler, target.bound, count);
+    // A read-modify-write, like the exchange with which DetachThread closes: in the order of the
+    // two either it is closed here, or the one that closes sees the raised counter. acquire and
+    // release for that.
+    if (target.accepts.fetch_add(0, kAcqRel) != 0) return true;
+    LowerCounter(scheduler, nullptr, target.bound, count);
+    return false;
+}
+
+void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept {
+    LowerCounter(scheduler, caller, target.bound, 1);
+}
+
+namespace {
+
+// Everything but making them visible. False if it was refused (reported).
+bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+           CountedBy counted, const TaskOptions &options) noexcept {
+    Worker *target = options.worker != kAnyWorker ? &scheduler.workers[options.worker] : nullptr;
+    const bool bind = target != nullptr && scheduler.IsAttachedSlot(options.worker);
+    // The caller's own thread has not detached yet, though it may be about to: it looks again after
+    // what it runs (Detach).
+    const bool bound = bind && (worker == target ? RaiseCounter(scheduler, target->bound, count)
+                                                 : Bind(scheduler, *target, count));
+    if (bind && !bound) {
+        ReportMistake(scheduler.options, ReportCode::BadOption,
+                      "Name a worker, or a thread that is attached.",
+                      "TaskOptions::worker: no thread is attached as %u", options.worker);
+        return false;
+    }
+    if (counted.unit == Unit::OfCaller && worker != nullptr) {
+        TakeOverFromRunning(worker, counted.counter);
+    } else if (counted.counter != nullptr && !RaiseCounter(scheduler, *counted.counter, count)) {
+        if (bind) LowerCounter(scheduler, worker, target->bound, count);
+        return false;
+    }
+    CountSubmitted(scheduler, worker, count);
+    race::Submitted(count, tasks);
+    return true;
+}
+
+}  // namespace
+
+bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+          const TaskOptions &options) noexcept {
+    if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return false;
+    // All at once: one worker takes them, and begins the batch in its order.
+    const Label label = LabelInGroups(scheduler, worker, options);
+    InboxItem *newest = nullptr, *oldest = nullptr;
+    for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
+        const uint32_t size = std::min(kTasksPerBlock, count - begin);
+        InboxItem *block =
+            Fill(scheduler, worker, size, tasks + begin, counter, label, options.worker);
+        block->next = newest;
+        newest = block;
+        if (oldest == nullptr) oldest = block;
+    }
+    DeliverTasks(scheduler, worker, newest, oldest, count, options.worker);
+    if (worker != nullptr) TraceSubmit(worker, count, counter, options.name);
+    return true;
+}
+
+TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
+                   const TaskOptions &options) noexcept {
+    if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
+    if (worker != nullptr) TraceSubmit(worker, 1, counted.counter, options.name);
+    return Fill(scheduler, worker, 1, &task, counted.counter,
+                LabelInGroups(scheduler, worker, options), options.worker);
+}
+
+void PostClaimAgain(Worker *worker) noexcept {
+    Claim &claim = worker->claim;
+    worker->pinnedTasks[static_cast<uint32_t>(claim.level.ThePriority())].Prepend(
+        Fill(*worker->scheduler, worker, 1, &claim.single, claim.counter,
+             {LaneOf(claim.level, claim.stack), claim.name}, worker->index));
+    ++worker->pinnedCount;
+    if (worker->pump != nullptr) --worker->pump->ran;  // it was counted when it was claimed
+    claim.Clear();
+}
+
+}  // namespace weft::internal

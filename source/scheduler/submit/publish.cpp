@@ -1,0 +1,77 @@
+#include "scheduler/submit/publish.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::internal {
+
+namespace {
+
+// So small that every worker can get four; but not so short that claiming them costs more than what
+// is in them, nor so many that all workers queue up at this deque for theirs: they get the rest
+// from each other. It bounds what one steal takes, not what a worker hides: whoever takes a slice
+// puts back all but what the rule of claim.h allows.
+uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
+    constexpr uint32_t kWorthIt = 32;
+    const uint32_t workers = std::max(scheduler.workerCount, 1u);
+    const uint32_t size =
+        std::max(count / (4 * workers), std::min(count / std::min(workers, 8u), kWorthIt));
+    return std::clamp<uint32_t>(size, 1, TaskSlab::kMaxRun);
+}
+
+void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
+                 const Task *tasks, uint32_t sliceSize, Counter *counter, Label label) noexcept {
+    // Unique among all batches of the scheduler, and never 0.
+    const uint64_t batch =
+        (++worker->batches * worker->scheduler->slotCount + worker->index) & TaskEntry::kMaxBatch;
+    uint32_t entries = (count + sliceSize - 1) / sliceSize;
+    for (uint32_t begin = 0; begin < count; begin += sliceSize) {
+        const uint32_t size = std::min(sliceSize, count - begin);
+        Task *copy = worker->slab.Take(size);
+        if (WEFT_UNLIKELY(copy == nullptr)) OutOfMemory(*worker->scheduler, count);
+        const race::Unwatched unwatched;
+        std::memcpy(copy, tasks + begin, size * sizeof(Task));
+        lane.Stage(--entries,
+                   TaskEntry::Slice(copy, size, batch, counter, label.name, label.Stack()));
+    }
+}
+
+}  // namespace
+
+void PrepareSet(Worker *worker, uint32_t set, uint32_t count) noexcept {
+    if (!AcquireSet(*worker, set)) OutOfMemory(*worker->scheduler, count);
+    LookAtRuns(worker);
+}
+
+void ShowNewestLane(Worker *worker) noexcept {
+    ShowLane(worker, worker->newestLane);
+    if (ClassOf(worker->newestLane) == StackClass::Large) CountLarge(*worker->scheduler);
+}
+
+void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
+                   const Task *tasks, Counter *counter, Label label) noexcept {
+    const uint32_t sliceSize = SliceSize(*worker->scheduler, count);
+    const uint32_t slices = (count + sliceSize - 1) / sliceSize;
+    if (WEFT_UNLIKELY(!lane.Reserve(slices))) OutOfMemory(*worker->scheduler, count);
+    StageSlices(worker, lane, count, tasks, sliceSize, counter, label);
+    lane.Publish(slices);
+}
+
+void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+             Label label) noexcept {
+    EnqueueHere(worker, count, tasks, counter, label);
+}
+
+void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept {
+    const uint32_t set = LevelOf(lane).Set();
+    if (WEFT_UNLIKELY((set != 0 && !AcquireSet(*worker, set)) ||
+                      !worker->lanes[lane].Push(entry))) {
+        ReportFatal(worker->scheduler->options, ReportCode::OutOfMemory,
+                    "Give the process more memory, or submit less at once.",
+                    "a worker's deque could not grow");
+    }
+    worker->mayHold |= uint64_t{1} << lane;
+    ShowLane(worker, lane);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,19 @@
+// Submitting tasks.
+#pragma once
+
+#include "platform/compiler.h"
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Raises `counter` by `count` and makes copies of the tasks visible with one publication, in the
+/// calling worker's lane. The arguments have been checked. False if the counter refused (reported):
+/// then nothing was submitted.
+bool Submit(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
+            const TaskOptions &options) noexcept;
+
+/// Submit for one task, not pinned.
+void SubmitOne(Worker *worker, const Task &task, Counter *counter,
+               const TaskOptions &options) noexcept;
+
+}  // namespace weft::internal

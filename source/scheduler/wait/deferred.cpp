@@ -1,0 +1,95 @@
+#include "scheduler/wait/deferred.h"
+
+#include "platform/backoff.h"
+#include "platform/race_finder.h"
+#include "scheduler/state/counter_ops.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/deliver.h"
+#include "scheduler/submit/notify.h"
+#include "scheduler/submit/pending.h"
+#include "scheduler/submit/post.h"
+#include "scheduler/submit/timing.h"
+#include "scheduler/wait/wait.h"
+
+namespace weft::internal {
+
+namespace {
+
+// In a hook nobody may wait. What has been counted for the task is counted off by one that does
+// nothing.
+bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
+    ReportMistake(scheduler.options, ReportCode::OutOfMemory,
+                  "Let fewer tasks wait for counters at once.",
+                  "AddTaskAfter: there is no memory for another wait record, and a hook cannot "
+                  "wait; it is not submitted");
+    *block->Tasks() = {[](TaskScheduler *, void *) {}, nullptr};
+    scheduler.deferred.fetch_sub(1, kRelaxed);
+    SendNow(scheduler, worker, block);
+    return false;
+}
+
+}  // namespace
+
+bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value,
+                 const Task &task, CountedBy counted, const TaskOptions &options) noexcept {
+    using Registration = CounterWaiting::Registration;
+    if (worker != nullptr) FlushPending(worker);
+    CounterStorage &word = CounterAccess::Word(after);
+    if (!scheduler.counters.IsOurs(CounterWord{word.load(kRelaxed)})) {  // relaxed: for a report
+        ReportWrongScheduler(scheduler, "AddTaskAfter", after);
+        return false;
+    }
+    TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
+    if (block == nullptr) return false;
+    scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
+    switch (
+        scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value, CacheOf(worker))) {
+        case Registration::Waiting:
+            return true;  // the block may be gone
+        case Registration::NoRecord:
+            if (worker != nullptr && worker->inHook) return SendNothing(scheduler, worker, block);
+            ReportOnce(
+                scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
+                "AddTaskAfter: there is no memory for another wait record; it waits by itself");
+            if (worker != nullptr) {
+                Fiber *self = worker->current;
+                if (counted.unit == Unit::OfCaller && !GiveToRunning(worker))
+                    block->counter = nullptr;
+                Wait(worker, after, value, ResumeOn::AnyWorker);
+                worker = self->worker;
+            } else {
+                for (Backoff backoff; !IsSatisfied(after, value); backoff.Next()) {
+                }
+            }
+            break;
+        default:
+            break;
+    }
+    IsSatisfied(after, value);  // for the race finder
+    scheduler.deferred.fetch_sub(1, kRelaxed);
+    SendNow(scheduler, worker, block);
+    return true;
+}
+
+bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Task &task,
+              CountedBy counted, const TaskOptions &options) noexcept {
+    if (worker != nullptr) FlushPending(worker);
+    TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
+    if (block == nullptr) return false;
+    const uint32_t place = scheduler.timedTasks.Take(CacheOf(worker));
+    if (place == scheduler.timedTasks.kNone) OutOfMemory(scheduler, 1);
+    TimedTask &timed = scheduler.timedTasks.At(place);
+    timed.block = block;
+    timed.place = place;
+    const auto isDue = [](void *context, void *owner) {
+        const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
+        const TimedTask &told = *static_cast<TimedTask *>(owner);
+        TaskBlock *due = told.block;
+        by.scheduler.timedTasks.GiveBack(told.place, CacheOf(by.worker));
+        Send(by.scheduler, by.worker, due);
+    };
+    SetTimer(scheduler, worker, timed.timer, deadline, {isDue, &timed});
+    return true;
+}
+
+}  // namespace weft::internal

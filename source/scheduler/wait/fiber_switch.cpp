@@ -1,0 +1,109 @@
+#include "scheduler/wait/fiber_switch.h"
+
+#include "platform/compiler.h"
+#include "platform/race_finder.h"
+#include "scheduler/find/find_work.h"
+#include "scheduler/find/rescue.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/state/scheduler.h"
+#include "scheduler/state/trace.h"
+#include "scheduler/submit/deliver.h"
+#include "scheduler/submit/wake.h"
+
+namespace weft::internal {
+
+void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    // Both were written by the fiber that we left, on this thread.
+    Counter *counter = fiber->waitsFor.load(kRelaxed);
+    const bool hasRoom = fiber->handed != nullptr;
+    const StackClass takes = fiber->takes;
+    switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index,
+                                        fiber->waitTarget)) {
+        case CounterWaiting::Registration::Waiting:
+            // It may be running already: neither it nor the counter may be touched.
+            if (hasRoom) OfferRoom(worker, takes);
+            break;
+        case CounterWaiting::Registration::Satisfied:
+            MakeReady(scheduler, worker, fiber);
+            break;
+        case CounterWaiting::Registration::NoRecord:
+            break;  // a fiber has its own
+        case CounterWaiting::Registration::OtherScheduler:
+            ReportWrongScheduler(scheduler, "WaitForCounter", *counter);
+            MakeReady(scheduler, worker, fiber);
+            break;
+    }
+}
+
+namespace {
+
+void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const StackClass stack = scheduler.pool.ClassOf(fiber->index);
+    scheduler.pool.ReleaseFiber(fiber->index, worker->index);
+    if (stack == StackClass::Small) {
+        WakeStarved(scheduler, worker);
+        return;
+    }
+    // Both after the release: who has a Large task and finds no fiber tells of the task first, and
+    // looks for a fiber then.
+    if (scheduler.notices.Has(Notices::kLargeWork)) WakeForFreeLarge(scheduler, worker);
+    if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);  // [re-check]
+}
+
+}  // namespace
+
+void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept {
+    Worker *worker = self->worker;
+    TraceBetweenTasks(worker, &TraceHooks::fiberSwitch,
+                      [=](TraceEvent &event) { event.otherFiber = next->index; });
+    worker->pendingSwitch = {self, destination};
+    worker->current = next;
+    next->worker = worker;
+    const bool pinned = race::kFinder && self->pinnedTo != kAnyWorker;
+    if (pinned) race::LeavesThread(worker);
+    race::Leaves(worker);
+    SwitchContext(self->context, next->context);
+    race::RunsOn(self->worker);
+    if (pinned) race::ComesToThread(worker);
+    FinishSwitch(self);
+}
+
+void FinishSwitch(Fiber *self) noexcept {
+    Worker *worker = self->worker;
+    const PendingSwitch pendingSwitch = worker->pendingSwitch;
+    worker->pendingSwitch = {};
+    switch (pendingSwitch.destination) {
+        case Destination::None:
+            break;
+        case Destination::ToPool:
+            FreeFiber(worker, pendingSwitch.from);
+            break;
+        case Destination::ToWaiting:
+            RegisterWaiter(worker, pendingSwitch.from);
+            break;
+        case Destination::ToReady:
+            MakeReady(*worker->scheduler, worker, pendingSwitch.from);
+            break;
+    }
+    // From here on pendingSwitch.from belongs to others.
+    worker->willPollNext = false;
+}
+
+void SuspendTo(Fiber *self, Destination destination) noexcept {
+    Worker *worker = self->worker;
+    Scheduler &scheduler = *worker->scheduler;
+    StopLending(worker);
+    worker->suspensions.store(worker->suspensions.load(kRelaxed) + 1,
+                              kRelaxed);  // only the owner writes it; for reports
+    Fiber *next = FindReady(worker);
+    if (next == nullptr) {
+        worker->willPollNext = true;
+        const uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
+        next = fiber == FiberPool::kNone ? &worker->threadFiber : &scheduler.fibers[fiber];
+    }
+    SwitchTo(self, next, destination);
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,27 @@
+// A thread that reports leaves the calls that it is in, see reporting.h.
+#include "scheduler/state/external_call.h"
+#include "scheduler/wait/external.h"
+
+namespace weft::internal {
+
+void ExternalCall::Leave() noexcept {
+    if (running == nullptr) return;
+    BecomeGuest(*running);
+    visit.GoOut();
+}
+
+void ExternalCall::Return() noexcept {
+    if (running == nullptr) return;
+    visit.ComeBack();
+    CeaseGuest(*running);
+}
+
+void LeaveCalls(ExternalCall *innermost) noexcept {
+    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) call->Leave();
+}
+
+void ReturnToCalls(ExternalCall *innermost) noexcept {
+    for (ExternalCall *call = innermost; call != nullptr; call = call->Outer()) call->Return();
+}
+
+}  // namespace weft::internal

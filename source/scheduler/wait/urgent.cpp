@@ -1,0 +1,43 @@
+#include "scheduler/wait/urgent.h"
+
+#include "scheduler/find/arrivals.h"
+#include "scheduler/find/claim.h"
+#include "scheduler/find/find_work.h"
+#include "scheduler/find/pinned.h"
+#include "scheduler/submit/pending.h"
+#include "scheduler/wait/fiber_switch.h"
+#include "scheduler/wait/idle_requests.h"
+
+namespace weft::internal {
+
+namespace {
+
+// The fiber on which a loop runs the claim. Null: there is none, and the claim has been put back.
+Fiber *FiberForClaim(Worker *worker) noexcept {
+    Scheduler &scheduler = *worker->scheduler;
+    const uint32_t fiber = scheduler.pool.AcquireFiber(worker->claim.stack, worker->index);
+    if (fiber != FiberPool::kNone) return &scheduler.fibers[fiber];
+    PutClaimBack(worker);
+    return nullptr;
+}
+
+}  // namespace
+
+void YieldToUrgentNow(Fiber *self) noexcept {
+    Worker *worker = self->worker;
+    FlushPending(worker);
+    UnclaimRest(worker);
+    AnswerAsk(worker);
+    if (worker->pump != nullptr) {  // it runs only what is pinned, in its order
+        SortInbox(worker);
+        return TakeArrivals(worker, Priority::High), void();
+    }
+    const Found found = FindUrgent(worker, self->level.ThePriority());
+    if (!found) return;
+    Fiber *next = found.fiber != nullptr ? found.fiber : FiberForClaim(worker);
+    if (next == nullptr) return;
+    SwitchTo(self, next, Destination::ToReady);
+    if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(self->worker);
+}
+
+}  // namespace weft::internal

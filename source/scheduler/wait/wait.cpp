@@ -1,0 +1,192 @@
+#include "scheduler/wait/wait.h"
+
+#include "platform/compiler.h"
+#include "scheduler/find/claim.h"
+#include "scheduler/find/own_tasks.h"
+#include "scheduler/find/pinned.h"
+#include "scheduler/find/run_task.h"
+#include "scheduler/state/counter_ops.h"
+#include "scheduler/state/trace.h"
+#include "scheduler/submit/notify.h"
+#include "scheduler/submit/pending.h"
+#include "scheduler/submit/post.h"
+#include "scheduler/submit/timing.h"
+#include "scheduler/wait/fiber_switch.h"
+#include "scheduler/wait/idle_requests.h"
+#include "scheduler/wait/run_inline.h"
+#include "scheduler/wait/sleep.h"
+#include "scheduler/wait/urgent.h"
+
+namespace weft::internal {
+
+namespace {
+
+void TraceWait(const Fiber *self, TraceHook TraceHooks::*hook, const Counter *counter,
+               uint32_t value) noexcept {
+    Trace(self->worker, hook, [=](TraceEvent &event) {
+        event.count = value;
+        event.task = self->taskName.load(kRelaxed);
+        event.counter = counter;
+    });
+}
+
+WEFT_FORCEINLINE void BeginWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    self->waitTarget = value;
+    self->waitsFor.store(&counter, kRelaxed);  // read on this thread by RegisterWaiter
+    TraceWait(self, &TraceHooks::wait, &counter, value);
+}
+
+WEFT_FORCEINLINE void EndWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    self->waitsFor.store(nullptr, kRelaxed);  // for reports
+    TraceWait(self, &TraceHooks::resume, &counter, value);
+}
+
+// Until the wait is over; or, if it is for zero, until the fiber has been handed a task of the
+// counter (rescue.h): then true.
+bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &handed) noexcept {
+    const Scheduler &scheduler = *self->worker->scheduler;
+    const uint32_t fit = value == 0 ? ClassesThatFit(self, scheduler) : 0;
+    const bool takes = fit != 0;
+    if (takes) {
+        self->takes = static_cast<StackClass>(fit - 1);
+        self->handed = &handed;  // published by the counter's record; then with the fiber
+    }
+    BeginWait(self, counter, value);
+    SuspendTo(self, Destination::ToWaiting);
+    const bool hasTaken = takes && self->handed == nullptr;
+    self->handed = nullptr;
+    self->carries = nullptr;
+    if (!hasTaken) race::SawCount(counter);
+    EndWait(self, counter, value);
+    if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(self->worker);
+    return hasTaken;
+}
+
+// Whatever it is handed meanwhile runs here.
+WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    const Level level = self->level;
+    for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
+        const Awaits awaits(self, handed.TheCounter());
+        ClaimEntry(self->worker, handed, self->level, false);  // as it was handed
+        RunClaim(self);
+        FlushPending(self->worker);
+        self->level = level;
+        if (IsSatisfied(counter, 0) || RunInline(self, counter)) return;
+    }
+}
+
+void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    if (IsSatisfied(counter, value)) return YieldToUrgent(self);
+    const Awaits awaits(self, &counter);
+    UnclaimRest(self->worker);
+    if (value == 0 && HoldsTasks(self->worker)) {
+        if (RunInline(self, counter)) return;
+        // What others ran may have finished while no task was left for this one.
+        if (IsSatisfied(counter, 0)) return YieldToUrgent(self);
+    }
+    Suspend(self, counter, value);
+}
+
+void SetRestricted(Worker *worker) noexcept {
+    const uint32_t *waits = worker->restricting;
+    worker->mayBegin = waits[static_cast<uint32_t>(Meanwhile::OwnTasks)] != 0         ? 0
+                       : waits[static_cast<uint32_t>(Meanwhile::HighOnly)] != 0       ? 1
+                       : waits[static_cast<uint32_t>(Meanwhile::NormalOrHigher)] != 0 ? 2
+                                                                                      : kPriorities;
+    worker->restricted.store(
+        IsRestricted(worker) || waits[static_cast<uint32_t>(Meanwhile::Nothing)] != 0, kRelaxed);
+}
+
+}  // namespace
+
+StaysHere::StaysHere(Fiber *self) noexcept {
+    if (self->pinnedTo != kAnyWorker) return;
+    m_self = self;
+    Worker *worker = self->worker;
+    if (worker->scheduler->IsAttachedSlot(worker->index))
+        RaiseCounter(*worker->scheduler, worker->bound, 1);
+    self->pinnedTo = worker->index;
+    race::ComesToThread(worker);
+}
+
+StaysHere::~StaysHere() {
+    if (m_self == nullptr) return;
+    m_self->pinnedTo = kAnyWorker;
+    Worker *worker = m_self->worker;
+    if (worker->scheduler->IsAttachedSlot(worker->index))
+        Unbind(*worker->scheduler, worker, *worker);
+}
+
+// Several may wait so at once: the strictest decides.
+Restricted::Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter) noexcept
+    : m_staysHere(self),
+      m_worker(self->worker),
+      m_meanwhile(meanwhile),
+      m_own{self, counter, self->waits, m_worker->pump, m_worker->own} {
+    if (meanwhile == Meanwhile::OwnTasks) BeginOwn(m_worker, &m_own);
+    ++m_worker->restricting[static_cast<uint32_t>(meanwhile)];
+    SetRestricted(m_worker);
+}
+
+Restricted::~Restricted() {
+    --m_worker->restricting[static_cast<uint32_t>(m_meanwhile)];
+    OwnWait **link = &m_worker->own;
+    while (*link != nullptr && *link != &m_own) link = &(*link)->outer;
+    if (*link != nullptr) *link = m_own.outer;
+    SetRestricted(m_worker);
+}
+
+void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noexcept {
+    FlushPending(worker);
+    Fiber *self = worker->current;
+    if (WEFT_LIKELY(resume == ResumeOn::AnyWorker)) return HelpOrSuspend(self, counter, value);
+    const StaysHere staysHere(self);
+    HelpOrSuspend(self, counter, value);
+}
+
+// The fiber is on the counter's list while it still runs. That is safe, as it is pinned.
+void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
+    if (IsSatisfied(counter, value)) return;
+    Worker *worker = self->worker;
+    UnclaimRest(worker);
+    StopLending(worker);
+    BeginWait(self, counter, value);
+    RegisterWaiter(worker, self);
+    for (; !TakePinnedFiber(worker, self); TellDueNow(worker)) Sleep(worker, WorkerMode::Nothing);
+    race::SawCount(counter);
+    EndWait(self, counter, value);
+}
+
+void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept {
+    if (meanwhile == Meanwhile::AnyTask) return Wait(worker, counter, value, ResumeOn::AnyWorker);
+    FlushPending(worker);
+    Fiber *self = worker->current;
+    const Restricted restricted(self, meanwhile, &counter);
+    meanwhile == Meanwhile::Nothing ? Block(self, counter, value)
+                                    : HelpOrSuspend(self, counter, value);
+}
+
+void YieldFiber(Worker *worker) noexcept {
+    Fiber *self = worker->current;
+    FlushPending(worker);
+    UnclaimRest(worker);
+    worker->taskBeforeReady = true;
+    worker->yielded = self->level.ThePriority();
+    SuspendTo(self, Destination::ToReady);
+    if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(worker);
+}
+
+void SleepUntil(Worker *worker, uint64_t deadline) noexcept {
+    FlushPending(worker);
+    Counter done(1);
+    Timer timer;
+    const auto isDue = [](void *context, void *owner) {
+        const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
+        LowerCounter(by.scheduler, by.worker, *static_cast<Counter *>(owner), 1);
+    };
+    if (env::Now() >= deadline) return YieldToUrgent(worker->current);
+    SetTimer(*worker->scheduler, worker, timer, deadline, {isDue, &done});
+    Wait(worker, done, 0, ResumeOn::AnyWorker);
+}
+
+}  // namespace weft::internal

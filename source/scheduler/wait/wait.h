@@ -1,0 +1,56 @@
+// Waiting, from the task's side.
+#pragma once
+
+#include "platform/race_finder.h"
+#include "scheduler/state/scheduler.h"
+
+namespace weft::internal {
+
+/// Blocks the calling fiber until `counter <= value`. The caller is a task on `worker`.
+void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noexcept;
+
+/// Like Wait, but `meanwhile` restricts what the thread runs until the wait ends. Unless it is
+/// AnyTask, the fiber continues on this worker.
+void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept;
+
+/// Puts the thread to sleep until `counter <= value`. It runs no task. Call it only while the fiber
+/// is Restricted to Meanwhile::Nothing.
+void Block(Fiber *self, Counter &counter, uint32_t value) noexcept;
+
+/// Pins the fiber to its worker while this object lives; the tasks that run on top of it with it.
+/// If the worker is an attached thread, DetachThread waits until the object is destroyed.
+class StaysHere {
+public:
+    explicit StaysHere(Fiber *self) noexcept;
+    ~StaysHere();
+    StaysHere(const StaysHere &) = delete;
+    StaysHere &operator=(const StaysHere &) = delete;
+
+private:
+    Fiber *m_self = nullptr;  // null: it was pinned already
+};
+
+/// While this object lives, the fiber's worker runs only what `meanwhile` allows, and the fiber is
+/// pinned to this worker. Not for AnyTask. `counter`: that the fiber waits for; null if it waits
+/// for several.
+class Restricted {
+public:
+    Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter) noexcept;
+    ~Restricted();
+    Restricted(const Restricted &) = delete;
+    Restricted &operator=(const Restricted &) = delete;
+
+private:
+    const StaysHere m_staysHere;
+    Worker *const m_worker;
+    const Meanwhile m_meanwhile;
+    OwnWait m_own;
+};
+
+/// Puts the calling fiber at the back of the ready lane and lets other work run.
+void YieldFiber(Worker *worker) noexcept;
+
+/// Returns at the deadline.
+void SleepUntil(Worker *worker, uint64_t deadline) noexcept;
+
+}  // namespace weft::internal

@@ -1,0 +1,153 @@
+#include "scheduler/wait/wait_any.h"
+
+#include "scheduler/find/claim.h"
+#include "scheduler/state/counter_ops.h"
+#include "scheduler/state/reporting.h"
+#include "scheduler/submit/notify.h"
+#include "scheduler/submit/pending.h"
+#include "scheduler/submit/timing.h"
+#include "scheduler/wait/external.h"
+#include "scheduler/wait/run_inline.h"
+#include "scheduler/wait/urgent.h"
+#include "scheduler/wait/wait.h"
+
+namespace weft::internal {
+
+namespace {
+
+using Places = decltype(Scheduler::anyWaits);
+
+// Which counter is at or below `value`; `count` if none is.
+uint32_t Look(uint32_t count, Counter *const *counters, uint32_t value) noexcept {
+    uint32_t i = 0;
+    while (i < count && !IsSatisfied(*counters[i], value)) ++i;
+    return i;
+}
+
+// A place for the wait, with a record on each counter. The caller then waits for AnyWait::done and
+// calls End. Without memory for records (reported) the gate is open, and no counter was first.
+uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters,
+               uint32_t value) noexcept {
+    const uint32_t place = scheduler.anyWaits.Take(CacheOf(worker));
+    bool complete = place != Places::kNone;
+    if (complete) {
+        AnyWait &wait = scheduler.anyWaits.At(place);
+        wait.references.store(1, kRelaxed);  // nobody else knows it
+        wait.first.store(~0u, kRelaxed);
+        RaiseCounter(scheduler, wait.done, 1);
+        wait.asked = 0;
+        wait.isOne = count == 1 && value == 0;
+        for (uint32_t i = 0; i < count && complete && wait.first.load(kRelaxed) == ~0u; ++i) {
+            wait.asked = i + 1;
+            // the record's, before somebody may let go of it
+            wait.references.fetch_add(1, kRelaxed);
+            using Registration = CounterWaiting::Registration;
+            const Registration result = scheduler.counters.RegisterOther(
+                CounterAccess::Word(*counters[i]), OwnerOf(place, i), value, CacheOf(worker));
+            if (result == Registration::Waiting) continue;
+            wait.references.fetch_sub(1, kRelaxed);  // there is no record
+            if (result == Registration::Satisfied) NoteZero(scheduler, worker, wait, i);
+            if (result == Registration::OtherScheduler) {
+                ReportWrongScheduler(scheduler, "WaitForAny", *counters[i]);
+                NoteZero(scheduler, worker, wait, count);
+            }
+            complete = result != Registration::NoRecord;
+        }
+        if (complete) return place;
+        NoteZero(scheduler, worker, wait, count);
+    }
+    ReportMistake(scheduler.options, ReportCode::OutOfMemory, "Wait for fewer counters at once.",
+                  "WaitForAny: there is no memory for another wait record; it does not wait");
+    return place;
+}
+
+// Takes the records off the counters that are not satisfied, and returns which was first; `count`
+// if none was.
+uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t count,
+             Counter *const *counters) noexcept {
+    const uint32_t asked = scheduler.anyWaits.At(place).asked;  // the others may be anybody's
+    for (uint32_t i = 0; i < asked; ++i) {
+        uint32_t woken = 0;
+        if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(place, i), woken,
+                                      CacheOf(worker)))
+            LetGo(scheduler, worker, place);
+        WakeOwners(scheduler, worker, woken);
+    }
+    const uint32_t first = scheduler.anyWaits.At(place).first.load(kAcquire);
+    LetGo(scheduler, worker, place);
+    if (first < count) race::SawCount(*counters[first]);
+    return first;
+}
+
+}  // namespace
+
+namespace {
+
+// The deadline is one more counter, as it were, that becomes zero by itself. So there is one state
+// that says who was first, and a wake-up and a time-out never both let the fiber go on.
+uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32_t value,
+                   uint64_t deadline, Meanwhile meanwhile) noexcept {
+    const bool sleeps = meanwhile == Meanwhile::Nothing;
+    if (deadline != Timers::kNever) {
+        uint32_t first = Look(count, counters, value);
+        if (first == count && count == 1 && value == 0 && !sleeps && env::Now() < deadline) {
+            UnclaimRest(self->worker);
+            const Awaits awaits(self, counters[0]);
+            RunInline(self, *counters[0], deadline);
+            first = Look(count, counters, value);
+        }
+        if (first < count || env::Now() >= deadline) {
+            if (!sleeps) YieldToUrgent(self);
+            return first;
+        }
+    }
+    Worker *worker = self->worker;
+    Scheduler &scheduler = *worker->scheduler;
+    const uint32_t place = Begin(scheduler, worker, count, counters, value);
+    if (place == Places::kNone) return count;
+    AnyWait &wait = scheduler.anyWaits.At(place);
+    Timer timer;
+    // relaxed: else the gate is open
+    const bool isTimed = deadline != Timers::kNever && wait.first.load(kRelaxed) == ~0u;
+    if (isTimed) {
+        wait.references.fetch_add(1, kRelaxed);  // the timer's, before somebody may let go of it
+        const auto isDue = [](void *context, void *owner) {
+            const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
+            FireAnyWait(by.scheduler, by.worker,
+                        static_cast<uint32_t>(reinterpret_cast<uintptr_t>(owner)));
+        };
+        SetTimer(scheduler, worker, timer, deadline,
+                 {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(place, count)})});
+    }
+    sleeps ? Block(self, wait.done, 0) : Wait(worker, wait.done, 0, ResumeOn::AnyWorker);
+    if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, self->worker, place);
+    const uint32_t first = End(scheduler, self->worker, place, count, counters);
+    return first == count && isTimed ? Look(count, counters, value) : first;
+}
+
+}  // namespace
+
+uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint32_t value,
+                 uint64_t deadline, Meanwhile meanwhile) noexcept {
+    FlushPending(worker);
+    Fiber *self = worker->current;
+    if (meanwhile == Meanwhile::AnyTask)
+        return WaitFirst(self, count, counters, value, deadline, meanwhile);
+    const Restricted restricted(self, meanwhile, count == 1 ? counters[0] : nullptr);
+    return WaitFirst(self, count, counters, value, deadline, meanwhile);
+}
+
+uint32_t WaitAnyExternal(EntryGate::Visit &visit, Scheduler &scheduler, uint32_t count,
+                         Counter *const *counters, uint64_t deadline) noexcept {
+    const uint32_t place = Begin(scheduler, nullptr, count, counters, 0);
+    if (place == Places::kNone) return count;
+    AnyWait &wait = scheduler.anyWaits.At(place);
+    const bool isDue = !WaitExternal(visit, scheduler, wait.done, 0, deadline);
+    // From now on nobody is first; or somebody was, just now, who opens the gate before letting go
+    // of the place.
+    if (isDue) NoteZero(scheduler, nullptr, wait, count);
+    const uint32_t first = End(scheduler, nullptr, place, count, counters);
+    return first == count && isDue ? Look(count, counters, 0) : first;
+}
+
+}  // namespace weft::internal

@@ -1,0 +1,53 @@
+#include "core/counter_word.h"
+
+#include <catch2/catch.hpp>
+
+using namespace weft::internal;
+
+TEST_CASE("counter word: its parts do not disturb each other", "[counter_word]") {
+    for (uint32_t count : {0u, 1u, 0x80000000u, 0xffffffffu}) {
+        for (uint32_t head : {0u, 1u, CounterWord::kMaxRecords}) {
+            for (uint32_t tag : {0u, 1u, 127u}) {
+                for (int flags = 0; flags < 4; ++flags) {
+                    const bool eager = (flags & 1) != 0, sorting = (flags & 2) != 0;
+                    CounterWord word{~uint64_t{0}};
+                    word = word.WithTag(tag)
+                               .WithCount(count)
+                               .WithSorting(sorting)
+                               .WithHead(head)
+                               .WithEager(eager);
+                    CHECK(word.Count() == count);
+                    CHECK(word.Head() == head);
+                    CHECK(word.Tag() == tag);
+                    CHECK(word.IsEager() == eager);
+                    CHECK(word.IsSorting() == sorting);
+                    CHECK(word.InUse() == (count != 0 || head != 0 || eager || sorting));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("counter word: a waiter for zero is not satisfied while somebody sorts",
+          "[counter_word]") {
+    const CounterWord zero{0};
+    CHECK(zero.Satisfies(0));
+    CHECK(zero.Satisfies(3));
+    CHECK(!zero.WithSorting(true).Satisfies(0));
+    CHECK(zero.WithSorting(true).Satisfies(1));
+    CHECK(zero.WithCount(3).Satisfies(3));
+    CHECK(!zero.WithCount(4).Satisfies(3));
+}
+
+TEST_CASE("counter: Value and IsZero do not call a counter finished that is still being sorted",
+          "[counter_word]") {
+    weft::Counter counter;
+    CHECK(counter.IsZero());
+    CounterAccess::Word(counter).store(CounterWord{0}.WithSorting(true).bits);
+    CHECK(!counter.IsZero());
+    CHECK(counter.Value() == 1);
+    CounterAccess::Word(counter).store(CounterWord{0}.WithTag(9).bits);
+    CHECK(counter.IsZero());
+    weft::Counter five(5);
+    CHECK(five.Value() == 5);
+}

@@ -1,0 +1,159 @@
+#include "core/scheduler_tags.h"
+
+#include "support/child_process.h"
+#include "support/scheduler_run.h"
+
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using namespace weft::internal;
+
+TEST_CASE("scheduler tags: 127 that differ, then none, and again after a release",
+          "[scheduler_tags]") {
+    std::vector<std::unique_ptr<SchedulerTag>> tags;
+    std::set<uint32_t> values;
+    for (int i = 0; i < 127; ++i) {
+        tags.push_back(std::make_unique<SchedulerTag>());
+        const uint32_t value = tags.back()->Acquire();
+        CHECK((value >= 1 && value <= 127));
+        CHECK(values.insert(value).second);
+    }
+    SchedulerTag none;
+    CHECK(none.Acquire() == 0);
+    tags[50].reset();
+    CHECK(none.Acquire() != 0);
+    none.Release();
+    none.Release();  // harmless
+    SchedulerTag again;
+    CHECK(again.Acquire() != 0);
+}
+
+TEST_CASE("scheduler tags: no tag has two holders", "[scheduler_tags]") {
+    std::atomic<uint32_t> holders[128]{};
+    std::atomic<uint32_t> wrong{0};
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&] {
+            for (int round = 0; round < 3000; ++round) {
+                SchedulerTag tag;
+                const uint32_t value = tag.Acquire();
+                if (value == 0 || holders[value].fetch_add(1) != 0) wrong.fetch_add(1);
+                holders[value].fetch_sub(1);
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    CHECK(wrong.load() == 0);
+}
+
+TEST_CASE("scheduler tags: published schedulers are found, one after the other or by their tag",
+          "[scheduler_tags]") {
+    int things[3] = {0, 1, 2};
+    SchedulerTag tags[3];
+    uint32_t numbers[3];
+    for (int i = 0; i < 3; ++i) {
+        numbers[i] = tags[i].Acquire();
+        if (i != 1) tags[i].Publish(&things[i]);  // the second is not found yet
+    }
+    const auto seen = [](uint32_t only) {
+        std::vector<void *> all;
+        CHECK(!SchedulerTag::Find(
+            [&](void *thing) {
+                all.push_back(thing);
+                return false;
+            },
+            only));
+        return all;
+    };
+    CHECK(seen(0) == std::vector<void *>{&things[0], &things[2]});
+    CHECK(seen(numbers[0]) == std::vector<void *>{&things[0]});
+    CHECK(seen(numbers[1]).empty());
+    CHECK(seen(numbers[2]) == std::vector<void *>{&things[2]});
+    int visits = 0;
+    CHECK(SchedulerTag::Find([&](void *) { return ++visits == 1; }));  // until the first true
+    CHECK(visits == 1);
+    tags[0].Release();
+    CHECK(seen(0) == std::vector<void *>{&things[2]});
+    tags[2].Release();
+    CHECK(seen(0).empty());
+    SchedulerTag untagged;
+    untagged.Publish(&things[0]);  // without a tag it is not found
+    CHECK(seen(0).empty());
+}
+
+TEST_CASE("scheduler tags: Release waits for those who are looking", "[scheduler_tags]") {
+    std::atomic<bool> stop{false};
+    std::atomic<uint32_t> found{0};
+    std::atomic<uint32_t> wrong{0};
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 2; ++i) {
+        readers.emplace_back([&] {
+            while (!stop.load()) {
+                SchedulerTag::Find([&](void *thing) {
+                    found.fetch_add(1);
+                    // plain: it lives while we look
+                    wrong.fetch_add(*static_cast<uint32_t *>(thing) != 42);
+                    return true;
+                });
+            }
+        });
+    }
+    for (int round = 0; round < 2000 || found.load() < 10; ++round) {
+        const auto thing = std::make_unique<uint32_t>(42);
+        SchedulerTag tag;
+        tag.Acquire();
+        tag.Publish(thing.get());
+        if (round % 16 == 0) std::this_thread::yield();
+        tag.Release();
+        *thing = 0;  // nobody looks any more
+        if (round > 1000000) break;
+    }
+    stop.store(true);
+    for (std::thread &reader : readers) reader.join();
+    CHECK(found.load() >= 10);
+    CHECK(wrong.load() == 0);
+}
+
+TEST_CASE("report CounterDestroyed: debug builds tell of a counter that dies while somebody waits",
+          "[scheduler_tags]") {
+#if defined(WEFT_DEBUG)
+    const test::ChildResult child = test::RunInChild([] {
+        static std::atomic<bool> waits{false};
+        alignas(Counter) static unsigned char place[sizeof(Counter)];
+        static Counter *counter;
+        counter = new (place) Counter(3);
+        SchedulerOptions options = test::Options(1);
+        TaskScheduler scheduler(options);
+        test::Batch waiter(1, [](TaskScheduler &running, uint32_t) {
+            waits.store(true);
+            running.WaitForCounter(counter);
+        });
+        test::Batch killer(1, [](TaskScheduler &, uint32_t) {
+            std::fputs(waits.load() ? "waits\n" : "does not wait\n", stderr);
+            { const Counter unused(1); }  // nobody waits for this one
+            counter->~Counter();
+            _exit(0);
+        });
+        scheduler.Start();
+        scheduler.AddTask(waiter[0], nullptr, test::Named("waiter"));
+        scheduler.AddTask(killer[0], nullptr,
+                          {Priority::Low, StackClass::Small, kAnyWorker, "killer"});
+        scheduler.Stop();
+    });
+    INFO(child.output);
+    CHECK(!child.Died());
+    CHECK(test::Names(child.output, "waits\nweft: in task 'killer': counter "));
+    CHECK(test::Names(child.output, "is destroyed while somebody waits for it; it stands at 3"));
+    CHECK(child.output.find("destroyed") == child.output.rfind("destroyed"));
+#endif
+}

@@ -1,0 +1,121 @@
+#include "core/timers.h"
+
+#include "support/threads.h"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+using namespace weft::internal;
+
+namespace {
+
+void Count(void *, void *owner) { ++*static_cast<uint32_t *>(owner); }
+
+}  // namespace
+
+TEST_CASE("timers: the earliest goes first, of equal ones the first that was set", "[timers]") {
+    Timers timers;
+    CHECK(timers.Next() == Timers::kNever);
+    CHECK_FALSE(timers.MayBeDue());
+    Timer timer[5];
+    uint32_t owner[5] = {};
+    const uint64_t deadlines[5] = {30, 10, 20, 10, 40};
+    std::vector<bool> earliest;
+    for (int i = 0; i < 5; ++i)
+        earliest.push_back(timers.Set(timer[i], deadlines[i], {Count, &owner[i]}));
+    CHECK(earliest == std::vector<bool>{true, true, false, false, false});
+    CHECK(timers.Next() == 10);
+    CHECK(timers.MayBeDue());  // the clock is past that
+    Expiry expiry;
+    std::vector<void *> order;
+    CHECK_FALSE(timers.TakeDue(9, expiry));
+    while (timers.TakeDue(30, expiry)) order.push_back(expiry.owner);
+    CHECK(order == std::vector<void *>{&owner[1], &owner[3], &owner[2], &owner[0]});
+    CHECK(timers.Next() == 40);
+    CHECK(timers.Clear(timer[4]));
+    CHECK(timers.Next() == Timers::kNever);
+    CHECK_FALSE(timers.MayBeDue());
+}
+
+TEST_CASE("timers: one that is cleared is not told, one that was taken cannot be cleared",
+          "[timers]") {
+    Timers timers;
+    Timer first, second;
+    uint32_t a = 0, b = 0;
+    timers.Set(first, 10, {Count, &a});
+    timers.Set(second, 20, {Count, &b});
+    CHECK(timers.Clear(first));
+    CHECK_FALSE(timers.Clear(first));
+    CHECK(timers.Next() == 20);
+    Expiry expiry;
+    REQUIRE(timers.TakeDue(100, expiry));
+    CHECK(expiry.owner == &b);
+    CHECK_FALSE(timers.Clear(second));
+    CHECK_FALSE(timers.TakeDue(100, expiry));
+    CHECK(timers.Set(second, 5, {Count, &a}));  // it may be set again at once
+    CHECK(timers.Next() == 5);
+    CHECK(timers.Clear(second));
+}
+
+TEST_CASE("timers: the hint for what lies ahead is not said before its time by much, nor for ever",
+          "[timers]") {
+    Timers timers;
+    Timer far, farther;
+    const uint64_t hour = 3'600'000'000'000;
+    timers.Set(far, weft::env::Now() + hour, {Count, nullptr});
+    CHECK_FALSE(timers.MayBeDue());
+    timers.Set(farther, Timers::kNever - 1, {Count, nullptr});
+    CHECK(timers.Clear(far));
+    CHECK_FALSE(timers.MayBeDue());  // an hour, too: it is asked again then
+    CHECK(timers.Clear(farther));
+}
+
+TEST_CASE("timers: where the ticks have begun anew all may be due", "[timers]") {
+    Timers timers;
+    Timer timer;
+    timers.Set(timer, weft::env::Now() + 1'000'000'000, {Count, nullptr});
+    const uint64_t ticks = weft::env::Ticks();
+    const auto second = static_cast<uint64_t>(weft::env::TicksPerMicrosecond() * 1e6);
+    CHECK_FALSE(timers.MayBeDue(ticks));
+    CHECK_FALSE(timers.MayBeDue(ticks + second / 2));
+    CHECK(timers.MayBeDue(ticks + second));
+    CHECK(timers.MayBeDue(ticks - second));
+    CHECK(timers.MayBeDue(0));
+    Expiry expiry;
+    CHECK_FALSE(timers.TakeDue(weft::env::Now(), expiry));  // noted anew
+    CHECK_FALSE(timers.MayBeDue());
+    CHECK(timers.Clear(timer));
+}
+
+TEST_CASE("timers: each is told or cleared, by several threads", "[timers]") {
+    Timers timers;
+    std::atomic<uint32_t> told{0};
+    std::atomic<bool> stop{false};
+    uint32_t cleared = 0, set = 0;
+    std::thread context([&] {
+        Expiry expiry;
+        while (!stop.load()) {
+            if (timers.TakeDue(weft::env::Now(), expiry))
+                static_cast<std::atomic<uint32_t> *>(expiry.owner)->fetch_add(1);
+        }
+    });
+    const auto count = [](void *, void *) {};
+    for (uint32_t round = 0; round < 2000; ++round) {
+        Timer timer[4];
+        const uint32_t before = told.load();
+        uint32_t clearedNow = 0;
+        for (uint32_t i = 0; i < 4; ++i, ++set)
+            timers.Set(timer[i], weft::env::Now() + i * 100, {count, &told});
+        for (Timer &each : timer) clearedNow += timers.Clear(each);
+        cleared += clearedNow;
+        while (told.load() - before != 4 - clearedNow) std::this_thread::yield();
+    }
+    stop.store(true);
+    context.join();
+    CHECK(set == 8000);
+    CHECK(told.load() + cleared == set);
+    CHECK(timers.Next() == Timers::kNever);
+}
