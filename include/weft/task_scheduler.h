@@ -39,9 +39,10 @@ struct Gate;
 /// thread is *attached* between AttachThread and DetachThread. All other threads are *external
 /// threads*. A *run* lasts from the call of Run or Start until its end.
 ///
-/// All calls except Run, Start, Current and the queries require that the scheduler runs. No call
-/// throws. An error is reported through SchedulerOptions::onReport. The call then has no effect: a
-/// submission increments no counter, and a wait returns at once (except after NoWorkers).
+/// All calls except Run, Start and the queries require that the scheduler runs. The queries are
+/// Current, CurrentWorker, CurrentFiber, WorkerCount and PollCounter. No call throws. An error is
+/// reported through SchedulerOptions::onReport. The call then has no effect: a submission
+/// increments no counter, and a wait returns at once (except after NoWorkers).
 ///
 /// In a child process that was forked during a run there are no workers. Each call by the thread
 /// that forked is an error there (Forked), also in a task and on an attached thread; the queries
