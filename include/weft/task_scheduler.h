@@ -144,7 +144,7 @@ public:
     /// others. `resume` says whether the task may continue on any worker or only on this one.
     ///
     /// Every wait is a scheduling point, even if the counter is low enough already. Before the task
-    /// goes on, the worker handles due deadlines and runs work of higher priority. It also runs
+    /// continues, the worker handles due deadlines and runs work of higher priority. It also runs
     /// work of the same priority that is pinned to it or that other threads have just submitted.
     ///
     /// After a wait for 0 the caller sees everything that the counted tasks wrote, and the counter

@@ -47,6 +47,7 @@ WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter,
 WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter,
                                   Clock::time_point deadline, Meanwhile meanwhile,
                                   uint32_t value = 0) noexcept;
+/// Like WaitForCounterUntil with `meanwhile`, with the deadline `duration` from now.
 WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter,
                                 Clock::duration duration, Meanwhile meanwhile,
                                 uint32_t value = 0) noexcept;
