@@ -82,6 +82,7 @@ filter {}
 
 include "source/weft.lua"
 dofile "source/layers.lua"
+dofile "third_party/doxygen/docs.lua"
 
 -- A program made of the sources that match the patterns; false if there are none yet.
 local function program(name, patterns)

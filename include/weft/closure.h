@@ -1,11 +1,12 @@
-// Fire and forget: a task that owns what it calls, such as a lambda with its captures.
+// Tasks that own their callable, such as a lambda with its captures.
 //
 //     #include <weft/closure.h>
 //
 //     void Main(weft::TaskScheduler *scheduler, void *) {
 //         auto name = std::make_unique<std::string>("weft");
-//         weft::AddTask(*scheduler, [name = std::move(name)] { std::printf("hello from %s\n",
-//         name->c_str()); });
+//         weft::AddTask(*scheduler, [name = std::move(name)] {
+//             std::printf("hello from %s\n", name->c_str());
+//         });
 //     }
 //
 //     int main() { return weft::TaskScheduler().Run(Main) == weft::Status::Ok ? 0 : 1; }
@@ -25,16 +26,15 @@ namespace internal {
 
 inline constexpr size_t kClosureBytes = 48, kClosureAlignment = 16;
 
-/// Moves the closure at `from` to the raw memory at `to`, and destroys the one at `from`.
+/// Moves the closure at `from` to the raw memory at `to`, and destroys the moved-from closure.
 using RelocateClosure = void (*)(void *to, void *from) noexcept;
 
-/// Moves the closure to a place of the scheduler's and submits the task run(scheduler, place).
-/// False after a report: then the closure is where it was.
+/// Moves the closure to a block of the scheduler and submits the task run(scheduler, block).
+/// Returns false after a report; then the closure is where it was.
 WEFT_API bool SubmitClosure(TaskScheduler &scheduler, void *closure, RelocateClosure relocate,
                             TaskFunction run, Counter *counter,
                             const TaskOptions &options) noexcept;
-/// Frees the place of a closure that has been destroyed. Its task calls this as its last action, on
-/// the worker that it is on then.
+/// Frees the block of a closure that has been destroyed. The task calls this as its last action.
 WEFT_API void FreeClosure(TaskScheduler &scheduler, void *place) noexcept;
 
 template <class Callable>
@@ -45,7 +45,7 @@ struct Closure {
         closure.~Callable();
     }
     static void Run(TaskScheduler *scheduler, void *place) {
-        // Also when it throws.
+        // A destructor, because the callable may throw.
         struct Ending {
             TaskScheduler &scheduler;
             Callable &closure;
@@ -65,26 +65,28 @@ struct Closure {
 
 }  // namespace internal
 
-/// Submits a task that calls a copy of `callable`, as callable(scheduler) with a TaskScheduler * if
-/// it takes that, or as callable(); what it returns is dropped. `counter`, if given, rises by one
-/// now and falls by one when the task has finished.
+/// Submits a task that calls a copy of `callable`.
 ///
-/// The copy (std::decay_t; moved from an rvalue) is made on the caller's stack and then moved to a
-/// block of the scheduler. Nothing in this second move may call weft. The copy is destroyed once:
-/// after it has been called, by its task, on the worker that the task ends on and before `counter`
-/// falls; also when an exception leaves it (TaskThrew). Or before this returns, if the task was
-/// refused. A task that was not refused runs before the run ends.
+/// The task calls it as `callable(scheduler)` with a `TaskScheduler *` if that compiles, otherwise
+/// as `callable()`. The return value is dropped. `counter`, if given, is incremented now and
+/// decremented when the task has finished. A task that was submitted runs before the run ends.
 ///
-/// The callable has at most 48 bytes; else it does not compile ("put it behind a std::unique_ptr"):
-/// capture a pointer, or a std::unique_ptr to the rest. Nor does one that is aligned to more than
-/// 16, or that may throw when it is moved or destroyed.
+/// The copy has the type `std::decay_t<Callable>`, and is moved from an rvalue. It is made on the
+/// caller's stack and then moved to a block of the scheduler. Nothing in this second move may call
+/// weft. The task destroys the copy after the call, also if an exception leaves it (TaskThrew): on
+/// the worker on which the task ends, and before `counter` is decremented. If nothing was
+/// submitted, the copy is destroyed before this function returns.
+///
+/// The callable may have at most 48 bytes and an alignment of at most 16, and must not throw when
+/// it is moved or destroyed. Otherwise it does not compile. Then capture a pointer, or put the
+/// callable behind a std::unique_ptr.
 ///
 /// Returns false, after a report, if nothing was submitted: NullTask (a null function pointer),
 /// BadOption, NotRunning, RunEnding, InHook, CounterOverflow, WrongScheduler, OutOfMemory.
-/// Thread-safe while the scheduler runs; may be called from tasks, attached threads and any other
-/// thread. Does not block. Blocks come from a pool, of which each worker keeps up to 15 to itself:
-/// memory is allocated only while more are in use than ever before, and kept until the run has
-/// ended.
+/// Thread-safe while the scheduler runs. Does not block.
+///
+/// Blocks come from a pool, of which each worker keeps up to 15 for itself. Memory is allocated
+/// only while more blocks are in use than ever before in the run, and kept until the run has ended.
 template <class Callable>
 bool AddTask(
     TaskScheduler &scheduler, Callable &&callable, Counter *counter = nullptr,

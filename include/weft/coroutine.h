@@ -1,23 +1,23 @@
-// Coroutines as tasks, for users who compile as C++20. One that waits holds no fiber; it goes on as
-// a task on any worker.
+// Coroutines as tasks. Needs C++20. A coroutine that waits holds no fiber, and continues as a task
+// on any worker.
 //
 //     weft::Coroutine<int> Load(File &file) {
 //         weft::TaskScheduler &scheduler = co_await weft::CurrentScheduler{};
 //         weft::Counter read;
 //         scheduler.AddTask(file.ReadTask(), &read);
-//         co_await read;                                        // until the task has finished
+//         co_await read;  // until the task has finished
 //         co_return Parse(file);
 //     }
 //
 //     weft::Coroutine<> LoadAll(Game &game) {
-//         co_await game.started;                                // a weft::Event of this scheduler
-//         game.level = co_await Load(game.levelFile);           // another coroutine
-//         co_await 500ms;                                       // or a point in time
+//         co_await game.started;  // a weft::Event of this scheduler
+//         game.level = co_await Load(game.levelFile);  // another coroutine
+//         co_await 500ms;  // or a point in time
 //         game.music = co_await Load(game.musicFile);
 //     }
 //
 //     weft::Counter loaded;
-//     weft::Start(*scheduler, LoadAll(game), &loaded);          // like AddTask
+//     weft::Start(*scheduler, LoadAll(game), &loaded);  // like AddTask
 //     scheduler->WaitForCounter(&loaded);
 #pragma once
 
@@ -35,36 +35,40 @@
 
 namespace weft {
 
-/// `co_await Until{counter, value}` goes on once the counter was at or below `value`. The counter
-/// must outlive that moment.
+/// `co_await Until{counter, value}` waits until `counter <= value`. The counter must live until it
+/// has dropped to `value`.
 struct Until {
     Counter &counter;
     uint32_t value = 0;
 };
 
-/// `co_await CurrentScheduler{}` is the scheduler that runs the coroutine (TaskScheduler &),
-/// without waiting.
+/// `co_await CurrentScheduler{}` returns the scheduler that runs the coroutine, as a
+/// `TaskScheduler &`. It does not wait.
 struct CurrentScheduler {};
 
-/// A coroutine that has not begun yet, and its result. Begins when another one awaits it, or by
-/// Start, once; is destroyed with this otherwise. To begin one again, or one that was moved from,
-/// is reported (NullTask) and has no effect: who awaits it goes on at once, with Result() (if there
-/// is no such value, with std::bad_optional_access). Its frame comes from operator new, as C++ has
-/// it; that is all that is allocated. Each part between two waits is a task of its own: no
-/// FiberLocal::Scope, and no address from FiberLocal, across one.
+/// A coroutine that has not begun, and later its result.
+///
+/// It begins once: when another coroutine awaits it, or by Start. If it never begins, the
+/// destructor of this object destroys it. If it has begun already or was moved from, a second begin
+/// is reported (NullTask) and has no effect: the awaiting coroutine continues at once with the
+/// value `Result()`, or with std::bad_optional_access if there is no such value.
+///
+/// The frame of the coroutine comes from operator new, as usual in C++; nothing else is allocated.
+/// Each part between two waits is a task of its own. So a FiberLocal::Scope, or an address from
+/// FiberLocal, must not be kept across a wait.
 template <class Result = void>
 class [[nodiscard]] Coroutine;
 
 namespace internal {
 
-/// What all coroutines of one chain of calls share. It lies in the frame of the one that was
-/// started.
+/// The state that all coroutines of one chain of calls share. It lies in the frame of the coroutine
+/// that was started.
 struct CoroutineRoot {
-    /// Of the task that runs them at the moment. Written by their end, which is the last that is
-    /// known of them.
+    /// Lies in the task that runs the coroutines now. A coroutine writes it at its end; after that
+    /// its frame may be gone.
     struct Hop {
         std::exception_ptr error;
-        // goes on in the same task: by a loop, as not every build has tail calls
+        // continues in the same task, in a loop, because not every build has tail calls
         std::coroutine_handle<> next;
     };
     TaskScheduler *scheduler = nullptr;
@@ -73,7 +77,7 @@ struct CoroutineRoot {
     Hop *hop = nullptr;
 };
 
-/// A task that runs coroutines of one chain until one waits.
+/// A task that runs the coroutines of one chain until one of them waits.
 struct CoroutineTask {
     CoroutineRoot *root = nullptr;
     std::coroutine_handle<> next;
@@ -81,23 +85,23 @@ struct CoroutineTask {
     Task Get() noexcept { return {Run, this}; }
 
 private:
-    // Where a coroutine waits it has submitted the next such task. That one may have run already,
-    // and all be gone.
+    // A coroutine that waits has submitted the next such task. That one may have run already, and
+    // then this object and the coroutines are gone.
     static void Run(TaskScheduler *, void *arg) {
         CoroutineTask &task = *static_cast<CoroutineTask *>(arg);
         CoroutineRoot::Hop hop;
         task.root->hop = &hop;
         for (auto next = task.next; next; next = std::exchange(hop.next, {})) next.resume();
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
-        // as from any task: it is reported
+        // reported, like an exception of any task
         if (hop.error != nullptr) std::rethrow_exception(std::move(hop.error));
 #endif
     }
 };
 
-/// Waits: `submit(scheduler, task, counter, options)` has the coroutine go on. A copy of what it
-/// needs is made first, since the coroutine may be gone before it returns. False if it was refused,
-/// and that was reported: then it does not wait.
+/// Suspends the coroutine. `submit(scheduler, task, counter, options)` submits the task that
+/// continues it. Copies what `submit` needs first, because the coroutine may be gone before
+/// `submit` returns. Returns false if `submit` reported an error; then the coroutine does not wait.
 template <class Submit>
 bool Suspend(CoroutineTask &task, std::coroutine_handle<> self, Submit submit) noexcept {
     task.next = self;
@@ -135,7 +139,7 @@ struct TimeAwaiter : CoroutineTask {
     void await_resume() noexcept {}
 };
 
-/// The event is of the scheduler that runs the coroutine.
+/// The event must belong to the scheduler that runs the coroutine.
 struct EventAwaiter : CoroutineTask {
     Event &event;
     Waiter inLine;
@@ -145,7 +149,7 @@ struct EventAwaiter : CoroutineTask {
     bool await_suspend(std::coroutine_handle<> self) noexcept {
         if (event.PassOrLineUp(inLine)) return false;
         Counter *called = &inLine.counter;
-        // This cannot be refused: the counter is not raised, Start has checked the options, and no
+        // This cannot fail: no counter is increased, Start has checked the options, and no
         // scheduler uses `called` yet.
         return Suspend(
             *this, self,
@@ -156,7 +160,7 @@ struct EventAwaiter : CoroutineTask {
     void await_resume() noexcept {}
 };
 
-/// What is known without waiting.
+/// A value that is known without a wait.
 template <class Value>
 struct ReadyAwaiter {
     Value value;
@@ -168,7 +172,7 @@ struct ReadyAwaiter {
 template <class Result>
 struct CallAwaiter;
 
-/// False after a report.
+/// Returns whether the coroutine can begin. Returns false after a report.
 template <class Promise>
 bool MayBegin(TaskScheduler &scheduler, std::coroutine_handle<Promise> handle) noexcept {
     if (handle && handle.promise().root == nullptr) return true;
@@ -181,7 +185,7 @@ bool MayBegin(TaskScheduler &scheduler, std::coroutine_handle<Promise> handle) n
 
 struct PromiseBase {
     CoroutineRoot *root = nullptr;
-    std::coroutine_handle<> caller;  // null: it was started
+    std::coroutine_handle<> caller;  // null: it was begun by Start
     std::exception_ptr error;
 
     struct AtEnd {
@@ -233,7 +237,7 @@ struct Promise : PromiseBase {
 
 template <>
 struct Promise<void> : PromiseBase {
-    CoroutineRoot ownRoot;  // where it was started
+    CoroutineRoot ownRoot;  // used if it was begun by Start
     CoroutineTask first;
     Coroutine<void> get_return_object() noexcept;
     void return_void() noexcept {}
@@ -266,7 +270,7 @@ private:
 
 namespace internal {
 
-/// The callee runs at once, on the same task; where it waits, all that await it do.
+/// The callee runs at once, in the same task. While it waits, all coroutines that await it wait.
 template <class Result>
 struct CallAwaiter {
     Coroutine<Result> &callee;
@@ -316,11 +320,13 @@ inline Coroutine<void> Promise<void>::get_return_object() noexcept {
 
 }  // namespace internal
 
-/// Submits a coroutine as a task: `counter`, if given, rises by one now and falls by one when the
-/// coroutine has ended. Each time it goes on it is a task with these options. If a wait is refused,
-/// that is reported, and the coroutine goes on at once. An exception that leaves the coroutine is
-/// reported (TaskThrew). If the start is refused, that is reported, and the coroutine is never
-/// destroyed. Any thread, while the scheduler runs.
+/// Submits a coroutine as a task.
+///
+/// `counter`, if given, is incremented now and decremented when the coroutine has ended. After each
+/// wait the coroutine continues as a task with these `options`. If a wait fails, that is reported,
+/// and the coroutine continues at once. An exception that leaves the coroutine is reported
+/// (TaskThrew). If the submission fails, that is reported as by TaskScheduler::AddTask, and the
+/// coroutine is never destroyed. Thread-safe while the scheduler runs.
 inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept {
     if (!internal::MayBegin(scheduler, coroutine.m_handle)) return;
@@ -329,7 +335,7 @@ inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *co
     promise.ownRoot = {&scheduler, counter, options, nullptr};
     promise.root = promise.first.root = &promise.ownRoot;
     promise.first.next = handle;
-    // it may have ended when this returns
+    // the coroutine may have ended before AddTask returns
     scheduler.AddTask(promise.first.Get(), counter, options);
 }
 

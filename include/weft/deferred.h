@@ -1,9 +1,10 @@
-// Tasks that begin when a counter gets there, or at a time, and hold no fiber until then.
+// Tasks that begin after a counter has reached a value, or at a point in time. They hold no fiber
+// until then.
 //
 //     weft::Counter loaded, shown;
 //     scheduler->AddTasks(count, loads, &loaded);
-//     weft::AddTaskAfter(*scheduler, &loaded, 0, show, &shown);    // when all is loaded
-//     weft::AddTaskAt(*scheduler, weft::Now() + 1s, hide);         // in a second
+//     weft::AddTaskAfter(*scheduler, &loaded, 0, show, &shown);  // after all loads
+//     weft::AddTaskAt(*scheduler, weft::Now() + 1s, hide);       // in a second
 #pragma once
 
 #include "weft/export.h"
@@ -12,30 +13,40 @@
 
 namespace weft {
 
-/// Submits the task once `after` was at or below `value`; it sees all that was counted. It counts
-/// as submitted right away: the run does not end before it, and `counter`, if given, rises by one
-/// now and falls when the task has finished. `after` must outlive that moment, as for a wait, and
-/// is not touched any more after it. With `counter` the same as `after` the task is one of those
-/// that `value` allows; 0 is refused (BadOption), as the task would wait for itself. Never waits,
-/// unless there is no memory for a wait record: that is reported (OutOfMemory), and the task is
-/// submitted when the wait is over, or not at all by a hook, which cannot wait. False if nothing
-/// was submitted, after that or any other report. Any thread, while the scheduler runs.
+/// Submits `task` once `after` drops to `value` or less. The task sees everything that the counted
+/// tasks wrote.
+///
+/// The task counts as pending at once: the run waits for it, and `counter`, if given, is
+/// incremented now and decremented when the task has finished. `after` must live until it has
+/// dropped to `value`; weft does not access it later. If `counter == after`, `after` also counts
+/// the new task, so `value` must be at least 1: with 0 the task would wait for itself (BadOption).
+///
+/// Returns false, after a report, if nothing was submitted: NullCounter, NullTask, BadOption,
+/// NotRunning, RunEnding, InHook, CounterOverflow, WrongScheduler, OutOfMemory (in a hook).
+/// Thread-safe while the scheduler runs. Does not block, unless there is no memory for a wait
+/// record: then it reports OutOfMemory and waits for `after` itself. A hook cannot wait; there
+/// nothing is submitted.
 WEFT_API bool AddTaskAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                            Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
-/// Submits the task at `time`, or now if that has passed; of equal times the first that was given
-/// is submitted first, and where one worker runs all it also begins first, as a rule, not always.
-/// The run does not end before it; so a time that never comes, Clock::time_point::max(), is refused
-/// (BadOption). How late it is: as for waits with a deadline (weft/time.h). False after a report:
-/// then nothing was submitted. Any thread, while the scheduler runs.
+/// Submits `task` at `time`, or now if `time` has passed.
+///
+/// The task counts as pending at once: the run waits for it, and `counter`, if given, is
+/// incremented now and decremented when the task has finished. So a time that never comes,
+/// Clock::time_point::max(), is an error (BadOption). Tasks with the same time are submitted in the
+/// order of the calls. If one worker runs all of them, they also begin in this order as a rule, but
+/// not always. A task can be late by as much as a wait with a deadline (weft/time.h).
+///
+/// Returns false, after a report, if nothing was submitted: NullTask, BadOption, NotRunning,
+/// RunEnding, InHook, CounterOverflow, WrongScheduler. Thread-safe while the scheduler runs.
 WEFT_API bool AddTaskAt(TaskScheduler &scheduler, Clock::time_point time, Task task,
                         Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
 namespace internal {
 
-/// For a task that ends right after the call, and that `counter` counts. Like AddTaskAfter and
-/// AddTaskAt, but `counter` counts the new task in place of the calling one. So its value does not
-/// change.
+/// Like AddTaskAfter and AddTaskAt, but `counter` counts the new task in place of the calling one,
+/// so its value does not change. For a task that `counter` counts and that ends right after the
+/// call.
 WEFT_API bool ContinueAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, Task task,
                             Counter *counter, const TaskOptions &options) noexcept;
 WEFT_API bool ContinueAt(TaskScheduler &scheduler, Clock::time_point time, Task task,

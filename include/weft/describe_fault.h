@@ -1,4 +1,4 @@
-// For crash handlers: whose stack an address belongs to.
+// For crash handlers: finds the task on whose stack an address lies.
 //
 //     void OnSegmentationFault(int, siginfo_t *info, void *) {
 //         char text[256];
@@ -13,11 +13,14 @@
 
 namespace weft {
 
-/// Writes which task and fiber of which stack class `address` belongs to, and whether it lies in a
-/// guard page (then the stack has overflowed), as one line without an end of line, at most `bytes`
-/// bytes with a 0 at the end. Returns the length; 0 if the address is on no stack of weft's. Any
-/// thread; async-signal-safe. Set `reportStackOverflow` in the options and weft does this by
-/// itself.
+/// Writes to `out` which task and which fiber the stack at `address` belongs to.
+///
+/// The text also names the stack class, and says whether the address lies in a guard page: then the
+/// stack has overflowed. It is one line without a line end, and takes at most `bytes` bytes, with
+/// the 0 at its end. Returns the length of the text, or 0 if the address is on no stack of weft.
+/// Thread-safe and async-signal-safe.
+///
+/// With SchedulerOptions::reportStackOverflow weft installs such a handler itself.
 WEFT_API size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept;
 
 }  // namespace weft

@@ -1,5 +1,7 @@
-// What a shared library of weft shows to others. WEFT_SHARED is set by weft.use() and by the CMake
-// target, WEFT_BUILDING only while weft itself is compiled.
+// WEFT_API: marks the functions and classes that a shared library of weft exports.
+//
+// weft.use() in Premake and the CMake target define WEFT_SHARED. WEFT_BUILDING is defined only
+// while weft itself is compiled.
 #pragma once
 
 #if defined(_WIN32)

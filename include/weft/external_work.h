@@ -1,13 +1,13 @@
-// Work that goes on where weft does not see it, and will lower a counter: a device, a network, a
-// thread of yours.
+// Declares work outside weft that will decrement a counter: in a device, a network or another
+// thread.
 //
 //     #include <weft/external_work.h>
 //
 //     weft::Counter answered(1);
 //     {
-//         const weft::ExternalWork outside(*scheduler);
-//         Ask(&answered);                               // the network thread will call
-//         scheduler->DecrementCounter scheduler->WaitForCounter(&answered);
+//         const weft::ExternalWork request(*scheduler);
+//         Ask(&answered);  // the network thread will call scheduler->DecrementCounter(&answered)
+//         scheduler->WaitForCounter(&answered);
 //     }
 #pragma once
 
@@ -16,9 +16,11 @@
 
 namespace weft {
 
-/// Declares such work. While one exists, the stalls Stalled, PoolEmpty and LargePoolEmpty are not
-/// reported, because the run may go on by this work. Destroy it only after the counter has been
-/// decremented. The scheduler must outlive it, and need not be running. Thread-safe.
+/// Declares work that weft does not see, and that will let waiting tasks continue.
+///
+/// While an object of this class exists, the scheduler does not report Stalled, PoolEmpty and
+/// LargePoolEmpty, because this work may end the stall. Destroy the object only after the counter
+/// has been decremented. The scheduler must outlive it, and need not be running. Thread-safe.
 class ExternalWork {
 public:
     explicit ExternalWork(TaskScheduler &scheduler) noexcept : m_scheduler(scheduler) {
@@ -28,9 +30,10 @@ public:
     ExternalWork(const ExternalWork &) = delete;
     ExternalWork &operator=(const ExternalWork &) = delete;
 
-    /// For work that begins and ends in different places: as often the one as the other. Any
-    /// thread.
+    /// Does what the constructor does, for work that begins and ends in different functions. Each
+    /// Begin needs one End. Thread-safe.
     static WEFT_API void Begin(TaskScheduler &scheduler) noexcept;
+    /// Does what the destructor does. Thread-safe.
     static WEFT_API void End(TaskScheduler &scheduler) noexcept;
 
 private:

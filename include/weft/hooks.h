@@ -1,16 +1,19 @@
-// Functions of the host that weft calls: memory, threads, and what tasks and fibers do. All may be
-// left null.
+// Functions of the host that weft calls: for memory, for threads, and to trace tasks and fibers.
+// Each may be null.
 //
 //     weft::SchedulerOptions options;
 //     options.trace.taskBegin = [](const weft::TraceEvent &event, void *) {
-//     profiler::Begin(event.fiber, event.task); }; options.trace.taskEnd = [](const
-//     weft::TraceEvent &event, void *) { profiler::End(event.fiber); };
+//         profiler::Begin(event.fiber, event.task);
+//     };
+//     options.trace.taskEnd = [](const weft::TraceEvent &event, void *) {
+//         profiler::End(event.fiber);
+//     };
 //
-// Keep zones by fiber, not by thread: a task that waits ends on another thread, perhaps, and other
-// tasks run in between.
+// Keep profiler zones by fiber, not by thread: a task that waits may end on another thread, and
+// other tasks run in between.
 //
-// They must not throw, and must not call anything of weft that waits (reported). Those for memory
-// may only ask: see MemoryHooks.
+// A hook must not throw, and must not make a call of weft that waits (InHook is reported). Memory
+// hooks may only make the calls that MemoryHooks lists.
 #pragma once
 
 #include "weft/counter.h"
@@ -20,107 +23,117 @@
 
 namespace weft {
 
-/// Where memory comes from. Give `allocate` and `release` together, and `reserveStacks` and
+/// Functions that provide memory. Set `allocate` and `release` together, and `reserveStacks` and
 /// `releaseStacks` together.
 ///
-/// They are called in the middle of weft's work: a queue is about to grow, or an internal lock is
-/// held. They may block their thread for a short while, on a lock of the host's or in the system.
-/// Of weft they may call
-/// - queries, on any scheduler: Current, CurrentWorker, CurrentFiber, WorkerCount, PollCounter,
-/// Counter::Value, Now,
-///   IsCancelled, WorkerLocal::Get, FiberLocal::Get. They answer as in the task or the thread that
-///   the function was called on. PollCounter does not let the caller's own finished tasks count
-///   first;
-/// - AboutToBlock, which has no effect there, ExternalWork, SleepFor and SleepUntil, which block
-/// the thread;
-/// - allocations from a TaggedHeap or a ScratchArena.
+/// weft calls them in the middle of its work: a queue is about to grow, or an internal lock is
+/// held. They may block their thread for a short time, on a lock of the host or in the system. Of
+/// weft they may call only:
+/// - Queries, on any scheduler: TaskScheduler::Current, CurrentWorker, CurrentFiber, WorkerCount
+///   and PollCounter, Counter::Value, Now, IsCancelled, WorkerLocal::Get, FiberLocal::Get. These
+///   answer as in the task or thread in which the hook was called. PollCounter does not first count
+///   off the finished tasks of the caller.
+/// - AboutToBlock, which has no effect there; ExternalWork; SleepFor and SleepUntil, which block
+///   the thread.
+/// - Allocations from a TaggedHeap or a ScratchArena.
 ///
-/// Any other call, on any scheduler, has no effect there and is reported (InHook): nothing is
-/// submitted or posted, no counter moves, no wait waits, and nothing is started, attached or
-/// stopped. A Status is NotRunning then; other results are those after any report. The same holds
+/// Any other call, on any scheduler, is reported (InHook) and has no effect: it submits and posts
+/// nothing, changes no counter, does not wait, and does not start, attach or stop anything. If the
+/// call returns a Status, that is NotRunning; other results are as after any report. The same holds
 /// for an onReport that is called from there.
 ///
-/// Calls that cannot be refused keep their promise:
-/// - weft/sync/ works as elsewhere if no call there has to wait or to wake a waiter. Otherwise the
-/// call is reported. A call that has
-///   to wait looks again and again, for ever if no other worker can end the wait. A wait for a
-///   condition variable returns at once. A call that unlocks, sets, releases or notifies wakes the
-///   waiters;
-/// - BlockingCalls::Run is reported and makes its call, while the thread is blocked;
-/// - the ends of PostQueue, PostedJob and BlockingCalls block the thread. A TaskScheduler that was
-/// started must not end there.
+/// Some calls cannot be refused. They keep their promise:
+/// - Objects of weft/sync/ work as elsewhere, unless a call has to wait or to wake a waiter. Such a
+///   call is reported. If it has to wait, it polls, for ever if no other worker can end the wait;
+///   but a wait for a condition variable returns at once. A call that unlocks, sets, releases or
+///   notifies wakes the waiters.
+/// - BlockingCalls::Run is reported, and makes its call while the thread is blocked.
+/// - The destructors of PostQueue, PostedJob and BlockingCalls block the thread. A TaskScheduler
+///   that was started must not be destroyed there.
 struct MemoryHooks {
-    void *user = nullptr;  ///< handed to each of them
+    void *user = nullptr;  ///< Passed to each of the functions.
 
-    /// `bytes` aligned to `alignment` (a power of two), or null. Any thread; never in the steady
-    /// state.
+    /// Returns `bytes` bytes, aligned to `alignment` (a power of two), or null. Any thread may call
+    /// it, but not in the steady state.
     void *(*allocate)(size_t bytes, size_t alignment, void *user) = nullptr;
-    /// What `allocate` gave, with the same figures.
+    /// Frees memory of `allocate`. `bytes` and `alignment` are those of the allocation.
     void (*release)(void *memory, size_t bytes, size_t alignment, void *user) = nullptr;
 
-    /// Whole pages for all stacks of one class, aligned to a page, or null; once a class and run.
-    /// For each stack this asks for twice the bytes of its class and some pages, because a waiting
-    /// task may run another one on top of its own frames (options.h). weft sets the guard pages in
-    /// them by the system's own means, so it must be memory of the system's.
+    /// Returns whole pages, aligned to a page, or null.
+    ///
+    /// Each run calls it once for all stacks of each stack class, and once for the reserve stacks
+    /// of attached threads. For each stack of a class it asks for twice the bytes of the class and
+    /// some pages, because a waiting task may run another one on top of its own frames (options.h).
+    /// weft protects the guard pages by the means of the system, so the pages must come from the
+    /// system.
     void *(*reserveStacks)(size_t bytes, void *user) = nullptr;
+    /// Frees the pages of one call of `reserveStacks`.
     void (*releaseStacks)(void *memory, size_t bytes, void *user) = nullptr;
 };
 
-/// On each thread that weft makes, first and last. `worker`: its index. They must not submit
-/// either.
+/// Functions that weft calls on each worker thread that it creates. They must not submit tasks.
 ///
-/// A task begins with the floating-point control words (rounding, flush-to-zero, exception masks:
-/// MXCSR and the x87 control word, or FPCR) of the thread of the worker that it begins on: as
-/// `onStart` has left them; for worker 0 of Run those of the calling thread; for an attached thread
-/// those that it had in AttachThread. They stay with the task until it ends, also when it goes on
-/// on another worker after a wait. So to have flush-to-zero everywhere, set it in `onStart` and in
-/// the thread that calls Run or attaches. Without `onStart` the threads have the control words of
-/// the thread that called Run or Start. A task that a waiting task runs on its own stack begins
-/// with that task's.
+/// `worker` is the index of the worker.
+///
+/// A task begins with the floating-point control words of its worker's thread: rounding mode,
+/// flush-to-zero and exception masks (MXCSR and the x87 control word, or FPCR). These are the words
+/// as `onStart` has left them; on worker 0 of Run, those of the thread that called Run; on an
+/// attached thread, those that it had in AttachThread. Without `onStart` a worker thread has the
+/// control words of the thread that called Run or Start. A task that a waiting task runs on its own
+/// stack begins with the words of the waiting task.
+///
+/// A task keeps its control words until it ends, also if it continues on another worker after a
+/// wait. So to have flush-to-zero everywhere, set it in `onStart` and in each thread that calls Run
+/// or attaches.
 struct ThreadHooks {
-    void *user = nullptr;
-    void (*onStart)(uint32_t worker, void *user) = nullptr;
-    void (*onStop)(uint32_t worker, void *user) = nullptr;
+    void *user = nullptr;                                    ///< Passed to both functions.
+    void (*onStart)(uint32_t worker, void *user) = nullptr;  ///< The thread has begun.
+    void (*onStop)(uint32_t worker, void *user) = nullptr;   ///< The thread is about to end.
 };
 
-/// What a trace hook is told. What does not apply is 0 or null; fibers and workers that are none
-/// are kAnyWorker.
+/// The argument of a trace hook. A field that does not apply is 0 or null. `worker`, `fiber` or
+/// `otherFiber` is kAnyWorker if there is none.
 struct TraceEvent {
-    uint32_t worker;         ///< that it happens on
-    uint32_t fiber;          ///< that runs; for fiberSwitch the one that is left
-    uint32_t otherFiber;     ///< fiberSwitch: the one that goes on
-    uint32_t count;          ///< submit: how many tasks; wait, resume: the value that is waited for
-    const char *task;        ///< the name that the task was submitted with
-    const Counter *counter;  ///< submit, wait, resume. After `resume` it may be gone
+    uint32_t worker;         ///< The worker on which it happens.
+    uint32_t fiber;          ///< The fiber that runs; in fiberSwitch the one that is left.
+    uint32_t otherFiber;     ///< In fiberSwitch: the fiber that continues.
+    uint32_t count;          ///< In submit: number of tasks; in wait and resume: the target value.
+    const char *task;        ///< The name of the task, TaskOptions::name.
+    const Counter *counter;  ///< In submit, wait and resume. May be destroyed after `resume`.
 };
 
+/// A function that is called with each event of one kind.
 using TraceHook = void (*)(const TraceEvent &event, void *user);
 
-/// Called on the worker, in the middle of things: be quick. Without any of them each place costs
-/// one predictable branch.
+/// Functions that weft calls when a task or a fiber begins, ends, waits or continues.
+///
+/// They run on the worker, in the middle of its work, so they must be fast. If no trace hook is
+/// set, each place costs one predictable branch.
 struct TraceHooks {
-    void *user = nullptr;
-    TraceHook taskBegin = nullptr;
-    TraceHook taskEnd = nullptr;
-    /// Before it; must not submit either: the run may be at its end
+    void *user = nullptr;           ///< Passed to each of the functions.
+    TraceHook taskBegin = nullptr;  ///< A task begins.
+    TraceHook taskEnd = nullptr;    ///< A task has ended.
+    /// The worker is about to switch to another fiber. Must not submit, because the run may be at
+    /// its end.
     TraceHook fiberSwitch = nullptr;
-    TraceHook submit = nullptr;  ///< by a worker; after the tasks were published
-    TraceHook wait = nullptr;    ///< the fiber is about to be suspended
-    TraceHook resume = nullptr;  ///< it goes on
-    TraceHook park = nullptr;    ///< the worker is about to sleep; must not submit either
-    TraceHook unpark = nullptr;  ///< it has been woken; must not submit either
+    TraceHook submit = nullptr;  ///< A worker has submitted tasks. They may already run.
+    TraceHook wait = nullptr;    ///< The fiber is about to be suspended.
+    TraceHook resume = nullptr;  ///< The fiber continues after its wait.
+    TraceHook park = nullptr;    ///< The worker is about to sleep. Must not submit.
+    TraceHook unpark = nullptr;  ///< The worker has been woken. Must not submit.
 };
 
-/// Which CPUs the threads that weft makes may use. Never more than the process may.
+/// The CPUs that the threads of weft may use. They never use a CPU that the process may not use.
 struct Affinity {
+    /// How the threads are bound to CPUs.
     enum class Kind : uint8_t {
-        None,     ///< the system decides, once weft has spread the threads as they begin
-        Compact,  ///< worker i keeps to the i-th usable CPU, modulo their number
-        Explicit  ///< worker i keeps to its mask
+        None,     ///< Not bound. weft spreads the threads at their start; then the system decides.
+        Compact,  ///< Worker i is bound to usable CPU i, modulo the number of usable CPUs.
+        Explicit  ///< Worker i is bound to the CPUs of its mask.
     };
     Kind kind = Kind::None;
-    uint32_t maskWords = 0;  ///< Explicit: 64-bit words in each mask, 1 to 1024
-    /// Explicit: one mask for each worker, bit 0 of word 0 is CPU 0; read by Run and Start
+    uint32_t maskWords = 0;  ///< For Explicit: number of 64-bit words in each mask, 1 to 1024.
+    /// For Explicit: one mask for each worker. Bit 0 of word 0 is CPU 0. Run and Start copy them.
     const uint64_t *masks = nullptr;
 };
 

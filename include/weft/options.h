@@ -1,4 +1,4 @@
-// Everything that can be chosen about a scheduler. All of it has a default that works.
+// The options of a scheduler. Each option has a default that works.
 //
 //     weft::SchedulerOptions options;
 //     options.workers = 4;
@@ -15,33 +15,33 @@
 
 namespace weft {
 
-/// How a call ended, or why Run, Start or AttachThread could not begin.
+/// The result of a call, or the reason why Run, Start or AttachThread failed.
 enum class Status : uint8_t {
-    Ok,
-    BadOption,  ///< an option is out of range; the report names it
-    /// Stacks or queues could not be allocated; AttachThread: or the system has no thread-specific
-    /// key
+    Ok,         ///< The call succeeded.
+    BadOption,  ///< An option is out of range. The report names it.
+    /// Stacks or queues could not be allocated; or, in AttachThread, the system has no more
+    /// thread-specific keys.
     OutOfMemory,
-    /// The system refused more memory mappings (guard pages): fewer fibers, or raise
-    /// vm.max_map_count
+    /// The system refused more memory mappings (guard pages). Use fewer fibers, or raise
+    /// vm.max_map_count.
     OutOfMappings,
-    ThreadFailed,    ///< a worker thread could not be created
-    AlreadyRunning,  ///< this scheduler runs already, or this thread is one of its workers already
-    NotRunning,      ///< the scheduler does not run
-    TooManyThreads   ///< as many threads as SchedulerOptions::maxAttached are attached
+    ThreadFailed,    ///< A worker thread could not be created.
+    AlreadyRunning,  ///< The scheduler runs already, or the thread is already one of its workers.
+    NotRunning,      ///< The scheduler does not run.
+    TooManyThreads   ///< SchedulerOptions::maxAttached threads are attached already.
 };
 
 /// What a worker does when it finds no work.
 enum class IdlePolicy : uint8_t {
-    /// Search for up to 100 microseconds (but not on the CPU of who woke it), then sleep until
-    /// woken
+    /// It searches for up to 100 microseconds, then sleeps until it is woken. It does not search
+    /// while it is on the CPU of the thread that woke it.
     Balanced,
-    Spin,  ///< search for ever: lowest latency, a whole core each
-    Sleep  ///< sleep at once
+    Spin,  ///< It searches all the time: lowest latency, but each worker occupies a whole core.
+    Sleep  ///< It sleeps at once.
 };
 
-/// Workers that belong together: cores of one kind, a NUMA node, or threads that the system is to
-/// run last.
+/// Workers that belong together: cores of one kind, a NUMA node, or threads of a lower priority in
+/// the system.
 ///
 /// TaskOptions::groups says which groups may run a task. If it is 0, the task has the groups of the
 /// task that submits it. A task that gets no groups in this way is in no groups: any group that is
@@ -49,69 +49,88 @@ enum class IdlePolicy : uint8_t {
 /// only these groups run Low tasks that are in no groups; attached threads do if it names all
 /// groups. The tasks of one run may name at most 9 different sets of groups.
 struct WorkerGroup {
-    /// Of its threads, instead of threadName; must outlive the scheduler
+    /// The name of the group's threads, instead of SchedulerOptions::threadName. Must outlive the
+    /// scheduler.
     const char *name = nullptr;
-    /// How many, at least 1. They come after the workers of the group before it
+    /// Number of workers, at least 1. Their indices follow those of the group before.
     uint32_t workers = 0;
-    int32_t nice = 0;  ///< added to threadNice for these threads; -20 to 19
-    /// Those that its threads may use: bit 0 of word 0 is CPU 0. Null = as `affinity` says
+    /// Added to SchedulerOptions::threadNice for the group's threads. -20 to 19.
+    int32_t nice = 0;
+    /// The CPUs that the group's threads may use: bit 0 of word 0 is CPU 0. Null = as
+    /// SchedulerOptions::affinity says.
     const uint64_t *cpus = nullptr;
-    uint32_t cpuWords = 0;   ///< 64-bit words in `cpus`, 1 to 1024
-    bool namedOnly = false;  ///< it runs only tasks that name it. Not for the first group
+    /// Number of 64-bit words in `cpus`, 1 to 1024.
+    uint32_t cpuWords = 0;
+    /// True: the group runs only tasks that name it. Must be false for the first group.
+    bool namedOnly = false;
 };
 
+/// All options of a scheduler. Run and Start check them.
 struct SchedulerOptions {
-    /// Set by the compiler; lets newer libraries read older structs
+    /// The size of this struct, set by the compiler. Newer libraries can read older structs by it.
     uint32_t structBytes = sizeof(SchedulerOptions);
-    /// Threads that run tasks, the caller of Run included; kAnyWorker = one per usable CPU; 1 to
-    /// 1024, for Start from 0
+    /// Number of threads that run tasks, with the caller of Run: 1 to 1024, for Start also 0.
+    /// kAnyWorker = one for each usable CPU.
     uint32_t workers = kAnyWorker;
-    uint32_t maxAttached = 8;  ///< threads that AttachThread takes at once; 1 to 1024
-    /// Their workers add up to `workers`; null = one group. Run and Start copy them
+    /// Number of threads that may be attached at the same time (AttachThread), 1 to 1024.
+    uint32_t maxAttached = 8;
+    /// Groups of workers. The sum of their workers must be `workers`. Null = one group. Run and
+    /// Start copy them.
     const WorkerGroup *groups = nullptr;
-    uint32_t groupCount = 0;  ///< up to 8
-    /// Groups that run Low tasks that are in no groups: bit i for groups[i]; 0 = as for other tasks
+    /// Number of `groups`, up to 8.
+    uint32_t groupCount = 0;
+    /// The groups that run Low tasks that are in no groups: bit i for groups[i]. 0 = as for other
+    /// tasks.
     uint8_t lowGroups = 0;
-    /// Up to 1,000,000; at most this many small tasks run or wait at once; 0 = 128, or 16 for each
-    /// worker if that is more
+    /// The largest number of Small tasks that can run or wait at the same time, up to 1,000,000.
+    /// 0 = 128, or 16 for each worker if that is more.
     uint32_t smallFibers = 0;
-    /// Up to 1,000,000; the same for Large tasks; 0 = 32, or 2 for each worker if that is more
+    /// The same for Large tasks, up to 1,000,000. 0 = 32, or 2 for each worker if that is more.
     uint32_t largeFibers = 0;
-    /// What every small task has, at least 16 KiB. Twice as much is mapped, so that a waiting task
-    /// can run another on top of its own frames; pages that nobody touches take no memory (Windows:
-    /// they count as committed)
+    /// Stack size of a Small task, at least 16 KiB. weft maps twice as much, so that a waiting task
+    /// can run another one on top of its own frames. Pages that are never touched take no memory
+    /// (on Windows they count as committed).
     size_t smallStackBytes = 64 << 10;
-    size_t largeStackBytes = 512 << 10;  ///< the same for Large tasks
-    /// Stack of a worker thread; tasks never run on it; at least 64 KiB
+    /// The same for Large tasks.
+    size_t largeStackBytes = 512 << 10;
+    /// Stack size of a worker thread, at least 64 KiB. Tasks never run on this stack.
     size_t threadStackBytes = 512 << 10;
+    /// What a worker does when it finds no work.
     IdlePolicy idle = IdlePolicy::Balanced;
-    Affinity affinity;  ///< of the threads that weft makes
-    /// They are named this and their index; null = unnamed; at most 15 bytes are shown; must
-    /// outlive the scheduler
+    /// The CPUs that the threads of weft may use.
+    Affinity affinity;
+    /// The threads of weft get this name, followed by their index. The system shows at most 15
+    /// bytes. Null = no name. Must outlive the scheduler.
     const char *threadName = "weft";
-    /// Added to their nice value, -20 (first) to 19 (last); 0 = as the caller
+    /// Added to the nice value of the threads of weft: -20 (runs first) to 19 (runs last). 0 = that
+    /// of the caller.
     int32_t threadNice = 0;
-    /// Microseconds of CPU that they take at once if others want it: a woken worker goes before a
-    /// thread with longer slices; 100 to 100,000; 0 = as the caller. Linux 6.12 or newer; others
-    /// ignore it
+    /// The time slice of the threads of weft, in microseconds: the CPU time that they take at once
+    /// while other threads want the CPU. A woken worker goes before a thread with a longer slice.
+    /// 100 to 100,000; 0 = that of the caller. Needs Linux 6.12 or newer, otherwise it is ignored.
     uint32_t threadSliceMicroseconds = 500;
+    /// Functions that provide memory.
     MemoryHooks memory;
+    /// Functions that are called on each worker thread of weft.
     ThreadHooks threads;
+    /// Functions that trace tasks and fibers.
     TraceHooks trace;
-    /// Install a handler for SIGSEGV and SIGBUS that names the task, and then goes on to the
-    /// handler that was there before
+    /// True: weft installs a handler for SIGSEGV and SIGBUS that names the task whose stack has
+    /// overflowed, and then calls the handler that was installed before.
     bool reportStackOverflow = false;
-    /// Any thread; a worker must not wait in it; null = one line on stderr
+    /// Receives all reports, on any thread. A worker must not wait in it. Null = weft prints one
+    /// line to stderr.
     void (*onReport)(const Report &report, void *user) = nullptr;
-    void *user = nullptr;  ///< handed to onReport
-    /// After Stop, or after Run's main task has returned, threads that are no workers may submit
-    /// and wait for so long; then their calls are refused; up to 60,000
+    /// Passed to onReport.
+    void *user = nullptr;
+    /// How long external threads may still submit and wait after Stop was called, or after the main
+    /// task of Run has returned. Then their calls are refused (RunEnding). Up to 60,000.
     uint32_t stopGraceMilliseconds = 1000;
-    /// A stall (PoolEmpty, LargePoolEmpty, Stalled) is reported when it has lasted for so long; 1
-    /// to 60,000
+    /// A stall (PoolEmpty, LargePoolEmpty, Stalled) is reported when it has lasted for this time.
+    /// 1 to 60,000.
     uint32_t stallMilliseconds = 500;
-    /// A queue whose oldest task or fiber has waited for so long gets a sixth of the workers' time;
-    /// 1 to 60,000
+    /// A queue whose oldest task or fiber has waited for this time gets a sixth of the workers'
+    /// time. 1 to 60,000.
     uint32_t agingMilliseconds = 100;
 };
 

@@ -1,7 +1,8 @@
-// What weft says when something is wrong. Reports go to SchedulerOptions::onReport.
+// Reports of errors. weft passes each report to SchedulerOptions::onReport.
 //
-//     options.onReport = [](const weft::Report &report, void *) { engine::Log(report.what,
-//     report.hint); };
+//     options.onReport = [](const weft::Report &report, void *) {
+//         engine::Log(report.what, report.hint);
+//     };
 #pragma once
 
 #include "weft/export.h"
@@ -12,60 +13,65 @@ namespace weft {
 
 class TaskScheduler;
 
+/// The error that a report is about.
 enum class ReportCode : uint16_t {
-    /// Null tasks, functions or callbacks; a coroutine that was moved from or has begun
+    /// A null task, function or callback; or a coroutine that was moved from or has begun.
     NullTask,
-    NullCounter,  ///< a null counter where one is needed
-    BadOption,    ///< an option out of its range
-    NotRunning,   ///< a call while the scheduler does not run
-    /// A thread that is no worker submits or waits while the run is ending; once a run
+    NullCounter,  ///< A null counter where one is needed.
+    BadOption,    ///< An option or argument out of its range.
+    NotRunning,   ///< A call while the scheduler does not run.
+    /// An external thread submits or waits while the run is ending. Reported once a run.
     RunEnding,
-    /// The run is to end, and threads that are no workers are still in a call, or attached; once a
-    /// run
+    /// The run is to end, but external threads are still in a call, or threads are attached.
+    /// Reported once a run.
     EndDelayed,
-    NotAWorker,  ///< a call that only a task or an attached thread may make
-    /// A call that this thread may not make, or an unlock, a turn or a post that was not its due
+    NotAWorker,  ///< A call that only a task or an attached thread may make.
+    /// A call that this thread must not make; an unlock of something that is not locked; a second
+    /// TicketQueue::Ticket::Done; or a post of a job that is posted already.
     WrongThread,
-    /// A call that waits, from one of the host's hooks or from onReport; any call from a memory
-    /// hook
+    /// A call that waits, in a hook of the host or in onReport; a submission in a hook that must
+    /// not submit; or a call that a memory hook must not make (MemoryHooks).
     InHook,
-    LeftAttached,   ///< an attached thread ended without detaching
-    Forked,         ///< a call in a child process, in which the workers do not exist
-    StackOverflow,  ///< a task has run over the end of its stack
-    /// A counter was destroyed while somebody waited for it (debug builds), or a job while it was
-    /// posted, or their queue
+    LeftAttached,   ///< An attached thread ended without detaching.
+    Forked,         ///< A call in a forked child process, in which the workers do not exist.
+    StackOverflow,  ///< A task has run over the end of its stack.
+    /// A counter or an object of weft/sync/ was destroyed while a task or a thread waited for it
+    /// (debug builds); a job was destroyed while it was posted; or a PostQueue while jobs waited in
+    /// it.
     CounterDestroyed,
-    NoWorkers,           ///< a wait while there is no worker and nobody is attached; it goes on
-    CounterUnderflow,    ///< a decrement below zero
-    CounterOverflow,     ///< an addition past 2^32 - 1
-    WrongScheduler,      ///< a counter that another scheduler uses
-    TaskThrew,           ///< an exception left a task
-    FloatingPointState,  ///< a task returned with other floating-point control words (debug builds)
-    PoolEmpty,           ///< every worker is out of small fibers and nothing is ready
-    LargePoolEmpty,      ///< tasks wait for a large fiber, and every large fiber waits
-    Stalled,             ///< all workers sleep, and fibers wait for what no worker runs
-    OutOfMemory,         ///< a queue could not grow, or there is no memory for a wait or a block
-    MemoryInUse,         ///< a tag of a TaggedHeap is freed while somebody has it retained
-    MemoryLeaked,        ///< a TaggedHeap or a BlockPool ends while some of its memory is in use
-    BrokenInvariant,     ///< weft itself, or memory that was overwritten
+    /// An external thread waits, but there is no worker and no attached thread. The wait goes on.
+    NoWorkers,
+    CounterUnderflow,    ///< A decrement below zero.
+    CounterOverflow,     ///< An increment past 2^32 - 1.
+    WrongScheduler,      ///< A counter that another scheduler uses.
+    TaskThrew,           ///< An exception left a task.
+    FloatingPointState,  ///< A task changed the floating-point control words (debug builds).
+    PoolEmpty,           ///< A task is to begin, but each small fiber holds a task that waits.
+    LargePoolEmpty,      ///< The same for a Large task and the large fibers.
+    Stalled,             ///< All workers sleep, and tasks wait for something that no worker runs.
+    OutOfMemory,         ///< A queue could not grow, or there is no memory for a wait or a block.
+    MemoryInUse,         ///< A tag of a TaggedHeap is freed while it is retained.
+    MemoryLeaked,        ///< A TaggedHeap or a BlockPool is destroyed while its memory is in use.
+    BrokenInvariant,     ///< An error in weft itself, or memory of weft was overwritten.
 };
 
 /// One report. The strings live until onReport returns.
 struct Report {
     ReportCode code;
-    bool fatal;        ///< true: the process aborts after this report
-    const char *what;  ///< what was wrong, with the figures
-    const char *hint;  ///< what to do about it
-    const char *task;  ///< the name of the task that called or is concerned, or null
+    bool fatal;        ///< True: the process aborts after this report.
+    const char *what;  ///< What is wrong, with the figures.
+    const char *hint;  ///< How to correct it.
+    const char *task;  ///< The name of the task that called, or that the report is about; or null.
 };
 
 namespace internal {
 
-/// Reports as `scheduler` does what a header found wrong with a call. The call then has no effect.
+/// Reports a misuse that a header has found, through `scheduler`. The call then has no effect.
 WEFT_API void ReportMisuse(const TaskScheduler &scheduler, ReportCode code, const char *hint,
                            const char *what) noexcept;
 
-/// False, after a report, in a memory hook: for calls that are more than a call of the scheduler's.
+/// Returns false, after a report, if the caller is in a memory hook. For functions that do more
+/// than call the scheduler.
 WEFT_API bool MayCall(const TaskScheduler &scheduler, const char *call) noexcept;
 
 }  // namespace internal

@@ -1,4 +1,4 @@
-// A task is a C function and a pointer.
+// A task is a C function and a pointer to its argument.
 //
 //     void Double(weft::TaskScheduler *, void *arg) { *static_cast<int *>(arg) *= 2; }
 //
@@ -13,65 +13,70 @@ namespace weft {
 
 class TaskScheduler;
 
-/// What a task runs: the scheduler that runs it, and the argument it was submitted with.
+/// The function of a task. `scheduler` is the scheduler that runs it, `arg` is Task::arg.
 using TaskFunction = void (*)(TaskScheduler *scheduler, void *arg);
 
-/// One unit of work. Submitting copies it; what `arg` points to must live until the task has
+/// One unit of work. A submission copies it. The object at `arg` must live until the task has
 /// finished.
 struct Task {
     TaskFunction function;
     void *arg;
 };
 
-/// What goes first: no worker begins a lower task while it could begin a High one, wherever that
-/// was submitted. Tasks that a task waits for have its priority if that is the higher one. No
-/// priority starves: what has waited for longer than SchedulerOptions::agingMilliseconds gets a
-/// sixth of the time.
+/// The priority of a task.
+///
+/// While a worker could begin a High task, it begins no other one, wherever the High task was
+/// submitted. Tasks that a task waits for have the priority of the waiting task, if that is higher.
+/// No priority starves: a queue whose oldest item has waited for longer than
+/// SchedulerOptions::agingMilliseconds gets a sixth of the workers' time.
 enum class Priority : uint8_t { High, Normal, Low };
 
-/// Which kind of fiber stack a task needs: SchedulerOptions::smallStackBytes or ::largeStackBytes.
+/// The stack size of a task: SchedulerOptions::smallStackBytes or
+/// SchedulerOptions::largeStackBytes.
 enum class StackClass : uint8_t { Small, Large };
 
-/// Which worker may continue a fiber after a wait.
+/// The workers that may continue a task after a wait.
 enum class ResumeOn : uint8_t { AnyWorker, SameWorker };
 
 /// What a thread does while one of its tasks waits.
 ///
 /// NormalOrHigher and HighOnly limit which tasks the thread begins, and which it continues after a
-/// wait. A task that has begun and is pinned to the thread continues whatever its priority. If the
-/// mode allows the waiter's own priority, the waiter may run tasks of its counter itself, also
-/// lower ones. These have its priority then.
+/// wait. A task that has begun and is pinned to the thread continues whatever its priority is. If
+/// the mode allows the priority of the waiting task, this task may itself run tasks of its counter,
+/// also lower ones. These then have its priority.
 enum class Meanwhile : uint8_t {
-    AnyTask,         ///< it runs whatever is next
-    NormalOrHigher,  ///< it runs no Low task
-    HighOnly,        ///< it runs no Low and no Normal task
-    /// It runs only tasks of the awaited counter, tasks of counters that these tasks wait for, and
-    /// so on
+    AnyTask,         ///< The thread runs any task.
+    NormalOrHigher,  ///< The thread runs no Low task.
+    HighOnly,        ///< The thread runs no Low and no Normal task.
+    /// The thread runs only tasks of the awaited counter, tasks of counters that these tasks wait
+    /// for, and so on.
     OwnTasks,
-    /// It sleeps. Others may take the tasks in its queues. Tasks that are pinned to it begin or
-    /// continue after the wait
+    /// The thread sleeps. Other workers may take the tasks in its queues. Tasks that are pinned to
+    /// it begin or continue after the wait.
     Nothing
 };
 
-/// "Any worker" in options; "not a worker" as an answer.
+/// In options: any worker. As a result: no worker.
 inline constexpr uint32_t kAnyWorker = ~0u;
 
-/// How one submission is to be run.
+/// Options of one submission.
 struct TaskOptions {
     Priority priority = Priority::Normal;
     StackClass stack = StackClass::Small;
-    /// The only worker that may run it, from its start to its end, waits included
+    /// Pins the task to one worker or attached thread: only this one begins it, and continues it
+    /// after a wait.
     uint32_t worker = kAnyWorker;
-    /// Shown in reports; must live until the run is over (a string literal does)
+    /// The name of the task in reports. The string must live until the run has ended, as a string
+    /// literal does.
     const char *name = nullptr;
-    /// Groups that may run the task: bit i for SchedulerOptions::groups[i]. 0 = the groups of the
+    /// The groups that may run the task: bit i for SchedulerOptions::groups[i]. 0 = the groups of
+    /// the task that submits it; if no task submits it, see WorkerGroup. Must be 0 if `worker` is
+    /// given.
     uint8_t groups = 0;
-    ///< task that submits it; if no task submits it, see WorkerGroup. Must be 0 if `worker` is
-    ///< given
 };
 
-/// The task that calls `callable(TaskScheduler *)`. It refers and never copies: the callable must
-/// outlive the wait.
+/// Returns a task that calls `callable(TaskScheduler *)`. The task refers to `callable` and does
+/// not copy it, so `callable` must live until the task has finished.
 template <class F>
 Task MakeTask(F &callable) {
     return Task{[](TaskScheduler *scheduler, void *arg) { (*static_cast<F *>(arg))(scheduler); },

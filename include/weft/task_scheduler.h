@@ -1,9 +1,10 @@
-// A fixed pool of fibers on a fixed set of worker threads.
+// The scheduler: runs tasks on a fixed pool of fibers and a fixed set of worker threads.
 //
 //     #include <weft/task_scheduler.h>
 //
-//     void Hello(weft::TaskScheduler *, void *arg) { std::printf("hello from task %d\n",
-//     *static_cast<int *>(arg)); }
+//     void Hello(weft::TaskScheduler *, void *arg) {
+//         std::printf("hello from task %d\n", *static_cast<int *>(arg));
+//     }
 //
 //     void Main(weft::TaskScheduler *scheduler, void *) {
 //         int numbers[3] = {1, 2, 3};
@@ -23,7 +24,7 @@
 #include "weft/version.h"
 
 #if defined(_WIN32)
-#undef Yield  // a macro of <windows.h> that means nothing; include that before this
+#undef Yield  // an empty macro of <windows.h>, which must be included before this header
 #endif
 
 namespace weft {
@@ -32,77 +33,106 @@ namespace internal {
 struct EntryGate;
 }
 
-/// Runs tasks on fibers. No call throws. Wrong use is reported through SchedulerOptions::onReport,
-/// and then has no effect: what was submitted raises no counter, and a wait is over at once (but
-/// one that nobody runs yet, NoWorkers). All but Run, Start, Current and the queries, while the
-/// scheduler runs.
+/// Runs tasks on fibers.
 ///
-/// In a child process that was forked while it ran there are no workers. Each call by the thread
-/// that forked is wrong use there (Forked), but for the queries, also in a task and on an attached
-/// thread; and a task that returns there ends the child process.
+/// The *workers* of a scheduler are the threads that Run or Start creates, and the caller of Run. A
+/// thread is *attached* between AttachThread and DetachThread. All other threads are *external
+/// threads*. A *run* lasts from the call of Run or Start until its end.
+///
+/// All calls except Run, Start and the queries require that the scheduler runs. The queries are
+/// Current, CurrentWorker, CurrentFiber, WorkerCount and PollCounter. No call throws. An error is
+/// reported through SchedulerOptions::onReport. The call then has no effect: a submission
+/// increments no counter, and a wait returns at once (except after NoWorkers).
+///
+/// In a child process that was forked during a run there are no workers. Each call by the thread
+/// that forked is an error there (Forked), also in a task and on an attached thread; the queries
+/// still work. A task that returns there ends the child process.
 class WEFT_API TaskScheduler {
 public:
-    /// Copies the options and cannot fail; they are checked by Run and Start.
+    /// Copies the options. Cannot fail: Run and Start check the options.
     explicit TaskScheduler(const SchedulerOptions &options = {}) noexcept;
-    /// Calls Stop, if Start was called and Stop was not. Not from a task or an attached thread, nor
-    /// while Run runs.
+    /// Calls Stop if Start was called and Stop was not. Must not be called by a task or an attached
+    /// thread, or while Run runs.
     ~TaskScheduler();
     TaskScheduler(const TaskScheduler &) = delete;
     TaskScheduler &operator=(const TaskScheduler &) = delete;
 
-    /// Acquires threads and fibers, runs `main` as a task with the caller as worker 0, and returns
-    /// on the calling thread when `main` has returned and nothing is pending. May be called again
-    /// afterwards, and from a task of another scheduler. TaskOptions::worker: 0 keeps the main task
-    /// on the calling thread.
+    /// Runs `main` as a task, with the calling thread as worker 0.
+    ///
+    /// Creates the other threads and the fibers. Returns on the calling thread when `main` has
+    /// returned, no task is pending, no external thread waits in a call, and every attached thread
+    /// has detached. TaskOptions::worker may be kAnyWorker, or 0: then the main task stays on the
+    /// calling thread.
+    ///
+    /// Returns a Status other than Ok if `main` did not run. Run may be called again after it has
+    /// returned. A task of another scheduler may call it.
     Status Run(TaskFunction main, void *arg = nullptr,
                const TaskOptions &options = {Priority::Normal, StackClass::Large, kAnyWorker,
                                              "main"}) noexcept;
 
-    /// For a host that keeps its main loop: acquires threads and fibers and returns. All workers
-    /// are threads of weft; the caller submits and waits as any thread may, or attaches. With
-    /// SchedulerOptions::workers = 0 there is no thread at all: the one thread that may attach runs
-    /// the tasks while it waits, in an order that is always the same.
+    /// Creates threads and fibers and returns, for a host that keeps its main loop.
+    ///
+    /// All workers are threads of weft. The caller is an external thread, and may attach. With
+    /// SchedulerOptions::workers = 0 there are no workers, and only one thread may be attached. It
+    /// runs the tasks while it waits, always in the same order. Returns a Status other than Ok if
+    /// the scheduler did not start.
     Status Start() noexcept;
 
-    /// Ends what Start began: returns when nothing is pending, no other thread waits in a call, and
-    /// every attached thread has detached. Not from a task or an attached thread.
+    /// Ends the run that Start began.
+    ///
+    /// Returns when no task is pending, no other thread waits in a call, and every attached thread
+    /// has detached. Must not be called by a task or an attached thread (WrongThread), or in
+    /// onReport (InHook). Call it once for each Start (NotRunning).
     void Stop() noexcept;
 
-    /// Makes the calling thread a worker, with the next free index from WorkerCount(): it runs
-    /// tasks while it waits or yields, and may be named in TaskOptions::worker. Any thread that is
-    /// no worker of this scheduler, while it runs. A task of another scheduler may attach its
-    /// thread to this one, and must not wait there before it has detached; of several schedulers
-    /// the last one is to be detached from first.
+    /// Attaches the calling thread: from now on it runs tasks while it waits or yields.
+    ///
+    /// The thread gets the next free index from WorkerCount() on, which may be used as
+    /// TaskOptions::worker. Returns AlreadyRunning if the thread is a worker of this scheduler or
+    /// is attached to it already; NotRunning, TooManyThreads or OutOfMemory; or BadOption if there
+    /// are no workers and another thread is attached.
+    ///
+    /// A task of another scheduler may attach its thread to this one. It must not wait in its own
+    /// scheduler before it has detached. A thread that is attached to several schedulers must
+    /// detach from the last one first. Thread-safe while the scheduler runs.
     Status AttachThread() noexcept;
 
-    /// Ends that, after running the tasks that are pinned to this thread or lie in its queues. What
-    /// runs on the thread meanwhile may pin further tasks to it, which run too; from other threads
-    /// such tasks are refused (BadOption) once it has begun. The attached thread only, outside of
-    /// tasks.
+    /// Detaches the calling thread, after it has run all tasks that are pinned to it or lie in its
+    /// queues.
+    ///
+    /// Tasks that run on the thread meanwhile may pin more tasks to it; these also run. Other
+    /// threads can pin no more tasks to it once the call has begun (BadOption). Only an attached
+    /// thread may call it, outside of tasks (WrongThread).
     void DetachThread() noexcept;
 
-    /// Submits one task; `counter`, if given, rises by one now and falls by one when the task has
-    /// finished. Any thread.
+    /// Submits one task. `counter`, if given, is incremented now and decremented when the task has
+    /// finished. Errors are those of AddTasks. Thread-safe.
     void AddTask(Task task, Counter *counter = nullptr, const TaskOptions &options = {}) noexcept;
 
-    /// Submits `count` tasks (0: nothing happens), which are copied; `counter`, if given, rises by
-    /// `count`. Any thread.
+    /// Submits `count` tasks, and copies them. `counter`, if given, is increased by `count` now and
+    /// decremented as each task has finished.
     ///
-    /// The submitter's worker begins them in their order. Workers that steal from it begin at the
-    /// end of the batch. A batch that has waited for longer than
-    /// SchedulerOptions::agingMilliseconds is begun at its end by every worker.
+    /// If `count` is 0, nothing happens. The worker that submits begins the tasks in their order.
+    /// Workers that steal tasks from it begin at the end of the batch. If a batch has waited for
+    /// longer than SchedulerOptions::agingMilliseconds, every worker begins at its end.
+    ///
+    /// Submits nothing after a report: NullTask, BadOption, NotRunning, RunEnding, InHook,
+    /// CounterOverflow, WrongScheduler. If there is no memory for the tasks, reports OutOfMemory
+    /// and aborts. Thread-safe.
     void AddTasks(uint32_t count, const Task *tasks, Counter *counter = nullptr,
                   const TaskOptions &options = {}) noexcept;
 
-    /// Submits tasks that are parts of the calling task. The counter that counts this task rises by
-    /// `count` and counts them, too. So it reaches zero when the task, these tasks and their own
-    /// child tasks have finished. A wait for a value above zero counts each of them. If no counter
-    /// counts the calling task, none counts the new tasks. Tasks only: a thread that runs no task
-    /// is refused (NotAWorker), and so are hooks and onReport (InHook).
+    /// Submits `count` tasks that are parts of the calling task.
+    ///
+    /// The counter that counts the calling task is increased by `count` and counts the new tasks,
+    /// too. So it reaches zero when the task, its child tasks and their child tasks have finished.
+    /// For a wait for a value above zero, each child task counts as one. If no counter counts the
+    /// calling task, no counter counts the new tasks. Only a task may call it; other threads get
+    /// NotAWorker, hooks and onReport get InHook.
     void AddChildTasks(uint32_t count, const Task *tasks, const TaskOptions &options = {}) noexcept;
 
-    /// Submits `count` tasks and returns when all of them and their child tasks have finished. Any
-    /// thread; one that is no worker blocks.
+    /// Submits `count` tasks and waits until all of them and their child tasks have finished.
+    /// Thread-safe. An external thread blocks in the operating system.
     void AddTasksAndWait(uint32_t count, const Task *tasks,
                          const TaskOptions &options = {}) noexcept;
 
@@ -114,113 +144,140 @@ public:
     /// others. `resume` says whether the task may continue on any worker or only on this one.
     ///
     /// Every wait is a scheduling point, even if the counter is low enough already. Before the task
-    /// goes on, the worker handles due deadlines and runs work of higher priority. It also runs
+    /// continues, the worker handles due deadlines and runs work of higher priority. It also runs
     /// work of the same priority that is pinned to it or that other threads have just submitted.
     ///
-    /// After a wait for 0 all that the counted tasks wrote is visible, and the counter may be
-    /// destroyed or used again. A wait for a higher value can be late, because a worker may finish
-    /// several tasks before it lowers their counter. Once such a wait has begun, each worker lowers
-    /// the counter after its current task and after each later one. If the current task blocks its
-    /// thread in the operating system, this is delayed. Call AboutToBlock in the task before such a
-    /// blocking call. Thread-safe. A thread that is no worker blocks in the operating system.
+    /// After a wait for 0 the caller sees everything that the counted tasks wrote, and the counter
+    /// may be destroyed or used again. A wait for a higher value can be late, because a worker may
+    /// finish several tasks before it lowers their counter. Once such a wait has begun, each worker
+    /// lowers the counter after its current task and after each later one. If the current task
+    /// blocks its thread in the operating system, this is delayed. Call AboutToBlock before such a
+    /// blocking call.
+    ///
+    /// Returns at once after a report: NullCounter, NotRunning, RunEnding, InHook, WrongScheduler.
+    /// Thread-safe. An external thread blocks in the operating system.
     void WaitForCounter(Counter *counter, uint32_t value = 0,
                         ResumeOn resume = ResumeOn::AnyWorker) noexcept;
 
-    /// Like the function above, but until the wait ends the calling thread runs only what
+    /// Like the other WaitForCounter, but until the wait ends the calling thread runs only what
     /// `meanwhile` allows. If that is not AnyTask, the task continues on the same thread.
     ///
-    /// Use it on a thread that must not begin a long task. With OwnTasks or Nothing, also use it in
-    /// code that holds a lock while it waits. With OwnTasks the thread runs only the tasks of the
-    /// counter, the tasks of counters that these tasks wait for, and so on. This also holds for
-    /// tasks that are pinned to the thread. All workers may wait with OwnTasks at the same time.
-    /// Then each of them searches all queued tasks for those that its wait needs. What no other
-    /// worker runs this thread begins within 2 ms. With Nothing the wait is no scheduling point;
-    /// with OwnTasks only due deadlines are handled there. Reports Stalled if no worker can run
-    /// what the wait needs. Thread-safe. A thread that is no worker ignores `meanwhile` and blocks
-    /// in the operating system.
+    /// Use it on a thread that must not begin a long task. Use OwnTasks or Nothing also in code
+    /// that holds a lock while it waits.
+    ///
+    /// With OwnTasks the thread runs only the tasks of the counter, the tasks of counters that
+    /// these tasks wait for, and so on. This also holds for tasks that are pinned to the thread.
+    /// All workers may wait with OwnTasks at the same time. Then each of them searches all queued
+    /// tasks for those that its wait needs. If no other worker runs such a task, this thread begins
+    /// it within 2 ms. With OwnTasks the wait handles only due deadlines as a scheduling point;
+    /// with Nothing it is no scheduling point.
+    ///
+    /// Reports Stalled if no worker can run what the wait needs. Thread-safe. An external thread
+    /// ignores `meanwhile` and blocks in the operating system.
     void WaitForCounter(Counter *counter, Meanwhile meanwhile, uint32_t value = 0) noexcept;
 
-    /// Returns once each of `count` counters has been at zero. As WaitForCounter, one after the
+    /// Waits until each of `count` counters has been zero. Calls WaitForCounter for one after the
     /// other.
     void WaitForAll(uint32_t count, Counter *const *counters) noexcept;
 
-    /// Returns once one of `count` counters (1 to 4,096) is at zero, and which: the first that was.
-    /// All of them must outlive the call. Returns `count` after a report. Any thread.
+    /// Waits until one of `count` counters is zero, and returns the index of the first one that
+    /// was.
+    ///
+    /// `count` is 1 to 4,096. All counters must outlive the call. Returns `count` after a report.
+    /// Thread-safe. An external thread blocks in the operating system.
     uint32_t WaitForAny(uint32_t count, Counter *const *counters) noexcept;
 
-    /// Whether the counter is at or below `value` now; if so, all that was counted is visible.
-    /// Unlike Counter::Value it first lets the caller's own finished tasks count, so that it may be
-    /// asked again and again. Of null, which is reported, it is true. Any thread, whether the
-    /// scheduler runs or not.
+    /// Returns true if `counter <= value` now. Then the caller sees everything that the counted
+    /// tasks wrote.
+    ///
+    /// Unlike Counter::Value, it first counts off the tasks that have finished on the calling
+    /// worker. So it may be called in a loop until it returns true. Returns true for a null
+    /// pointer, after a report (NullCounter). Thread-safe, also while the scheduler does not run.
     bool PollCounter(Counter *counter, uint32_t value = 0) noexcept;
 
-    /// Raises a counter by hand, for events that are not tasks. `n` from 0 to 2^32 - 1 in all.
-    /// False after a report: then the counter is as it was. Any thread, while the scheduler runs.
+    /// Increases a counter by `n`, for events that are not tasks. The counter can be at most
+    /// 2^32 - 1.
+    ///
+    /// Returns false, after a report, if the counter is unchanged: NullCounter, NotRunning,
+    /// CounterOverflow, WrongScheduler. Thread-safe while the scheduler runs.
     bool IncrementCounter(Counter *counter, uint32_t n = 1) noexcept;
 
-    /// Lowers a counter by hand. Whoever it makes ready is resumed by a worker, never by the
-    /// caller. Any thread, while the scheduler runs. A decrement below zero is reported and has no
-    /// effect.
+    /// Decreases a counter by `n`. Workers continue the waiting tasks, never the caller. A
+    /// decrement below zero is reported (CounterUnderflow) and has no effect. Thread-safe while the
+    /// scheduler runs.
     void DecrementCounter(Counter *counter, uint32_t n = 1) noexcept;
 
-    /// Returns when, at some moment of the call, no task was pending but those that are in this
-    /// call themselves. Any thread; one that is no worker blocks.
+    /// Waits until, at some moment during the call, no task is pending, except tasks that are in
+    /// WaitIdle themselves. Thread-safe. An external thread blocks in the operating system.
     void WaitIdle() noexcept;
 
-    /// Runs what is pinned to the calling worker and can go on now, at most `max` tasks and resumed
-    /// tasks, and returns how many. For the message pump of a thread that owns a window. Tasks and
-    /// attached threads.
+    /// Runs tasks that are pinned to the calling thread and can begin or continue now, at most
+    /// `max`, and returns how many it ran. A task that continues counts as one. For the message
+    /// pump of a thread that owns a window. Only tasks and attached threads may call it
+    /// (NotAWorker).
     uint32_t RunPinnedTasks(uint32_t max = ~0u) noexcept;
 
-    /// Leaves only the first `count` workers (1 to WorkerCount()) at work, for heat or the
-    /// background; the others sleep but for what is pinned to them. The first worker of each group
-    /// stays at work. Lasts until the next call or the end of the run. Attached threads do not
-    /// count. Any thread, while the scheduler runs.
+    /// Keeps only the first `count` workers active, to save power or when the program is in the
+    /// background.
+    ///
+    /// `count` is 1 to WorkerCount() (BadOption). The other workers sleep, and run only what is
+    /// pinned to them. The first worker of each group stays active. The call has effect until the
+    /// next call or the end of the run. Attached threads do not count. Thread-safe while the
+    /// scheduler runs.
     void SetActiveWorkers(uint32_t count) noexcept;
 
     /// Changes SchedulerOptions::lowGroups: from now on these groups run Low tasks that are in no
     /// groups.
     ///
-    /// 0: they run where other tasks that are in no groups run. A Low task that has begun in
-    /// another group continues there until it waits or ends. If a bit stands for no group, reports
-    /// BadOption and has no effect. Thread-safe while the scheduler runs.
+    /// With 0, these tasks run where other tasks that are in no groups run. A Low task that has
+    /// begun in another group continues there until it waits or ends. If a bit stands for no group,
+    /// reports BadOption and has no effect. Thread-safe while the scheduler runs.
     void SetLowGroups(uint8_t groups) noexcept;
 
-    /// Says that the calling task is about to block its thread in the operating system. Tasks that
-    /// its worker has claimed and not begun become others', and what has finished counts. Costs
-    /// nothing where there is no such thing. Has no effect on a thread that runs no task of this
-    /// scheduler.
+    /// Prepares the calling task to block its thread in the operating system.
+    ///
+    /// Other workers can then take the tasks that this worker has claimed and not begun, and the
+    /// tasks that have finished on it are counted off. Costs next to nothing if there are no such
+    /// tasks. Has no effect on a thread that runs no task of this scheduler.
     void AboutToBlock() noexcept;
 
-    /// Changes the calling task's own priority: from now on its waits have it, and so has the task
-    /// when it goes on. What it submits has the priority that its options say. Tasks and attached
-    /// threads; the latter keep it until they change it again.
+    /// Changes the priority of the calling task. From now on its waits have this priority, and so
+    /// has the task when it continues.
+    ///
+    /// The tasks that it submits have the priority of their TaskOptions. Only tasks and attached
+    /// threads may call it (NotAWorker). An attached thread keeps the priority until it changes it
+    /// again.
     void SetPriority(Priority priority) noexcept;
 
-    /// Lets other work run first. The calling fiber moves behind all ready fibers. If no ready
-    /// fiber has a higher priority than the caller, one task that has not begun runs first,
-    /// whatever its priority. Then the ready fibers run in the order of their priorities. Tasks and
-    /// attached threads.
+    /// Lets other work run first.
+    ///
+    /// The calling fiber moves behind all ready fibers. If no ready fiber has a higher priority
+    /// than the caller, one task that has not begun runs first, whatever its priority is. Then the
+    /// ready fibers run in the order of their priorities. Only tasks and attached threads may call
+    /// it (NotAWorker).
     void Yield() noexcept;
 
-    /// The scheduler whose task is calling, or to which the calling thread is attached; or null.
+    /// Returns the scheduler of the calling task, or the one to which the calling thread is
+    /// attached; or null.
     static TaskScheduler *Current() noexcept;
 
-    /// Index of the calling worker, or kAnyWorker: 0 to WorkerCount() - 1, then attached threads.
-    /// May change across any wait of a task that is not pinned.
+    /// Returns the index of the calling worker or attached thread, or kAnyWorker.
+    ///
+    /// Workers have the indices 0 to WorkerCount() - 1, attached threads those that follow. For a
+    /// task that is not pinned, the index may change in each wait.
     uint32_t CurrentWorker() const noexcept;
 
-    /// Index of the calling task's fiber, or of the attached thread's own; or kAnyWorker. Constant
-    /// for the life of a task.
+    /// Returns the index of the calling fiber, which is that of a task or of an attached thread; or
+    /// kAnyWorker. It does not change while a task lives.
     uint32_t CurrentFiber() const noexcept;
 
-    /// How many workers Run or Start uses, attached threads not counted. The default option is
-    /// answered as one per usable CPU.
+    /// Returns the number of workers that Run or Start uses, without attached threads. If
+    /// SchedulerOptions::workers is kAnyWorker, this is one for each usable CPU.
     uint32_t WorkerCount() const noexcept;
 
 private:
     friend struct internal::EntryGate;
-    // its size never changes, so that libraries can be exchanged
+    // the size never changes, so that a program can use another version of the library
     alignas(64) unsigned char m_storage[1024];
 };
 

@@ -1,16 +1,15 @@
-// Waiting with a deadline, and sleeping: the fiber waits, its worker goes on with other tasks.
+// Waits with a deadline, and sleeps. The fiber waits, and its worker runs other tasks.
 //
 //     #include <weft/time.h>
 //
 //     using namespace std::chrono_literals;
-//     weft::Counter answer(1);                                     // lowered by whoever has the
-//     answer if (!weft::WaitForCounterFor(*scheduler, &answer, 5ms)) UseTheOldOne();
+//     weft::Counter answer(1);  // another thread decrements it when it has the answer
+//     if (!weft::WaitForCounterFor(*scheduler, &answer, 5ms)) UseTheOldOne();
 //     weft::SleepUntil(*scheduler, nextTick);
 //
-// Deadlines are looked at by the workers between two pieces of work, and by a sleeping one that
-// wakes up for the earliest; there is no thread of their own. A deadline is processed late by at
-// most the longest single task plus 100 us; then the task begins, or the fiber continues, by its
-// priority.
+// There is no timer thread. Workers check the deadlines between two tasks, and a sleeping worker
+// wakes up for the earliest deadline. A deadline is handled late by at most the longest single task
+// plus 100 microseconds. Then the task is ready, and begins or continues by its priority.
 #pragma once
 
 #include "weft/export.h"
@@ -20,19 +19,19 @@
 
 namespace weft {
 
-/// What deadlines are points of; its greatest point, time_point::max(), never comes.
+/// The clock of all deadlines. Its greatest point, Clock::time_point::max(), never comes.
 using Clock = std::chrono::steady_clock;
 
-/// Now; in a simulated environment its virtual time. Any thread.
+/// Returns the current time, or the virtual time in a simulated environment. Thread-safe.
 WEFT_API Clock::time_point Now() noexcept;
 
-/// Like TaskScheduler::WaitForCounter, but returns false if `deadline` passes first. The counter is
-/// checked once more at the deadline, so a past deadline makes this a single check.
+/// Like TaskScheduler::WaitForCounter, but returns false if `deadline` passes first.
 ///
-/// The counter must live until this call has returned, even after it has reached zero. A task that
-/// waits for zero may run tasks of the counter itself. If one of them is running at the deadline,
-/// the call returns only after that task has ended. Also returns false after a report. Thread-safe.
-/// A thread that is no worker blocks in the operating system.
+/// The counter is checked once more at the deadline. So with a deadline in the past, the call only
+/// checks the counter. The counter must live until this call has returned, even after it has
+/// reached zero. A task that waits for zero may run tasks of the counter itself. If one of them is
+/// running at the deadline, the call returns only after that task has ended. Also returns false
+/// after a report. Thread-safe. An external thread blocks in the operating system.
 WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter,
                                   Clock::time_point deadline, uint32_t value = 0) noexcept;
 
@@ -40,28 +39,33 @@ WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter,
 WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter,
                                 Clock::duration duration, uint32_t value = 0) noexcept;
 
-/// Like the two functions above, but until the wait ends the thread runs only what `meanwhile`
-/// allows; see TaskScheduler::WaitForCounter. Except with AnyTask the task continues on this
-/// thread: if the thread is in another task at the deadline, the call returns after that task has
-/// ended or waits.
+/// Like the functions without `meanwhile`, but until the wait ends the thread runs only what
+/// `meanwhile` allows; see TaskScheduler::WaitForCounter.
+///
+/// If `meanwhile` is not AnyTask, the task continues on this thread. If the thread runs another
+/// task at the deadline, the call returns only after that task has ended or waits.
 WEFT_API bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter,
                                   Clock::time_point deadline, Meanwhile meanwhile,
                                   uint32_t value = 0) noexcept;
+/// Like WaitForCounterUntil with `meanwhile`, with the deadline `duration` from now.
 WEFT_API bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter,
                                 Clock::duration duration, Meanwhile meanwhile,
                                 uint32_t value = 0) noexcept;
 
-/// As TaskScheduler::WaitForAny, but returns `count` when `deadline` came before one of the
-/// counters was at zero; then a last look is taken. Of 1 to 4,096 counters. `count` after a report,
-/// too. Any thread; one that is no worker blocks in the operating system.
+/// Like TaskScheduler::WaitForAny, but returns `count` if `deadline` passes before one of the
+/// counters is zero.
+///
+/// The counters are checked once more at the deadline. `count` is 1 to 4,096. Also returns `count`
+/// after a report. Thread-safe. An external thread blocks in the operating system.
 WEFT_API uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count,
                                   Counter *const *counters, Clock::time_point deadline) noexcept;
 
-/// Returns at `deadline` or later. Any thread; one that is no worker sleeps in the operating
-/// system, whether the scheduler runs or not.
+/// Blocks the calling fiber until `deadline`. May return later, as the top of this file says.
+/// Thread-safe. An external thread sleeps in the operating system, whether or not the scheduler
+/// runs.
 WEFT_API void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept;
 
-/// The same, `duration` from now.
+/// Like SleepUntil, with the deadline `duration` from now.
 WEFT_API void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept;
 
 }  // namespace weft

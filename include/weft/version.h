@@ -1,4 +1,4 @@
-// The version of these headers. Until 1.0 only the same minor version is compatible.
+// The version of these headers. Before 1.0 only versions with the same minor number are compatible.
 #pragma once
 
 #define WEFT_VERSION_MAJOR 0
