@@ -75,8 +75,8 @@ public:
         // relaxed: no other thread knows the part yet.
         const uint64_t span = m_span.load(std::memory_order_relaxed);
         scheduler.AddTasksAndWait(End(span) - Begin(span) > 1 ? 2 : 1, tasks, m_work.options);
-        // relaxed: the first help task has ended, which the wait above orders. If there is a second
-        // one, the first one has written this.
+        // relaxed: the wait above orders it after the end of the first help task, which has written
+        // this if there is a second help task.
         if (m_hasInvited.load(std::memory_order_relaxed)) scheduler.WaitForCounter(&m_invited);
     }
 
@@ -134,7 +134,7 @@ private:
         return true;
     }
 
-    // relaxed: as above. An empty part stays empty.
+    // relaxed: as above. An empty part stays empty: TakeChunk and TakeHalf do not change it.
     void LeaveRest() noexcept { m_span.store(Pack(0, 0), std::memory_order_relaxed); }
 
     // Sets the size of the next chunk by the time that this one took. Returns the current time.

@@ -24,9 +24,8 @@
 
 namespace weft {
 
-/// A function that may block; it gets the argument that it was submitted with. It runs on a thread
-/// that is no worker. It may submit tasks, and change counters. An exception that leaves it ends
-/// the process.
+/// A function that may block; it gets the argument that it was submitted with. It does not run on a
+/// worker. It may submit tasks and change counters. An exception that leaves it ends the process.
 using BlockingFunction = void (*)(void *arg);
 
 /// Options of BlockingCalls.

@@ -14,7 +14,8 @@ class TaskScheduler;
 
 namespace internal {
 
-/// A task or thread that waits. It lies on the stack of that task or thread, or in a TicketTurn.
+/// A task or thread that waits. It lies on the stack of that task or thread, in the frame of a
+/// coroutine, or in a TicketTurn.
 struct Waiter {
     explicit Waiter(uint64_t what = 0) noexcept : wanted(what) {}
     Waiter(const Waiter &) = delete;

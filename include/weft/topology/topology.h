@@ -65,7 +65,7 @@ public:
     /// order. Node: "node N", with the system's number. The constructor takes milliseconds, reads
     /// files, and allocates memory without MemoryHooks.
     ///
-    /// Call it on any thread that is no worker. On x86, hwloc binds the calling thread to each CPU
+    /// Call it on a thread that is not a worker. On x86, hwloc binds the calling thread to each CPU
     /// in turn, and then restores its mask. If you call it on the main thread, do not construct
     /// another Topology or start a scheduler on another thread meanwhile. Both read the main
     /// thread's CPU mask, and would see only the CPU that it is bound to at that moment.
