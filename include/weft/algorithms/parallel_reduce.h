@@ -61,7 +61,7 @@ public:
     }
 
     /// Joins neighbours, then neighbours of the joined results, and so on. A block without a result
-    /// was left out because of an exception.
+    /// was left out because of an exception or a cancellation.
     template <class Join>
     std::optional<Result> JoinAll(Join &join) {
         for (uint64_t step = 1; step < m_count; step *= 2) {
@@ -101,11 +101,12 @@ private:
 /// So `join` need not be commutative, and a sum of floating-point numbers is the same to the last
 /// bit with any number of workers. LoopOptions::grain is the fewest indices in a block. A range has
 /// up to 256 blocks, fewer if the result is larger than 24 bytes. The results of the blocks take
-/// 8 KiB of the caller's stack.
+/// up to 8 KiB of the caller's stack.
 ///
 /// Threads, waits and exceptions are as for ParallelFor. The workers call `join` within blocks, and
-/// one of them joins the blocks. Indices that were left out because of an exception are not in the
-/// result. If `join` throws while it joins blocks, the result is `empty`.
+/// one of them joins the blocks. Indices that were left out because of an exception or a
+/// cancellation are not in the result. If all were left out, or if `join` throws while it joins
+/// blocks, the result is `empty`.
 template <class Index, class Result, class Body, class Join>
 Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::Type begin,
                       Index end, Result empty, Body &&body, Join &&join,

@@ -33,8 +33,9 @@ enum class EventReset : uint8_t { Manual, Auto };
 ///
 /// After a wait has returned true, everything that was written before the Set is visible. Waits for
 /// an Auto event end in the order in which they began; a newcomer does not go before them. Once a
-/// wait has returned, the event may be destroyed, if no other call uses it. No call allocates.
-/// While the scheduler does not run, a call that has to wait reports NotRunning and polls.
+/// wait has returned, the event may be destroyed, if no other task or thread is to use it. The Set
+/// that ended the wait need not have returned yet. No call allocates. While the scheduler does not
+/// run, a call that has to wait reports NotRunning and polls.
 class WEFT_API Event {
 public:
     /// Makes an event. Cannot fail. Waiters wait with `scheduler`, which must outlive the event and

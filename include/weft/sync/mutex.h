@@ -28,9 +28,9 @@ namespace weft {
 /// first waiter in line is overtaken at most kMaxOvertakes times, and woken without getting the
 /// mutex at most kMaxVainWakes times.
 ///
-/// The last holder may destroy the mutex once it has unlocked it, if no other call uses it. No call
-/// allocates. While the scheduler does not run, a call that has to wait reports NotRunning and
-/// polls.
+/// A holder may destroy the mutex after it has unlocked it, if no other task or thread is to lock
+/// it. The unlock of an earlier holder need not have returned yet. No call allocates. While the
+/// scheduler does not run, a call that has to wait reports NotRunning and polls.
 class WEFT_API Mutex {
 public:
     static constexpr uint32_t kMaxOvertakes = internal::Permits::kMaxOvertakes;
