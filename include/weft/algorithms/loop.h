@@ -1,8 +1,8 @@
-// What ParallelFor and ParallelReduce share: the options of a loop, and how its range is split
-// among workers.
+// The common part of ParallelFor and ParallelReduce: the options of a loop, and how workers split
+// its range.
 //
 //     weft::LoopOptions options;
-//     options.grain = 64;                                // no less than 64 indices at a time
+//     options.grain = 64;                                // at least 64 indices at a time
 //     options.name = "particles";
 //     weft::ParallelFor(scheduler, 0, count, [&](uint32_t i) { particles[i].Move(); }, options);
 #pragma once
@@ -17,72 +17,74 @@
 
 namespace weft {
 
-/// How one loop is to be run.
+/// Options of one loop.
 struct LoopOptions {
-    /// Fewest indices that a worker takes at once; 0 = automatic. ParallelFor2D: rows of a tile;
-    /// ParallelReduce: it is part of what the result depends on
+    /// Fewest indices that a worker takes at once; 0 = automatic. ParallelFor2D: rows of a tile.
+    /// ParallelReduce: fewest indices in a block; the result depends on it
     uint64_t grain = 0;
-    /// ParallelFor2D: columns of a tile; 0 = automatic; others ignore it
+    /// ParallelFor2D: columns of a tile; 0 = automatic. The other loops ignore it
     uint64_t columnGrain = 0;
-    Priority priority = Priority::Normal;  ///< lane of the tasks that ask others to help
-    StackClass stack = StackClass::Small;  ///< that the body needs
-    /// Of these tasks, in reports; must outlive the run (a string literal does)
+    Priority priority = Priority::Normal;  ///< priority of the loop's tasks
+    StackClass stack = StackClass::Small;  ///< stack class that the body needs
+    /// Name of the loop's tasks in reports; must outlive the run (a string literal does)
     const char *name = nullptr;
-    /// Once it is cancelled, indices that no worker has taken yet are left out
+    /// After it is cancelled, indices that no worker has taken yet are left out
     CancelToken cancel;
 };
 
 namespace internal {
 
-/// What all parts of one loop know. `run` is called for offsets `first` to before `last`, which
-/// begin and end with a unit.
+/// The data that all parts of one loop share. `run` is called for the offsets [first, last), which
+/// are whole units.
 struct LoopWork {
     void (*run)(void *context, uint64_t first, uint64_t last);
     void *context;
-    uint64_t count;  ///< of indices
-    uint64_t unit;   ///< so many indices are never split; the last unit may be shorter
+    uint64_t count;  ///< number of indices
+    uint64_t unit;   ///< indices that are never split; the last unit may be shorter
     uint32_t units;
     TaskOptions options;
     CancelToken cancel;
-    bool isTimed;    ///< false: there are no workers, and the order is to be the same each time
-    uint32_t chunk;  ///< units that each part begins with, and keeps to if nothing is timed
+    bool isTimed;    ///< false: there are no workers, and the order must always be the same
+    uint32_t chunk;  ///< units in the first chunk of a part; in all chunks if not timed
 };
 
-/// One worker's part of a loop: it runs chunks from the front, and others take half of what is left
-/// from the back.
+/// One worker's part of a loop. The worker runs chunks from the front. Other workers take half of
+/// the rest from the back.
 ///
-/// Splitting is lazy (lazy binary splitting: Tzannes, Caragea, Barua, Vishkin 2010). Beside each
-/// part lies one task in its worker's queue that says "help here". If nobody has time, the worker
-/// takes it back itself at the end. Whoever takes it splits the part then, puts another such task
-/// for the old part into its own queue, and has a part of its own, with its own such task. So there
-/// are splits only where somebody was idle, and as long as a part has anything worth it, somebody
-/// can take it, also while the body waits.
+/// Splitting is lazy (lazy binary splitting: Tzannes, Caragea, Barua, Vishkin 2010). For each part,
+/// one help task lies in the queue of the part's worker. If no other worker is idle, the part's
+/// worker takes the help task back at the end. Otherwise an idle worker takes it and becomes a
+/// helper: it splits the part, puts another help task for the old part into its own queue, and runs
+/// its half as a new part, with a help task of its own. So a part is split only if a worker was
+/// idle. And while a part has enough left to share, there is a help task for it, also while the
+/// body waits.
 ///
-/// A part lies in the frame of its worker's Run, which returns when all tasks that know the part
-/// have ended: those that AddTasksAndWait submitted, and those that helpers submitted, which are
-/// counted in `m_invited` before the helper ends.
+/// A part lies in the stack frame of its worker's Run. Run returns when all tasks that know the
+/// part have ended: the tasks that AddTasksAndWait submitted, and the tasks that helpers submitted.
+/// A helper counts its task in `m_invited` before it ends.
 class LoopPart {
 public:
-    /// It begins with one unit, whatever it was split from: the back of a range may cost a thousand
-    /// times what the front did.
+    /// A part begins with a chunk of LoopWork::chunk units, whatever chunk the split part had: the
+    /// back of a range may cost a thousand times as much as the front.
     LoopPart(const LoopWork &work, uint32_t begin, uint32_t end) noexcept
         : m_work(work), m_span(Pack(begin, end)), m_chunk(work.chunk) {}
 
-    /// Any thread. Returns when all of the part has been run, by whomever.
+    /// Runs the part, together with helpers, and returns when all of it has been run. Thread-safe.
     void Run(TaskScheduler &scheduler) noexcept {
         const Task tasks[2] = {{RunChunks, this}, {Help, this}};
-        // relaxed: nobody else knows the part yet.
+        // relaxed: no other thread knows the part yet.
         const uint64_t span = m_span.load(std::memory_order_relaxed);
         scheduler.AddTasksAndWait(End(span) - Begin(span) > 1 ? 2 : 1, tasks, m_work.options);
-        // relaxed: the first helper's task has ended, and it wrote this if there is a second.
+        // relaxed: the wait above orders it after the end of the first help task, which has written
+        // this if there is a second help task.
         if (m_hasInvited.load(std::memory_order_relaxed)) scheduler.WaitForCounter(&m_invited);
     }
 
 private:
-    // Long beside what taking a chunk costs (a look at the clock, mostly), short beside what
-    // anybody would miss at the end.
+    // Long compared to the cost of taking a chunk (mostly reading the clock). So short that waiting
+    // for the last chunk at the end does not matter.
     static constexpr uint64_t kChunkNanoseconds = 4000;
-    // from one chunk to the next: short times are not exact
+    // Limit from one chunk to the next, because short times are not exact.
     static constexpr uint64_t kMaxGrowth = 8;
 
     static constexpr uint64_t Pack(uint32_t begin, uint32_t end) noexcept {
@@ -112,13 +114,13 @@ private:
         }
     }
 
-    // From the front: the next chunk, but no more than half of what is left, unless that is not
-    // worth sharing.
+    // Takes the next chunk from the front: at most half of the rest, but at least as many units as
+    // are worth sharing. Returns false if nothing is left.
     bool TakeChunk(uint32_t &first, uint32_t &last) noexcept {
-        // relaxed, here and below: the word says who runs which indices and publishes nothing. What
-        // bodies read was written before the loop's tasks were submitted, and what they write is
-        // read after they were waited for. It never has the same value twice, because the begin
-        // only rises and the end only falls.
+        // relaxed, here and below: the word only says which worker runs which indices, and
+        // publishes nothing. What bodies read was written before the loop's tasks were submitted.
+        // What they write is read after a wait for these tasks. The word never has the same value
+        // twice (no ABA), because the begin only rises and the end only falls.
         const uint32_t chunk = m_chunk.load(std::memory_order_relaxed);
         uint64_t span = m_span.load(std::memory_order_relaxed);
         do {
@@ -132,29 +134,30 @@ private:
         return true;
     }
 
-    // relaxed: as above. A part that is empty stays so.
+    // relaxed: as above. An empty part stays empty: TakeChunk and TakeHalf do not change it.
     void LeaveRest() noexcept { m_span.store(Pack(0, 0), std::memory_order_relaxed); }
 
-    // Makes the next chunk as long as the time allows, by what this one took; returns the time.
+    // Sets the size of the next chunk by the time that this one took. Returns the current time.
     uint64_t Pace(uint32_t size, uint64_t begin) noexcept {
         const uint64_t now = Nanoseconds(), took = now - begin;
         const uint64_t next = took * kMaxGrowth <= kChunkNanoseconds
                                   ? size * kMaxGrowth
                                   : size * kChunkNanoseconds / took;
-        // relaxed: a hint for whoever splits this part.
+        // relaxed: for helpers it is only a hint when they split this part.
         m_chunk.store(static_cast<uint32_t>(std::clamp(next, uint64_t{1}, uint64_t{1} << 31)),
                       std::memory_order_relaxed);
         return now;
     }
 
-    // A quarter of a chunk's time pays for being taken by somebody else.
+    // Fewest units that another worker should take: a quarter of a chunk pays for the transfer.
     static constexpr uint32_t WorthSharing(uint32_t chunk) noexcept {
         return (std::max)(chunk / 4, 1u);
     }
 
-    // On some worker that has nothing else to do, or on the part's own at its end.
+    // The help task. It runs on an idle worker, or on the part's own worker at the end.
     static void Help(TaskScheduler *scheduler, void *arg) {
         LoopPart &part = *static_cast<LoopPart *>(arg);
+        // relaxed: a hint
         const uint32_t chunk = part.m_chunk.load(std::memory_order_relaxed);
         uint32_t begin = 0, end = 0;
         if (!part.TakeHalf(chunk, begin, end)) return;
@@ -162,6 +165,8 @@ private:
         LoopPart(part.m_work, begin, end).Run(*scheduler);
     }
 
+    // Takes the back half of the rest. Returns false if the rest is not worth sharing.
+    // relaxed: see TakeChunk.
     bool TakeHalf(uint32_t chunk, uint32_t &begin, uint32_t &end) noexcept {
         uint64_t span = m_span.load(std::memory_order_relaxed);
         do {
@@ -174,25 +179,28 @@ private:
         return true;
     }
 
-    // Another task for this part, if that is worth it, in place of the one that calls this.
+    // Submits another help task for this part, in place of the calling one, if the rest is worth
+    // sharing.
     void Invite(TaskScheduler &scheduler, uint32_t chunk) noexcept {
+        // relaxed: see TakeChunk.
         const uint64_t span = m_span.load(std::memory_order_relaxed);
         if (End(span) - Begin(span) < WorthSharing(chunk)) return;
-        // read after the caller's task has been waited for
+        // relaxed: Run reads it after its wait for the calling task.
         m_hasInvited.store(true, std::memory_order_relaxed);
         scheduler.AddTask({Help, this}, &m_invited, m_work.options);
     }
 
     const LoopWork &m_work;
-    // units: begin, which only its worker moves, and end, which only others move
+    // Units that are left. Only the part's worker moves the begin; only helpers move the end
+    // (LeaveRest empties it).
     WEFT_ATOMIC<uint64_t> m_span;
-    // units that are likely to take kChunkNanoseconds; written by its worker
+    // Units that probably take kChunkNanoseconds. Written by the part's worker.
     WEFT_ATOMIC<uint32_t> m_chunk;
     WEFT_ATOMIC<bool> m_hasInvited{false};
     Counter m_invited;
 };
 
-/// Runs `run` for all offsets below `count`, and then `finish`, if there is one. Any thread.
+/// Calls `run` for all offsets below `count`, and then `finish`, if it is not null. Thread-safe.
 inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
                     const LoopOptions &options, void (*run)(void *, uint64_t, uint64_t),
                     void *context, void (*finish)(void *) = nullptr,
@@ -216,8 +224,9 @@ inline void RunLoop(TaskScheduler &scheduler, uint64_t count, uint64_t unit,
         if (finish != nullptr) finish(context);
     };
     if (!finishMayThrow && scheduler.CurrentWorker() != kAnyWorker) return whole(&scheduler);
-    // One task, which keeps what is thrown; and one call, for the run may end as soon as a call of
-    // another thread has returned.
+    // Otherwise all of it is one task. An exception that `finish` throws leaves this task and is
+    // reported. And an external thread makes only one call, because the run may end as soon as a
+    // call of an external thread has returned.
     const Task task = MakeTask(whole);
     scheduler.AddTasksAndWait(1, &task, taskOptions);
 }

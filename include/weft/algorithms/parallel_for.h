@@ -1,10 +1,11 @@
-// Loops whose indices are run by all workers that have time.
+// Parallel loops: all idle workers take part.
 //
 //     #include <weft/algorithms/parallel_for.h>
 //
 //     void Main(weft::TaskScheduler *scheduler, void *) {
 //         std::vector<float> heights(1000000);
-//         weft::ParallelFor(*scheduler, 0, heights.size(), [&](size_t i) { heights[i] = Noise(i);
+//         weft::ParallelFor(*scheduler, 0, heights.size(), [&](size_t i) {
+//             heights[i] = Noise(i);
 //         });
 //     }
 //
@@ -29,7 +30,7 @@ Index IndexAt(Index begin, uint64_t offset) noexcept {
     return static_cast<Index>(static_cast<uint64_t>(begin) + offset);
 }
 
-/// `whole(first, last)` for parts of the range that begin and end with a unit.
+/// Calls `whole(first, last)` for parts of the range. Each part consists of whole units.
 template <class Index, class Whole>
 void RunRange(TaskScheduler &scheduler, Index begin, Index end, uint64_t unit,
               const LoopOptions &options, Whole whole) noexcept {
@@ -49,19 +50,19 @@ void RunRange(TaskScheduler &scheduler, Index begin, Index end, uint64_t unit,
 
 }  // namespace internal
 
-/// Calls `body(index)` for each index from `begin` to before `end`, or `body(first, last)` for
-/// ranges that make it up, and returns when all have returned. The index is of `end`'s type, any
-/// integer. An empty range calls nothing.
+/// Calls `body(index)` for each index in [begin, end), and returns when all calls have returned.
 ///
-/// The body is called by several workers at once, in any order, as the one object that was given:
-/// it is not copied. It may wait, but not for another index of the same loop. How many indices a
-/// worker takes at once follows from how long they take: about 4 microseconds' worth, at least
-/// LoopOptions::grain.
+/// A body that takes two indices is called as `body(first, last)` for parts of the range instead.
+/// The index has the type of `end`, any integer type. If the range is empty, nothing is called.
 ///
-/// Any thread. One that is a worker takes part, on its own stack where that has room
-/// (TaskScheduler::AddTasksAndWait); one that is not blocks. While the scheduler does not run, that
-/// is reported, and nothing is called. An exception that leaves the body is reported (TaskThrew);
-/// then other indices may be left out, too.
+/// Several workers call the body at once, in any order. It is not copied. It may wait, but not for
+/// another index of the same loop. A worker takes as many indices at once as take about 4
+/// microseconds, and at least LoopOptions::grain.
+///
+/// If the scheduler does not run, it reports NotRunning and calls nothing. An exception that leaves
+/// the body is reported (TaskThrew); then other indices may be left out, too.
+/// Thread-safe while the scheduler runs. A worker or attached thread takes part, on its own stack
+/// if that has room (see TaskScheduler::AddTasksAndWait). An external thread blocks.
 template <class Index, class Body>
 void ParallelFor(TaskScheduler &scheduler, typename internal::Same<Index>::Type begin, Index end,
                  Body &&body, const LoopOptions &options = {}) noexcept {
@@ -75,19 +76,20 @@ void ParallelFor(TaskScheduler &scheduler, typename internal::Same<Index>::Type 
                        });
 }
 
-/// Part of a plane: rows from `rowBegin` to before `rowEnd`, and columns alike.
+/// Part of a plane: the rows [rowBegin, rowEnd) and the columns [columnBegin, columnEnd).
 template <class Index>
 struct Tile {
     Index rowBegin, rowEnd;
     Index columnBegin, columnEnd;
 };
 
-/// The same over a plane: `body(row, column)` for each place, or `body(const Tile<Index> &)` for
-/// tiles that make it up.
+/// Like ParallelFor, over a plane: calls `body(row, column)` for each place, or
+/// `body(const Tile<Index> &)` for tiles that cover the plane.
 ///
-/// LoopOptions::grain and ::columnGrain are the rows and columns of a tile, exactly, but at the
-/// edges, and unless that made 2^64 tiles. Without columnGrain tiles are strips of whole rows (as
-/// many as the time allows, at least `grain`), or parts of a row where there are few.
+/// LoopOptions::grain and LoopOptions::columnGrain are the exact size of a tile in rows and
+/// columns, except at the edges, and unless there were 2^64 tiles or more. If columnGrain is 0, a
+/// tile is a strip of whole rows: as many rows as take a suitable time, at least `grain`. If there
+/// are few rows, a tile is a part of `grain` rows (of one row if grain is 0).
 template <class Index, class Body>
 void ParallelFor2D(TaskScheduler &scheduler, typename internal::Same<Index>::Type rows,
                    Index columns, Body &&body, const LoopOptions &options = {}) noexcept {
@@ -99,7 +101,7 @@ void ParallelFor2D(TaskScheduler &scheduler, typename internal::Same<Index>::Typ
     const uint64_t pieces = kTilesPerWorker * (std::max)(scheduler.WorkerCount(), 1u) / down + 1;
     uint64_t tileColumns = (std::min)(
         options.columnGrain != 0 ? options.columnGrain : (width - 1) / pieces + 1, width);
-    // they could not be counted
+    // Otherwise the number of tiles would overflow.
     if ((width - 1) / tileColumns >= ~uint64_t{0} / down) tileColumns = width;
     const uint64_t across = (width - 1) / tileColumns + 1;
     const auto run = [&body](const Tile<Index> &tile) {

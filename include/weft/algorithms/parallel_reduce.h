@@ -1,5 +1,5 @@
-// One value from all indices of a range, made by all workers that have time; the same one each
-// time.
+// Parallel reduction: computes one value from all indices of a range. The result is always the
+// same, with any number of workers.
 //
 //     #include <weft/algorithms/parallel_reduce.h>
 //
@@ -8,8 +8,7 @@
 //         const float sum = weft::ParallelReduce(
 //             *scheduler, 0, weights.size(), 0.0f, [&](size_t i) { return weights[i]; },
 //             std::plus<>());
-//         std::printf("%f\n", sum);                      // with any number of workers the same to
-//         the last bit
+//         std::printf("%f\n", sum);   // the same to the last bit, with any number of workers
 //     }
 //
 //     int main() { return weft::TaskScheduler().Run(Main) == weft::Status::Ok ? 0 : 1; }
@@ -29,16 +28,16 @@ namespace internal {
 template <class Result>
 class BlockResults {
 public:
-    // So many that workers do not wait for each other's last block; so few that blocks of a
-    // thousand indices that do next to nothing cost more than their results; and together small
-    // beside a stack.
+    // There are enough blocks that workers do not wait for each other's last block. There are so
+    // few that a block of a thousand trivial indices costs more than its result. Together the
+    // results are small compared to a stack.
     static constexpr size_t kBytes = 8192;
     static constexpr uint64_t kMax =
         (std::min)(size_t{256}, kBytes / sizeof(std::optional<Result>));
     static_assert(kMax >= 8,
                   "weft: a result that large does not lie on a stack; reduce pointers or vectors");
 
-    /// Whether JoinAll may.
+    /// True if JoinAll may throw.
     template <class Join>
     static constexpr bool kMayThrow =
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
@@ -61,8 +60,8 @@ public:
         return *std::launder(reinterpret_cast<std::optional<Result> *>(Address(block)));
     }
 
-    /// Neighbours, then neighbours of these, and so on. A block without a result was left out by an
-    /// exception.
+    /// Joins neighbours, then neighbours of the joined results, and so on. A block without a result
+    /// was left out because of an exception or a cancellation.
     template <class Join>
     std::optional<Result> JoinAll(Join &join) {
         for (uint64_t step = 1; step < m_count; step *= 2) {
@@ -91,19 +90,23 @@ private:
 
 }  // namespace internal
 
-/// `join` of `body(index)` for all indices from `begin` to before `end`, or of `body(first, last)`
-/// for ranges that make it up; `empty` if there are none. The type of `empty` is the result's; it
-/// has to be movable.
+/// Returns the results of `body(index)` for all indices in [begin, end), combined with `join`.
 ///
-/// The order is fixed: `join(left, right)` always gets neighbours, in places that follow from the
-/// length of the range, the grain and the size of the result alone. So `join` need not commute, and
-/// what it makes of floating-point numbers is the same to the last bit with any number of workers,
-/// whatever they do. LoopOptions::grain: fewest indices in a block; a range has up to 256 blocks,
-/// fewer if the result is larger than 24 bytes (8 KiB of them lie on the caller's stack).
+/// A body that takes two indices is called as `body(first, last)` for parts of the range instead.
+/// Returns `empty` if the range is empty. The result has the type of `empty`, which must be
+/// movable.
 ///
-/// Threads, waits and exceptions: as ParallelFor. `join` is called by the workers within blocks,
-/// and by one of them for these. What an exception left out is not in the result; after one of
-/// `join` for whole blocks that is `empty`.
+/// The order is fixed: `join(left, right)` always gets the results of neighbouring parts. Which
+/// parts these are depends only on the length of the range, the grain and the size of the result.
+/// So `join` need not be commutative, and a sum of floating-point numbers is the same to the last
+/// bit with any number of workers. LoopOptions::grain is the fewest indices in a block. A range has
+/// up to 256 blocks, fewer if the result is larger than 24 bytes. The results of the blocks take
+/// up to 8 KiB of the caller's stack.
+///
+/// Threads, waits and exceptions are as for ParallelFor. The workers call `join` within blocks, and
+/// one of them joins the blocks. Indices that were left out because of an exception or a
+/// cancellation are not in the result. If all were left out, or if `join` throws while it joins
+/// blocks, the result is `empty`.
 template <class Index, class Result, class Body, class Join>
 Result ParallelReduce(TaskScheduler &scheduler, typename internal::Same<Index>::Type begin,
                       Index end, Result empty, Body &&body, Join &&join,

@@ -1,13 +1,14 @@
-// Calls that block in the operating system, made by threads beside the workers. The task that wants
-// the answer waits; its worker does not.
+// Makes calls that block in the operating system on separate threads. The task waits for the
+// result, and its worker runs other tasks meanwhile.
 //
-//     weft::BlockingCalls calls(*scheduler);                                   // once, in the main
-//     task, or beside it
+//     weft::BlockingCalls calls(*scheduler);   // once, for example in the main task
 //
-//     void Load(weft::TaskScheduler *, void *arg) {                            // a task
+//     void Load(weft::TaskScheduler *, void *arg) {   // a task
 //         File &file = *static_cast<File *>(arg);
-//         const size_t bytes = calls.Run([&] { return std::fread(file.buffer, 1, sizeof
-//         file.buffer, file.stream); }); Parse(file.buffer, bytes); // on a worker again
+//         const size_t bytes = calls.Run([&] {
+//             return std::fread(file.buffer, 1, sizeof file.buffer, file.stream);
+//         });
+//         Parse(file.buffer, bytes);                  // on a worker again
 //     }
 #pragma once
 
@@ -23,20 +24,20 @@
 
 namespace weft {
 
-/// What is called, with the argument it was submitted with. On a thread that is no worker: it may
-/// block, submit, and move counters. An exception that leaves it ends the process.
+/// A function that may block; it gets the argument that it was submitted with. It does not run on a
+/// worker. It may submit tasks and change counters. An exception that leaves it ends the process.
 using BlockingFunction = void (*)(void *arg);
 
+/// Options of BlockingCalls.
 struct BlockingOptions {
-    uint32_t maxThreads = 16;  ///< calls that are under way at once; 1 to 1024
-    /// Stack of such a thread, on which the calls run; at least 64 KiB
+    uint32_t maxThreads = 16;  ///< most calls that run at once; 1 to 1024
+    /// Stack of each thread, on which the calls run; at least 64 KiB
     size_t threadStackBytes = 256 << 10;
-    /// They are named this and their place; null = unnamed; must outlive the threads
+    /// Name of the threads, followed by their index; null = unnamed; must outlive the threads
     const char *threadName = "weft call";
-    /// A thread that has had nothing to do for so long ends when another one comes to rest; 0 =
-    /// never
+    /// A thread that has been idle for this long ends when another one becomes idle; 0 = never
     uint32_t idleMicroseconds = 10'000'000;
-    MemoryHooks memory;  ///< where the places of the threads come from, once, in the constructor
+    MemoryHooks memory;  ///< for the data of the threads; used once, in the constructor
 };
 
 namespace internal {
@@ -53,9 +54,8 @@ struct BlockingNode {
 
 }  // namespace internal
 
-/// A call to be submitted without waiting for it. It lies wherever you like, and weft does not
-/// touch it any more once its function has begun: from then on it may be submitted again, or be
-/// gone.
+/// A call for BlockingCalls::Submit. You provide its memory. Once its function has begun, weft does
+/// not access it any more: then it may be submitted again or destroyed.
 class BlockingCall {
 public:
     BlockingCall(BlockingFunction function, void *arg) noexcept : m_node{function, arg} {}
@@ -67,50 +67,53 @@ private:
     internal::BlockingNode m_node;
 };
 
-/// The call of `callable()`. It refers and never copies: the callable must outlive the call.
+/// Returns a call of `callable()`. The callable is not copied and must outlive the call.
 template <class F>
 BlockingCall MakeBlockingCall(F &callable) noexcept {
     return BlockingCall([](void *arg) { (*static_cast<F *>(arg))(); },
                         const_cast<void *>(static_cast<const void *>(std::addressof(callable))));
 }
 
-/// Makes blocking calls for the tasks of one scheduler. Threads are made when calls want them, at
-/// most so many as the options say; calls beyond that begin in the order in which they came. If the
-/// system refuses a thread, those that there are make the call; if there is none, the caller does
-/// on its own stack, and its worker is blocked after all. So it is in a child process that was
-/// forked: the threads, and the calls that were submitted before, are the parent's, and a counter
-/// is refused.
+/// Makes blocking calls for the tasks of one scheduler. A task that waits for a call holds its
+/// fiber.
 ///
-/// These threads run on all CPUs that the process may use (of the first 1,024), whatever
-/// SchedulerOptions::affinity says of the workers. On Linux each begins with the nice value, slice
-/// and timer slack of the thread whose call it was made for, so threadNice and
-/// threadSliceMicroseconds hold for it too, since to lower a nice value takes a privilege; a call
-/// may change those of its thread. They call no ThreadHooks, and have no alternate signal stack: an
-/// overflow of threadStackBytes is not described.
+/// Threads are started when calls need them, at most BlockingOptions::maxThreads. Further calls
+/// wait and begin in the order in which they came. If the system refuses a thread, the threads that
+/// exist make the call. If there is no thread, the caller makes it on its own stack, and its worker
+/// is blocked after all. The same holds in a forked child process: the threads, and the calls that
+/// were submitted before the fork, belong to the parent, and a counter is refused.
 ///
-/// A task that waits for a call holds its fiber.
+/// The threads run on all CPUs that the process may use (of the first 1,024), even if
+/// SchedulerOptions::affinity limits the workers. On Linux a thread begins with the nice value,
+/// slice and timer slack of the thread whose call it was started for. So threadNice and
+/// threadSliceMicroseconds hold for it, too. (Lowering a nice value needs a privilege.) A call may
+/// change these values of its thread. The threads call no ThreadHooks. They have no alternate
+/// signal stack, so an overflow of threadStackBytes is not described.
 class WEFT_API BlockingCalls {
 public:
-    /// Makes no thread yet. The scheduler must outlive this, and need not run yet.
+    /// Starts no thread yet. The scheduler must outlive this, and need not run yet. See LastError
+    /// for errors.
     explicit BlockingCalls(TaskScheduler &scheduler, const BlockingOptions &options = {}) noexcept;
 
-    /// Returns when all that was submitted has been called and the threads have ended. In a task
-    /// the fiber waits; in a hook, which must not wait, that is reported, and the worker is
-    /// blocked; in a forked child it waits for nothing. By then every Run and Submit has to have
-    /// returned, as with any object.
+    /// Waits until all submitted calls have been made and the threads have ended.
+    ///
+    /// All calls of Run and Submit must have returned before. In a task the fiber waits. In a hook,
+    /// which must not wait, it reports InHook and blocks the worker. In a forked child process it
+    /// does not wait.
     ~BlockingCalls();
     BlockingCalls(const BlockingCalls &) = delete;
     BlockingCalls &operator=(const BlockingCalls &) = delete;
 
-    /// Returns what `callable()` returned, once it has; no reference. The fiber waits, the worker
-    /// goes on with other tasks. An attached thread runs tasks meanwhile. A thread that is no
-    /// worker of this scheduler makes the call itself, so it may do so while the scheduler does not
-    /// run, too. Any thread; from a hook, which must not wait, it is reported, and the worker is
-    /// blocked until the call has been made; from `onStart` and `onStop`, too, when the scheduler
-    /// does not run.
+    /// Calls `callable()` on one of the threads, waits for it, and returns its result.
     ///
-    /// errno and GetLastError belong to the thread that made the call: let the callable return
-    /// them. An exception that leaves it ends the process.
+    /// The result must not be a reference. errno and GetLastError belong to the thread that made
+    /// the call: let the callable return them. An exception that leaves it ends the process.
+    ///
+    /// In a task the fiber waits, and the worker runs other tasks. An attached thread runs tasks
+    /// meanwhile. An external thread, or a worker of another scheduler, makes the call itself, also
+    /// while the scheduler does not run. In a hook, which must not wait, it reports InHook and
+    /// blocks the worker until the call has been made. It works in `onStart` and `onStop`, too,
+    /// when the scheduler does not run. Thread-safe.
     template <class F>
     auto Run(F &&callable) noexcept {
         using Result = decltype(callable());
@@ -125,22 +128,24 @@ public:
         }
     }
 
-    /// The same for a C-style function. BadOption: it is null.
+    /// Like Run, for a C-style function. Returns BadOption, without any effect, if it is null.
     Status RunBlocking(BlockingFunction function, void *arg) noexcept;
 
-    /// Has `call` made, and returns at once (but see above for when there is no thread). `counter`,
-    /// if given, rises by one now and falls by one when the function has returned; then the
-    /// scheduler has to run still. Any thread. BadOption: a null function, or the counter was
-    /// refused (reported); NotRunning: in a memory hook (reported); AlreadyRunning: this very call
-    /// is submitted and has not begun; it has no effect then.
+    /// Submits `call` and returns at once. Only if there is no thread, it makes the call itself.
+    ///
+    /// `counter`, if given, is incremented now and decremented when the function has returned. The
+    /// scheduler must still be running then.
+    /// Returns Ok, or without any effect: BadOption (a null function, or the counter was refused,
+    /// which is reported), NotRunning (in a memory hook; reported), AlreadyRunning (`call` has been
+    /// submitted already and has not begun). Thread-safe.
     Status Submit(BlockingCall &call, Counter *counter = nullptr) noexcept;
 
-    /// Threads that there are now, busy or idle. Any thread.
+    /// Returns how many threads exist now, busy or idle. Thread-safe.
     uint32_t ThreadCount() const noexcept;
 
-    /// Ok, or what went wrong last: BadOption, an option is out of its range and the nearest value
-    /// is used; OutOfMemory, there will be no threads; ThreadFailed, the system refused one (it is
-    /// asked again for later calls). Any thread.
+    /// Returns Ok, or the last error: BadOption (an option is out of range; the nearest value is
+    /// used), OutOfMemory (there are no threads), ThreadFailed (the system refused a thread; it is
+    /// tried again for later calls). Thread-safe.
     Status LastError() const noexcept;
 
 private:
@@ -151,7 +156,7 @@ private:
     }
 
     TaskScheduler &m_scheduler;
-    internal::BlockingThreads *m_threads;  // null: no memory
+    internal::BlockingThreads *m_threads;  // null: there was no memory
 };
 
 }  // namespace weft

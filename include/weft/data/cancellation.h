@@ -1,15 +1,15 @@
-// Telling tasks, waits and loops that nobody wants their result any more.
+// Cancellation of tasks, waits and loops whose result is not needed any more.
 //
 //     weft::CancelSource source(*scheduler);
 //     weft::LoopOptions options;
 //     options.cancel = source.Token();
-//     weft::ParallelFor(*scheduler, 0, count, [&](uint32_t i) { if (Fits(i)) source.Cancel(); },
-//     options);
+//     auto look = [&](uint32_t i) { if (Fits(i)) source.Cancel(); };
+//     weft::ParallelFor(*scheduler, 0, count, look, options);
 //
-//     if (!weft::WaitForCounterOrCancel(*scheduler, &loaded, source.Token())) return;      //
-//     cancelled first
+//     // false: cancelled first
+//     if (!weft::WaitForCounterOrCancel(*scheduler, &loaded, source.Token())) return;
 //
-// Nothing is interrupted: a task that runs looks at its token, now and then.
+// Running tasks are not interrupted: a task has to check its token now and then.
 #pragma once
 
 #include "weft/task_scheduler.h"
@@ -19,13 +19,14 @@ namespace weft {
 
 class CancelSource;
 
-/// What is handed to those who may be cancelled: a copyable reference to a source, which must
-/// outlive it. One that is made without a source is never cancelled.
+/// A copyable reference to a CancelSource, for code that can be cancelled. The source must outlive
+/// it. A token without a source is never cancelled.
 class CancelToken {
 public:
     constexpr CancelToken() noexcept = default;
 
-    /// Whether Cancel was called; then what was written before it is visible. One load. Any thread.
+    /// Returns true if Cancel has been called. Then everything that was written before that call is
+    /// visible. Costs one load. Thread-safe.
     bool IsCancelled() const noexcept;
 
 private:
@@ -39,33 +40,37 @@ private:
     CancelSource *m_source = nullptr;
 };
 
-/// What is cancelled, once and for good. It must outlive its tokens, all waits with them, and calls
-/// of Cancel.
+/// The source of a cancellation. It can be cancelled once, and not be reset. It must outlive its
+/// tokens, all waits with them, and all calls of Cancel.
 class CancelSource {
 public:
-    /// Cannot fail. `scheduler`, by which is waited with its tokens, must outlive it, and need not
-    /// run yet.
+    /// Makes a source that is not cancelled. Cannot fail. Waits with its tokens use `scheduler`,
+    /// which must outlive the source and need not run yet.
     explicit CancelSource(TaskScheduler &scheduler) noexcept : m_scheduler(&scheduler) {}
     CancelSource(const CancelSource &) = delete;
     CancelSource &operator=(const CancelSource &) = delete;
 
-    /// From the second time on it does nothing. Never waits, never runs others. Any thread, while
-    /// the scheduler runs; the tokens are cancelled otherwise, too, but it is reported
-    /// (NotRunning). Not in a memory hook (reported, InHook; it has no effect).
+    /// Cancels all tokens. Later calls have no effect. Does not wait and does not run other tasks.
+    ///
+    /// While the scheduler does not run, it cancels the tokens, too, and reports NotRunning. In a
+    /// memory hook it reports InHook and has no effect. Thread-safe.
     void Cancel() noexcept {
         if (!internal::MayCall(*m_scheduler, "CancelSource::Cancel")) return;
-        // Before the counter: whoever is woken by that finds its token cancelled.
-        // acq_rel: release for whoever sees the flag. Acquire: who comes second has its word that
-        // the first was there.
+        // The flag comes before the counter: a waiter that the counter wakes sees its token
+        // cancelled.
+        // acq_rel: as a release, it publishes what was written before this call to each reader of
+        // the flag. As an acquire, a later caller of Cancel sees what came before the first call.
         if (!m_isCancelled.exchange(true, std::memory_order_acq_rel))
             m_scheduler->DecrementCounter(&m_running);
     }
 
-    /// As CancelToken::IsCancelled.
+    /// Returns true if Cancel has been called, as CancelToken::IsCancelled.
     bool IsCancelled() const noexcept {
-        return m_isCancelled.load(std::memory_order_acquire);  // all that came before Cancel
+        // acquire: pairs with the exchange in Cancel; what was written before Cancel is visible.
+        return m_isCancelled.load(std::memory_order_acquire);
     }
 
+    /// Returns a token of this source. Thread-safe.
     CancelToken Token() noexcept { return CancelToken(this); }
 
 private:
@@ -75,7 +80,7 @@ private:
                                    CancelToken token) noexcept;
 
     TaskScheduler *const m_scheduler;
-    Counter m_running{1};  // for those who wait; zero when cancelled
+    Counter m_running{1};  // for waits; zero once it is cancelled
     WEFT_ATOMIC<bool> m_isCancelled{false};
 };
 
@@ -83,15 +88,17 @@ inline bool CancelToken::IsCancelled() const noexcept {
     return m_source != nullptr && m_source->IsCancelled();
 }
 
-/// Returns true once the counter was at zero, with all that was counted visible, or false when the
-/// token was cancelled, or the deadline came, and it was not. If both are so it is true. The
-/// counter must outlive the call in any case; the tasks that it counts go on. False, too, after a
-/// report. `scheduler` is the source's. Any thread; one that is no worker blocks in the operating
-/// system.
+/// Waits until the counter is zero, the token is cancelled, or the deadline passes.
+///
+/// `scheduler` must be the scheduler of the token's source. The counter must outlive the call, even
+/// if the token is cancelled: the tasks that it counts go on.
+/// Returns true if the counter reached zero, even if the token was cancelled or the deadline passed
+/// too. Then everything that the counted tasks wrote is visible. Returns false otherwise, and after
+/// a report. Thread-safe. An external thread blocks in the operating system.
 inline bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, CancelToken token,
                                    Clock::time_point deadline = Clock::time_point::max()) noexcept {
-    // If it was cancelled while nothing ran, the source's counter still stands at one. (Null is
-    // reported, and answered as zero.)
+    // A source that was cancelled while the scheduler did not run still has its counter at one, so
+    // the token is checked first. For a null counter PollCounter reports, and returns true.
     if (token.IsCancelled()) return scheduler.PollCounter(counter) && counter != nullptr;
     Counter *const counters[2] = {counter,
                                   token.m_source != nullptr ? &token.m_source->m_running : nullptr};
@@ -100,16 +107,22 @@ inline bool WaitForCounterOrCancel(TaskScheduler &scheduler, Counter *counter, C
     return first == 0 || (first < count && scheduler.PollCounter(counter));
 }
 
-/// As SleepUntil, but returns false at once when the token is cancelled before the deadline. False
-/// at once, too, after a report. `scheduler` is the source's. Any thread. The end of either call
-/// takes time in proportion to those that wait with the same token then.
+/// Waits until `deadline`, or until the token is cancelled.
+///
+/// `scheduler` must be the scheduler of the token's source. Returns true at the deadline or later.
+/// Returns false at once if the token is cancelled before the deadline, if it is cancelled already
+/// when the call begins, and after a report. Thread-safe. An external thread blocks in the
+/// operating system.
+///
+/// Cost, also of WaitForCounterOrCancel: the end of a call takes time in proportion to the number
+/// of waits with the same token at that moment.
 inline bool SleepUntilOrCancel(TaskScheduler &scheduler, Clock::time_point deadline,
                                CancelToken token) noexcept {
     if (token.IsCancelled()) return false;
     if (Now() >= deadline) return true;
     if (token.m_source == nullptr) {
         SleepUntil(scheduler, deadline);
-        return Now() >= deadline;  // where that is refused it ends before
+        return Now() >= deadline;  // a refused call returns before the deadline
     }
     return !WaitForCounterUntil(scheduler, &token.m_source->m_running, deadline) &&
            Now() >= deadline;

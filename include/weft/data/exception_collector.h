@@ -1,7 +1,7 @@
-// Exceptions that leave tasks, thrown again where they are waited for.
+// Collects exceptions that leave tasks, and throws them again in the code that waits for the tasks.
 //
 //     weft::ExceptionCollector failures;
-//     auto load = failures.Wrap([&](weft::TaskScheduler *) { Load(file); });       // may throw
+//     auto load = failures.Wrap([&](weft::TaskScheduler *) { Load(file); });  // may throw
 //     weft::Counter counter;
 //     scheduler->AddTask(weft::MakeTask(load), &counter);
 //     try {
@@ -10,8 +10,8 @@
 //         Show(error.what(), failures.Count());
 //     }
 //
-// Without it an exception that leaves a task is reported (TaskThrew) and lost. Compiled without
-// exceptions nothing is caught, because nothing can be thrown, and WaitAndRethrow is a wait.
+// Without a collector, an exception that leaves a task is reported (TaskThrew) and lost. If the
+// code is compiled without exceptions, nothing is caught, and WaitAndRethrow only waits.
 #pragma once
 
 #include "weft/task_scheduler.h"
@@ -22,16 +22,17 @@
 
 namespace weft {
 
-/// What left the tasks of some piece of work: the first exception, and how many there were. It must
-/// outlive the tasks. No memory is allocated but what the language takes for a thrown object.
+/// Keeps the first exception that left a group of tasks, and counts all of them. It must outlive
+/// the tasks. Allocates nothing; only the C++ runtime allocates the thrown objects.
 class ExceptionCollector {
 public:
     ExceptionCollector() noexcept = default;
     ExceptionCollector(const ExceptionCollector &) = delete;
     ExceptionCollector &operator=(const ExceptionCollector &) = delete;
 
-    /// A callable for MakeTask that calls `callable(TaskScheduler *)` and keeps what leaves that.
-    /// It holds a copy, and must live until the task has finished.
+    /// Returns a callable for MakeTask that calls `callable(TaskScheduler *)` and keeps an
+    /// exception that leaves it. The result holds a copy of `callable`, and must live until the
+    /// task has finished.
     template <class F>
     auto Wrap(F callable) noexcept {
         return [this, callable = std::move(callable)](TaskScheduler *scheduler) mutable noexcept {
@@ -47,8 +48,8 @@ public:
 #endif
         };
     }
-    /// The same for a task of a function and an argument. A null function is reported when it is
-    /// called (NullTask).
+    /// The same for a task with a function and an argument. A null function is reported (NullTask)
+    /// when the task runs.
     auto Wrap(Task task) noexcept {
         return Wrap([task](TaskScheduler *scheduler) {
             if (task.function != nullptr) return task.function(scheduler, task.arg);
@@ -57,30 +58,35 @@ public:
         });
     }
 
-    /// As if it had left a task: for what was caught by other means. Any thread.
+    /// Keeps `error` as if it had left a task. For exceptions that the caller has caught itself.
+    /// Thread-safe.
     void Keep(std::exception_ptr error) noexcept {
-        // relaxed: one caller gets the place, and what it writes there is published by m_isKept.
+        // relaxed: only one caller gets zero and writes m_first, which m_isKept publishes.
         if (m_count.fetch_add(1, std::memory_order_relaxed) != 0) return;
         m_first = std::move(error);
-        m_isKept.store(true, std::memory_order_release);  // with m_first
+        // release: publishes m_first to First.
+        m_isKept.store(true, std::memory_order_release);
     }
 
-    /// How many exceptions there were, the kept one included; all of them after a wait for the
-    /// tasks. Any thread.
+    /// Returns how many exceptions there were, including the kept one. Complete after a wait for
+    /// the tasks. Thread-safe.
     uint32_t Count() const noexcept {
-        return m_count.load(std::memory_order_relaxed);  // a number; the wait orders it
+        // relaxed: it is only a number; the caller's wait for the tasks orders it.
+        return m_count.load(std::memory_order_relaxed);
     }
 
-    /// The first; null if there is none. All calls give the same until Clear. Any thread.
+    /// Returns the first exception, or null. Once it has returned an exception, it returns the same
+    /// until Clear. Thread-safe.
     std::exception_ptr First() const noexcept {
-        // acquire: m_first, which is not written any more.
+        // acquire: pairs with the release in Keep; m_first is complete and is not written again.
         return m_isKept.load(std::memory_order_acquire) ? m_first : nullptr;
     }
 
-    /// Forgets them, for more work. When no task is left that may fail, and nobody else looks.
+    /// Forgets all exceptions. Call it when no task is left that may throw, and when no other
+    /// thread uses the collector.
     void Clear() noexcept {
         m_first = nullptr;
-        // relaxed: nobody else is there; who is told to go on is told by a submission.
+        // relaxed: no other thread uses this now. Later tasks see it through their submission.
         m_isKept.store(false, std::memory_order_relaxed);
         m_count.store(0, std::memory_order_relaxed);
     }
@@ -91,9 +97,11 @@ private:
     WEFT_ATOMIC<bool> m_isKept{false};
 };
 
-/// TaskScheduler::WaitForCounter for zero; then throws the first of the failures, if any. They stay
-/// until ExceptionCollector::Clear. An exception that leaves the calling task in turn is treated as
-/// any. Any thread.
+/// Waits until the counter is zero, as TaskScheduler::WaitForCounter, and then throws the first of
+/// the failures, if there is one.
+///
+/// The failures stay until ExceptionCollector::Clear. If the exception leaves the calling task in
+/// turn, it is handled like any other exception that leaves a task. Thread-safe.
 inline void WaitAndRethrow(TaskScheduler &scheduler, Counter *counter,
                            const ExceptionCollector &failures) {
     scheduler.WaitForCounter(counter);

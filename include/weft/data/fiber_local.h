@@ -1,13 +1,12 @@
-// A value that belongs to the running task, wherever its functions are called and whatever worker
-// it is on.
+// A value for each fiber. A task finds its value in all functions that it calls, and on any worker.
 //
-//     weft::FiberLocal<const char *> asset(scheduler, options, "none");      // options: those of
-//     the scheduler
+//     // `options` are the options of `scheduler`.
+//     weft::FiberLocal<const char *> asset(scheduler, options, "none");
 //
 //     void LoadOne(weft::TaskScheduler *scheduler, void *arg) {
 //         weft::FiberLocal<const char *>::Scope scope(asset, static_cast<File *>(arg)->name);
-//         scheduler->AddTasksAndWait(count, parts);      // these bind it to other names, perhaps
-//         on this fiber Log("loaded %s", *asset.Get());                // this task's name
+//         scheduler->AddTasksAndWait(count, parts);   // they bind other names, also on this fiber
+//         Log("loaded %s", *asset.Get());             // the name that this task has bound
 //     }
 #pragma once
 
@@ -18,19 +17,22 @@
 
 namespace weft {
 
-/// One T for each fiber and each thread that may be attached, on cache lines of its own.
+/// One T for each fiber and each thread that may be attached. Each T has cache lines of its own.
 ///
-/// The values live as long as the FiberLocal, across tasks and runs. A fiber runs many tasks: one
-/// after the other, and while one of them waits, tasks that it waits for on top of it. So what a
-/// task finds without a Scope of its own is what others left, the task that waits below it or one
-/// of long ago, and is of use for caches only. Who binds a value with a Scope always finds its own.
-/// All memory is taken in the constructor.
+/// The values live as long as the FiberLocal, across tasks and runs. A fiber runs many tasks, one
+/// after the other. While a task waits, its fiber may also run tasks that it waits for, on top of
+/// it. So a task that has bound no value finds the value of another task: one that waits below it,
+/// or an earlier one. That is useful for caches only. A task that binds a value with a Scope always
+/// finds its own value. All memory is allocated in the constructor.
 template <class T>
 class FiberLocal {
 public:
-    /// Each value is T(args...), which must not throw. `scheduler` must outlive this, and need not
-    /// run yet; `options` are those that it was made with: the numbers of fibers, `maxAttached` and
-    /// `memory` are used. Without memory there are no values.
+    /// Makes each value as T(args...), which must not throw.
+    ///
+    /// `scheduler` must outlive this, and need not run yet. `options` must be the options that it
+    /// was made with; `smallFibers`, `largeFibers`, `maxAttached` and `memory` are used. Give both
+    /// numbers of fibers: 0, the automatic number, counts as no fiber here, and Get returns null on
+    /// fibers without a value. Without memory there are no values (Count() is 0).
     template <class... Args>
     explicit FiberLocal(TaskScheduler &scheduler, const SchedulerOptions &options,
                         const Args &...args) noexcept
@@ -38,18 +40,19 @@ public:
           m_places(options.memory, options.smallFibers + options.largeFibers + options.maxAttached,
                    args...) {}
 
-    /// The calling task's, or the attached thread's; null for other threads. The address stays the
-    /// same for the life of a task, waits included, and it may be kept for so long; a coroutine is
-    /// another task after each co_await. Any thread.
+    /// Returns the value of the calling task or attached thread; null on an external thread. The
+    /// address stays the same until the task ends, across its waits. A coroutine is another task
+    /// after each co_await. Thread-safe.
     T *Get() noexcept { return m_places.At(m_scheduler->CurrentFiber()); }
 
-    /// How many values there are. Any thread.
+    /// Returns how many values there are. Thread-safe.
     uint32_t Count() const noexcept { return m_places.Count(); }
 
-    /// Binds the calling task's value for the life of this object; then the outer one is back
-    /// (dynamic scoping). On the stack of the task, ended in the reverse order; not across a
-    /// co_await. On a thread that is neither a worker nor attached it does nothing. T is moved,
-    /// which must not throw.
+    /// Binds a value for the calling task while this object lives (dynamic scoping). Then the outer
+    /// value is back.
+    ///
+    /// Make it on the stack of the task. Scopes must end in the reverse order, and must not live
+    /// across a co_await. It has no effect on an external thread. Moving T must not throw.
     class Scope {
     public:
         Scope(FiberLocal &local, T value) noexcept

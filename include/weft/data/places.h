@@ -1,4 +1,4 @@
-// What WorkerLocal and FiberLocal share: a number of values, each on cache lines of its own.
+// The storage of WorkerLocal and FiberLocal: an array of values, each on cache lines of its own.
 #pragma once
 
 #include "weft/hooks.h"
@@ -9,7 +9,7 @@
 
 namespace weft::internal {
 
-/// `count` values that are made and destroyed together; none if there was no memory.
+/// `count` values that are made and destroyed together. Without memory there are none.
 template <class T>
 class Places {
 public:
@@ -30,7 +30,7 @@ public:
     Places &operator=(const Places &) = delete;
 
     uint32_t Count() const noexcept { return m_count; }
-    /// Null if there is no such place.
+    /// Returns null if `index` is not below Count().
     T *At(uint32_t index) noexcept { return index < m_count ? &m_places[index].value : nullptr; }
 
 private:

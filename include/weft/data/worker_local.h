@@ -1,9 +1,10 @@
-// A value for each worker: what tasks add up without a line that all of them write.
+// A value for each worker. Tasks can add to it without sharing a cache line.
 //
-//     weft::WorkerLocal<uint64_t> hits(scheduler, options, 0);       // options: those that the
-//     scheduler was made with weft::ParallelFor(scheduler, 0, count, [&](uint32_t i) { *hits.Get()
-//     += IsHit(i); }); uint64_t all = 0; hits.ForEach([&](uint64_t &each) { all += each; }); //
-//     after the loop has returned
+//     // `options` are the options of `scheduler`.
+//     weft::WorkerLocal<uint64_t> hits(scheduler, options, 0);
+//     weft::ParallelFor(scheduler, 0, count, [&](uint32_t i) { *hits.Get() += IsHit(i); });
+//     uint64_t all = 0;
+//     hits.ForEach([&](uint64_t &each) { all += each; });   // after the loop has returned
 #pragma once
 
 #include "weft/data/places.h"
@@ -13,40 +14,45 @@
 
 namespace weft {
 
-/// One T for each worker and each thread that may be attached, on cache lines of its own.
+/// One T for each worker and each thread that may be attached. Each T has cache lines of its own.
 ///
-/// The values live as long as the WorkerLocal, across tasks, frames and runs: nobody sets them back
-/// but you, by ForEach. What an attached thread leaves behind the next one with its index finds.
-/// All memory is taken in the constructor. Tasks on one worker are ordered by being on one thread
-/// alone. weft's race finder orders those who call Get likewise.
+/// The values live as long as the WorkerLocal, across tasks, frames and runs. Only you reset them,
+/// with ForEach. The next attached thread with the same index finds what the last one left. All
+/// memory is allocated in the constructor.
+///
+/// No lock is needed, because the tasks of one worker run on one thread. weft's race finder treats
+/// tasks that call Get on one worker as ordered, too.
 template <class T>
 class WorkerLocal {
 public:
-    /// Each value is T(args...), which must not throw. `scheduler` must outlive this, and need not
-    /// run yet; `options` are those that it was made with: `maxAttached` and `memory` are used.
-    /// Without memory there are no values (Count() is 0). When CPUs become usable between this and
-    /// the start and SchedulerOptions::workers is the default, workers beyond the count have none.
+    /// Makes each value as T(args...), which must not throw.
+    ///
+    /// `scheduler` must outlive this, and need not run yet. `options` must be the options that it
+    /// was made with; `maxAttached` and `memory` are used. Without memory there are no values
+    /// (Count() is 0). If SchedulerOptions::workers is the default, and more CPUs become usable
+    /// before the start, then workers beyond Count() have no value.
     template <class... Args>
     explicit WorkerLocal(TaskScheduler &scheduler, const SchedulerOptions &options,
                          const Args &...args) noexcept
         : m_scheduler(&scheduler),
           m_places(options.memory, scheduler.WorkerCount() + options.maxAttached, args...) {}
 
-    /// The calling worker's; null for a thread that is neither a worker nor attached. Not to be
-    /// kept or half changed across a wait: the task may go on on another worker, and others may use
-    /// this one's value meanwhile. That holds for every call that may wait or yield, ParallelFor
-    /// included. Any thread.
+    /// Returns the value of the calling worker or attached thread; null on an external thread.
+    ///
+    /// Do not keep the address across a wait, and do not leave the value half changed there: the
+    /// task may continue on another worker, and other tasks may use this worker's value meanwhile.
+    /// This holds for every call that may wait or yield, such as ParallelFor. Thread-safe.
     T *Get() noexcept { return m_places.At(m_scheduler->CurrentWorker()); }
 
-    /// `visit(T &)` for each value, used or not, in the order of the workers. By one thread or
-    /// task, when nobody else uses them: before the work, or after a wait for it, by which all that
-    /// it wrote is visible.
+    /// Calls `visit(T &)` for each value, used or not, in the order of the workers. Not
+    /// thread-safe: call it while no other thread or task uses the values, before the work or after
+    /// a wait for it. After the wait everything that the work wrote is visible.
     template <class Visit>
     void ForEach(Visit &&visit) noexcept {
         for (uint32_t i = 0; i < Count(); ++i) visit(*m_places.At(i));
     }
 
-    /// How many values there are. Any thread.
+    /// Returns how many values there are. Thread-safe.
     uint32_t Count() const noexcept { return m_places.Count(); }
 
 private:

@@ -1,4 +1,4 @@
-// Blocks of memory that are acquired up front, for heaps and arenas that live in them.
+// A pool of memory blocks that is allocated once, at the start, for heaps and arenas.
 //
 //     weft::BlockPool pool(options, 64);                      // 64 blocks of 2 MiB
 //     weft::TaggedHeap heap(scheduler, options, pool, 32);    // frame/tagged_heap.h
@@ -20,35 +20,39 @@ struct BlockPoolState;
 struct Blocks;
 }  // namespace internal
 
-/// Equal blocks in one piece of memory. Several heaps and arenas may share a pool. Nothing is
-/// allocated after construction.
+/// Blocks of equal size in one piece of memory. Several heaps and arenas may share a pool. Only the
+/// constructor allocates.
 ///
-/// A block, or up to 64 that follow each other, is taken by one compare-and-exchange of a word that
-/// says which of 64 are in use, and given back by one read-modify-write. Whoever finds none left
-/// while another thread is about to give one back that it did not need, waits for that.
+/// A bitmap has one 64-bit word for each 64 blocks. One compare-and-exchange takes a block, or up
+/// to 64 blocks in a row that belong to the same word. One read-modify-write gives them back. If no
+/// block is left while another thread is about to give back one that it did not need, the call
+/// spins until that is decided.
 class WEFT_API BlockPool {
 public:
     static constexpr size_t kDefaultBlockBytes = size_t{2} << 20;
     static constexpr uint32_t kMaxBlocks = 1 << 20;
-    static constexpr uint32_t kMaxInARow = 64;  ///< the largest allocation takes so many blocks
+    static constexpr uint32_t kMaxInARow = 64;  ///< most blocks that one allocation can take
 
-    /// Acquires `blocks` (1 to 1,048,576) of `blockBytes` (a power of two, 4 KiB to 1 GiB) by the
-    /// options' memory hooks, in one call that is aligned to a block. `options`: those of the
-    /// scheduler; its `memory`, `onReport` and `user` are used. What is out of range, or half a
-    /// pair of hooks, is reported (BadOption), and so is want of memory (OutOfMemory): then it has
-    /// no blocks.
+    /// Allocates `blocks` blocks with the memory hooks, in one call, aligned to the block size.
+    ///
+    /// `options` must be the scheduler's; `memory`, `onReport` and `user` are used. `blocks` is 1
+    /// to 1,048,576; `blockBytes` is a power of two, 4 KiB to 1 GiB. Reports BadOption (a value out
+    /// of range, or one memory hook of a pair is missing) or OutOfMemory; then the pool has no
+    /// blocks.
     BlockPool(const SchedulerOptions &options, uint32_t blocks,
               size_t blockBytes = kDefaultBlockBytes) noexcept;
-    /// Reports blocks that are still in use (MemoryLeaked). One thread, when nobody uses the pool.
+    /// Frees the memory. Reports MemoryLeaked if blocks are still in use. No other thread may use
+    /// the pool then.
     ~BlockPool();
     BlockPool(const BlockPool &) = delete;
     BlockPool &operator=(const BlockPool &) = delete;
 
-    /// How many there are; 0 if the constructor has reported something. Any thread.
+    /// Return the number and the size of the blocks; 0 if the constructor has reported an error.
+    /// Thread-safe.
     uint32_t BlockCount() const noexcept;
     size_t BlockBytes() const noexcept;
-    /// How many somebody has now. Any thread; what others take and give back meanwhile may count or
-    /// not.
+    /// Returns how many blocks are in use. Thread-safe; blocks that other threads take or give back
+    /// during the call may count or not.
     uint32_t BlocksInUse() const noexcept;
 
 private:

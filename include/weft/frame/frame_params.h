@@ -1,4 +1,4 @@
-// What is known of a frame on its way through the stages, and a ring of the last frames.
+// The time stamps of a frame's stages, and a ring with the stamps of the last frames.
 //
 //     weft::FrameParams params;
 //     if (pipeline.Frames().Read(frame, &params)) {
@@ -20,62 +20,66 @@ namespace weft {
 inline constexpr uint32_t kMaxFrameStages = 8;
 inline constexpr uint32_t kMaxFramesInFlight = 8;
 
-/// When a stage began and ended, on the steady clock; a time of 0 since its epoch: not yet.
+/// When a stage began and ended, on the steady clock. The clock's epoch means: not yet.
 struct StageTimes {
     std::chrono::steady_clock::time_point begin{}, end{};
 };
 
-/// One for each displayed frame. A copy: it does not change while you look at it.
+/// What is known of one frame. It is a copy and does not change while you read it.
 struct FrameParams {
-    uint64_t frame = 0;  ///< from 0
-    /// Frame % frames in flight: two frames that are in flight at once have different ones
+    uint64_t frame = 0;  ///< counts from 0
+    /// `frame` % frames in flight. Two frames that are in flight at once have different slots
     uint32_t slot = 0;
     uint32_t stageCount = 0;
     StageTimes stages[kMaxFrameStages] = {};
 };
 
-/// The stamps of the last 16 frames. Written by a FramePipeline, or by a loop of your own; read by
-/// any thread.
+/// The stamps of the last 16 frames. A FramePipeline writes them, or a loop of your own. Any thread
+/// may read them.
 ///
 /// After "Parallelizing the Naughty Dog Engine Using Fibers", Christian Gyrling, GDC 2015.
 class WEFT_API FrameRing {
 public:
     static constexpr uint32_t kFrames = 16;
 
-    /// `options`: those of the scheduler; its `onReport` and `user` are used. Without them reports
-    /// go to stderr.
+    /// Makes an empty ring. `options` must be the scheduler's; `onReport` and `user` are used. By
+    /// default reports go to stderr.
     explicit FrameRing(const SchedulerOptions &options = {}) noexcept
         : m_onReport(options.onReport), m_user(options.user) {}
 
     /// Copies what is known of the frame to `params`. Returns false if the frame has not begun, or
-    /// so long ago that the ring has another one in its place; and after a report (BadOption) if
-    /// `params` is null. Any thread.
+    /// if the ring has replaced it by a later one. Reports BadOption and returns false if `params`
+    /// is null. Thread-safe.
     bool Read(uint64_t frame, FrameParams *params) const noexcept;
 
-    /// Whether the frame's last stage has ended; then all that it wrote is visible. Any frame, any
-    /// thread.
+    /// Returns true if the frame's last stage has ended. Then everything that the frame wrote is
+    /// visible. `frame` may be any number. Thread-safe.
     bool HasFrameCompleted(uint64_t frame) const noexcept { return frame < FramesCompleted(); }
-    /// acquire: pairs with CompleteFrame, which publishes what the frame wrote.
+    /// Returns how many frames have completed since Restart. Thread-safe.
     uint64_t FramesCompleted() const noexcept {
+        // acquire: pairs with the release in CompleteFrame, which publishes what the frame wrote.
         return m_completed.load(std::memory_order_acquire);
     }
 
-    /// For whoever runs the frames. Forgets all; who reads meanwhile may find a frame of before or
-    /// none. 1 to 8 stages, and 1 to 8 frames in flight. Other numbers are reported (BadOption) and
-    /// have no effect.
+    // The following calls are for the code that runs the frames.
+
+    /// Forgets all frames. `stageCount` and `framesInFlight` are 1 to 8; otherwise it reports
+    /// BadOption and has no effect. A call of Read at the same time may find an old frame or none.
     void Restart(uint32_t stageCount, uint32_t framesInFlight) noexcept;
-    /// One frame after the other, each when the frame 8 before it has completed.
+    /// Enters a frame. Call it for one frame after the other, and for frame n only after frame
+    /// n - 8 has completed.
     void BeginFrame(uint64_t frame) noexcept;
-    /// Of a frame that has begun and not completed; a stage's by one task at a time. A stage from
-    /// the ring's number of stages on is reported (BadOption), and nothing is stamped.
+    /// Stamp the begin or the end of a stage. The frame must have begun and not completed. Only one
+    /// task at a time may stamp the same stage. If the ring has no such stage, they report
+    /// BadOption and stamp nothing.
     void BeginStage(uint64_t frame, uint32_t stage) noexcept;
     void EndStage(uint64_t frame, uint32_t stage) noexcept;
-    /// One frame after the other.
+    /// Marks the frame as completed. Call it for one frame after the other.
     void CompleteFrame(uint64_t frame) noexcept;
 
 private:
     struct Entry {
-        WEFT_ATOMIC<uint64_t> next{0};  // the frame + 1; 0: it is being changed, or there is none
+        WEFT_ATOMIC<uint64_t> next{0};  // frame + 1; 0: no frame, or the entry is being changed
         WEFT_ATOMIC<int64_t> begin[kMaxFrameStages]{}, end[kMaxFrameStages]{};
     };
     bool IsStage(uint32_t stage, const char *call) const noexcept;

@@ -1,11 +1,17 @@
-// Stages of consecutive frames side by side: while frame n is rendered, the game makes frame n + 1.
+// Runs the stages of consecutive frames in parallel: while frame n renders, the game stage of frame
+// n + 1 runs.
 //
 //     struct Frame { World world; Picture picture; } frames[2];
 //
 //     void Game(weft::TaskScheduler *, const weft::FrameParams &params, void *) {
-//     Think(&frames[params.slot]); } void Render(weft::TaskScheduler *, const weft::FrameParams
-//     &params, void *) { Draw(&frames[params.slot]); } void Present(weft::TaskScheduler *, const
-//     weft::FrameParams &params, void *) { Show(frames[params.slot].picture); }
+//         Think(&frames[params.slot]);
+//     }
+//     void Render(weft::TaskScheduler *, const weft::FrameParams &params, void *) {
+//         Draw(&frames[params.slot]);
+//     }
+//     void Present(weft::TaskScheduler *, const weft::FrameParams &params, void *) {
+//         Show(frames[params.slot].picture);
+//     }
 //
 //     const weft::FrameStage stages[] = {{Game}, {Render}, {Present}};
 //     weft::FramePipeline pipeline(options, 3, stages, 2);       // at most two frames in flight
@@ -21,17 +27,17 @@
 
 namespace weft {
 
-/// One stage of every frame: a task, with the frame that it is called for. It may submit and wait
-/// as any task may.
+/// One stage of every frame. It runs as a task and gets the frame that it is called for. It may
+/// submit tasks and wait, like any task.
 struct FrameStage {
     void (*function)(TaskScheduler *scheduler, const FrameParams &params, void *arg);
     void *arg = nullptr;
-    /// Of the task; `worker` 0 for the one stage that belongs to the main thread, say
+    /// Options of the task, for example `worker` 0 for a stage that belongs to the main thread
     TaskOptions options = {};
 };
 
-/// The stage that calls `callable(TaskScheduler *, const FrameParams &)`. It refers and never
-/// copies: the callable must outlive the run.
+/// Returns a stage that calls `callable(TaskScheduler *, const FrameParams &)`. The callable is not
+/// copied and must outlive the run.
 template <class F>
 FrameStage StageOf(F &callable, const TaskOptions &options = {}) {
     return {[](TaskScheduler *scheduler, const FrameParams &params, void *arg) {
@@ -40,44 +46,49 @@ FrameStage StageOf(F &callable, const TaskOptions &options = {}) {
             const_cast<void *>(static_cast<const void *>(&callable)), options};
 }
 
-/// Runs the stages of many frames in this order: a stage of a frame begins when the stage before it
-/// has ended in this frame, and when it has ended itself in the frame before; the first stage, when
-/// the frame that is as many frames ago as there may be in flight has completed. What came before
-/// is visible to what begins.
+/// Runs the stages of many frames.
 ///
-/// With one frame in flight a frame is through before the next begins; with two the game is a frame
-/// ahead; each more lets stages of uneven length run further apart, and adds a frame to the time
-/// from input to picture.
+/// A stage of a frame begins when two things have ended: the stage before it in this frame, and the
+/// same stage of the frame before. The first stage of frame n begins when frame n - framesInFlight
+/// has completed, too. Everything that was written there is visible to the stage.
+///
+/// With one frame in flight, a frame completes before the next one begins. With two, the game is
+/// one frame ahead. Each further frame lets stages of uneven length run further apart, and adds a
+/// frame to the time from input to picture.
 ///
 /// After "Parallelizing the Naughty Dog Engine Using Fibers", Christian Gyrling, GDC 2015.
 class WEFT_API FramePipeline {
 public:
     static constexpr uint32_t kEndless = ~0u;
 
-    /// `stageCount` from 1 to 8 stages, which are copied; 1 to 8 frames in flight. `options`: those
-    /// of the scheduler; its `onReport` and `user` are used. What is wrong is reported by Run.
+    /// Makes a pipeline of 1 to 8 stages, which are copied, with 1 to 8 frames in flight. `options`
+    /// must be the scheduler's; `onReport` and `user` are used. Errors are reported by Run.
     FramePipeline(const SchedulerOptions &options, uint32_t stageCount, const FrameStage *stages,
                   uint32_t framesInFlight = 2) noexcept;
     FramePipeline(const FramePipeline &) = delete;
     FramePipeline &operator=(const FramePipeline &) = delete;
 
-    /// Runs the frames 0 to `frames` - 1, and returns when all have completed. kEndless: until
-    /// Stop, or 2^32 - 1 frames (two years at 60 a second). Each stage has a fiber of its stack
-    /// class, which waits for the frame's turn. Any thread that may wait, while the scheduler runs;
-    /// one run at a time (AlreadyRunning). Nothing runs if the options of a stage are refused, or
-    /// `scheduler` is null (BadOption).
+    /// Runs the frames 0 to `frames` - 1, and returns when all have completed.
+    ///
+    /// kEndless runs until Stop, or for 2^32 - 1 frames (two years at 60 a second). For each stage,
+    /// one fiber of its stack class waits for the turn of the next frame.
+    /// Returns Ok, or after a report and without running a frame: BadOption (a value out of range,
+    /// a stage without a function, the options of a stage are refused, or `scheduler` is null),
+    /// AlreadyRunning (another run has not ended) or NotRunning (the scheduler does not run).
+    /// Thread-safe while the scheduler runs; the caller must be allowed to wait.
     Status Run(TaskScheduler *scheduler, uint32_t frames = kEndless) noexcept;
 
-    /// No further frame begins; those that have begun are completed. If nothing runs, the next run
-    /// ends at once. Any thread.
+    /// Ends the run: no further frame begins, and the frames that have begun complete. If nothing
+    /// runs, the next run ends at once. Thread-safe.
     void Stop() noexcept;
 
-    /// Returns when the frame has completed: true; or the run has ended before it, or there is
-    /// none: false. Any thread, if the pipeline outlives the call; when the run has ended, whether
-    /// the scheduler runs or not. A null `scheduler` is reported (BadOption): false.
+    /// Waits until the frame has completed. Returns false if the run ends before that, or if
+    /// nothing runs and the frame has not completed. Reports BadOption and returns false if
+    /// `scheduler` is null. Thread-safe. The pipeline must outlive the call. After the run has
+    /// ended, the scheduler need not be running.
     bool WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexcept;
 
-    /// Stamps of this run, or of the last one.
+    /// Returns the stamps of the current run, or of the last one. Thread-safe.
     const FrameRing &Frames() const noexcept { return m_ring; }
 
 private:
@@ -100,10 +111,10 @@ private:
     FrameStage m_stages[kMaxFrameStages]{};
     Loop m_loops[kMaxFrameStages];
     FrameRing m_ring;
-    Counter m_toGo[kMaxFrameStages];  // of each stage: 2^32 - 1 less the frames that it has ended
-    Counter m_gate;                   // no stage begins before all are there
+    Counter m_toGo[kMaxFrameStages];  // for each stage: 2^32 - 1 minus the frames it has ended
+    Counter m_gate;                   // no stage begins before all stages have been submitted
     WEFT_ATOMIC<uint32_t> m_running{0}, m_stop{0};
-    WEFT_ATOMIC<uint32_t> m_end{0};  // no frame from this one on
+    WEFT_ATOMIC<uint32_t> m_end{0};  // the run ends before this frame
 };
 
 }  // namespace weft

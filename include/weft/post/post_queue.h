@@ -1,8 +1,8 @@
-// The lane that posted jobs begin from, in the order of their posts.
+// A queue from which posted jobs begin, in the order in which they were posted.
 //
 //     weft::PostQueue queue(*scheduler);
 //     (new Download(queue))->Post();         // weft/post/posted_job.h
-//     ...                                    // the end of `queue` waits for it
+//     ...                                    // the destructor of `queue` waits for the job
 #pragma once
 
 #include "weft/export.h"
@@ -10,41 +10,45 @@
 
 namespace weft {
 
-/// What a PostQueue has gone through.
+/// How often the lock of a PostQueue was used.
 struct PostStatistics {
-    /// How often its lock was taken, by posts, calls, runners and deadlines
+    /// How often the lock was taken: by Post, Wake, Signal, starting jobs and due deadlines
     uint64_t locks = 0;
     uint64_t contended = 0;  ///< how often it was not free at once
 };
 
-/// Jobs are taken in the order in which they became ready: were posted, were called, or were found
-/// due; of those that are found due together, the earlier time first, then the earlier post.
-/// Several workers run several jobs at once. While any job has a deadline the queue holds one small
-/// fiber.
+/// A queue of jobs that are ready to begin.
 ///
-/// A run does not end before the jobs that are ready or have a time, but waits without a deadline
-/// do not hold it up. If their tasks are refused (reported: the options name a thread that is not
-/// attached), the jobs that are ready are given back, as if never posted.
+/// A job becomes ready when it is posted, woken or signalled, or when its time has come. Jobs begin
+/// in the order in which they became ready. Of jobs whose times are found to have come together,
+/// the one with the earlier time is first, then the one that was posted earlier. Several workers
+/// run several jobs at once. While any job has a time or a deadline, the queue uses a small fiber.
+///
+/// The run waits for jobs that are ready and for jobs that have a time or a deadline. It does not
+/// wait for jobs that wait without a deadline. If the tasks of the jobs are refused (reported; the
+/// options name a thread that is not attached), the ready jobs are dropped, as if never posted.
 class WEFT_API PostQueue {
 public:
-    /// All of its jobs run as tasks with these options. The scheduler must outlive it, and need not
-    /// run yet.
+    /// Makes an empty queue. Its jobs run as tasks with `options`. The scheduler must outlive the
+    /// queue, and need not run yet.
     explicit PostQueue(TaskScheduler &scheduler, const TaskOptions &options = {}) noexcept;
 
-    /// Returns when all jobs that are ready or have a time have run, and all that they post
-    /// meanwhile. The jobs that then still wait without a deadline are given back, as if never
-    /// posted, and reported (CounterDestroyed). Others must not post or call jobs any more. Not
-    /// from a job of this queue. In a task the fiber waits.
+    /// Waits until all jobs that are ready or have a time or a deadline have run, and the jobs that
+    /// they post meanwhile.
+    ///
+    /// Jobs that still wait without a deadline are dropped then, as if never posted, and reported
+    /// (CounterDestroyed). Nothing else may post, wake or signal jobs of the queue any more. Do not
+    /// destroy it in one of its jobs. In a task the fiber waits.
     ~PostQueue();
     PostQueue(const PostQueue &) = delete;
     PostQueue &operator=(const PostQueue &) = delete;
 
-    /// Since its construction; asking takes the lock, too. Any thread.
+    /// Returns the figures since the construction. Takes the lock, too. Thread-safe.
     PostStatistics Statistics() noexcept;
 
 private:
     friend class PostedJob;
-    // its size never changes, so that libraries can be exchanged
+    // The size never changes, so that the library can be replaced without recompiling its users.
     alignas(64) unsigned char m_storage[256];
 };
 

@@ -1,23 +1,23 @@
-// A job of many steps: posted, delayed, or put to wait until it is woken or signalled, or its time
-// has come.
+// A job of several steps. Between two steps it is posted: to begin at once, at a time, or when it
+// is woken or signalled.
 //
 //     struct Download : weft::PostedJob {
 //         explicit Download(weft::PostQueue &queue) : PostedJob(queue, Begin) {}
 //         static void Begin(weft::TaskScheduler *, weft::PostedJob *job) {
-//             static_cast<Download *>(job)->AskServer();         // its thread will call Signal
+//             static_cast<Download *>(job)->AskServer();   // the network thread will call Signal
 //             job->SetCallback(End);
 //             job->PostWaitFor(std::chrono::seconds(5));
 //         }
 //         static void End(weft::TaskScheduler *, weft::PostedJob *job) {
-//             if (!job->ReceiveSignal()) return GiveUp(job);     // job->IsExpired()
+//             if (!job->ReceiveSignal()) return GiveUp(job);   // the five seconds are over
 //             delete static_cast<Download *>(job);
 //         }
 //     };
 //
 //     (new Download(queue))->Post();
 //
-// Unlike a task that waits, a job that waits holds no fiber: there may be as many as there is
-// memory for.
+// A job that waits holds no fiber, unlike a task that waits. So memory alone limits the number of
+// jobs.
 #pragma once
 
 #include "weft/export.h"
@@ -29,79 +29,85 @@ namespace weft {
 
 class PostedJob;
 
-/// What a job runs, in a task of its queue: it may wait, too, though that takes a fiber.
+/// The function of a step. It runs in a task of the queue. It may wait, but then it holds a fiber.
 using PostedFunction = void (*)(TaskScheduler *scheduler, PostedJob *job);
 
-/// Derive from it, or make it a member. It lies wherever you like, and no call of it allocates.
+/// A job of a PostQueue. Derive from it, or make it a member. You provide its memory, and no call
+/// allocates.
 ///
-/// Posting. Each post begins the callback once. When that has begun weft does not touch the job any
-/// more, unless it is posted again or called; so the callback may post it, hand it to somebody who
-/// posts it, or destroy it. At any time one thread may post a job; it begins after all that the
-/// poster did before. A post while it is posted already is reported (WrongThread) and has no
-/// effect. So is one without a callback (NullTask), and any call while the scheduler does not run
-/// (NotRunning).
+/// Posting. Each post runs the callback once. Once the callback has begun, weft does not access the
+/// job any more, unless it is posted, woken or signalled again. So the callback may post the job,
+/// pass it to another thread that posts it, or destroy it. Only one thread at a time may post a
+/// job. Everything that this thread wrote before the post is visible to the callback.
 ///
-/// Calling. Wake and Signal end a wait. If the job does not wait they are not lost: what comes
-/// before the callback begins is answered by that beginning, and after a later call the next
-/// PostWait begins at once. A signal stays beyond that, until it is received.
+/// Errors of a post: WrongThread (the job is posted already), NullTask (it has no callback),
+/// NotRunning (the scheduler does not run; also for Wake and Signal). Each is reported, and the
+/// call then has no effect.
 ///
-/// Lifetime. Who calls a job touches it until the call has its effect, and no longer. For a signal
-/// that is when ReceiveSignal returns true: with one signal expected, the callback that has
-/// received it may destroy the job, though Signal may not have returned yet. A job whose deadline
-/// has passed must first make sure that nobody is going to call it: take the job away from the
-/// caller, and if it is too late for that, wait for the signal that is on its way. With Wake alone
-/// nobody can know.
+/// Wake and Signal end a wait. They are not lost if the job does not wait. A call before the
+/// callback begins is answered by that callback. After a call that comes later, the next PostWait
+/// begins the callback at once. A signal also stays until ReceiveSignal.
+///
+/// Lifetime. Wake and Signal access the job only until they have had their effect. For Signal that
+/// is when ReceiveSignal returns true. So if you expect one signal, the callback that has received
+/// it may destroy the job, even if Signal has not returned yet. A timeout gives no such guarantee.
+/// Cancel the request first, or, if it is too late for that, wait for its signal. Wake alone gives
+/// no such guarantee either.
 class WEFT_API PostedJob {
 public:
-    /// Not posted. The queue must outlive every call but the destructor's.
+    /// Makes a job that is not posted. The queue must outlive all calls but the destructor.
     PostedJob(PostQueue &queue, PostedFunction callback) noexcept;
-    /// A job that is posted still is taken out of its queue, and reported (CounterDestroyed).
+    /// If the job is still posted, removes it from its queue and reports CounterDestroyed.
     ~PostedJob();
     PostedJob(const PostedJob &) = delete;
     PostedJob &operator=(const PostedJob &) = delete;
 
-    /// Sets what later posts begin. Null is reported (NullTask) and has no effect. For threads that
-    /// may post.
+    /// Sets the callback of later posts. Reports NullTask if it is null, and then has no effect.
+    /// Only the thread that may post the job may call this.
     void SetCallback(PostedFunction callback) noexcept;
 
-    /// Behind all that is ready in the queue. Any thread.
+    /// Puts the job behind all ready jobs of the queue. Thread-safe; see Posting above.
     void Post() noexcept;
 
-    /// At `time`, or at once if that has passed; calls do not hasten it. A time that never comes,
-    /// time_point::max(), is reported (BadOption) and has no effect. Any thread.
+    /// Begins the job at `time`, or at once if that has passed. Wake and Signal do not make it
+    /// begin earlier. Reports BadOption for time_point::max(), which never comes, and then has no
+    /// effect. Thread-safe; see Posting above.
     void PostAt(Clock::time_point time) noexcept { PostUntil(time, false); }
     void PostAfter(Clock::duration duration) noexcept {
         PostUntil(internal::DeadlineAfter(duration), false);
     }
 
-    /// When it is called; at once if it was called since its last beginning, or has a signal. Any
-    /// thread.
+    /// Begins the job when it is woken or signalled. Begins it at once if it was woken or signalled
+    /// since its last callback began, or has a signal. Thread-safe; see Posting above.
     void PostWait() noexcept { PostUntil(Clock::time_point::max(), true); }
 
-    /// The same, but at `deadline` at the latest. Any thread.
+    /// Like PostWait, but begins the job at `deadline` at the latest. Thread-safe; see Posting
+    /// above.
     void PostWaitUntil(Clock::time_point deadline) noexcept { PostUntil(deadline, true); }
     void PostWaitFor(Clock::duration duration) noexcept {
         PostUntil(internal::DeadlineAfter(duration), true);
     }
 
-    /// Ends its wait. Several before it begins are one. Any thread, as long as the job lives.
+    /// Ends the wait of the job. Several calls before the callback begins count as one. The job
+    /// must live until the call has returned. Thread-safe.
     void Wake() noexcept;
 
-    /// The same, and leaves a signal, in one step. Any thread, until the signal is received.
+    /// Wakes the job and leaves a signal, in one step. The job must live until the signal has been
+    /// received. Thread-safe.
     void Signal() noexcept;
 
-    /// Whether there was a signal, which is taken; then all that came before the Signal is visible,
-    /// and who signalled does not touch the job any more. Any thread.
+    /// Takes the signal, and returns true if there was one. Then everything that was written before
+    /// Signal is visible, and Signal does not access the job any more. Thread-safe.
     bool ReceiveSignal() noexcept;
 
-    /// For the callback, before it posts the job again: whether it began because the time had come,
-    /// and not by a call.
+    /// Returns true if the callback began because its time had come, and not by Wake or Signal.
+    /// Only for the callback, before it posts the job again.
     bool IsExpired() const noexcept;
 
 private:
     void PostUntil(Clock::time_point time, bool waits) noexcept;
 
-    // its size never changes, so that libraries can be exchanged
+    // The size never changes, so that the library can be replaced without recompiling its users.
     alignas(8) unsigned char m_storage[96];
 };
 

@@ -1,4 +1,4 @@
-// Waiting until a condition holds that a mutex protects.
+// A condition variable for tasks and threads: waits until a condition holds that a mutex protects.
 //
 //     weft::Mutex mutex(scheduler);
 //     weft::ConditionVariable changed(scheduler);
@@ -23,24 +23,28 @@
 
 namespace weft {
 
-/// As std::condition_variable_any, for locks of weft::Mutex or any other. Waiters are notified in
-/// the order in which they came.
+/// A condition variable with the interface of std::condition_variable_any. It works with locks of
+/// weft::Mutex and of any other mutex.
 ///
-/// It may be destroyed when all who wait without a time-out were notified, though they may not have
-/// returned yet; a wait with a time-out must have returned. No call allocates. While the scheduler
-/// does not run, a wait is reported (NotRunning) and returns at once, as if notified; one for a
-/// condition looks again and again, and is reported once.
+/// Waiters are notified in the order in which they came. It may be destroyed once all waits without
+/// a time-out have been notified, even if they have not returned yet. A wait with a time-out must
+/// have returned. No call allocates.
+///
+/// While the scheduler does not run, a wait reports NotRunning and returns at once, as if it had
+/// been notified. A wait for a condition polls instead, and reports once.
 class WEFT_API ConditionVariable {
 public:
-    /// Cannot fail. The scheduler, by which waiters wait, must outlive it, and need not run yet.
+    /// Makes a condition variable. Cannot fail. Waiters wait with `scheduler`, which must outlive
+    /// the condition variable and need not run yet.
     explicit ConditionVariable(TaskScheduler &scheduler) noexcept;
 
-    /// Wakes one, or all, of those who have begun to wait. Any thread, with or without the mutex;
-    /// who changes the condition must have had the mutex for that.
+    /// Wakes one waiter, or all that have begun to wait. The caller need not hold the mutex, but
+    /// the condition must have been changed under the mutex. Thread-safe.
     void notify_one() noexcept;
     void notify_all() noexcept;
 
-    /// Unlocks, waits until notified, and locks again. Any thread that has locked it.
+    /// Unlocks `lock`, waits until notified, and locks it again. With a condition, repeats that
+    /// until the condition holds. The caller must hold `lock`. Thread-safe.
     template <class Lock>
     void wait(Lock &lock) noexcept {
         bool looks = false;
@@ -51,7 +55,8 @@ public:
         for (bool looks = false; !condition();) WaitUntil(lock, nullptr, looks);
     }
 
-    /// The same with a time-out, after which it locks again, too.
+    /// Like wait, but returns timeout if the time passes first. `lock` is locked again in any case.
+    /// Thread-safe.
     template <class Lock, class OtherClock, class Duration>
     std::cv_status wait_until(Lock &lock,
                               const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
@@ -65,7 +70,8 @@ public:
                             const std::chrono::duration<Rep, Period> &duration) noexcept {
         return wait_until(lock, internal::DeadlineAfter(duration));
     }
-    /// Returns whether the condition holds.
+    /// Like wait with a condition, but returns after the time has passed, too. Returns true if the
+    /// condition holds. Thread-safe.
     template <class Lock, class OtherClock, class Duration, class Condition>
     bool wait_until(Lock &lock, const std::chrono::time_point<OtherClock, Duration> &time,
                     Condition condition) noexcept(noexcept(condition())) {
@@ -82,14 +88,15 @@ public:
     }
 
 private:
-    // `looks`: the same wait was refused before, because nothing runs.
+    // `looks` is set if the same wait was refused before, because the scheduler does not run. Then
+    // it polls.
     template <class Lock>
     bool WaitUntil(Lock &lock, const Clock::time_point *deadline, bool &looks) noexcept {
         internal::Waiter self;
         TaskScheduler &scheduler = m_queue.Scheduler();
         const bool inLine = !looks && GetInLine(self);
         lock.unlock();
-        // From here on the condition variable may be gone, unless there is a deadline.
+        // From here on the condition variable may be gone, except for a wait with a deadline.
         if (looks) SleepFor(scheduler, std::chrono::microseconds(50));
         looks = !inLine;
         const bool notified = inLine ? m_queue.WaitInLine(scheduler, self, deadline)

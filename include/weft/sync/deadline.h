@@ -1,4 +1,4 @@
-// Deadlines of weft::Clock from the standard's durations and times.
+// Converts the standard's durations and time points to deadlines on weft::Clock.
 #pragma once
 
 #include "weft/time.h"
@@ -7,10 +7,11 @@
 
 namespace weft::internal {
 
-// where a sum, a difference or another unit may have no room
+// For values that may overflow when they are added, subtracted or converted to another unit.
 using RoughSeconds = std::chrono::duration<double>;
 
-/// So long from now; the end of time if that is later.
+/// Returns the time point `duration` from now, or time_point::max() if that is later than max().
+/// A negative duration gives now.
 template <class Rep, class Period>
 Clock::time_point DeadlineAfter(const std::chrono::duration<Rep, Period> &duration) noexcept {
     const Clock::time_point now = Now();
@@ -20,8 +21,8 @@ Clock::time_point DeadlineAfter(const std::chrono::duration<Rep, Period> &durati
     return now + std::chrono::ceil<Clock::duration>(duration);
 }
 
-/// The same time on weft::Clock, by what another clock says now; its end or now if that is later or
-/// earlier.
+/// Converts a time point of another clock to weft::Clock, by what both clocks say now. Returns
+/// time_point::max() if `time` is beyond the range of weft::Clock, and now if `time` has passed.
 template <class OtherClock, class Duration>
 Clock::time_point DeadlineAt(const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
     const auto now = OtherClock::now();
@@ -32,6 +33,8 @@ Clock::time_point DeadlineAt(const std::chrono::time_point<OtherClock, Duration>
     return DeadlineAfter(time - now);
 }
 
+/// Converts the unit and rounds up. A time beyond the range of weft::Clock becomes
+/// time_point::max(); a time before its epoch becomes the epoch.
 template <class Duration>
 Clock::time_point DeadlineAt(const std::chrono::time_point<Clock, Duration> &time) noexcept {
     const RoughSeconds since(time.time_since_epoch());

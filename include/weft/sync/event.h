@@ -1,4 +1,4 @@
-// Something that happens: tasks and threads wait for it.
+// An event for tasks and threads: they wait until it is set.
 //
 //     weft::Event loaded(scheduler);
 //
@@ -22,30 +22,40 @@ namespace internal {
 struct EventAwaiter;  // weft/coroutine.h
 }
 
-/// Manual: once set, it lets everybody pass until Reset. Auto: each Set lets one pass, who waits or
-/// who comes next; several before anybody comes are one.
+/// How an event is reset.
+///
+/// Manual: the event stays set until Reset. Until then every wait returns at once.
+/// Auto: each Set ends one wait, the one that began first, or else the next one to come. Several
+/// calls of Set before the next wait count as one.
 enum class EventReset : uint8_t { Manual, Auto };
 
-/// Whoever passes sees what was done before the Set. Who waits for an Auto event passes in the
-/// order of coming, and newcomers not before. Once a wait has returned the event may be destroyed,
-/// if nobody else is to use it. No call allocates. While the scheduler does not run, whoever would
-/// have to wait is reported (NotRunning) and looks again and again.
+/// A flag that tasks and threads can wait for.
+///
+/// After a wait has returned true, everything that was written before the Set is visible. Waits for
+/// an Auto event end in the order in which they began; a newcomer does not go before them. Once a
+/// wait has returned, the event may be destroyed, if no other task or thread is to use it. The Set
+/// that ended the wait need not have returned yet. No call allocates. While the scheduler does not
+/// run, a call that has to wait reports NotRunning and polls.
 class WEFT_API Event {
 public:
-    /// Cannot fail. The scheduler, by which waiters wait, must outlive it, and need not run yet.
+    /// Makes an event. Cannot fail. Waiters wait with `scheduler`, which must outlive the event and
+    /// need not run yet.
     explicit Event(TaskScheduler &scheduler, EventReset reset = EventReset::Manual,
                    bool isSet = false) noexcept;
 
-    /// Never runs others. Any thread.
+    /// Sets the event, and ends the waits that EventReset says. Does not run other tasks.
+    /// Thread-safe.
     void Set() noexcept;
+    /// Resets the event. Later waits wait for the next Set. Thread-safe.
     void Reset() noexcept;
 
-    /// Whether a wait would return at once. Any thread.
+    /// Returns true if the event is set. Does not change it. Thread-safe.
     bool IsSet() const noexcept;
-    /// Passes if that needs no waiting. Any thread.
+    /// Returns true if the event is set; an Auto event is reset then. Does not wait. Thread-safe.
     bool TryWait() noexcept;
+    /// Waits until the event is set; an Auto event is reset then. Thread-safe.
     void Wait() noexcept;
-    /// False when the time has passed first. Any thread.
+    /// Like Wait, but return false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool WaitFor(const std::chrono::duration<Rep, Period> &duration) noexcept {
         const Clock::time_point deadline = internal::DeadlineAfter(duration);
@@ -59,7 +69,8 @@ public:
 
 private:
     friend struct internal::EventAwaiter;
-    /// True: it has passed. Otherwise it is in line until its counter is zero.
+    /// Returns true if the wait is over at once. Otherwise `self` stays in line until its counter
+    /// is zero.
     bool PassOrLineUp(internal::Waiter &self) noexcept;
     bool Pass(const Clock::time_point *deadline) noexcept;
     bool PassInLine(const Clock::time_point *deadline) noexcept;

@@ -1,4 +1,4 @@
-// A mutex for tasks and threads alike: a task that waits for it gives its worker to other tasks.
+// A mutex for tasks and threads. While a task waits for it, its worker runs other tasks.
 //
 //     struct Score {
 //         explicit Score(weft::TaskScheduler &scheduler) : mutex(scheduler) {}
@@ -19,30 +19,38 @@
 
 namespace weft {
 
-/// The standard's TimedLockable. Unlike std::mutex it may be held across a wait, and unlocked by
-/// another thread than the one that locked it: it belongs to the task. It is not recursive.
+/// A mutex with the standard's TimedLockable interface. It is not recursive.
 ///
-/// While a waiter is the first in line it is overtaken by newcomers at most kMaxOvertakes times,
-/// and woken in vain at most kMaxVainWakes times; among those who wait the order is that in which
-/// they came. Whoever has locked it may destroy it after unlocking, if nobody else is to lock it.
-/// No call allocates. While the scheduler does not run, whoever would have to wait is reported
-/// (NotRunning) and looks again and again.
+/// It belongs to the task and not to the thread. So it may be held across a wait, and another
+/// thread may unlock it.
+///
+/// Waiters get the mutex in the order in which they came. A newcomer may lock it before them: the
+/// first waiter in line is overtaken at most kMaxOvertakes times, and woken without getting the
+/// mutex at most kMaxVainWakes times.
+///
+/// A holder may destroy the mutex after it has unlocked it, if no other task or thread is to lock
+/// it. The unlock of an earlier holder need not have returned yet. No call allocates. While the
+/// scheduler does not run, a call that has to wait reports NotRunning and polls.
 class WEFT_API Mutex {
 public:
     static constexpr uint32_t kMaxOvertakes = internal::Permits::kMaxOvertakes;
     static constexpr uint32_t kMaxVainWakes = internal::Permits::kMaxVainWakes;
 
-    /// Cannot fail. The scheduler, by which waiters wait, must outlive it, and need not run yet.
+    /// Makes an unlocked mutex. Cannot fail. Waiters wait with `scheduler`, which must outlive the
+    /// mutex and need not run yet.
     explicit Mutex(TaskScheduler &scheduler) noexcept;
 
-    /// Any thread, also tasks of other schedulers (whose workers then block).
+    /// Locks the mutex, and waits until that is possible. Thread-safe. A task of another scheduler
+    /// may call it, too, and blocks its worker.
     void lock() noexcept;
-    /// False: somebody has it, or others have waited for it for too long. Any thread.
+    /// Locks the mutex if that needs no waiting. Returns false if it is locked, or if the first
+    /// waiter has been overtaken too often. Thread-safe.
     bool try_lock() noexcept;
-    /// By who has it; never runs others. Unlocking what nobody has is reported (WrongThread).
+    /// Unlocks the mutex, once after each lock, for its holder. Does not run other tasks. Reports
+    /// WrongThread if the mutex is not locked, and then has no effect.
     void unlock() noexcept;
 
-    /// False when the time has passed first. Any thread.
+    /// Like lock, but return false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
         return LockUntil(internal::DeadlineAfter(duration));

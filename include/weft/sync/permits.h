@@ -1,5 +1,5 @@
-// A number of permits, and those who wait for some, in order: what Mutex, SharedMutex and Semaphore
-// are. Not for use by itself; source/sync/permits.cpp says how it works.
+// Permits and a queue of waiters: the common base of Mutex, SharedMutex and Semaphore. Do not use
+// it directly. source/sync/permits.cpp says how it works.
 #pragma once
 
 #include "weft/sync/wait_queue.h"
@@ -9,20 +9,23 @@ namespace weft::internal {
 class WEFT_API Permits {
 public:
     static constexpr uint32_t kMax = (1u << 24) - 1;
-    // How often newcomers go before the first in line while somebody who was called is on its way,
-    // and while nobody is; and how often it comes in vain. Each is what there may be of it if there
-    // is nothing of the others.
+    // Limits for the time that one waiter is the first in line:
+    // - kMaxOvertakes newcomers go before it while a notified waiter is on its way;
+    // - kMaxBeforeWake newcomers go before it while no notified waiter is on its way;
+    // - kMaxVainWakes times it is woken and does not get its permits.
+    // The three share one budget: each limit is what is possible if nothing of the others happens.
     static constexpr uint32_t kMaxOvertakes = 1024, kMaxBeforeWake = 16, kMaxVainWakes = 8;
 
     Permits(TaskScheduler &scheduler, uint32_t free) noexcept;
 
-    /// Takes `n` permits, 1 to kMax. Waits until there are as many; false: the deadline has passed
-    /// first (null: none).
+    /// Takes `n` permits, 1 to kMax, and waits until that many are free. Returns false if the
+    /// deadline passes first; null means no deadline.
     bool Acquire(uint32_t n, const Clock::time_point *deadline = nullptr) noexcept;
-    /// False: there are not as many, or it is those who wait whose turn it is.
+    /// Takes `n` permits if that needs no waiting. Returns false if fewer are free, or if the first
+    /// waiter has been overtaken too often.
     bool TryAcquire(uint32_t n) noexcept;
-    /// Gives `n` back; at least `least` must be free before, and not more than `most` then. False
-    /// if not: nothing has happened.
+    /// Gives `n` permits back. Returns false, without any effect, if fewer than `least` are free
+    /// before, or if more than `most` would be free afterwards.
     bool Release(uint32_t n, uint32_t most, uint32_t least = 0) noexcept;
 
     TaskScheduler &Scheduler() const noexcept { return m_queue.Scheduler(); }

@@ -1,4 +1,4 @@
-// A mutex that many may share who only read.
+// A readers-writer mutex for tasks and threads: several readers may hold it at once.
 //
 //     struct Prices {
 //         explicit Prices(weft::TaskScheduler &scheduler) : mutex(scheduler) {}
@@ -22,28 +22,36 @@
 
 namespace weft {
 
-/// The standard's SharedTimedLockable. Up to 16,777,214 share it at once: one more is taken for a
-/// writer.
+/// A mutex with the standard's SharedTimedLockable interface. At most 16,777,214 readers may hold
+/// it at once; one more would be taken for a writer.
 ///
-/// At most kMaxBeforeWake newcomers go before a writer that is the first in line while others share
-/// it, and as many as with a Mutex before one that has been woken and is on its way: neither
-/// readers nor writers starve. Who shares it must not lock it again: with others waiting that may
-/// be for ever. All else as for Mutex.
+/// Neither readers nor writers starve. While readers hold it and a writer is the first in line, at
+/// most kMaxBeforeWake newcomers go before the writer. At most kMaxOvertakes newcomers go before a
+/// waiter that has been woken and is on its way, as with Mutex.
+///
+/// Waiters are woken in the order in which they came. Several that are woken at once may get the
+/// mutex in another order. A reader must not lock it again: if others wait, it may wait for ever.
+/// Everything else is as for Mutex.
 class WEFT_API SharedMutex {
 public:
     static constexpr uint32_t kMaxOvertakes = internal::Permits::kMaxOvertakes;
     static constexpr uint32_t kMaxBeforeWake = internal::Permits::kMaxBeforeWake;
 
+    /// Makes an unlocked mutex. Cannot fail. Waiters wait with `scheduler`, which must outlive the
+    /// mutex and need not run yet.
     explicit SharedMutex(TaskScheduler &scheduler) noexcept;
 
+    /// As for Mutex. unlock reports WrongThread if nobody holds the mutex, or if readers hold it.
     void lock() noexcept;
     bool try_lock() noexcept;
     void unlock() noexcept;
 
+    /// The same for a reader. unlock_shared reports WrongThread if no reader holds the mutex.
     void lock_shared() noexcept;
     bool try_lock_shared() noexcept;
     void unlock_shared() noexcept;
 
+    /// Like lock and lock_shared, but return false if the time passes first. Thread-safe.
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &duration) noexcept {
         return LockUntil(internal::DeadlineAfter(duration));

@@ -1,5 +1,5 @@
-// An order that is settled before the work: take tickets in order, do the work in any, and be let
-// pass in the tickets' order.
+// Tickets fix an order before the work begins. The work is done in any order, and then passes in
+// the order of the tickets.
 //
 //     weft::TicketQueue order(scheduler);
 //     struct Chunk { weft::Ticket ticket; ... };
@@ -7,18 +7,19 @@
 //
 //     void Compress(weft::TaskScheduler *, void *arg) {
 //         Chunk &chunk = *static_cast<Chunk *>(arg);
-//         ...                     // side by side
+//         ...                     // several chunks at once
 //         chunk.ticket.Wait();
 //         WriteToFile(chunk);     // one at a time, in order
 //         chunk.ticket.Done();
 //     }
 //
-// A task that waits keeps its fiber. With more tickets than fibers let a task of its own do what
-// comes in order; it begins when its turn has come, and holds no fiber before that:
+// A task that waits keeps its fiber. If there are more tickets than fibers, let another task do
+// what comes in order. It begins when its turn has come, and holds no fiber before that:
 //
 //     struct Chunk { weft::Ticket ticket; weft::TicketTurn turn; ... };
-//     order.AddTask(chunk.ticket, chunk.turn, {Write, &chunk}, &written);   // at the end of
-//     Compress
+//
+//     // at the end of Compress
+//     order.AddTask(chunk.ticket, chunk.turn, {Write, &chunk}, &written);
 //
 //     void Write(weft::TaskScheduler *, void *arg) {
 //         Chunk &chunk = *static_cast<Chunk *>(arg);
@@ -35,19 +36,20 @@ namespace weft {
 
 class TicketQueue;
 
-/// A place in the order; copies are the same place. Usable until it is done, while its queue lives.
+/// A place in the order. Copies refer to the same place. Usable until Done, while its queue lives.
 class WEFT_API Ticket {
 public:
-    /// No place in any order, to be assigned to.
+    /// Makes an empty ticket, to be assigned to. It is in no order, and its calls have no effect.
     Ticket() = default;
 
-    /// Returns when all tickets that were taken before are done, with all that was done before that
-    /// visible. Any thread.
+    /// Waits until all tickets that were taken before this one are done. Then everything that was
+    /// written before their Done is visible. Thread-safe.
     void Wait() const noexcept;
-    /// Whether Wait would return at once. Any thread.
+    /// Returns true if Wait would return at once. Thread-safe.
     bool IsTurn() const noexcept;
-    /// Lets the next one pass; waits for its own turn first. Every ticket must be done once, or all
-    /// after it wait for ever. Twice is reported (WrongThread). Any thread; never runs others.
+    /// Waits for the turn of this ticket, and then lets the next ticket pass. Call it once for each
+    /// ticket, or all later tickets wait for ever. Does not run other tasks, unless it has to wait.
+    /// Reports WrongThread if the ticket is done already, and then has no effect. Thread-safe.
     void Done() const noexcept;
 
 private:
@@ -57,30 +59,36 @@ private:
     uint32_t m_number = 0;
 };
 
-/// Where a task waits for the turn of its ticket. Lives until the task begins; then it may be used
-/// again. Before that it is refused for another ticket (BadOption).
+/// Memory for a task that waits for the turn of its ticket. It must live until the task begins;
+/// then it may be used again. Before that AddTask refuses it for another ticket (BadOption).
 class TicketTurn {
     friend class TicketQueue;
     internal::Waiter m_waiter;
     WEFT_ATOMIC<bool> m_wasUsed{false};
 };
 
-/// After `marl::Ticket` of Google's marl. Strictly in order; fewer than 2^31 tickets that are not
-/// done. When all are done it may be destroyed. No call allocates. While the scheduler does not
-/// run, whoever would have to wait is reported (NotRunning) and looks again and again.
+/// Gives out tickets, and lets them pass strictly in their order.
+///
+/// Fewer than 2^31 tickets may be taken and not done. The queue may be destroyed when all tickets
+/// are done. No call allocates. While the scheduler does not run, a call that has to wait reports
+/// NotRunning and polls. After `marl::Ticket` of Google's marl.
 class WEFT_API TicketQueue {
 public:
-    /// Cannot fail. The scheduler, by which waiters wait, must outlive it, and need not run yet.
+    /// Makes a queue without tickets. Cannot fail. Waiters wait with `scheduler`, which must
+    /// outlive the queue and need not run yet.
     explicit TicketQueue(TaskScheduler &scheduler) noexcept;
 
-    /// The next place in the order. Any thread.
+    /// Returns the next ticket in the order. Thread-safe.
     Ticket Take() noexcept;
 
-    /// Submits the task when it is the turn of `ticket`, which this queue has given out. It counts
-    /// as submitted right away: `counter`, if given, rises by one now and falls by one when the
-    /// task has finished, and the run does not end before it. The task, or whatever comes after it,
-    /// calls ticket.Done(). Never waits. False after a report: then nothing was submitted. Any
-    /// thread, while the scheduler runs.
+    /// Submits `task` when it is the turn of `ticket`. The ticket must be one of this queue.
+    ///
+    /// The task counts as pending at once: the run waits for it, and `counter`, if given, is
+    /// incremented now and decremented when the task has finished. The task, or later code, must
+    /// call ticket.Done(). `turn` must live until the task begins.
+    /// Returns false, after a report, if nothing was submitted. Thread-safe while the scheduler
+    /// runs. Does not block, unless there is no memory for a wait record (OutOfMemory is reported
+    /// then).
     bool AddTask(const Ticket &ticket, TicketTurn &turn, Task task, Counter *counter = nullptr,
                  const TaskOptions &options = {}) noexcept;
 

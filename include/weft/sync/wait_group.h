@@ -1,4 +1,4 @@
-// What has to be done, shared by all who do it and who wait for it.
+// A shared counter of things that have to be done. Copies of the handle share it.
 //
 //     weft::WaitGroup group(scheduler, 2);
 //     std::thread([group] { ReadFile(); group.Done(); }).detach();
@@ -11,29 +11,34 @@
 
 namespace weft {
 
-/// A shared handle of a weft::Counter: copies are the same group, which lives until the last of
-/// them is gone. So who calls Done last needs no thought for how long the group lives.
+/// A shared handle to a weft::Counter.
 ///
-/// The group's memory is allocated by the constructor, by the scheduler's memory options; no other
-/// call allocates. The scheduler must outlive all copies. Add, Done and Wait while it runs; others
-/// are reported (NotRunning) and have no effect. Each copy is used by one thread at a time.
+/// Copies refer to the same group, which lives until the last copy is destroyed. So the last caller
+/// of Done need not care how long the group lives. The scheduler must outlive all copies. Only one
+/// thread at a time may use a copy.
+///
+/// Add, Done and Wait need a scheduler that runs; otherwise they report NotRunning and have no
+/// effect. The constructor allocates the group with the scheduler's memory hooks. No other call
+/// allocates.
 class WEFT_API WaitGroup {
 public:
-    /// A group with `count` things to be done. Without memory: reported (OutOfMemory), which ends
-    /// the process.
+    /// Makes a group with `count` things to be done. Without memory it reports OutOfMemory, and the
+    /// process ends.
     explicit WaitGroup(TaskScheduler &scheduler, uint32_t count = 0) noexcept;
     WaitGroup(const WaitGroup &other) noexcept;
     WaitGroup &operator=(const WaitGroup &other) noexcept;
     ~WaitGroup();
 
-    /// So many more. Before the group has come to zero, or when nobody waits. Any thread.
+    /// Adds `n` things to be done. Call it while the count is above zero, or while nobody waits.
+    /// Thread-safe.
     void Add(uint32_t n = 1) const noexcept;
-    /// One less; never runs others. Below zero is reported (CounterUnderflow). Any thread.
+    /// Says that one thing is done. Does not run other tasks. Reports CounterUnderflow if the count
+    /// is zero, and then has no effect. Thread-safe.
     void Done() const noexcept;
-    /// Returns when there is nothing to be done, with all that was done before each Done visible.
-    /// Any thread.
+    /// Waits until the count is zero. Then everything that was written before each Done is visible.
+    /// Thread-safe.
     void Wait() const noexcept;
-    /// Whether there is nothing to be done. Any thread.
+    /// Returns true if the count is zero. Thread-safe.
     bool IsDone() const noexcept;
 
 private:

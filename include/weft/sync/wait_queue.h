@@ -1,5 +1,5 @@
-// Those who wait for one thing, in the order in which they came: what everything in weft/sync/
-// stands on. Not for use by itself; source/sync/wait_queue.cpp says how it works.
+// A queue of waiters in the order in which they came: the base of everything in weft/sync/. Do not
+// use it directly. source/sync/wait_queue.cpp says how it works.
 #pragma once
 
 #include "weft/counter.h"
@@ -14,30 +14,36 @@ class TaskScheduler;
 
 namespace internal {
 
-/// One who waits. Lies on its stack.
+/// A task or thread that waits. It lies on the stack of that task or thread, in the frame of a
+/// coroutine, or in a TicketTurn.
 struct Waiter {
     explicit Waiter(uint64_t what = 0) noexcept : wanted(what) {}
     Waiter(const Waiter &) = delete;
     Waiter &operator=(const Waiter &) = delete;
 
-    // Under the queue's lock, but for nextToWake and the last two, which are whoever's called it.
+    // The queue's lock protects all members but `nextToWake`, `counter` and `wasRefused`. These are
+    // used by the notifier, also after the lock is free.
     Waiter *next = nullptr;
     Waiter *previous = nullptr;
     Waiter *nextToWake = nullptr;
-    uint64_t wanted;  ///< how much, or which number: the owner's
-    /// Somebody has decided to wake it, and lowers the counter as soon as the lock is free
+    uint64_t wanted;  ///< how many permits, or which ticket: for the owner of the queue
+    /// It has been notified: the notifier decrements the counter as soon as the lock is free
     bool notified = false;
-    Counter counter{1};  ///< zero: it goes on
-    /// Or this: who called it could not lower the counter, as the run has ended
+    Counter counter{1};  ///< at zero the waiter goes on
+    /// The waiter goes on, too, if this is set: the notifier could not decrement the counter,
+    /// because the run has ended
     WEFT_ATOMIC<bool> wasRefused{false};
 };
 
-/// A word whose lowest bit is a lock and the next one says that somebody waits; the rest of the
-/// word is its owner's. Who holds the lock owns the whole word, and nobody else changes it.
+/// A word with a lock, and a list of waiters.
+///
+/// The lowest bit of the word is the lock, and the next bit says that the list is not empty. The
+/// other bits belong to the owner of the queue. While a thread holds the lock, no other thread
+/// changes the word.
 class WEFT_API WaitQueue {
 public:
     static constexpr uint64_t kLocked = 1, kWaiters = 2;
-    static constexpr uint32_t kOwnBits = 2;  ///< the owner's begin above these
+    static constexpr uint32_t kOwnBits = 2;  ///< the owner's bits begin above these
 
     WaitQueue(TaskScheduler &scheduler, uint64_t word) noexcept
         : m_scheduler(&scheduler), m_word(word) {}
@@ -47,45 +53,49 @@ public:
 
     TaskScheduler &Scheduler() const noexcept { return *m_scheduler; }
 
-    /// The word of the moment, and the same once nobody holds the lock.
+    /// Returns the current word. The caller argues the order.
     uint64_t Word(std::memory_order order) const noexcept { return m_word.load(order); }
+    /// Waits until the lock is free, and returns the word.
     uint64_t UnlockedWord() const noexcept;
-    /// From a word without kLocked. False: it has changed, and `expected` is what it is.
+    /// Replaces `expected`, a word without kLocked. Returns false if the word has changed, and
+    /// stores the current word in `expected`. The caller argues the order.
+    /// relaxed on failure: the caller only decides whether it tries again.
     bool Change(uint64_t &expected, uint64_t desired, std::memory_order order) noexcept {
         return m_word.compare_exchange_strong(expected, desired, order, std::memory_order_relaxed);
     }
 
-    /// Returns the word without kLocked. While the lock is held: no call of the scheduler's,
-    /// nothing that waits.
+    /// Takes the lock, and returns the word without kLocked. While it holds the lock, the caller
+    /// must not call the scheduler and must not wait.
     uint64_t Lock() noexcept;
-    /// Publishes `word`, with kWaiters as the line is. The caller's last access to the queue and
-    /// what it is part of.
+    /// Frees the lock and publishes `word`, with kWaiters set if the list is not empty. It is the
+    /// caller's last access to the queue and to the object that it is part of.
     void Unlock(uint64_t word) noexcept;
 
-    // Under the lock.
+    // Call the following only while you hold the lock.
+
     Waiter *First() const noexcept { return m_first; }
     Waiter *Last() const noexcept { return m_last; }
-    void InsertAfter(Waiter *previous, Waiter &waiter) noexcept;  ///< null: as the first
+    void InsertAfter(Waiter *previous, Waiter &waiter) noexcept;  ///< null: as the first one
     void Append(Waiter &waiter) noexcept { InsertAfter(m_last, waiter); }
     void Remove(Waiter &waiter) noexcept;
 
-    // Not under the lock.
+    // Call the following only while you do not hold the lock.
 
-    /// False after a report: nobody could wake the caller. It has to look again and again by
-    /// itself.
+    /// Returns false, after a report, if nobody could wake the caller. Then it must poll.
     bool CanWait() const noexcept;
-    /// Returns when the waiter goes on; or false when the deadline (null: none) has passed first.
-    /// Touches the waiter and the scheduler, and not the queue.
+    /// Waits until the waiter goes on. Returns false if the deadline passes first; null means no
+    /// deadline. Accesses the waiter and the scheduler, but not the queue.
     static bool Suspend(TaskScheduler &scheduler, Waiter &waiter,
                         const Clock::time_point *deadline) noexcept;
-    /// For a line whose waiters are taken off by who calls them: true if this one was called, false
-    /// if it has left the line when the deadline had passed. Who is called may find the queue gone:
-    /// it is touched for a deadline's end only, and the scheduler is to be asked for before the
-    /// caller got in line.
+    /// Waits in a list from which the notifier removes the waiters. Returns true if the waiter was
+    /// notified, false if the deadline passed first; then it has left the list.
+    ///
+    /// After the notification the queue may be gone. So this accesses the queue only if the
+    /// deadline has passed. The caller must read Scheduler() before it enters the list.
     bool WaitInLine(TaskScheduler &scheduler, Waiter &waiter,
                     const Clock::time_point *deadline) noexcept;
 
-    /// What the last waits have shown about how long looking again is worth it; see sync/spin.h.
+    /// An estimate, from the last waits, of how long it pays to spin before a wait; sync/spin.h.
     WEFT_ATOMIC<uint32_t> &Patience() noexcept { return m_patience; }
 
 private:

@@ -1,12 +1,12 @@
-// Worker groups as the machine is made: one for each kind of core, for each last-level cache, or
+// Worker groups that follow the machine: one for each kind of core, for each last-level cache, or
 // for each NUMA node.
 //
 //     const weft::Topology machine(weft::SplitBy::CoreKind);
 //     weft::SchedulerOptions options;
-//     machine.ApplyTo(options);                      // P cores are group 0, E cores group 1, if
-//     there are both weft::TaskScheduler scheduler(options);        // `machine` outlives it
+//     machine.ApplyTo(options);                 // P cores are group 0, E cores group 1, if any
+//     weft::TaskScheduler scheduler(options);   // `machine` must outlive it
 //
-// This is a library of its own, weft_topology, which needs hwloc: weft.useTopology() in a Premake
+// This is a separate library, weft_topology, which needs hwloc: weft.useTopology() in a Premake
 // script. Linux only.
 #pragma once
 
@@ -24,16 +24,16 @@ enum class SplitBy : uint8_t {
     Node       ///< the NUMA node
 };
 
-/// Which CPUs a Topology takes into its groups, and how many workers they get. Read by the
-/// constructor alone.
+/// Which CPUs a Topology takes into its groups, and how many workers they get. Only the constructor
+/// reads it.
 struct TopologyOptions {
     /// One worker for each core, on its first usable CPU, instead of one for each hardware thread
     bool onePerCore = false;
-    /// Limit of all groups' workers, 1 to 1024. If there are more CPUs, the groups share the
-    /// workers in proportion; a group that gets none is left out
+    /// Limit of the workers of all groups together, 1 to 1024. If there are more CPUs, the groups
+    /// share the workers in proportion; a group that gets none is left out
     uint32_t maxWorkers = 1024;
-    /// Use only these, for example all except the CPU of an audio thread: bit 0 of word 0 is CPU 0.
-    /// Null = all that the process may use
+    /// Use only these CPUs, for example all except the CPU of an audio thread. Bit 0 of word 0 is
+    /// CPU 0. Null = all CPUs that the process may use
     const uint64_t *cpus = nullptr;
     uint32_t cpuWords = 0;  ///< 64-bit words in `cpus`, 1 to 1024
     /// For tests: describes another machine that is used instead of this one; hwloc's XML text
@@ -58,39 +58,40 @@ class Topology {
 public:
     static constexpr uint32_t kMaxGroups = 8;
 
-    /// Reads the machine. Result says whether that worked; if not, there are no groups.
+    /// Reads the machine. See Result for errors; after an error there are no groups.
     ///
     /// Names of groups. CoreKind: "P cores" and "E cores"; "kind 0", "kind 1" and so on if there
     /// are more than two kinds or their speeds are unknown. Cache: "cache 0" and so on, in hwloc's
     /// order. Node: "node N", with the system's number. The constructor takes milliseconds, reads
     /// files, and allocates memory without MemoryHooks.
     ///
-    /// Call it on any thread that is no worker. On x86, hwloc binds the calling thread to each CPU
-    /// in turn, then restores its mask. If you call it on the main thread, construct no other
-    /// Topology and start no scheduler on another thread meanwhile. These read the main thread's
-    /// CPU mask, and would see only the CPU that it is bound to at that moment.
+    /// Call it on a thread that is not a worker. On x86, hwloc binds the calling thread to each CPU
+    /// in turn, and then restores its mask. If you call it on the main thread, do not construct
+    /// another Topology or start a scheduler on another thread meanwhile. Both read the main
+    /// thread's CPU mask, and would see only the CPU that it is bound to at that moment.
     explicit Topology(SplitBy by, const TopologyOptions &options = {}) noexcept;
     Topology(const Topology &) = delete;
     Topology &operator=(const Topology &) = delete;
 
-    /// Ok. BadOption: an option is out of range, `source` is not understood, or no CPU is left.
-    /// OutOfMemory: there is no memory, or hwloc cannot read the machine.
+    /// Returns Ok, or the error of the constructor: BadOption (an option is out of range, `source`
+    /// is not understood, or no CPU is left), OutOfMemory (there is no memory, or hwloc cannot read
+    /// the machine).
     Status Result() const noexcept { return m_result; }
 
-    /// How many groups there are: 1 to 8, or 0 if the machine could not be read.
+    /// Returns the number of groups: 1 to 8, or 0 after an error.
     uint32_t GroupCount() const noexcept { return m_groupCount; }
-    /// The groups; their names and masks live as long as the Topology. Before ApplyTo you may
-    /// change what a group is to be called, its `nice`, `namedOnly`, and its `workers` (1 or more).
+    /// Returns the groups. Their names and masks live as long as the Topology. Before ApplyTo you
+    /// may change the `name`, `nice`, `namedOnly` and `workers` (1 or more) of a group.
     const WorkerGroup *Groups() const noexcept { return m_groups; }
     WorkerGroup *Groups() noexcept { return m_groups; }
-    /// The sum of the groups' workers; 0 if there are no groups.
+    /// Returns the sum of the groups' workers; 0 if there are no groups.
     uint32_t Workers() const noexcept;
 
-    /// Sets `workers`, `groups` and `groupCount`. Changes nothing if there are no groups; the
-    /// scheduler then uses its defaults.
+    /// Sets `workers`, `groups` and `groupCount` of the options. Has no effect if there are no
+    /// groups; the scheduler then uses its defaults.
     ///
-    /// The options point to groups and names inside the Topology. So it must outlive the scheduler.
-    /// Thread-safe.
+    /// The options then point to groups and names inside the Topology, so it must outlive the
+    /// scheduler. Thread-safe.
     void ApplyTo(SchedulerOptions &options) const noexcept;
 
 private:
@@ -100,7 +101,7 @@ private:
     uint32_t m_groupCount = 0;
     WorkerGroup m_groups[kMaxGroups];
     char m_names[kMaxGroups][kNameBytes] = {};
-    std::unique_ptr<uint64_t[]> m_masks;  // of the groups, one after the other
+    std::unique_ptr<uint64_t[]> m_masks;  // masks of the groups, one after the other
 };
 
 }  // namespace weft
