@@ -74,7 +74,7 @@ struct Streaming {
     Device &device;
     weft::TaskOptions onMainThread;
     weft::Counter running;  // counts the task Run
-    std::vector<unsigned char> buffer = std::vector<unsigned char>(64 << 10);
+    std::vector<unsigned char> buffer = std::vector<unsigned char>(256 << 10);
     uint64_t bytes = 0, checksum = 0;
     uint32_t parts = 0;
 
