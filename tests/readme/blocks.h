@@ -57,11 +57,6 @@
 #include <utility>
 #include <vector>
 
-// AddNumbers
-struct Part {
-    uint64_t first, last, sum;
-};
-
 // Tasks of the game, as many as the block says
 const weft::Task *SimulationTasks();
 const weft::Task *RenderTasks();
