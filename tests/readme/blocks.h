@@ -117,3 +117,8 @@ void Begin(uint32_t fiber, const char *task);
 void End(uint32_t fiber);
 void Switch(uint32_t worker, uint32_t fiber, uint32_t otherFiber);
 }  // namespace profiler
+
+// Visit
+struct TreeNode {
+    TreeNode *left, *right;
+};
