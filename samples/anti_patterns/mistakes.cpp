@@ -17,9 +17,9 @@ void NullFunction(Log &log) {
     });
 }
 
-void ZeroFibers(Log &log) {
+void TinyStacks(Log &log) {
     SchedulerOptions options = log.Options();
-    options.smallFibers = 0;
+    options.smallStackBytes = 1000;
     TaskScheduler(options).Run(Nothing);  // returns Status::BadOption
 }
 
@@ -124,7 +124,7 @@ void OverflowStack(Log &) {
 const std::vector<Mistake> &AllMistakes() {
     static const std::vector<Mistake> mistakes {
         {ReportCode::NullTask, "NullTask", NullFunction, false},
-            {ReportCode::BadOption, "BadOption", ZeroFibers, false},
+            {ReportCode::BadOption, "BadOption", TinyStacks, false},
             {ReportCode::CounterUnderflow, "CounterUnderflow", Underflow, false},
             {ReportCode::WrongScheduler, "WrongScheduler", TwoSchedulers, false},
 #if defined(__cpp_exceptions)

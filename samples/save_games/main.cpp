@@ -240,6 +240,7 @@ int main(int count, char **arguments) {
         return std::puts("no sockets on loopback"), 1;
     weft::SchedulerOptions options;
     options.workers = 2;
+    options.smallFibers = 32;  // a save that waits holds none
     weft::TaskScheduler scheduler(options);
     std::thread epoll([&] { game->RunEpoll(); });
     const weft::Clock::time_point begin = weft::Now();

@@ -39,7 +39,10 @@ struct Game {
         weft::Clock::time_point next = weft::Now();
         for (uint32_t frame = 0; frame < kFrames; ++frame) {
             if (finder.running.IsZero()) finder.Ask(scheduler);
-            if (weft::WaitForCounterFor(*scheduler, &finder.running, 2ms)) {
+            // This thread begins only High tasks meanwhile. So it cannot begin Find, which may take
+            // longer than 2 ms: the other worker runs it.
+            if (weft::WaitForCounterFor(*scheduler, &finder.running, 2ms,
+                                        weft::Meanwhile::HighOnly)) {
                 ++fresh;  // finder.found is visible
             } else {
                 ++old;

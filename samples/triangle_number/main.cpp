@@ -55,8 +55,7 @@ int main(int argc, char **argv) {
     if (scheduler.Run(TriangleNumber, &sum) != weft::Status::Ok) return 1;
 
     const uint64_t expected = kTriangle * (kTriangle + 1) / 2;
-    std::printf("triangle number %" PRIu64 " is %" PRIu64 " (%u workers, %u small fibers): %s\n",
-                kTriangle, sum, scheduler.WorkerCount(), options.smallFibers,
-                sum == expected ? "right" : "WRONG");
+    std::printf("triangle number %" PRIu64 " is %" PRIu64 " (%u workers): %s\n", kTriangle, sum,
+                scheduler.WorkerCount(), sum == expected ? "right" : "WRONG");
     return sum == expected ? 0 : 1;
 }

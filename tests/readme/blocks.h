@@ -1,6 +1,6 @@
-// What the README's blocks take from around them: headers, and names of the game. Nothing here is
-// ever run or linked, so most names are only declared; a new name in a block needs a line here.
-// (Without a guard: g++ takes a pragma in it for a mistake.)
+// What the blocks in the documents take from around them: headers, and names of the game. Nothing
+// here is ever run or linked, so most names are only declared; a new name in a block needs a line
+// here. (Without a guard: g++ takes a pragma in it for a mistake.)
 
 #include <weft/algorithms/loop.h>
 #include <weft/algorithms/parallel_for.h>
@@ -56,11 +56,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-// AddNumbers
-struct Part {
-    uint64_t first, last, sum;
-};
 
 // Tasks of the game, as many as the block says
 const weft::Task *SimulationTasks();
@@ -122,3 +117,8 @@ void Begin(uint32_t fiber, const char *task);
 void End(uint32_t fiber);
 void Switch(uint32_t worker, uint32_t fiber, uint32_t otherFiber);
 }  // namespace profiler
+
+// Visit
+struct TreeNode {
+    TreeNode *left, *right;
+};

@@ -1,14 +1,28 @@
 #!/usr/bin/env bash
-# Each ```cpp block of README.md compiles on its own, after blocks.h, which has what it takes from around it.
+# Checks the documents:
 #
-# A block has to be declarations: statements go into a function, in the README too. Errors name the line of README.md.
-# Nothing is built but in a temporary folder.
+#     blocks    Each ```cpp block of README.md and of the pages in samples/, include/weft/ and bench/ compiles on its own, after
+#               blocks.h, which has what it takes from around it. A block has to be declarations: statements go into a function.
+#     links     The target of each relative link exists, in all documents; so does the heading that it names.
+#     lines     The documents that everybody reads first stay short.
+#
+# An error names the file and the line. Nothing is built but in a temporary folder.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 
 passed=0 failed=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+fail() { # what
+    failed=$((failed + 1))
+    echo "FAILED: $1"
+}
+
+mapfile -t documents < <(find . -name '*.md' -not -path './.*' -not -path './build/*' | sed 's|^\./||' | sort)
+mapfile -t with_blocks < <(printf '%s\n' "${documents[@]}" | grep -E '^((include/weft/|bench/)?README\.md|samples/.*)$')
+
+# ---- blocks
 
 # A block may have an argument or a result that it does not use.
 check=(g++ -std=c++20 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function
@@ -20,31 +34,81 @@ if ! "${check[@]}" -x c++-header -o "$work/blocks.h.gch" tests/readme/blocks.h; 
     exit 1
 fi
 
-# Block by block into WORK/LINE.cpp; the line is that of the block's first one.
+# Block by block into WORK/FILE:LINE.cpp, with a comma for each slash; the line is that of the block's first one.
 awk -v work="$work" '
+    FNR == 1 { file = ""; flat = FILENAME; gsub("/", ",", flat) }
     /^ *```/ && file { close(file); file = ""; next }
-    /^ *```cpp *$/ { file = sprintf("%s/%05d.cpp", work, NR + 1)
-                     printf "#include \"blocks.h\"\n#line %d \"README.md\"\n", NR + 1 > file; next }
-    file { print > file }' README.md
+    /^ *```cpp *$/ { file = sprintf("%s/%s:%d.cpp", work, flat, FNR + 1)
+                     printf "#include \"blocks.h\"\n#line %d \"%s\"\n", FNR + 1, FILENAME > file; next }
+    file { print > file }' "${with_blocks[@]}"
 
 # shellcheck disable=SC2016
 find "$work" -name '*.cpp' -print0 | xargs -0 -P "${WEFT_JOBS:-$(nproc)}" -I '{}' \
     sh -c 'block=$1; shift; "$@" "$block" > "$block.log" 2>&1 && : > "$block.passed"' - '{}' \
     "${check[@]}" -fsyntax-only
 
+for document in "${with_blocks[@]}"; do
+    case $document in README.md | samples/*/README.md) ;; *) continue ;; esac
+    compgen -G "$work/${document//\//,}:*.cpp" > "$work/found" || fail "$document: there is no \`\`\`cpp block"
+done
 for block in "$work"/*.cpp; do
-    if [ ! -e "$block" ]; then
-        failed=1
-        echo "FAILED: there is no \`\`\`cpp block in README.md"
-    elif [ -e "$block.passed" ]; then
+    place=${block##*/} place=${place%.cpp} place=${place//,//}
+    if [ -e "$block.passed" ]; then
         passed=$((passed + 1))
     else
-        failed=$((failed + 1))
         tail -n 60 "$block.log"
-        line=${block##*/}
-        echo "FAILED: README.md, the block at line $((10#${line%.cpp}))"
+        fail "$place: the block does not compile"
     fi
 done
+
+# ---- links
+
+# The headings of a document as GitHub names them, one a line.
+anchors_of() { # document
+    awk '/^ *```/ { inside = !inside }
+         !inside && /^#+ / { sub(/^#+ */, ""); text = tolower($0); gsub(/[^a-z0-9 _-]/, "", text); gsub(/ /, "-", text)
+                             print text (seen[text]++ ? "-" seen[text] - 1 : "") }' "$1"
+}
+
+# FILE:LINE TARGET of each link outside of code.
+awk 'FNR == 1 { inside = 0 }
+     /^ *```/ { inside = !inside; next }
+     inside || /^    / { next }
+     { gsub(/`[^`]*`/, "")
+       while (match($0, /\]\([^) ]+\)/)) {
+           print FILENAME ":" FNR " " substr($0, RSTART + 2, RLENGTH - 3)
+           $0 = substr($0, RSTART + RLENGTH) } }' "${documents[@]}" > "$work/links"
+
+while read -r place target; do
+    case $target in http://* | https://* | mailto:*) continue ;; esac
+    document=${place%:*} anchor=
+    [[ $target != *#* ]] || anchor=${target#*#}
+    target=${target%%#*}
+    path=$document
+    [ -z "$target" ] || path=$(dirname "$document")/$target
+    if [ ! -e "$path" ]; then
+        fail "$place: there is no $target"
+    elif [ -z "$anchor" ] || anchors_of "$path" | grep -qxF -- "$anchor"; then
+        passed=$((passed + 1))
+    else
+        fail "$place: there is no heading #$anchor in $path"
+    fi
+done < "$work/links"
+
+# ---- lines
+
+while read -r document most; do
+    lines=$(wc -l < "$document")
+    if [ "$lines" -le "$most" ]; then
+        passed=$((passed + 1))
+    else
+        fail "$document:$lines: has $lines lines, and may have $most"
+    fi
+done << 'LIMITS'
+README.md 200
+source/README.md 250
+tests/README.md 150
+LIMITS
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

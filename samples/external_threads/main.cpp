@@ -2,7 +2,7 @@
 // tasks, block until counters are low enough, move counters by hand, and signal an event that a
 // task waits for.
 //
-//     samples/run.sh foreign_threads
+//     samples/run.sh external_threads
 #include <weft/external_work.h>
 #include <weft/task_scheduler.h>
 
