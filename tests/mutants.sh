@@ -30,7 +30,7 @@ cd "$(dirname "$0")/.." || exit
 export LC_ALL=C
 jobs=${WEFT_JOBS:-$(nproc)}
 schedules=${WEFT_SCHEDULES:-5000}
-sample_of_generated="recheck_claim_1 order_notices_1"
+sample_of_generated="recheck_blocking_threads_2 order_blocking_threads_1"  # models see them soon
 
 mode=${1:-}
 root=$PWD/build/mutants
@@ -63,8 +63,7 @@ generate() {
                 sed "${line}{h;d};$((line + 1)){G}" "$file" > "$patches/mutated"
             fi
             {
-                printf '# config: Release  program: simulator  '
-                echo "case: --until-failure --schedules 20000"
+                echo "# config: Release  program: simulator  case: all models"
                 echo "# Generated: $file, line $line."
                 diff -u --label "a/$file" --label "b/$file" "$file" "$patches/mutated"
             } > "$patches/$name.patch"
@@ -346,7 +345,7 @@ passes_without() {
 
 # Tries one mutant: $name, in $work.
 try() {
-    local key status found known cases
+    local key status found known label cases
     patch=$patches/$name.patch start=$SECONDS
     config=$(field config "$patch") program=$(field program "$patch") case=$(field case "$patch")
     program=${program:-unit_tests} kind=chosen
@@ -388,8 +387,10 @@ try() {
     else
         # A generated mutant is put to all models. Some model sees most of these mutants within a
         # few schedules. So each model gets a few before any gets many.
-        cases=("$case")
-        [ "$kind" != generated ] || cases=("$case --schedules 200" "$case --seed 201")
+        label="$config $case" cases=("$case")
+        [ "$kind" = chosen ] || cases=("--until-failure --schedules 200"
+            "--until-failure --seed 201 --schedules 1800"
+            "--until-failure --seed 2001 --schedules 18000")
         for case in "${cases[@]}"; do
             run
             status=$?
@@ -400,14 +401,14 @@ try() {
         if [ "$status" = 0 ] && [ "$known" != 0 ]; then
             result survives "survives, for the reason in tests/mutants/survivors.md"
         elif [ "$status" = 0 ]; then
-            result failed "ESCAPED: $config $case"
+            result failed "ESCAPED: $label"
         elif [ "$kind" = generated ] && ! passes_without; then
             result failed "NOT SHOWN: ${found:-exit $status}, but without the mutant too"
         elif [ "$known" != 0 ]; then
             result failed "CAUGHT, but tests/mutants/survivors.md says that it survives"
         else
             [ "$status" != 124 ] || status="hang"
-            result caught "$config $case (${found:-exit $status})"
+            result caught "$label (${found:-exit $status})"
         fi
     fi
     patch -s -R -p1 -d "$work" < "$patch"
