@@ -1,39 +1,264 @@
 #!/usr/bin/env bash
-# Shows that the tests see seeded bugs: applies each patch in tests/mutants/ to a copy of the tree, builds what its test
-# needs, and expects that test to fail (to crash, or to take longer than a minute, counts too).
+# Tests the tests: puts one small bug at a time (a mutant) into a copy of the tree, and expects a
+# certain test to fail.
 #
-#     tests/mutants.sh                  a sample: one of each kind
-#     tests/mutants.sh --full           all
-#     tests/mutants.sh NAME...          those (without .patch)
-#     tests/mutants.sh --list           the names
+#     tests/mutants.sh                    a sample: one mutant of each configuration and program
+#     tests/mutants.sh --full             all mutants; ends with a table by layer
+#     tests/mutants.sh NAME...            these mutants; a folder, such as scheduler/find, stands
+#                                         for all mutants in it
+#     tests/mutants.sh --list             the names
+#     tests/mutants.sh --table [FOLDER]   what each mutant breaks and what catches it, as Markdown
+#     tests/mutants.sh --arrange          after source files or test files have moved: corrects
+#                                         their paths in patches, moves each patch to its folder
 #
-# Besides the patches in tests/mutants/ there are generated ones: a line of source/ that ends with [re-check] is deleted, and
-# one that ends with [order] changes places with the next. Those that survive stand in tests/mutants/survivors.md, with the
-# reason. (tests/relacy.sh weakens the memory orders.)
+# There are two sorts of mutants:
+# - Patches, tests/mutants/LAYER/NAME.patch. LAYER is the folder of the first source file that the
+#   patch changes: below source/, such as scheduler/find, or below include/weft/, such as
+#   include/data for include/weft/data/x.h. Names are unique. tests/mutants/README.md says how to
+#   write a patch.
+# - Generated ones. A line of source/ that ends with [re-check] is deleted. A line that ends with
+#   [order] changes places with the next line. Then some model of the simulator has to fail.
+# A mutant that no test catches must stand in tests/mutants/survivors.md, with the reason.
+# (tests/relacy.sh weakens the memory orders.)
 #
-# The first line of a patch says how it is caught. `tests` are the files built with tests/main.cpp, `case` is what Catch2 is
-# given to select from them; the simulator and faults take their own arguments there.
-#
-#     # config: Tsan  tests: containers/task_slab_test.cpp  case: [slab]
-#     # config: Release  program: simulator  case: --model pool_empty
-#     # config: Release  program: faults  case: --only pthread_create
-#
-# The simulator has to find a bug within WEFT_SCHEDULES seeds (5,000), or as many as the patch says. WEFT_JOBS is how many run at
-# once (as many as there are processors).
+# A model of the simulator has to fail within WEFT_SCHEDULES schedules (5,000), or within as many as
+# the patch says. A test that crashes, or takes longer than a minute, has failed, too. WEFT_JOBS is
+# the number of mutants that run at once (one for each processor). The last line counts the mutants
+# that were caught, and those for which this could not be shown.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
+export LC_ALL=C
 jobs=${WEFT_JOBS:-$(nproc)}
+schedules=${WEFT_SCHEDULES:-5000}
+sample_of_generated="recheck_blocking_threads_2 order_blocking_threads_1"  # models see them soon
 
+mode=${1:-}
 root=$PWD/build/mutants
-mkdir -p "$root"
-rm -rf "$root"/patches "$root"/taken "$root"/ok-*
-mkdir "$root/patches" "$root/taken"
+case $mode in
+    --list | --table | --arrange) patches=$root/listed ;;  # a run in another shell keeps its own
+    *) patches=$root/patches ;;
+esac
+rm -rf "$patches"
+mkdir -p "$patches"
 
-# Makes $work a copy of the tree. It is kept with what was built of it: only files that differ are copied, so that they are newer.
+give_up() {
+    echo "$1"
+    echo "0 passed, 1 failed"
+    exit 1
+}
+
+# Each tag makes a patch.
+generate() {
+    local kind tag file line name
+    for kind in recheck order; do
+        case $kind in recheck) tag='\[re-check\]$' ;; order) tag='\[order\]$' ;; esac
+        grep -rn --include='*.h' --include='*.cpp' -- "$tag" source | sort -t: -k1,1 -k2,2n |
+            cut -d: -f1,2 > "$patches/tags"
+        while IFS=: read -r file line; do
+            name=${kind}_$(basename "${file%.*}")_$(grep -c -- "$tag" <(head -n "$line" "$file"))
+            [ ! -e "$patches/$name.patch" ] || give_up "two files have a generated mutant $name"
+            if [ $kind = recheck ]; then
+                sed "${line}d" "$file" > "$patches/mutated"
+            else
+                sed "${line}{h;d};$((line + 1)){G}" "$file" > "$patches/mutated"
+            fi
+            {
+                echo "# config: Release  program: simulator  case: all models"
+                echo "# Generated: $file, line $line."
+                diff -u --label "a/$file" --label "b/$file" "$file" "$patches/mutated"
+            } > "$patches/$name.patch"
+        done < "$patches/tags"
+    done
+}
+
+# Writes $patches/index, sorted by name: name, layer ("-" if there is none), path, and the first two
+# lines of each patch.
+index() {
+    local twice
+    # shellcheck disable=SC2016,SC2038
+    find tests/mutants "$patches" -name '*.patch' | xargs awk -v OFS='\t' '
+        function finish() { if (name != "") print name, layer, path, first, second }
+        FNR == 1 {
+            finish()
+            path = name = FILENAME
+            sub(/.*\//, "", name); sub(/\.patch$/, "", name)
+            layer = "-"; first = substr($0, 3); second = "-"
+        }
+        FNR == 2 { second = substr($0, 3) }
+        layer == "-" && /^\+\+\+ b\/(source\/.*|include\/weft)\// {
+            layer = substr($2, 3)
+            sub(/\/[^\/]*$/, "", layer)
+            if (!sub(/^source\//, "", layer)) sub(/^include\/weft/, "include", layer)
+        }
+        END { finish() }' | sort -t "$(printf '\t')" -k 1,1 > "$patches/index"
+    twice=$(cut -f 1 "$patches/index" | uniq -d)
+    [ -z "$twice" ] || give_up "more than one patch has this name: ${twice//$'\n'/, }"
+}
+
+# Complains about patches that do not lie in the folder of their layer.
+misplaced() {
+    awk -F '\t' '
+        $3 !~ /^tests\/mutants\// { next }  # generated
+        $2 == "-" { print $3 ": changes no file of a layer"; next }
+        $3 != "tests/mutants/" $2 "/" $1 ".patch" {
+            print $3 ": belongs in tests/mutants/" $2 "/ (tests/mutants.sh --arrange)"
+        }' "$patches/index"
+}
+
+# The part of the index that is about a folder.
+inside() { # folder, or nothing for all
+    local folder=${1:-}
+    awk -F '\t' -v folder="${folder%/}" '
+        folder == "" || $2 == folder || index($2, folder "/") == 1' "$patches/index"
+}
+
+list() { inside "${1:-}" | cut -f 1; }
+
+field() { sed -n "1s/.*$1: *\(.*\)/\1/p" "$2" | sed 's/  *\(config\|program\|tests\|case\): .*//'; }
+
+# The second mutant of each kind. Left out are those that are given more schedules than others.
+sample() {
+    # shellcheck disable=SC2086
+    printf '%s\n' $sample_of_generated
+    awk -F '\t' -v most=5000 '
+        $3 !~ /^tests\/mutants\// { next }
+        match($4, /--schedules [0-9]+/) && substr($4, RSTART + 12, RLENGTH - 12) + 0 > most { next }
+        {
+            kind = $4
+            sub(/ *(tests|case): .*/, "", kind)
+            if (++count[kind] <= 2) names[kind] = $1
+        }
+        END { for (kind in names) print names[kind] }' "$patches/index" | sort
+}
+
+table() { # folder
+    inside "${1:-}" | awk -F '\t' '
+        function field(name,    rest) {
+            if (!match($4, name ": *")) return ""
+            rest = substr($4, RSTART + RLENGTH)
+            sub(/  *(config|program|tests|case): .*/, "", rest)
+            gsub(/\|/, "\\|", rest)
+            return rest
+        }
+        {
+            test = field("tests") != "" ? field("tests") : field("program")
+            test = field("config") ", " test ": `" field("case") "`"
+            gsub(/\|/, "\\|", $5)
+            print "| " $2 " | `" $1 "` | " $5 " | " test " |"
+        }' | sort > "$patches/rows"
+    [ -s "$patches/rows" ] || give_up "no mutant in folder $1"
+    echo "| layer | mutant | what it breaks | caught by |"
+    echo "|---|---|---|---|"
+    cat "$patches/rows"
+}
+
+# Where a file that has moved is now: the only one of its name in these folders.
+find_moved() { # file, folders
+    local found
+    mapfile -t found < <(find "${@:2}" -name "${1##*/}")
+    [ "${#found[@]}" = 1 ] && echo "${found[0]}"
+}
+
+arrange() {
+    local name layer patch file now problems=0
+    while IFS= read -r patch; do
+        # shellcheck disable=SC2013
+        for file in $(sed -n 's#^+++ b/##p' "$patch"); do
+            [ ! -e "$file" ] || continue
+            if now=$(find_moved "$file" include source); then
+                sed -i "s#^\(--- a\|+++ b\)/$file\$#\1/$now#" "$patch"
+            else
+                echo "$patch: $file is not there, nor one file of that name elsewhere"
+                problems=$((problems + 1))
+            fi
+        done
+        for file in $(field tests "$patch"); do
+            [ ! -e "tests/$file" ] || continue
+            if now=$(find_moved "$file" tests); then
+                sed -i "1s#$file#${now#tests/}#" "$patch"
+            else
+                echo "$patch: tests/$file is not there, nor one file of that name elsewhere"
+                problems=$((problems + 1))
+            fi
+        done
+    done < <(find tests/mutants -name '*.patch' | sort)
+
+    index
+    while IFS=$'\t' read -r name layer patch _; do
+        now=tests/mutants/$layer/$name.patch
+        if [[ $patch = tests/mutants/* ]] && [ "$layer" != - ] && [ "$patch" != "$now" ]; then
+            mkdir -p "${now%/*}"
+            git mv "$patch" "$now" 2> /dev/null || mv "$patch" "$now"  # git may not know it yet
+            echo "$patch -> $now"
+        fi
+    done < "$patches/index"
+    find tests/mutants -mindepth 1 -type d -empty -delete
+
+    while IFS= read -r patch; do
+        patch --dry-run -s -F0 -p1 -i "$patch" > /dev/null && continue
+        echo "$patch: does not apply"
+        problems=$((problems + 1))
+    done < <(find tests/mutants -name '*.patch' | sort)
+    echo "$(find tests/mutants -name '*.patch' | wc -l) patches, $problems problems"
+    [ "$problems" = 0 ]
+}
+
+generate
+index
+case $mode in
+    --list) list; exit ;;
+    --table)
+        table "${2:-}"
+        misplaced >&2
+        [ -z "$(misplaced)" ]
+        exit
+        ;;
+esac
+third_party/setup.sh patch > /dev/null || give_up "third_party/setup.sh failed"
+if [ "$mode" = --arrange ]; then
+    arrange && [ -z "$(misplaced)" ]
+    exit
+fi
+
+# The names of what is to be tried.
+failed=0
+case $mode in
+    --full) mapfile -t names < <(list) ;;
+    '')
+        for name in $sample_of_generated; do
+            [ -e "$patches/$name.patch" ] || give_up "there is no $name, which is in the sample"
+        done
+        mapfile -t names < <(sample)
+        ;;
+    *)
+        names=()
+        for argument in "$@"; do
+            if grep -q "^$argument$(printf '\t')" "$patches/index"; then
+                names+=("$argument")
+            else
+                mapfile -t folder < <(list "$argument")
+                [ "${#folder[@]}" != 0 ] || give_up "no mutant and no folder $argument"
+                names+=("${folder[@]}")
+            fi
+        done
+        ;;
+esac
+if { [ "$mode" = --full ] || [ -z "$mode" ]; } && [ -n "$(misplaced)" ]; then
+    echo "$(misplaced | wc -l) patches are in the wrong folder (tests/mutants.sh --arrange)"
+    failed=1
+fi
+cut -f 3 "$patches/index" | grep '^tests/mutants/' | xargs cp -t "$patches"
+
+rm -rf "$root"/taken "$root"/ok-*
+mkdir "$root/taken"
+
+# Makes $work a copy of the tree. It is kept with what was built of it: only files that differ are
+# copied, so that they are newer.
 prepare() {
     mkdir -p "$work"
-    find include source tests -type f | LC_ALL=C sort > "$work/files"
-    (cd "$work" && find include source tests -type f 2> /dev/null | LC_ALL=C sort | comm -23 - files | xargs -r rm)
+    find include source tests -type f | sort > "$work/files"
+    (cd "$work" && find include source tests -type f 2> /dev/null | sort | comm -23 - files |
+        xargs -r rm)
     while IFS= read -r file; do
         cmp -s "$file" "$work/$file" || { mkdir -p "$work/${file%/*}" && cp "$file" "$work/$file"; }
     done < "$work/files"
@@ -46,24 +271,28 @@ FLAGS_Release := -DNDEBUG -O2
 FLAGS_Asan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=address
 FLAGS_Tsan := -DWEFT_DEBUG=1 -O1 -fno-omit-frame-pointer -fsanitize=thread
 FLAGS := -std=c++17 -w $(FLAGS_$(C)) -Iinclude -Isource -Itests
-WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t
 UNUSED := %_windows.cpp %_pthread.cpp
 ifeq ($(P),simulator)
 FLAGS += -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h
-UNUSED += $(foreach f,env_production parker_% thread_% fork_mark_% signal_stack_% stack_memory_%,source/platform/$(f).cpp)
+PLATFORM := env_production parker_% thread_% fork_mark_% signal_stack_% stack_memory_%
+UNUSED += $(PLATFORM:%=source/platform/%.cpp)
 endif
 ifeq ($(P),faults)
-WRAP_faults := @tests/faults/wrap.options
+WRAP := @tests/faults/wrap.options
 endif
 ifneq ($(filter tests/topology/%,$(T)),)
 LIBRARIES := -lhwloc
 else
 UNUSED += source/topology/%
 endif
-SOURCES := $(filter-out $(UNUSED),$(wildcard source/*/*.cpp) $(T))
+ifneq ($(filter %/failing_allocation.cpp,$(T)),)
+WRAP := -Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t
+endif
+LIBRARIES += -lboost_context -pthread -ldl
+SOURCES := $(filter-out $(UNUSED),$(sort $(shell find source -name '*.cpp')) $(T))
 OBJECTS := $(SOURCES:%.cpp=$(C)-$(P)/%.o)
 $(C)-$(P)/program: $(OBJECTS)
-	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) -lboost_context -pthread -ldl $(LIBRARIES) $(WRAP_$(P)) $(if $(filter %failing_allocation.o,$(OBJECTS)),$(WRAP))
+	@g++ $(FLAGS_$(C)) -o $@ $(OBJECTS) $(LIBRARIES) $(WRAP)
 $(C)-$(P)/tests/main.o: FLAGS += -O0
 $(C)-$(P)/%/coroutine_models.o $(C)-$(P)/%/coroutine_test.o: FLAGS += -std=c++20
 $(C)-$(P)/%.o: %.cpp
@@ -74,35 +303,10 @@ MAKE
 
 export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS=halt_on_error=1
 
-# Each tag makes a patch. All models have to let it through before it counts as escaped.
-generate() {
-    local kind tag file line name
-    for kind in recheck order; do
-        case $kind in recheck) tag='\[re-check\]$' ;; order) tag='\[order\]$' ;; esac
-        grep -rn -- "$tag" source | sort -t: -k1,1 -k2,2n | cut -d: -f1,2 > "$root/tags"
-        while IFS=: read -r file line; do
-            name=${kind}_$(basename "${file%.*}")_$(grep -c -- "$tag" <(head -n "$line" "$file"))
-            if [ $kind = recheck ]; then
-                sed "${line}d" "$file" > "$root/mutated"
-            else
-                sed "${line}{h;d};$((line + 1)){G}" "$file" > "$root/mutated"
-            fi
-            {
-                echo "# config: Release  program: simulator  case: --until-failure --schedules 20000"
-                echo "# Generated: $file, line $line."
-                diff -u --label "a/$file" --label "b/$file" "$file" "$root/mutated"
-            } > "$root/patches/$name.patch"
-        done < "$root/tags"
-    done
-}
-cp tests/mutants/*.patch "$root/patches"
-generate
-
-field() { sed -n "1s/.*$1: *\(.*\)/\1/p" "$2" | sed 's/  *\(config\|program\|tests\|case\): .*//'; }
-
 build() {
     rm -f "$work/$config-$program/program"
-    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" T="$files" "$config-$program/program" > "$work/log" 2>&1
+    make -s -C "$work" -j"$(nproc)" C="$config" P="$program" T="$files" \
+        "$config-$program/program" > "$work/log" 2>&1
 }
 
 run() {
@@ -110,104 +314,107 @@ run() {
     [ "$config" != Tsan ] || no_aslr=(setarch "$(uname -m)" -R)
     # shellcheck disable=SC2086
     case $program in
-        simulator) set -- --schedules "${WEFT_SCHEDULES:-5000}" $case ;;
+        simulator) set -- --schedules "$schedules" $case ;;
         faults) set -- $case ;;
         *) set -- "$case" ;;
     esac
-    # The simulator ends by itself, after minutes if it goes through all models: a schedule that does not end is one that fails.
+    # The simulator stops a schedule that does not end. It takes minutes for all models.
     [ "$program" != simulator ] || limit=900
-    timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program/program" "$@" < /dev/null > "$work/log" 2>&1
+    timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program/program" "$@" \
+        < /dev/null > "$work/log" 2>&1
 }
 
-passed=0 failed=0 survived=0
 row() { printf '%-32s | %-74s | %s\n' "$@"; }
-escaped() { failed=$((failed + 1)); row "$name" "$1" "$((SECONDS - start))"; }
-
-list() { (cd "$root/patches" && ls -- *.patch | sed 's/\.patch$//'); }
-# The second of each kind: configuration and program; and one of each kind that is generated.
-sample() {
-    for name in $(list); do
-        case $name in
-            recheck_claim_1 | order_notices_1) echo "$name generated ${name%%_*}" ;;  # found soon
-            recheck_* | order_*) ;;
-            *) echo "$name $(field config "$root/patches/$name.patch") $(field program "$root/patches/$name.patch")" ;;
-        esac
-    done | awk '{ kind = $2 " " $3; if (++count[kind] <= 2) names[kind] = $1 } END { for (kind in names) print names[kind] }' | sort
+result() { # caught|survives|failed, text
+    printf '%s\t%s\t%s\n' "$name" "$1" "$((SECONDS - start))" >> "$work/results"
+    row "$name" "$2" "$((SECONDS - start))"
 }
-if [ "${1:-}" = --list ]; then list; exit; fi
-row mutant "caught by" seconds
-# shellcheck disable=SC2046
-case ${1:-} in
-    --full) set -- $(list) ;;
-    '') set -- $(sample) ;;
-esac
 
-# Whether the model that has failed in $work passes on the tree as it is.
+# Whether the model that has failed in $work passes without the mutant.
 passes_without() {
-    local model
+    local model case
     model=$(sed -n 's/^\([a-z0-9_]*\) *FAILED after .*/\1/p' "$work/log")
     [ -n "$model" ] || return 0  # it did not end, or crashed
     patch -s -R -p1 -d "$work" < "$patch"
-    build && case="--model $model --schedules 20000" run
+    case="--model $model --schedules 20000"
+    build && run
     local passed=$?
     patch -s -F0 -p1 -d "$work" < "$patch" > /dev/null
     return "$passed"
 }
 
-# Shows one mutant: $name, in $work.
+# Tries one mutant: $name, in $work.
 try() {
-    patch=$root/patches/$name.patch start=$SECONDS
-    config=$(field config "$patch") program=$(field program "$patch") case=$(field case "$patch") files=
+    local key status found known label cases
+    patch=$patches/$name.patch start=$SECONDS
+    config=$(field config "$patch") program=$(field program "$patch") case=$(field case "$patch")
     program=${program:-unit_tests} kind=chosen
     ! sed -n 2p "$patch" | grep -q '^# Generated' || kind=generated
     case $program in
-        simulator) files="$(cd "$work" && echo tests/simulator/*.cpp) tests/support/pages_posix.cpp" ;;
-        faults) files="$(cd "$work" && echo tests/faults/*.cpp tests/support/{report_log,scheduler_run,threads}.cpp)" ;;
-        allocation_gate) files="tests/main.cpp $(cd "$work" && echo tests/allocation/*.cpp)" ;;
-        *) files="tests/main.cpp $(cd "$work" && echo tests/support/*.cpp)"
-           for file in $(field tests "$patch"); do files+=" tests/$file"; done ;;
+        simulator) files="$(echo tests/simulator/*.cpp) tests/support/pages_posix.cpp" ;;
+        faults)
+            files=$(echo tests/faults/*.cpp tests/support/{report_log,scheduler_run,threads}.cpp)
+            ;;
+        allocation_gate) files="tests/main.cpp $(echo tests/allocation/*.cpp)" ;;
+        *)
+            files="tests/main.cpp $(echo tests/support/*.cpp)"
+            for file in $(field tests "$patch"); do files+=" tests/$file"; done
+            ;;
     esac
 
-    # Without the patch the test must pass, once for all patches with the same test. A generated one has no test of its own: see below.
+    # Without the patch the test has to pass. Patches with the same test share that run. A generated
+    # mutant has no test of its own: see passes_without.
     key=$(echo "$config $program $files $case" | md5sum | cut -c1-32)
     if [ ! -e "$root/ok-$key" ] && [ "$kind" != generated ]; then
-        if ! build || ! run; then tail -n 20 "$work/log"; escaped "NOT SHOWN: fails without the patch too"; return; fi
+        if ! build || ! run; then
+            tail -n 20 "$work/log"
+            result failed "NOT SHOWN: the test fails without the mutant too"
+            return
+        fi
         touch "$root/ok-$key"
         start=$SECONDS
     fi
     if ! patch -s -F0 -p1 -d "$work" < "$patch" > "$work/log" 2>&1; then
         cat "$work/log"
-        escaped "NOT SHOWN: the patch does not apply"
-        rm -rf "$work/source" && cp -r source "$work"
+        result failed "NOT SHOWN: the patch does not apply"
+        rm -rf "$work"/{source,include}
+        cp -r source include "$work"
         return
     fi
     if ! build; then
         tail -n 20 "$work/log"
-        escaped "NOT SHOWN: does not build"
+        result failed "NOT SHOWN: does not build"
     else
-        run
-        status=$?
-        found=$(sed -n 's/.* FAILED after \(.* schedules\): seed [0-9]*: \(.*\)/after \1: \2/p' "$work/log")
+        # A generated mutant is put to all models. Some model sees most of these mutants within a
+        # few schedules. So each model gets a few before any gets many.
+        label="$config $case" cases=("$case")
+        [ "$kind" = chosen ] || cases=("--until-failure --schedules 200"
+            "--until-failure --seed 201 --schedules 1800"
+            "--until-failure --seed 2001 --schedules 18000")
+        for case in "${cases[@]}"; do
+            run
+            status=$?
+            [ "$status" = 0 ] || break
+        done
+        found=$(sed -n 's/.* FAILED \(after .* schedules: \)seed [0-9]*: /\1/p' "$work/log")
         known=$(grep -c "^| .*\`$name\`" tests/mutants/survivors.md)
         if [ "$status" = 0 ] && [ "$known" != 0 ]; then
-            survived=$((survived + 1))
-            row "$name" "survives, for the reason in tests/mutants/survivors.md" "$((SECONDS - start))"
+            result survives "survives, for the reason in tests/mutants/survivors.md"
         elif [ "$status" = 0 ]; then
-            escaped "ESCAPED: $config $case"
+            result failed "ESCAPED: $label"
         elif [ "$kind" = generated ] && ! passes_without; then
-            escaped "NOT SHOWN: ${found:-exit $status}, but without the patch too"
+            result failed "NOT SHOWN: ${found:-exit $status}, but without the mutant too"
         elif [ "$known" != 0 ]; then
-            escaped "CAUGHT, but tests/mutants/survivors.md says that it survives"
+            result failed "CAUGHT, but tests/mutants/survivors.md says that it survives"
         else
             [ "$status" != 124 ] || status="hang"
-            passed=$((passed + 1))
-            row "$name" "$config $case (${found:-exit $status})" "$((SECONDS - start))"
+            result caught "$label (${found:-exit $status})"
         fi
     fi
     patch -s -R -p1 -d "$work" < "$patch"
 }
 
-# Each lane takes the next mutant that no other has taken.
+# Each lane takes the next mutant that no other lane has taken.
 lane() { # number, names
     work=$root/$1
     shift
@@ -215,18 +422,48 @@ lane() { # number, names
     for name in "$@"; do
         ! mkdir "$root/taken/$name" 2> /dev/null || try
     done
-    echo "$passed $failed $survived" > "$work/sum"
+}
+
+# What became of the mutants of each layer. Seconds: of building and running with the mutant.
+summary() { # results
+    awk -F '\t' -v OFS='\t' '
+        function add(key) {
+            ++count[key, $2]; ++all[key]; seconds[key] += $3
+            if ($3 >= longest[key] + 0) { longest[key] = $3; who[key] = $1 }
+        }
+        FNR == NR { layer[$1] = $2; next }
+        { add(layer[$1]); add("all") }
+        END {
+            for (key in all) {
+                print key == "all", key, all[key], count[key, "caught"] + 0,
+                    count[key, "survives"] + 0, count[key, "failed"] + 0, seconds[key],
+                    longest[key] " (" who[key] ")"
+            }
+        }' "$patches/index" "$1" | sort | cut -f 2- | {
+        printf '\n'
+        cells='%-20s | %7s | %6s | %8s | %6s | %7s | %s\n'
+        # shellcheck disable=SC2059
+        printf "$cells" layer mutants caught survives failed seconds longest
+        while IFS=$'\t' read -ra columns; do
+            # shellcheck disable=SC2059
+            printf "$cells" "${columns[@]}"
+        done
+    }
 }
 
 trap 'kill $(jobs -p) 2> /dev/null' EXIT
-rm -f "$root"/*/sum
-for ((i = 1; i <= jobs; ++i)); do lane "$i" "$@" & done
+rm -f "$root"/*/results "$root/results"
+row mutant "caught by" seconds
+for ((i = 1; i <= jobs; ++i)); do lane "$i" "${names[@]}" & done
 wait
-read -r passed failed survived missing <<< "$(cat "$root"/*/sum | awk -v names=$# '
-    { passed += $1; failed += $2; survived += $3 }
-    END { print passed + 0, failed + 0, survived + 0, names - passed - failed - survived }')"
-[ "$missing" = 0 ] || { echo "$missing not tried"; failed=$((failed + missing)); }
-
+cat "$root"/*/results > "$root/results"
+[ "$mode" != --full ] || summary "$root/results"
+read -r passed survived tried <<< "$(awk -F '\t' '
+    { ++count[$2] }
+    END { print count["caught"] + 0, count["survives"] + 0, NR }' "$root/results")"
+missing=$(($(printf '%s\n' "${names[@]}" | sort -u | wc -l) - tried))
+[ "$missing" = 0 ] || echo "$missing not tried"
+failed=$((failed + tried - passed - survived + missing))
 echo "$survived survive and are documented, $SECONDS s"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
