@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Builds and runs samples (Release), in the repository's root folder.
+# Builds samples (Release) and runs them in the repository's root folder.
 #
 #     samples/run.sh [NAME|all] [ARGUMENTS...]     the default is frame_loop
+#
+# Installs the toolchain, and for frame_loop libpng and a level (third_party/setup.sh). What the
+# compiler says is in build/samples-build.log; it is shown if a sample does not build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,9 +18,12 @@ for name in "${names[@]}"; do
     [ -f "samples/$name/main.cpp" ] || { echo "no sample $name; there are: ${all//$'\n'/ }" >&2; exit 2; }
 done
 
-premake=$(third_party/setup.sh)
+needs=()
+[[ " ${names[*]} " != *" frame_loop "* ]] || needs=(libpng-dev freedoom)
+premake=$(third_party/setup.sh "${needs[@]}")
 mkdir -p build
 log=build/samples-build.log
+echo "building ${names[*]}" >&2
 { "$premake" gmake2 && make -C build/premake -j"$(nproc)" config=release "${names[@]}"; } > "$log" 2>&1 ||
     { cat "$log" >&2; exit 1; }
 

@@ -1,22 +1,31 @@
 #!/usr/bin/env bash
-# Installs what building, testing and the samples need, and nothing that is there already.
+# Installs the toolchain and the packages that the caller names, and nothing that is there already.
 # Prints the path of the premake5 to use on standard output, everything else on standard error:
 #
-#     "$(third_party/setup.sh)" gmake2
-#     third_party/setup.sh cmake valgrind        these packages too
-#     third_party/setup.sh --libraries=arm64     instead: Boost.Context, libpng and zlib of another architecture of
-#                                                Debian, static; prints the folder that has them in lib/
-#     third_party/setup.sh --libraries=windows   the same for 64-bit Windows, built by mingw-w64 from Debian's source
-#                                                packages; headers, those of Catch2 too, in include/
+#     "$(third_party/setup.sh)" gmake2           the toolchain alone: g++, make, Boost.Context, Premake.
+#                                                The library needs no more.
+#     third_party/setup.sh catch2 libpng-dev     these packages too
+#     third_party/setup.sh freedoom              the levels of this package too: makes the link
+#                                                build/freedoom1.wad
+#     third_party/setup.sh --libraries=arm64     instead: Boost.Context, libpng and zlib of another
+#                                                architecture of Debian, static; prints the folder
+#                                                that has them in lib/
+#     third_party/setup.sh --libraries=windows   the same for 64-bit Windows, built by mingw-w64 from
+#                                                Debian's source packages; headers, those of Catch2
+#                                                too, in include/
 #
-# Packages come by apt (as root, or through sudo). Premake is the one on PATH, or else built from a Debian source
-# package and kept in ${WEFT_CACHE:-~/.cache/weft}, as are libraries of other architectures; the system's own apt
-# configuration is not touched.
+# Packages come by apt (as root, or through sudo). Premake is the one on PATH, or else built from a
+# Debian source package. The package `freedoom` depends on a game engine, SDL and a sound server. So
+# it is not installed: its file is downloaded, and the levels are taken out of it. Premake, the
+# levels, and the libraries of other architectures are kept in ${WEFT_CACHE:-~/.cache/weft}. The
+# system's own apt configuration is not touched.
 set -euo pipefail
 
-packages=(g++ make clang libclang-rt-dev clang-format catch2 libpng-dev libhwloc-dev freedoom)
+toolchain=(g++ make)
 cache=${WEFT_CACHE:-${XDG_CACHE_HOME:-~/.cache}/weft}
 built=$cache/premake5-0ad
+levels=/usr/share/games/doom  # of an installed Freedoom
+root=$(cd "$(dirname "$0")/.." && pwd)
 
 say() { echo "setup: $*" >&2; }
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
@@ -46,15 +55,19 @@ install_packages() {
         install --no-install-recommends $missing >&2
 }
 
-# A folder $work that goes away with us, and an apt in it, with the machine's sources and lists of its own.
-private_apt() { # deb or deb-src, options of apt
-    local file type=$1
-    shift
+# A folder $work that goes away with us.
+make_work() {
     mkdir -p "$cache"
     work=$(mktemp -d "$cache/build.XXXXXX")
     # shellcheck disable=SC2064
     trap "rm -rf '$work'" EXIT
+}
 
+# $work, and an apt in it, with the machine's sources and lists of its own.
+private_apt() { # deb or deb-src, options of apt
+    local file type=$1
+    shift
+    make_work
     mkdir -p "$work"/{sources,lists/partial,archives/partial}
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
         [ ! -f "$file" ] || sed -n "s/^deb\s/$type /p" "$file" > "$work/sources/$(basename "$file" .list).list"
@@ -80,6 +93,31 @@ build_premake() {
     make -C "$work/build/premake/premake5/build/gmake2.unix" -j"$(nproc)" config=release > "$work/log" 2>&1 ||
         { tail -n 30 "$work/log" >&2; say "Premake did not build"; exit 1; }
     mv "$work/build/premake/premake5/bin/release/premake5" "$built"
+    rm -rf "$work"
+}
+
+# Makes build/freedoom1.wad, where all programs look: a link to the installed file, or else to the one in the cache.
+link_levels() {
+    local work file=$levels/freedoom1.wad
+    if [ ! -f "$file" ]; then
+        file=$cache/freedoom/freedoom1.wad
+        [ -f "$file" ] || download_levels
+    fi
+    mkdir -p "$root/build"
+    ln -sfn "$file" "$root/build/freedoom1.wad"
+}
+
+download_freedoom() { (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download freedoom >&2); }
+
+download_levels() {
+    say "getting the levels of Debian's package freedoom (16 MB)"
+    make_work
+    download_freedoom || { apt_update; download_freedoom; }
+    dpkg -x "$work"/freedoom_*.deb "$work/unpacked"
+    mkdir "$work/done"
+    cp "$work/unpacked$levels/freedoom1.wad" "$work"/unpacked/usr/share/doc/freedoom/copyright "$work/done/"
+    rm -rf "$cache/freedoom"
+    mv "$work/done" "$cache/freedoom"
     rm -rf "$work"
 }
 
@@ -146,7 +184,12 @@ if [[ ${1:-} = --libraries=* ]]; then
     echo "$folder"
     exit
 fi
-install_packages "${packages[@]}" "$@"
+packages=() freedoom=
+for package in "$@"; do
+    if [ "$package" = freedoom ]; then freedoom=yes; else packages+=("$package"); fi
+done
+install_packages "${toolchain[@]}" "${packages[@]}"
+[ -z "$freedoom" ] || link_levels
 works() { "$1" --version >/dev/null 2>&1; }
 if works premake5; then
     premake=$(command -v premake5)

@@ -22,7 +22,7 @@ constexpr const char *kUsage =
     "instead.\n";
 
 struct Options {
-    std::string wad = "/usr/share/games/doom/freedoom1.wad", level = "E1M1", out = "out";
+    std::string wad = kFreedoom, level = "E1M1", out = "out";
     bool serial = false, help = false;
     RunOptions run;
 };

@@ -57,7 +57,7 @@ Problem ReadWad(const std::string &path, Wad *wad) {
         file.insert(file.end(), block.begin(), block.begin() + stream.gcount());
     }
     if (!stream.eof() && file.empty())
-        return "cannot be read; give the WAD's place with --wad PATH";
+        return "cannot be read; get it by third_party/setup.sh freedoom, or give another by --wad";
     if (file.size() > kMaxFileBytes) return "larger than any WAD (256 MiB)";
     return ParseWad(std::move(file), wad);
 }

@@ -49,6 +49,9 @@ struct Wad {
     const Lump *Find(const std::string &name, char space = kAll) const;
 };
 
+// Where `third_party/setup.sh freedoom` puts a link to the levels. Programs run in the root folder.
+constexpr const char *kFreedoom = "build/freedoom1.wad";
+
 Problem ParseWad(std::vector<uint8_t> file, Wad *wad);
 Problem ReadWad(const std::string &path, Wad *wad);
 

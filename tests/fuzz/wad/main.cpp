@@ -14,10 +14,9 @@ constexpr size_t kChangeBytes = 6;
 const test::SmallWad &Undamaged() {
     static frame_loop::Wad all;
     static const test::SmallWad *const small = [] {
-        const frame_loop::Problem problem =
-            frame_loop::ReadWad("/usr/share/games/doom/freedoom1.wad", &all);
+        const frame_loop::Problem problem = frame_loop::ReadWad(frame_loop::kFreedoom, &all);
         if (!problem.empty()) {
-            std::fprintf(stderr, "freedoom1.wad: %s\n", problem.c_str());
+            std::fprintf(stderr, "%s: %s\n", frame_loop::kFreedoom, problem.c_str());
             std::exit(2);
         }
         return new test::SmallWad(all, "E1M1");

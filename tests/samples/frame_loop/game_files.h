@@ -11,8 +11,7 @@ namespace test {
 
 inline const frame_loop::Wad &Freedoom() {
     static frame_loop::Wad wad;
-    if (wad.lumps.empty())
-        REQUIRE(frame_loop::ReadWad("/usr/share/games/doom/freedoom1.wad", &wad) == "");
+    if (wad.lumps.empty()) REQUIRE(frame_loop::ReadWad(frame_loop::kFreedoom, &wad) == "");
     return wad;
 }
 
