@@ -134,8 +134,8 @@ double FramesInFlight(uint32_t workers, uint32_t inFlight, bool latency) {
     options.workers = workers;
     Pipeline state;
     Pipeline::Stage stages[3] = {{&state, 0}, {&state, 1}, {&state, 2}};
-    const weft::FrameStage list[3] = {weft::StageOf(stages[0]), weft::StageOf(stages[1]),
-                                      weft::StageOf(stages[2])};
+    const weft::FrameStage list[3] = {weft::MakeStage(stages[0]), weft::MakeStage(stages[1]),
+                                      weft::MakeStage(stages[2])};
     weft::FramePipeline pipeline(options, 3, list, inFlight);
     double elapsed = 0;
     auto main = [&](weft::TaskScheduler *self) {

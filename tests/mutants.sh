@@ -16,8 +16,9 @@
 #   patch changes: below source/, such as scheduler/find, or below include/weft/, such as
 #   include/data for include/weft/data/x.h. Names are unique. tests/mutants/README.md says how to
 #   write a patch.
-# - Generated ones. A line of source/ that ends with [re-check] is deleted. A line that ends with
-#   [order] changes places with the next line. Then some model of the simulator has to fail.
+# - Generated ones. A line of source/ that ends with [re-check] is replaced by an empty statement. A
+#   line that ends with [order] changes places with the next line. Then some model of the simulator
+#   has to fail.
 # A mutant that no test catches must stand in tests/mutants/survivors.md, with the reason.
 # (tests/relacy.sh weakens the memory orders.)
 #
@@ -58,7 +59,7 @@ generate() {
             name=${kind}_$(basename "${file%.*}")_$(grep -c -- "$tag" <(head -n "$line" "$file"))
             [ ! -e "$patches/$name.patch" ] || give_up "two files have a generated mutant $name"
             if [ $kind = recheck ]; then
-                sed "${line}d" "$file" > "$patches/mutated"
+                sed "${line}s/.*/;/" "$file" > "$patches/mutated"
             else
                 sed "${line}{h;d};$((line + 1)){G}" "$file" > "$patches/mutated"
             fi

@@ -74,7 +74,7 @@ if [ -n "$all" ]; then
         under="valgrind --quiet --error-exitcode=99 --fair-sched=yes --child-silent-after-fork=yes"
         under+=" --soname-synonyms=somalloc=nouserintercepts"  # the tests have an operator new of their own
         if [ $# = 0 ]; then
-            arguments=("~[foreign]~[single]~[pinned]~[idle_set]~[frame_loop]~[floating_point]~[overflow]~[signal_stack]~[address_space]~fault: rounding mode*")
+            arguments=("~[external]~[single]~[pinned]~[idle_set]~[frame_loop]~[floating_point]~[overflow]~[signal_stack]~[address_space]~fault: rounding mode*")
         fi
         run Debug unit_tests "${arguments[@]}"
         under='' arguments=("$@")

@@ -162,7 +162,7 @@ trace_program() { # mutant
     rm -rf "$tree"
     mkdir -p "$tree" "$cache/objects"
     cp -r source include tests "$tree"
-    [ -z "$mutant" ] || patch -s -F0 -p1 -d "$tree" < "tests/mutants/$mutant.patch" || return 1
+    [ -z "$mutant" ] || patch -s -F0 -p1 -d "$tree" < "$(find tests/mutants -name "$mutant.patch")" || return 1
     case $model in  # by itself, or the whole scheduler
         wait) sources='source/core/counter_waiting.cpp source/platform/memory.cpp' ;;
         deque) sources='source/platform/memory.cpp' ;;
@@ -184,7 +184,7 @@ trace_program() { # mutant
 }
 
 # Conformance: each of so many runs of the real code is a run of the model (follow.pml). With a mutant
-# (tests/mutants/NAME.patch) at least one must not be. The program gets the model's definitions as arguments.
+# (NAME.patch in tests/mutants/) at least one must not be. The program gets the model's definitions as arguments.
 follow() { # model runs mutant definitions...
     model=$1 claim=follow
     local runs=$2 mutant=$3 log=$PWD/$cache/$model-follow.log accepted refused

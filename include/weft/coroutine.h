@@ -17,7 +17,7 @@
 //     }
 //
 //     weft::Counter loaded;
-//     weft::Start(*scheduler, LoadAll(game), &loaded);  // like AddTask
+//     weft::StartCoroutine(*scheduler, LoadAll(game), &loaded);  // like AddTask
 //     scheduler->WaitForCounter(&loaded);
 #pragma once
 
@@ -263,7 +263,8 @@ public:
 private:
     friend promise_type;
     friend struct internal::CallAwaiter<Result>;
-    friend void Start(TaskScheduler &, Coroutine<void> &&, Counter *, const TaskOptions &) noexcept;
+    friend void StartCoroutine(TaskScheduler &, Coroutine<void> &&, Counter *,
+                               const TaskOptions &) noexcept;
     explicit Coroutine(std::coroutine_handle<promise_type> handle) noexcept : m_handle(handle) {}
     std::coroutine_handle<promise_type> m_handle;
 };
@@ -327,8 +328,8 @@ inline Coroutine<void> Promise<void>::get_return_object() noexcept {
 /// and the coroutine continues at once. An exception that leaves the coroutine is reported
 /// (TaskThrew). If the submission fails, that is reported as by TaskScheduler::AddTask, and the
 /// coroutine is never destroyed. Thread-safe while the scheduler runs.
-inline void Start(TaskScheduler &scheduler, Coroutine<> &&coroutine, Counter *counter = nullptr,
-                  const TaskOptions &options = {}) noexcept {
+inline void StartCoroutine(TaskScheduler &scheduler, Coroutine<> &&coroutine,
+                           Counter *counter = nullptr, const TaskOptions &options = {}) noexcept {
     if (!internal::MayBegin(scheduler, coroutine.m_handle)) return;
     const auto handle = std::exchange(coroutine.m_handle, {});
     auto &promise = handle.promise();

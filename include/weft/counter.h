@@ -37,7 +37,7 @@ public:
     Counter(const Counter &) = delete;
     Counter &operator=(const Counter &) = delete;
 #if defined(WEFT_DEBUG)
-    /// Only in debug builds: reports CounterDestroyed if a task or a thread still waits for the
+    /// Only in debug builds: reports DestroyedInUse if a task or a thread still waits for the
     /// counter. Define WEFT_DEBUG=1 both for weft and for your code.
     ~Counter() {
         if ((m_word.load(std::memory_order_relaxed) & kWaiters) != 0)

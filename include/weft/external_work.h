@@ -18,9 +18,10 @@ namespace weft {
 
 /// Declares work that weft does not see, and that will let waiting tasks continue.
 ///
-/// While an object of this class exists, the scheduler does not report Stalled, PoolEmpty and
-/// LargePoolEmpty, because this work may end the stall. Destroy the object only after the counter
-/// has been decremented. The scheduler must outlive it, and need not be running. Thread-safe.
+/// While an object of this class exists, the scheduler does not report Stalled, OutOfSmallFibers
+/// and OutOfLargeFibers, because this work may end the stall. Destroy the object only after the
+/// counter has been decremented. The scheduler must outlive it, and need not be running.
+/// Thread-safe.
 class ExternalWork {
 public:
     explicit ExternalWork(TaskScheduler &scheduler) noexcept : m_scheduler(scheduler) {

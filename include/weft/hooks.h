@@ -33,7 +33,7 @@ namespace weft {
 ///   and PollCounter, Counter::Value, Now, IsCancelled, WorkerLocal::Get, FiberLocal::Get. These
 ///   answer as in the task or thread in which the hook was called. PollCounter does not first count
 ///   off the finished tasks of the caller.
-/// - AboutToBlock, which has no effect there; ExternalWork; SleepFor and SleepUntil, which block
+/// - PrepareToBlock, which has no effect there; ExternalWork; SleepFor and SleepUntil, which block
 ///   the thread.
 /// - Allocations from a TaggedHeap or a ScratchArena.
 ///

@@ -126,8 +126,8 @@ struct SchedulerOptions {
     /// How long external threads may still submit and wait after Stop was called, or after the main
     /// task of Run has returned. Then their calls are refused (RunEnding). Up to 60,000.
     uint32_t stopGraceMilliseconds = 1000;
-    /// A stall (PoolEmpty, LargePoolEmpty, Stalled) is reported when it has lasted for this time.
-    /// 1 to 60,000.
+    /// A stall (OutOfSmallFibers, OutOfLargeFibers, Stalled) is reported when it has lasted for
+    /// this time. 1 to 60,000.
     uint32_t stallMilliseconds = 500;
     /// A queue whose oldest task or fiber has waited for this time gets a sixth of the workers'
     /// time. 1 to 60,000.

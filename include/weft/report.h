@@ -38,7 +38,7 @@ enum class ReportCode : uint16_t {
     /// A counter or an object of weft/sync/ was destroyed while a task or a thread waited for it
     /// (debug builds); a job was destroyed while it was posted; or a PostQueue while jobs waited in
     /// it.
-    CounterDestroyed,
+    DestroyedInUse,
     /// An external thread waits, but there is no worker and no attached thread. The wait goes on.
     NoWorkers,
     CounterUnderflow,    ///< A decrement below zero.
@@ -46,8 +46,8 @@ enum class ReportCode : uint16_t {
     WrongScheduler,      ///< A counter that another scheduler uses.
     TaskThrew,           ///< An exception left a task.
     FloatingPointState,  ///< A task changed the floating-point control words (debug builds).
-    PoolEmpty,           ///< A task is to begin, but each small fiber holds a task that waits.
-    LargePoolEmpty,      ///< The same for a Large task and the large fibers.
+    OutOfSmallFibers,    ///< A task is to begin, but each small fiber holds a task that waits.
+    OutOfLargeFibers,    ///< The same for a Large task and the large fibers.
     Stalled,             ///< All workers sleep, and tasks wait for something that no worker runs.
     OutOfMemory,         ///< A queue could not grow, or there is no memory for a wait or a block.
     MemoryInUse,         ///< A tag of a TaggedHeap is freed while it is retained.

@@ -151,8 +151,8 @@ public:
     /// may be destroyed or used again. A wait for a higher value can be late, because a worker may
     /// finish several tasks before it lowers their counter. Once such a wait has begun, each worker
     /// lowers the counter after its current task and after each later one. If the current task
-    /// blocks its thread in the operating system, this is delayed. Call AboutToBlock before such a
-    /// blocking call.
+    /// blocks its thread in the operating system, this is delayed. Call PrepareToBlock before such
+    /// a blocking call.
     ///
     /// Returns at once after a report: NullCounter, NotRunning, RunEnding, InHook, WrongScheduler.
     /// Thread-safe. An external thread blocks in the operating system.
@@ -239,7 +239,7 @@ public:
     /// Other workers can then take the tasks that this worker has claimed and not begun, and the
     /// tasks that have finished on it are counted off. Costs next to nothing if there are no such
     /// tasks. Has no effect on a thread that runs no task of this scheduler.
-    void AboutToBlock() noexcept;
+    void PrepareToBlock() noexcept;
 
     /// Changes the priority of the calling task. From now on its waits have this priority, and so
     /// has the task when it continues.

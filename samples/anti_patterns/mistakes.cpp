@@ -134,7 +134,7 @@ const std::vector<Mistake> &AllMistakes() {
             {ReportCode::NotRunning, "NotRunning", NotRunning, false},
             {ReportCode::WrongThread, "WrongThread", StopFromTask, false},
             {ReportCode::LeftAttached, "LeftAttached", EndsAttached, false},
-            {ReportCode::PoolEmpty, "PoolEmpty", PoolTooSmall, false},
+            {ReportCode::OutOfSmallFibers, "OutOfSmallFibers", PoolTooSmall, false},
             {ReportCode::Stalled, "Stalled", Stalled, false},
             {ReportCode::StackOverflow, "StackOverflow", OverflowStack, true},
     };

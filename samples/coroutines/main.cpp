@@ -51,7 +51,8 @@ int main() {
     auto day = [&](weft::TaskScheduler *running) {
         Shop shop(*running);
         weft::Counter visitors;
-        for (uint32_t i = 0; i < kVisitors; ++i) weft::Start(*running, Visit(shop, i), &visitors);
+        for (uint32_t i = 0; i < kVisitors; ++i)
+            weft::StartCoroutine(*running, Visit(shop, i), &visitors);
         weft::SleepFor(*running, 1ms);
         shop.open.Set();
         running->WaitForCounter(&visitors);

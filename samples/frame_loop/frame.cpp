@@ -95,9 +95,9 @@ private:
         auto show = [this](weft::TaskScheduler *, const weft::FrameParams &params) {
             Present(params);
         };
-        const weft::FrameStage stages[] = {weft::StageOf(world, Named("world")),
-                                           weft::StageOf(render, Named("render")),
-                                           weft::StageOf(show, Named("show"))};
+        const weft::FrameStage stages[] = {weft::MakeStage(world, Named("world")),
+                                           weft::MakeStage(render, Named("render")),
+                                           weft::MakeStage(show, Named("show"))};
         weft::FramePipeline pipeline(m_schedulerOptions, 3, stages, kInFlight);
         m_startNs = NowNs();
         pipeline.Run(&m_scheduler, static_cast<uint32_t>(m_options.frames));

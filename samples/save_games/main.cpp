@@ -166,14 +166,14 @@ private:
     void Send() {
         Awaited().store(++m_message.number, std::memory_order_release);
         m_game.client.Send(m_message, m_game.server);
-        PostWaitFor(20ms);
+        PostOnWakeFor(20ms);
     }
     // If not, the save has been posted again: for the signal that is on its way, or the request is
     // repeated.
     bool HasReply() {
         if (ReceiveSignal()) return true;
         if (Awaited().exchange(0, std::memory_order_acq_rel) == 0) {
-            PostWait();
+            PostOnWake();
         } else {
             m_game.repeated.fetch_add(1, std::memory_order_relaxed);
             Send();

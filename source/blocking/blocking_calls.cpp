@@ -88,7 +88,7 @@ BlockingCalls::~BlockingCalls() {
     if (m_threads != nullptr) BlockingThreads::Destroy(m_threads);
 }
 
-Status BlockingCalls::RunBlocking(BlockingFunction function, void *arg) noexcept {
+Status BlockingCalls::Run(BlockingFunction function, void *arg) noexcept {
     if (function == nullptr) return Status::BadOption;
     // A thread that is no worker holds up nobody but itself, whoever makes the call.
     if (!HasThreads(m_threads) || m_scheduler.CurrentWorker() == kAnyWorker) {

@@ -111,7 +111,7 @@ public:
     /// Takes a place in the order of announcements without sleeping or waking anybody. seq_cst:
     /// workers that announce later see what the caller did; the caller sees what workers did that
     /// announced earlier.
-    void TakePlace() noexcept { m_state.fetch_add(0, kSeqCst); }
+    void JoinOrder() noexcept { m_state.fetch_add(0, kSeqCst); }
 
     /// Equal values mean that, from the first look to the second, nobody fell asleep and nobody
     /// woke up.

@@ -163,11 +163,11 @@ void Blocks::Release(BlockPoolState &state, uint32_t first, uint32_t count) noex
 void Blocks::ReportFull(const BlockPool &pool, const char *call, size_t bytes) noexcept {
     const BlockPoolState &state = *pool.m_state;
     const uint32_t count = For(state, bytes), inUse = pool.BlocksInUse();
-    if (count > BlockPool::kMaxInARow) {
+    if (count > BlockPool::kMaxContiguous) {
         ReportTo(state.onReport, state.user, ReportCode::OutOfMemory,
                  "Give the pool larger blocks, or allocate it elsewhere.",
                  "%s: %zu bytes are more than %u blocks of %zu bytes", call, bytes,
-                 BlockPool::kMaxInARow, state.blockBytes);
+                 BlockPool::kMaxContiguous, state.blockBytes);
     } else {
         ReportTo(
             state.onReport, state.user, ReportCode::OutOfMemory,

@@ -65,7 +65,8 @@ struct Blocks {
     }
     /// How many blocks `bytes` take; more than 64: too many.
     static uint32_t For(const BlockPoolState &state, size_t bytes) noexcept {
-        if (bytes > state.blockBytes * BlockPool::kMaxInARow) return BlockPool::kMaxInARow + 1;
+        if (bytes > state.blockBytes * BlockPool::kMaxContiguous)
+            return BlockPool::kMaxContiguous + 1;
         return bytes <= state.blockBytes
                    ? 1
                    : static_cast<uint32_t>((bytes - 1) / state.blockBytes + 1);

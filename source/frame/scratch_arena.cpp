@@ -57,8 +57,9 @@ bool ScratchArena::Grow(size_t bytes, size_t alignment) noexcept {
     const size_t whole = bytes > SIZE_MAX - before ? SIZE_MAX : bytes + before;
     const uint32_t count = Blocks::For(pool, whole);
     // Threads begin at different words, so that they do not all write to one.
-    const uint32_t run =
-        count > BlockPool::kMaxInARow ? kNoBlock : Blocks::Claim(pool, count, env::ThreadHint());
+    const uint32_t run = count > BlockPool::kMaxContiguous
+                             ? kNoBlock
+                             : Blocks::Claim(pool, count, env::ThreadHint());
     if (run == kNoBlock) {
         Blocks::ReportFull(*m_pool, "ScratchArena", whole);
         return false;

@@ -29,7 +29,7 @@ void Own(TaggedHeapState &heap, HeapTag &tag, uint32_t first, uint32_t count) no
 }
 
 Piece ReportFull(TaggedHeapState &heap, size_t bytes) noexcept {
-    const bool mayFit = Blocks::For(heap.blocks, bytes) <= BlockPool::kMaxInARow;
+    const bool mayFit = Blocks::For(heap.blocks, bytes) <= BlockPool::kMaxContiguous;
     // relaxed: only who sets it reports; nothing else depends on it.
     if (!mayFit || heap.saidFull.exchange(1, kRelaxed) == 0)
         Blocks::ReportFull(heap.pool, "TaggedHeap", bytes);
@@ -41,7 +41,7 @@ Piece ReportFull(TaggedHeapState &heap, size_t bytes) noexcept {
 Piece TakeBlocks(TaggedHeapState &heap, HeapTag &tag, size_t bytes) noexcept {
     const uint32_t count = Blocks::For(heap.blocks, bytes);
     const uint32_t first =
-        count <= BlockPool::kMaxInARow ? Blocks::Claim(heap.blocks, count, 0) : kNoBlock;
+        count <= BlockPool::kMaxContiguous ? Blocks::Claim(heap.blocks, count, 0) : kNoBlock;
     if (first == kNoBlock) return ReportFull(heap, bytes);
     Own(heap, tag, first, count);
     char *const begin = Blocks::At(heap.blocks, first);

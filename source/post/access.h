@@ -1,7 +1,7 @@
 // What lies in the storage of the public classes.
 #pragma once
 
-#include "post/lane.h"
+#include "post/job_queue.h"
 
 #include <new>
 

@@ -9,12 +9,12 @@
 
 namespace weft::internal {
 
-class PostLane;
+class JobQueue;
 
 enum class JobPlace : uint8_t { Nowhere, Ready, Timed, Waiting };
 
 struct JobState : HeapLinks {
-    PostLane *lane;
+    JobQueue *lane;
     PostedJob *job;
     PostedFunction callback;  // the poster's
     Clock::time_point due{};
@@ -25,7 +25,7 @@ struct JobState : HeapLinks {
     bool isCalled = false;   // since the callback began
     bool isSignalled = false;
 
-    JobState(PostLane *of, PostedJob *owner, PostedFunction function) noexcept
+    JobState(JobQueue *of, PostedJob *owner, PostedFunction function) noexcept
         : lane(of), job(owner), callback(function) {}
 };
 

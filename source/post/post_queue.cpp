@@ -9,13 +9,13 @@ namespace weft {
 using namespace internal;
 
 PostQueue::PostQueue(TaskScheduler &scheduler, const TaskOptions &options) noexcept {
-    static_assert(sizeof(PostLane) <= sizeof m_storage && alignof(PostLane) <= 64,
+    static_assert(sizeof(JobQueue) <= sizeof m_storage && alignof(JobQueue) <= 64,
                   "the public class has room for it");
-    new (m_storage) PostLane(scheduler, options);
+    new (m_storage) JobQueue(scheduler, options);
 }
 
-PostQueue::~PostQueue() { Stored<PostLane>(m_storage).~PostLane(); }
+PostQueue::~PostQueue() { Stored<JobQueue>(m_storage).~JobQueue(); }
 
-PostStatistics PostQueue::Statistics() noexcept { return Stored<PostLane>(m_storage).Statistics(); }
+PostStatistics PostQueue::Statistics() noexcept { return Stored<JobQueue>(m_storage).Statistics(); }
 
 }  // namespace weft

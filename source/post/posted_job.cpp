@@ -12,7 +12,7 @@ using namespace internal;
 PostedJob::PostedJob(PostQueue &queue, PostedFunction callback) noexcept {
     static_assert(sizeof(JobState) <= sizeof m_storage && alignof(JobState) <= 8,
                   "the public class has room for it");
-    new (m_storage) JobState(&Stored<PostLane>(queue.m_storage), this, callback);
+    new (m_storage) JobState(&Stored<JobQueue>(queue.m_storage), this, callback);
 }
 
 // Without the lock: nobody else may use it now, and its queue may be gone.
@@ -29,13 +29,13 @@ void PostedJob::SetCallback(PostedFunction callback) noexcept {
 
 void PostedJob::Post() noexcept {
     JobState &state = Stored<JobState>(m_storage);
-    state.lane->Post(state, PostLane::kAtOnce, false);
+    state.lane->Post(state, JobQueue::kAtOnce, false);
 }
 
 void PostedJob::PostUntil(Clock::time_point time, bool waits) noexcept {
     JobState &state = Stored<JobState>(m_storage);
     // A time so long ago has come as any other has.
-    state.lane->Post(state, std::max(time, PostLane::kAtOnce + Clock::duration(1)), waits);
+    state.lane->Post(state, std::max(time, JobQueue::kAtOnce + Clock::duration(1)), waits);
 }
 
 void PostedJob::Wake() noexcept {

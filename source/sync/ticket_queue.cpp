@@ -88,7 +88,7 @@ void TicketQueue::WaitInLine(uint32_t number) noexcept {
 
 // The task follows the waiter's counter. So who calls the waiter need not know that no stack waits
 // there.
-bool TicketQueue::AddTask(const Ticket &ticket, TicketTurn &turn, Task task, Counter *counter,
+bool TicketQueue::AddTask(const Ticket &ticket, TicketWaiter &turn, Task task, Counter *counter,
                           const TaskOptions &options) noexcept {
     TaskScheduler &scheduler = m_queue.Scheduler();
     Waiter &waiter = turn.m_waiter;
@@ -103,7 +103,7 @@ bool TicketQueue::AddTask(const Ticket &ticket, TicketTurn &turn, Task task, Cou
     if (turn.m_wasUsed.exchange(true, kRelaxed)) {
         if (!waiter.counter.IsZero()) {
             ReportMisuse(scheduler, ReportCode::BadOption,
-                         "Give each ticket that waits a TicketTurn of its own.",
+                         "Give each ticket that waits a TicketWaiter of its own.",
                          "TicketQueue::AddTask: the turn still waits for another ticket");
             return false;
         }

@@ -32,7 +32,7 @@ namespace weft::internal {
 WaitQueue::~WaitQueue() {
 #if defined(WEFT_DEBUG)
     if (m_first != nullptr) {
-        ReportMisuse(*m_scheduler, ReportCode::CounterDestroyed,
+        ReportMisuse(*m_scheduler, ReportCode::DestroyedInUse,
                      "Let it live until every wait has returned.",
                      "a synchronisation object was destroyed while somebody waited for it");
     }

@@ -136,7 +136,7 @@ private:
             case SplitBy::Cache:
                 AddCaches();
                 break;
-            case SplitBy::Node:
+            case SplitBy::NumaNode:
                 AddNodes();
                 break;
         }
@@ -239,7 +239,7 @@ private:
 }  // namespace
 
 Status ReadMachine(SplitBy by, const TopologyOptions &options, Machine &machine) noexcept {
-    if (by > SplitBy::Node) return Status::BadOption;
+    if (by > SplitBy::NumaNode) return Status::BadOption;
     if (options.cpus != nullptr && options.cpuWords > kMaxCpus / 64) return Status::BadOption;
     return Reader(options, machine).Read(by);
 }

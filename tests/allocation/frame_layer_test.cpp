@@ -50,7 +50,7 @@ TEST_CASE("invariant 9: 1,000 frames of stages, a tagged heap and arenas allocat
                 calls = test::CountedCalls() - before;
             }
         };
-        const FrameStage stages[] = {StageOf(game), StageOf(render), StageOf(present)};
+        const FrameStage stages[] = {MakeStage(game), MakeStage(render), MakeStage(present)};
         FramePipeline pipeline(options, 3, stages, 2);
         auto main = [&](TaskScheduler *self) { pipeline.Run(self, kWarmUp + kFrames + 1); };
         const Task task = MakeTask(main);

@@ -37,7 +37,7 @@ struct AnyOrder : PlainSystem {
     };
 };
 
-frame::Stage StageOf(size_t tasks, std::vector<uint32_t> after) {
+frame::Stage MakeStage(size_t tasks, std::vector<uint32_t> after) {
     frame::Stage stage;
     stage.after = std::move(after);
     stage.nanoseconds.assign(tasks, 100);
@@ -49,8 +49,8 @@ frame::Stage StageOf(size_t tasks, std::vector<uint32_t> after) {
 TEST_CASE(
     "staged frame: a stage is submitted when all those that it is after have ended, and not before",
     "[frame]") {
-    const std::vector<frame::Stage> diamond = {StageOf(2, {}), StageOf(2, {0}), StageOf(3, {0}),
-                                               StageOf(4, {1, 2})};
+    const std::vector<frame::Stage> diamond = {MakeStage(2, {}), MakeStage(2, {0}),
+                                               MakeStage(3, {0}), MakeStage(4, {1, 2})};
     StagedFrame<AnyOrder> staged(diamond);
     for (int repeat = 0; repeat < 20; ++repeat) {
         s_choices.clear();

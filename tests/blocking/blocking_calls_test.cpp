@@ -59,7 +59,7 @@ TEST_CASE("blocking: a task gets the answer, and no worker made the call", "[blo
         CHECK(answered.load() == 40);
         CHECK(wrong.load() == 0);
         // every fiber may wait for a call
-        CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == runner.log.Count());
+        CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == runner.log.Count());
     }
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("blocking: results of every kind", "[blocking]") {
         const auto callable = [] { return 44; };
         constant = calls.Run(callable);
         calls.Run([&] { ran = true; });
-        calls.RunBlocking([](void *arg) { *static_cast<int *>(arg) = 45; }, &plain);
+        calls.Run([](void *arg) { *static_cast<int *>(arg) = 45; }, &plain);
     }) == Status::Ok);
     CHECK(text == std::string(100, 'x'));
     REQUIRE(moved != nullptr);
@@ -306,7 +306,7 @@ TEST_CASE("blocking: wrong use is answered and has no effect", "[blocking]") {
     uint32_t counted = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         BlockingCalls calls(scheduler, AtMost(1));
-        null = calls.RunBlocking(nullptr, nullptr);
+        null = calls.Run(nullptr, nullptr);
         Counter counter, first;
         BlockingCall nothing(nullptr, nullptr);
         nullCall = calls.Submit(nothing, &counter);

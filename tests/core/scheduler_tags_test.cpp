@@ -124,7 +124,7 @@ TEST_CASE("scheduler tags: Release waits for those who are looking", "[scheduler
     CHECK(wrong.load() == 0);
 }
 
-TEST_CASE("report CounterDestroyed: debug builds tell of a counter that dies while somebody waits",
+TEST_CASE("report DestroyedInUse: debug builds tell of a counter that dies while somebody waits",
           "[scheduler_tags]") {
 #if defined(WEFT_DEBUG)
     const test::ChildResult child = test::RunInChild([] {

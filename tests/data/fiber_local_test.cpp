@@ -42,6 +42,27 @@ struct Tree {
 
 }  // namespace
 
+TEST_CASE("FiberLocal: each fiber has a value if the numbers of fibers are automatic",
+          "[fiber_local]") {
+    SchedulerOptions options;
+    options.workers = 2;
+    test::Runner runner(options);
+    FiberLocal<uint32_t> local(runner.scheduler, options, 7);
+    CHECK(local.Count() == 128 + 32 + options.maxAttached);
+    uint32_t inMain = 0, inSmall = 0;
+    test::Batch small(1, [&](TaskScheduler &, uint32_t) {
+        if (local.Get() != nullptr) inSmall = *local.Get();
+    });
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        if (local.Get() != nullptr) inMain = *local.Get();  // on a large fiber
+        Counter counter;
+        scheduler.AddTasks(1, small.Tasks(), &counter);
+        scheduler.WaitForCounter(&counter, Meanwhile::HighOnly);
+    }) == Status::Ok);
+    CHECK(inMain == 7);
+    CHECK(inSmall == 7);
+}
+
 TEST_CASE("FiberLocal: a task finds its own value after tasks that ran on its fiber",
           "[fiber_local][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {

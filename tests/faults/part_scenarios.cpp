@@ -85,7 +85,7 @@ void Frames(Trial &trial) {
             frames += 1;
             if (number != nullptr) heap.Free(params.slot);
         };
-        const FrameStage stages[] = {StageOf(stage)};
+        const FrameStage stages[] = {MakeStage(stage)};
         FramePipeline pipeline(options, 1, stages, 2);
         trial.IsOk(pipeline.Run(&scheduler, 5));
     });
@@ -116,7 +116,7 @@ const std::vector<Scenario> &PartScenarios() {
     constexpr uint32_t kMemory = BitOf(Function::Allocate);
     constexpr uint32_t kThreads = BitOf(Function::AttrInit) | BitOf(Function::AttrSetStackSize) |
                                   BitOf(Function::ThreadCreate) | BitOf(Function::SetName);
-    constexpr uint32_t kPool = BitOf(ReportCode::PoolEmpty) | BitOf(ReportCode::Stalled);
+    constexpr uint32_t kPool = BitOf(ReportCode::OutOfSmallFibers) | BitOf(ReportCode::Stalled);
     static const std::vector<Scenario> all = {
         {"blocking", 1, nullptr, Blocking, kMemory | kThreads | BitOf(Function::FutexWait), kPool},
         {"blocking-2", 2, nullptr, Blocking, kMemory | kThreads, kPool},

@@ -513,8 +513,8 @@ void RunAlone(Trial &trial) {
     trial.Check(inner.Wrong(ran) + waited.Wrong(ran) == 0, "every task has run once");
 }
 
-constexpr uint32_t kPoolReports =
-    BitOf(ReportCode::PoolEmpty) | BitOf(ReportCode::LargePoolEmpty) | BitOf(ReportCode::Stalled);
+constexpr uint32_t kPoolReports = BitOf(ReportCode::OutOfSmallFibers) |
+                                  BitOf(ReportCode::OutOfLargeFibers) | BitOf(ReportCode::Stalled);
 constexpr uint32_t kNotRunning = BitOf(ReportCode::NotRunning);
 constexpr uint32_t kWaiters = BitOf(ReportCode::Stalled);
 constexpr uint32_t kMemory = BitOf(Function::Allocate);

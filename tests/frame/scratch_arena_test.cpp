@@ -70,10 +70,10 @@ TEST_CASE("ScratchArena: a mark leads back, over blocks too", "[frame]") {
     test::ReportLog log;
     BlockPool pool(WithLog(log), 8, kBlock);
     ScratchArena arena(pool);
-    const ScratchArena::Mark empty = arena.Here();
+    const ScratchArena::Mark empty = arena.GetMark();
     auto *kept = static_cast<char *>(arena.Allocate(16));
     *kept = 7;
-    const ScratchArena::Mark mark = arena.Here();
+    const ScratchArena::Mark mark = arena.GetMark();
     void *next = arena.Allocate(16);
     for (int i = 0; i < 100; ++i) {
         for (int k = 0; k < 4; ++k) REQUIRE(arena.Allocate(kBlock / 2) != nullptr);
@@ -143,14 +143,14 @@ TEST_CASE("report BadOption: an arena goes back to a mark that it has not, or ha
     ScratchArena arena(pool), other(pool);
     auto *kept = static_cast<uint32_t *>(arena.Allocate(sizeof(uint32_t)));
     *kept = 7;
-    const ScratchArena::Mark early = arena.Here();
+    const ScratchArena::Mark early = arena.GetMark();
     other.Allocate(64);
-    arena.Rewind(other.Here());
+    arena.Rewind(other.GetMark());
     CHECK(log.CountOf(ReportCode::BadOption) == 1);
     arena.Allocate(64);
-    const ScratchArena::Mark late = arena.Here();
+    const ScratchArena::Mark late = arena.GetMark();
     arena.Allocate(kBlock);
-    const ScratchArena::Mark inNextRun = arena.Here();
+    const ScratchArena::Mark inNextRun = arena.GetMark();
     arena.Rewind(late);  // good
     arena.Rewind(inNextRun);
     CHECK(log.CountOf(ReportCode::BadOption) == 2);

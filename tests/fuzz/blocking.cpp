@@ -107,7 +107,7 @@ void Script::RefuseCounters() {
 void Script::MistakeInBlocking() {
     BlockingCall none(nullptr, nullptr);
     Counter own(1);
-    Require(m_world.shared->calls->RunBlocking(nullptr, nullptr) == Status::BadOption,
+    Require(m_world.shared->calls->Run(nullptr, nullptr) == Status::BadOption,
             "a call without a function");
     Require(m_world.shared->calls->Submit(none, &own) == Status::BadOption,
             "a call without a function");

@@ -42,7 +42,7 @@ void Allocating(TaskScheduler *scheduler, void *arg) {
     uint8_t *const kept = arena.NewArray<uint8_t>(piece.bytes);
     Require(kept != nullptr, "there was no scratch memory");
     std::memset(kept, piece.mark, piece.bytes);
-    const ScratchArena::Mark here = arena.Here();
+    const ScratchArena::Mark here = arena.GetMark();
     void *const given = arena.Allocate(1);
     arena.Rewind(here);
     piece.Allocate();

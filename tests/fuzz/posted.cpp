@@ -67,7 +67,7 @@ void Job::Step() {
     if (m_reason == Reason::Signal && !isSignalled) {
         Require(IsExpired() || mayBeCalled, "a job was called and has no signal");
         m_jobs.posts.fetch_add(1);
-        return PostWait();  // the signal is on its way
+        return PostOnWake();  // the signal is on its way
     }
     m_reason = Reason::None;
     if (m_steps.IsEmpty()) {
@@ -83,10 +83,10 @@ void Job::Step() {
     m_reason = kReasons[kind];
     if (kind == 0) Post();
     if (kind == 1) PostAfter(Short());
-    if (kind == 2) PostWaitFor(Short());
+    if (kind == 2) PostOnWakeFor(Short());
     if (kind == 3) {
         Wake();
-        PostWait();
+        PostOnWake();
     }
 }
 
@@ -98,7 +98,7 @@ void Job::WaitForSignal(Clock::duration duration) {
     cell->target = this;
     m_reason = Reason::Signal;
     m_jobs.scheduler.AddTask({Signalling, cell});
-    duration == Clock::duration::max() ? PostWait() : PostWaitFor(duration);
+    duration == Clock::duration::max() ? PostOnWake() : PostOnWakeFor(duration);
 }
 
 }  // namespace
@@ -131,16 +131,16 @@ void Script::MistakeInJobs() {
                                              : kNever);
     Oracle &oracle = m_world.oracle;
     const auto post = [&] {
-        how == 0 ? job->Post() : how == 1 ? job->PostAfter(Short()) : job->PostWaitUntil(Soon());
+        how == 0 ? job->Post() : how == 1 ? job->PostAfter(Short()) : job->PostOnWakeUntil(Soon());
     };
     if (kind == 0) oracle.Expect(ReportCode::NullTask, post);
-    if (kind >= 1 && kind <= 3) job->PostWait();
+    if (kind >= 1 && kind <= 3) job->PostOnWake();
     if (kind == 1) {
         oracle.Expect(ReportCode::WrongThread, post);
         job->Wake();
     }
-    if (kind == 2) oracle.Expect(ReportCode::CounterDestroyed, [&] { job.reset(); });
-    if (kind == 3) oracle.Expect(ReportCode::CounterDestroyed, [&] { queue.reset(); });
+    if (kind == 2) oracle.Expect(ReportCode::DestroyedInUse, [&] { job.reset(); });
+    if (kind == 3) oracle.Expect(ReportCode::DestroyedInUse, [&] { queue.reset(); });
     if (kind == 4) oracle.Expect(ReportCode::NotRunning, post);
     if (kind == 5) oracle.Expect(ReportCode::NotRunning, [&] { job->Wake(); });
     if (kind == 6) {
@@ -164,10 +164,10 @@ void Script::MistakeInJobOptions() {
         if (how == 0) refuse([&] { job.Post(); });
         if (how == 1) refuse([&] { job.PostAt(Clock::time_point()); });  // which has passed
         if (how < 2) continue;
-        job.PostWait();
+        job.PostOnWake();
         refuse([&] { how == 2 ? job.Wake() : job.Signal(); });
         Require(job.ReceiveSignal() == (how == 3), "the signal of a job that nobody may run");
-        refuse([&] { job.PostWait(); });  // it was called since its last beginning
+        refuse([&] { job.PostOnWake(); });  // it was called since its last beginning
     }
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("PostQueue: a run ends though a job waits, and not before one that has
     FunctionJob waiting(*queue, [&](FunctionJob &) { waited = true; }),
         delayed(*queue, [&](FunctionJob &) { timed = true; });
     CHECK(runner.Run([&](TaskScheduler &) {
-        waiting.PostWait();
+        waiting.PostOnWake();
         delayed.PostAfter(2ms);
     }) == Status::Ok);
     CHECK(timed);
@@ -117,9 +117,9 @@ TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report",
     auto queue = std::make_unique<PostQueue>(one.Scheduler());
     bool begun = false;
     FunctionJob job(*queue, [&](FunctionJob &) { begun = true; });
-    job.PostWait();
+    job.PostOnWake();
     queue.reset();
-    CHECK(one.Log().CountOf(ReportCode::CounterDestroyed) == 1);
+    CHECK(one.Log().CountOf(ReportCode::DestroyedInUse) == 1);
     CHECK(!begun);
 }  // the job has no queue any more
 
@@ -182,7 +182,7 @@ TEST_CASE("report WrongThread: a job that is posted already", "[post][report][on
     PostQueue queue(one.Scheduler());
     uint32_t begun = 0;
     FunctionJob job(queue, [&](FunctionJob &) { ++begun; });
-    job.PostWait();
+    job.PostOnWake();
     job.Post();
     job.PostAfter(1ms);
     CHECK(one.Log().CountOf(ReportCode::WrongThread) == 2);
@@ -210,7 +210,7 @@ TEST_CASE("report NullTask: a job whose callback is taken away keeps it, also wh
     uint32_t begun = 0;
     FunctionJob job(queue, [&](FunctionJob &) { ++begun; });
     job.SetCallback(nullptr);
-    job.PostWait();
+    job.PostOnWake();
     job.SetCallback(nullptr);
     job.Wake();
     one.Settle();
@@ -265,10 +265,10 @@ TEST_CASE("report BadOption: a job that nobody may run is not posted", "[post][r
           }) == Status::Ok);
     CHECK(begun == 0);
     CHECK(runner.log.CountOf(ReportCode::BadOption) == 3);
-    CHECK(runner.log.CountOf(ReportCode::CounterDestroyed) == 0);
+    CHECK(runner.log.CountOf(ReportCode::DestroyedInUse) == 0);
 }
 
-TEST_CASE("report CounterDestroyed: a job that dies while it is posted",
+TEST_CASE("report DestroyedInUse: a job that dies while it is posted",
           "[post][report][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -282,15 +282,15 @@ TEST_CASE("report CounterDestroyed: a job that dies while it is posted",
         auto ready = make('r'), timed = make('t'), waiting = make('w'), stays = make('s');
         ready->Post();
         stays->Post();
-        timed->PostWaitFor(kLong);
-        waiting->PostWait();
+        timed->PostOnWakeFor(kLong);
+        waiting->PostOnWake();
         ready.reset();
         timed.reset();
         waiting.reset();
         one.Settle();
     }
     CHECK(order == "s");
-    CHECK(one.Log().CountOf(ReportCode::CounterDestroyed) == 3);
+    CHECK(one.Log().CountOf(ReportCode::DestroyedInUse) == 3);
 }
 
 TEST_CASE("PostQueue: ends though a job died while it was posted, and another came in its place",
@@ -314,12 +314,12 @@ TEST_CASE("PostQueue: ends though a job died while it was posted, and another ca
             FunctionJob first(queue, [&](FunctionJob &) { order += '1'; });
             first.Post();
         }
-        third.PostWaitFor(kLong);
+        third.PostOnWakeFor(kLong);
         third.Wake();
         one.Settle();
     }
     CHECK(order == "233");
-    CHECK(one.Log().CountOf(ReportCode::CounterDestroyed) == 2);
+    CHECK(one.Log().CountOf(ReportCode::DestroyedInUse) == 2);
 }
 
 #if !defined(_WIN32)
@@ -333,7 +333,7 @@ TEST_CASE("report Forked: the end of a PostQueue in a child says it once, and wa
         std::optional<PostQueue> queue;
         queue.emplace(runner.scheduler);
         FunctionJob job(*queue, [](FunctionJob &) {});
-        job.PostWaitFor(kLong);
+        job.PostOnWakeFor(kLong);
         const test::ChildResult child = test::RunInChild([&] {
             test::EndAfter(20);
             queue.reset();

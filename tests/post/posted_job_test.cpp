@@ -62,7 +62,7 @@ TEST_CASE("PostedJob: thousands of steps from tasks and threads, each destroyed 
                                   case 2:
                                       return self.PostAfter(1us);
                                   case 3:
-                                      return self.PostWaitFor(20us);
+                                      return self.PostOnWakeFor(20us);
                                   default:
                                       living.fetch_sub(1), delete &self;
                               }
@@ -125,7 +125,7 @@ TEST_CASE("PostedJob: waits until it is woken; a wake-up is not lost", "[post][o
         if (wakesItself) self.Wake();
         wakesItself = false;
     });
-    job.PostWait();
+    job.PostOnWake();
     one.Settle();
     CHECK(begun == 0);
     job.Wake();
@@ -133,14 +133,14 @@ TEST_CASE("PostedJob: waits until it is woken; a wake-up is not lost", "[post][o
     one.Settle();
     CHECK(begun == 1);
 
-    job.PostWait();
+    job.PostOnWake();
     one.Settle();
     CHECK(begun == 1);  // nothing is left of the second
     wakesItself = true;
     job.Wake();
     one.Settle();
     CHECK(begun == 2);
-    job.PostWait();  // woken after it began
+    job.PostOnWake();  // woken after it began
     one.Settle();
     CHECK(begun == 3);
 
@@ -148,7 +148,7 @@ TEST_CASE("PostedJob: waits until it is woken; a wake-up is not lost", "[post][o
     job.Post();  // is what that wanted
     one.Settle();
     CHECK(begun == 4);
-    job.PostWaitFor(kLong);
+    job.PostOnWakeFor(kLong);
     one.Settle();
     CHECK(begun == 4);
     job.Wake();
@@ -170,10 +170,10 @@ TEST_CASE("PostedJob: a deadline ends a wait", "[post][time][one_worker]") {
         early += Now() < deadline;
     });
     deadline = Now() + 2ms;
-    job.PostWaitUntil(deadline);
+    job.PostOnWakeUntil(deadline);
     CHECK(test::YieldUntil(one.Scheduler(), [&] { return begun == 1; }));
     CHECK(expired == 1);
-    job.PostWaitUntil(Now() - 1s);  // has passed
+    job.PostOnWakeUntil(Now() - 1s);  // has passed
     one.Settle();
     CHECK(begun == 2);
     CHECK(expired == 2);
@@ -182,14 +182,14 @@ TEST_CASE("PostedJob: a deadline ends a wait", "[post][time][one_worker]") {
     CHECK(begun == 3);
     CHECK(expired == 2);
     CHECK(early == 0);
-    job.PostWaitFor(Clock::duration::max());
+    job.PostOnWakeFor(Clock::duration::max());
     one.Settle();
     CHECK(begun == 3);
     job.Wake();
     one.Settle();
     CHECK(begun == 4);
     CHECK(expired == 2);
-    job.PostWaitUntil(Clock::time_point::min());  // has passed as any other
+    job.PostOnWakeUntil(Clock::time_point::min());  // has passed as any other
     one.Settle();
     CHECK(begun == 5);
     CHECK(expired == 3);
@@ -210,7 +210,7 @@ TEST_CASE(
         PostQueue queue(one.Scheduler());
         FunctionJob far(queue, [&](FunctionJob &) { order += 'f'; }),
             near(queue, [&](FunctionJob &) { order += 'n'; });
-        far.PostWaitFor(kLong);
+        far.PostOnWakeFor(kLong);
         one.Settle();
         near.PostAfter(1ms);
         CHECK(test::YieldUntil(one.Scheduler(), [&] { return order == "n"; }));
@@ -232,26 +232,26 @@ TEST_CASE("PostedJob: a signal ends a wait and is received once", "[post][one_wo
         else
             said += self.ReceiveSignal() ? 's' : 'n';
     });
-    job.PostWaitFor(kLong);
+    job.PostOnWakeFor(kLong);
     job.Signal();
     job.Signal();
     one.Settle();
     CHECK(said == "s");
     CHECK(!job.ReceiveSignal());
     job.Signal();  // while it is not posted
-    job.PostWait();
+    job.PostOnWake();
     one.Settle();
     CHECK(said == "ss");
     receives = false;
     job.Signal();
-    job.PostWait();
+    job.PostOnWake();
     one.Settle();
     CHECK(said == "ss-");
     receives = true;
-    job.PostWait();  // it is still there
+    job.PostOnWake();  // it is still there
     one.Settle();
     CHECK(said == "ss-s");
-    job.PostWait();
+    job.PostOnWake();
     one.Settle();
     CHECK(said == "ss-s");
     job.Wake();
@@ -271,7 +271,7 @@ struct Raced : PostedJob {
         Raced *self = static_cast<Raced *>(job);
         job->SetCallback(End);
         self->me.store(job);
-        job->PostWaitFor(self->time);
+        job->PostOnWakeFor(self->time);
     }
     static void End(TaskScheduler *, PostedJob *job) {
         Raced *self = static_cast<Raced *>(job);
@@ -280,7 +280,7 @@ struct Raced : PostedJob {
         } else if (self->me.exchange(nullptr) != nullptr) {
             self->ended[1].fetch_add(1);  // nobody will signal
         } else {
-            return job->PostWait();  // the signal is on its way
+            return job->PostOnWake();  // the signal is on its way
         }
         delete self;
     }
@@ -332,7 +332,7 @@ TEST_CASE("PostedJob: woken by threads while it works and waits, every wake-up i
                   ++begun;
                   taken += given.exchange(0);
                   if (taken == kAll) return scheduler.DecrementCounter(&done);
-                  begun % 2 == 0 ? self.PostWait() : self.PostWaitFor(kLong);
+                  begun % 2 == 0 ? self.PostOnWake() : self.PostOnWakeFor(kLong);
               });
               job.Post();
               test::Threads threads(3, [&](uint32_t) {

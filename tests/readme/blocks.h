@@ -12,7 +12,7 @@
 #include <weft/data/cancellation.h>
 #include <weft/data/exception_collector.h>
 #include <weft/data/fiber_local.h>
-#include <weft/data/places.h>
+#include <weft/data/padded_array.h>
 #include <weft/data/worker_local.h>
 #include <weft/deferred.h>
 #include <weft/describe_fault.h>

@@ -58,7 +58,8 @@ TEST_CASE("coroutines wait for counters and for each other, on few fibers", "[co
         test::Runner runner(point);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;
-            for (uint32_t i = 0; i < 100; ++i) Start(scheduler, Add(alive, total, i % 8), &counter);
+            for (uint32_t i = 0; i < 100; ++i)
+                StartCoroutine(scheduler, Add(alive, total, i % 8), &counter);
             scheduler.WaitForCounter(&counter);
         }) == Status::Ok);
         uint64_t expected = 0;
@@ -95,7 +96,7 @@ TEST_CASE("a counter counts a coroutine once, however often it waits", "[corouti
         test::Runner runner(point);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;
-            Start(scheduler, WaitOften(counter, wrong, 60), &counter);
+            StartCoroutine(scheduler, WaitOften(counter, wrong, 60), &counter);
             scheduler.WaitForCounter(&counter);
         }) == Status::Ok);
         CHECK(wrong.load() == 0);
@@ -126,7 +127,8 @@ TEST_CASE("coroutines sleep", "[coroutine]") {
         std::atomic<uint32_t> early{0}, ended{0};
         test::Runner runner(test::Options(workers, 2, 1));
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            for (uint32_t i = 0; i < 50; ++i) Start(scheduler, SleepInSteps(early, ended, i % 6));
+            for (uint32_t i = 0; i < 50; ++i)
+                StartCoroutine(scheduler, SleepInSteps(early, ended, i % 6));
             // The run does not end before them.
         }) == Status::Ok);
         CHECK(ended.load() == 50);
@@ -165,7 +167,7 @@ TEST_CASE("coroutines that do not wait take no stack, however many are called an
     uint64_t sum = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter ended;
-        Start(scheduler, CallManyTimes(sum), &ended);
+        StartCoroutine(scheduler, CallManyTimes(sum), &ended);
         scheduler.WaitForCounter(&ended);
     }) == Status::Ok);
     CHECK(sum == 100'008);
@@ -203,8 +205,8 @@ TEST_CASE("coroutines wait for events and for values", "[coroutine]") {
             Event event(scheduler), turn(scheduler, EventReset::Auto);
             Counter counter(3), done;
             for (uint32_t i = 0; i < 30; ++i) {
-                Start(scheduler, Follow(event, counter, i % 4, wrong), &done);
-                Start(scheduler, Pass(turn, passed), &done);
+                StartCoroutine(scheduler, Follow(event, counter, i % 4, wrong), &done);
+                StartCoroutine(scheduler, Pass(turn, passed), &done);
             }
             turn.Set();
             scheduler.Yield();
@@ -231,7 +233,7 @@ TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]
         Event event(scheduler);
         Counter arrived(kWaiters), done;
         for (uint32_t i = 0; i < kWaiters; ++i)
-            Start(scheduler, FinishSwitch(arrived, event), &done);
+            StartCoroutine(scheduler, FinishSwitch(arrived, event), &done);
         scheduler.WaitForCounter(&arrived);
         wait = done.Value();
         event.Set();
@@ -487,8 +489,8 @@ TEST_CASE("coroutines: exceptions go to who awaits, and are reported if nobody d
     std::string caught;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter;
-        Start(scheduler, Catches(alive, caught), &counter);
-        Start(scheduler, Leaves(alive), &counter);
+        StartCoroutine(scheduler, Catches(alive, caught), &counter);
+        StartCoroutine(scheduler, Leaves(alive), &counter);
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     CHECK(caught == "no path");
@@ -556,7 +558,7 @@ TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is aw
     std::atomic<uint32_t> count{0}, wrong{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter;
-        Start(scheduler, AwaitAgain(count, wrong), &counter);
+        StartCoroutine(scheduler, AwaitAgain(count, wrong), &counter);
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     CHECK(count.load() == 2);
@@ -589,7 +591,7 @@ TEST_CASE("coroutines: where there is no default result, who awaits again gets a
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> caught{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        Start(scheduler, AwaitWithoutValue(caught));
+        StartCoroutine(scheduler, AwaitWithoutValue(caught));
     }) == Status::Ok);
     CHECK(caught.load() == 4);
     CHECK(runner.log.CountOf(ReportCode::NullTask) == 1);
@@ -626,8 +628,8 @@ TEST_CASE("coroutines run in the groups that their options name, after waits too
             for (const uint8_t set : layout->Sets()) {
                 Counter gate(1), counter;
                 for (int i = 0; i < 20; ++i)
-                    Start(scheduler, SeeItsGroups(witness, set, gate), &counter,
-                          test::InGroups(set));
+                    StartCoroutine(scheduler, SeeItsGroups(witness, set, gate), &counter,
+                                   test::InGroups(set));
                 scheduler.DecrementCounter(&gate);
                 scheduler.WaitForCounter(&counter);
             }

@@ -204,15 +204,15 @@ void ExpectReport(StackClass stack, ReportCode code, const char *what, const cha
 
 }  // namespace
 
-TEST_CASE("report PoolEmpty: with attached and waiting threads, once, and it goes on",
+TEST_CASE("report OutOfSmallFibers: with attached and waiting threads, once, and it goes on",
           "[exhaustion]") {
-    ExpectReport(StackClass::Small, ReportCode::PoolEmpty, "all 1 small fibers wait",
+    ExpectReport(StackClass::Small, ReportCode::OutOfSmallFibers, "all 1 small fibers wait",
                  "SchedulerOptions::smallFibers");
 }
 
-TEST_CASE("report LargePoolEmpty: with attached and waiting threads, once, and it goes on",
+TEST_CASE("report OutOfLargeFibers: with attached and waiting threads, once, and it goes on",
           "[exhaustion]") {
-    ExpectReport(StackClass::Large, ReportCode::LargePoolEmpty, "all 1 large fibers wait",
+    ExpectReport(StackClass::Large, ReportCode::OutOfLargeFibers, "all 1 large fibers wait",
                  "SchedulerOptions::largeFibers");
 }
 

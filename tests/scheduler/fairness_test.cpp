@@ -84,7 +84,7 @@ TEST_CASE("a task that is about to block hands over what its worker has claimed 
     Counter counter;
     test::Batch batch(kTasks, [&](TaskScheduler &scheduler, uint32_t i) {
         if (i != kTasks / 2) return;
-        scheduler.AboutToBlock();
+        scheduler.PrepareToBlock();
         met = test::SpinUntil([&] { return released.load(); });
     });
     test::Batch waiter(1, [&](TaskScheduler &scheduler, uint32_t) {
@@ -276,6 +276,28 @@ TEST_CASE("the end of a run names the thread that keeps it", "[fair][stop]") {
     CHECK(log.CountOf(ReportCode::EndDelayed) == 1);
 }
 
+TEST_CASE("the end of a run names an attached thread that is busy outside of weft",
+          "[fair][stop]") {
+    test::ReportLog log;
+    SchedulerOptions options = test::Options(2);
+    options.stopGraceMilliseconds = 1;
+    log.AttachTo(options);
+    TaskScheduler scheduler(options);
+    REQUIRE(scheduler.Start() == Status::Ok);
+    std::atomic<bool> isAttached{false}, wasReported{false};
+    std::thread busy([&] {
+        const bool attached = scheduler.AttachThread() == Status::Ok;
+        isAttached.store(true);
+        wasReported =
+            attached && test::SpinUntil([&] { return log.CountOf(ReportCode::EndDelayed) != 0; });
+        if (attached) scheduler.DetachThread();
+    });
+    CHECK(test::SpinUntil([&] { return isAttached.load(); }));
+    scheduler.Stop();
+    busy.join();
+    CHECK(wasReported.load());
+}
+
 TEST_CASE("Stop in onReport is refused", "[fair][stop]") {
     struct Host {
         TaskScheduler *scheduler = nullptr;
@@ -309,7 +331,7 @@ TEST_CASE("the process exits in onReport of a thread that is no worker", "[fair]
     CHECK(child.code == 9);
 }
 
-TEST_CASE("PoolEmpty is not reported while outside work is declared", "[fair]") {
+TEST_CASE("OutOfSmallFibers is not reported while outside work is declared", "[fair]") {
     for (const bool isDeclared : {false, true}) {
         SchedulerOptions options = test::Options(1, 2, 2, IdlePolicy::Sleep);
         test::Runner runner(options);
@@ -339,7 +361,7 @@ TEST_CASE("PoolEmpty is not reported while outside work is declared", "[fair]") 
             if (isDeclared) ExternalWork::End(scheduler);
         }) == Status::Ok);
         outside.Join();
-        CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == (isDeclared ? 0 : 1));
+        CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == (isDeclared ? 0 : 1));
         CHECK(runner.log.Count() == (isDeclared ? 0 : 1));
     }
 }

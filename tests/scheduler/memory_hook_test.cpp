@@ -417,7 +417,7 @@ TEST_CASE("memory hooks: they may ask, and the answers are those of the task",
                 wrong.fetch_add(scheduler.WorkerCount() != 2);
                 wrong.fetch_add(one.Value() != 1);
                 wrong.fetch_add(scheduler.PollCounter(&one) || !scheduler.PollCounter(&one, 1));
-                scheduler.AboutToBlock();
+                scheduler.PrepareToBlock();
                 SleepFor(scheduler, 1us);
             });
             Counter counter;

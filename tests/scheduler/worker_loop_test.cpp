@@ -78,7 +78,7 @@ TEST_CASE(
                   StackClass::Small) == Status::Ok);
         CHECK(finished.load() == count);
         CHECK(most.load() <= point.largeFibers);
-        CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == 0);
+        CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == 0);
         CHECK(runner.log.Text() == "");
     }
 }
@@ -160,8 +160,8 @@ void ExpectPoolEmpty(std::initializer_list<IdlePolicy> policies, bool hasDeadlin
                 finished.fetch_add(1);
             });
             std::thread external([&] {
-                reported =
-                    test::SpinUntil([&] { return runner.log.CountOf(ReportCode::PoolEmpty) != 0; });
+                reported = test::SpinUntil(
+                    [&] { return runner.log.CountOf(ReportCode::OutOfSmallFibers) != 0; });
                 runner.scheduler.DecrementCounter(&gate);
             });
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -173,11 +173,11 @@ void ExpectPoolEmpty(std::initializer_list<IdlePolicy> policies, bool hasDeadlin
             external.join();
             CHECK(reported);
             CHECK(finished.load() == 5);
-            const test::LoggedReport report = runner.log.First(ReportCode::PoolEmpty);
+            const test::LoggedReport report = runner.log.First(ReportCode::OutOfSmallFibers);
             CHECK(test::Names(report.what, "all 2 small fibers wait"));
             CHECK(test::Names(report.hint, "SchedulerOptions::smallFibers"));
             CHECK(!report.fatal);
-            CHECK(runner.log.CountOf(ReportCode::PoolEmpty) <= 1);
+            CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) <= 1);
         }
     }
 }
@@ -196,7 +196,7 @@ void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
             });
             std::thread external([&] {
                 reported = test::SpinUntil(
-                    [&] { return runner.log.CountOf(ReportCode::LargePoolEmpty) != 0; });
+                    [&] { return runner.log.CountOf(ReportCode::OutOfLargeFibers) != 0; });
                 runner.scheduler.DecrementCounter(&gate);
             });
             CHECK(runner.Run(
@@ -209,7 +209,7 @@ void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
             external.join();
             CHECK(reported);
             CHECK(finished.load() == 5);
-            const test::LoggedReport report = runner.log.First(ReportCode::LargePoolEmpty);
+            const test::LoggedReport report = runner.log.First(ReportCode::OutOfLargeFibers);
             CHECK(test::Names(report.what, "all 2 large fibers wait"));
             CHECK(test::Names(report.hint, "SchedulerOptions::largeFibers"));
             CHECK(!report.fatal);
@@ -219,23 +219,24 @@ void ExpectLargePoolEmpty(std::initializer_list<IdlePolicy> policies) {
 
 }  // namespace
 
-TEST_CASE("report PoolEmpty: names smallFibers, and goes on", "[worker_loop][grid]") {
+TEST_CASE("report OutOfSmallFibers: names smallFibers, and goes on", "[worker_loop][grid]") {
     ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Sleep});
 }
 
-TEST_CASE("report PoolEmpty, from workers that never sleep", "[worker_loop][grid]") {
+TEST_CASE("report OutOfSmallFibers, from workers that never sleep", "[worker_loop][grid]") {
     ExpectPoolEmpty({IdlePolicy::Spin});
 }
 
-TEST_CASE("report PoolEmpty: also while a deadline is pending", "[worker_loop]") {
+TEST_CASE("report OutOfSmallFibers: also while a deadline is pending", "[worker_loop]") {
     ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Sleep}, true);
 }
 
 // Each of three links submits leaves and then the next link, so the newest task is not one that it
 // waits for: soon all fibers wait. Their leaves are handed to them one by one. The Low task lies in
 // its lane meanwhile.
-TEST_CASE("report PoolEmpty: not while waiting tasks run what they wait for, without workers",
-          "[worker_loop]") {
+TEST_CASE(
+    "report OutOfSmallFibers: not while waiting tasks run what they wait for, without workers",
+    "[worker_loop]") {
     constexpr uint32_t kLeaves = 5000;
     SchedulerOptions options = test::Options(0, 3, 2, IdlePolicy::Sleep);
     options.stallMilliseconds = 2000;
@@ -259,13 +260,13 @@ TEST_CASE("report PoolEmpty: not while waiting tasks run what they wait for, wit
     CHECK(ran == 3 * kLeaves + 1);
     scheduler.DetachThread();
     scheduler.Stop();
-    CHECK(runner.log.CountOf(ReportCode::PoolEmpty) == 0);
+    CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == 0);
 }
 
-TEST_CASE("report LargePoolEmpty: names largeFibers, and goes on", "[worker_loop][grid]") {
+TEST_CASE("report OutOfLargeFibers: names largeFibers, and goes on", "[worker_loop][grid]") {
     ExpectLargePoolEmpty({IdlePolicy::Balanced, IdlePolicy::Sleep});
 }
 
-TEST_CASE("report LargePoolEmpty, from workers that never sleep", "[worker_loop][grid]") {
+TEST_CASE("report OutOfLargeFibers, from workers that never sleep", "[worker_loop][grid]") {
     ExpectLargePoolEmpty({IdlePolicy::Spin});
 }

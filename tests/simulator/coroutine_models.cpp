@@ -52,7 +52,7 @@ void Coroutines() {
     };
     Check(scheduler.Start() == Status::Ok, "Start failed");
     Counter done;
-    for (uint32_t i = 0; i < kCount; ++i) Start(scheduler, Visit(shared, i % 2), &done);
+    for (uint32_t i = 0; i < kCount; ++i) StartCoroutine(scheduler, Visit(shared, i % 2), &done);
     thread.Start();
     scheduler.AddTask(MakeTask(set));
     thread.Join();
@@ -86,7 +86,7 @@ void CoroutineDetach() {
         TaskOptions here;
         here.worker = scheduler.CurrentWorker();
         for (int i = 0; i < 2; ++i)
-            Start(scheduler, Home(scheduler, here.worker, *counter, ended), &done, here);
+            StartCoroutine(scheduler, Home(scheduler, here.worker, *counter, ended), &done, here);
         if (Random(2) != 0) scheduler.Yield();
         scheduler.DetachThread();
         Check(ended == 2 && done.IsZero(),

@@ -49,7 +49,7 @@ void Attached() {
     // The other thread may come too late; and with one fiber the pinned task may take it while
     // others wait.
     options.onReport = OnlyThese<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::Stalled,
-                                 ReportCode::PoolEmpty>;
+                                 ReportCode::OutOfSmallFibers>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
     TaskOptions here;

@@ -206,7 +206,7 @@ void SleepersHoldAllFibers() {
     SchedulerOptions options = FairOptions(1);
     options.smallFibers = kFibers;
     options.onReport = [](const Report &report, void *) {
-        Check(report.code == ReportCode::PoolEmpty, "another report than expected");
+        Check(report.code == ReportCode::OutOfSmallFibers, "another report than expected");
         reported = weft::env::Now();
     };
     uint32_t asleep = 0;

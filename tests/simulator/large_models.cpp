@@ -172,7 +172,7 @@ void StallIsTold() {
     options.onReport = [](const Report &report, void *) {
         // The host may be held up while it lowers the counter.
         if (report.code == ReportCode::Stalled && s_host == nullptr) return;
-        if (report.code != ReportCode::LargePoolEmpty) Fail(report.what);
+        if (report.code != ReportCode::OutOfLargeFibers) Fail(report.what);
         std::exchange(s_host, nullptr)->Unpark();
     };
     TaskScheduler scheduler(options);
@@ -204,7 +204,7 @@ void StallIsTold() {
 SchedulerOptions LateOptions(bool low) {
     SchedulerOptions options = LargeOptions(2, 2);
     test::LimitLow(options, low);
-    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::LargePoolEmpty>;
+    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::OutOfLargeFibers>;
     return options;
 }
 

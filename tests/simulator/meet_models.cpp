@@ -350,7 +350,7 @@ void PumpWakes() {
 // What was put back for want of a fiber has not run; and what came first goes first, also then.
 void PumpCounts() {
     SchedulerOptions options = Options(2, 3, 2);
-    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::PoolEmpty>;
+    options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::OutOfSmallFibers>;
     TaskScheduler scheduler(options);
     Counter gate(1), blocked, pinned;
     uint32_t done = 0;

@@ -122,7 +122,7 @@ void PostRace() {
             if (!isWaiting) {
                 isWaiting = true;
                 slot.store(&self, std::memory_order_release);
-                return self.PostWaitFor(Soon());
+                return self.PostOnWakeFor(Soon());
             }
             if (self.ReceiveSignal()) {
                 Check(data.Get() == 1, "an old value after ReceiveSignal");
@@ -131,7 +131,7 @@ void PostRace() {
                 Check(self.IsExpired(), "it began without a reason");
                 if (slot.exchange(nullptr, std::memory_order_acq_rel) == nullptr) {
                     // the signal is on its way
-                    return retries ? self.PostWaitFor(Soon()) : self.PostWait();
+                    return retries ? self.PostOnWakeFor(Soon()) : self.PostOnWake();
                 }
             }
             ++ended;
@@ -167,7 +167,7 @@ void PostEnd() {
             if (!self.ReceiveSignal()) {
                 if (!isBegun) scheduler.DecrementCounter(&waits);
                 isBegun = true;
-                return Random(4) != 0 ? self.PostWait() : self.PostWaitFor(Soon());
+                return Random(4) != 0 ? self.PostOnWake() : self.PostOnWakeFor(Soon());
             }
             Place<std::decay_t<decltype(self)>>::Destroy(&self);
             scheduler.DecrementCounter(&done);
@@ -235,7 +235,7 @@ void PostWake() {
             taken += given.exchange(0, std::memory_order_relaxed);
             isBegun = false;
             if (taken == kAll) return scheduler.DecrementCounter(&done);
-            Random(2) != 0 ? self.PostWait() : self.PostWaitFor(std::chrono::hours(1));
+            Random(2) != 0 ? self.PostOnWake() : self.PostOnWakeFor(std::chrono::hours(1));
         };
         BodyJob<decltype(body)> job(queue.Get(), body);
         job.Post();
@@ -293,7 +293,7 @@ void PostTimes() {
             }
             void Put(Clock::duration in, bool waits) {
                 due = Now() + in;
-                waits ? PostWaitUntil(due) : PostAt(due);
+                waits ? PostOnWakeUntil(due) : PostAt(due);
             }
             Clock::time_point due{};
             bool isCalled = false;

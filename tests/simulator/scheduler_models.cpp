@@ -133,7 +133,7 @@ void Slices() {
 }
 
 // Fewer fibers than waiting tasks: the thread stacks must carry on.
-void PoolEmpty() {
+void OutOfSmallFibers() {
     Counters counters;
     const uint32_t fibers = 2 + Random(2);
     Counter *gates[2] = {counters.New(1), counters.New(1)};
@@ -316,7 +316,7 @@ std::vector<Model> SchedulerModels() {
         {"left_for_ready", "a task leaves for one that then needs it to go on elsewhere",
          LeftForReady},
         {"slices", "slices, claims, a wait for a later task of the slice", Slices},
-        {"pool_empty", "fewer fibers than waiting tasks", PoolEmpty},
+        {"pool_empty", "fewer fibers than waiting tasks", OutOfSmallFibers},
         {"external", "a decrement by a thread that is no worker", ExternalDecrement},
         {"closures", "closures by tasks and by a thread that is no worker", Closures},
         {"lanes", "priorities, Yield, uncounted tasks, draining", LanesAndYield},

@@ -139,7 +139,7 @@ void SyncTickets() {
         Mortal<TicketQueue> queue(scheduler);
         constexpr uint32_t kAll = 4;
         Ticket tickets[kAll];
-        TicketTurn turns[kAll];
+        TicketWaiter turns[kAll];
         for (Ticket &ticket : tickets) ticket = queue->Take();
         Cell turn;
         Counter written;

@@ -112,7 +112,7 @@ void SleepersOnFewFibers() {
     Sleepers sleepers{1 + Random(3), 2 + Random(3)};
     SchedulerOptions options = Options(sleepers.workers, sleepers.workers + Random(3), 1);
     if (options.smallFibers < 2) options.smallFibers = 2;
-    options.onReport = OnlyThese<ReportCode::PoolEmpty>;
+    options.onReport = OnlyThese<ReportCode::OutOfSmallFibers>;
     sleepers.Run(options);
 }
 
@@ -273,7 +273,7 @@ void TimedStarved() {
     bool held = false, last = false;
     SchedulerOptions options = Options(2, 2, 1);
     options.idle = IdlePolicy::Sleep;
-    options.onReport = OnlyThese<ReportCode::PoolEmpty>;
+    options.onReport = OnlyThese<ReportCode::OutOfSmallFibers>;
     RunMain(
         options,
         [&](TaskScheduler *scheduler) {

@@ -60,7 +60,7 @@ void Graph::Coroutines(TaskScheduler &scheduler, Node &node, Random &random) {
     for (uint32_t i = 0; i < count; ++i) {
         TaskOptions options = Options(random);
         options.name = nullptr;
-        Start(scheduler, Go(walk, random.Next(), node.depth), &counter, options);
+        StartCoroutine(scheduler, Go(walk, random.Next(), node.depth), &counter, options);
     }
     Await(scheduler, counter, random);
     if (walk.ended.load() != count || walk.passed != count)

@@ -75,7 +75,7 @@ void Instance::Frames(TaskScheduler &scheduler, Random &random) {
     FrameStage stages[kMaxStages];
     for (uint32_t i = 0; i < stageCount; ++i) {
         calls[i] = {&pipeline, i};
-        stages[i] = StageOf(calls[i]);
+        stages[i] = MakeStage(calls[i]);
     }
     FramePipeline stagesOfFrames(m_options, stageCount, stages, 1 + random.Below(3));
     const Status status = stagesOfFrames.Run(&scheduler, frames);

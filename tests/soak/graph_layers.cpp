@@ -52,14 +52,14 @@ private:
             case 1:
                 return self.PostAfter(soon);
             case 2:
-                return self.PostWaitFor(soon);
+                return self.PostOnWakeFor(soon);
             case 3:
                 self.Wake();
-                return self.PostWait();
+                return self.PostOnWake();
             default:
                 self.m_signalled = true;
                 self.Signal();
-                return self.PostWaitFor(soon);
+                return self.PostOnWakeFor(soon);
         }
     }
     Graph &m_graph;

@@ -116,7 +116,7 @@ void CheckTasksInTurn(uint32_t workers, test::Submitter submitter) {
     TicketQueue order(scheduler);
     struct Chunk {
         Ticket ticket;
-        TicketTurn turn;
+        TicketWaiter turn;
     };
     std::vector<Chunk> chunks(kTickets);
     for (Chunk &chunk : chunks) chunk.ticket = order.Take();
@@ -155,7 +155,7 @@ TEST_CASE(
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler()), other(one.Scheduler());
     const Ticket first = queue.Take(), second = queue.Take(), third = queue.Take();
-    TicketTurn turn;
+    TicketWaiter turn;
     std::string order;
     auto early = [&](TaskScheduler *) { order += 'b'; };
     auto late = [&](TaskScheduler *) { order += 'c', third.Done(); };

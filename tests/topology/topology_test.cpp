@@ -72,7 +72,7 @@ TopologyOptions Fake(const char *source) {
 
 Texts Describe(SplitBy by, const TopologyOptions &options) {
     const Topology machine(by, options);
-    CHECK(machine.Result() == Status::Ok);
+    CHECK(machine.LastError() == Status::Ok);
     return Describe(machine);
 }
 Texts Describe(SplitBy by, const std::string &source) { return Describe(by, Fake(source.c_str())); }
@@ -161,17 +161,17 @@ bool Restrict(const Cpus &cpus) { return test::Restrict({cpus.begin(), cpus.end(
 }  // namespace
 
 TEST_CASE("topology: a group for each NUMA node", "[topology]") {
-    CHECK(Describe(SplitBy::Node, "node:2 core:2 pu:2") ==
+    CHECK(Describe(SplitBy::NumaNode, "node:2 core:2 pu:2") ==
           Texts{"node 0: 4 on 0-3", "node 1: 4 on 4-7"});
 }
 
 TEST_CASE("topology: nodes are numbered as the system does", "[topology]") {
-    CHECK(Describe(SplitBy::Node, "node:2(indexes=3,5) core:2 pu:1") ==
+    CHECK(Describe(SplitBy::NumaNode, "node:2(indexes=3,5) core:2 pu:1") ==
           Texts{"node 3: 2 on 0-1", "node 5: 2 on 2-3"});
 }
 
 TEST_CASE("topology: a node of memory that has the CPUs of another makes no group", "[topology]") {
-    CHECK(Describe(SplitBy::Node, "pack:2 [numa(memory=4GB)] [numa(memory=1GB)] core:2 pu:1") ==
+    CHECK(Describe(SplitBy::NumaNode, "pack:2 [numa(memory=4GB)] [numa(memory=1GB)] core:2 pu:1") ==
           Texts{"node 0: 2 on 0-1", "node 2: 2 on 2-3"});
 }
 
@@ -207,11 +207,11 @@ TEST_CASE("topology: neighbours share a group if there are more than 8 parts", "
           Texts{"cache 0: 4 on 0-3", "cache 2: 2 on 4-5", "cache 3: 4 on 6-9",
                 "cache 5: 2 on 10-11", "cache 6: 4 on 12-15", "cache 8: 2 on 16-17",
                 "cache 9: 4 on 18-21", "cache 11: 2 on 22-23"});
-    CHECK(Describe(SplitBy::Node, "node:16 pu:1") ==
+    CHECK(Describe(SplitBy::NumaNode, "node:16 pu:1") ==
           Texts{"node 0: 2 on 0-1", "node 2: 2 on 2-3", "node 4: 2 on 4-5", "node 6: 2 on 6-7",
                 "node 8: 2 on 8-9", "node 10: 2 on 10-11", "node 12: 2 on 12-13",
                 "node 14: 2 on 14-15"});
-    CHECK(Describe(SplitBy::Node, "node:8 pu:1").size() == 8);
+    CHECK(Describe(SplitBy::NumaNode, "node:8 pu:1").size() == 8);
 }
 
 TEST_CASE("topology: performance cores come before efficiency cores", "[topology]") {
@@ -259,13 +259,14 @@ TEST_CASE("topology: caches and nodes of the fastest cores come first", "[topolo
     CHECK(Describe(SplitBy::Cache, caches) ==
           Texts{"cache 2: 2 on 4-5", "cache 0: 2 on 0-1", "cache 1: 2 on 2-3"});
     const std::string nodes = Model("node:2 core:2 pu:1").Kind(Range(0, 2), 0).Kind({3}, 1).Xml();
-    CHECK(Describe(SplitBy::Node, nodes) == Texts{"node 1: 2 on 2-3", "node 0: 2 on 0-1"});
+    CHECK(Describe(SplitBy::NumaNode, nodes) == Texts{"node 1: 2 on 2-3", "node 0: 2 on 0-1"});
 }
 
 TEST_CASE("topology: a machine that tells nothing is one group", "[topology]") {
     CHECK(Describe(SplitBy::CoreKind, "core:4 pu:2") == Texts{"all cores: 8 on 0-7"});
     CHECK(Describe(SplitBy::Cache, "core:4 pu:2") == Texts{"all cores: 8 on 0-7"});
-    CHECK(Describe(SplitBy::Node, "core:4 pu:2") == Texts{"node 0: 8 on 0-7"});  // hwloc makes one
+    CHECK(Describe(SplitBy::NumaNode, "core:4 pu:2") ==
+          Texts{"node 0: 8 on 0-7"});  // hwloc makes one
     const std::string oneKind = Model("core:4 pu:1").Kind({0, 1, 2, 3}, 5).Xml();
     CHECK(Describe(SplitBy::CoreKind, oneKind) == Texts{"all cores: 4 on 0-3"});
 }
@@ -273,7 +274,7 @@ TEST_CASE("topology: a machine that tells nothing is one group", "[topology]") {
 TEST_CASE("topology: one CPU", "[topology]") {
     CHECK(Describe(SplitBy::CoreKind, "pu:1") == Texts{"all cores: 1 on 0"});
     CHECK(Describe(SplitBy::Cache, "l3:1 core:1 pu:1") == Texts{"all cores: 1 on 0"});
-    CHECK(Describe(SplitBy::Node, "node:1 pu:1") == Texts{"node 0: 1 on 0"});
+    CHECK(Describe(SplitBy::NumaNode, "node:1 pu:1") == Texts{"node 0: 1 on 0"});
 }
 
 TEST_CASE("topology: groups have only the CPUs that were asked for, and none is empty",
@@ -296,7 +297,7 @@ TEST_CASE("topology: what lies behind the words of the mask is not read", "[topo
     TopologyOptions options = Fake("core:100 pu:1");
     const uint64_t words[] = {1, ~uint64_t{0}};
     options.cpus = words, options.cpuWords = 1;
-    CHECK(Describe(SplitBy::Node, options) == Texts{"node 0: 1 on 0"});
+    CHECK(Describe(SplitBy::NumaNode, options) == Texts{"node 0: 1 on 0"});
 }
 
 TEST_CASE("topology: parts without usable CPUs do not count towards the 8 groups", "[topology]") {
@@ -314,14 +315,14 @@ TEST_CASE("topology: groups have only the CPUs that a container allows", "[topol
 }
 
 TEST_CASE("topology: masks have as many words as the machine needs", "[topology]") {
-    const Topology two(SplitBy::Node, Fake("node:2 core:48 pu:2"));
+    const Topology two(SplitBy::NumaNode, Fake("node:2 core:48 pu:2"));
     CHECK(Describe(two) == Texts{"node 0: 96 on 0-95", "node 1: 96 on 96-191"});
     CHECK(two.Groups()[0].cpuWords == 3);
-    const Topology one(SplitBy::Node, Fake("core:64 pu:1"));
+    const Topology one(SplitBy::NumaNode, Fake("core:64 pu:1"));
     CHECK(Describe(one) == Texts{"node 0: 64 on 0-63"});
     CHECK(one.Groups()[0].cpuWords == 1);
 
-    const Topology many(SplitBy::Node, Fake("node:4 core:300 pu:1"));
+    const Topology many(SplitBy::NumaNode, Fake("node:4 core:300 pu:1"));
     CHECK(Describe(many) == Texts{"node 0: 256 on 0-299", "node 1: 256 on 300-599",
                                   "node 2: 256 on 600-899", "node 3: 256 on 900-1199"});
     CHECK(many.Groups()[3].cpuWords == 19);
@@ -344,7 +345,7 @@ TEST_CASE("topology: with fewer workers than CPUs each group gets its share", "[
     CHECK(Describe(SplitBy::CoreKind, options) == Texts{"P cores: 1 on 0-7"});
     options.source = "node:4 pu:1";
     options.maxWorkers = 2;
-    CHECK(Describe(SplitBy::Node, options) == Texts{"node 0: 1 on 0", "node 2: 1 on 2"});
+    CHECK(Describe(SplitBy::NumaNode, options) == Texts{"node 0: 1 on 0", "node 2: 1 on 2"});
 }
 
 TEST_CASE("topology: what cannot be read gives no groups, and leaves the scheduler's options alone",
@@ -359,34 +360,34 @@ TEST_CASE("topology: what cannot be read gives no groups, and leaves the schedul
         CHECK(scheduler.groupCount == 0);
         CHECK(machine.GroupCount() == 0);
         CHECK(machine.Workers() == 0);
-        return machine.Result();
+        return machine.LastError();
     };
-    CHECK(refused(SplitBy::Node, Fake("")) == Status::BadOption);
-    CHECK(refused(SplitBy::Node, Fake("no machine")) == Status::BadOption);
-    CHECK(refused(SplitBy::Node, Fake("<topology>")) == Status::BadOption);
+    CHECK(refused(SplitBy::NumaNode, Fake("")) == Status::BadOption);
+    CHECK(refused(SplitBy::NumaNode, Fake("no machine")) == Status::BadOption);
+    CHECK(refused(SplitBy::NumaNode, Fake("<topology>")) == Status::BadOption);
     CHECK(refused(static_cast<SplitBy>(3), Fake("pu:2")) == Status::BadOption);
 
     TopologyOptions options = Fake("pu:2");
     options.maxWorkers = 0;
-    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+    CHECK(refused(SplitBy::NumaNode, options) == Status::BadOption);
     options.maxWorkers = 1025;
-    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+    CHECK(refused(SplitBy::NumaNode, options) == Status::BadOption);
 
     options = Fake("pu:2");
     std::vector<uint64_t> usable(1025, 0);
     options.cpus = usable.data(), options.cpuWords = 0;
-    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+    CHECK(refused(SplitBy::NumaNode, options) == Status::BadOption);
     options.cpuWords = 1;  // no CPU is left
-    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+    CHECK(refused(SplitBy::NumaNode, options) == Status::BadOption);
     usable[0] = 1;
     options.cpuWords = 1025;
-    CHECK(refused(SplitBy::Node, options) == Status::BadOption);
+    CHECK(refused(SplitBy::NumaNode, options) == Status::BadOption);
     options.cpuWords = 1024;
-    CHECK(Topology(SplitBy::Node, options).Result() == Status::Ok);
+    CHECK(Topology(SplitBy::NumaNode, options).LastError() == Status::Ok);
 }
 
 TEST_CASE("topology: a scheduler takes the groups, changed or not", "[topology]") {
-    Topology machine(SplitBy::Node, Fake("node:2 pu:2"));
+    Topology machine(SplitBy::NumaNode, Fake("node:2 pu:2"));
     SchedulerOptions options = test::Options(1);
     machine.ApplyTo(options);
     CHECK(options.workers == 4);
@@ -404,9 +405,9 @@ TEST_CASE("topology: groups have only the CPUs that the process may use", "[topo
           std::min(static_cast<uint32_t>(usable.size()), 1024u));
     for (const uint32_t cpu : usable) {
         REQUIRE(Restrict({cpu}));
-        for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::Node}) {
+        for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::NumaNode}) {
             const Topology machine(by);
-            CHECK(machine.Result() == Status::Ok);
+            CHECK(machine.LastError() == Status::Ok);
             CHECK(machine.Workers() == 1);
             CHECK((machine.GroupCount() == 1 && CpusOf(machine.Groups()[0]) == Cpus{cpu}));
         }
@@ -420,7 +421,7 @@ TEST_CASE("topology: what the calling thread, or another one, may use does not m
     Cpus seenByOther, seenBesideOther;
     const auto all = [] {
         Cpus cpus;
-        const Topology machine(SplitBy::Node);
+        const Topology machine(SplitBy::NumaNode);
         for (uint32_t i = 0; i < machine.GroupCount(); ++i) cpus.merge(CpusOf(machine.Groups()[i]));
         return cpus;
     };
@@ -448,7 +449,7 @@ namespace {
 // Runs a scheduler with these groups: in each group 100 tasks that name it run on its workers, and
 // on its CPUs.
 void RunInGroups(const Topology &machine) {
-    REQUIRE(machine.Result() == Status::Ok);
+    REQUIRE(machine.LastError() == Status::Ok);
     SchedulerOptions options = test::Options(1);
     machine.ApplyTo(options);
     test::ReportLog log;
@@ -490,7 +491,7 @@ void RunInGroups(const Topology &machine) {
 
 TEST_CASE("topology: tasks that name a group of the real machine run on its workers",
           "[topology]") {
-    for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::Node})
+    for (const SplitBy by : {SplitBy::CoreKind, SplitBy::Cache, SplitBy::NumaNode})
         RunInGroups(Topology(by));
 }
 
@@ -505,7 +506,7 @@ TEST_CASE("topology: tasks that name one of several groups run on its workers an
         indexes += (nodes++ == 0 ? "" : ",") + std::to_string(cpu);
     }
     const std::string source = "node:" + std::to_string(nodes) + " pu:1(indexes=" + indexes + ")";
-    const Topology machine(SplitBy::Node, Fake(source.c_str()));
+    const Topology machine(SplitBy::NumaNode, Fake(source.c_str()));
     CHECK(machine.GroupCount() == nodes);
     RunInGroups(machine);
 }

@@ -129,7 +129,7 @@ public:
     }
 
     /// Like Run, for a C-style function. Returns BadOption, without any effect, if it is null.
-    Status RunBlocking(BlockingFunction function, void *arg) noexcept;
+    Status Run(BlockingFunction function, void *arg) noexcept;
 
     /// Submits `call` and returns at once. Only if there is no thread, it makes the call itself.
     ///
@@ -151,8 +151,8 @@ public:
 private:
     template <class F>
     void RunReferred(F &callable) noexcept {
-        RunBlocking([](void *arg) { (*static_cast<F *>(arg))(); },
-                    const_cast<void *>(static_cast<const void *>(std::addressof(callable))));
+        Run([](void *arg) { (*static_cast<F *>(arg))(); },
+            const_cast<void *>(static_cast<const void *>(std::addressof(callable))));
     }
 
     TaskScheduler &m_scheduler;

@@ -10,12 +10,17 @@
 //     }
 #pragma once
 
-#include "weft/data/places.h"
+#include "weft/data/padded_array.h"
 #include "weft/task_scheduler.h"
 
 #include <utility>
 
 namespace weft {
+
+namespace internal {
+/// Returns how many fibers and attached threads a scheduler with these options has.
+WEFT_API uint32_t FiberCountOf(const SchedulerOptions &options) noexcept;
+}  // namespace internal
 
 /// One T for each fiber and each thread that may be attached. Each T has cache lines of its own.
 ///
@@ -30,23 +35,23 @@ public:
     /// Makes each value as T(args...), which must not throw.
     ///
     /// `scheduler` must outlive this, and need not run yet. `options` must be the options that it
-    /// was made with; `smallFibers`, `largeFibers`, `maxAttached` and `memory` are used. Give both
-    /// numbers of fibers: 0, the automatic number, counts as no fiber here, and Get returns null on
-    /// fibers without a value. Without memory there are no values (Count() is 0).
+    /// was made with; `workers`, `smallFibers`, `largeFibers`, `maxAttached` and `memory` are used.
+    /// Without memory there are no values (Count() is 0). If numbers of fibers are automatic and
+    /// the process may use more CPUs when the run begins than now, Get returns null on the
+    /// additional fibers.
     template <class... Args>
     explicit FiberLocal(TaskScheduler &scheduler, const SchedulerOptions &options,
                         const Args &...args) noexcept
         : m_scheduler(&scheduler),
-          m_places(options.memory, options.smallFibers + options.largeFibers + options.maxAttached,
-                   args...) {}
+          m_values(options.memory, internal::FiberCountOf(options), args...) {}
 
     /// Returns the value of the calling task or attached thread; null on an external thread. The
     /// address stays the same until the task ends, across its waits. A coroutine is another task
     /// after each co_await. Thread-safe.
-    T *Get() noexcept { return m_places.At(m_scheduler->CurrentFiber()); }
+    T *Get() noexcept { return m_values.At(m_scheduler->CurrentFiber()); }
 
     /// Returns how many values there are. Thread-safe.
-    uint32_t Count() const noexcept { return m_places.Count(); }
+    uint32_t Count() const noexcept { return m_values.Count(); }
 
     /// Binds a value for the calling task while this object lives (dynamic scoping). Then the outer
     /// value is back.
@@ -74,7 +79,7 @@ public:
 
 private:
     TaskScheduler *const m_scheduler;
-    internal::Places<T> m_places;
+    internal::PaddedArray<T> m_values;
 };
 
 }  // namespace weft

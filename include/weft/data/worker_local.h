@@ -7,7 +7,7 @@
 //     hits.ForEach([&](uint64_t &each) { all += each; });   // after the loop has returned
 #pragma once
 
-#include "weft/data/places.h"
+#include "weft/data/padded_array.h"
 #include "weft/task_scheduler.h"
 
 #include <utility>
@@ -35,29 +35,29 @@ public:
     explicit WorkerLocal(TaskScheduler &scheduler, const SchedulerOptions &options,
                          const Args &...args) noexcept
         : m_scheduler(&scheduler),
-          m_places(options.memory, scheduler.WorkerCount() + options.maxAttached, args...) {}
+          m_values(options.memory, scheduler.WorkerCount() + options.maxAttached, args...) {}
 
     /// Returns the value of the calling worker or attached thread; null on an external thread.
     ///
     /// Do not keep the address across a wait, and do not leave the value half changed there: the
     /// task may continue on another worker, and other tasks may use this worker's value meanwhile.
     /// This holds for every call that may wait or yield, such as ParallelFor. Thread-safe.
-    T *Get() noexcept { return m_places.At(m_scheduler->CurrentWorker()); }
+    T *Get() noexcept { return m_values.At(m_scheduler->CurrentWorker()); }
 
     /// Calls `visit(T &)` for each value, used or not, in the order of the workers. Not
     /// thread-safe: call it while no other thread or task uses the values, before the work or after
     /// a wait for it. After the wait everything that the work wrote is visible.
     template <class Visit>
     void ForEach(Visit &&visit) noexcept {
-        for (uint32_t i = 0; i < Count(); ++i) visit(*m_places.At(i));
+        for (uint32_t i = 0; i < Count(); ++i) visit(*m_values.At(i));
     }
 
     /// Returns how many values there are. Thread-safe.
-    uint32_t Count() const noexcept { return m_places.Count(); }
+    uint32_t Count() const noexcept { return m_values.Count(); }
 
 private:
     TaskScheduler *const m_scheduler;
-    internal::Places<T> m_places;
+    internal::PaddedArray<T> m_values;
 };
 
 }  // namespace weft

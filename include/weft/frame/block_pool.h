@@ -31,7 +31,7 @@ class WEFT_API BlockPool {
 public:
     static constexpr size_t kDefaultBlockBytes = size_t{2} << 20;
     static constexpr uint32_t kMaxBlocks = 1 << 20;
-    static constexpr uint32_t kMaxInARow = 64;  ///< most blocks that one allocation can take
+    static constexpr uint32_t kMaxContiguous = 64;  ///< most blocks that one allocation can take
 
     /// Allocates `blocks` blocks with the memory hooks, in one call, aligned to the block size.
     ///

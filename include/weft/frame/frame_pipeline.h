@@ -39,7 +39,7 @@ struct FrameStage {
 /// Returns a stage that calls `callable(TaskScheduler *, const FrameParams &)`. The callable is not
 /// copied and must outlive the run.
 template <class F>
-FrameStage StageOf(F &callable, const TaskOptions &options = {}) {
+FrameStage MakeStage(F &callable, const TaskOptions &options = {}) {
     return {[](TaskScheduler *scheduler, const FrameParams &params, void *arg) {
                 (*static_cast<F *>(arg))(scheduler, params);
             },

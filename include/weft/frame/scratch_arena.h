@@ -57,7 +57,7 @@ public:
         size_t used = 0;
     };
     /// Returns the current position, for Rewind.
-    Mark Here() const noexcept { return {m_run, m_used}; }
+    Mark GetMark() const noexcept { return {m_run, m_used}; }
     /// Gives back what was allocated since `mark` was taken. Marks that were taken later become
     /// invalid. Reports BadOption if the mark is of another arena, or is invalid and that can be
     /// detected; then it has no effect.

@@ -37,7 +37,7 @@ public:
     /// they post meanwhile.
     ///
     /// Jobs that still wait without a deadline are dropped then, as if never posted, and reported
-    /// (CounterDestroyed). Nothing else may post, wake or signal jobs of the queue any more. Do not
+    /// (DestroyedInUse). Nothing else may post, wake or signal jobs of the queue any more. Do not
     /// destroy it in one of its jobs. In a task the fiber waits.
     ~PostQueue();
     PostQueue(const PostQueue &) = delete;

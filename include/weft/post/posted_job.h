@@ -6,7 +6,7 @@
 //         static void Begin(weft::TaskScheduler *, weft::PostedJob *job) {
 //             static_cast<Download *>(job)->AskServer();   // the network thread will call Signal
 //             job->SetCallback(End);
-//             job->PostWaitFor(std::chrono::seconds(5));
+//             job->PostOnWakeFor(std::chrono::seconds(5));
 //         }
 //         static void End(weft::TaskScheduler *, weft::PostedJob *job) {
 //             if (!job->ReceiveSignal()) return GiveUp(job);   // the five seconds are over
@@ -45,7 +45,7 @@ using PostedFunction = void (*)(TaskScheduler *scheduler, PostedJob *job);
 /// call then has no effect.
 ///
 /// Wake and Signal end a wait. They are not lost if the job does not wait. A call before the
-/// callback begins is answered by that callback. After a call that comes later, the next PostWait
+/// callback begins is answered by that callback. After a call that comes later, the next PostOnWake
 /// begins the callback at once. A signal also stays until ReceiveSignal.
 ///
 /// Lifetime. Wake and Signal access the job only until they have had their effect. For Signal that
@@ -57,7 +57,7 @@ class WEFT_API PostedJob {
 public:
     /// Makes a job that is not posted. The queue must outlive all calls but the destructor.
     PostedJob(PostQueue &queue, PostedFunction callback) noexcept;
-    /// If the job is still posted, removes it from its queue and reports CounterDestroyed.
+    /// If the job is still posted, removes it from its queue and reports DestroyedInUse.
     ~PostedJob();
     PostedJob(const PostedJob &) = delete;
     PostedJob &operator=(const PostedJob &) = delete;
@@ -79,12 +79,12 @@ public:
 
     /// Begins the job when it is woken or signalled. Begins it at once if it was woken or signalled
     /// since its last callback began, or has a signal. Thread-safe; see Posting above.
-    void PostWait() noexcept { PostUntil(Clock::time_point::max(), true); }
+    void PostOnWake() noexcept { PostUntil(Clock::time_point::max(), true); }
 
-    /// Like PostWait, but begins the job at `deadline` at the latest. Thread-safe; see Posting
+    /// Like PostOnWake, but begins the job at `deadline` at the latest. Thread-safe; see Posting
     /// above.
-    void PostWaitUntil(Clock::time_point deadline) noexcept { PostUntil(deadline, true); }
-    void PostWaitFor(Clock::duration duration) noexcept {
+    void PostOnWakeUntil(Clock::time_point deadline) noexcept { PostUntil(deadline, true); }
+    void PostOnWakeFor(Clock::duration duration) noexcept {
         PostUntil(internal::DeadlineAfter(duration), true);
     }
 

@@ -16,7 +16,7 @@
 // A task that waits keeps its fiber. If there are more tickets than fibers, let another task do
 // what comes in order. It begins when its turn has come, and holds no fiber before that:
 //
-//     struct Chunk { weft::Ticket ticket; weft::TicketTurn turn; ... };
+//     struct Chunk { weft::Ticket ticket; weft::TicketWaiter turn; ... };
 //
 //     // at the end of Compress
 //     order.AddTask(chunk.ticket, chunk.turn, {Write, &chunk}, &written);
@@ -61,7 +61,7 @@ private:
 
 /// Memory for a task that waits for the turn of its ticket. It must live until the task begins;
 /// then it may be used again. Before that AddTask refuses it for another ticket (BadOption).
-class TicketTurn {
+class TicketWaiter {
     friend class TicketQueue;
     internal::Waiter m_waiter;
     WEFT_ATOMIC<bool> m_wasUsed{false};
@@ -89,7 +89,7 @@ public:
     /// Returns false, after a report, if nothing was submitted. Thread-safe while the scheduler
     /// runs. Does not block, unless there is no memory for a wait record (OutOfMemory is reported
     /// then).
-    bool AddTask(const Ticket &ticket, TicketTurn &turn, Task task, Counter *counter = nullptr,
+    bool AddTask(const Ticket &ticket, TicketWaiter &turn, Task task, Counter *counter = nullptr,
                  const TaskOptions &options = {}) noexcept;
 
 private:

@@ -21,7 +21,7 @@ namespace weft {
 enum class SplitBy : uint8_t {
     CoreKind,  ///< the kind of core: performance cores, efficiency cores
     Cache,     ///< the last-level cache: the outermost one that at least two cores share
-    Node       ///< the NUMA node
+    NumaNode   ///< the NUMA node
 };
 
 /// Which CPUs a Topology takes into its groups, and how many workers they get. Only the constructor
@@ -76,7 +76,7 @@ public:
     /// Returns Ok, or the error of the constructor: BadOption (an option is out of range, `source`
     /// is not understood, or no CPU is left), OutOfMemory (there is no memory, or hwloc cannot read
     /// the machine).
-    Status Result() const noexcept { return m_result; }
+    Status LastError() const noexcept { return m_result; }
 
     /// Returns the number of groups: 1 to 8, or 0 after an error.
     uint32_t GroupCount() const noexcept { return m_groupCount; }

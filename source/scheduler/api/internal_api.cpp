@@ -1,5 +1,8 @@
 #include "scheduler/api/internal_api.h"
 
+#include "scheduler/state/check_options.h"
+#include "weft/data/fiber_local.h"
+
 #include <cstdarg>
 #include <cstdio>
 
@@ -15,6 +18,12 @@ void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept {
                 "%s", what);
 }
 
+uint32_t FiberCountOf(const SchedulerOptions &options) noexcept {
+    SchedulerOptions effective = options;
+    SetDefaults(effective);
+    return effective.smallFibers + effective.largeFibers + effective.maxAttached;
+}
+
 bool MayCall(const TaskScheduler &scheduler, const char *call) noexcept {
     return !IsRefusedInMemoryHook(EntryGate::OptionsOf(scheduler), call);
 }
@@ -23,8 +32,7 @@ Memory MemoryOf(const TaskScheduler &scheduler) noexcept {
     return Memory(EntryGate::OptionsOf(scheduler).memory);
 }
 
-bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter,
-                           const char *call) noexcept {
+bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *call) noexcept {
     const Caller caller(taskScheduler, call);
     if (WEFT_LIKELY(caller.Running() != nullptr)) return caller.Lower(counter);
     if (MemoryHookCall::Current() == nullptr) return false;

@@ -175,7 +175,7 @@ void TaskScheduler::SetLowGroups(uint8_t groups) noexcept {
         SetLowGroupsTo(*caller.Running(), groups);
 }
 
-void TaskScheduler::AboutToBlock() noexcept {
+void TaskScheduler::PrepareToBlock() noexcept {
     Worker *worker = WorkerOf(*this);
     if (worker == nullptr) return;
     FlushPending(worker);

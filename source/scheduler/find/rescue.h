@@ -32,7 +32,7 @@
 // A lack of fibers causes no hidden deadlock. Suppose that all fibers of a class wait and tasks of
 // the class are in lanes. If a fiber with room waits for the counter of such a task, it gets the
 // task. If no fiber with room waits for any of the tasks, only more fibers help. That is reported
-// (PoolEmpty, LargePoolEmpty).
+// (OutOfSmallFibers, OutOfLargeFibers).
 #pragma once
 
 #include "platform/compiler.h"

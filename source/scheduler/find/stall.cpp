@@ -75,8 +75,8 @@ bool AnyWaiter(const Scheduler &scheduler) noexcept {
 }
 
 ReportCode CodeOf(Stall stall) noexcept {
-    return stall == Stall::Small   ? ReportCode::PoolEmpty
-           : stall == Stall::Large ? ReportCode::LargePoolEmpty
+    return stall == Stall::Small   ? ReportCode::OutOfSmallFibers
+           : stall == Stall::Large ? ReportCode::OutOfLargeFibers
                                    : ReportCode::Stalled;
 }
 
@@ -136,12 +136,12 @@ void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept {
     // it may go on by that
     if (EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0) return;
     if (stack == StackClass::Small) {
-        ReportOnce(scheduler, ReportCode::PoolEmpty,
+        ReportOnce(scheduler, ReportCode::OutOfSmallFibers,
                    "Raise SchedulerOptions::smallFibers: each waiting task holds a fiber.",
                    "small tasks are pending, and all %u small fibers wait",
                    scheduler.options.smallFibers);
     } else {
-        ReportOnce(scheduler, ReportCode::LargePoolEmpty,
+        ReportOnce(scheduler, ReportCode::OutOfLargeFibers,
                    "Raise SchedulerOptions::largeFibers, or give those tasks StackClass::Small.",
                    "tasks need a large fiber and all %u large fibers wait",
                    scheduler.options.largeFibers);

@@ -98,8 +98,7 @@ void ReportDestroyed(const Counter &counter) noexcept {
     const CounterWord word{CounterAccess::Word(const_cast<Counter &>(counter)).load(kRelaxed)};
     SchedulerTag::Find(
         [&](void *scheduler) {
-            ReportMistake(static_cast<Scheduler *>(scheduler)->options,
-                          ReportCode::CounterDestroyed,
+            ReportMistake(static_cast<Scheduler *>(scheduler)->options, ReportCode::DestroyedInUse,
                           "Let it live until every wait for it has returned.",
                           "counter %p is destroyed while somebody waits for it; it stands at %u",
                           static_cast<const void *>(&counter), word.Count());

@@ -52,7 +52,7 @@ bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
 // finished; or we see the request.
 void AnswerBeforeHost(Worker *worker) noexcept {
     FlushPending(worker);
-    worker->scheduler->idle.TakePlace();
+    worker->scheduler->idle.JoinOrder();
     AnswerIdleRequests(*worker->scheduler, worker);
 }
 

@@ -18,7 +18,7 @@ void WaitIdleExternal(EntryGate::Visit &visit, Scheduler &scheduler) noexcept {
     // there is none. Whatever it has finished it finished before its last place (AnswerBeforeHost,
     // or its announcement), or it sees the request.
     if (scheduler.workerCount == 0) {
-        scheduler.idle.TakePlace();
+        scheduler.idle.JoinOrder();
         AnswerIdleRequests(scheduler, nullptr);
     }
     WaitExternal(visit, scheduler, request.counter, 0);

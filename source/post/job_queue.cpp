@@ -1,0 +1,336 @@
+#include "post/job_queue.h"
+
+#include "platform/backoff.h"
+#include "platform/race_finder.h"
+#include "scheduler/api/internal_api.h"
+
+#include <algorithm>
+
+namespace weft::internal {
+
+// A task's scheduler runs. For other threads a counter tells: what does not run does not raise it,
+// and reports that.
+bool JobQueue::IsRunning() const noexcept {
+    if (IsTask()) return true;
+    Counter probe;
+    return m_scheduler.IncrementCounter(&probe);
+}
+
+// Not in the child of one that forked.
+bool JobQueue::IsTask() const noexcept {
+    return m_scheduler.CurrentWorker() != kAnyWorker && !IsForkedWorker(m_scheduler);
+}
+
+// In one of the host's memory functions, while runners may come. relaxed: only whether there is a
+// scheduler.
+bool JobQueue::IsInMemoryHook() const noexcept {
+    return MemoryHookCall::Current() != nullptr &&
+           EntryGate::StateOf(m_scheduler).scheduler.load(kRelaxed) != nullptr;
+}
+
+PostStatistics JobQueue::Statistics() noexcept {
+    const Held held(*this);
+    return m_statistics;
+}
+
+void JobQueue::Owe() noexcept {
+    ++m_owed;
+    // relaxed: by somebody who is counted himself, and his end comes after it.
+    if (m_isEnding) m_paid.fetch_sub(kOne, kRelaxed);
+}
+
+// Not the last one, as the caller knows.
+void JobQueue::OweLess() noexcept {
+    if (m_isEnding) {
+        m_paid.fetch_add(kOne, kRelaxed);  // relaxed: see above
+    } else {
+        --m_owed;
+    }
+}
+
+// release: what these did to the queue comes before its end. acquire: so does what the others did,
+// which the last one tells.
+void JobQueue::Release(uint32_t count) noexcept {
+    TaskScheduler &scheduler = m_scheduler;
+    Counter &ended = m_ended;
+    if (m_paid.fetch_add(count * kOne, kAcqRel) + count * kOne == kEnding)
+        LowerForWaiter(scheduler, ended, "the end of a PostQueue");
+    // From here on the queue may be gone.
+}
+
+// Calls `decide` under the lock, and does what that leaves to be done. Not at all after a report.
+// Afterwards the queue may be gone, unless the caller is counted himself.
+template <class Decide>
+void JobQueue::Enter(const char *call, Decide decide) noexcept {
+    Todo todo;
+    bool done;
+    {
+        const Caller caller(m_scheduler, call);
+        if (!caller.MaySubmit()) return;
+        {
+            const Held held(*this);
+            decide(todo);
+            if (m_onTheirWay == 0)
+                m_onTheirWay = todo.runners = std::min(m_ready.Size(), kMaxRunners);
+        }
+        done = Do(caller, todo);
+    }
+    if (!done) TakeBack(todo.runners);
+}
+
+// False if the runners were refused, which was reported. The queue is there for each of the three
+// until it is done.
+bool JobQueue::Do(const Caller &caller, const Todo &todo) noexcept {
+    if (todo.alarm != nullptr) caller.Lower(*todo.alarm);
+    if (todo.startsDispatcher) {
+        const Task dispatcher{Dispatch, this};
+        caller.Submit(1, &dispatcher,
+                      {Priority::High, StackClass::Small, kAnyWorker, "deadlines of a PostQueue"});
+    }
+    if (todo.runners == 0) return true;
+    Task runners[kMaxRunners];
+    std::fill_n(runners, todo.runners, Task{RunOldest, this});
+    const TaskOptions options = m_options;  // the submission reads them to its end
+    return caller.Submit(todo.runners, runners, options);
+}
+
+// Those that will not come, and the jobs that nobody takes then, the newest first: as if never
+// posted.
+void JobQueue::TakeBack(uint32_t runners) noexcept {
+    uint32_t count;
+    {
+        const Held held(*this);
+        // a runner has a debt though its job died
+        const uint32_t before = std::max(m_ready.Size(), m_onTheirWay);
+        m_onTheirWay -= runners;
+        while (m_ready.Size() > m_onTheirWay) {
+            JobState &newest = *m_ready.Last();
+            m_ready.Remove(newest);
+            newest.place = JobPlace::Nowhere;
+        }
+        count = before - m_onTheirWay;
+    }
+    if (count != 0) Release(count);
+}
+
+bool JobQueue::IsCallback(PostedFunction callback, const char *what) const noexcept {
+    if (callback != nullptr) return true;
+    ReportMisuse(m_scheduler, ReportCode::NullTask,
+                 "Give the job one, by the constructor or SetCallback.", what);
+    return false;
+}
+
+void JobQueue::Post(JobState &job, Clock::time_point due, bool waits) noexcept {
+    TaskScheduler &scheduler = m_scheduler;
+    if (!IsCallback(job.callback, "a job without a callback was posted")) return;
+    if (due == Clock::time_point::max() && !waits) {
+        return ReportMisuse(scheduler, ReportCode::BadOption,
+                            "Post it when its time is known, or let it wait (PostOnWake).",
+                            "a job was posted for a time that never comes");
+    }
+    const bool isTimed = due != kAtOnce && due != Clock::time_point::max();
+    const Clock::time_point now = isTimed ? Now() : kAtOnce;
+    bool isPosted = false;
+    Enter("PostedJob::Post", [&](Todo &todo) {
+        isPosted = job.place != JobPlace::Nowhere;
+        if (isPosted) return;
+        race::Finishes(&job);
+        Put(job, due, now, waits, todo);
+    });
+    // The job may be gone, unless it was posted already.
+    if (isPosted) {
+        ReportMisuse(scheduler, ReportCode::WrongThread,
+                     "Post it from its callback, or when that has said that it does not.",
+                     "a job was posted that is posted already");
+    }
+}
+
+void JobQueue::Put(JobState &job, Clock::time_point due, Clock::time_point now, bool waits,
+                   Todo &todo) noexcept {
+    job.due = due;
+    job.waits = waits;
+    if (waits && (job.isCalled || job.isSignalled)) {
+        Owe();
+        MakeReady(job, false);
+    } else if (due == Clock::time_point::max()) {
+        job.place = JobPlace::Waiting;
+        m_waiting.Append(job);
+    } else if (due <= now) {
+        Owe();
+        MakeReady(job, due != kAtOnce);
+    } else {
+        Owe();
+        MakeTimed(job, todo);
+    }
+}
+
+// It is owed already.
+void JobQueue::MakeReady(JobState &job, bool isExpired) noexcept {
+    job.isExpired = isExpired;
+    job.place = JobPlace::Ready;
+    // a runner comes whose job was destroyed: its debt is there
+    if (m_ready.Size() < m_onTheirWay) OweLess();
+    m_ready.Append(job);
+}
+
+void JobQueue::MakeTimed(JobState &job, Todo &todo) noexcept {
+    job.turn = m_nextTurn++;
+    job.place = JobPlace::Timed;
+    m_timed.Push(job);
+    if (!m_hasDispatcher) {
+        Owe();
+        m_hasDispatcher = todo.startsDispatcher = true;
+    } else if (m_alarm != nullptr && job.due < m_wakesAt) {
+        Ring(todo);
+    }
+}
+
+void JobQueue::Ring(Todo &todo) noexcept {
+    todo.alarm = m_alarm;
+    m_alarm = nullptr;
+}
+
+void JobQueue::TakeOut(JobState &job, Todo &todo) noexcept {
+    if (job.place != JobPlace::Timed) {
+        (job.place == JobPlace::Ready ? m_ready : m_waiting).Remove(job);
+    } else {
+        m_timed.Remove(job);
+        if (m_timed.IsEmpty() && m_alarm != nullptr) Ring(todo);
+    }
+    job.place = JobPlace::Nowhere;
+}
+
+void JobQueue::Call(JobState &job, bool isSignal) noexcept {
+    Enter(isSignal ? "PostedJob::Signal" : "PostedJob::Wake", [&](Todo &todo) {
+        race::Finishes(&job);
+        job.isCalled = true;
+        if (isSignal) job.isSignalled = true;
+        const JobPlace place = job.place;
+        if (job.waits && (place == JobPlace::Timed || place == JobPlace::Waiting)) {
+            TakeOut(job, todo);
+            if (place == JobPlace::Waiting) Owe();
+            MakeReady(job, false);
+        }
+    });
+    // The job may be gone, since the lock is free.
+}
+
+bool JobQueue::ReceiveSignal(JobState &job) noexcept {
+    const Held held(*this);
+    const bool isSignalled = job.isSignalled;
+    job.isSignalled = false;
+    if (isSignalled) race::SawAll(&job);
+    return isSignalled;
+}
+
+void JobQueue::RunOldest(TaskScheduler *scheduler, void *arg) {
+    JobQueue &lane = *static_cast<JobQueue *>(arg);
+    const Debt debt(lane);  // to its end even if the callback throws
+    PostedJob *job = nullptr;
+    PostedFunction callback = nullptr;
+    lane.Enter("the end of a post", [&](Todo &) {
+        --lane.m_onTheirWay;
+        JobState *const oldest = lane.m_ready.TakeFirst();
+        if (oldest == nullptr) return;  // destroyed, and that was reported
+        oldest->place = JobPlace::Nowhere;
+        oldest->isCalled = false;
+        race::SawAll(oldest);
+        job = oldest->job;
+        callback = oldest->callback;
+    });
+    if (job == nullptr) return;
+    callback(scheduler, job);
+    // The job may be gone, since its callback began.
+}
+
+void JobQueue::Dispatch(TaskScheduler *, void *arg) {
+    JobQueue &lane = *static_cast<JobQueue *>(arg);
+    const Debt debt(lane);
+    while (lane.DispatchOnce()) {
+    }
+}
+
+bool JobQueue::DispatchOnce() noexcept {
+    Counter alarm(1);
+    const Clock::time_point now = Now();
+    Clock::time_point next = now;
+    bool goesOn = false;
+    Enter("the deadline of a post", [&](Todo &) {
+        for (uint32_t due = 0; due < kMaxDue && !m_timed.IsEmpty() && m_timed.Top().due <= now;
+             ++due) {
+            JobState &job = m_timed.Top();
+            m_timed.Remove(job);
+            MakeReady(job, true);
+        }
+        goesOn = !m_timed.IsEmpty();
+        m_hasDispatcher = goesOn;
+        if (goesOn && m_timed.Top().due > now) {
+            next = m_wakesAt = m_timed.Top().due;
+            m_alarm = &alarm;
+        }
+    });
+    if (!goesOn || next == now) return goesOn;
+    WaitForCounterUntil(m_scheduler, &alarm, next);
+    bool isRung;
+    {
+        const Held held(*this);
+        isRung = m_alarm == nullptr;
+        m_alarm = nullptr;
+    }
+    if (isRung) m_scheduler.WaitForCounter(&alarm);
+    return true;
+}
+
+void JobQueue::Forget(JobState &job) noexcept {
+    Todo todo;
+    {
+        const Held held(*this);
+        const JobPlace place = job.place;
+        if (place != JobPlace::Nowhere)
+            TakeOut(job, todo);  // or it has begun since the destructor looked, without the lock
+        // Who is Ready leaves its debt to a runner that is on its way for it.
+        const bool isOwed = place == JobPlace::Timed ||
+                            (place == JobPlace::Ready && m_ready.Size() >= m_onTheirWay);
+        if (!isOwed) Owe();  // Release is then the same for all
+    }
+    if (todo.alarm != nullptr) LowerForWaiter(m_scheduler, *todo.alarm, "~PostedJob");
+    ReportMisuse(m_scheduler, ReportCode::DestroyedInUse,
+                 "Destroy it in its callback, or when that does not post it.",
+                 "a job was destroyed while it was posted");
+    Release();
+}
+
+uint32_t JobQueue::GiveBack(JobList &list) noexcept {
+    uint32_t count = 0;
+    for (; JobState *job = list.TakeFirst(); ++count) job->place = JobPlace::Nowhere;
+    return count;
+}
+
+JobQueue::~JobQueue() {
+    uint64_t owed;
+    {
+        const Held held(*this);
+        m_isEnding = true;
+        owed = m_owed * kOne;
+    }
+    // acquire: what those did who owe nothing any more. release: m_ended, for who will lower it.
+    if (m_paid.fetch_add(kEnding - owed, kAcqRel) != owed) {
+        // or nobody will come, which was reported
+        if (IsRunning()) m_scheduler.WaitForCounter(&m_ended);
+        // Refused, and that was reported: a hook that waits.
+        for (Backoff backoff; !m_ended.IsZero() && (IsTask() || IsInMemoryHook()); backoff.Next()) {
+        }
+    }
+    uint32_t left;
+    {
+        const Held held(*this);
+        left = GiveBack(m_waiting) + GiveBack(m_ready);
+    }
+    if (left != 0) {
+        ReportMisuse(m_scheduler, ReportCode::DestroyedInUse,
+                     "Call them before, or let them wait with a deadline.",
+                     "a PostQueue was destroyed while jobs waited in it; they are given back");
+    }
+}
+
+}  // namespace weft::internal
