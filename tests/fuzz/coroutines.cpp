@@ -170,7 +170,7 @@ void Script::UseCoroutines() {
     Require(group.use_count() == 1, "a coroutine that never began was not destroyed");
     for (uint32_t i = 0; i < count; ++i) {
         cells[i].accepted = true;
-        Start(m_scheduler, make(i), counter, options);
+        StartCoroutine(m_scheduler, make(i), counter, options);
     }
     if (!waits) return;
     m_scheduler.WaitForCounter(&done);

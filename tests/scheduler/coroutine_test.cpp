@@ -263,7 +263,7 @@ TEST_CASE("coroutines: started by threads that are no workers, pinned, with resu
     for (uint32_t i = 0; i < 20; ++i) {
         TaskOptions options;
         options.worker = 1;
-        Start(scheduler, use(i), &counter, options);
+        StartCoroutine(scheduler, use(i), &counter, options);
     }
     scheduler.WaitForCounter(&counter);
     scheduler.Stop();
@@ -293,13 +293,13 @@ TEST_CASE("coroutines: one that is pinned to a thread ends before that has detac
         isAttached = scheduler.AttachThread() == Status::Ok;
         TaskOptions here;
         here.worker = scheduler.CurrentWorker();
-        Start(scheduler, wait(), &counter, here);  // it begins while the thread detaches
+        StartCoroutine(scheduler, wait(), &counter, here);  // it begins while the thread detaches
         const auto let = [&]() -> Coroutine<> {
             co_await microseconds(400);
             scheduler.DecrementCounter(&gate);
             event.Set();
         };
-        Start(scheduler, let());
+        StartCoroutine(scheduler, let());
         scheduler.DetachThread();
         left = counter.Value();
     }).join();
@@ -325,7 +325,7 @@ TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][rep
         co_await Clock::time_point::max();  // never
         ended = true;
     };
-    Start(runner.scheduler, wait(), &counter);
+    StartCoroutine(runner.scheduler, wait(), &counter);
     runner.scheduler.WaitForCounter(&counter);
     CHECK(ended);
     CHECK(alive.load() == 0);
@@ -353,7 +353,7 @@ TEST_CASE("coroutines: one waits while its thread is attached to another schedul
         counted = counter.Value();
         other.scheduler.DetachThread();
     };
-    Start(runner.scheduler, wait(), &counter);
+    StartCoroutine(runner.scheduler, wait(), &counter);
     runner.scheduler.WaitForCounter(&counter);
     CHECK(attached);
     CHECK(counted != 0);
@@ -388,7 +388,7 @@ TEST_CASE(
             const test::FailingAllocation failing(0);
             for (uint32_t i = 0; i < 64; ++i)
                 AddTaskAfter(scheduler, &gate, 0, MakeTask(run), &done);
-            Start(scheduler, wait(), &own);
+            StartCoroutine(scheduler, wait(), &own);
             test::YieldUntil(scheduler,
                              [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
             failed = failing.HasFailed();
@@ -427,7 +427,7 @@ TEST_CASE("coroutines: one whose counter is full when there is no wait record is
             const test::FailingAllocation failing(0);
             for (uint32_t i = 0; i < 64; ++i)
                 AddTaskAfter(scheduler, &gate, 0, MakeTask(run), &done);
-            Start(scheduler, wait(), &own);
+            StartCoroutine(scheduler, wait(), &own);
             test::YieldUntil(scheduler,
                              [&] { return runner.log.CountOf(ReportCode::OutOfMemory) != 0; });
         }
@@ -525,7 +525,7 @@ Coroutine<> AwaitAgain(std::atomic<uint32_t> &count, std::atomic<uint32_t> &wron
     co_await counts;
     co_await counts;
     TaskScheduler &scheduler = co_await CurrentScheduler{};
-    Start(scheduler, std::move(counts));
+    StartCoroutine(scheduler, std::move(counts));
 }
 
 }  // namespace
@@ -539,10 +539,10 @@ TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is st
         Coroutine<> given = Count(count);
         Coroutine<> taken = std::move(given);
         Counter counter;
-        Start(scheduler, std::move(given), &counter);
+        StartCoroutine(scheduler, std::move(given), &counter);
         left = counter.Value();
-        Start(scheduler, std::move(taken), &counter);
-        Start(scheduler, std::move(taken), &counter);
+        StartCoroutine(scheduler, std::move(taken), &counter);
+        StartCoroutine(scheduler, std::move(taken), &counter);
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     CHECK(left == 0);

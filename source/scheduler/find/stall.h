@@ -23,7 +23,8 @@ namespace weft::internal {
 /// All workers have announced that they sleep.
 bool AllAsleep(const Scheduler &scheduler) noexcept;
 
-/// The calling worker has announced, and all are asleep.
+/// Looks for a stall and for a delayed end. The calling worker has announced that it sleeps; all
+/// are asleep, or the end is wanted.
 void WatchForStall(Worker *worker) noexcept;
 
 /// The oldest task of a lane of the class has waited for long. Reports if no fiber of the class can

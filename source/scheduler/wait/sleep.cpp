@@ -91,7 +91,9 @@ void Sleep(Worker *worker, WorkerMode mode) noexcept {
     // writes. Guests that leave wake somebody.
     if (RunIsOver(scheduler) && EndRun(scheduler)) {
         WakeAll(scheduler);
-    } else if (!AnswerIdleRequests(scheduler, worker) && AllAsleep(scheduler)) {
+    } else if (!AnswerIdleRequests(scheduler, worker) &&
+               (AllAsleep(scheduler) || scheduler.endWanted.load(kSeqCst))) {
+        // An attached thread that is busy outside of weft is not asleep, and may delay the end.
         WatchForStall(worker);
     }
     if (scheduler.options.idle == IdlePolicy::Spin && mode != WorkerMode::OwnTasks &&
