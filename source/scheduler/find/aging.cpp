@@ -54,6 +54,7 @@ bool InspectQueue(const Worker *worker, Worker &owner, uint32_t queue, uint64_t 
     return age.lateTo.load(kRelaxed) != 0;
 }
 
+// Returns the level of a lane, of a queue of ready fibers, or of the pinned work of a priority.
 Level LevelOfQueue(uint32_t queue) noexcept {
     return queue < kLanes ? LevelOf(queue)
                           : LevelAt(queue < kQueues ? queue - kLanes : queue - kQueues);

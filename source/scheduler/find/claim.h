@@ -12,7 +12,7 @@
 // three cases:
 // - A worker without work asks for them (Worker::asked).
 // - Something urgent must run first (UrgencyOf): a due deadline, work from an external thread, work
-//   in the inbox, or work of higher priority.
+//   in the inbox, or High work.
 // - The budget is spent. The worker reads the clock for this after 4, 16 and 64 tasks.
 //
 // The counter of finished tasks is lowered as submit/pending.h says.

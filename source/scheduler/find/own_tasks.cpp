@@ -129,6 +129,7 @@ void DigAgainAfter(Worker *worker, uint64_t interval, uint64_t took = 0) noexcep
 // Returns true if the caller is a loop on a fiber of the pool. A thread's own stack runs no tasks.
 bool RunsTasks(const Worker *worker) noexcept { return worker->current != &worker->threadFiber; }
 
+// Takes pinned work that the wait depends on.
 Found PinnedServing(Worker *worker, Serving &serving) noexcept {
     const bool tasks = RunsTasks(worker);
     Found found;

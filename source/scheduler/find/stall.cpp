@@ -76,6 +76,7 @@ bool AnyWaiter(const Scheduler &scheduler) noexcept {
     return any;
 }
 
+// Returns the code with which a stall of this kind is reported.
 ReportCode CodeOf(Stall stall) noexcept {
     return stall == Stall::Small   ? ReportCode::OutOfSmallFibers
            : stall == Stall::Large ? ReportCode::OutOfLargeFibers
@@ -101,6 +102,7 @@ Stall KindOf(const Scheduler &scheduler, uint64_t until) noexcept {
     return next == Timers::kNever && AnyWaiter(scheduler) ? Stall::Waiters : Stall::None;
 }
 
+// Reports the waiting fibers, the first four by name, and the number of deferred tasks.
 void ReportWaiters(Scheduler &scheduler) noexcept {
     char names[384];
     size_t used = 0;
@@ -134,6 +136,7 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
                count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
 }
 
+// Reports that all fibers of the class wait.
 void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept {
     // external work may end the wait
     if (EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0) return;
@@ -162,8 +165,10 @@ bool AllWait(const Scheduler &scheduler, StackClass stack) noexcept {
     return true;
 }
 
+// A late lane is reported only after so many inspections in a row.
 constexpr uint32_t kStuckLooks = 16;
 
+// Reports a stall of this kind.
 void Tell(Scheduler &scheduler, Stall stall) noexcept {
     if (stall == Stall::Waiters) return ReportWaiters(scheduler);
     ReportPoolEmpty(scheduler, stall == Stall::Small ? StackClass::Small : StackClass::Large);
