@@ -11,7 +11,7 @@ namespace weft::internal {
 
 namespace {
 
-// Waiters that only other workers may continue: the workers that must search for them.
+// The workers that must search for waiters which only they may continue.
 struct Others {
     uint32_t pinnedTo = kAnyWorker;  // the worker to which one is pinned
     Level level = Level::None();     // the workers that run this level
