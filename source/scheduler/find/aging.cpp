@@ -1,3 +1,4 @@
+// Implements aging.h.
 #include "scheduler/find/aging.h"
 
 #include "scheduler/find/pinned.h"
@@ -12,23 +13,24 @@ namespace weft::internal {
 namespace {
 
 constexpr uint32_t kMaxPeriod = 32;
-constexpr int64_t kShare = 6;       // one part in so many is for each late queue
-constexpr uint32_t kMaxShares = 3;  // at most, of all late queues
+constexpr int64_t kShare = 6;       // each late queue gets one part in so many
+constexpr uint32_t kMaxShares = 3;  // the most shares that are given at once
 
-// Calls look(queue) with the deque that has this number.
+// Calls act(deque) with the deque of this number: a lane or a queue of ready fibers.
 template <class Act>
 auto WithQueue(Worker &worker, uint32_t queue, Act act) noexcept {
     return queue < kLanes ? act(worker.lanes[queue]) : act(worker.ready[queue - kLanes]);
 }
 
-// Whether the queue is late. relaxed, all: hints, see QueueAge. Only what changes is written.
+// Updates the age of a queue and returns true if it is late. relaxed, all: hints, see QueueAge.
+// Writes only what changes, because other workers read the same cache line.
 bool InspectQueue(const Worker *worker, Worker &owner, uint32_t queue, uint64_t now) noexcept {
     const Tuning &tuning = owner.scheduler->tuning;
     QueueAge &age = owner.ages[queue];
     const auto store = [](env::Atomic<uint64_t> &word, uint64_t value) {
         if (word.load(kRelaxed) != value) word.store(value, kRelaxed);
     };
-    uint64_t oldest = 0, end = 0;  // 0: it is empty
+    uint64_t oldest = 0, end = 0;  // 0: the queue is empty
     WithQueue(owner, queue, [&](auto &items) {
         if (items.LooksEmpty()) return;
         oldest = items.Oldest() + 1;
@@ -52,13 +54,14 @@ bool InspectQueue(const Worker *worker, Worker &owner, uint32_t queue, uint64_t 
     return age.lateTo.load(kRelaxed) != 0;
 }
 
+// Returns the level of a lane, of a queue of ready fibers, or of the pinned work of a priority.
 Level LevelOfQueue(uint32_t queue) noexcept {
     return queue < kLanes ? LevelOf(queue)
                           : LevelAt(queue < kQueues ? queue - kLanes : queue - kQueues);
 }
 
-// Late queues take turns: the next one is that which comes first behind the one that was chosen
-// last.
+// Returns true if `one` comes before `other`. Late queues take turns: the queue that follows the
+// last chosen one comes first.
 bool IsBefore(const Worker &worker, const LateQueue &one, const LateQueue &other) noexcept {
     const uint32_t all = worker.scheduler->Slots() * kAgedQueues;
     const LateQueue &last = worker.aging.last;
@@ -69,6 +72,7 @@ bool IsBefore(const Worker &worker, const LateQueue &one, const LateQueue &other
     return distance(one) < distance(other);
 }
 
+// Counts a late queue. Makes it the `next` one if this worker may run it and it comes first.
 void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noexcept {
     if (queue < kQueues && !MayRun(*worker, LevelOfQueue(queue))) return;
     ++worker->aging.lateQueues;
@@ -76,6 +80,7 @@ void Offer(Worker *worker, uint32_t index, uint32_t queue, LateQueue &next) noex
     if (!next || IsBefore(*worker, offered, next)) next = offered;
 }
 
+// Inspects all lanes and ready fibers of one worker.
 void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noexcept {
     Worker &owner = worker->scheduler->workers[index];
     const auto inspect = [&](uint32_t queue) {
@@ -86,8 +91,9 @@ void Inspect(Worker *worker, uint32_t index, uint64_t now, LateQueue &next) noex
 }
 
 // Inspects this worker's own queues and those of one other worker. The other worker stays the same
-// until each of its late queues was chosen. If it changed each time, a late queue behind another
-// one of the same worker might never be chosen.
+// until each of its late queues has been chosen. If it changed each time, a late queue behind
+// another one of the same worker might never be chosen. While the worker must not choose another
+// queue (`chooses` is false), it inspects a different worker each time.
 void InspectAll(Worker *worker, uint64_t now, bool chooses, LateQueue &next) noexcept {
     Inspect(worker, worker->index, now, next);
     Aging &aging = worker->aging;
@@ -99,7 +105,7 @@ void InspectAll(Worker *worker, uint64_t now, bool chooses, LateQueue &next) noe
     if (!chooses || !isLeft) other = other + 1 < worker->scheduler->Slots() ? other + 1 : 0;
 }
 
-// The same for what is pinned here; only its worker knows it.
+// Inspects the pinned work. Only its own worker can.
 void InspectPinned(Worker *worker, uint64_t now, LateQueue &next) noexcept {
     Aging &aging = worker->aging;
     for (uint32_t priority = 0; priority < kPriorities; ++priority) {
@@ -114,10 +120,11 @@ void InspectPinned(Worker *worker, uint64_t now, LateQueue &next) noexcept {
     }
 }
 
+// Reads the clock, updates the credit, and inspects the queues if that is due.
 void Look(Worker *worker, WorkerMode mode) noexcept {
     Aging &aging = worker->aging;
     const Tuning &tuning = worker->scheduler->tuning;
-    // Without workers the order is always the same: a look counts as a time of its own.
+    // Without workers the order must be the same in each run, so each look counts as the same time.
     const uint64_t now =
         worker->scheduler->workerCount != 0 ? env::Ticks() : ++aging.looks * tuning.longPiece;
     const uint64_t passed = now - aging.lookedAt;
@@ -131,9 +138,10 @@ void Look(Worker *worker, WorkerMode mode) noexcept {
             static_cast<int64_t>(passed) * std::min(aging.lateQueues, kMaxShares) / kShare;
         aging.credit = std::min(aging.credit + earned, static_cast<int64_t>(tuning.aging));
     } else {
-        aging.credit = std::min<int64_t>(aging.credit, 0);  // what is owed is not forgotten
+        aging.credit = std::min<int64_t>(aging.credit, 0);  // a debt stays
     }
-    // Long pieces: a look at each. Short ones: twice as many as before, up to the most.
+    // If pieces are long, the worker looks at each. If they are short, it looks half as often as
+    // before, and at least once in kMaxPeriod picks.
     aging.period = passed * kMaxPeriod > tuning.longPiece * aging.period
                        ? 1
                        : std::min(aging.period * 2, kMaxPeriod);
@@ -145,11 +153,13 @@ void Look(Worker *worker, WorkerMode mode) noexcept {
     InspectPinned(worker, now, next);
     if (mode != WorkerMode::PinnedOnly) InspectAll(worker, now, chooses, next);
     if (!next || !chooses) return;
-    if (!aging.late && aging.credit == 0) aging.credit = 1;  // at once, if nothing is owed
+    // serve it at once, unless there is a debt
+    if (!aging.late && aging.credit == 0) aging.credit = 1;
     aging.late = aging.last = next;
     aging.wasServed = false;
 }
 
+// Takes the oldest item of the late queue that was chosen.
 Found OldestOf(Worker *worker, WorkerMode mode) noexcept {
     const uint32_t queue = worker->aging.late.queue;
     const Level level = LevelOfQueue(queue);
@@ -183,7 +193,7 @@ Found Late(Worker *worker, WorkerMode mode) noexcept {
     const Found found = OldestOf(worker, mode);
     if (found) {
         aging.charging = aging.wasServed = true;
-        // A rest that went to this worker's own lane is as late as what was taken.
+        // A rest that went to this worker's own lane is as late as the task that was taken.
         if (!found.fiber && worker->claim.hasRest) {
             const uint32_t lane = LaneOf(worker->claim.level, worker->claim.stack);
             worker->ages[lane].lateTo.store(worker->lanes[lane].End() + 1, kRelaxed);

@@ -1,3 +1,4 @@
+// Implements the last check before sleep.
 #include "scheduler/find/any_work.h"
 
 #include "scheduler/find/pinned.h"
@@ -7,7 +8,8 @@ namespace weft::internal {
 
 namespace {
 
-// `worker` looks; it has a fiber for the task, or does not know yet that it has none.
+// Returns true if `owner` has a task of the level that `worker` can run, or can hand to a fiber
+// (rescue.h). The caller has a fiber, or does not know yet that it has none.
 bool AnyTaskFor(const Worker *worker, const Worker &owner, Level level) noexcept {
     const bool rescues = !IsRestricted(worker);
     const uint32_t small = LaneOf(level, StackClass::Small);
@@ -23,14 +25,16 @@ bool AnyTaskFor(const Worker *worker, const Worker &owner, Level level) noexcept
 bool AnyWork(const Worker *worker, WorkerMode mode) noexcept {
     const Scheduler &scheduler = *worker->scheduler;
     if (!worker->inbox.IsEmpty()) return true;
-    if (mode == WorkerMode::Nothing) return false;   // it has looked at all that came before
-    if (mode == WorkerMode::OwnTasks) return false;  // it will look again soon
+    // In this mode the worker waits for one fiber, which comes through the inbox. The worker has
+    // searched the items that came earlier.
+    if (mode == WorkerMode::Nothing) return false;
+    if (mode == WorkerMode::OwnTasks) return false;  // it checks again soon (Worker::digAt)
     if (AnyPinnedFiber(*worker)) return true;
     if (mode == WorkerMode::PinnedOnly)
         return scheduler.IsActive(worker->index) || AnyPinnedTask(worker);
     if (!scheduler.injector.IsEmpty()) return true;
-    // A restricted worker may get here before it has looked for a fiber. Until it is marked as
-    // starved, nobody wakes it for a freed one.
+    // A restricted worker may come here before it has tried to get a fiber. Until it is marked as
+    // starved, no worker wakes it for a fiber that is freed.
     const bool hasFiber =
         mode == WorkerMode::Tasks ||
         (mode == WorkerMode::HigherTasks &&

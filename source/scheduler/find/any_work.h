@@ -1,16 +1,19 @@
-// Whether there is anything to do, without taking it.
+// Checks whether there is work, without taking it.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Last look of a worker that has announced that it will sleep: everything that could hold work for
-/// it.
+/// The last check of a worker that has announced that it will sleep. Checks everything that could
+/// hold work for this worker in this mode.
 bool AnyWork(const Worker *worker, WorkerMode mode) noexcept;
 
-/// Any small task in any lane; any Large one. seq_cst. For reports, and where a notice is hidden.
+/// Returns true if a lane of any worker holds a small task (seq_cst), or if a worker went to sleep
+/// with pinned tasks that it has no fiber for (Worker::keepsTasks). For reports.
 bool AnyTask(const Scheduler &scheduler) noexcept;
+/// Returns true if a lane of any worker holds a Large task. seq_cst, for reports and for a caller
+/// that hides the notice of Large work.
 bool AnyLargeTask(const Scheduler &scheduler) noexcept;
 
 }  // namespace weft::internal

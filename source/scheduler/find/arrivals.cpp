@@ -1,3 +1,4 @@
+// Implements arrivals.h.
 #include "scheduler/find/arrivals.h"
 
 #include "scheduler/submit/deliver.h"
@@ -12,8 +13,9 @@ namespace weft::internal {
 
 namespace {
 
-// How many tasks there were, and the highest priority among them. A worker takes from its lanes
-// what came last: so the newest comes first, and the oldest is begun first.
+// Pushes the tasks of the blocks to the worker's lanes. Returns the number of tasks, and their
+// highest priority in `highest`. A worker takes the item from its lane that came last. So the
+// newest block is pushed first, and the oldest one begins first.
 uint32_t EnqueueBlocks(Worker *worker, InboxItem *newest, Priority &highest) noexcept {
     uint32_t tasks = 0;
     ReadBlocks blocks(worker);
@@ -29,12 +31,12 @@ uint32_t EnqueueBlocks(Worker *worker, InboxItem *newest, Priority &highest) noe
     return tasks;
 }
 
-// What threads that are no workers made ready or submitted goes to this worker's own deques, where
-// others can steal it. True if there were tasks of that priority or a higher one.
+// Moves what external threads submitted or made ready to this worker's own deques, where other
+// workers can steal it. Returns true if tasks of this priority or a higher one came.
 bool TakeInjected(Worker *worker, Priority priority) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if ((scheduler.notices.Look() & Notices::kInjected) == 0) return false;
-    // [order] what comes from now on says so again
+    // [order] Cleared before the list is taken: an item that comes later sets it again.
     scheduler.notices.Hide(Notices::kInjected, [] { return false; });
     uint32_t fibers = 0;
     InboxItem *newestTasks = nullptr;
@@ -52,7 +54,7 @@ bool TakeInjected(Worker *worker, Priority priority) noexcept {
     }
     Priority highest = Priority::Low;
     const uint32_t tasks = EnqueueBlocks(worker, newestTasks, highest);
-    // One of them may be picked next; FindOwn wakes somebody otherwise.
+    // This worker may take one of the fibers next. If it does not, FindOwn wakes another worker.
     if (fibers != 0) worker->wakePending = true;
     for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);
     if (WEFT_UNLIKELY(scheduler.groupCount > 1)) {

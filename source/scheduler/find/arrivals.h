@@ -1,12 +1,12 @@
-// What comes to a worker from outside: deadlines that are due, and what threads that are no workers
-// submit or make ready.
+// Takes in what comes to a worker from outside: deadlines that are due, and tasks and ready fibers
+// from external threads.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Due deadlines are told, and the injector is emptied. Returns whether tasks of this priority or a
+/// Handles due deadlines and empties the injector. Returns true if tasks of this priority or a
 /// higher one came.
 bool TakeArrivals(Worker *worker, Priority priority) noexcept;
 

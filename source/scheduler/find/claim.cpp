@@ -1,3 +1,4 @@
+// Implements claim.h.
 #include "scheduler/find/claim.h"
 
 #include "platform/race_finder.h"
@@ -11,7 +12,7 @@ namespace weft::internal {
 
 namespace {
 
-// How many of `count` tasks of the batch may be claimed at once.
+// Returns how many of `count` tasks of the batch the worker may claim at once.
 uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept {
     if (race::kFinder) return 1;
     const TaskTime &time = worker.taskTime;
@@ -21,7 +22,8 @@ uint32_t Allowed(const Worker &worker, uint64_t batch, uint32_t count) noexcept 
     return static_cast<uint32_t>(std::clamp<uint64_t>(fit, 1, count));
 }
 
-// The tasks of a slice that were started have been read: their places in the slab are free.
+// Gives the slab places of the slice's started tasks back. Each task was copied to the stack when
+// it started.
 void GiveBackStarted(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     if (claim.batch != 0 && claim.next != claim.first) {
@@ -30,7 +32,7 @@ void GiveBackStarted(Worker *worker) noexcept {
     claim.first = claim.next;
 }
 
-// What is left of the claim, as an entry.
+// Clears the claim and returns its unstarted tasks as an entry.
 TaskEntry TakeRest(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     const TaskEntry rest =
@@ -64,7 +66,8 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen
     const uint32_t rest = entry.Count() - claim.Left();
     if (rest != 0) {
         claim.hasRest = true;
-        // What was stolen in two halves: the next thief leaves one of them.
+        // The rest of a stolen slice is pushed as two entries, so that the next thief takes only
+        // half of it.
         const uint32_t upper = stolen && rest >= 4 ? rest / 2 : 0;
         const auto push = [&](const Task *first, uint32_t count) {
             PushEntry(worker, LaneOf(level, claim.stack),
@@ -73,7 +76,8 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen
         };
         if (upper != 0) push(claim.end + (rest - upper), upper);
         push(claim.end, rest - upper);
-        // A worker that looked between our pop and our push may sleep now.
+        // While the entry was in no queue, another worker may have searched, found nothing and gone
+        // to sleep.
         WakeForLevel(*worker->scheduler, worker, 1, level);  // [re-check]
     }
 }
@@ -97,7 +101,8 @@ void PutClaimBack(Worker *worker) noexcept {
     if (worker->claim.pinned) return PostClaimAgain(worker);
     UnclaimNow(worker);
     if (worker->claim.stack == StackClass::Large) CountLarge(*worker->scheduler);
-    // Between our look for a fiber and our push one may have been freed: then nobody was told.
+    // A fiber of the class may have been freed after this worker found none, and before it pushed
+    // the task. The worker that freed the fiber did not see the task, so it woke nobody.
     if (worker->scheduler->pool.AnyFree(worker->claim.stack))
         WakeForLevel(*worker->scheduler, worker, 1, worker->claim.level);  // [re-check]
 }

@@ -1,29 +1,21 @@
-// How many tasks a worker claims from a deque's entry, and when it lowers their counter. Other
-// workers cannot steal a claimed task.
+// Claims: the tasks that a worker has taken from an entry of a deque and not finished. This file
+// decides how many tasks of an entry a worker claims, and puts unstarted tasks back. Other workers
+// cannot steal a claimed task.
 //
-// An entry is one task or a slice: a range of the tasks of one batch. At first a worker does not
-// know how long the tasks of a batch take. Then it claims exactly one task and leaves the rest of
-// the slice stealable, before it runs the one. Later it claims what it expects to run for
-// Tuning::claimBudget, 3 microseconds (invariant 8). Between two claimed tasks it pushes the
-// remaining ones back to its lane if a worker without work asks (Worker::asked), if a deadline, a
-// task from outside or higher work has to have a turn (UrgencyOf), or if the budget is spent. It
-// reads the clock for this after 4, 16 and 64 tasks.
+// An entry is one task or a slice, which is a range of the tasks of one batch. At first a worker
+// does not know how long the tasks of a batch take. Then it claims exactly one task, and pushes the
+// rest of the slice to its lane before it runs that task, so that other workers can steal the rest.
+// Once the worker knows the task time (Worker::taskTime), it claims as many tasks as it expects to
+// run within Tuning::claimBudget, 3 microseconds (invariant 8).
 //
-// Each finished task has to lower its counter. A decrement is pending when its task has finished
-// and the worker has not lowered the counter yet (invariant 9). Decrements stay pending while the
-// worker runs more tasks of the same counter: so it writes less often to a cache line that other
-// workers write to as well. Meanwhile the worker runs a task of that counter, or has taken one to
-// run it next. That task has not finished, so the counter is above zero: no wait for zero is
-// delayed, and the counter is alive.
+// Between two claimed tasks (run_task.cpp) the worker pushes the remaining ones back to its lane in
+// three cases:
+// - A worker without work asks for them (Worker::asked).
+// - Something urgent must run first (UrgencyOf): a due deadline, work from an external thread, work
+//   in the inbox, or High work.
+// - The budget is spent. The worker reads the clock for this after 4, 16 and 64 tasks.
 //
-// If the worker submits tasks of the counter meanwhile, each of them takes over one pending
-// decrement, as long as there are any. The counter is raised for the others alone. When a coroutine
-// waits, its current task ends and submits the next one. The next task takes over the unit of the
-// ending task, so the counter does not change.
-//
-// A wait for a value above zero shows a notice and sets a bit in the counter's word. A worker that
-// sees the notice reads the word (CounterWaiting::AnyForValue), and if the bit is set, it lowers
-// the counter after each task.
+// The counter of finished tasks is lowered as submit/pending.h says.
 #pragma once
 
 #include "platform/race_finder.h"
@@ -34,21 +26,22 @@
 
 namespace weft::internal {
 
-/// `entry` was taken from a deque: claims what the rule allows and pushes the remainder to this
-/// worker's own lane of that level.
+/// Claims tasks of `entry`, which the caller has taken from a deque: as many as the rule above
+/// allows. Pushes the rest to this worker's own lane of that level. `stolen`: the deque was another
+/// worker's.
 void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen) noexcept;
 
 /// Claims one task that is pinned to this worker.
 void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept;
 
-/// Makes claimed tasks that have not started stealable again. Before the worker suspends its fiber,
-/// parks, or helps.
+/// Makes claimed tasks that have not started stealable again. Call it before the worker suspends
+/// its fiber, parks, or runs other tasks inline.
 void UnclaimNow(Worker *worker) noexcept;
 inline void UnclaimRest(Worker *worker) noexcept {
     if (worker->claim.first != nullptr) UnclaimNow(worker);
 }
 
-/// There is no fiber for the claim just now: it goes back to where it was found.
+/// Puts the claim back where it was found, because no fiber is free to run it.
 void PutClaimBack(Worker *worker) noexcept;
 
 }  // namespace weft::internal

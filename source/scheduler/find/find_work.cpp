@@ -1,3 +1,4 @@
+// Implements the order of find_work.h: one function for each situation of a worker.
 #include "scheduler/find/find_work.h"
 
 #include "platform/compiler.h"
@@ -21,7 +22,8 @@ namespace {
 
 constexpr Priority kPriorityOrder[] = {Priority::High, Priority::Normal, Priority::Low};
 
-// Of pinned fibers and ready ones of a priority.
+// Returns a pinned fiber or a ready fiber of the priority. Worker::pinnedNext says which kind goes
+// first.
 Found FiberOf(Worker *worker, Priority priority) noexcept {
     Found found;
     if (worker->pinnedNext) found = PinnedFiber(worker, priority);
@@ -29,8 +31,8 @@ Found FiberOf(Worker *worker, Priority priority) noexcept {
     return found || worker->pinnedNext ? found : PinnedFiber(worker, priority);
 }
 
-// Pinned and ready fibers take turns where somebody yields, so that neither keeps the other from
-// going on.
+// Finds a fiber after a yield. Pinned and ready fibers take turns in going first. Otherwise fibers
+// of one kind that yield again and again would keep the other kind from running.
 Found AlternateFibers(Worker *worker) noexcept {
     worker->pinnedNext = !worker->pinnedNext;
     Found found;
@@ -38,13 +40,14 @@ Found AlternateFibers(Worker *worker) noexcept {
     return found;
 }
 
-// Somebody yielded: fibers of a higher priority than that one's, and whatever task there is, here
-// or elsewhere; then the other fibers.
+// Finds work after a fiber has yielded. For each priority: tasks go first, then fibers of a higher
+// priority than that of the fiber that yielded. Then tasks of other workers, then all other fibers.
 Found AfterYield(Worker *worker) noexcept {
     worker->taskBeforeReady = false;
     Found found;
     for (const Priority priority : kPriorityOrder) {
-        // or pinned fibers that yield would go first for ever
+        // A pinned task goes before pinned fibers here. Otherwise pinned fibers that yield would go
+        // first for ever.
         found = PinnedTask(worker, priority, RunsOnLarge(worker));
         if (!found) found = NewestTask(worker, priority);
         if (!found && priority == Priority::High)
@@ -56,9 +59,10 @@ Found AfterYield(Worker *worker) noexcept {
     return found ? found : AlternateFibers(worker);
 }
 
-// Low work that it may begin. It looks for others' Normal tasks before that. Other Low work must
-// not make it look: that would use up the looks at others (MaySteal), and so it would never come to
-// others' Low work.
+// Returns true if the worker's own queues hold Low work that it may run now. Then ByPriority checks
+// other workers for Normal tasks first. Low work that this worker may not run must not cause that
+// check: it would use up the worker's checks of other workers (MaySteal limits their rate), and the
+// worker would never reach other workers' Low work.
 bool HoldsLow(Worker *worker) noexcept {
     if (!MayBegin(*worker, Priority::Low)) return false;
     for (uint32_t levels = worker->runsSeen & kLowLevels; levels != 0; levels &= levels - 1) {
@@ -72,13 +76,15 @@ bool HoldsLow(Worker *worker) noexcept {
     return false;
 }
 
-// Something that FindPlain leaves alone may lie in the worker's own queues.
+// Returns true if a queue that FindPlain must not handle may hold something (Worker::specialLanes,
+// specialFibers).
 bool HoldsSpecial(const Worker *worker) noexcept {
     return ((worker->mayHold & worker->specialLanes) |
             (worker->mayHoldFibers & worker->specialFibers)) != 0;
 }
 
-// Or FindPlain would be refused until all priorities have been looked at.
+// Clears the bits of empty queues in mayHold and mayHoldFibers. Without that a stale bit of a
+// special queue keeps FindPlain off its fast path until a search has checked all priorities.
 void ForgetEmptyQueues(Worker *worker) noexcept {
     for (uint64_t lanes = worker->mayHold; lanes != 0; lanes &= lanes - 1)
         HoldsTask(worker, LowestBit(lanes));
@@ -86,13 +92,14 @@ void ForgetEmptyQueues(Worker *worker) noexcept {
         HoldsFiber(worker, LevelAt(LowestBit(levels)));
 }
 
+// Finds work for a worker that runs tasks: late work, work after a yield, then work by priority.
 Found ByPriority(Worker *worker) noexcept {
     Found found = Late(worker, WorkerMode::Tasks);
     if (!found && worker->taskBeforeReady) found = AfterYield(worker);
     LookAtRuns(worker);
     if (HoldsSpecial(worker)) ForgetEmptyQueues(worker);
-    // A searcher comes here again and again: the sooner it is through, the sooner it sees what
-    // comes.
+    // A searcher calls this again and again. The sooner it returns, the sooner the searcher sees
+    // new work.
     const bool isEmpty = worker->mayHold == 0 && worker->mayHoldFibers == 0 && !HasPinned(worker);
     if (isEmpty && (worker->scheduler->notices.Look() & Notices::HighWork(worker->group)) == 0)
         return found;
@@ -110,10 +117,10 @@ Found ByPriority(Worker *worker) noexcept {
     return found;
 }
 
-// Resuming needs no fiber of one's own.
+// Finds ready fibers for a starved worker. To resume a fiber it needs no free one.
 Found WithoutTasks(Worker *worker) noexcept {
     Found found = Late(worker, WorkerMode::ReadyFibersOnly);
-    if (!found && worker->taskBeforeReady) {  // pinned fibers do not go first for ever
+    if (!found && worker->taskBeforeReady) {  // otherwise pinned fibers always go first
         worker->taskBeforeReady = false;
         found = AlternateFibers(worker);
     }
@@ -127,14 +134,16 @@ Found WithoutTasks(Worker *worker) noexcept {
     return found;
 }
 
-// No turn of others is due, nobody has called, and nobody is to be woken.
+// Returns true if none of the rarer rules of FindOwn applies: no look at the clock is due, no
+// wake-up is pending, no fiber has yielded, nothing is pinned or urgent, and no wait restricts the
+// worker.
 bool CanUseFastPath(const Worker *worker, Priority priority) noexcept {
     return IsBetweenLooks(worker) && !worker->taskBeforeReady && !worker->wakePending &&
            !worker->searching && worker->pump == nullptr && !worker->inactive &&
            worker->mayBegin == kPriorities && !HasPinned(worker) && !IsUrgent(worker, priority);
 }
 
-// Of its own, if it is plain that this one is next.
+// Takes the oldest ready fiber of the worker's own level, if the fast path may be used.
 WEFT_FORCEINLINE Fiber *PlainReadyFiber(Worker *worker, Level level) noexcept {
     if (!CanUseFastPath(worker, level.ThePriority())) return nullptr;
     CountPick(worker);
@@ -143,7 +152,8 @@ WEFT_FORCEINLINE Fiber *PlainReadyFiber(Worker *worker, Level level) noexcept {
     return isTaken ? &worker->scheduler->fibers[index] : nullptr;
 }
 
-// The newest task of the lane, likewise.
+// Takes the newest small task of the worker's own level, if the fast path may be used and the
+// pending decrements may stay pending while it runs.
 WEFT_FORCEINLINE bool PlainTask(Worker *worker, Level level, TaskEntry &entry) noexcept {
     if (!CanUseFastPath(worker, level.ThePriority())) return false;
     const auto isWanted = [=](const TaskEntry &newest) {
@@ -154,12 +164,14 @@ WEFT_FORCEINLINE bool PlainTask(Worker *worker, Level level, TaskEntry &entry) n
     return true;
 }
 
-// The same where something special lies in the queues. What is not: the levels of small tasks and
-// of fibers that it runs, High or Normal, as bits. False if there is more than that.
+// The fast path when special queues hold something. The two words have a bit for each level that
+// the worker runs and of which it may hold small tasks, or ready fibers. They leave out Low levels.
 struct NamedLevels {
     uint32_t tasks;
     uint32_t fibers;
 };
+// Fills in `levels`. Returns false if the worker may hold a Large task: then only FindOwn can
+// decide.
 bool OnlyNamed(Worker *worker, NamedLevels &levels) noexcept {
     ForgetEmptyQueues(worker);
     const uint64_t lanes = worker->mayHold & worker->runsLanes;
@@ -173,12 +185,14 @@ bool OnlyNamed(Worker *worker, NamedLevels &levels) noexcept {
     return true;
 }
 
-// The last of the levels of a priority: tasks that name groups go first.
+// Returns the level with the highest index. Levels of named sets of groups have higher indices than
+// those of set 0, so tasks that name groups go first.
 Level LastOf(uint32_t levels) noexcept {
     while ((levels & (levels - 1)) != 0) levels &= levels - 1;
     return LevelAt(LowestBit(levels));
 }
 
+// FindReady when special queues hold something.
 WEFT_NOINLINE Fiber *NamedReadyFiber(Worker *worker) noexcept {
     NamedLevels levels;
     if (!OnlyNamed(worker, levels)) return nullptr;
@@ -187,6 +201,7 @@ WEFT_NOINLINE Fiber *NamedReadyFiber(Worker *worker) noexcept {
     return first != 0 ? PlainReadyFiber(worker, LastOf(first)) : nullptr;
 }
 
+// FindPlain when special queues hold something.
 WEFT_NOINLINE bool NamedTask(Worker *worker, TaskEntry &entry, Level &level) noexcept {
     NamedLevels levels;
     if (!OnlyNamed(worker, levels) || (levels.fibers & kHighLevels) != 0) return false;
@@ -271,7 +286,8 @@ Found FindUrgent(Worker *worker, Priority priority) noexcept {
 
 namespace {
 
-// Somebody yielded: pinned fibers of a higher priority than that one's, and pinned tasks.
+// Finds work after a fiber has yielded: pinned tasks, and pinned fibers of a higher priority than
+// that of the fiber that yielded.
 Found PinnedAfterYield(Worker *worker, bool runsTasks) noexcept {
     worker->taskBeforeReady = false;
     Found found;
@@ -290,7 +306,7 @@ Found FindPinned(Worker *worker) noexcept {
     Found found = Late(worker, WorkerMode::PinnedOnly);
     if (!found && worker->taskBeforeReady) {
         found = PinnedAfterYield(worker, runsTasks);
-        if (!found && worker->pump != nullptr) return found;  // it is the turn of the one who pumps
+        if (!found && worker->pump != nullptr) return found;  // the fiber that pumps goes next
     }
     for (uint32_t i = 0; i < kPriorities && !found; ++i) {
         const Priority priority = static_cast<Priority>(i);
@@ -301,7 +317,8 @@ Found FindPinned(Worker *worker) noexcept {
 }
 
 Found FindPumped(Worker *worker) noexcept {
-    // What a pinned task made ready is not looked for here, nor perhaps for long after.
+    // The worker searches only for pinned work here, perhaps for long. If a pinned task made a
+    // fiber ready, another worker must be woken for it.
     if (std::exchange(worker->wakePending, false))
         WakeForAny(*worker->scheduler, worker);  // [re-check]
     SortInbox(worker);

@@ -1,39 +1,50 @@
-// What runs next: the one place that decides.
+// Decides what a worker runs next. No other file decides this.
 //
-// The order. What is due comes first: deadlines are told, and what came from other threads goes to
-// this worker's lanes. Then late work, as far as its share goes (aging.h). Then by priority: High,
-// wherever it lies; Normal, and others' Normal tasks before own Low ones; Low, on the workers that
-// run it. Within a priority: pinned fibers, pinned tasks, ready fibers, tasks; ready fibers oldest
+// The order is:
+// 1. Due deadlines are handled, and work from external threads moves to this worker's lanes
+//    (arrivals.h).
+// 2. Late work, up to its share of the time (aging.h).
+// 3. High work, even if it lies with another worker.
+// 4. Normal work. If the worker itself holds Low work, it takes other workers' Normal tasks first.
+// 5. Low work, on the workers that run it.
+//
+// Within a priority: pinned fibers, pinned tasks, ready fibers, tasks. Ready fibers go oldest
 // first, tasks newest first.
 //
-// That High goes first everywhere costs one load at each pick (Notices::HighWork). A pick that has
-// begun may finish.
+// To let High work go first everywhere costs one load at each pick (Notices::HighWork). A pick that
+// has begun may finish although High work comes meanwhile.
 #pragma once
 
 #include "scheduler/find/found.h"
 
 namespace weft::internal {
 
-/// What is this worker's to do: see above. High work of others is among it.
+/// Finds the next work for this worker in the order above: its own work, and High work of other
+/// workers. `mode`: what the worker can run.
 Found FindOwn(Worker *worker, WorkerMode mode) noexcept;
 
-/// What FindOwn would return, if that is plain to see; else nothing. A ready fiber, for who leaves
-/// its fiber: no loop is needed in between. The newest entry of small tasks, unless what is pending
-/// must be lowered before it: it is taken, and is to be run right away.
+/// A fast form of FindOwn for a caller that suspends its fiber: returns the ready fiber that
+/// FindOwn would return, if a few checks suffice to know it; else null. The caller switches to it
+/// without a loop in between.
 Fiber *FindReady(Worker *worker) noexcept;
+/// A fast form of FindOwn for a loop: takes the newest small task if FindOwn would take it and a
+/// few checks suffice to know that. The caller must run it at once. Takes nothing if pending
+/// decrements must be carried out before that task runs.
 bool FindPlain(Worker *worker, TaskEntry &entry, Level &level) noexcept;
 
-/// What has to have a turn before a task of this priority goes on (turn.h): deadlines, what came
-/// from other threads, what is pinned here, and work of higher priority.
+/// Finds urgent work: work that must run before a task of this priority continues (wait/urgent.h).
+/// This is work from external threads and pinned work, both of at least this priority, and work of
+/// higher priority. Also handles due deadlines.
 Found FindUrgent(Worker *worker, Priority priority) noexcept;
 
-/// What a worker does that runs only what is pinned to it, because it is inactive or somebody
-/// pumps: by priority, but tasks first when a fiber has yielded, and what is late (aging.h) before
-/// all. Tasks only on a fiber of the pool.
+/// Finds the next work for a worker that runs only what is pinned to it, because it is inactive or
+/// because a fiber pumps (RunPinnedTasks). Late work goes first (aging.h), then work by priority.
+/// After a fiber has yielded, tasks go first. Takes tasks only if the caller runs on a fiber of the
+/// pool.
 Found FindPinned(Worker *worker) noexcept;
 
-/// While somebody pumps: what is pinned to the worker, and when there is no more, or a fiber has
-/// yielded, the one who pumps.
+/// Finds the next work while a fiber pumps: work that is pinned to the worker. Returns the fiber
+/// that pumps if there is no more such work, if its limit is reached, or if a fiber has yielded.
 Found FindPumped(Worker *worker) noexcept;
 
 }  // namespace weft::internal

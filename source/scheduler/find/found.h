@@ -1,4 +1,4 @@
-// What a search for work returns.
+// Found: the result of a search for work.
 #pragma once
 
 #include "platform/compiler.h"
@@ -7,13 +7,13 @@
 namespace weft::internal {
 
 struct Found {
-    Fiber *fiber = nullptr;  ///< a ready fiber to switch to
-    bool claimed = false;    ///< or: the worker's claim is filled
+    Fiber *fiber = nullptr;  ///< the ready fiber to switch to
+    bool claimed = false;    ///< or: the worker's claim holds tasks to run
     explicit operator bool() const noexcept { return fiber != nullptr || claimed; }
 };
 
-/// Calls look(level) for the levels of a priority that may hold something, and returns the first
-/// thing that is found. Tasks that name groups go first, as fewer workers can run them.
+/// Calls look(level) for each level of a priority that may hold something, until one call finds
+/// something. Tasks that name groups go first, because fewer workers can run them.
 template <class Look>
 Found InLevels(const Worker *worker, Priority priority, Look look) noexcept {
     Found found;

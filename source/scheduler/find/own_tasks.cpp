@@ -1,3 +1,5 @@
+// Implements the search of own_tasks.h. It runs under Scheduler::climbs, so that one worker
+// searches at a time.
 #include "scheduler/find/own_tasks.h"
 
 #include "scheduler/find/arrivals.h"
@@ -16,11 +18,12 @@ namespace weft::internal {
 
 namespace {
 
+// Returns true if the worker may run tasks of this lane and has a fiber for them.
 bool MayTake(const Worker *worker, uint32_t lane) noexcept {
     return Runs(*worker, LevelOf(lane)) && CanRun(worker, ClassOf(lane));
 }
 
-// Claims the oldest task of a lane if the waiter itself waits for its counter. Tries all lanes of
+// Claims the oldest task of a lane if the waiter waits for the task's counter. Tries all lanes of
 // all workers.
 Found Awaited(Worker *worker, const Serving &serving) noexcept {
     Scheduler &scheduler = *worker->scheduler;
@@ -43,8 +46,8 @@ Found Awaited(Worker *worker, const Serving &serving) noexcept {
     return {};
 }
 
-// Goes once through the ready fibers and tasks in the queues of all workers, up to the first that
-// the wait depends on.
+// Goes once through the ready fibers and tasks in the queues of all workers, until it finds one
+// that the wait depends on.
 class Dig {
 public:
     Dig(Worker *worker, Serving &serving) noexcept : m_worker(worker), m_serving(serving) {}
@@ -68,9 +71,11 @@ public:
             return found;
         });
     }
+    // Returns true if an item was moved that the wait does not depend on.
     bool HasMoved() const noexcept { return m_hasMoved; }
 
 private:
+    // Calls visit(owner) for each worker, this one first, until one call finds something.
     template <class Visit>
     Found ForWorkers(Visit visit) noexcept {
         Scheduler &scheduler = *m_worker->scheduler;
@@ -81,6 +86,7 @@ private:
         return found;
     }
 
+    // Takes each fiber once, the oldest first.
     Found FiberOf(WorkStealingDeque<uint64_t> &ready) noexcept {
         Scheduler &scheduler = *m_worker->scheduler;
         uint64_t index;
@@ -93,6 +99,7 @@ private:
         return {};
     }
 
+    // Takes each entry once, the oldest first.
     Found TaskOf(WorkStealingDeque<TaskEntry> &deque, uint32_t lane, bool stolen) noexcept {
         TaskEntry entry;
         for (uint64_t left = deque.Size(); left != 0 && deque.TakeOldest(entry); --left) {
@@ -113,15 +120,16 @@ private:
 
 constexpr uint64_t kFirstDig = 100'000, kMaxDig = 2'000'000;  // ns
 
-// `took`: how long the last dig took, in ns.
+// Sets the time of the next dig. `took`: how long the last dig took, in ns.
 void DigAgainAfter(Worker *worker, uint64_t interval, uint64_t took = 0) noexcept {
     worker->digInterval = std::min(interval, kMaxDig);
     worker->digAt = env::Now() + std::max(worker->digInterval, 8 * took);
 }
 
-// Whether the caller is a loop on a fiber of the pool. A thread's own stack runs no tasks.
+// Returns true if the caller is a loop on a fiber of the pool. A thread's own stack runs no tasks.
 bool RunsTasks(const Worker *worker) noexcept { return worker->current != &worker->threadFiber; }
 
+// Takes pinned work that the wait depends on.
 Found PinnedServing(Worker *worker, Serving &serving) noexcept {
     const bool tasks = RunsTasks(worker);
     Found found;
@@ -162,7 +170,7 @@ Found FindServing(Worker *worker) noexcept {
         if (!found && digs) found = dig.Fibers();
         if (!found && digs && tasks) found = dig.Tasks();
     }
-    // While an item was held, a worker may have looked, missed it, and gone to sleep.
+    // While an item was held, another worker may have searched, missed it, and gone to sleep.
     if (dig.HasMoved()) WakeOther(scheduler, worker);  // [re-check]
     if (found) {
         DigAgainAfter(worker, kFirstDig);

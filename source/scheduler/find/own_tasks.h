@@ -1,54 +1,40 @@
-// What a worker runs while one of its tasks waits with Meanwhile::OwnTasks: only what that wait
-// depends on.
+// Finds work for a worker while one of its tasks waits with Meanwhile::OwnTasks. The worker runs
+// only what that wait depends on. serving.h defines this and decides it.
 //
-// A wait depends on the tasks of its counter; on the tasks of each counter that such a task waits
-// for; on the tasks of each counter that such a task must follow, if it is deferred (deferred.h);
-// and so on.
+// The search goes in this order:
+// 1. The waiter runs tasks of its counter inline, as in every wait for zero (run_inline.h).
+// 2. The worker takes pinned work that the wait depends on.
+// 3. The worker checks the oldest task of each lane of every worker, and takes it if it belongs to
+//    the awaited counter.
+// 4. All other work is left to open workers. A worker is open if it is active, is not an attached
+//    thread, runs all levels that this worker runs, and no wait restricts it. If no worker is open,
+//    this worker goes through the ready fibers and tasks in the queues of all workers (Dig). It
+//    takes the first one that the wait depends on, and moves the others to the newest end of its
+//    own queues.
 //
-// To decide whether a wait depends on a given task, we climb. We start at the task's counter and
-// ask each fiber or deferred task that waits for it. From each of these we go on to the counters
-// that count it. The answer is yes if we reach the fiber that waits. The caller must hold the task:
-// nobody else can take it. A held task has not finished, so its counter exists and stays above
-// zero. While we ask about a waiter, its record is not given back, so it cannot be woken. It does
-// not run, so it has not finished, and the counters that count it exist, too. The same argument
-// holds for each further step. Only one worker climbs at a time, as counters may wait for each
-// other in a circle.
-//
-// First the waiter runs tasks of its counter on its own stack, as in every wait for zero (help.h).
-// Then its worker looks at what is pinned to it and takes something that the wait depends on. Then
-// it looks at the oldest task of each lane of every worker, and takes it if it belongs to the
-// awaited counter. All other work is left to open workers. A worker is open if it is active, is no
-// attached thread, may run Low tasks, and no wait restricts it. If no worker is open, the worker
-// goes through the ready fibers and tasks in the queues of all workers (Dig). Whatever its wait
-// does not depend on it moves to the newest end of its own queues.
-//
-// An open worker may be busy for long, or wait in the system for what the waiter holds. So the
-// worker goes through the queues in any case from time to time: 100 us after the wait has begun,
-// then after twice the time, up to 2 ms, as long as it finds nothing; but a dig waits for eight
-// times as long as the last one took. In between it sleeps. This bounds how late a task begins that
+// An open worker may be busy for long, or wait in the system for something that the waiter holds.
+// So the worker digs from time to time in any case. The first dig comes 100 us after the wait has
+// begun. While digs find nothing, the interval doubles, up to 2 ms, and is at least eight times as
+// long as the last dig took. In between the worker sleeps. This bounds how late a task begins that
 // only this worker can run, so no wake-up is needed for it. Submissions wake the worker
-// nevertheless if nobody else could be woken and no worker is open.
+// nevertheless if they could wake no other worker and no worker is open.
 //
-// While an item is held it lies in no queue. A worker may look, miss it, and go to sleep. So
-// whoever has moved something wakes a sleeper at the end (WakeOther).
-//
-// Other dependencies are not known here: a counter that is lowered by hand (DecrementCounter), a
-// lock, an event; nor a dependency by way of more than 40 waits. Stalled is reported if no other
-// worker runs what would end such a wait.
+// While the worker holds an item, the item lies in no queue. Another worker may search, miss it,
+// and go to sleep. So a worker that has moved items wakes a sleeper at the end (WakeOther).
 #pragma once
 
 #include "scheduler/find/found.h"
 
 namespace weft::internal {
 
-/// A wait with OwnTasks begins on the worker.
+/// Begins a wait with OwnTasks on the worker. `wait` lies on the waiter's stack.
 void BeginOwn(Worker *worker, OwnWait *wait) noexcept;
 
 /// Finds a ready fiber or claims a task that the worker's innermost wait with OwnTasks depends on.
-/// On a thread's own stack it looks for fibers only.
+/// On a thread's own stack it finds only fibers.
 Found FindServing(Worker *worker) noexcept;
 
-/// The same among what is pinned to the worker.
+/// The same, but only among the work that is pinned to the worker.
 Found FindPinnedServing(Worker *worker) noexcept;
 
 }  // namespace weft::internal

@@ -1,3 +1,4 @@
+// Implements pinned.h.
 #include "scheduler/find/pinned.h"
 
 #include "scheduler/find/claim.h"
@@ -47,9 +48,10 @@ bool TakePinnedFiber(Worker *worker, const Fiber *fiber) noexcept {
 
 namespace {
 
-// Pinned tasks are nobody else's. Those that find no Large fiber stay where they are, and
-// the worker says so before it looks for a free one (whoever frees one looks at this afterwards;
-// seq_cst).
+// Records whether this worker has a pinned Large task without a fiber. No other worker can run that
+// task, so it stays in the queue. The worker counts itself in pinnedLarge, then checks for a free
+// Large fiber. A worker that frees a Large fiber reads pinnedLarge after that (FreeFiber). All four
+// operations are seq_cst, so at least one of the two sees the other.
 void SetWantsLarge(Worker *worker, bool wants) noexcept {
     if (worker->wantsLarge == wants) return;
     worker->wantsLarge = wants;
@@ -62,7 +64,6 @@ void SetWantsLarge(Worker *worker, bool wants) noexcept {
 
 }  // namespace
 
-// The oldest pinned task that can run now. `anyStack`: the caller's stack takes Large tasks too.
 Found PinnedTask(Worker *worker, Priority priority, bool anyStack, Serving *only) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (only == nullptr && static_cast<uint32_t>(priority) >= worker->mayBegin) return {};
@@ -97,8 +98,8 @@ bool AnyPinnedTask(const Worker *worker) noexcept {
     for (uint32_t priority = 0; priority < worker->mayBegin; ++priority) {
         for (const InboxItem *item = worker->pinnedTasks[priority].first; item != nullptr;
              item = item->next) {
-            // A Large one too that nobody has looked at yet: inbox is also sorted by a worker that
-            // lacks a fiber.
+            // A Large task counts, too, if no search has reached it yet (wantsLarge is false). A
+            // worker without a fiber also sorts its inbox.
             if (static_cast<const TaskBlock *>(item)->label.Stack() == StackClass::Small ||
                 !worker->wantsLarge)
                 return true;

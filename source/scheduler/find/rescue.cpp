@@ -1,3 +1,4 @@
+// Implements rescue.h.
 #include "scheduler/find/rescue.h"
 
 #include "scheduler/state/groups.h"
@@ -10,23 +11,25 @@ namespace weft::internal {
 
 namespace {
 
-// Workers that may resume a waiter that this worker must not resume.
+// The workers that must search for waiters which only they may continue.
 struct Others {
-    uint32_t pinnedTo = kAnyWorker;  // this one
-    Level level = Level::None();     // and those that run this level
+    uint32_t pinnedTo = kAnyWorker;  // the worker to which one is pinned
+    Level level = Level::None();     // the workers that run this level
 };
 
-// What is looked for: a fiber that waits for zero and has room for a task of the class, and that
-// the worker itself may go on with. One that only others may go on with could be late, as they may
-// be busy until the task has run: they are asked to look for themselves.
+// Selects the waiter to hand a task to: a fiber that waits for zero, has room for a task of the
+// class, and that this worker may continue. A waiter that only other workers may continue is not
+// selected, because they may be busy until the task has run: they are asked to search themselves.
 struct Wanted {
     Worker &worker;
     StackClass stack;
     Level level;  // of the task
     Others others = {};
-    // it waits with a deadline: its record stays on the counter
+    // The waiter, if it waits with a deadline. It waits for the counter of an AnyWait, so it is
+    // removed from that counter, and its record stays on the task's counter.
     uint32_t timed = CounterWaiting::kNobody;
 
+    /// Returns true if this worker can hand the task to the owner of a record.
     bool Takes(uint32_t owner) noexcept {
         Scheduler &scheduler = *worker.scheduler;
         if (timed != CounterWaiting::kNobody) return false;
@@ -54,7 +57,8 @@ struct Wanted {
         return false;
     }
 
-    // Such a fiber, taken off the counter. It stays in line while it is asked, so it does not run.
+    // Removes such a fiber from the counter's list and returns it, or kNobody. While it is asked
+    // about, its record stays on the list, so the fiber does not run.
     uint32_t RemoveFrom(Counter &counter) noexcept {
         Scheduler &scheduler = *worker.scheduler;
         const auto takes = [](uint32_t owner, void *by) {
@@ -68,13 +72,15 @@ struct Wanted {
     }
 };
 
+// Takes a waiter for the task off the counter. Returns null if none is suitable.
 Fiber *TakeWaiter(Counter &counter, Wanted &wanted) noexcept {
     uint32_t owner = wanted.RemoveFrom(counter);
     if (owner == CounterWaiting::kNobody) owner = wanted.timed;
     return owner != CounterWaiting::kNobody ? &wanted.worker.scheduler->fibers[owner] : nullptr;
 }
 
-// Call it when the task is in a lane again.
+// Asks the other workers to search for waiters that this worker passed over. Call it when the task
+// is in a lane again.
 void AskPassedOver(Worker *worker, StackClass stack, const Others &others) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if (others.pinnedTo != kAnyWorker) {
@@ -82,28 +88,29 @@ void AskPassedOver(Worker *worker, StackClass stack, const Others &others) noexc
         WakeAt(scheduler, others.pinnedTo);
     }
     if (others.level.IsNone()) return;
-    // If only a wait keeps this worker from it, other workers of the groups may be restricted, too.
-    // They would ask each other for ever.
+    // If only a wait keeps this worker from the level, other workers of the groups may be
+    // restricted, too. They would ask each other for ever.
     if (!Runs(*worker, others.level)) AskGroups(scheduler, worker, stack, others.level);
     WakeForGroups(scheduler, worker, 1, others.level);
 }
 
-// A worker with a small fiber that looked meanwhile may sleep now. For Large tasks there is no
-// fiber: two workers would wake each other again and again.
+// Puts an entry back into the worker's own lane. A worker with a small fiber that searched
+// meanwhile may sleep now, so one is woken. Not for Large tasks: no Large fiber is free, and two
+// workers would wake each other again and again.
 void PushBack(Worker *worker, uint32_t lane, const TaskEntry &item) noexcept {
     PushEntry(worker, lane, item);
     if (ClassOf(lane) == StackClass::Small)
         WakeForLevel(*worker->scheduler, worker, 1, LevelOf(lane));  // [re-check]
 }
 
-// `item` is the caller's. The fiber that its first task was handed to; the rest becomes the newest
-// of the worker's own lane, and does not go to where the fiber goes on. Null, and the item still is
-// the caller's, if there is none.
+// Hands the first task of `item` to a waiter, and returns its fiber. The caller holds `item`. The
+// rest of `item` becomes the newest entry of the worker's own lane; it does not follow the fiber.
+// Returns null if no waiter fits: then the caller still holds `item`.
 Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane, Others &others) noexcept {
     Counter *counter = item.TheCounter();
     if (counter == nullptr) return nullptr;
-    // seq_cst: after the worker has read the count of rescues. A record that is not seen here is
-    // counted after that.
+    // seq_cst: after the worker has read `rescues`. A record that is not seen here increments
+    // `rescues` later.
     const CounterWord word{CounterAccess::Word(*counter).load(kSeqCst)};
     if (word.Head() == 0 && !word.IsSorting()) return nullptr;
     Wanted wanted{*worker, ClassOf(lane), LevelOf(lane)};
@@ -111,7 +118,7 @@ Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane, Others &othe
     others = wanted.others;
     if (waiter == nullptr) return nullptr;
     *waiter->handed = item.Part(0, 1);  // published with the fiber
-    // there is one: it was asked
+    // not Level::None(): Wanted::Takes has checked that
     waiter->level = LevelOnTop(*worker->scheduler, waiter->level, LevelOf(lane));
     if (item.Count() > 1) PushBack(worker, lane, item.Part(1, item.Count() - 1));
     waiter->handed = nullptr;
@@ -119,9 +126,11 @@ Fiber *HandTo(Worker *worker, const TaskEntry &item, uint32_t lane, Others &othe
     return waiter;
 }
 
-constexpr uint32_t kInHand = 64;  // a batch has fewer slices
+// entries; Rescue goes through the rest of a longer lane with HandAny
+constexpr uint32_t kInHand = 64;
 
-// Of the worker's own lane, from the newest end: what nobody takes goes back to its place.
+// Tries the entries of the worker's own lane, the newest first. Entries that find no waiter go back
+// to their places.
 Fiber *HandOwn(Worker *worker, uint32_t lane) noexcept {
     TaskEntry inHand[kInHand];
     Others others[kInHand];
@@ -136,6 +145,8 @@ Fiber *HandOwn(Worker *worker, uint32_t lane) noexcept {
     return waiter;
 }
 
+// Tries the oldest entry of `owner`'s lane. If it finds no waiter it becomes the newest entry of
+// this worker's own lane.
 Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     TaskEntry item;
     if (!owner.lanes[lane].TakeOldest(item)) return nullptr;
@@ -147,7 +158,8 @@ Fiber *HandOldest(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     return nullptr;
 }
 
-// From the oldest end, each once; what nobody takes becomes the newest of the worker's own lane.
+// Tries each entry of the lane once, the oldest first. Entries that find no waiter become the
+// newest ones of this worker's own lane.
 Fiber *HandAny(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     Fiber *waiter = nullptr;
     for (uint64_t left = owner.lanes[lane].Size(); left != 0 && waiter == nullptr; --left)
@@ -155,8 +167,8 @@ Fiber *HandAny(Worker *worker, Worker &owner, uint32_t lane) noexcept {
     return waiter;
 }
 
-// Returns the fiber if this worker may resume it. The worker then has to resume it next: perhaps no
-// other worker may.
+// Returns the fiber if this worker may resume it. Then the worker must resume it next, because
+// perhaps no other worker may. Otherwise makes the fiber ready for its worker and returns null.
 Fiber *OwnOrMakeReady(Worker *worker, Fiber *waiter) noexcept {
     if (waiter == nullptr || waiter->pinnedTo == kAnyWorker || waiter->pinnedTo == worker->index)
         return waiter;
@@ -168,7 +180,7 @@ Fiber *OwnOrMakeReady(Worker *worker, Fiber *waiter) noexcept {
 
 Fiber *Rescue(Worker *worker, StackClass stack) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    // seq_cst, both: before the looks into the lanes and at the waiters.
+    // seq_cst, both: before the lanes and the waiters are checked.
     worker->rescuesSeen[static_cast<uint32_t>(stack)] = scheduler.rescues.load(kSeqCst);
     worker->rescuesAsked.fetch_and(~(1u << static_cast<uint32_t>(stack)), kSeqCst);
     const uint32_t slots = scheduler.Slots();

@@ -1,26 +1,39 @@
-// Tasks for which no fiber is free, while fibers wait for them.
+// Rescue: hands a task for which no fiber is free to a fiber that waits for it.
 //
-// A task needs a fiber of its class. All fibers of a class may belong to tasks that wait for tasks
-// that have not begun. Then no task of the class could begin. But a task that waits for a counter's
-// zero waits for all tasks of the counter anyway. So it may run one of them on its own fiber, if a
-// whole stack of the class is free there. It sets Fiber::handed before it waits.
+// Terms:
+// - A task needs a fiber of its class (Small or Large).
+// - A waiter here is a fiber that waits for a counter's zero and has room: below its frames a whole
+//   stack of the class is free. It sets Fiber::handed before it waits.
+// - A rescuer is a worker that has no free fiber for the tasks in the lanes.
 //
-// A worker without a free fiber for the tasks in the lanes goes through these lanes before it
-// sleeps. It takes a task. If a fiber with room waits for the task's counter, the worker hands the
-// task over and continues that fiber. If the fiber is pinned to another worker, it makes the fiber
-// ready. If no fiber fits, it puts the task back. The counter cannot be destroyed meanwhile,
-// because it still counts this task. The order in the worker's own lanes does not change.
+// Why a rescue is needed. All fibers of a class may belong to tasks that wait for tasks that have
+// not begun. Then no task of the class could begin. But a task that waits for a counter's zero
+// waits for all tasks of the counter anyway. So it may run one of them on its own fiber.
 //
-// No waiter is missed. The waiter (1) registers at its counter, (2) increments `rescues`, if a
-// class that it has room for has no free fiber, (3) looks for sleepers and wakes all. The worker
-// (a) reads `rescues`, (b) looks at the counters of the tasks in the lanes, (c) announces that it
-// sleeps, (d) reads `rescues` again. All are seq_cst. If 2 is before a, b finds the waiter. If 2 is
-// between a and d, d reads another value, and the worker goes through the lanes again. If 2 is
-// after d, 3 wakes the worker. A Large task that comes into a lane while no Large fiber is free
-// increments `rescues`, too (CountLarge). Another worker may have taken the task out of its lane to
-// check it. That worker puts it back before it sleeps, and also reads `rescues` again.
+// What the rescuer does. It goes through the lanes before it sleeps, and takes a task. If a waiter
+// waits for the task's counter, the rescuer hands the task over and continues that fiber. If the
+// fiber is pinned to another worker, the rescuer makes the fiber ready instead. If no waiter fits,
+// it puts the task back. The counter cannot be destroyed meanwhile, because it still counts this
+// task. The order in the worker's own lanes does not change.
 //
-// Some waiters may continue only on one worker, or only in some groups. A worker that finds such a
+// No waiter is missed. The waiter's side
+// (1) registers the waiter on its counter,
+// (2) increments `rescues`, if a class that the waiter has room for has no free fiber,
+// (3) checks for sleepers and wakes all.
+// The rescuer
+// (a) reads `rescues`,
+// (b) checks the counters of the tasks in the lanes,
+// (c) announces that it sleeps,
+// (d) reads `rescues` again.
+// All are seq_cst. If 2 comes before a, b finds the waiter. If 2 comes between a and d, d reads
+// another value, and the rescuer goes through the lanes again. If 2 comes after d, 3 wakes the
+// rescuer.
+//
+// No task is missed. A Large task that comes into a lane while no Large fiber is free increments
+// `rescues`, too (CountLarge). Another rescuer may have taken a task out of its lane to check it.
+// That rescuer puts the task back before it sleeps, and also reads `rescues` again.
+//
+// Some waiters may continue only on one worker, or only in some groups. A rescuer that finds such a
 // waiter puts the task back, sets a bit in Worker::rescuesAsked of the workers that may continue
 // the waiter, and wakes that one worker, or sleepers of the groups. Submitting a task of some
 // groups while a worker is starved also sets the bits of these groups' workers, because the
@@ -40,15 +53,17 @@
 
 namespace weft::internal {
 
-/// Hands one task of the class to a fiber that waits for it. Returns the fiber, which this worker
-/// goes on with now; null if there is none, or none that this worker can resume.
+/// Hands one task of the class to a fiber that waits for it. Returns the fiber, and the worker must
+/// continue it now. Returns null if there is no such fiber, or only one that another worker must
+/// continue.
 Fiber *Rescue(Worker *worker, StackClass stack) noexcept;
 
-/// The same for a late lane.
+/// The same for the tasks of one late lane of `owner` (aging.h).
 Fiber *HandLate(Worker *worker, Worker &owner, uint32_t lane) noexcept;
 
-/// Call after a fiber with stack room has registered on its counter. If no other fiber is free for
-/// such tasks, the sleepers are woken to look for them. The fiber may be running again by now.
+/// Call after a fiber with room for tasks of class `takes` has registered on its counter. If no
+/// fiber of such a class is free, increments `rescues` and wakes the sleepers. The registered fiber
+/// may be running again by now. OfferRoomNow is the slow part.
 void OfferRoomNow(Worker *worker) noexcept;
 inline void OfferRoom(Worker *worker, StackClass takes) noexcept {
     const FiberPool &pool = worker->scheduler->pool;
@@ -57,8 +72,8 @@ inline void OfferRoom(Worker *worker, StackClass takes) noexcept {
     if (WEFT_UNLIKELY(lacksSmall || lacksLarge)) OfferRoomNow(worker);
 }
 
-/// True if, since the worker's last Rescue for the class, `rescues` has not changed and no worker
-/// has asked this one. Used in the last look before sleep.
+/// Returns true if, since the worker's last Rescue for the class, `rescues` has not changed and no
+/// worker has asked this one. For the last check before sleep.
 bool IsRescueDone(const Worker *worker, StackClass stack) noexcept;
 
 }  // namespace weft::internal

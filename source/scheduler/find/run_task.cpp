@@ -1,3 +1,4 @@
+// Runs claims, and measures how long their tasks take. claim.h has the rule for putting tasks back.
 #include "scheduler/find/run_task.h"
 
 #include "platform/compiler.h"
@@ -14,7 +15,7 @@ namespace weft::internal {
 
 namespace {
 
-// Tuning the tasks of one claim.
+// Measures how long the tasks of one claim take.
 class Stopwatch {
 public:
     explicit Stopwatch(Worker *worker) noexcept
@@ -24,20 +25,20 @@ public:
         if (m_running) m_begin = Begin();
     }
 
-    /// The worker calls Spent when it has run the slice's tasks from `begin` up to the returned
-    /// one, unless that is `end`.
+    /// Returns the task before which the worker must next call Spent, or `end` for none. The
+    /// slice's tasks from `begin` on run before that.
     const Task *NextLook(const Task *begin, const Task *end) const noexcept {
         return m_running && end - begin > m_nextLook ? begin + m_nextLook : end;
     }
-    /// `tasks` tasks have finished. Returns true if they have used up the budget: then others may
-    /// take the remaining ones.
+    /// `tasks` tasks have finished. Returns true if they have used up the budget: then the worker
+    /// gives the remaining ones back.
     bool Spent(uint32_t tasks) noexcept {
         m_nextLook *= 4;
         return Look(tasks) >= m_worker->scheduler->tuning.claimBudget;
     }
 
-    /// After the last task, unless the fiber was somewhere else in between: then the time says
-    /// nothing.
+    /// Call after the last task. Do not call it if the fiber has been suspended in between, because
+    /// then the time says nothing.
     void Stop(uint32_t tasks, bool stolen) noexcept {
         if (!m_running) return;
         const uint64_t elapsed = Look(tasks);
@@ -47,9 +48,9 @@ public:
     }
 
 private:
-    // Where the slice before this one ended, if that was just now: nothing else has finished here
-    // since. (Whatever came in between without finishing counts as this slice's, which only makes
-    // the next claim smaller.)
+    // Returns when the first task of this claim began. That is when the previous claim of the batch
+    // ended, if no other task has finished here since. Work that came in between without finishing
+    // counts for this claim. That only makes the next claim smaller.
     uint64_t Begin() const noexcept {
         const TaskTime &time = m_worker->taskTime;
         const bool isNext =
@@ -63,7 +64,8 @@ private:
         const uint64_t elapsed = now - m_begin;
         if (m_batch != 0) {
             const uint64_t finished =
-                m_worker->finished.load(kRelaxed) + m_worker->pending.finished;  // the owner's own
+                // only the owner writes it
+                m_worker->finished.load(kRelaxed) + m_worker->pending.finished;
             m_worker->taskTime = {m_batch, elapsed, tasks, now, finished};
         }
         return elapsed;
@@ -72,11 +74,11 @@ private:
     Worker *m_worker;
     uint64_t m_batch;
     uint64_t m_begin = 0;
-    int32_t m_nextLook = 4;  // tasks
+    int32_t m_nextLook = 4;  // in tasks
     bool m_running;
 };
 
-// What only claims of pinned tasks need before and after.
+// BeginPinned and EndPinned do what only claims of pinned tasks need before and after.
 WEFT_NOINLINE uint32_t BeginPinned(Fiber *self) noexcept {
     const uint32_t outerPin = self->pinnedTo;
     self->pinnedTo = self->worker->index;
@@ -92,7 +94,7 @@ WEFT_NOINLINE void EndPinned(Fiber *self, uint32_t outerPin) noexcept {
         Unbind(*worker->scheduler, worker, *worker);
 }
 
-// One task that is not of a slice.
+// Runs one claimed task that is not part of a slice.
 template <bool kTraced>
 inline void RunClaimedTask(Fiber *self) noexcept {
     Worker *worker = self->worker;
@@ -110,15 +112,15 @@ inline void RunClaimedTask(Fiber *self) noexcept {
     NoteFinished(self->worker, counter, 1);
 }
 
-// All started tasks of the slice have finished.
+// Notes that all started tasks of the slice have finished.
 void NoteSlice(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     NoteFinished(worker, claim.counter,
                  static_cast<uint32_t>(claim.next - std::exchange(claim.noted, claim.next)));
 }
 
-// Whether a task of the slice may follow another one. If somebody waits for a value of the counter,
-// it is lowered in between.
+// Returns true if the next task of the slice may follow. If a fiber waits for a value above zero of
+// the counter, the counter is lowered in between.
 bool GoesOn(Worker *worker, Priority priority) noexcept {
     const Urgency call = UrgencyOf(worker, priority);
     if (WEFT_LIKELY(call == Urgency::None)) return true;
@@ -129,7 +131,8 @@ bool GoesOn(Worker *worker, Priority priority) noexcept {
     return call == Urgency::ForValue;
 }
 
-// What has finished is noted where somebody could wait for it (LowerPending), and at the end.
+// Runs the tasks of a claimed slice. Finished tasks are noted at the end, or earlier where another
+// task could wait for them (LowerPending).
 template <bool kTraced>
 inline void RunSlice(Fiber *self) noexcept {
     Worker *const worker = self->worker;
@@ -151,7 +154,7 @@ inline void RunSlice(Fiber *self) noexcept {
         claim.next = ++next;
         CallTask<kTraced>(self, taskScheduler, task);
         if (WEFT_UNLIKELY(self->worker != worker || claim.first != first)) {
-            // The task waited, and the rest of the claim went back to the deque then.
+            // The task waited, and the rest of the claim went back to a lane then.
             NoteFinished(self->worker, counter, 1);
             return;
         }
@@ -164,9 +167,9 @@ inline void RunSlice(Fiber *self) noexcept {
     } while (NothingUrgent(scheduler, worker) || GoesOn(worker, self->level.ThePriority()));
     NoteSlice(worker);
     if (!spent)
-        // the next claim is sized by what these took
+        // the time sets the size of the next claim
         stopwatch.Stop(static_cast<uint32_t>(next - begin), stolen);
-    UnclaimRest(worker);  // gives its places back
+    UnclaimRest(worker);  // gives the slab places back
 }
 
 WEFT_NOINLINE void RunTraced(Fiber *self, bool slice) noexcept {

@@ -1,4 +1,4 @@
-// Calling a task's function: the only place that does.
+// Calls a task's function. No other file does.
 #pragma once
 
 #include "platform/compiler.h"
@@ -11,8 +11,9 @@
 
 namespace weft::internal {
 
-// What the fiber is doing: its task's name, for reports (relaxed: nothing depends on it), and its
-// level. On top of a task that waits for it, see LevelOnTop.
+// Sets what the fiber runs while this object lives: the task's name, for reports (relaxed: nothing
+// depends on it), and its level. For a task that runs on top of a waiting one, LevelOnTop gives the
+// level.
 class Running {
 public:
     Running(Fiber *fiber, const char *name, Level level) noexcept
@@ -33,8 +34,8 @@ private:
     Level m_outerLevel;
 };
 
-/// Calls the function. What it throws ends here; so do, in debug builds, changed floating-point
-/// control words.
+/// Calls the function of a task. Stops an exception that leaves the task, and in debug builds
+/// restores changed floating-point control words. Both are reported.
 template <bool kTraced>
 inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task) noexcept {
     const auto name = [self](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
@@ -48,15 +49,17 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
     try {
         task.function(taskScheduler, task.arg);
     } catch (...) {
-        ReportMistake(self->worker->scheduler->options, ReportCode::TaskThrew,
-                      "Catch inside the task; keep what was caught (std::current_exception) where "
-                      "the waiter finds it.",
-                      "an exception left the task; it counts as finished");
+        ReportMistake(
+            self->worker->scheduler->options, ReportCode::TaskThrew,
+            "Catch it inside the task, and keep it (std::current_exception) where the waiter "
+            "finds it.",
+            "an exception left the task; the task counts as finished");
     }
 #else
     task.function(taskScheduler, task.arg);
 #endif
-    // In a child process nobody else runs what is here, and it is the parent's to run.
+    // The task has forked, and this is the child process. No other worker exists here, and the
+    // tasks here are the parent's to run.
     if (WEFT_UNLIKELY(*self->worker->home == nullptr)) EndForkedTask(*self->worker->scheduler);
 #if defined(WEFT_DEBUG)
     if (FloatingPointControl() != floatingPoint) {
@@ -72,7 +75,8 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
     (void)name;
 }
 
-/// One task that was not claimed, on the calling fiber, which may be on another worker afterwards.
+/// Runs one task that was not claimed, on the calling fiber. The fiber may be on another worker
+/// afterwards.
 WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName,
                               Level level) noexcept {
     const Running running(self, taskName, level);
@@ -84,14 +88,14 @@ WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskNam
     }
 }
 
-/// A task that was taken from a lane without a claim: runs it, and notes that it has finished.
+/// Runs a task that was taken from a lane without a claim, and notes that it has finished.
 inline void RunEntry(Fiber *self, const TaskEntry &entry, Level level) noexcept {
     RunTask(self, entry.TheTask(), entry.Name(), level);
     NoteFinished(self->worker, entry.TheCounter(), 1);
 }
 
-/// Runs the worker's claim on `self`, the calling fiber, and notes what has finished. The fiber may
-/// be on another worker when this returns.
+/// Runs the worker's claim on `self`, the calling fiber, and notes which tasks have finished. The
+/// fiber may be on another worker when this returns.
 void RunClaim(Fiber *self) noexcept;
 
 }  // namespace weft::internal

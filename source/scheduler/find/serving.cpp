@@ -1,3 +1,4 @@
+// Implements the climb of serving.h.
 #include "scheduler/find/serving.h"
 
 #include "scheduler/submit/notify.h"
@@ -20,12 +21,13 @@ bool Serving::IsAwaited(const Counter *counter) const noexcept {
 bool Serving::Needs(const Fiber &fiber) noexcept {
     if (&fiber == m_own->fiber) return true;
     if (fiber.carries != nullptr && Climb(fiber.carries, nullptr)) return true;
-    // The fiber is ready, so the counter that it has waited for may be gone: unless it yielded,
-    // that is the innermost frame's. relaxed: the fiber does not run, so nobody writes this.
+    // The fiber is ready, so the counter that it waited for may be gone. That is the counter of the
+    // innermost frame, unless the fiber yielded. relaxed: the fiber does not run, so no thread
+    // writes this.
     return ClimbFrom(fiber, fiber.waitsFor.load(kRelaxed), nullptr);
 }
 
-// `waited`: what it waits for, or has waited for.
+// The frame of `waited` is left out: the fiber does not run a task of that counter.
 bool Serving::ClimbFrom(const Fiber &fiber, const Counter *waited, const Step *below) noexcept {
     const WaitFrame *frame = fiber.waits;
     if (frame != nullptr && frame->counter == waited) frame = frame->outer;
@@ -69,7 +71,7 @@ bool Serving::Climb(Counter *counter, const Step *below) noexcept {
     m_isCut = m_isCut || isCut;
     Scheduler &scheduler = *m_worker->scheduler;
     CounterStorage &storage = CounterAccess::Word(*counter);
-    const CounterWord word{storage.load(kRelaxed)};  // RemoveIf decides
+    const CounterWord word{storage.load(kRelaxed)};  // a hint; RemoveIf decides
     if (isCut || (word.Head() == 0 && !word.IsSorting())) return false;
     const Step step{counter, below, height};
     Asked asked{*this, step};

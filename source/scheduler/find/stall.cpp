@@ -1,3 +1,4 @@
+// Implements the checks and the reports of stall.h.
 #include "scheduler/find/stall.h"
 
 #include "scheduler/find/any_work.h"
@@ -13,8 +14,9 @@ namespace weft::internal {
 
 namespace {
 
-// A fiber that has run since has finished a task, submitted one, or been left again. relaxed: all
-// have announced since, or the answer is asked for once more.
+// Returns a number that changes when a fiber runs: it then finishes a task, submits one, or is
+// suspended again. relaxed: all workers have announced since, or this is read once more before a
+// report.
 uint64_t Progress(const Scheduler &scheduler) noexcept {
     uint64_t sum = scheduler.externalSubmitted.load(kRelaxed);
     const uint32_t slots = scheduler.Slots();
@@ -26,8 +28,8 @@ uint64_t Progress(const Scheduler &scheduler) noexcept {
     return sum;
 }
 
-// Fibers that were made ready and are not running yet, anywhere. A worker that announced may be
-// about to take one.
+// Returns true if a fiber is ready and does not run yet. A worker that has announced may be about
+// to take one.
 bool AnyReady(const Scheduler &scheduler) noexcept {
     bool any = !scheduler.injector.IsEmpty();
     const uint32_t slots = scheduler.Slots();
@@ -40,8 +42,8 @@ bool AnyReady(const Scheduler &scheduler) noexcept {
     return any;
 }
 
-// Whether a wait keeps some worker from some or all tasks (Meanwhile). relaxed: all have announced
-// that they sleep.
+// Returns true if a wait keeps some worker from some or all tasks (Meanwhile). relaxed: all have
+// announced that they sleep.
 bool AnyRestricted(const Scheduler &scheduler) noexcept {
     bool any = false;
     for (uint32_t i = 0; i < scheduler.Slots() && !any; ++i)
@@ -49,24 +51,24 @@ bool AnyRestricted(const Scheduler &scheduler) noexcept {
     return any;
 }
 
-// Calls act(fiber, counter, index) for each that waits and is not about to be answered. relaxed,
+// Calls act(fiber, counter, index) for each fiber that waits and is not about to continue. relaxed,
 // all: for reports.
 template <class Act>
 void ForWaiters(const Scheduler &scheduler, uint32_t first, Act act) noexcept {
-    // If nothing else is pending, who is in WaitIdle goes on as soon as that has been seen.
+    // If only tasks in WaitIdle are pending, these continue as soon as a worker notices it.
     const bool isIdle = PendingTasks(scheduler) == scheduler.idleTasks.load(kRelaxed);
     for (uint32_t i = first; i < scheduler.AllFibers(); ++i) {
         const Fiber &fiber = scheduler.fibers[i];
         const Counter *counter = fiber.waitsFor.load(kRelaxed);
-        // Stop, which waits for threads
+        // guestsLeft: a Stop without workers waits for external threads
         if (counter == nullptr || counter == &scheduler.guestsLeft) continue;
         if (isIdle && fiber.waitsForIdle.load(kRelaxed)) continue;
         act(fiber, *counter, i);
     }
 }
 
-// A task that is pending and does not lie in a queue is with a fiber that waits, or behind a
-// counter. So the fibers of the pool need not be looked at one by one.
+// Returns true if something waits. A pending task that lies in no queue belongs to a fiber that
+// waits, or waits for a counter itself. So the fibers of the pool need not be checked one by one.
 bool AnyWaiter(const Scheduler &scheduler) noexcept {
     bool any = PendingTasks(scheduler) != scheduler.idleTasks.load(kRelaxed);
     ForWaiters(scheduler, scheduler.FiberCount(),
@@ -74,20 +76,21 @@ bool AnyWaiter(const Scheduler &scheduler) noexcept {
     return any;
 }
 
+// Returns the code with which a stall of this kind is reported.
 ReportCode CodeOf(Stall stall) noexcept {
     return stall == Stall::Small   ? ReportCode::OutOfSmallFibers
            : stall == Stall::Large ? ReportCode::OutOfLargeFibers
                                    : ReportCode::Stalled;
 }
 
-// None also where a deadline comes until then.
+// Returns the kind of stall. None if a deadline comes by `until`.
 Stall KindOf(const Scheduler &scheduler, uint64_t until) noexcept {
     const uint64_t next = scheduler.timers.Next();
     if (next != Timers::kNever && next <= until) return Stall::None;
-    // acquire: what the outside work did before it ended is seen below.
+    // acquire: this thread sees below what the external work did before it ended.
     if (EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0)
         return Stall::None;
-    // A worker is about to take it, unless restricted waits keep them all from that.
+    // A worker is about to take it, unless restricted waits keep all workers from that.
     const Stall untilTaken = AnyRestricted(scheduler) ? Stall::Waiters : Stall::None;
     if (AnyReady(scheduler)) return untilTaken;
     const bool anyLargeTask = AnyLargeTask(scheduler) || scheduler.pinnedLarge.load(kSeqCst) != 0;
@@ -99,6 +102,7 @@ Stall KindOf(const Scheduler &scheduler, uint64_t until) noexcept {
     return next == Timers::kNever && AnyWaiter(scheduler) ? Stall::Waiters : Stall::None;
 }
 
+// Reports the waiting fibers, the first four by name, and the number of deferred tasks.
 void ReportWaiters(Scheduler &scheduler) noexcept {
     char names[384];
     size_t used = 0;
@@ -120,20 +124,21 @@ void ReportWaiters(Scheduler &scheduler) noexcept {
                       count != 0 ? "; tasks: " : " tasks: ", deferred);
     }
     ReportOnce(scheduler, ReportCode::Stalled,
-               AnyRestricted(scheduler) ? "Restrict a wait with Meanwhile only where another "
-                                          "worker runs what is waited for; OwnTasks knows tasks "
-                                          "by "
-                                          "their counters alone."
-                                        : "Lower those counters, or set or unlock what they are "
-                                          "in; if a thread of yours will, let it hold an "
-                                          "ExternalWork (weft/external_work.h).",
+               AnyRestricted(scheduler) ? "Restrict a wait with Meanwhile only if another "
+                                          "worker can run what it waits for; OwnTasks finds "
+                                          "tasks only by their counters."
+                                        : "Lower those counters, or set or unlock the objects "
+                                          "that they belong to; if an external thread will do "
+                                          "that, let it hold an ExternalWork "
+                                          "(weft/external_work.h).",
                "all workers sleep and %u %s%s%s%s%s", count,
                count == 1 ? "fiber waits" : "fibers wait", count != 0 ? ":" : ";",
                count != 0 ? names : "", count > 4 ? ", ..." : "", tasks);
 }
 
+// Reports that all fibers of the class wait.
 void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept {
-    // it may go on by that
+    // external work may end the wait
     if (EntryGate::StateOf(*scheduler.taskScheduler).outside.load(kAcquire) != 0) return;
     if (stack == StackClass::Small) {
         ReportOnce(scheduler, ReportCode::OutOfSmallFibers,
@@ -148,7 +153,8 @@ void ReportPoolEmpty(Scheduler &scheduler, StackClass stack) noexcept {
     }
 }
 
-// Whether every fiber of the class is with a task that waits, or is ready. Looks at all of them.
+// Returns true if every fiber of the class belongs to a task that waits or is ready. Checks all of
+// them.
 bool AllWait(const Scheduler &scheduler, StackClass stack) noexcept {
     const bool small = stack == StackClass::Small;
     const uint32_t first = small ? 0 : scheduler.options.smallFibers;
@@ -159,16 +165,19 @@ bool AllWait(const Scheduler &scheduler, StackClass stack) noexcept {
     return true;
 }
 
+// A late lane is reported only after so many inspections in a row.
 constexpr uint32_t kStuckLooks = 16;
 
+// Reports a stall of this kind.
 void Tell(Scheduler &scheduler, Stall stall) noexcept {
     if (stall == Stall::Waiters) return ReportWaiters(scheduler);
     ReportPoolEmpty(scheduler, stall == Stall::Small ? StackClass::Small : StackClass::Large);
 }
 
+// Reports the external threads that delay the end of the run.
 void ReportGuests(Scheduler &scheduler) noexcept {
     const uint32_t stops = scheduler.workerCount == 0 ? 1 : 0;  // Stop itself is attached then
-    if (scheduler.guests.load(kRelaxed) <= stops) return;       // for the report, like all below
+    if (scheduler.guests.load(kRelaxed) <= stops) return;  // for the report, like the loads below
     char counters[128] = "";
     size_t used = 0;
     uint32_t waiting = 0;
@@ -184,28 +193,31 @@ void ReportGuests(Scheduler &scheduler) noexcept {
     ReportOnce(scheduler, ReportCode::EndDelayed,
                "Lower those counters, let attached threads detach, and let threads leave onReport, "
                "before the end.",
-               "the run is to end, and %u threads wait in a call%s, and %u are attached", waiting,
+               "the run should end, but %u threads wait in a call%s, and %u are attached", waiting,
                counters, scheduler.attached.Value() - stops);
 }
 
-// The end is wanted, and threads that are no workers keep it from coming: when the grace is over,
-// that is told. Some may be waiting for ever; others will be refused when they come again.
+// If the end of the run is wanted and external threads prevent it, sets a timer for the end of the
+// grace period. The timer reports these threads. Some of them may wait for ever. Others are refused
+// when they call again.
 void WatchGuests(Scheduler &scheduler, Worker *worker) noexcept {
     if (scheduler.closingIsSet || !scheduler.endWanted.load(kSeqCst)) return;
-    // Without workers one of them is Stop itself.
+    // Without workers one of the guests is Stop itself.
     if (scheduler.guests.load(kSeqCst) <= (scheduler.workerCount == 0 ? 1u : 0u)) return;
     scheduler.closingIsSet = true;
     const auto isDue = [](void *, void *owner) { ReportGuests(*static_cast<Scheduler *>(owner)); };
-    // relaxed: written before endWanted.
+    // relaxed: written before endWanted, which was read with seq_cst.
     SetTimer(scheduler, worker, scheduler.closing, scheduler.closesAt.load(kRelaxed),
              {isDue, &scheduler});
 }
 
+// One check for a stall. Reports the stall if it has lasted long enough, else sets the timer for
+// the next check.
 void Watch(Scheduler &scheduler, Worker *worker) noexcept {
     StallWatch &watch = scheduler.stall;
     const uint64_t lasts = uint64_t{scheduler.options.stallMilliseconds} * 1'000'000;
     const uint64_t now = env::Now();
-    // relaxed, all of its state: the timer's lock orders it.
+    // relaxed, all of the state of `watch`: the timer's lock orders it.
     const bool isSame =
         watch.isDue.exchange(false, kRelaxed) && watch.progress == Progress(scheduler);
     const uint64_t since = isSame ? watch.since : now;
@@ -227,8 +239,9 @@ void Watch(Scheduler &scheduler, Worker *worker) noexcept {
 
 }  // namespace
 
-// A thread counts itself before it sleeps and after it slept, so whoever reads its announcement in
-// the idle state (acquire) and then this, reads that it is attached.
+// An attached thread increments `attached` before it announces its sleep, and decrements it after
+// it has slept. So a worker that reads the announcement in the idle state (acquire), and then
+// `attached`, counts that thread.
 bool AllAsleep(const Scheduler &scheduler) noexcept {
     const uint64_t snapshot = scheduler.idle.Snapshot();
     return IdleSet::AllAsleep(snapshot, scheduler.workerCount + scheduler.attached.Value());
@@ -238,17 +251,18 @@ void WatchForStall(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     StallWatch &watch = scheduler.stall;
     // acquire and release: only one worker checks at a time. If others called meanwhile, it checks
-    // again for them, as the state may have changed.
+    // again for them, because the state may have changed.
     if (watch.isSet.load(kAcquire) || watch.callers.fetch_add(1, kAcqRel) != 0) return;
     for (uint32_t served = 1; served != 0;) {
         WatchGuests(scheduler, worker);
         if (!watch.isSet.load(kRelaxed) && AllAsleep(scheduler))
-            Watch(scheduler, worker);  // relaxed: the timer looks again
+            Watch(scheduler, worker);  // relaxed: the timer causes another check
         served = watch.callers.fetch_sub(served, kAcqRel) - served;
     }
 }
 
-// One thread alone may be kept from its inspections for long, so these are counted as well.
+// Counts the inspections as well as the time: if the system keeps a thread from running, the time
+// passes without any inspection.
 void WatchLateLane(const Worker *worker, QueueAge &age, StackClass stack) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const bool isStuck = !scheduler.pool.AnyFree(stack) && AllWait(scheduler, stack) &&

@@ -1,3 +1,4 @@
+// Implements steal.h.
 #include "scheduler/find/steal.h"
 
 #include "scheduler/find/any_work.h"
@@ -13,15 +14,15 @@ namespace weft::internal {
 
 namespace {
 
-// A look into the lanes of a class is worth it.
+// Returns true if other workers may have tasks of the class that this worker can run.
 bool MayHave(const Worker *worker, StackClass stack) noexcept {
     return stack == StackClass::Small ||
            ((worker->scheduler->notices.Look() & Notices::kLargeWork) != 0 &&
             CanRun(worker, stack));
 }
 
-// A task that a waiter of higher priority has published, and runs itself just then, see
-// LendPriority.
+// Claims a task whose waiter has a higher priority: the waiter has published it and runs tasks of
+// that counter inline at present (LendPriority in run_inline.cpp). `priority`: the waiter's.
 Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
     const Lent lent{victim->lends.load(kRelaxed)};
     if (!lent || lent.ThePriority() != priority) return {};
@@ -42,8 +43,8 @@ Found LentTask(Worker *worker, Worker *victim, Priority priority) noexcept {
     return {};
 }
 
-// Asks the others in turn, beginning with the one that last had something; only the first `most` of
-// them.
+// Calls attempt(victim) for other workers until one call finds something. Begins with the worker
+// that last had something, and asks the first `most` of the order.
 template <class Attempt>
 Found FromVictims(Worker *worker, Attempt attempt, uint32_t most = ~0u) noexcept {
     const uint32_t count = worker->scheduler->Slots();
@@ -58,6 +59,7 @@ Found FromVictims(Worker *worker, Attempt attempt, uint32_t most = ~0u) noexcept
     return {};
 }
 
+// Takes a ready fiber from another worker. For Normal ones, obeys the back-off (steal_backoff.h).
 Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
     const uint64_t now = env::Ticks();
     if (!MayBegin(*worker, priority) ||
@@ -73,9 +75,9 @@ Found ReadyFiberOfOthers(Worker *worker, Priority priority) noexcept {
     return found;
 }
 
-// With many workers, a thief first asks a few of them for a large slice. A thief that takes few
-// tasks must soon steal again. If each thief took the first slice that it finds, all slices would
-// become small (machine bounds).
+// Claims a task from a lane of another worker. With many workers, a thief first asks a few of them
+// for a large slice. A thief that takes few tasks must soon steal again. If each thief took the
+// first slice that it finds, all slices would become small (machine bounds).
 Found StealFrom(Worker *worker, uint32_t lane) noexcept {
     constexpr uint32_t kFew = 4, kLarge = 8;
     Found found;
@@ -89,6 +91,7 @@ Found StealFrom(Worker *worker, uint32_t lane) noexcept {
     });
 }
 
+// Claims a task of one priority from another worker, Large ones first.
 Found StealTask(Worker *worker, Priority priority) noexcept {
     if (!MayBegin(*worker, priority)) return {};
     Found found;
@@ -105,6 +108,7 @@ Found StealTask(Worker *worker, Priority priority) noexcept {
     return found;
 }
 
+// Returns true if the worker lends a priority and has lower tasks in its lanes.
 bool HasLent(const Worker &worker) noexcept {
     if (worker.lends.load(kSeqCst) == 0) return false;
     const uint32_t lanes = worker.scheduler->Lanes();
@@ -114,8 +118,8 @@ bool HasLent(const Worker &worker) noexcept {
     return false;
 }
 
-// Whether a worker has something of the priority that some worker of the group could run. seq_cst:
-// after Notices::Hide.
+// Returns true if a worker has work of the priority that some worker of the group could run.
+// seq_cst: called after Notices::Hide.
 bool AnyOf(const Scheduler &scheduler, Priority priority, uint32_t group) noexcept {
     const bool anyLarge = scheduler.pool.AnyFree(StackClass::Large);
     const uint32_t slots = scheduler.Slots();
@@ -136,7 +140,8 @@ bool AnyOf(const Scheduler &scheduler, Priority priority, uint32_t group) noexce
     return false;
 }
 
-// Others' ready fibers and tasks of a priority that has a notice.
+// Takes ready fibers and tasks of a priority that has a notice from other workers. Hides the notice
+// if there is nothing.
 Found FromNotice(Worker *worker, Priority priority, uint32_t notice, WorkerMode mode) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     if ((scheduler.notices.Look() & notice) == 0) return {};
@@ -150,7 +155,7 @@ Found FromNotice(Worker *worker, Priority priority, uint32_t notice, WorkerMode 
 
 }  // namespace
 
-// Others' Normal work is gone through where there is no notice of it.
+// Normal work has no notice, so each call goes through the other workers.
 Found StealOf(Worker *worker, Priority priority, WorkerMode mode) noexcept {
     if (priority == Priority::High)
         return FromNotice(worker, priority, Notices::HighWork(worker->group), mode);

@@ -1,3 +1,4 @@
+// Implements steal_backoff.h.
 #include "scheduler/find/steal_backoff.h"
 
 #include <algorithm>
@@ -6,9 +7,9 @@ namespace weft::internal {
 
 namespace {
 
-// Changes whenever one of a few others submits, or has finished a claim: of the last victim and the
-// three that follow it. Each that is looked at costs a transfer of its cache line, and another one
-// to get it back. A hint: relaxed.
+// Returns a number that changes when one of a few other workers submits, or has finished a claim:
+// the last victim and the three workers that follow it. Each check costs a transfer of the worker's
+// cache line, and another one when the owner takes it back. relaxed: a hint.
 uint64_t ActivityOfOthers(const Worker *worker) noexcept {
     constexpr uint32_t kLooksAt = 4;
     const uint32_t count = worker->scheduler->Slots();
@@ -33,7 +34,7 @@ void NoteProfit(const Tuning &tuning, KeepsAway &from, uint64_t begin, uint64_t 
 void BeginVisit(Worker *worker, uint64_t now) noexcept {
     if (worker->visitBegan != 0) return;
     worker->visitBegan = now;
-    worker->visitSuspensions = worker->suspensions.load(kRelaxed);  // the owner's own
+    worker->visitSuspensions = worker->suspensions.load(kRelaxed);  // only the owner writes it
 }
 
 void EndVisit(Worker *worker) noexcept {
@@ -45,7 +46,7 @@ void EndVisit(Worker *worker) noexcept {
 
 bool MaySteal(Worker *worker, uint64_t now) noexcept {
     const Tuning &tuning = worker->scheduler->tuning;
-    // Further ahead it never is: then the ticks have begun anew.
+    // It is never further ahead than that. If it is, the tick counter has begun anew.
     if (worker->lookAgainAt - now - 1 < tuning.maxStealPenalty) return false;
     const uint64_t activity = ActivityOfOthers(worker);
     const bool changed = activity != worker->activitySeen;

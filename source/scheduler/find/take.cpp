@@ -1,3 +1,5 @@
+// Implements take.h. Each function first checks whether this worker may run the level, and whether
+// a fiber of the class is available.
 #include "scheduler/find/take.h"
 
 #include "scheduler/find/claim.h"
@@ -48,7 +50,7 @@ Found NewestOf(Worker *worker, uint32_t lane) noexcept {
     return {nullptr, true};
 }
 
-// Large tasks before small ones: they are few, and long.
+// Large tasks go before small ones: there are few of them, and they take long.
 Found NewestTask(Worker *worker, Priority priority) noexcept {
     return InLevels(worker, priority, [=](Level level) {
         const Found found = NewestOf(worker, LaneOf(level, StackClass::Large));

@@ -1,4 +1,4 @@
-// Taking an item out of a queue: the newest or the oldest one.
+// Takes the newest or the oldest item out of one queue.
 #pragma once
 
 #include "scheduler/find/found.h"
@@ -7,32 +7,34 @@
 
 namespace weft::internal {
 
-/// The oldest ready fiber of a level, or of all levels of that priority.
+/// Takes the oldest ready fiber of one level of `owner`, or of all its levels of one priority.
 Found ReadyFiberOf(Worker *worker, Worker *owner, Level level) noexcept;
 
 Found ReadyFiber(Worker *worker, Worker *owner, Priority priority) noexcept;
 
-/// Which slices to take: not those of the batch `notOf`, and none with fewer than `least` tasks.
+/// Restricts which slices OldestTask takes: none of the batch `notOf`, and none with fewer than
+/// `least` tasks.
 struct WantedSlice {
-    uint64_t notOf = 0;  // 0: of none
+    uint64_t notOf = 0;  // 0: all batches are allowed
     uint32_t least = 0;
 };
 
-/// Claims the oldest task of a lane. Finds nothing if that task belongs to a slice that is not
-/// wanted.
+/// Claims the oldest entry of a lane of `owner`. Finds nothing if that entry is a slice that
+/// `wanted` excludes.
 Found OldestTask(Worker *worker, Worker *owner, uint32_t lane, WantedSlice wanted = {}) noexcept;
 
-/// Claims the newest task of a lane of the worker; or of its lanes of a priority, Large tasks
-/// first.
+/// Claims the newest task of one lane of the worker, or of its lanes of one priority. Large tasks
+/// go first.
 Found NewestOf(Worker *worker, uint32_t lane) noexcept;
 Found NewestTask(Worker *worker, Priority priority) noexcept;
 
-/// The oldest task of a late lane, claimed. If it belongs to a batch that the worker has begun,
-/// claims the next task of its own lane instead. So that lane keeps the batch's order.
+/// Claims the oldest task of a late lane. If that task belongs to the same batch as the newest
+/// entry of the worker's own lane, claims the newest task of its own lane instead, so that the
+/// worker runs the batch in its order.
 Found LateTask(Worker *worker, Worker *owner, uint32_t lane) noexcept;
 
-/// Claims the newest entry of the worker's own deques if it belongs to `counter` and its tasks need
-/// no larger stack than `most`. For a task that waits for it.
+/// Claims the newest entry of one of the worker's own lanes, if it belongs to `counter` and its
+/// class is not larger than `most`. For a waiter that runs tasks of its counter inline.
 bool FindOfCounter(Worker *worker, Counter *counter, StackClass most) noexcept;
 
 }  // namespace weft::internal

@@ -1,3 +1,4 @@
+// Implements attach.h.
 #include "scheduler/run/attach.h"
 
 #include "platform/floating_point.h"
@@ -18,7 +19,7 @@ namespace weft::internal {
 
 namespace {
 
-// That it may run itself.
+// Returns true if the worker's queues hold work that it may run itself.
 bool OwnsTasks(const Worker &worker) noexcept {
     const uint32_t levels = worker.scheduler->Levels();
     for (uint32_t i = 0; i < levels; ++i) {
@@ -31,6 +32,7 @@ bool OwnsTasks(const Worker &worker) noexcept {
            (HasLargeTask(worker) && worker.scheduler->pool.AnyFree(StackClass::Large));
 }
 
+// Returns true if the worker's queues hold any work.
 bool OwnsAny(const Worker &worker) noexcept {
     for (const WorkStealingDeque<TaskEntry> &lane : worker.lanes) {
         if (lane.Size() != 0) return true;
@@ -41,6 +43,7 @@ bool OwnsAny(const Worker &worker) noexcept {
     return false;
 }
 
+// Raises slotsInUse to `slots` if it is lower.
 void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
     uint32_t inUse = scheduler.slotsInUse.load(kSeqCst);
     while (inUse < slots &&
@@ -48,14 +51,16 @@ void RaiseSlotsInUse(Scheduler &scheduler, uint32_t slots) noexcept {
     }
 }
 
-// The thread ends. All that it owes is done here and now, on its own stack.
+// Runs when a thread ends while it is attached. Does all that DetachThread would do, on the
+// thread's own stack.
 void LeftAttached(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
-    if (*worker->home == nullptr) return;  // it has forked, and is the parent's worker
+    // the thread has forked: this is the child, and the worker is the parent's
+    if (*worker->home == nullptr) return;
     ReportMistake(worker->scheduler->options, ReportCode::LeftAttached,
                   "Call DetachThread before the thread ends.",
                   "a thread ended while it was attached as %u; it is detached now", worker->index);
-    // by now mingw's runtime has freed what was known of the thread
+    // mingw's runtime has already freed what it knew of the thread
     worker->current->context.Adopt();
     Detach(worker);
 }
@@ -72,14 +77,14 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     const bool prepared = (HasQueues(worker) || AcquireQueues(worker)) &&
                           (!wantsStack || worker.signalStack.Acquire(scheduler.memory)) &&
                           env::AtThreadExit(&worker.exitCall);
-    // Stop must go on: its queues are there from the start, and it does without the rest
+    // Stop must continue. It has its queues from the start, and does without the rest.
     if (!prepared && !toStop) {
         scheduler.freeSlots.Set(slot);
         return Status::OutOfMemory;
     }
     BecomeGuest(scheduler);
     RaiseSlotsInUse(scheduler, index + 1);
-    RaiseCounter(scheduler, scheduler.attached, 1);  // before it can sleep
+    RaiseCounter(scheduler, scheduler.attached, 1);  // before it can sleep, see AllAsleep
 
     Fiber &fiber = scheduler.fibers[scheduler.FiberCount() + slot];
     fiber.worker = &worker;
@@ -101,9 +106,10 @@ void Detach(Worker *worker) noexcept {
     worker->accepts.exchange(0, kAcqRel);  // see Bind
     do {
         Wait(worker, worker->bound, 0, ResumeOn::AnyWorker);
-        // What lies in the queues others could take as well; but there may be no others. Without a
-        // free fiber nothing can be run here. All priorities go before the thread, or it would look
-        // at its Low tasks again and again until they are late.
+        // Other workers could take the work in the queues, too, but there may be none. Without a
+        // free fiber this thread cannot run it. Work of each priority must go before the thread's
+        // own fiber, so that fiber is Low here. Otherwise the thread would check its Low tasks
+        // again and again until they are late (aging.h).
         worker->current->level = Priority::Low;
         while (OwnsTasks(*worker) && scheduler.pool.AnyFree(StackClass::Small)) YieldFiber(worker);
         worker->current->level = Priority::Normal;
@@ -119,8 +125,8 @@ void Detach(Worker *worker) noexcept {
     worker->keepsTasks.store(false, kRelaxed);  // before the slot is free
     TaskScheduler &taskScheduler = *scheduler.taskScheduler;
     EntryGate::Visit visit(taskScheduler);
-    visit.ComeBack();  // a guest may
-    // the next owner comes after all of the above
+    visit.ComeBack();  // a guest may come back at any time
+    // the next owner of the slot comes after all of the above
     scheduler.freeSlots.Set(worker->index - scheduler.workerCount);
     LowerCounter(scheduler, nullptr, scheduler.attached, 1);
     CeaseGuest(scheduler);

@@ -1,8 +1,11 @@
-// The end of a run. A worker that finds nothing pending closes the gate, sets `stopping` and wakes
-// all; each loop fiber then goes to the pool and its thread to its own stack, where ThreadMain
-// returns. Pool fibers are parked in their loops at that time. When all threads are joined, the
-// caller of Run or Stop switches once to every fiber that ever ran: with `ending` set its loop
-// returns, so that each stack ends properly and the checkers' records of it are freed.
+// Begins and ends runs. The steps of the end:
+// 1. A worker that finds nothing pending closes the gate, sets `stopping` and wakes all
+//    (wait/sleep.cpp).
+// 2. Each loop gives its fiber to the pool and switches to its thread's own stack, where ThreadMain
+//    returns. At that time all pool fibers are suspended in their loops.
+// 3. When all threads are joined, the caller of Run or Stop sets `ending` and switches once to
+//    every fiber that ever ran. The fiber's loop then returns. So each stack ends properly, and the
+//    sanitizers free their records of it.
 #include "scheduler/run/lifecycle.h"
 
 #include "platform/backoff.h"
@@ -26,7 +29,7 @@ namespace weft::internal {
 
 namespace {
 
-// Ends every fiber that ever ran; see the top of this file.
+// Ends every fiber that ever ran (step 3 above).
 void EndFibers(Scheduler &scheduler) noexcept {
     FiberContext here;
     here.Adopt();
@@ -41,12 +44,13 @@ void EndFibers(Scheduler &scheduler) noexcept {
         end(scheduler.workers[i].threadFiber);
 }
 
+// A set of CPUs, as bits. `cpus` is null if there is none.
 struct Mask {
     const uint64_t *cpus = nullptr;
     uint32_t words = 0;
 };
 
-// The worker's; none if only Affinity::Kind decides.
+// Returns the worker's CPUs. None if only Affinity::Kind decides.
 Mask MaskOf(const Worker &worker) noexcept {
     const WorkerGroup &group = worker.scheduler->groups[worker.group];
     if (group.cpus != nullptr) return {group.cpus, group.cpuWords};
@@ -55,8 +59,8 @@ Mask MaskOf(const Worker &worker) noexcept {
     return {affinity.masks + worker.index * affinity.maskWords, affinity.maskWords};
 }
 
-// Names and places the calling thread. What the system refuses is reported, and the thread goes on
-// as it is.
+// Names and places the calling thread. If the system refuses something, reports that and continues
+// without it.
 void SetUpThread(const Worker &worker) noexcept {
     const SchedulerOptions &options = worker.scheduler->options;
     const WorkerGroup &group = worker.scheduler->groups[worker.group];
@@ -72,8 +76,8 @@ void SetUpThread(const Worker &worker) noexcept {
     env::SetPreciseSleep();
     if (options.threadSliceMicroseconds != 0) env::SetSlice(options.threadSliceMicroseconds);
     if (group.cpus == nullptr && options.affinity.kind == Affinity::Kind::None) {
-        // Or two may begin on one CPU, and the system takes up to 10 ms to move one of them. The
-        // caller of Run is worker 0.
+        // Otherwise two threads may begin on one CPU, and the system takes up to 10 ms to move one
+        // of them. With Run, worker 0 is the caller itself.
         const bool isRun = worker.scheduler->main.function != nullptr;
         return env::MoveBehindCpu(worker.scheduler->startCpu, worker.index + (isRun ? 0 : 1));
     }
@@ -88,7 +92,8 @@ void SetUpThread(const Worker &worker) noexcept {
     }
 }
 
-// The thread is the worker's already, so that calls that a hook must not make are noticed.
+// Calls a hook on the worker's thread. The worker is set up before, so that calls that a hook must
+// not make are noticed.
 void CallThreadHook(Worker *worker, void (*hook)(uint32_t, void *)) noexcept {
     if (hook == nullptr) return;
     worker->threadFiber.worker = worker;
@@ -100,11 +105,12 @@ void CallThreadHook(Worker *worker, void (*hook)(uint32_t, void *)) noexcept {
     worker->inHook = worker->mustNotSubmit = false;
 }
 
+// What a thread of the scheduler does.
 void WorkerThread(void *arg) {
     Worker *worker = static_cast<Worker *>(arg);
     const ThreadHooks &hooks = worker->scheduler->options.threads;
     race::ThreadBegan(worker);
-    // not all systems hand them on to new threads
+    // not all systems pass them on to new threads
     SetFloatingPointControl(worker->scheduler->floatingPoint);
     SetUpThread(*worker);
     worker->signalStack.Set();
@@ -114,8 +120,9 @@ void WorkerThread(void *arg) {
     worker->signalStack.Reset();
 }
 
+// Runs the main task of Run, and then ends the run.
 void MainTask(TaskScheduler *taskScheduler, void *arg) {
-    // Also when it throws.
+    // also if the task throws
     struct Returning {
         Scheduler *scheduler;
         ~Returning() { WantEnd(*scheduler); }
@@ -123,10 +130,11 @@ void MainTask(TaskScheduler *taskScheduler, void *arg) {
     returning.scheduler->main.function(taskScheduler, returning.scheduler->main.arg);
 }
 
-// Worker 0 begins with the main task claimed, on a fiber of its class.
+// Gives worker 0 the main task as its claim. Returns the fiber of the task's class on which worker
+// 0 begins.
 Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
     Worker &worker = scheduler.workers[0];
-    worker.submitted.store(1, kRelaxed);  // no other thread exists
+    worker.submitted.store(1, kRelaxed);  // no other thread exists yet
     const Label label = LabelInGroups(scheduler, nullptr, options);
     ClaimEntry(&worker,
                TaskEntry::Single({MainTask, &scheduler}, nullptr, label.name, label.Stack()),
@@ -135,7 +143,8 @@ Fiber *PrepareMain(Scheduler &scheduler, const TaskOptions &options) noexcept {
     return &scheduler.fibers[scheduler.pool.AcquireFiber(options.stack, 0)];
 }
 
-// The workers from `first` on are threads of ours. All, or none.
+// Starts the threads of the workers from `first` on. If one does not start, ends those that did and
+// returns false.
 bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     scheduler.startCpu = scheduler.workerCount <= env::UsableCpus() ? env::CurrentCpu() : -1;
     uint32_t next = first;
@@ -148,26 +157,27 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     scheduler.stopping.store(true, kSeqCst);  // [order]
     WakeAll(scheduler);
     while (next > first) scheduler.workers[--next].thread.Join();
-    // Run's main task, or the loops that end now on this thread would run it
+    // Clears Run's main task. Otherwise the loops, which end now on this thread, would run it.
     scheduler.workers[0].claim.Clear();
     EndFibers(scheduler);
     return false;
 }
 
+// Joins the threads of the workers from `first` on, and ends all fibers.
 void JoinThreads(Scheduler &scheduler, uint32_t first) noexcept {
     for (uint32_t i = first; i < scheduler.workerCount; ++i) scheduler.workers[i].thread.Join();
     WEFT_INVARIANT(scheduler, PendingTasks(scheduler) == 0, "a submitted task runs exactly once");
     EndFibers(scheduler);
 }
 
-// Without workers it is the caller of Stop who runs what is left, as the thread that is attached;
-// also what threads that are blocked in a call wait for.
+// Without workers the caller of Stop attaches itself and runs the work that is left. That includes
+// work that threads which are blocked in a call wait for.
 void DrainWithoutWorkers(Scheduler &scheduler) noexcept {
     do {
-        // Who has just taken the place may not be counted as attached yet.
+        // Another thread that has just taken the slot may not be counted as attached yet.
         for (Backoff backoff; Attach(scheduler, true) != Status::Ok; backoff.Next())
             AwaitDetached(scheduler);
-        // the one is the caller itself
+        // the one guest that is left is the caller
         Wait(CurrentWorker(), scheduler.guestsLeft, 1, ResumeOn::AnyWorker);
         WaitIdleHere(CurrentWorker());
         Detach(CurrentWorker());
@@ -190,7 +200,7 @@ Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
         EntryGate::Open(taskScheduler, scheduler);
         const bool signals = options.reportStackOverflow;
         if (signals) scheduler->workers[0].signalStack.Set();
-        // a new thread leaves this CPU when it has begun
+        // a new thread moves away from this CPU when it runs for the first time
         if (scheduler->workerCount > 1) env::YieldThread();
         race::ThreadBegan(&scheduler->workers[0]);
         ThreadMain(&scheduler->workers[0], first);
@@ -219,7 +229,7 @@ Status StartScheduler(TaskScheduler &taskScheduler) noexcept {
 }
 
 void StopScheduler(TaskScheduler &taskScheduler) noexcept {
-    Scheduler &scheduler = *EntryGate::StateOf(taskScheduler).started;  // nobody else ends it
+    Scheduler &scheduler = *EntryGate::StateOf(taskScheduler).started;  // only this call ends it
     WantEnd(scheduler);
     if (scheduler.workerCount == 0) {
         DrainWithoutWorkers(scheduler);

@@ -1,4 +1,4 @@
-// The beginning of a run, its threads, and its end.
+// Begins a run, starts and joins its threads, and ends it.
 #pragma once
 
 #include "weft/options.h"
@@ -6,11 +6,11 @@
 
 namespace weft::internal {
 
-/// What TaskScheduler::Run does once its arguments are checked.
+/// Does what TaskScheduler::Run does after the check of its arguments.
 Status RunScheduler(TaskScheduler &taskScheduler, const Task &main,
                     const TaskOptions &mainOptions) noexcept;
 
-/// What TaskScheduler::Start does, and Stop, which returns when all is over.
+/// Do what TaskScheduler::Start and Stop do. Stop returns when the run has ended.
 Status StartScheduler(TaskScheduler &taskScheduler) noexcept;
 void StopScheduler(TaskScheduler &taskScheduler) noexcept;
 

@@ -1,3 +1,5 @@
+// Implements new_scheduler.h: acquires the parts of a scheduler one by one. After a failure
+// DeleteScheduler releases the parts that exist.
 #include "scheduler/run/new_scheduler.h"
 
 #include "core/scheduler_tags.h"
@@ -20,8 +22,8 @@ constexpr size_t kReserveStack = 64 << 10;  // no task runs on it
 
 Status AcquireStacks(Scheduler &scheduler) noexcept {
     const SchedulerOptions &options = scheduler.options;
-    // Twice the class: the task's own, and one for a task that it waits for and runs on top of its
-    // own frames (help.h).
+    // A stack is twice as large as its class: for the task itself, and for a task of its counter
+    // that it runs inline on top of its own frames (run_inline.h).
     const auto withRoom = [](size_t bytes) {
         const size_t both = bytes + std::min(bytes, SIZE_MAX - bytes);
         return both + std::min(Fiber::kColourBytes, SIZE_MAX - both);
@@ -58,7 +60,7 @@ bool AcquireWorkers(Scheduler &scheduler) noexcept {
             worker.threadFiber = Fiber(kAnyWorker, scheduler.reserveStacks.Bottom(slot),
                                        scheduler.reserveStacks.StackBytes());
             worker.threadFiber.Reset(ReserveMain, &worker.threadFiber);
-            // Stop needs them
+            // Stop needs these queues
             if (scheduler.workerCount == 0 && slot == 0 && !AcquireQueues(worker)) return false;
             if (scheduler.workerCount != 0 || slot == 0) scheduler.freeSlots.Set(slot);
         }
@@ -72,7 +74,7 @@ bool AcquireFibers(Scheduler &scheduler) noexcept {
     scheduler.fibers = scheduler.memory.NewArray<Fiber>(scheduler.AllFibers());
     if (scheduler.fibers == nullptr) return false;
     for (uint32_t i = count; i < scheduler.AllFibers(); ++i)
-        scheduler.fibers[i].index = i;  // attached threads' own stacks
+        scheduler.fibers[i].index = i;  // fibers of attached threads' own stacks
     for (uint32_t i = 0; i < count; ++i) {
         const StackMemory &stacks = i < small ? scheduler.smallStacks : scheduler.largeStacks;
         scheduler.fibers[i] =
@@ -107,7 +109,7 @@ size_t MaskWords(const Scheduler &scheduler) noexcept {
     return size_t{scheduler.workerCount} * scheduler.options.affinity.maskWords;
 }
 
-// The host's need not live until the last thread has read its own.
+// Copies the masks, because the host's need not live until the last thread has read its mask.
 bool CopyMasks(Scheduler &scheduler) noexcept {
     Affinity &affinity = scheduler.options.affinity;
     if (affinity.kind != Affinity::Kind::Explicit) return true;
@@ -118,6 +120,7 @@ bool CopyMasks(Scheduler &scheduler) noexcept {
     return true;
 }
 
+// Returns true if a trace hook is set.
 bool AnyHook(const TraceHooks &hooks) noexcept {
     return hooks.taskBegin != nullptr || hooks.taskEnd != nullptr || hooks.fiberSwitch != nullptr ||
            hooks.submit != nullptr || hooks.wait != nullptr || hooks.resume != nullptr ||
@@ -127,7 +130,7 @@ bool AnyHook(const TraceHooks &hooks) noexcept {
 }  // namespace
 
 void DeleteScheduler(Scheduler &scheduler) noexcept {
-    scheduler.tag.Release();  // nobody finds it any more
+    scheduler.tag.Release();  // from here on no thread finds the scheduler by its tag
     if (scheduler.handlesFaults) env::RemoveFaultHandler();
     for (uint32_t i = 0; i < scheduler.FiberCount() && scheduler.fibers != nullptr; ++i) {
         scheduler.fibers[i].context.Destroy();
@@ -136,7 +139,7 @@ void DeleteScheduler(Scheduler &scheduler) noexcept {
          i < scheduler.slotCount && scheduler.workers != nullptr; ++i) {
         scheduler.workers[i].threadFiber.context.Destroy();
     }
-    // outlives the scheduler's own copy
+    // these options outlive the scheduler's own copy
     const Memory memory(EntryGate::OptionsOf(*scheduler.taskScheduler).memory);
     memory.DeleteArray(scheduler.fibers, scheduler.AllFibers());
     memory.DeleteArray(scheduler.workers, scheduler.slotCount);
@@ -159,7 +162,8 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     scheduler->trace = AnyHook(options.trace) ? &scheduler->options.trace : nullptr;
     scheduler->workerCount = EffectiveWorkers(options);
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
-    scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);  // nobody else knows it
+    // no other thread knows the scheduler yet
+    scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);
     scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);
     scheduler->tuning = MakeTuning(options);
     scheduler->floatingPoint = FloatingPointControl();

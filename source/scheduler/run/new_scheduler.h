@@ -1,14 +1,15 @@
-// All that a scheduler consists of, from options to what is ready to run, and back.
+// Creates a scheduler from its options, and deletes it.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Ready to run, but for its threads. Null, and why, if there is not enough of something.
+/// Creates a scheduler that is ready to run, but has no threads yet. If a resource is missing,
+/// returns null and sets `status` to the reason.
 Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept;
 
-/// Gives everything back. No thread and no fiber runs in it any more.
+/// Gives all resources back. No thread and no fiber may run in the scheduler any more.
 void DeleteScheduler(Scheduler &scheduler) noexcept;
 
 }  // namespace weft::internal

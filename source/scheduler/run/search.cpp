@@ -1,3 +1,4 @@
+// Implements search.h.
 #include "scheduler/run/search.h"
 
 #include "platform/compiler.h"
@@ -15,29 +16,30 @@ namespace weft::internal {
 
 namespace {
 
-// Whoever has claimed tasks that it has not begun puts them back after the task that it is in.
-// `all`: also those that do not say so, because they may be just claiming.
+// Asks workers that have claimed tasks and not started them (Worker::hides) to put these back after
+// their current task. `all`: asks every worker, because one may be claiming just now and not have
+// set `hides` yet.
 void AskOthers(Worker *worker, bool all) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) {
         Worker &other = scheduler.workers[i];
         if (i == worker->index || (!all && !other.hides.load(kRelaxed))) continue;
-        // after the looks for work
+        // seq_cst: after this worker's search, see AnswerAsk
         if (!other.asked.load(kSeqCst)) other.asked.store(true, kSeqCst);
     }
 }
 
-// The system woke the worker on the processor of the thread that woke it. A search there would keep
-// that thread from its work. A hint.
+// Returns true if the system woke this worker on the CPU of the thread that woke it. A search there
+// would keep that thread from its work. A hint.
 bool IsOnWakersCpu(const Worker *worker) noexcept {
     const int32_t cpu = worker->parker.WakersCpu();
     return cpu >= 0 && cpu == env::CurrentCpu();
 }
 
-// Until there is work, or it is time to sleep. In between it asks others for what they have
-// claimed, less and less often, and once more before it sleeps: so nobody sleeps while somebody
-// keeps what has not begun for longer than one task.
+// Searches until there is work, or until it is time to sleep. In between it asks other workers for
+// claimed tasks, less and less often, and once more before it sleeps. So no worker sleeps while
+// another one keeps unstarted tasks for longer than one task.
 Found Search(Worker *worker, WorkerMode mode) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint64_t begin = env::Ticks();
@@ -66,8 +68,9 @@ Found Search(Worker *worker, WorkerMode mode) noexcept {
 
 namespace {
 
-// The searcher has found something. It wakes its share of the sleepers. If more tasks than that lie
-// in its own queues and those of its victim, it wakes a sleeper for each of these instead.
+// Call when a searcher has found something. Wakes the searcher's share of the sleepers
+// (Worker::toWake). If more entries than that lie in its own lanes and those of its victim, wakes a
+// sleeper for each of these instead.
 void WakeForMore(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t share = std::exchange(worker->toWake, 0);
@@ -94,8 +97,8 @@ void StopSearching(Worker *worker) noexcept {
 Found SearchForTasks(Worker *worker) noexcept {
     worker->slab.FlushOthers();
     if (!worker->searching) {
-        // Nobody relies on a worker that is not counted as a searcher. One that finds something at
-        // once need not be counted.
+        // Publishers rely only on workers that are counted as searchers. A worker that finds
+        // something at once need not be counted.
         if (MaySteal(worker, env::Ticks())) {
             if (const Found found = Steal(worker, WorkerMode::Tasks)) {
                 worker->lookInterval = 1;

@@ -1,24 +1,25 @@
-// A worker without work: searches for a while, then sleeps until it is woken.
+// Searches for work on behalf of a worker that has none, for a while. After that the worker sleeps
+// (wait/sleep.h).
 //
-// Who sleeps holds no fiber. It searches on the fiber of its loop, frees that, and sleeps on its
-// thread's own stack. So a fiber that is not free belongs to a task, and no worker goes without one
-// because another sleeps on it.
+// A sleeping worker holds no fiber. It searches on the fiber of its loop, frees that fiber, and
+// sleeps on its thread's own stack. So every fiber that is not free belongs to a task, or to a loop
+// that works. No worker lacks a fiber because another worker sleeps on it.
 #pragma once
 
 #include "scheduler/find/found.h"
 
 namespace weft::internal {
 
-/// Work of any kind. Without any, the worker remains a searcher, which others rely on: it sleeps
-/// next, or searches again.
+/// Searches for work of any kind. If it finds none, the worker remains a searcher, on which
+/// publishers rely: it must sleep next, or search again.
 Found SearchForTasks(Worker *worker) noexcept;
 
-/// The worker is a searcher no more; if it was, somebody else is woken in its place where that is
-/// needed.
+/// The worker stops being a searcher. If it was the last one while others sleep, wakes another
+/// worker in its place.
 void StopSearching(Worker *worker) noexcept;
 
-/// For a starved worker: a ready fiber. None when a small fiber may be free, or when it is time to
-/// sleep.
+/// Searches for a ready fiber, for a starved worker. Finds nothing if a small fiber may be free, or
+/// if it is time to sleep.
 Found SearchForFibers(Worker *worker) noexcept;
 
 }  // namespace weft::internal

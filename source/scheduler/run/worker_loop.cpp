@@ -1,3 +1,5 @@
+// Implements worker_loop.h. RunLoop runs on a pool fiber and runs tasks. ThreadLoop runs on the
+// thread's own stack and sleeps.
 #include "scheduler/run/worker_loop.h"
 
 #include "platform/floating_point.h"
@@ -20,7 +22,7 @@ namespace weft::internal {
 
 namespace {
 
-// Goes on as the loop on a fiber of the other class. False if none is free.
+// Continues the loop on a fiber of that class, and frees this one. Returns false if none is free.
 bool ContinueOn(Fiber *self, StackClass stack) noexcept {
     Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
@@ -30,14 +32,15 @@ bool ContinueOn(Fiber *self, StackClass stack) noexcept {
     return true;
 }
 
-// The next task runs on another fiber, and the counter is lowered by the fiber of the task that it
-// counted: or ThreadSanitizer would take the two tasks for one thread.
+// Lets the next task run on another fiber, and lets the fiber of a finished task lower its counter.
+// Otherwise ThreadSanitizer would take the two tasks for one thread.
 void ForRaceFinder(Fiber *self, StackClass stack) noexcept {
     FlushPending(self->worker);
     ContinueOn(self, stack);
 }
 
-// Becomes inactive, or active again. Others may have to do what this worker would have done.
+// Makes the worker inactive, or active again. An inactive worker wakes others, because they may
+// have to do what it would have done.
 void StepBack(Worker *worker, bool inactive) noexcept {
     worker->inactive = inactive;
     if (!inactive) return;
@@ -46,13 +49,15 @@ void StepBack(Worker *worker, bool inactive) noexcept {
 }
 
 // Tasks begin with the control words of their worker's thread. The fiber has others if it is new,
-// if another worker had it before, or if its last task began elsewhere: such a task keeps its own
-// to its end.
+// if another worker had it before, or if its last task began on another worker: such a task keeps
+// its own words to its end.
 void TakeFloatingPoint(Fiber *self) noexcept {
     self->floatingPoint = self->worker->floatingPoint;
     SetFloatingPointControl(self->floatingPoint);
 }
 
+// Runs tasks and switches to ready fibers until the scheduler ends. `stack`: the class of the fiber
+// `self`.
 void RunLoop(Fiber *self, StackClass stack) noexcept {
     for (;;) {
         Worker *worker = self->worker;
@@ -78,7 +83,8 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
                 worker->willPollNext = false;
                 continue;
             }
-            if (scheduler.stopping.load(kRelaxed)) {  // told by WakeAll, or by our own Stop
+            // set before WakeAll, or by this thread itself
+            if (scheduler.stopping.load(kRelaxed)) {
                 if (scheduler.ending != nullptr) return;
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
@@ -93,7 +99,8 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
             if (inactive != worker->inactive) StepBack(worker, inactive);
             Found found = worker->searching ? SearchForTasks(worker) : FindOwn(worker, mode);
             if (!found && stack == StackClass::Large) {
-                // Nobody searches or sleeps on a stack that others may be waiting for.
+                // A loop on a Large fiber must not search or sleep: other workers may be waiting
+                // for that fiber.
                 if (!ContinueOn(self, StackClass::Small))
                     SwitchTo(self, &worker->threadFiber, Destination::ToPool);
                 continue;
@@ -118,8 +125,8 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
             if (race::kFinder) ForRaceFinder(self, stack);
         } else if (!ContinueOn(self, worker->claim.stack)) {
             PutClaimBack(worker);
-            // A small task would fit on a Large stack, but it may wait, and what it waits for may
-            // need this very stack.
+            // A small task has room on a Large stack. But it may wait, and the work that it waits
+            // for may need this very stack.
             if (stack == StackClass::Large)
                 SwitchTo(self, &worker->threadFiber, Destination::ToPool);
         }
@@ -137,17 +144,18 @@ FiberContext *FiberMain(void *arg) noexcept {
 
 namespace {
 
-// A small fiber for the worker's loop; null, and the worker is starved from now on, if there is
-// none. One that was freed meanwhile it sees before it sleeps.
+// Returns a small fiber for the worker's loop. Returns null if none is free: then the worker is
+// starved from now on. The worker checks once more for a freed fiber before it sleeps.
 Fiber *LoopFiber(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t fiber = scheduler.pool.AcquireFiber(StackClass::Small, worker->index);
-    if (fiber == FiberPool::kNone) StopSearching(worker);  // nobody may rely on us for tasks
+    // publishers of tasks must not rely on this worker
+    if (fiber == FiberPool::kNone) StopSearching(worker);
     scheduler.pool.SetStarved(worker->index, fiber == FiberPool::kNone);
     return fiber != FiberPool::kNone ? &scheduler.fibers[fiber] : nullptr;
 }
 
-// What a starved worker goes on with: a fiber that somebody else left. Null if there is none.
+// Returns a fiber that a starved worker can continue. Null if there is none.
 Fiber *WithoutFiber(Worker *worker) noexcept {
     if (IsPumping(worker)) return FindPumped(worker).fiber;
     if (worker->own != nullptr) return FindOwn(worker, WorkerMode::OwnTasks).fiber;
@@ -155,31 +163,33 @@ Fiber *WithoutFiber(Worker *worker) noexcept {
     return found ? found.fiber : SearchForFibers(worker).fiber;
 }
 
-// What a worker does on its thread stack, or reserve stack.
+// The loop of a worker on its thread's own stack, or on its reserve stack.
 void ThreadLoop(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     Fiber *self = &worker->threadFiber;
-    // It slept while it was starved, and may have been woken for something else than it goes on
-    // with: a fiber that others made ready, or one that was freed. Each of them wakes one sleeper.
-    // So if it is woken for the one and takes the other, whoever was woken for that other one finds
-    // what it leaves; but with a fiber of its own it takes neither.
+    // True after a sleep as a starved worker. Two events wake such a worker, and each wakes one
+    // sleeper: another worker has made a fiber ready, or has freed a fiber. If this worker was
+    // woken for one and takes the other, the worker that was woken for the other finds what this
+    // one leaves. But if this worker takes a fiber from its own queues, it takes neither. Then it
+    // must wake another worker.
     bool woken = false;
     while (!scheduler.stopping.load(kRelaxed)) {
-        // A loop came here as a searcher that found nothing, or because its worker is without a
+        // The worker comes here from a loop: as a searcher that found nothing, or because it has no
         // fiber.
         if (worker->searching) {
             Sleep(worker, WorkerMode::Tasks);
             if (scheduler.stopping.load(kRelaxed)) break;
         } else if (!IsPumping(worker) && ModeOf(worker) == WorkerMode::PinnedOnly) {
-            // who pumps goes on at once
+            // not while a fiber pumps: that fiber continues at once
             scheduler.pool.SetStarved(worker->index, false);
-            // What it was woken for, or made ready when it came here, it does not look for.
+            // An inactive worker does not search for the work that it was woken for, nor for a
+            // fiber that it has made ready on its way here. So it wakes others for both.
             if (woken && scheduler.pool.AnyFree(StackClass::Small))
                 WakeStarved(scheduler, worker);                               // [re-check]
             if (woken || worker->wakePending) WakeForAny(scheduler, worker);  // [re-check]
             woken = worker->wakePending = false;
-            // While it holds ready fibers, which others do not see, nobody may think that it
-            // sleeps.
+            // While it holds ready pinned fibers, which other workers do not see, it must not be
+            // counted as asleep.
             if (!AnyPinnedFiber(*worker)) Sleep(worker, WorkerMode::PinnedOnly);
             if (scheduler.stopping.load(kRelaxed)) break;
         } else if (!IsPumping(worker) && IsRestricted(worker)) {

@@ -1,3 +1,5 @@
+// Implements deferred.h. A deferred task with a counter is a wait record on that counter, and its
+// owner is the task's block. A deferred task with a deadline is a timer.
 #include "scheduler/wait/deferred.h"
 
 #include "platform/backoff.h"
@@ -15,13 +17,13 @@ namespace weft::internal {
 
 namespace {
 
-// In a hook nobody may wait. What has been counted for the task is counted off by one that does
-// nothing.
+// Refuses a task in a hook, which must not wait. Submits a task that does nothing in its place, so
+// that the counts which were raised for it come down again.
 bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
     ReportMistake(scheduler.options, ReportCode::OutOfMemory,
                   "Let fewer tasks wait for counters at once.",
                   "AddTaskAfter: there is no memory for another wait record, and a hook cannot "
-                  "wait; it is not submitted");
+                  "wait; the task is not submitted");
     *block->Tasks() = {[](TaskScheduler *, void *) {}, nullptr};
     scheduler.deferred.fetch_sub(1, kRelaxed);
     SendNow(scheduler, worker, block);
@@ -30,6 +32,8 @@ bool SendNothing(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcep
 
 }  // namespace
 
+// If there is no memory for a record, the caller waits instead: a task suspends its fiber, an
+// external thread polls the counter.
 bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t value,
                  const Task &task, CountedBy counted, const TaskOptions &options) noexcept {
     using Registration = CounterWaiting::Registration;
@@ -50,7 +54,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
             if (worker != nullptr && worker->inHook) return SendNothing(scheduler, worker, block);
             ReportOnce(
                 scheduler, ReportCode::OutOfMemory, "Let fewer tasks wait for counters at once.",
-                "AddTaskAfter: there is no memory for another wait record; it waits by itself");
+                "AddTaskAfter: there is no memory for another wait record; the call waits itself");
             if (worker != nullptr) {
                 Fiber *self = worker->current;
                 if (counted.unit == Unit::OfCaller && !GiveToRunning(worker))
@@ -65,7 +69,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
         default:
             break;
     }
-    IsSatisfied(after, value);  // for the race finder
+    IsSatisfied(after, value);  // tells the race finder
     scheduler.deferred.fetch_sub(1, kRelaxed);
     SendNow(scheduler, worker, block);
     return true;

@@ -1,3 +1,5 @@
+// Implements external.h. An external thread sleeps on the parker of a ThreadWaiter, whose wait
+// record lies on the counter.
 #include "scheduler/wait/external.h"
 
 #include "platform/backoff.h"
@@ -12,8 +14,9 @@ namespace weft::internal {
 
 namespace {
 
-// Sleeps until somebody tells it, or until the deadline. False if nobody has told it by then.
-// Between `leave` and `comeBack` the thread is out of the gate.
+// Sleeps until the record's waker calls Unpark, or until the deadline. Returns false after the
+// deadline if no waker had taken the record by then. Calls leave() before the sleep and comeBack()
+// after it; in between the thread is outside the gate.
 template <class Leave, class ComeBack>
 bool ParkOutside(Scheduler &scheduler, Counter &counter, uint32_t place, uint64_t deadline,
                  Leave leave, ComeBack comeBack) noexcept {
@@ -31,13 +34,13 @@ bool ParkOutside(Scheduler &scheduler, Counter &counter, uint32_t place, uint64_
     const bool takenBack =
         scheduler.counters.Remove(CounterAccess::Word(counter), kThreadOwner | place, woken);
     WakeOwners(scheduler, nullptr, woken);
-    // its record was taken: it is being told, and the place is used again after that
+    // A waker has taken the record and will call Unpark. The place may be reused only after that.
     if (!takenBack) parker.Park();
     return !takenBack;
 }
 
-// Sleeps until the counter was at or below `value`, or until the deadline: then false, and after a
-// report.
+// Sleeps until the counter was at or below `value`, or until the deadline. Returns false after the
+// deadline, or after a report.
 template <class Leave, class ComeBack>
 bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t deadline, Leave leave,
            ComeBack comeBack) noexcept {
@@ -62,11 +65,11 @@ bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t dead
             ReportWrongScheduler(scheduler, "WaitForCounter", counter);
             inTime = false;
             break;
-        case Registration::NoRecord:  // nobody can wake this thread: it looks by itself
+        case Registration::NoRecord:  // no record, so no waker: the thread polls
             ReportOnce(
                 scheduler, ReportCode::OutOfMemory,
                 "Let fewer threads wait at once, or attach them.",
-                "there is no record for another thread that waits (4,096 at most); it polls");
+                "there is no wait record for another thread (4,096 at most); the thread polls");
             leave();
             for (Backoff backoff; !(inTime = IsSatisfied(counter, value)); backoff.Next()) {
                 if (deadline != Timers::kNever && env::Now() >= deadline) break;
@@ -75,7 +78,8 @@ bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t dead
             break;
     }
     if (place != SegmentPool<ThreadWaiter>::kNone) {
-        scheduler.threadWaiters.At(place).waitsFor.store(nullptr, kRelaxed);  // as above
+        // relaxed: for a report
+        scheduler.threadWaiters.At(place).waitsFor.store(nullptr, kRelaxed);
         scheduler.threadWaiters.GiveBack(place);
     }
     return inTime;
@@ -85,11 +89,13 @@ bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t dead
 
 void BecomeGuest(Scheduler &scheduler) noexcept {
     RaiseCounter(scheduler, scheduler.guestsLeft, 1);
-    scheduler.guests.fetch_add(1, kSeqCst);  // before the caller goes out: see EntryGate::Close
+    // before the caller leaves the gate, see EntryGate::Close
+    scheduler.guests.fetch_add(1, kSeqCst);
 }
 
 void CeaseGuest(Scheduler &scheduler) noexcept {
-    // Before the look at the sleepers, who look at it before they sleep.
+    // This write comes before the check for sleepers. A worker announces its sleep and then reads
+    // `guests`. So either that worker reads the new value, or this thread wakes it.
     scheduler.guests.fetch_sub(1, kSeqCst);                                 // [order]
     if (scheduler.endWanted.load(kSeqCst)) WakeForAny(scheduler, nullptr);  // [re-check]
     LowerCounter(scheduler, nullptr, scheduler.guestsLeft, 1);
@@ -100,7 +106,7 @@ bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counte
     if (IsSatisfied(counter, value)) return true;
     if (scheduler.workerCount == 0 && scheduler.attached.IsZero()) {
         ReportOnce(scheduler, ReportCode::NoWorkers,
-                   "Attach a thread that runs the tasks, or give it workers.",
+                   "Attach a thread that runs the tasks, or give the scheduler workers.",
                    "a thread waits, but there are no workers and nobody is attached");
     }
     BecomeGuest(scheduler);

@@ -1,3 +1,4 @@
+// Implements fiber_switch.h.
 #include "scheduler/wait/fiber_switch.h"
 
 #include "platform/compiler.h"
@@ -14,21 +15,21 @@ namespace weft::internal {
 
 void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    // Both were written by the fiber that we left, on this thread.
+    // relaxed: the fiber that was left wrote both, on this thread.
     Counter *counter = fiber->waitsFor.load(kRelaxed);
     const bool hasRoom = fiber->handed != nullptr;
     const StackClass takes = fiber->takes;
     switch (scheduler.counters.Register(CounterAccess::Word(*counter), fiber->index,
                                         fiber->waitTarget)) {
         case CounterWaiting::Registration::Waiting:
-            // It may be running already: neither it nor the counter may be touched.
+            // The fiber may be running already. Do not touch it or the counter from here on.
             if (hasRoom) OfferRoom(worker, takes);
             break;
         case CounterWaiting::Registration::Satisfied:
             MakeReady(scheduler, worker, fiber);
             break;
         case CounterWaiting::Registration::NoRecord:
-            break;  // a fiber has its own
+            break;  // does not happen: each fiber has its own record
         case CounterWaiting::Registration::OtherScheduler:
             ReportWrongScheduler(scheduler, "WaitForCounter", *counter);
             MakeReady(scheduler, worker, fiber);
@@ -38,6 +39,7 @@ void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept {
 
 namespace {
 
+// Gives the fiber back to the pool, and wakes workers that lack one.
 void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const StackClass stack = scheduler.pool.ClassOf(fiber->index);
@@ -46,8 +48,8 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
         WakeStarved(scheduler, worker);
         return;
     }
-    // Both after the release: who has a Large task and finds no fiber tells of the task first, and
-    // looks for a fiber then.
+    // Both checks come after the release. A worker with a Large task and no fiber first shows the
+    // notice, or counts itself in pinnedLarge, and then checks for a fiber.
     if (scheduler.notices.Has(Notices::kLargeWork)) WakeForFreeLarge(scheduler, worker);
     if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);  // [re-check]
 }
@@ -87,7 +89,7 @@ void FinishSwitch(Fiber *self) noexcept {
             MakeReady(*worker->scheduler, worker, pendingSwitch.from);
             break;
     }
-    // From here on pendingSwitch.from belongs to others.
+    // From here on pendingSwitch.from belongs to other threads.
     worker->willPollNext = false;
 }
 

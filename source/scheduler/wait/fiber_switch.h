@@ -1,9 +1,9 @@
-// Leaving one fiber for another.
+// Switches from one fiber to another.
 //
-// A fiber that others can see must not be running. So who leaves writes only into its worker where
-// the fiber is to go, and the next context on that thread, as its first act, carries it out: in
-// SwitchTo, when the switch returns there, or at the first line of a new fiber. There is no other
-// way by which a fiber becomes visible.
+// A fiber that other threads can see must not be running. So the fiber that leaves only writes its
+// destination into its worker (Worker::pendingSwitch). The next context on this thread carries that
+// out as its first act: in SwitchTo, when the switch returns there, or at the first line of a new
+// fiber. A fiber becomes visible in no other way.
 //
 //     thread 1, fiber A                thread 1, fiber B                   thread 2
 //     pendingSwitch = {A, ToWaiting}
@@ -11,7 +11,8 @@
 //                                     FinishSwitch: register A on its counter -> last decrement: A
 //                                     becomes ready
 //                                                                          a loop switches to A,
-//                                                                          whole as it is
+//                                                                          whose context is
+//                                                                          complete
 #pragma once
 
 #include "scheduler/state/fiber.h"
@@ -19,20 +20,20 @@
 
 namespace weft::internal {
 
-/// Leaves `self`, on which the caller runs, for `next`. Returns when somebody has switched to
-/// `self` again, perhaps on another worker: re-read self->worker.
+/// Leaves `self`, the calling fiber, for `next`. Returns when a context has switched to `self`
+/// again, perhaps on another worker: read self->worker again.
 void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept;
 
-/// Carries out what the context that was left asked for. First act of every context after every
-/// switch to it.
+/// Carries out the pending switch of the context that was left. It must be the first act of every
+/// context after every switch to it.
 void FinishSwitch(Fiber *self) noexcept;
 
 /// Puts the fiber on the list of the counter that it waits for, or makes it ready if the wait is
 /// over. The fiber must be suspended. Exception: it runs, is pinned to the calling worker, and the
-/// caller lets nobody continue it.
+/// caller lets no other context continue it.
 void RegisterWaiter(Worker *worker, Fiber *fiber) noexcept;
 
-/// Leaves `self` for a ready fiber if one is plainly next, or for a free loop fiber, or for the
+/// Leaves `self` for a ready fiber if FindReady finds one, else for a free loop fiber, or for the
 /// thread stack if none is free.
 void SuspendTo(Fiber *self, Destination destination) noexcept;
 

@@ -1,3 +1,4 @@
+// Implements idle_requests.h.
 #include "scheduler/wait/idle_requests.h"
 
 #include "scheduler/submit/notify.h"
@@ -7,14 +8,14 @@ namespace weft::internal {
 
 namespace {
 
-// Answers all requests if nothing is pending but the tasks that ask here; these do not finish
-// before.
+// Answers all requests if nothing is pending but the tasks that wait in these requests. Otherwise
+// puts the requests back. Such a task cannot finish before it is answered.
 bool AnswerOrGiveBack(Scheduler &scheduler, Worker *worker) noexcept {
-    // seq_cst: who asks pushes, and then looks for somebody who sleeps; who comes here has
-    // announced that it does.
+    // seq_cst: the caller of WaitIdle pushes its request, and then checks for sleepers. A worker
+    // that comes here has announced its sleep, so one of the two sees the other.
     if (scheduler.idleRequests.IsEmpty()) return false;
-    // Taken before the question is asked: a request that comes later may come with tasks that the
-    // answer leaves out.
+    // The requests are taken before the counts are read. A request that comes later may come with
+    // new tasks, which these counts leave out.
     IdleRequest *requests = scheduler.idleRequests.TakeAll();
     uint64_t tasks = 0;
     for (const IdleRequest *request = requests; request != nullptr; request = request->next)
@@ -22,7 +23,7 @@ bool AnswerOrGiveBack(Scheduler &scheduler, Worker *worker) noexcept {
     const bool idle = PendingTasks(scheduler) == tasks;
     while (requests != nullptr) {
         IdleRequest *request = requests;
-        requests = request->next;  // answered, it is gone
+        requests = request->next;  // the request is gone after its answer
         if (idle) {
             LowerCounter(scheduler, worker, request->counter, 1);
         } else {
@@ -34,11 +35,13 @@ bool AnswerOrGiveBack(Scheduler &scheduler, Worker *worker) noexcept {
 
 }  // namespace
 
-// By one at a time: of two who held a part each neither could answer, since the tasks of the other
-// part are pending, and each would rely on the other to look again. Who comes meanwhile is counted,
-// and makes the one look again.
+// Only one worker holds requests at a time. If two workers held a part each, neither could answer,
+// because the tasks of the other part are pending, and each would rely on the other to check again.
+// A worker that comes meanwhile increments `answering` and returns. The first one then checks
+// again.
 bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
-    // acquire and release, here and below: what each that came before had finished, and asked.
+    // acquire and release, here and below: this worker sees what each worker that came before had
+    // finished, and its requests.
     if (scheduler.answering.fetch_add(1, kAcqRel) != 0) return false;
     bool any = false;
     for (uint32_t come = 1;;) {
@@ -47,9 +50,9 @@ bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept {
     }
 }
 
-// A request is pushed before somebody is woken for it, and who is woken and finds nothing announces
-// and asks. Either that comes later in the order of the idle state than our place, and sees what we
-// finished; or we see the request.
+// WaitIdle pushes its request before it wakes a worker. That worker finds no work, announces its
+// sleep and checks the requests. If it announces after JoinOrder here, it sees what this worker has
+// finished. If it announces before, this worker sees the request.
 void AnswerBeforeHost(Worker *worker) noexcept {
     FlushPending(worker);
     worker->scheduler->idle.JoinOrder();

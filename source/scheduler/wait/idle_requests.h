@@ -1,16 +1,16 @@
-// Answering those that wait until nothing is pending (WaitIdle).
+// Answers the calls of WaitIdle, which wait until nothing is pending.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// If nothing is pending but tasks that are in WaitIdle, ends these and all other calls of it; true
-/// if there were any.
+/// If nothing is pending but tasks in WaitIdle, ends all calls of WaitIdle. Returns true if there
+/// were any.
 bool AnswerIdleRequests(Scheduler &scheduler, Worker *worker) noexcept;
 
-/// The calling worker goes on on its thread's own stack, with the host's work: it may have run the
-/// last task, and will not come by where workers fall asleep and answer.
+/// Call before the calling worker continues with the host's code on its thread's own stack. It may
+/// have run the last task, and it will not come to Sleep, where workers answer requests.
 void AnswerBeforeHost(Worker *worker) noexcept;
 
 }  // namespace weft::internal

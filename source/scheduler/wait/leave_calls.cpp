@@ -1,4 +1,4 @@
-// A thread that reports leaves the calls that it is in, see reporting.h.
+// Takes a thread that reports out of the calls that it is in, and brings it back (reporting.h).
 #include "scheduler/state/external_call.h"
 #include "scheduler/wait/external.h"
 

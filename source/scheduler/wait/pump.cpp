@@ -1,3 +1,5 @@
+// Implements RunPinnedTasks. RunPinned suspends its caller as a Pump. The loops of the worker run
+// pinned work (FindPumped) and return to the caller.
 #include "scheduler/wait/pump.h"
 
 #include "scheduler/find/claim.h"
@@ -13,6 +15,7 @@ namespace weft::internal {
 
 namespace {
 
+// Claims a pinned task of any priority.
 Found AnyTask(Worker *worker, bool anyStack) noexcept {
     Found found;
     for (uint32_t i = 0; i < kPriorities && !found; ++i)
@@ -20,7 +23,7 @@ Found AnyTask(Worker *worker, bool anyStack) noexcept {
     return found;
 }
 
-// On top of the caller's frames.
+// Runs the worker's claim on the caller's stack, on top of its frames.
 void RunHere(Fiber *self) noexcept {
     const bool outer = self->runsTask;
     const Awaits awaits(self, self->worker->claim.counter);
@@ -32,8 +35,8 @@ void RunHere(Fiber *self) noexcept {
 
 }  // namespace
 
-// Not on the caller's own stack, unless there is no other: what waits there keeps the caller from
-// going on.
+// A task runs on the caller's own stack only if no small fiber is free. If that task waits, the
+// caller cannot continue.
 uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
     Fiber *self = worker->current;
     FlushPending(worker);
@@ -41,12 +44,13 @@ uint32_t RunPinned(Worker *worker, uint32_t max) noexcept {
     SortInbox(worker);
     if (!HasPinned(worker)) return 0;
     const uint32_t outerPin = self->pinnedTo;
-    // Among what is pinned there may be the attached thread itself, which goes on then. It does not
-    // detach before this is over. It has not detached yet, so there is nothing to refuse.
+    // The pinned work may include the attached thread's own fiber, which then continues with the
+    // host's code. The thread must not detach before this is over. It has not detached yet, so the
+    // count is raised without a check (Bind).
     const bool bind = outerPin == kAnyWorker && worker->scheduler->IsAttachedSlot(worker->index);
     if (bind) RaiseCounter(*worker->scheduler, worker->bound, 1);
     self->pinnedTo = worker->index;
-    worker->taskBeforeReady = false;  // who yielded before has had its turn
+    worker->taskBeforeReady = false;  // a fiber that yielded earlier has had its turn
     uint32_t ran = 0;
     for (bool again = true; again;) {
         Pump pump{self, max - ran, 0, worker->pump};

@@ -1,3 +1,4 @@
+// Implements run_inline.h.
 #include "scheduler/wait/run_inline.h"
 
 #include "scheduler/find/run_task.h"
@@ -14,33 +15,35 @@ namespace weft::internal {
 
 namespace {
 
+// Runs a task of the counter that FindOfCounter finds in any lane of the worker.
 bool RunClaimed(Fiber *self, Counter &counter, StackClass most) noexcept {
     if (!FindOfCounter(self->worker, &counter, most)) return false;
     RunClaim(self);
     return true;
 }
 
-// The counter's tasks lie in a lane of lower priority: others may take them as if they had the
-// waiter's.
+// The counter's tasks lie in a lane of lower priority. Lets other workers take them at the waiter's
+// priority.
 WEFT_NOINLINE void LendPriority(Fiber *self, Counter &counter) noexcept {
     Worker *worker = self->worker;
     if (worker->lanes[worker->newestLane].LooksEmpty()) return;
-    // At the lent priority other groups might run it.
+    // Not if other groups would run the task at the lent priority.
     const Level level = LevelOf(worker->newestLane);
     if (!MayRaise(*worker->scheduler, level)) return;
     const Lent lent(counter, self->level.ThePriority());
-    if (worker->lends.load(kRelaxed) == lent.bits) return;  // the owner's own
-    worker->lends.store(lent.bits, kSeqCst);                // [order] before the notice of it
+    if (worker->lends.load(kRelaxed) == lent.bits) return;  // only the owner writes it
+    worker->lends.store(lent.bits, kSeqCst);                // [order] before the notice
     if (self->level.ThePriority() == Priority::High)
         ShowLevel(*worker->scheduler, {Priority::High, level.Set()});
 }
 
-// Without a claim, which would only be filled in to be read once. Only where the worker published
-// last: the tasks of the counter in other lanes, if there are any, are found with a claim.
+// Runs the newest task of the counter without a claim: a claim would be filled in only to be read
+// once. Searches only the lane where the worker published last. RunClaimed finds tasks in other
+// lanes.
 WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) noexcept {
     const uint32_t lane = self->worker->newestLane;
     Level level = self->level;
-    // Most often the tasks are like their waiter: then there is nothing to decide.
+    // Most often the tasks have the waiter's level, and nothing needs to be decided.
     if (WEFT_UNLIKELY(lane != LaneOf(level, StackClass::Small))) {
         if (PriorityOf(lane) > level.ThePriority()) LendPriority(self, counter);
         if (ClassOf(lane) > most || !Runs(*self->worker, LevelOf(lane))) return false;
@@ -55,17 +58,17 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
     return true;
 }
 
-// Lowers what is pending, if that is due or all that the counter still counts. True if the counter
-// is zero then.
+// Lowers the counter if pending decrements are due, or are all that it still counts. Returns true
+// if it is zero afterwards.
 bool EndsPending(Worker *worker, Counter &counter, bool keeps) noexcept {
     if (keeps && counter.Value() != worker->pending.units && !IsPendingDue(worker)) return false;
     FlushPending(worker);
     return IsSatisfied(counter, 0);
 }
 
-// A task of the counter has finished. True if the counter is zero then.
+// Counts off one task of the counter. Returns true if the counter is zero afterwards.
 WEFT_FORCEINLINE bool Finish(Worker *worker, Counter &counter, bool keeps) noexcept {
-    // or it has handed its unit on
+    // the second condition: the task has handed its unit on (TakeOverFromRunning)
     if (keeps || WEFT_UNLIKELY(worker->pending.counter != nullptr)) {
         NoteFinished(worker, &counter, 1);
         return EndsPending(worker, counter, keeps);
@@ -84,8 +87,8 @@ bool RunInline(Fiber *self, Counter &counter, uint64_t deadline) noexcept {
     const uint32_t fit = ClassesThatFit(self, scheduler);
     if (fit == 0) return false;
     const StackClass most = static_cast<StackClass>(fit - 1);
-    // Not among a few tasks: if these submit and wait themselves, decrements are lowered one by one
-    // in any case.
+    // Decrements are not kept if there are only a few tasks. If these submit and wait themselves,
+    // decrements are carried out one by one in any case.
     const bool keeps = counter.Value() > 8;
     bool isOver = false;
     do {

@@ -1,3 +1,4 @@
+// Implements sleep.h. The proof that no wake-up is lost is in idle_set.h.
 #include "scheduler/wait/sleep.h"
 
 #include "platform/compiler.h"
@@ -16,15 +17,19 @@ namespace weft::internal {
 
 namespace {
 
-// Finished first, then submitted. Let both sums be equal, and suppose a task were unfinished. It is
-// not among the finished; so, the sums being equal, its submission was not among the submitted that
-// were read. Its submitter's end is not among the finished either, or reading that (acquire) would
-// have shown the submission. So the submitter is unfinished too, and its submission was not read;
-// and so on up to the main task, whose submission is always read.
+// Returns true if every submitted task has finished. PendingTasks first sums up the finished tasks,
+// then the submitted ones.
 //
-// External threads submit without being tasks. Whoever relies on the sums asks while the gate is
-// closed and nobody is inside it, so that their submissions are all read; or can do with "at some
-// moment of my call", as WaitIdle can.
+// Suppose both sums are equal and a task T is unfinished. T is not among the finished tasks.
+// Because the sums are equal, T's submission was not among the submissions that were read. T's
+// submitter is not among the finished tasks either: reading its end (acquire) would have shown the
+// submission. So the submitter is unfinished too, and its own submission was not read. The same
+// holds for its submitter, and so on up to the main task. But the submission of the main task is
+// always read: a contradiction.
+//
+// External threads submit without being tasks. A caller that relies on the sums reads them while
+// the gate is closed and no thread is inside it, so that all submissions of external threads are
+// read. Or it needs only "at some moment of my call", as WaitIdle does.
 bool NothingPending(const Scheduler &scheduler) noexcept { return PendingTasks(scheduler) == 0; }
 
 // seq_cst: see Sleep.
@@ -33,10 +38,10 @@ bool RunIsOver(const Scheduler &scheduler) noexcept {
            NothingPending(scheduler);
 }
 
-// What became of a worker that has announced that it will sleep.
+// How a worker's sleep ended, after its announcement.
 enum class Woken : uint8_t { ByOthers /* Unpark was called, or will be */, ByWork };
 
-// A Spin worker only looks as if it slept: it keeps looking at what it would be woken for.
+// A Spin worker announces its sleep, but keeps checking for everything that would wake it.
 Woken LookInsteadOfSleeping(Worker *worker, WorkerMode mode) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     while (scheduler.idle.IsAsleep(worker->index, mode)) {
@@ -47,12 +52,13 @@ Woken LookInsteadOfSleeping(Worker *worker, WorkerMode mode) noexcept {
     return Woken::ByOthers;
 }
 
-// Back to searching: nobody else needs to be told unless somebody has woken us.
+// Takes the announcement back, because there is something to do. If a waker has taken the worker's
+// bit meanwhile, its Unpark must be consumed.
 void GetUp(Worker *worker, WorkerMode mode) noexcept {
-    // there is something: no penalty now
+    // Lets the worker check other workers at once.
     worker->fromTasks.until = worker->lookAgainAt = env::Ticks();
-    // These do not search in between: they would announce again and again until they may take a
-    // ready fiber.
+    // These workers do not search before they sleep. They may take ready fibers of others at once.
+    // Otherwise they would announce again and again until they may.
     if (worker->scheduler->options.idle == IdlePolicy::Sleep || IsRestricted(worker))
         worker->fromFibers.until = worker->lookAgainAt;
     if (!worker->scheduler->idle.Cancel(worker->index, mode)) worker->parker.Park();
@@ -62,33 +68,35 @@ void GetUp(Worker *worker, WorkerMode mode) noexcept {
 
 void WantEnd(Scheduler &scheduler) noexcept {
     const uint64_t grace = uint64_t{scheduler.options.stopGraceMilliseconds} * 1'000'000;
-    scheduler.closesAt.store(env::Now() + grace, kRelaxed);  // published by the next
+    scheduler.closesAt.store(env::Now() + grace, kRelaxed);  // published by the next store
     scheduler.endWanted.store(true, kSeqCst);                // see Sleep
 }
 
 bool EndRun(Scheduler &scheduler) noexcept {
     if (!EntryGate::Close(*scheduler.taskScheduler, [&] { return RunIsOver(scheduler); }))
         return false;
-    scheduler.stopping.store(true, kSeqCst);  // before anybody is woken
+    scheduler.stopping.store(true, kSeqCst);  // before any worker is woken
     return true;
 }
 
 void Sleep(Worker *worker, WorkerMode mode) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    if (WEFT_UNLIKELY(scheduler.forkMark.IsForked())) EndForkedTask(scheduler);  // in a hook
+    // a hook has forked; this is the child
+    if (WEFT_UNLIKELY(scheduler.forkMark.IsForked())) EndForkedTask(scheduler);
     worker->keepsTasks.store(AnyPinnedTask(worker), kRelaxed);
-    // a share that was given earlier is out of date. From here on it is the next waker's
+    // A share of wake-ups that was given earlier is out of date. After Announce a waker may write a
+    // new one.
     worker->toWake = 0;
     scheduler.idle.Announce(worker->index, mode);
     if (AnyWork(worker, mode) || scheduler.stopping.load(kSeqCst)) {
-        // Another worker may be held up between hiding the notice and taking what has come.
+        // Another worker may be delayed between hiding the notice and taking the items.
         if (!scheduler.injector.IsEmpty()) scheduler.notices.Show(Notices::kInjected);
         GetUp(worker, mode);
         return;
     }
-    // Both who finished the last task and who ran the main task come by here, each after its own
-    // write, and each with the read-modify-write in Announce. The later of the two sees both
-    // writes. Guests that leave wake somebody.
+    // The worker that finished the last task comes here, and so does the worker that ran the main
+    // task: each after its own write, and each with the read-modify-write in Announce. The later of
+    // the two sees both writes. A guest that leaves wakes a worker.
     if (RunIsOver(scheduler) && EndRun(scheduler)) {
         WakeAll(scheduler);
     } else if (!AnswerIdleRequests(scheduler, worker) &&
@@ -105,7 +113,8 @@ void Sleep(Worker *worker, WorkerMode mode) noexcept {
         TraceBetweenTasks(worker, &TraceHooks::unpark, [](TraceEvent &) {});
         if (woken) return;
         GetUp(worker, mode);
-        // whatever the ticks say: or it sleeps again, until a time that has passed
+        // Checks the clock, not the ticks. Otherwise the worker could sleep again until a time that
+        // has passed.
         TellDue(scheduler, worker);
     }
 }

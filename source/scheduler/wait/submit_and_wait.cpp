@@ -1,3 +1,5 @@
+// Implements AddTasksAndWait without a wait record or a decrement in the usual case, where all
+// tasks run on the caller's stack.
 #include "scheduler/wait/submit_and_wait.h"
 
 #include "platform/compiler.h"
@@ -19,8 +21,8 @@ namespace weft::internal {
 
 namespace {
 
-// Runs the tasks that the caller has just published in that lane, and that nobody else has taken.
-// Their counter, which only the caller knows, is not lowered. Returns how many ran.
+// Runs the tasks that the caller has just published in that lane and that no other worker has
+// taken. Only the caller knows their counter, so it is not lowered. Returns how many ran.
 WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t published, uint32_t lane,
                                    Level level) noexcept {
     const bool anyRuns = self->worker->scheduler->groupCount == 1;
@@ -35,8 +37,8 @@ WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t publi
     return ran;
 }
 
-// The level at which tasks that run `onTop` of their submitter are published. Their priority is
-// raised only if those who run them then run them as before.
+// Returns the level at which to publish tasks that run at level `onTop` on top of their submitter.
+// Raises their priority only if the same workers may run them then.
 Level Raised(const Scheduler &scheduler, Level level, Level onTop) noexcept {
     return MayRaise(scheduler, level) ? level.At(std::min(level.ThePriority(), onTop.ThePriority()))
                                       : level;
@@ -49,9 +51,10 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
     Fiber *self = worker->current;
     Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
-    // below what is published now: the wait looks for that at the bottom of the deque
+    // The rest of the claim goes back to the lane before the new tasks are published. So the new
+    // tasks are the newest entries, where the wait searches for them.
     UnclaimRest(worker);
-    // With one group, plainly at the higher of the two priorities.
+    // With one group, the tasks have the higher of the two priorities.
     const Priority higher = std::min(self->level.ThePriority(), options.priority);
     uint32_t lane = PlainLaneOf(higher, options.stack);
     Level onTop = higher;
@@ -65,7 +68,8 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
         }
         lane = LaneOf(raised, options.stack);
     }
-    // Not what belongs to other workers.
+    // These tasks must not run here: they are pinned, belong to other groups, or need a larger
+    // stack.
     if (options.worker != kAnyWorker || onTop.IsNone() ||
         !MayRunInline(self, scheduler, options.stack)) {
         Counter counter;
@@ -74,7 +78,7 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
         return;
     }
     const uint32_t others = count - 1;
-    Counter counter(others);  // nobody knows it yet
+    Counter counter(others);  // no other thread knows it yet
     if (others != 0) Publish(worker, others, tasks + 1, &counter, {lane, options.name});
     if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options.name);
     uint32_t ran = 0;
@@ -84,8 +88,8 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
         YieldToUrgent(self);
         if (!race::kFinder) ran = TakeBack(self, counter, others, lane, onTop);
     }
-    // The counter is not lowered for tasks that ran here. Other workers know it only if they stole
-    // some of its tasks, or child tasks.
+    // The counter has not been lowered for tasks that ran here. Other workers know it only if they
+    // stole some of its tasks, or child tasks.
     if (ran != 0 && counter.Value() == ran) return CountFinished(self->worker, ran);
     if (ran != 0) NoteFinished(self->worker, &counter, ran);
     if (!IsSatisfied(counter, 0)) Wait(self->worker, counter, 0, ResumeOn::AnyWorker);

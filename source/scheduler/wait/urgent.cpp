@@ -1,3 +1,4 @@
+// Implements urgent.h.
 #include "scheduler/wait/urgent.h"
 
 #include "scheduler/find/arrivals.h"
@@ -12,7 +13,8 @@ namespace weft::internal {
 
 namespace {
 
-// The fiber on which a loop runs the claim. Null: there is none, and the claim has been put back.
+// Returns a free fiber on which a loop will run the claim. If there is none, puts the claim back
+// and returns null.
 Fiber *FiberForClaim(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t fiber = scheduler.pool.AcquireFiber(worker->claim.stack, worker->index);
@@ -28,7 +30,7 @@ void YieldToUrgentNow(Fiber *self) noexcept {
     FlushPending(worker);
     UnclaimRest(worker);
     AnswerAsk(worker);
-    if (worker->pump != nullptr) {  // it runs only what is pinned, in its order
+    if (worker->pump != nullptr) {  // a pumping worker runs only pinned work, in its order
         SortInbox(worker);
         return TakeArrivals(worker, Priority::High), void();
     }

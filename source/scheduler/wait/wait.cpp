@@ -1,3 +1,5 @@
+// Implements wait.h. A wait first tries to run tasks of its counter inline (run_inline.h), then
+// suspends the fiber (fiber_switch.h).
 #include "scheduler/wait/wait.h"
 
 #include "platform/compiler.h"
@@ -30,6 +32,7 @@ void TraceWait(const Fiber *self, TraceHook TraceHooks::*hook, const Counter *co
     });
 }
 
+// Sets what the fiber waits for, and traces the wait.
 WEFT_FORCEINLINE void BeginWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
     self->waitTarget = value;
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by RegisterWaiter
@@ -41,15 +44,15 @@ WEFT_FORCEINLINE void EndWait(Fiber *self, Counter &counter, uint32_t value) noe
     TraceWait(self, &TraceHooks::resume, &counter, value);
 }
 
-// Until the wait is over; or, if it is for zero, until the fiber has been handed a task of the
-// counter (rescue.h): then true.
+// Suspends the fiber until the wait is over. A wait for zero also ends if the fiber is handed a
+// task of its counter (rescue.h). Returns true in that case.
 bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &handed) noexcept {
     const Scheduler &scheduler = *self->worker->scheduler;
     const uint32_t fit = value == 0 ? ClassesThatFit(self, scheduler) : 0;
     const bool takes = fit != 0;
     if (takes) {
         self->takes = static_cast<StackClass>(fit - 1);
-        self->handed = &handed;  // published by the counter's record; then with the fiber
+        self->handed = &handed;  // published with the counter's record; later with the fiber
     }
     BeginWait(self, counter, value);
     SuspendTo(self, Destination::ToWaiting);
@@ -62,12 +65,12 @@ bool SuspendOrTake(Fiber *self, Counter &counter, uint32_t value, TaskEntry &han
     return hasTaken;
 }
 
-// Whatever it is handed meanwhile runs here.
+// Suspends the fiber until the wait is over, and runs the tasks that it is handed meanwhile.
 WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     const Level level = self->level;
     for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
         const Awaits awaits(self, handed.TheCounter());
-        ClaimEntry(self->worker, handed, self->level, false);  // as it was handed
+        ClaimEntry(self->worker, handed, self->level, false);  // at the level that HandTo has set
         RunClaim(self);
         FlushPending(self->worker);
         self->level = level;
@@ -75,18 +78,22 @@ WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexce
     }
 }
 
+// Waits on the calling fiber: runs tasks of the counter inline, then suspends the fiber if the wait
+// is not over.
 void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
     if (IsSatisfied(counter, value)) return YieldToUrgent(self);
     const Awaits awaits(self, &counter);
     UnclaimRest(self->worker);
     if (value == 0 && HoldsTasks(self->worker)) {
         if (RunInline(self, counter)) return;
-        // What others ran may have finished while no task was left for this one.
+        // Tasks on other workers may have finished after this worker ran out of tasks.
         if (IsSatisfied(counter, 0)) return YieldToUrgent(self);
     }
     Suspend(self, counter, value);
 }
 
+// Sets mayBegin and `restricted` from the waits on this worker. If there are several, the strictest
+// one decides.
 void SetRestricted(Worker *worker) noexcept {
     const uint32_t *waits = worker->restricting;
     worker->mayBegin = waits[static_cast<uint32_t>(Meanwhile::OwnTasks)] != 0         ? 0
@@ -117,7 +124,7 @@ StaysHere::~StaysHere() {
         Unbind(*worker->scheduler, worker, *worker);
 }
 
-// Several may wait so at once: the strictest decides.
+// Several fibers of one worker may be restricted at the same time.
 Restricted::Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter) noexcept
     : m_staysHere(self),
       m_worker(self->worker),
@@ -144,7 +151,7 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noe
     HelpOrSuspend(self, counter, value);
 }
 
-// The fiber is on the counter's list while it still runs. That is safe, as it is pinned.
+// The fiber is on the counter's list while it still runs. That is safe, because it is pinned.
 void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
     if (IsSatisfied(counter, value)) return;
     Worker *worker = self->worker;

@@ -1,4 +1,4 @@
-// Waiting, from the task's side.
+// Waits of a task: for a counter, with each kind of Meanwhile, or until a deadline. Also yields.
 #pragma once
 
 #include "platform/race_finder.h"
@@ -9,7 +9,7 @@ namespace weft::internal {
 /// Blocks the calling fiber until `counter <= value`. The caller is a task on `worker`.
 void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noexcept;
 
-/// Like Wait, but `meanwhile` restricts what the thread runs until the wait ends. Unless it is
+/// Like Wait, but `meanwhile` restricts what the worker runs until the wait ends. Unless it is
 /// AnyTask, the fiber continues on this worker.
 void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile meanwhile) noexcept;
 
@@ -17,8 +17,8 @@ void WaitMeanwhile(Worker *worker, Counter &counter, uint32_t value, Meanwhile m
 /// is Restricted to Meanwhile::Nothing.
 void Block(Fiber *self, Counter &counter, uint32_t value) noexcept;
 
-/// Pins the fiber to its worker while this object lives; the tasks that run on top of it with it.
-/// If the worker is an attached thread, DetachThread waits until the object is destroyed.
+/// While this object lives, the fiber is pinned to its worker, and so are the tasks that run on top
+/// of it. If the worker is an attached thread, DetachThread waits until the object is destroyed.
 class StaysHere {
 public:
     explicit StaysHere(Fiber *self) noexcept;
@@ -31,8 +31,8 @@ private:
 };
 
 /// While this object lives, the fiber's worker runs only what `meanwhile` allows, and the fiber is
-/// pinned to this worker. Not for AnyTask. `counter`: that the fiber waits for; null if it waits
-/// for several.
+/// pinned to this worker. Not for AnyTask. `counter`: the counter that the fiber waits for, or null
+/// if it waits for several.
 class Restricted {
 public:
     Restricted(Fiber *self, Meanwhile meanwhile, const Counter *counter) noexcept;
@@ -47,10 +47,10 @@ private:
     OwnWait m_own;
 };
 
-/// Puts the calling fiber at the back of the ready lane and lets other work run.
+/// Makes the calling fiber ready, behind other ready fibers, and lets other work run.
 void YieldFiber(Worker *worker) noexcept;
 
-/// Returns at the deadline.
+/// Blocks the calling fiber until the deadline.
 void SleepUntil(Worker *worker, uint64_t deadline) noexcept;
 
 }  // namespace weft::internal

@@ -1,3 +1,6 @@
+// Implements wait_any.h. A wait takes a place (AnyWait) and puts a record for it on each counter.
+// The first counter that is satisfied lowers AnyWait::done, for which the waiter waits. Each record
+// and the waiter hold a reference to the place (submit/notify.h).
 #include "scheduler/wait/wait_any.h"
 
 #include "scheduler/find/claim.h"
@@ -17,29 +20,30 @@ namespace {
 
 using Places = decltype(Scheduler::anyWaits);
 
-// Which counter is at or below `value`; `count` if none is.
+// Returns the number of a counter that is at or below `value`; `count` if there is none.
 uint32_t Look(uint32_t count, Counter *const *counters, uint32_t value) noexcept {
     uint32_t i = 0;
     while (i < count && !IsSatisfied(*counters[i], value)) ++i;
     return i;
 }
 
-// A place for the wait, with a record on each counter. The caller then waits for AnyWait::done and
-// calls End. Without memory for records (reported) the gate is open, and no counter was first.
+// Takes a place for the wait and registers a record on each counter. The caller then waits for
+// AnyWait::done and calls End. If there is no memory for records (reported), `done` is zero
+// already, and no counter is the first one.
 uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters,
                uint32_t value) noexcept {
     const uint32_t place = scheduler.anyWaits.Take(CacheOf(worker));
     bool complete = place != Places::kNone;
     if (complete) {
         AnyWait &wait = scheduler.anyWaits.At(place);
-        wait.references.store(1, kRelaxed);  // nobody else knows it
+        wait.references.store(1, kRelaxed);  // no other thread knows it
         wait.first.store(~0u, kRelaxed);
         RaiseCounter(scheduler, wait.done, 1);
         wait.asked = 0;
         wait.isOne = count == 1 && value == 0;
         for (uint32_t i = 0; i < count && complete && wait.first.load(kRelaxed) == ~0u; ++i) {
             wait.asked = i + 1;
-            // the record's, before somebody may let go of it
+            // the record's reference, before another thread may give it up
             wait.references.fetch_add(1, kRelaxed);
             using Registration = CounterWaiting::Registration;
             const Registration result = scheduler.counters.RegisterOther(
@@ -57,15 +61,15 @@ uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *co
         NoteZero(scheduler, worker, wait, count);
     }
     ReportMistake(scheduler.options, ReportCode::OutOfMemory, "Wait for fewer counters at once.",
-                  "WaitForAny: there is no memory for another wait record; it does not wait");
+                  "WaitForAny: there is no memory for another wait record; the call does not wait");
     return place;
 }
 
-// Takes the records off the counters that are not satisfied, and returns which was first; `count`
-// if none was.
+// Removes the records from the counters that are not satisfied. Returns the number of the counter
+// that was first; `count` if there was none.
 uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t count,
              Counter *const *counters) noexcept {
-    const uint32_t asked = scheduler.anyWaits.At(place).asked;  // the others may be anybody's
+    const uint32_t asked = scheduler.anyWaits.At(place).asked;  // the other counters have no record
     for (uint32_t i = 0; i < asked; ++i) {
         uint32_t woken = 0;
         if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(place, i), woken,
@@ -83,8 +87,8 @@ uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t coun
 
 namespace {
 
-// The deadline is one more counter, as it were, that becomes zero by itself. So there is one state
-// that says who was first, and a wake-up and a time-out never both let the fiber go on.
+// The deadline counts as one more counter with the number `count`, which becomes zero by itself. So
+// one word (AnyWait::first) decides, and a wake-up and a timeout never both continue the fiber.
 uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32_t value,
                    uint64_t deadline, Meanwhile meanwhile) noexcept {
     const bool sleeps = meanwhile == Meanwhile::Nothing;
@@ -107,10 +111,11 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
     if (place == Places::kNone) return count;
     AnyWait &wait = scheduler.anyWaits.At(place);
     Timer timer;
-    // relaxed: else the gate is open
+    // relaxed: if another thread has set it, `done` becomes zero in any case
     const bool isTimed = deadline != Timers::kNever && wait.first.load(kRelaxed) == ~0u;
     if (isTimed) {
-        wait.references.fetch_add(1, kRelaxed);  // the timer's, before somebody may let go of it
+        // the timer's reference, before another thread may give it up
+        wait.references.fetch_add(1, kRelaxed);
         const auto isDue = [](void *context, void *owner) {
             const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
             FireAnyWait(by.scheduler, by.worker,
@@ -143,8 +148,8 @@ uint32_t WaitAnyExternal(EntryGate::Visit &visit, Scheduler &scheduler, uint32_t
     if (place == Places::kNone) return count;
     AnyWait &wait = scheduler.anyWaits.At(place);
     const bool isDue = !WaitExternal(visit, scheduler, wait.done, 0, deadline);
-    // From now on nobody is first; or somebody was, just now, who opens the gate before letting go
-    // of the place.
+    // After this no counter can become the first one. If one became first just before, its thread
+    // lowers `done` before it gives up its reference.
     if (isDue) NoteZero(scheduler, nullptr, wait, count);
     const uint32_t first = End(scheduler, nullptr, place, count, counters);
     return first == count && isDue ? Look(count, counters, 0) : first;

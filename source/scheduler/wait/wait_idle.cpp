@@ -1,3 +1,4 @@
+// Implements WaitIdle. idle_requests.h has the answers.
 #include "scheduler/wait/wait_idle.h"
 
 #include "platform/race_finder.h"
@@ -8,15 +9,17 @@
 
 namespace weft::internal {
 
-// A request is pushed before its caller looks for somebody to answer it, and whoever becomes idle
-// looks at the requests after it has finished what it ran.
+// The request is pushed before its caller checks for a sleeper to answer it. A worker that becomes
+// idle checks the requests after it has finished what it ran.
 void WaitIdleExternal(EntryGate::Visit &visit, Scheduler &scheduler) noexcept {
     IdleRequest request;
     scheduler.idleRequests.Push(&request);  // [order]
     WakeForAny(scheduler, nullptr);         // [re-check]
-    // Nobody but the attached thread becomes idle then, and it may be busy with the host's work, or
-    // there is none. Whatever it has finished it finished before its last place (AnswerBeforeHost,
-    // or its announcement), or it sees the request.
+    // Without workers only an attached thread can become idle. It may be busy with the host's code,
+    // or no thread is attached. So this thread answers the request itself. The attached thread
+    // takes a place in the order of the idle state when it has finished something
+    // (AnswerBeforeHost, or its announcement). If that place comes before JoinOrder here, this
+    // thread sees what has finished. If it comes later, the attached thread sees the request.
     if (scheduler.workerCount == 0) {
         scheduler.idle.JoinOrder();
         AnswerIdleRequests(scheduler, nullptr);

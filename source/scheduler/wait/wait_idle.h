@@ -1,4 +1,4 @@
-// WaitIdle: waiting until nothing is pending.
+// WaitIdle: waits until nothing is pending.
 #pragma once
 
 #include "scheduler/state/entry_gate.h"
@@ -6,10 +6,10 @@
 
 namespace weft::internal {
 
-/// WaitIdle of a thread that is no worker, from inside the gate, and of a task or an attached
-/// thread.
+/// WaitIdle of an external thread. Call it from inside the gate.
 void WaitIdleExternal(EntryGate::Visit &visit, Scheduler &scheduler) noexcept;
 
+/// WaitIdle of a task or an attached thread.
 void WaitIdleHere(Worker *worker) noexcept;
 
 }  // namespace weft::internal
