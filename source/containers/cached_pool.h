@@ -94,7 +94,7 @@ public:
 private:
     struct alignas(kLineBytes) Cache {
         uint32_t count = 0;
-        uint32_t items[kMaxCached];  // the last one was given back last
+        uint32_t items[kMaxCached];  // a stack; its top is items[count - 1]
 
         // Returns the oldest kBatch objects to the pool.
         void Spill(Pool &pool) noexcept {

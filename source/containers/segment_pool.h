@@ -82,8 +82,8 @@ public:
                 const uint32_t count = Follow(TopOf(head), taken, most, below);
                 const uint64_t next = (head | kTopMask) + 1 + below;
                 if (m_head.compare_exchange_strong(head, next, kAcquire, kAcquire)) return count;
-                // Other threads have taken some of the objects in `taken`, so its contents are
-                // void. Read the new head. If the stack is empty now, add a segment.
+                // The head has changed, so the objects in `taken` may be in use by others. Fill
+                // `taken` again, or add a segment if the stack is empty now.
             }
             if (m_growing.exchange(1, kAcquire) != 0) {  // acquire: pairs with the store below
                 backoff.Next();
