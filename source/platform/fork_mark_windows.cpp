@@ -2,7 +2,7 @@
 
 namespace weft::env {
 
-// Nobody forks on Windows, so nobody has to know.
+// Windows has no fork.
 void ForkMark::Acquire(void *value) noexcept { m_value = value; }
 void ForkMark::Release() noexcept { m_value = nullptr; }
 
