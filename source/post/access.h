@@ -1,4 +1,5 @@
-// What lies in the storage of the public classes.
+// Access to the objects in the storage of the public classes: a JobQueue in a PostQueue, a JobState
+// in a PostedJob.
 #pragma once
 
 #include "post/job_queue.h"

@@ -1,5 +1,5 @@
-// What a queue knows of a job. All of it is under the queue's lock, but for what is said to be the
-// poster's.
+// What a queue knows of a job. The queue's lock guards all members, except those that are marked as
+// "the poster's": they belong to the thread that may post the job.
 #pragma once
 
 #include "containers/pairing_heap.h"
@@ -18,11 +18,11 @@ struct JobState : HeapLinks {
     PostedJob *job;
     PostedFunction callback;  // the poster's
     Clock::time_point due{};
-    uint64_t turn = 0;  // of those that are due at the same time
+    uint64_t turn = 0;  // the order of Timed jobs with the same time
     JobPlace place = JobPlace::Nowhere;
-    bool waits = false;      // while it is Timed or Waiting: a call begins it
-    bool isExpired = false;  // written before the callback begins; then the poster's
-    bool isCalled = false;   // since the callback began
+    bool waits = false;      // for a job that is Timed or Waiting: Wake and Signal make it ready
+    bool isExpired = false;  // written before the callback begins, then the poster's
+    bool isCalled = false;   // Wake or Signal was called since the last callback began
     bool isSignalled = false;
 
     JobState(JobQueue *of, PostedJob *owner, PostedFunction function) noexcept
@@ -35,8 +35,8 @@ struct DueEarlier {
     }
 };
 
-/// Links the jobs that are in no heap. To take the first does not touch the second, which another
-/// worker is to have next: its `previous` is stale then.
+/// A list of the jobs that are not in the heap. TakeFirst does not access the second job, because
+/// another worker will take that one next. So the `previous` of the first job is stale.
 class JobList {
 public:
     JobState *Last() const noexcept { return static_cast<JobState *>(m_last); }
@@ -50,7 +50,7 @@ public:
         m_last = &job;
     }
 
-    /// Null if there is none.
+    /// Returns null if the list is empty.
     JobState *TakeFirst() noexcept {
         HeapLinks *const first = m_first;
         if (first == nullptr) return nullptr;

@@ -1,3 +1,4 @@
+// Reads the machine with hwloc, and divides its CPUs into parts.
 #include "topology/machine.h"
 
 #include "topology/process_cpus.h"
@@ -58,8 +59,7 @@ private:
             m_topology = nullptr;
             return Status::OutOfMemory;
         }
-        // A cache is as large as the machine made it, also where the process may use only a few of
-        // its CPUs.
+        // Otherwise a cache would seem smaller if the process may use only a few of its CPUs.
         hwloc_topology_set_flags(m_topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
         const char *source = m_options.source;
         if (source == nullptr)
@@ -108,7 +108,7 @@ private:
         return static_cast<uint32_t>(std::max(hwloc_cpukinds_get_nr(m_topology, 0), 0));
     }
 
-    // The CPUs of a kind, in m_scratch, and its speed.
+    // Puts the CPUs of a kind into m_scratch. Returns their speed.
     int32_t ReadKind(uint32_t kind) noexcept {
         int speed = -1;
         hwloc_bitmap_zero(m_scratch.Get());
@@ -127,7 +127,7 @@ private:
         const uint32_t most = by == SplitBy::CoreKind ? Kinds()
                               : by == SplitBy::Cache  ? Count(kCaches)
                                                       : Count(kNodes);
-        m_machine.parts.reset(new (std::nothrow) Part[most + 1]);  // and one for the rest
+        m_machine.parts.reset(new (std::nothrow) Part[most + 1]);  // one more for the other CPUs
         if (m_machine.parts == nullptr) return false;
         switch (by) {
             case SplitBy::CoreKind:
@@ -144,7 +144,7 @@ private:
         return true;
     }
 
-    // Outermost first: a CPU belongs to the first one that has it.
+    // Outermost caches first: a CPU belongs to the first cache that contains it.
     static constexpr hwloc_obj_type_t kCaches[] = {HWLOC_OBJ_L5CACHE, HWLOC_OBJ_L4CACHE,
                                                    HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE,
                                                    HWLOC_OBJ_L1CACHE};
@@ -160,7 +160,7 @@ private:
         return static_cast<uint32_t>(std::max(hwloc_get_nbobjs_by_type(m_topology, type), 0));
     }
 
-    // A part has those usable CPUs of the set that no part before it has.
+    // Adds a part with the usable CPUs of the set that are in no part yet.
     void Add(const char *name, uint32_t number, hwloc_const_bitmap_t cpus) noexcept {
         const uint32_t index = m_machine.partCount++;
         Part &part = m_machine.parts[index];
@@ -177,17 +177,17 @@ private:
 
     void AddKinds() noexcept {
         const uint32_t kinds = Kinds();
-        if (kinds < 2) return;  // the system tells of no difference
+        if (kinds < 2) return;  // the system reports no difference
         for (uint32_t kind = 0; kind < kinds; ++kind) {
-            const bool isKnown = ReadKind(kind) >= 0;  // then the last one is the fastest
+            const bool isKnown = ReadKind(kind) >= 0;  // then the last kind is the fastest
             const char *pair = kind == 1 ? "P cores" : "E cores";
             Add(isKnown && kinds == 2 ? pair : "kind %u", isKnown ? kinds - 1 - kind : kind,
                 m_scratch.Get());
         }
     }
 
-    // Sharing with nobody makes no part: virtual machines often tell of a cache for each CPU, which
-    // says nothing.
+    // A cache of a single core makes no part. Virtual machines often report a cache for each CPU,
+    // which says nothing.
     bool IsShared(hwloc_const_bitmap_t cpus) const noexcept {
         const hwloc_obj_type_t core = Count(HWLOC_OBJ_CORE) != 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
         return hwloc_get_nbobjs_inside_cpuset_by_type(m_topology, cpus, core) > 1;
@@ -218,7 +218,7 @@ private:
         Add(m_machine.partCount == 0 ? "all cores" : "other", 0, m_usable.Get());
     }
 
-    // Fastest first; those without CPUs go.
+    // Sorts the parts, the fastest first, and removes parts without CPUs.
     void PutInOrder() noexcept {
         Part *parts = m_machine.parts.get();
         std::sort(parts, parts + m_machine.partCount, [](const Part &left, const Part &right) {
