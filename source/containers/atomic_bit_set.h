@@ -26,6 +26,7 @@
 
 namespace weft::internal {
 
+/// A set of bits. All calls except Acquire and Release are thread-safe.
 class AtomicBitSet {
 public:
     static constexpr uint32_t kNone = ~0u;
@@ -54,6 +55,7 @@ public:
         m_count = 0;
     }
 
+    /// Sets a bit.
     void Set(uint32_t bit) noexcept {
         const uint64_t before = m_words[bit / 64].bits.fetch_or(Mask(bit), kSeqCst);
         if (m_hints != nullptr && before == 0) Hint(bit / 64);
@@ -64,6 +66,7 @@ public:
         return (m_words[bit / 64].bits.fetch_and(~Mask(bit), kSeqCst) & Mask(bit)) != 0;
     }
 
+    /// The mask that allows all bits.
     struct All {
         uint64_t operator()(uint32_t) const noexcept { return ~uint64_t{0}; }
     };
@@ -92,6 +95,7 @@ public:
         return (m_words[bit / 64].bits.load(kSeqCst) & Mask(bit)) != 0;
     }
 
+    /// Returns true if a bit is set.
     bool Any() const noexcept {
         if (WEFT_LIKELY(m_count != 0 && m_words[0].bits.load(kSeqCst) != 0)) return true;
         return ForWords(0, [this](uint32_t i) {
@@ -102,6 +106,7 @@ public:
 private:
     static constexpr uint32_t kFewWords = 4;
 
+    // Sets the hint of a word.
     void Hint(uint32_t word) noexcept {
         if (!m_hints->Test(word)) m_hints->Set(word);
     }

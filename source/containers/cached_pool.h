@@ -20,6 +20,8 @@ namespace weft::internal {
 /// The number of a user that has no cache.
 inline constexpr uint32_t kNoCache = ~0u;
 
+/// A pool of objects with indices. `kBatch`: how many objects move at once between a cache and the
+/// pool. The other parameters are those of SegmentPool.
 template <class T, uint32_t kSegments = 7, uint32_t kFirstItems = 64, uint32_t kBatch = 8>
 class CachedPool {
     using Pool = SegmentPool<T, kSegments, kFirstItems>;
@@ -92,6 +94,7 @@ public:
     };
 
 private:
+    // The unused objects of one user.
     struct alignas(kLineBytes) Cache {
         uint32_t count = 0;
         uint32_t items[kMaxCached];  // a stack; its top is items[count - 1]

@@ -23,6 +23,7 @@ public:
     bool IsEmpty() const noexcept { return m_top == nullptr; }
     Item &Top() noexcept { return *static_cast<Item *>(m_top); }
 
+    /// Adds an item. The heap uses the links in the item until Remove.
     void Push(Item &item) noexcept {
         static_cast<HeapLinks &>(item) = {};
         m_top = m_top == nullptr ? &item : Merge(m_top, &item);
@@ -55,6 +56,7 @@ private:
         return a;
     }
 
+    // Detaches an item from its siblings and its parent.
     static HeapLinks *Single(HeapLinks *links) noexcept {
         links->next = links->previous = nullptr;
         return links;

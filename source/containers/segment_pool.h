@@ -21,6 +21,8 @@
 
 namespace weft::internal {
 
+/// A pool of objects with indices, in up to kSegments segments. The first segment has kFirstItems
+/// objects. All calls except Acquire and Release are thread-safe.
 template <class T, uint32_t kSegments = 7, uint32_t kFirstItems = 64 /* a power of two */>
 class SegmentPool {
 public:
@@ -95,6 +97,7 @@ public:
         }
     }
 
+    /// Gives back an object that was taken.
     void GiveBack(uint32_t index) noexcept { PushChain(index, index); }
 
     /// Gives back several objects of one thread, up to 64 with one read-modify-write.
@@ -134,6 +137,7 @@ private:
     static constexpr uint64_t kTopMask = 0xFFFFFFFF;
 
     static uint32_t TopOf(uint64_t head) noexcept { return static_cast<uint32_t>(head); }
+    // The segment of an object, the index of a segment's first object, and the size of a segment.
     static uint32_t SegmentOf(uint32_t index) noexcept {
         return index < kFirstItems ? 0 : HighestBit(index / kFirstItems) + 1;
     }
@@ -144,6 +148,7 @@ private:
         return segment == 0 ? kFirstItems : FirstOf(segment);
     }
 
+    // The link of an object: see Segment::below.
     env::Atomic<uint32_t> &Below(uint32_t index) noexcept {
         const uint32_t segment = SegmentOf(index);
         return m_segments[segment].below.load(kRelaxed)[index - FirstOf(segment)];  // as in At

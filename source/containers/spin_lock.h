@@ -13,6 +13,7 @@ namespace weft::internal {
 /// threads.
 class SpinLock {
 public:
+    /// Holds the lock while it lives.
     class Held {
     public:
         explicit Held(SpinLock &lock) noexcept : m_lock(lock), m_wasTaken(lock.Lock()) {}
@@ -29,6 +30,7 @@ public:
     };
 
 private:
+    /// Returns true if the lock was taken at first.
     bool Lock() noexcept {
         bool wasTaken = false;
         Backoff more;

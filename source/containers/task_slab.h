@@ -15,6 +15,7 @@
 
 namespace weft::internal {
 
+/// The slab of one worker.
 class TaskSlab {
 public:
     static constexpr size_t kBlockBytes = 16 << 10;
@@ -83,6 +84,7 @@ public:
     static constexpr uint32_t kMaxRun = 255;
 
 private:
+    // A block of the ring: this header, then the tasks. It is aligned to its size.
     struct alignas(64) Block {
         TaskSlab *owner;
         Block *next;
@@ -100,6 +102,7 @@ private:
             used = returned = 0;
             returnedByOthers.store(0, kRelaxed);  // relaxed: no worker holds tasks of this block
         }
+        // The block in which the task lies.
         static Block *Of(const Task *task) noexcept {
             return reinterpret_cast<Block *>(reinterpret_cast<uintptr_t>(task) &
                                              ~uintptr_t{kBlockBytes - 1});
@@ -131,6 +134,7 @@ private:
         Block *block = NewBlock();
         return block != nullptr && MakeCurrent(block, previous);
     }
+    // Inserts the block behind `previous` and makes it the current one. Returns true.
     bool MakeCurrent(Block *block, Block *previous) noexcept {
         block->next = previous->next;
         previous->next = block;

@@ -31,6 +31,7 @@
 
 namespace weft::internal {
 
+/// The result of one attempt to steal. Lost: another thread has taken the item.
 enum class StealResult : uint8_t { Empty, Lost /* to somebody else, who made progress */, Taken };
 
 /// `Item` is trivially copyable and consists of uint64_t members.
@@ -205,6 +206,8 @@ public:
 private:
     static constexpr size_t kWords = sizeof(Item) / sizeof(uint64_t);
 
+    // A ring of slots. Item i lies in slot i modulo the capacity, as kWords atomic words behind the
+    // header.
     struct Ring {
         uint64_t capacity;
         Ring *older;  // kept until Release: a late thief may still read it
@@ -252,10 +255,12 @@ private:
         }
     };
 
+    // to - from; right also after a wrap of the indices.
     static int64_t Distance(uint64_t from, uint64_t to) noexcept {
         return static_cast<int64_t>(to - from);
     }
 
+    // Reads top again, and grows the ring if it has no room even then.
     WEFT_NOINLINE bool MakeRoom(Ring *ring, uint64_t bottom, uint64_t count) noexcept {
         // acquire: pairs with the thieves' CAS. The thieves have read a slot before the owner
         // overwrites it.
@@ -264,6 +269,8 @@ private:
         return Grow(ring, bottom, bottom + count - m_topSeen);
     }
 
+    // Copies the items to a larger ring with at least `needed` slots. The smaller ring stays
+    // allocated.
     bool Grow(Ring *ring, uint64_t bottom, uint64_t needed) noexcept {
         uint64_t capacity = ring->capacity * 2;
         while (capacity < needed) capacity *= 2;

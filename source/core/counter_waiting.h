@@ -39,6 +39,7 @@
 
 namespace weft::internal {
 
+/// The result of Add and Decrement. After anything but Ok the counter is unchanged.
 enum class CounterResult : uint8_t { Ok, Underflow, Overflow, OtherScheduler };
 
 using CounterStorage = WEFT_ATOMIC<uint64_t>;
@@ -92,6 +93,7 @@ public:
         }
     }
 
+    /// The result of a registration. Only after Waiting the waiter is on the list.
     enum class Registration : uint8_t { Waiting, Satisfied, OtherScheduler, NoRecord };
 
     /// Pushes the record of `fiber`, unless the count is at or below `target`. The fiber must not
@@ -166,16 +168,20 @@ private:
         uint32_t user = kNoCache;
         uint32_t removed = kNobody;  // the owner whose record was removed
     };
+    // Push announces a waiter with a target above zero, then calls PushRecord, which has the CAS
+    // loop.
     Registration Push(CounterStorage &counter, uint32_t index, uint32_t owner,
                       uint32_t target) noexcept;
     Registration PushRecord(CounterStorage &counter, WaitRecord &record, uint32_t index,
                             uint32_t owner, uint32_t target) noexcept;
+    // Sort is the sorter. It calls SortList for each list that it has detached.
     uint32_t Sort(CounterStorage &counter, uint32_t list, uint32_t lowest, Sorted &sorted) noexcept;
     void SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) noexcept;
     bool LookForValue(const CounterStorage &counter) noexcept;
     void BeginForValue() noexcept;
     // relaxed: the notice may stay set for a while.
     void EndForValue() noexcept { m_forValues.fetch_sub(1, kRelaxed); }
+    // Puts the record in front of the list.
     static void Link(WaitRecord &record, uint32_t index, uint32_t &list) noexcept {
         record.next = list;
         list = index;

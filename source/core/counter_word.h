@@ -16,6 +16,7 @@
 
 namespace weft::internal {
 
+/// A value of the word. The With functions return the word with one field changed.
 struct CounterWord {
     uint64_t bits;
 
@@ -70,6 +71,7 @@ private:
     static constexpr uint32_t kTagMask = (1u << 7) - 1;
 };
 
+/// Gives access to the word of a Counter.
 struct CounterAccess {
     static WEFT_ATOMIC<uint64_t> &Word(Counter &counter) noexcept { return counter.m_word; }
     static constexpr uint64_t kBusy = Counter::kBusy;

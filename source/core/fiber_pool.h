@@ -61,11 +61,14 @@ public:
 
 private:
     static constexpr uint32_t kCacheSlots = 16;
+    // Free fibers of one worker. The owner adds and takes at the end; other workers take anywhere.
     struct alignas(kLineBytes) Cache {
         env::Atomic<uint32_t> slots[kCacheSlots]{};  // number of the fiber plus one; 0: empty
         uint32_t used = 0;  // of the owner alone: the slots from this index on are empty
     };
     bool AnyCached() const noexcept;
+    // The three ways to find a free small fiber: the race finder's, from the caller's cache, and
+    // from the caches of other workers. They return kNone if they find none.
     uint32_t TakeInTurn() noexcept;
     uint32_t TakeFromCache(uint32_t worker) noexcept;
     uint32_t RobCaches(uint32_t worker) noexcept;

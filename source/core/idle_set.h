@@ -58,10 +58,12 @@ enum class WorkerMode : uint8_t {
     Nothing      ///< it blocks in a wait: only the fiber that waits
 };
 
+/// The state and the five sets. All calls except Acquire are thread-safe.
 class IdleSet {
 public:
     static constexpr uint32_t kNone = AtomicBitSet::kNone;
 
+    /// Makes empty sets. Returns false if there is no memory.
     bool Acquire(uint32_t workers, Memory memory = {}) noexcept {
         return m_asleep.Acquire(workers, memory) && m_starvedAsleep.Acquire(workers, memory) &&
                m_restrictedAsleep.Acquire(workers, memory) &&
@@ -129,6 +131,7 @@ public:
 
     /// If two snapshots are equal, no worker fell asleep or woke up between them.
     uint64_t Snapshot() const noexcept { return m_state.load(kSeqCst); }
+    /// Returns true if all of `workers` workers slept at the snapshot.
     static bool AllAsleep(uint64_t snapshot, uint32_t workers) noexcept {
         return State{snapshot}.AllSleepers() == workers;
     }
@@ -177,6 +180,8 @@ private:
     static constexpr uint64_t kOtherSleeper = uint64_t{1} << 32;  // sleepers of the other four sets
     // the number of announcements, modulo 65,536
     static constexpr uint64_t kEpoch = uint64_t{1} << 48;
+    // The state in one word: searchers, sleepers of set 1, sleepers of the other sets,
+    // announcements; 16 bits each.
     struct State {
         uint64_t bits;
         uint32_t Searchers() const noexcept { return static_cast<uint16_t>(bits); }
@@ -188,6 +193,7 @@ private:
         }
     };
 
+    // The set in which a worker with this mode sleeps.
     AtomicBitSet &SetOf(WorkerMode mode) noexcept {
         return mode == WorkerMode::Tasks             ? m_asleep
                : mode == WorkerMode::ReadyFibersOnly ? m_starvedAsleep

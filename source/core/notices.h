@@ -18,6 +18,7 @@
 
 namespace weft::internal {
 
+/// The word of notices of a scheduler. All calls are thread-safe.
 class Notices {
 public:
     static constexpr uint32_t kLargeWork = 1;  // a task that needs a Large fiber

@@ -21,6 +21,7 @@ public:
     SchedulerTag &operator=(const SchedulerTag &) = delete;
     ~SchedulerTag() { Release(); }
 
+    /// Takes a free tag and returns it, or 0.
     uint32_t Acquire() noexcept;
     /// Makes `scheduler` visible to Find until Release. Release waits for calls of Find that use
     /// it.
@@ -48,6 +49,7 @@ public:
     }
 
 private:
+    // An entry of the table.
     struct Place {
         env::Atomic<uint8_t> taken{0};
         env::Atomic<uint32_t> readers{0};

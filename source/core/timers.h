@@ -88,6 +88,7 @@ public:
     }
 
 private:
+    // Orders timers by deadline, then by the order of Set.
     struct Earlier {
         bool operator()(const Timer &a, const Timer &b) const noexcept {
             return a.deadline != b.deadline ? a.deadline < b.deadline : a.order < b.order;

@@ -13,6 +13,7 @@
 
 namespace weft::internal {
 
+/// An entry in the list of a counter.
 struct WaitRecord {
     enum class Kind : uint32_t {
         Waiter,  ///< `owner` waits until the count is at or below `value`
@@ -26,6 +27,7 @@ struct WaitRecord {
     env::Plain<Kind> kind;
 };
 
+/// All records of a scheduler.
 class WaitRecords {
     // Up to 4 million; in practice memory is the limit.
     using Spares = CachedPool<WaitRecord, 17>;

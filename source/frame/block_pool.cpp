@@ -31,6 +31,7 @@ uint64_t StartsOfFree(uint64_t used, uint32_t count) noexcept {
     return starts;
 }
 
+// A mask of the lowest `count` bits (1 to 64).
 uint64_t MaskOf(uint32_t count) noexcept {
     return count == kWordBlocks ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
@@ -41,6 +42,8 @@ uint32_t BitsIn(uint64_t word) noexcept {
     return bits;
 }
 
+// Allocates the state and the blocks. Returns null without memory for the state; `blocks` of the
+// result is null without memory for the blocks.
 BlockPoolState *NewState(const SchedulerOptions &options, uint32_t blocks,
                          size_t blockBytes) noexcept {
     const uint32_t words = (blocks + kWordBlocks - 1) / kWordBlocks;

@@ -12,6 +12,7 @@ namespace weft::internal {
 inline constexpr uint32_t kNoBlock = ~0u;
 inline constexpr uint32_t kWordBlocks = 64;  // a word has 64 bits, one for each block
 
+/// The data of a BlockPool.
 struct BlockPoolState {
     MemoryHooks memory;
     void (*onReport)(const Report &report, void *user);
@@ -25,6 +26,7 @@ struct BlockPoolState {
     env::Atomic<uint64_t> trials{0};
 };
 
+/// The operations on a pool that heaps and arenas use.
 struct Blocks {
     static BlockPoolState *StateOf(const BlockPool &pool) noexcept { return pool.m_state; }
 
@@ -37,16 +39,18 @@ struct Blocks {
     static void Release(BlockPoolState &state, uint32_t first, uint32_t count) noexcept;
 
     /// A claimed block that the owner of this object gives back at once if it does not need it.
-    /// While a block is on trial, no other thread is told that none is left; these threads wait
-    /// instead. So the owner must not wait meanwhile.
+    /// While a block is on trial, a Claim that finds no block does not fail, but waits for the
+    /// decision. So the owner must not wait meanwhile.
     class Trial {
     public:
+        /// Claims a block.
         explicit Trial(BlockPoolState &state) noexcept;
         ~Trial();
         Trial(const Trial &) = delete;
         Trial &operator=(const Trial &) = delete;
 
         uint32_t Block() const noexcept { return m_block; }  ///< kNoBlock: none is left
+        /// Ends the trial: the block stays claimed.
         void Keep() noexcept;
 
     private:
@@ -76,6 +80,7 @@ struct Blocks {
     static void ReportFull(const BlockPool &pool, const char *call, size_t bytes) noexcept;
 };
 
+/// Returns the next address that is a multiple of `alignment`, a power of two.
 inline char *AlignUp(char *address, size_t alignment) noexcept {
     const size_t over = reinterpret_cast<uintptr_t>(address) & (alignment - 1);
     return over == 0 ? address : address + (alignment - over);

@@ -19,6 +19,7 @@ struct RunHeader {
     uint32_t blocks;
 };
 
+// Copies the header of a run.
 RunHeader HeaderOf(const char *run) noexcept {
     RunHeader header;
     std::memcpy(&header, run, sizeof header);

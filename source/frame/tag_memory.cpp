@@ -7,6 +7,7 @@ namespace weft::internal {
 
 namespace {
 
+// Raises the heap's peak to `owned` if it is lower.
 void RaisePeak(TaggedHeapState &heap, uint32_t owned) noexcept {
     uint32_t peak = heap.peak.load(kRelaxed);  // relaxed: only a figure
     while (peak < owned && !heap.peak.compare_exchange_strong(peak, owned, kRelaxed, kRelaxed)) {
@@ -29,6 +30,8 @@ void Own(TaggedHeapState &heap, HeapTag &tag, uint32_t first, uint32_t count) no
     } while (!tag.newest.compare_exchange_strong(newest, first + 1, kRelease, kRelaxed));
 }
 
+// Reports that there is no memory, but only once until there is room again. A request for more
+// than 64 blocks is always reported. Returns no piece.
 Piece ReportFull(TaggedHeapState &heap, size_t bytes) noexcept {
     const bool mayFit = Blocks::For(heap.blocks, bytes) <= BlockPool::kMaxContiguous;
     // relaxed: only decides which thread reports.

@@ -6,6 +6,7 @@
 
 namespace weft::internal {
 
+/// The memory [begin, end).
 struct Piece {
     char *begin;  // null: no memory, which was reported
     char *end;

@@ -25,6 +25,7 @@ void ReportTag(const TaggedHeapState &heap, ReportCode code, const char *hint, c
              heap.tagCount);
 }
 
+// Returns false if there is no such tag, which is reported.
 bool IsTag(const TaggedHeapState *heap, uint32_t tag, const char *call) noexcept {
     if (WEFT_UNLIKELY(heap == nullptr)) return false;  // the constructor has reported why
     if (WEFT_LIKELY(tag < heap->tagCount)) return true;
@@ -55,6 +56,7 @@ WEFT_NOINLINE char *TakeMore(TaggedHeapState &heap, HeapTag &tag, HeapPlace &pla
     return piece.begin;
 }
 
+// Allocates in the place of the calling worker.
 void *AllocateAt(TaggedHeapState &heap, HeapTag &tag, HeapPlace &place, size_t bytes,
                  size_t alignment) noexcept {
     // relaxed: the user orders Free before or after this call.

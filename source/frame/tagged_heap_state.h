@@ -1,13 +1,23 @@
 // The data of a TaggedHeap.
 //
-// Each part has one writer, so most allocations need no atomic read-modify-write. A HeapPlace is
-// what one worker has of one tag: its current piece of memory, and its sums. Only this worker's
-// thread writes to it. Nothing in Allocate suspends the task, so the task stays on this thread
-// until Allocate returns. Free may run on any thread and does not access the places. It increments
-// the tag's generation. A place with an older generation counts as empty.
+// Terms.
+//
+//  tag           a number that users allocate under. Free frees all memory of a tag at once.
+//  block         the unit in which the pool gives memory.
+//  run           blocks in a row that a tag owns.
+//  piece         a part of a block, or a run, in which one worker allocates by moving a pointer.
+//  shared block  the block from which all threads take their pieces of a tag.
+//  place         (HeapPlace) what one worker has of one tag: its current piece, and its sums.
+//  generation    a number of a tag that Free increments.
+//
+// One writer for each place. Only its worker's thread writes to a place, so most allocations need
+// no atomic read-modify-write. Nothing in Allocate suspends the task, so the task stays on this
+// thread until Allocate returns. Free may run on any thread and does not access the places. It
+// increments the tag's generation. A place with an older generation counts as empty.
 //
 // A worker sees the new generation at its next allocation under the tag, because that comes after
-// Free: the user must order the two, for example by a counter, or memory would be used after Free.
+// Free. The user must order the two, for example by a counter; otherwise the memory would be used
+// after it was freed.
 #pragma once
 
 #include "frame/blocks.h"
@@ -16,6 +26,7 @@
 
 namespace weft::internal {
 
+// What one worker has of one tag.
 struct HeapPlace {
     // written by one thread; read by statistics
     env::Atomic<uint64_t> generation{0}, allocations{0}, bytes{0};
@@ -36,6 +47,7 @@ struct SharedBlock {
     }
 };
 
+// What all threads share of one tag.
 struct alignas(kLineBytes) HeapTag {
     env::Atomic<uint64_t> generation{1};  // 0 is the generation of unused places
     // the newest run of blocks: number of its first block plus one; 0: none
@@ -52,6 +64,7 @@ struct HeapRun {
     uint32_t blocks;
 };
 
+// The heap: this object, then the tags, the rows of places, and the runs, in one allocation.
 struct TaggedHeapState {
     const TaskScheduler &scheduler;
     BlockPool &pool;
@@ -64,6 +77,7 @@ struct TaggedHeapState {
     env::Atomic<uint32_t> owned{0}, peak{0};
     env::Atomic<uint32_t> saidFull{0};
 
+    // The place of worker `row` for the tag.
     HeapPlace &PlaceOf(uint32_t row, uint32_t tag) const noexcept {
         return reinterpret_cast<HeapPlace *>(rows + row * rowBytes)[tag];
     }
@@ -76,6 +90,7 @@ struct TaggedHeapState {
         return OwnBytes() + tagCount * sizeof(HeapTag) + placeRows * RowBytes(tagCount) +
                blockCount * sizeof(HeapRun);
     }
+    // `bytes`, rounded up to whole cache lines.
     static size_t Lines(size_t bytes) noexcept {
         return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
     }

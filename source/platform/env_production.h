@@ -29,6 +29,7 @@ using Atomic = std::atomic<T>;
 template <class T>
 using Plain = T;
 
+/// One turn of a spin loop.
 inline void Pause() noexcept {
 #if defined(__x86_64__) || defined(_M_X64)
     _mm_pause();

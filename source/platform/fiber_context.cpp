@@ -30,6 +30,7 @@ struct FiberContext::Landing {
     }
     static fcontext::transfer_t Return(fcontext::transfer_t transfer) noexcept { return transfer; }
 
+    // The first act after a jump: completes the context that was left.
     static void Land(fcontext::transfer_t transfer) noexcept {
         FiberContext *from = static_cast<FiberContext *>(transfer.data);
 #if defined(WEFT_ASAN)
@@ -41,6 +42,7 @@ struct FiberContext::Landing {
         from->m_handle = transfer.fctx;
     }
 
+    // Save and set the control words where fcontext does not.
     static void KeepFloatingPoint(FiberContext &context) noexcept {
         if (!kFcontextKeepsFloatingPoint) context.m_floatingPoint = FloatingPointControl();
     }
@@ -48,6 +50,7 @@ struct FiberContext::Landing {
         if (!kFcontextKeepsFloatingPoint) SetFloatingPointControl(context.m_floatingPoint);
     }
 
+    // The first function on a new stack.
     [[noreturn]] static void Enter(fcontext::transfer_t transfer) noexcept {
         FiberContext *self = static_cast<FiberContext *>(transfer.data)->m_leftFor;
         Land(transfer);

@@ -28,6 +28,7 @@ inline uint64_t FloatingPointControl() noexcept {
 #endif
 }
 
+/// Sets what FloatingPointControl returned.
 inline void SetFloatingPointControl(uint64_t control) noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
     const auto x87 = static_cast<uint16_t>(control >> 32);

@@ -11,6 +11,7 @@
 
 namespace weft::internal {
 
+/// Lives while the memory function is called.
 class MemoryHookCall {
 public:
     MemoryHookCall() noexcept

@@ -1,10 +1,10 @@
 // What weft reports to ThreadSanitizer in the build that finds races between its users' tasks
 // (premake5 --race-finder, configuration Tsan).
 //
-// For ThreadSanitizer two accesses are ordered if there is any synchronisation between them. weft's
-// own synchronisation always is: it would find no race between two tasks that ran one after the
-// other on one worker, although in another run they may run at the same time. So this build
-// differs:
+// For ThreadSanitizer two accesses are ordered if there is any synchronisation between them.
+// Between two tasks there is always some, inside weft. So ThreadSanitizer finds no race between two
+// tasks that ran one after the other on one worker, although in another run they may run at the
+// same time. So this build differs:
 //
 // - The library is not instrumented.
 // - A switch between fibers orders nothing (__tsan_switch_to_fiber_no_sync).

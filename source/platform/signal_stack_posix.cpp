@@ -23,6 +23,7 @@ bool s_inChain[2];
 // relaxed: written before the handler is installed
 std::atomic<void (*)(const void *)> s_describe{nullptr};
 
+// The fault handler. It calls the handler that was installed before.
 void Handle(int number, siginfo_t *info, void *context) {
     const auto describe = s_describe.load(std::memory_order_relaxed);
     if (describe != nullptr) describe(info->si_addr);

@@ -34,6 +34,7 @@ bool IsAdviceFollowed() noexcept {
     return isFollowed;
 }
 
+// Makes the pages inaccessible.
 bool Guard(char *pages, size_t bytes) noexcept {
     if (IsAdviceFollowed() && madvise(pages, bytes, kMadviseGuardInstall) == 0) return true;
     return mprotect(pages, bytes, PROT_NONE) == 0;

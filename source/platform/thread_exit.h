@@ -3,6 +3,7 @@
 
 namespace weft::env {
 
+/// A call. The owner keeps it until the thread has ended.
 struct ExitCall {
     void (*call)(void *arg) = nullptr;
     void *arg = nullptr;

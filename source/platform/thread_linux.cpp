@@ -57,6 +57,7 @@ public:
     bool ReadUsable() noexcept {
         return m_set != nullptr && sched_getaffinity(getpid(), m_bytes, m_set) == 0;
     }
+    // Lets the calling thread run on the CPUs of the set, if it is not empty.
     bool Apply() const noexcept {
         return m_set != nullptr && Count() > 0 && sched_setaffinity(0, m_bytes, m_set) == 0;
     }

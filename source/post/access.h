@@ -8,6 +8,7 @@
 
 namespace weft::internal {
 
+/// Returns the object of type T that was made in the storage.
 template <class T>
 T &Stored(unsigned char *storage) noexcept {
     return *std::launder(reinterpret_cast<T *>(storage));

@@ -53,6 +53,8 @@
 
 namespace weft::internal {
 
+/// A queue of jobs. Wake, Signal, ReceiveSignal and Statistics are thread-safe; see PostedJob for
+/// Post.
 class JobQueue {
 public:
     JobQueue(TaskScheduler &scheduler, const TaskOptions &options) noexcept
@@ -65,6 +67,7 @@ public:
     /// Posts the job: it becomes ready at `due`, or at once (kAtOnce). If it `waits`, Wake and
     /// Signal make it ready, too; `due` may then be time_point::max(), which never comes.
     void Post(JobState &job, Clock::time_point due, bool waits) noexcept;
+    /// Wake, or Signal if `isSignal`.
     void Call(JobState &job, bool isSignal) noexcept;
     bool ReceiveSignal(JobState &job) noexcept;
     /// Returns false, after a report with the text `what`, if there is no callback.
@@ -85,6 +88,7 @@ private:
         bool startsDispatcher = false;
         Counter *alarm = nullptr;
     };
+    // Holds the lock while it lives, and counts that in the statistics.
     class Held {
     public:
         explicit Held(JobQueue &lane) noexcept : m_held(lane.m_lock) {
@@ -121,12 +125,19 @@ private:
     // The caller of these holds the lock.
     void Put(JobState &job, Clock::time_point due, Clock::time_point now, bool waits,
              Todo &todo) noexcept;
+    // Put the job into the ready list, or into the heap. Its debt was made before.
     void MakeReady(JobState &job, bool isExpired) noexcept;
     void MakeTimed(JobState &job, Todo &todo) noexcept;
+    // Removes the job from the list or the heap that it is in. Rings the alarm after the last Timed
+    // job.
     void TakeOut(JobState &job, Todo &todo) noexcept;
+    // Notes that the alarm is to be rung.
     void Ring(Todo &todo) noexcept;
+    // Drops all jobs of the list, and returns how many there were.
     uint32_t GiveBack(JobList &list) noexcept;
 
+    // The runner, the dispatcher, and one turn of the dispatcher. DispatchOnce returns false when
+    // no job is Timed.
     static void RunOldest(TaskScheduler *scheduler, void *arg);
     static void Dispatch(TaskScheduler *scheduler, void *arg);
     bool DispatchOnce() noexcept;

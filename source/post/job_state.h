@@ -11,8 +11,10 @@ namespace weft::internal {
 
 class JobQueue;
 
+/// Where a job is. Nowhere: it is not posted, or its callback runs.
 enum class JobPlace : uint8_t { Nowhere, Ready, Timed, Waiting };
 
+/// The state of a job, in the storage of its PostedJob.
 struct JobState : HeapLinks {
     JobQueue *lane;
     PostedJob *job;
@@ -29,6 +31,7 @@ struct JobState : HeapLinks {
         : lane(of), job(owner), callback(function) {}
 };
 
+/// Orders Timed jobs by time, then by the order of their posts.
 struct DueEarlier {
     bool operator()(const JobState &a, const JobState &b) const noexcept {
         return a.due != b.due ? a.due < b.due : a.turn < b.turn;
@@ -42,6 +45,7 @@ public:
     JobState *Last() const noexcept { return static_cast<JobState *>(m_last); }
     uint32_t Size() const noexcept { return m_size; }
 
+    /// Adds the job at the end.
     void Append(JobState &job) noexcept {
         ++m_size;
         job.next = nullptr;
@@ -60,6 +64,7 @@ public:
         return static_cast<JobState *>(first);
     }
 
+    /// Removes the job, which must be in the list.
     void Remove(JobState &job) noexcept {
         if (m_first == &job) {
             TakeFirst();

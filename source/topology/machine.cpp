@@ -13,6 +13,7 @@ namespace weft::internal {
 
 namespace {
 
+// A bitmap of hwloc.
 class CpuSet {
 public:
     CpuSet() noexcept : m_set(hwloc_bitmap_alloc()) {}
@@ -27,12 +28,14 @@ private:
     hwloc_bitmap_t m_set;
 };
 
+// Calls use(cpu) for each CPU of the set.
 template <class Use>
 void ForEach(hwloc_const_bitmap_t set, Use use) noexcept {
     for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu))
         use(static_cast<uint32_t>(cpu));
 }
 
+// Reads a machine in the steps of Read.
 class Reader {
 public:
     Reader(const TopologyOptions &options, Machine &machine) noexcept
@@ -54,6 +57,8 @@ public:
     }
 
 private:
+    // Loads the topology of this machine, or the one that the options give as XML or as a
+    // description.
     Status Load() noexcept {
         if (hwloc_topology_init(&m_topology) != 0) {
             m_topology = nullptr;
@@ -71,11 +76,13 @@ private:
         return set == 0 && hwloc_topology_load(m_topology) == 0 ? Status::Ok : Status::BadOption;
     }
 
+    // Returns true if the options ask for this CPU.
     bool Asked(uint32_t cpu) const noexcept {
         if (m_options.cpus == nullptr) return true;
         return cpu / 64 < m_options.cpuWords && (m_options.cpus[cpu / 64] >> (cpu % 64) & 1) != 0;
     }
 
+    // Finds the CPUs that the process may use and the options ask for. Makes Machine::cpus.
     Status FindUsable() noexcept {
         const hwloc_bitmap_t usable = m_usable.Get();
         if (hwloc_bitmap_copy(usable, hwloc_topology_get_allowed_cpuset(m_topology)) != 0)
@@ -104,6 +111,7 @@ private:
         });
     }
 
+    // The number of kinds of cores that the system reports.
     uint32_t Kinds() noexcept {
         return static_cast<uint32_t>(std::max(hwloc_cpukinds_get_nr(m_topology, 0), 0));
     }
@@ -123,6 +131,7 @@ private:
         }
     }
 
+    // Makes Machine::parts. Returns false if there is no memory.
     bool FindParts(SplitBy by) noexcept {
         const uint32_t most = by == SplitBy::CoreKind ? Kinds()
                               : by == SplitBy::Cache  ? Count(kCaches)
@@ -214,6 +223,7 @@ private:
         }
     }
 
+    // The last part has the usable CPUs that are in no other part.
     void AddRest() noexcept {
         Add(m_machine.partCount == 0 ? "all cores" : "other", 0, m_usable.Get());
     }

@@ -23,6 +23,7 @@ struct Part {
     uint32_t position = 0;  ///< of element i: where the part with index i is after sorting
 };
 
+/// A CPU with the number of its index.
 struct Cpu {
     bool isUsable = false;
     uint32_t part = kNoPart;  ///< index into Machine::parts
