@@ -1,3 +1,4 @@
+// ForkMark without an effect.
 #include "platform/fork_mark.h"
 
 namespace weft::env {

@@ -1,3 +1,4 @@
+// Reads the CPUs of the main thread with hwloc.
 #include "topology/process_cpus.h"
 
 #include <hwloc/linux.h>
