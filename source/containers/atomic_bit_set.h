@@ -1,18 +1,21 @@
-// A flat array of bits that many threads claim from and release to: free fibers, sleeping workers.
+// A set of bits that many threads set and clear, for example the free fibers or the sleeping
+// workers. A thread takes something by clearing its bit, and gives it back by setting the bit.
 //
-// Claim and release are one read-modify-write each, without a retry loop on a shared word: a bit
-// that another thread was faster to claim shows in the value that the read-modify-write returns,
-// and the search goes on behind it. All operations are seq_cst: releasing a bit and then looking
-// whether somebody lacks one, and announcing a lack and then looking for a bit, must not miss each
-// other.
+// Setting and clearing are one read-modify-write each. No thread retries on a shared word: if
+// another thread was faster, the value that the read-modify-write returns shows it, and the search
+// continues with the next bit. All operations are seq_cst, because of this pattern: one thread sets
+// a bit, then checks whether another thread lacks one; the other thread announces that it lacks
+// one, then searches for a bit. At least one of them must see the other.
 //
-// A set of more than a few words has a set of hints above it, with one bit for each word: so a look
-// costs a few loads, however many bits there are. A hint may be set although its word is empty;
-// while the word is not empty the hint is set, or is just being set. Let P set a bit and then look
-// at the hint, and let C clear the hint and then look at the word once more. If P saw the hint set,
-// P's bit came before the clearing, so C sees it and sets the hint again; if not, P sets it.
-// Whoever announces a lack and then misses a bit whose hint is just being set is seen by P, who
-// looks for those that lack one after it has set the hint.
+// Hints. A set of more than a few words has a second set of bits above it: one hint for each word.
+// So a search costs a few loads, however many bits there are. A hint may be set although its word
+// is empty. While the word is not empty, the hint is set, or a thread is about to set it.
+//
+// No hint stays clear over a word with bits. P sets a bit (p1), then reads the hint (p2). C clears
+// the hint (c1), then reads the word once more (c2). If P reads the hint as set, p2 is before c1,
+// so p1 is before c2: C sees the bit and sets the hint again. If P reads it as clear, P sets it. A
+// thread may announce that it lacks a bit, and then miss P's bit because the hint is not set yet. P
+// sees this announcement, because P checks for it after it has set the hint.
 #pragma once
 
 #include "platform/compiler.h"
@@ -23,6 +26,7 @@
 
 namespace weft::internal {
 
+/// A set of bits. All calls except Acquire and Release are thread-safe.
 class AtomicBitSet {
 public:
     static constexpr uint32_t kNone = ~0u;
@@ -32,7 +36,7 @@ public:
     AtomicBitSet &operator=(const AtomicBitSet &) = delete;
     ~AtomicBitSet() { Release(); }
 
-    /// `bits` bits, all clear. False when there is no memory.
+    /// Makes a set of `bits` bits, all clear. Returns false if there is no memory.
     bool Acquire(uint32_t bits, Memory memory = {}) noexcept {
         m_memory = memory;
         m_count = (bits + 63) / 64;
@@ -51,24 +55,26 @@ public:
         m_count = 0;
     }
 
+    /// Sets a bit.
     void Set(uint32_t bit) noexcept {
         const uint64_t before = m_words[bit / 64].bits.fetch_or(Mask(bit), kSeqCst);
         if (m_hints != nullptr && before == 0) Hint(bit / 64);
     }
 
-    /// True if this call cleared it: of several callers exactly one wins.
+    /// Clears a bit. Returns true if this call cleared it: exactly one of several callers wins.
     bool Clear(uint32_t bit) noexcept {
         return (m_words[bit / 64].bits.fetch_and(~Mask(bit), kSeqCst) & Mask(bit)) != 0;
     }
 
+    /// The mask that allows all bits.
     struct All {
         uint64_t operator()(uint32_t) const noexcept { return ~uint64_t{0}; }
     };
 
-    /// Clears some set bit and returns its index. The search begins in the word of `home`. `among`
-    /// limits it: among(i) returns a mask of the bits of word i that may be cleared. kNone: no such
-    /// bit was set all the time, but one that was set behind the search may be missed; whoever must
-    /// not miss it announces its lack and asks Any.
+    /// Clears a set bit and returns its index. The search begins in the word of bit `home`. `among`
+    /// limits it: among(i) returns a mask of the bits of word i that may be cleared. Returns kNone
+    /// if no such bit was set during the whole call. A bit that is set behind the search may be
+    /// missed. A caller that must not miss it announces that it lacks one, and then calls Any.
     template <class Among = All>
     uint32_t ClearAny(uint32_t home, Among among = Among()) noexcept {
         return ForWords(home / 64, [&](uint32_t index) {
@@ -78,7 +84,7 @@ public:
                 const uint64_t mask = seen & (~seen + 1);
                 const uint64_t before = word.fetch_and(~mask, kSeqCst);
                 if ((before & mask) != 0) return index * 64 + LowestBit(mask);
-                // somebody was faster: go on upwards from here
+                // Another thread was faster. Continue with the bits above this one.
                 seen = before & wanted & ~mask & (seen | ~(mask - 1));
             }
             return kNone;
@@ -89,6 +95,7 @@ public:
         return (m_words[bit / 64].bits.load(kSeqCst) & Mask(bit)) != 0;
     }
 
+    /// Returns true if a bit is set.
     bool Any() const noexcept {
         if (WEFT_LIKELY(m_count != 0 && m_words[0].bits.load(kSeqCst) != 0)) return true;
         return ForWords(0, [this](uint32_t i) {
@@ -99,19 +106,20 @@ public:
 private:
     static constexpr uint32_t kFewWords = 4;
 
+    // Sets the hint of a word.
     void Hint(uint32_t word) noexcept {
         if (!m_hints->Test(word)) m_hints->Set(word);
     }
 
-    // What is asked about a word; it gives kNone to go on.
+    // A question about a word. It returns kNone to continue with the next word.
     struct Look {
         uint32_t (*ask)(const void *look, uint32_t word);
         const void *look;
         uint32_t operator()(uint32_t word) const noexcept { return ask(look, word); }
     };
 
-    // Asks `look(word)` for the words that may have bits, from `first` on, until it gives something
-    // else than kNone.
+    // Calls `ask` for each word that may have bits, beginning with word `first`, until the result
+    // is not kNone.
     template <class Ask>
     uint32_t ForWords(uint32_t first, Ask ask) const noexcept {
         if (m_hints != nullptr) {
@@ -128,7 +136,7 @@ private:
         return kNone;
     }
 
-    // The same by way of the hints. One whose word is empty is taken back.
+    // Does the same by way of the hints. Clears the hints of empty words.
     WEFT_NOINLINE uint32_t ForHints(uint32_t first, Look look) const noexcept {
         const auto inWord = [&](uint32_t hints) {
             for (uint64_t seen = m_hints->m_words[hints].bits.load(kSeqCst); seen != 0;
@@ -158,14 +166,14 @@ private:
         return m_hints->ForHints(begin, {call, &inWord});
     }
 
-    // One line each: workers with different home words do not disturb each other.
+    // A cache line for each word: workers with different home words do not write to the same line.
     struct alignas(64) Word {
         env::Atomic<uint64_t> bits{0};
     };
     static uint64_t Mask(uint32_t bit) noexcept { return uint64_t{1} << (bit % 64); }
 
     Word *m_words = nullptr;
-    AtomicBitSet *m_hints = nullptr;  // one for each word; null if there are few
+    AtomicBitSet *m_hints = nullptr;  // a bit for each word; null if there are few words
     uint32_t m_count = 0;
     Memory m_memory;
 };

@@ -1,12 +1,12 @@
-// A segment pool with a cache for each of its frequent users, who are workers.
+// A SegmentPool with a cache for each of its frequent users, the workers.
 //
-// A user takes from its own cache and gives back to it; nobody else looks there. An empty cache
-// takes a batch of objects from the pool. A full one returns its coldest batch. Each costs one
-// exchange of the pool's head, with at least seven takes or returns between two of them. A user
-// without a cache goes to the pool itself.
+// A user takes objects from its own cache and gives them back to it. No other thread accesses this
+// cache. An empty cache takes a batch of objects from the pool. A full one returns its oldest
+// batch. Each of these costs one exchange of the pool's head. At least seven calls of Take or
+// GiveBack lie between two exchanges. A user without a cache uses the pool itself.
 //
-// For the pool, objects in a cache are out. So while others run out of objects, and the pool grows
-// or has no more, up to kMaxCached lie idle in each cache.
+// For the pool, an object in a cache is in use. So up to kMaxCached objects may lie unused in each
+// cache while other users make the pool grow, or find it exhausted.
 #pragma once
 
 #include "containers/segment_pool.h"
@@ -17,23 +17,26 @@
 
 namespace weft::internal {
 
-/// A user without a cache.
+/// The number of a user that has no cache.
 inline constexpr uint32_t kNoCache = ~0u;
 
+/// A pool of objects with indices. `kBatch`: how many objects move at once between a cache and the
+/// pool. The other parameters are those of SegmentPool.
 template <class T, uint32_t kSegments = 7, uint32_t kFirstItems = 64, uint32_t kBatch = 8>
 class CachedPool {
     using Pool = SegmentPool<T, kSegments, kFirstItems>;
 
 public:
     static constexpr uint32_t kNone = Pool::kNone, kMaxItems = Pool::kMaxItems;
-    static constexpr uint32_t kMaxCached = 2 * kBatch - 1;  // with their number they take 64 bytes
+    // together with `count` they take 64 bytes
+    static constexpr uint32_t kMaxCached = 2 * kBatch - 1;
 
     CachedPool() = default;
     CachedPool(const CachedPool &) = delete;
     CachedPool &operator=(const CachedPool &) = delete;
     ~CachedPool() { Release(); }
 
-    /// The users with caches are 0 to `users` - 1. False when there is no memory.
+    /// The users 0 to `users` - 1 have caches. Returns false if there is no memory.
     bool Acquire(uint32_t users, Memory memory = {}) noexcept {
         m_memory = memory;
         m_users = users;
@@ -47,11 +50,12 @@ public:
         m_pool.Release();
     }
 
-    /// As SegmentPool's.
+    /// See SegmentPool.
     bool Has(uint32_t index) const noexcept { return m_pool.Has(index); }
     T &At(uint32_t index) noexcept { return m_pool.At(index); }
 
-    /// The index of an object that nobody uses, or kNone. `user`: the caller itself, or kNoCache.
+    /// Returns the index of an unused object, or kNone. `user`: the caller's own number, or
+    /// kNoCache.
     uint32_t Take(uint32_t user) noexcept {
         if (user == kNoCache) return m_pool.Take();
         Cache &cache = m_caches[user];
@@ -59,7 +63,8 @@ public:
         return WEFT_LIKELY(cache.count != 0) ? cache.items[--cache.count] : kNone;
     }
 
-    /// An object that any user has taken. `user`: who gives it back.
+    /// Gives back an object, which any user may have taken. `user`: the caller's own number, or
+    /// kNoCache.
     void GiveBack(uint32_t index, uint32_t user) noexcept {
         if (user == kNoCache) return m_pool.GiveBack(index);
         Cache &cache = m_caches[user];
@@ -67,8 +72,8 @@ public:
         cache.items[cache.count++] = index;
     }
 
-    /// Objects that one user gives back together: what its cache has no room for goes to the pool,
-    /// up to 64 by one exchange.
+    /// Gives back several objects of one user. Those for which its cache has no room go to the
+    /// pool, up to 64 with one exchange.
     class Returns {
     public:
         Returns(CachedPool &pool, uint32_t user) noexcept
@@ -89,11 +94,12 @@ public:
     };
 
 private:
+    // The unused objects of one user.
     struct alignas(kLineBytes) Cache {
         uint32_t count = 0;
-        uint32_t items[kMaxCached];  // the one that came last is the last
+        uint32_t items[kMaxCached];  // a stack; its top is items[count - 1]
 
-        // The oldest kBatch go back.
+        // Returns the oldest kBatch objects to the pool.
         void Spill(Pool &pool) noexcept {
             {
                 typename Pool::Returns returns(pool);

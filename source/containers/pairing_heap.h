@@ -1,32 +1,35 @@
-// A heap of items that lie elsewhere: the least on top, any of them removed by its address.
+// A heap of items that the user provides. The least item is on top. Any item can be removed by its
+// address.
 //
-// Pairing heap: M. Fredman, R. Sedgewick, D. Sleator, R. Tarjan, "The pairing heap: a new form of
-// self-adjusting heap", Algorithmica 1986. Push takes constant time, Pop and Remove a logarithm on
-// average. Not thread-safe.
+// A pairing heap: M. Fredman, R. Sedgewick, D. Sleator, R. Tarjan, "The pairing heap: a new form of
+// self-adjusting heap", Algorithmica 1986. Push takes constant time. Remove takes logarithmic time
+// on average. Not thread-safe.
 #pragma once
 
 namespace weft::internal {
 
-/// An item derives from this.
+/// The base class of an item.
 struct HeapLinks {
-    HeapLinks *child = nullptr;     // the first
-    HeapLinks *next = nullptr;      // sibling
-    HeapLinks *previous = nullptr;  // sibling, or the parent of a first child; null: the top
+    HeapLinks *child = nullptr;  // the first child
+    HeapLinks *next = nullptr;   // the next sibling
+    // the previous sibling; for a first child its parent; for the top null
+    HeapLinks *previous = nullptr;
 };
 
-/// `Less` orders two items. No two are equal.
+/// Less()(a, b) returns true if `a` is less than `b`. No two items may be equal.
 template <class Item, class Less>
 class PairingHeap {
 public:
     bool IsEmpty() const noexcept { return m_top == nullptr; }
     Item &Top() noexcept { return *static_cast<Item *>(m_top); }
 
+    /// Adds an item. The heap uses the links in the item until Remove.
     void Push(Item &item) noexcept {
         static_cast<HeapLinks &>(item) = {};
         m_top = m_top == nullptr ? &item : Merge(m_top, &item);
     }
 
-    /// It must be in the heap.
+    /// Removes the item, which must be in the heap.
     void Remove(Item &item) noexcept {
         HeapLinks *rest = MergeAll(item.child);
         if (&item == m_top) {
@@ -39,7 +42,7 @@ public:
     }
 
 private:
-    // Both are without siblings, and so is the result.
+    // Merges two heaps. Neither may have siblings, and the result has none.
     static HeapLinks *Merge(HeapLinks *a, HeapLinks *b) noexcept {
         if (Less()(*static_cast<Item *>(b), *static_cast<Item *>(a))) {
             HeapLinks *swapped = a;
@@ -53,15 +56,16 @@ private:
         return a;
     }
 
+    // Detaches an item from its siblings and its parent.
     static HeapLinks *Single(HeapLinks *links) noexcept {
         links->next = links->previous = nullptr;
         return links;
     }
 
-    // A list of siblings: pairs from the left to the right, then all of them from the right to the
+    // Merges a list of siblings: first in pairs from left to right, then all pairs from right to
     // left.
     static HeapLinks *MergeAll(HeapLinks *list) noexcept {
-        HeapLinks *pairs = nullptr;  // linked by `next`, the last first
+        HeapLinks *pairs = nullptr;  // linked by `next`, the last pair first
         while (list != nullptr) {
             HeapLinks *first = list;
             HeapLinks *second = first->next;

@@ -1,24 +1,25 @@
-// An intrusive list that any thread pushes to and one thread at a time empties, in the order of the
+// An intrusive list. Any thread may push. One thread at a time takes all nodes, in the order of the
 // pushes.
 //
-// Push is lock-free: its CAS fails only because another push or a TakeAll succeeded. There is no
-// ABA problem, because nothing is ever taken out of the middle: TakeAll detaches everything with
-// one exchange.
+// Push is lock-free: its CAS fails only if another Push or a TakeAll succeeded. There is no ABA
+// problem, because no node is taken out of the middle: TakeAll detaches all nodes with one
+// exchange.
 #pragma once
 
 #include "platform/env.h"
 
 namespace weft::internal {
 
-/// `Node` has a member `Node *next`, which belongs to the list while the node is in it.
+/// `Node` has a member `Node *next`. It belongs to the list while the node is in the list.
 template <class Node>
 class PushList {
 public:
-    /// seq_cst: the caller looks next whether the consumer sleeps, and the consumer announces that
-    /// before its last look. As a release it publishes the node.
+    /// Pushes a node. seq_cst: the caller checks next whether the consumer sleeps, and the consumer
+    /// announces that it sleeps before its last check of this list. As a release it publishes the
+    /// node.
     void Push(Node *node) noexcept { Push(node, node); }
-    /// Several at once, from the newest by `next` to the oldest: nothing comes between them, and
-    /// one TakeAll takes them.
+    /// Pushes several nodes, linked by `next` from the newest to the oldest. No other node comes
+    /// between them, and one TakeAll takes them all.
     void Push(Node *newest, Node *oldest) noexcept {
         Node *head = m_head.load(kRelaxed);
         do {
@@ -26,12 +27,13 @@ public:
         } while (!m_head.compare_exchange_strong(head, newest, kSeqCst, kRelaxed));
     }
 
-    /// The oldest node, the others behind it; null if there is none.
+    /// Takes all nodes. Returns the oldest one, linked to the newer ones; null if the list is
+    /// empty.
     Node *TakeAll() noexcept {
-        // seq_cst: a consumer that has cleared a notice looks here afterwards, and nobody tells it
-        // again (core/notices.h).
+        // seq_cst: a consumer that has cleared a notice reads the list afterwards, and nobody sets
+        // the notice again (core/notices.h).
         if (m_head.load(kSeqCst) == nullptr) return nullptr;
-        Node *newest = m_head.exchange(nullptr, kAcquire);  // pairs with Push
+        Node *newest = m_head.exchange(nullptr, kAcquire);  // acquire: pairs with Push
         Node *oldest = nullptr;
         while (newest != nullptr) {
             Node *next = newest->next;
@@ -45,8 +47,8 @@ public:
     /// A hint: relaxed.
     bool LooksEmpty() const noexcept { return m_head.load(kRelaxed) == nullptr; }
 
-    /// seq_cst: pairs with Push, for the last look of a consumer that has announced that it will
-    /// sleep.
+    /// seq_cst: pairs with Push. For the last check of a consumer that has announced that it
+    /// sleeps.
     bool IsEmpty() const noexcept { return m_head.load(kSeqCst) == nullptr; }
 
 private:

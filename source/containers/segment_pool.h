@@ -1,12 +1,15 @@
-// A pool of small objects that threads of any kind take from and give back to, by index.
+// A pool of small objects. Any thread may take an object and give it back. Objects are named by
+// index.
 //
-// The objects lie in segments, each as large as all before it, which are added when all are out and
-// never move. Those that nobody uses are a stack, linked by index. Its head is one word: the index
-// on top plus one, and above it a tag that counts the takings. So who replaces a head that it has
-// read replaces it only if nothing was taken since (or 2^32 times something was), and what it read
-// below the top still lies there. Lock-free, as the allocator is: a compare-and-swap fails only
-// because another one succeeded; but one thread at a time adds a segment, and the others wait for
-// it if they have nothing to take.
+// The objects lie in segments, which never move. Each new segment is as large as all segments
+// before it. One is added when no unused object is left. The unused objects form a stack, linked by
+// index. One word is the head of this stack: the index of the top object plus one, and above it a
+// tag that counts the takes. So a CAS of the head succeeds only if no object was taken since the
+// head was read (or exactly 2^32 takes came in between). Then the objects that were read below the
+// top still lie there.
+//
+// Lock-free if the allocator is: a CAS fails only if another one succeeded. The exception: one
+// thread at a time adds a segment, and threads that find no unused object wait for it.
 #pragma once
 
 #include "platform/backoff.h"
@@ -18,6 +21,8 @@
 
 namespace weft::internal {
 
+/// A pool of objects with indices, in up to kSegments segments. The first segment has kFirstItems
+/// objects. All calls except Acquire and Release are thread-safe.
 template <class T, uint32_t kSegments = 7, uint32_t kFirstItems = 64 /* a power of two */>
 class SegmentPool {
 public:
@@ -29,8 +34,8 @@ public:
     SegmentPool &operator=(const SegmentPool &) = delete;
     ~SegmentPool() { Release(); }
 
-    /// Makes the first segment, so that up to kFirstItems can be out without an allocation. False
-    /// when there is no memory.
+    /// Makes the first segment, so that up to kFirstItems objects can be taken without an
+    /// allocation. Returns false if there is no memory.
     bool Acquire(Memory memory = {}) noexcept {
         m_memory = memory;
         return AddSegment();
@@ -38,7 +43,7 @@ public:
 
     void Release() noexcept {
         for (uint32_t i = 0; i < kSegments; ++i) {
-            // relaxed, here and below: nobody else is left
+            // relaxed, here and below: no other thread uses the pool any more
             m_memory.DeleteArray(m_segments[i].items.load(kRelaxed), SizeOf(i));
             m_memory.DeleteArray(m_segments[i].below.load(kRelaxed), SizeOf(i));
             m_segments[i].items.store(nullptr, kRelaxed);
@@ -48,40 +53,41 @@ public:
         m_head.store(0, kRelaxed);
     }
 
-    /// There is such an object, in use or not. acquire: pairs with AddSegment, so that At finds it.
+    /// Returns true if an object with this index exists, in use or not. acquire: pairs with
+    /// AddSegment, so that At finds the object.
     bool Has(uint32_t index) const noexcept { return index < m_itemCount.load(kAcquire); }
 
-    /// For who took the index, has it from somebody who did, or has asked Has. relaxed: each of
-    /// these came after AddSegment.
+    /// Returns the object. The caller has taken the index, has got it from a thread that has taken
+    /// it, or has called Has. relaxed: each of these comes after AddSegment.
     T &At(uint32_t index) noexcept {
         const uint32_t segment = SegmentOf(index);
         return m_segments[segment].items.load(kRelaxed)[index - FirstOf(segment)];
     }
 
-    /// The index of an object that nobody uses; kNone when there is no memory, or when kMaxItems
-    /// are out.
+    /// Takes an unused object and returns its index. Returns kNone if there is no memory, or if
+    /// kMaxItems objects are in use.
     uint32_t Take() noexcept {
         uint32_t index;
         return TakeSome(&index, 1) != 0 ? index : kNone;
     }
 
-    /// Several of them by one exchange of the head: at least one, at most `most`. Returns how many;
-    /// 0 where Take returns kNone.
+    /// Takes up to `most` objects with one exchange of the head. Returns how many. That is at least
+    /// one, but 0 in the cases in which Take returns kNone.
     uint32_t TakeSome(uint32_t *taken, uint32_t most) noexcept {
         for (Backoff backoff;;) {
             // acquire, at each success: what the last users read comes before our writes, and the
-            // links from the top on are there. Every change of the head is a read-modify-write, so
-            // it pairs with each PushChain before it.
+            // links from the top on are visible. Every change of the head is a read-modify-write,
+            // so this pairs with each PushChain before it.
             uint64_t head = m_head.load(kAcquire);
             while (TopOf(head) != 0) {
                 uint32_t below;
                 const uint32_t count = Follow(TopOf(head), taken, most, below);
                 const uint64_t next = (head | kTopMask) + 1 + below;
                 if (m_head.compare_exchange_strong(head, next, kAcquire, kAcquire)) return count;
-                // What was noted is others'. If the head is empty now, nothing of it may be
-                // returned.
+                // The head has changed, so the objects in `taken` may be in use by others. Fill
+                // `taken` again, or add a segment if the stack is empty now.
             }
-            if (m_growing.exchange(1, kAcquire) != 0) {  // pairs with the store below
+            if (m_growing.exchange(1, kAcquire) != 0) {  // acquire: pairs with the store below
                 backoff.Next();
                 continue;
             }
@@ -91,9 +97,10 @@ public:
         }
     }
 
+    /// Gives back an object that was taken.
     void GiveBack(uint32_t index) noexcept { PushChain(index, index); }
 
-    /// Objects that one thread gives back: one read-modify-write for up to 64 of them.
+    /// Gives back several objects of one thread, up to 64 with one read-modify-write.
     class Returns {
     public:
         explicit Returns(SegmentPool &pool) noexcept : m_pool(pool) {}
@@ -102,7 +109,7 @@ public:
         Returns &operator=(const Returns &) = delete;
 
         void Add(uint32_t index) noexcept {
-            // relaxed: published by PushChain.
+            // relaxed: PushChain publishes it.
             if (m_count == 0) {
                 m_last = index;
             } else {
@@ -124,12 +131,13 @@ public:
 private:
     struct Segment {
         env::Atomic<T *> items{nullptr};
-        // of each that nobody uses: the next one plus one, or 0
+        // for each unused object: index of the object below it in the stack, plus one; 0: none
         env::Atomic<env::Atomic<uint32_t> *> below{nullptr};
     };
     static constexpr uint64_t kTopMask = 0xFFFFFFFF;
 
     static uint32_t TopOf(uint64_t head) noexcept { return static_cast<uint32_t>(head); }
+    // The segment of an object, the index of a segment's first object, and the size of a segment.
     static uint32_t SegmentOf(uint32_t index) noexcept {
         return index < kFirstItems ? 0 : HighestBit(index / kFirstItems) + 1;
     }
@@ -140,16 +148,17 @@ private:
         return segment == 0 ? kFirstItems : FirstOf(segment);
     }
 
+    // The link of an object: see Segment::below.
     env::Atomic<uint32_t> &Below(uint32_t index) noexcept {
         const uint32_t segment = SegmentOf(index);
         return m_segments[segment].below.load(kRelaxed)[index - FirstOf(segment)];  // as in At
     }
 
-    // Notes up to `most` objects from `top` on (an index plus one), and what lies below them.
-    // relaxed: if something was taken since the head was read, the tag is another, the exchange
-    // fails, and nothing of this is used. Until then a link may be newer than the head, and name an
-    // object of a segment that this thread has not seen yet; so it is followed only after Has,
-    // which pairs with AddSegment. Where it stops for that, what it has noted is right as well.
+    // Notes up to `most` objects from `top` on (an index plus one), and the object below them.
+    // relaxed: if an object was taken since the head was read, the tag differs, the CAS fails, and
+    // the notes are not used. Until then a link may be newer than the head, and name an object in a
+    // segment that this thread does not see yet. So a link is followed only after Has, which pairs
+    // with AddSegment. If Has returns false, the notes so far are still right.
     uint32_t Follow(uint32_t top, uint32_t *taken, uint32_t most, uint32_t &below) noexcept {
         uint32_t count = 0;
         do {
@@ -160,8 +169,8 @@ private:
         return count;
     }
 
-    // From `first` to `last` they are linked. release: our reads of the objects come before their
-    // next users' writes, and the links are there.
+    // Pushes the objects from `first` to `last`, which are linked. release: our reads of the
+    // objects come before the next users' writes, and the links are visible.
     void PushChain(uint32_t first, uint32_t last) noexcept {
         uint64_t head = m_head.load(kRelaxed);
         do {
@@ -170,7 +179,7 @@ private:
                                                  kRelaxed));
     }
 
-    // One thread at a time.
+    // Only one thread at a time may call this.
     bool AddSegment() noexcept {
         const uint32_t first = m_itemCount.load(kRelaxed);
         if (first == kMaxItems) return false;
@@ -183,12 +192,12 @@ private:
             m_memory.DeleteArray(below, size);
             return false;
         }
-        // published by PushChain
+        // relaxed: published by PushChain
         for (uint32_t i = 0; i + 1 < size; ++i) below[i].store(first + i + 2, kRelaxed);
-        // published by the next, and by PushChain
+        // relaxed, both: published by the store of m_itemCount, and by PushChain
         m_segments[segment].items.store(items, kRelaxed);
         m_segments[segment].below.store(below, kRelaxed);
-        m_itemCount.store(first + size, kRelease);  // pairs with Has
+        m_itemCount.store(first + size, kRelease);  // release: pairs with Has
         PushChain(first, first + size - 1);
         return true;
     }

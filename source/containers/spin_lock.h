@@ -1,4 +1,4 @@
-// For a few instructions at a time, in places that are not on the steady path of tasks.
+// A lock that is held for a few instructions. For code that is not on the steady path of tasks.
 #pragma once
 
 #include "platform/backoff.h"
@@ -8,10 +8,12 @@
 
 namespace weft::internal {
 
-/// Whoever finds it taken turns round a while, with pauses that grow, because each look takes the
-/// line from the holder, and then lets other threads run.
+/// A thread that finds the lock taken spins for a while. The pauses between two checks grow,
+/// because each check takes the cache line away from the holder. Then the thread yields to other
+/// threads.
 class SpinLock {
 public:
+    /// Holds the lock while it lives.
     class Held {
     public:
         explicit Held(SpinLock &lock) noexcept : m_lock(lock), m_wasTaken(lock.Lock()) {}
@@ -19,7 +21,7 @@ public:
         Held(const Held &) = delete;
         Held &operator=(const Held &) = delete;
 
-        /// Whether it was found taken at first.
+        /// Returns true if the lock was taken when this thread first tried it.
         bool WasTaken() const noexcept { return m_wasTaken; }
 
     private:
@@ -28,10 +30,11 @@ public:
     };
 
 private:
+    /// Returns true if the lock was taken at first.
     bool Lock() noexcept {
         bool wasTaken = false;
         Backoff more;
-        // acquire: after what the last holder did.
+        // acquire: comes after what the last holder did.
         while (m_taken.exchange(true, kAcquire)) {
             wasTaken = true;
             uint32_t turns = 0;
@@ -47,10 +50,10 @@ private:
         }
         return wasTaken;
     }
-    /// release: before what the next holder does.
+    /// release: comes before what the next holder does.
     void Unlock() noexcept { m_taken.store(false, kRelease); }
 
-    // Some microseconds: longer than anybody holds it who has not lost the processor.
+    // Some microseconds: longer than the lock is held by a thread that keeps its processor.
     static constexpr uint32_t kTurns = 64, kMaxPauses = 16;
     env::Atomic<bool> m_taken{false};
 };

@@ -1,9 +1,10 @@
-// Where the tasks of a batch are copied to while slices of it wait in deques.
+// Memory for the tasks of a batch while slices of this batch wait in deques.
 //
-// Blocks of one size form a ring. Its owner fills the current block from the front; whoever has run
-// or copied tasks out of a block gives them back, its owner with plain memory, others with one
-// addition. A block is used again when everything that was put into it has come back, never under a
-// slice that somebody still runs.
+// The slab of a worker is a ring of blocks of one size. The owner fills the current block from the
+// front. A worker that has run tasks of a block, or copied them out, gives their places back: the
+// owner with a plain addition, other workers with an atomic one. A block is used again when
+// everything that was put into it has been given back. So it is never overwritten while a worker
+// still runs a slice of it.
 #pragma once
 
 #include "platform/env.h"
@@ -14,6 +15,7 @@
 
 namespace weft::internal {
 
+/// The slab of one worker.
 class TaskSlab {
 public:
     static constexpr size_t kBlockBytes = 16 << 10;
@@ -23,7 +25,7 @@ public:
     TaskSlab &operator=(const TaskSlab &) = delete;
     ~TaskSlab() { Release(); }
 
-    /// Begins with `blocks` blocks.
+    /// Begins with `blocks` blocks. Returns false if there is no memory.
     bool Acquire(uint32_t blocks = 1, Memory memory = {}) noexcept {
         m_memory = memory;
         m_current = NewBlock();
@@ -46,7 +48,8 @@ public:
         m_othersCount = 0;
     }
 
-    /// Owner. Room for `count` tasks in a row (at most kMaxRun), or null when there is no memory.
+    /// Returns room for `count` tasks in a row (at most kMaxRun), or null if there is no memory.
+    /// Only the owner may call this.
     Task *Take(uint32_t count) noexcept {
         if (m_current->IsDrained()) m_current->Reset();
         if (m_current->used + count > kTasksPerBlock && !Advance()) return nullptr;
@@ -55,8 +58,8 @@ public:
         return first;
     }
 
-    /// `count` tasks that were in a row from `first` have been read for the last time.
-    /// Called on the slab of the calling worker, whoever owns the block.
+    /// Gives back `count` tasks in a row from `first` on: they have been read for the last time.
+    /// Call it on the slab of the calling worker, even if another worker owns the block.
     void GiveBack(const Task *first, uint32_t count) noexcept {
         Block *block = Block::Of(first);
         if (block->owner == this) {
@@ -68,11 +71,11 @@ public:
         m_othersCount += count;
     }
 
-    /// What others' blocks get back is passed on when another block's turn comes, or by this call:
-    /// before the calling worker has nothing to do.
+    /// Places in a block of another worker are collected, and passed on when the block changes.
+    /// This call passes on the rest: call it before the worker runs out of work.
     void FlushOthers() noexcept {
         if (m_others == nullptr) return;
-        // pairs with IsDrained: our reads are done
+        // release: pairs with IsDrained. Our reads of the tasks are done.
         m_others->returnedByOthers.fetch_add(m_othersCount, kRelease);
         m_others = nullptr;
         m_othersCount = 0;
@@ -81,6 +84,7 @@ public:
     static constexpr uint32_t kMaxRun = 255;
 
 private:
+    // A block of the ring: this header, then the tasks. It is aligned to its size.
     struct alignas(64) Block {
         TaskSlab *owner;
         Block *next;
@@ -89,15 +93,16 @@ private:
         alignas(64) env::Atomic<uint32_t> returnedByOthers;
 
         Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
-        // acquire: pairs with GiveBack, so that writing new tasks comes after the others' reads of
+        // acquire: pairs with FlushOthers. New tasks are written after the other workers have read
         // the old ones.
         bool IsDrained() const noexcept {
             return returned + returnedByOthers.load(kAcquire) == used;
         }
         void Reset() noexcept {
             used = returned = 0;
-            returnedByOthers.store(0, kRelaxed);  // nobody holds tasks of this block
+            returnedByOthers.store(0, kRelaxed);  // relaxed: no worker holds tasks of this block
         }
+        // The block in which the task lies.
         static Block *Of(const Task *task) noexcept {
             return reinterpret_cast<Block *>(reinterpret_cast<uintptr_t>(task) &
                                              ~uintptr_t{kBlockBytes - 1});
@@ -111,9 +116,10 @@ private:
         return block;
     }
 
-    // Goes on to a block that has drained, which moves to the place behind the current one; else to
-    // a new one. Blocks that long tasks pin are skipped, some at a time, so that the ring grows by
-    // an eighth of what is pinned at most, and the search stays short.
+    // Makes a drained block the current one, moved to the place behind the former one. If it finds
+    // none, makes a new block. A block that a long task keeps in use is skipped, up to eight of
+    // them in one call. So the search stays short, and the ring grows by at most one block for each
+    // eight that are kept in use.
     bool Advance() noexcept {
         Block *previous = m_current;
         for (uint32_t skipped = 0; skipped < 8 && previous->next != m_current; ++skipped) {
@@ -128,6 +134,7 @@ private:
         Block *block = NewBlock();
         return block != nullptr && MakeCurrent(block, previous);
     }
+    // Inserts the block behind `previous` and makes it the current one. Returns true.
     bool MakeCurrent(Block *block, Block *previous) noexcept {
         block->next = previous->next;
         previous->next = block;
@@ -136,7 +143,8 @@ private:
     }
 
     Block *m_current = nullptr;
-    Block *m_others = nullptr;  // a block of another slab, and what it is to get back
+    // a block of another worker, to which m_othersCount places are to be given back
+    Block *m_others = nullptr;
     uint32_t m_othersCount = 0;
     Memory m_memory;
 };

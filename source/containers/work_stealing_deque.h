@@ -1,19 +1,24 @@
-// A growing single-producer, multi-consumer deque: its owner pushes and pops at the bottom, thieves
+// A growing deque with one owner and many thieves. The owner pushes and pops at the bottom, thieves
 // steal at the top.
 //
-// D. Chase, Y. Lev, "Dynamic circular work-stealing deque", SPAA 2005, with the memory orders of N.
-// M. Le, A. Pop, A. Cohen, F. Zappa Nardelli, "Correct and efficient work-stealing for weak memory
-// models", PPoPP 2013, except that their two fences are seq_cst operations on the two indices here
-// (see platform/env.h), and that a push publishes any number of items at once. Push (growth aside),
-// pop and one steal attempt take a bounded number of steps whatever the others do: there is no loop
-// in them.
+// The algorithm: D. Chase, Y. Lev, "Dynamic circular work-stealing deque", SPAA 2005. The memory
+// orders: N. M. Le, A. Pop, A. Cohen, F. Zappa Nardelli, "Correct and efficient work-stealing for
+// weak memory models", PPoPP 2013. There are two differences. Instead of their two fences, the
+// operations on the two indices are seq_cst (see platform/env.h). A push publishes any number of
+// items at once. Push (apart from growth), Pop and one attempt to steal contain no loop. So they
+// take a bounded number of steps, whatever the other threads do.
 //
-// Why no item is lost or taken twice. Items are claimed by moving an index past them: all but the
-// last by whoever moves it, the last by CAS on the top. Pop writes bottom, then reads top; steal
-// reads top, then bottom; all four are seq_cst. Suppose a pop of item i saw top <= i - 1 and took
-// it without CAS, and a thief also took i. The thief's CAS moved top from i, so it had read top ==
-// i, which was written after the pop's read of top; hence after the pop's write of bottom = i in
-// the single total order, and the thief's later read of bottom gives i or less: it found nothing.
+// Terms. Items have indices that only grow. `top` is the index of the oldest item. `bottom` is one
+// more than the index of the newest item. The deque is empty if bottom <= top.
+//
+// No item is lost or taken twice. The owner takes an item by moving bottom below it, a thief by
+// moving top above it with a CAS. If only one item is left, the owner takes it with a CAS on top,
+// too, so the CAS decides. For the other items: Pop writes bottom, then reads top. Steal reads top,
+// then bottom. All four are seq_cst. Suppose that a Pop of item i read top <= i - 1 and took i
+// without a CAS, and that a thief also took i. The thief's CAS moved top from i to i + 1, so the
+// thief had read top == i. This value was written after Pop had read top, and so after Pop had
+// written bottom = i. So the thief, which reads bottom after top, read bottom <= i. Then the deque
+// looked empty to it, and it took nothing: a contradiction.
 #pragma once
 
 #include "platform/compiler.h"
@@ -26,9 +31,10 @@
 
 namespace weft::internal {
 
+/// The result of one attempt to steal. Lost: another thread has taken the item.
 enum class StealResult : uint8_t { Empty, Lost /* to somebody else, who made progress */, Taken };
 
-/// `Item` is trivially copyable, and nothing but uint64_t members.
+/// `Item` is trivially copyable and consists of uint64_t members.
 template <class Item>
 class WorkStealingDeque {
     static_assert(std::is_trivially_copyable_v<Item> && sizeof(Item) % sizeof(uint64_t) == 0,
@@ -40,20 +46,20 @@ public:
     WorkStealingDeque &operator=(const WorkStealingDeque &) = delete;
     ~WorkStealingDeque() { Release(); }
 
-    /// `capacity` is a power of two. `firstIndex` lets tests begin near a wrap of the indices; with
-    /// 0 the owner may acquire while thieves are looking.
+    /// `capacity` is a power of two. `firstIndex` lets tests begin near a wrap of the indices. If
+    /// it is 0, the owner may call Acquire while thieves already call Steal.
     bool Acquire(uint64_t capacity, uint64_t firstIndex = 0, Memory memory = {}) noexcept {
         m_memory = memory;
         Ring *ring = Ring::Create(memory, capacity, nullptr);
         if (ring == nullptr) return false;
-        m_ring.store(ring, kRelaxed);  // each later write of bottom publishes it
+        m_ring.store(ring, kRelaxed);  // relaxed: each later write of bottom publishes it
         m_top.store(firstIndex, kRelaxed);
         m_bottom.store(firstIndex, kRelaxed);
         m_topSeen = firstIndex;
         return true;
     }
 
-    /// When no thief is left.
+    /// Call it when no thief uses the deque any more.
     void Release() noexcept {
         for (Ring *ring = m_ring.load(kRelaxed); ring != nullptr;) {
             Ring *older = ring->older;
@@ -65,19 +71,19 @@ public:
 
     bool IsAcquired() const noexcept { return m_ring.load(kRelaxed) != nullptr; }
 
-    // ---- owner
-    // ----------------------------------------------------------------------------------------------------
+    // ---- owner ----
 
-    /// Room for `count` more items; false when there is no memory, and nothing has changed.
+    /// Makes room for `count` more items. Returns false if there is no memory; then nothing has
+    /// changed.
     bool Reserve(uint64_t count) noexcept {
-        const uint64_t bottom = m_bottom.load(kRelaxed);  // only the owner writes it
+        const uint64_t bottom = m_bottom.load(kRelaxed);  // relaxed: only the owner writes it
         Ring *ring = m_ring.load(kRelaxed);               // likewise
         if (WEFT_LIKELY(bottom + count - m_topSeen <= ring->capacity)) return true;
         return MakeRoom(ring, bottom, count);
     }
 
-    /// Reserve, Stage and Publish of one item; false when there is no memory, and nothing has
-    /// changed.
+    /// Does what Reserve, Stage and Publish do, for one item. Returns false if there is no memory;
+    /// then nothing has changed.
     bool Push(const Item &item) noexcept {
         const uint64_t bottom = m_bottom.load(kRelaxed);  // as in Reserve
         Ring *ring = m_ring.load(kRelaxed);
@@ -90,12 +96,13 @@ public:
         return true;
     }
 
-    /// Writes the item that Publish(n > offset) makes visible. Reserve first.
+    /// Writes an item that a later Publish(n), with n > offset, makes visible. Call Reserve before.
     void Stage(uint64_t offset, const Item &item) noexcept { Staging()(offset, item); }
 
-    /// Stage for several: what it needs is read once.
+    /// Returns a function that does what Stage does. For several items: the ring and bottom are
+    /// read once.
     auto Staging() noexcept {
-        Ring *ring = m_ring.load(kRelaxed);  // both are the owner's own
+        Ring *ring = m_ring.load(kRelaxed);  // relaxed, both: only the owner writes them
         const uint64_t bottom = m_bottom.load(kRelaxed);
         return [slots = ring->Slots(), mask = ring->capacity - 1, bottom](
                    uint64_t offset, const Item &item) noexcept {
@@ -103,72 +110,73 @@ public:
         };
     }
 
-    /// Makes the staged items stealable. seq_cst: the caller looks for sleepers next, and a worker
-    /// that is about to sleep announces that before its last look at this deque; one of the two
-    /// sees the other. As a release it publishes items.
+    /// Makes the staged items visible to thieves. seq_cst: the caller checks for sleepers next, and
+    /// a worker that is about to sleep announces that before its last check of this deque. So one
+    /// of the two sees the other. As a release it publishes the items.
     void Publish(uint64_t count) noexcept {
         m_bottom.exchange(m_bottom.load(kRelaxed) + count, kSeqCst);
     }
 
-    /// The newest item, if there is one that no thief takes first.
+    /// Takes the newest item. Returns false if there is none, or if a thief takes it first.
     bool Pop(Item &item) noexcept {
         return PopIf(item, [](const Item &) { return true; });
     }
 
-    /// The same, if `wants(item)`; otherwise the item stays. `item` is written to in any case.
+    /// Does the same if wants(item) is true; otherwise the item stays. Unless the deque is
+    /// empty, `item` is overwritten in both cases.
     template <class Predicate>
     bool PopIf(Item &item, Predicate wants) noexcept {
         const uint64_t bottom = m_bottom.load(kRelaxed) - 1;
-        // relaxed: top only grows, so what looks empty is empty. Spares the exchange.
+        // relaxed: top only grows, so a deque that looks empty is empty. This saves the exchange.
         if (Distance(m_top.load(kRelaxed), bottom) < 0) return false;
-        // the owner wrote it: it cannot be torn, and stays as it is
+        // only the owner writes slots: this one cannot be torn, and does not change
         m_ring.load(kRelaxed)->Read(bottom, item);
         if (!wants(item)) return false;
         m_bottom.exchange(bottom, kSeqCst);  // see the proof above
         uint64_t top = m_top.load(kSeqCst);
         const int64_t left = Distance(top, bottom);
         if (left < 0) {
-            // release: a thief that read an older top reads the ring next, and Acquire may have
-            // written it after it came.
+            // release: a thief that reads this bottom reads the ring next. Acquire may have written
+            // the ring after this thief began.
             m_bottom.store(bottom + 1, kRelease);
             return false;
         }
         if (left > 0) return true;
-        // The last one: whoever moves top has it. seq_cst like the thieves' CAS, with which it
-        // competes.
+        // The last item: the thread that moves top gets it. seq_cst like the thieves' CAS, with
+        // which this one competes.
         const bool won = m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed);
         m_bottom.store(bottom + 1, kRelease);  // likewise
         return won;
     }
 
-    // ---- any worker
-    // -----------------------------------------------------------------------------------------------
+    // ---- any worker ----
 
-    /// One attempt at the oldest item.
+    /// Makes one attempt to take the oldest item.
     StealResult Steal(Item &item) noexcept {
         return StealIf(item, [](const Item &) { return true; });
     }
 
-    /// The same, if `wants(item)`; otherwise Empty. An item that somebody else has taken meanwhile
-    /// may be torn: wanted, it is Lost.
+    /// Does the same if wants(item) is true; otherwise returns Empty. `wants` may get a torn item
+    /// if another worker has taken the item meanwhile. If it accepts such an item, the result is
+    /// Lost.
     template <class Predicate>
     StealResult StealIf(Item &item, Predicate wants) noexcept {
         uint64_t top = m_top.load(kSeqCst);  // before bottom: see the proof above
         // as an acquire it pairs with Publish: the items are visible
         const uint64_t bottom = m_bottom.load(kSeqCst);
         if (Distance(top, bottom) <= 0) return StealResult::Empty;
-        // acquire: pairs with Grow. An older ring serves as well: the owner no longer writes to it.
+        // acquire: pairs with Grow. An older ring is fine too: the owner no longer writes to it.
         const Ring *ring = m_ring.load(kAcquire);
-        ring->Read(top, item);  // may be torn if we are late; then the CAS fails
+        ring->Read(top, item);  // may be torn if another worker was faster; then the CAS fails
         if (!wants(item)) return StealResult::Empty;
-        // seq_cst: ordered against the owner's exchange of bottom. Its release keeps the reads
-        // above before it.
+        // seq_cst: in one order with the owner's exchange of bottom. As a release it keeps the
+        // reads above before it.
         return m_top.compare_exchange_strong(top, top + 1, kSeqCst, kRelaxed) ? StealResult::Taken
                                                                               : StealResult::Lost;
     }
 
-    /// Steals until it does not lose to somebody else: false means Empty. Lock-free, as whoever
-    /// wins makes progress.
+    /// Steals until the result is not Lost. Returns false if the deque is empty. Lock-free: if this
+    /// thread loses, another one has made progress.
     bool TakeOldest(Item &item) noexcept {
         StealResult result;
         do {
@@ -177,20 +185,20 @@ public:
         return result == StealResult::Taken;
     }
 
-    /// How many items there seem to be. seq_cst: the last look of a worker that announced that it
-    /// will sleep.
+    /// Returns how many items there seem to be. seq_cst: also for the last check of a worker that
+    /// has announced that it sleeps.
     uint64_t Size() const noexcept {
         const uint64_t top = m_top.load(kSeqCst);
         const int64_t size = Distance(top, m_bottom.load(kSeqCst));
         return size > 0 ? static_cast<uint64_t>(size) : 0;
     }
 
-    /// Index of the oldest item if there is one, and one more than that of the newest. Hints:
-    /// relaxed.
+    /// The index of the oldest item, if there is one; and one more than the index of the newest.
+    /// Hints: relaxed.
     uint64_t Oldest() const noexcept { return m_top.load(kRelaxed); }
     uint64_t End() const noexcept { return m_bottom.load(kRelaxed); }
 
-    /// Owner, or a hint for others.
+    /// Returns true if there seems to be no item. A hint, except for the owner: relaxed.
     bool LooksEmpty() const noexcept {
         return Distance(m_top.load(kRelaxed), m_bottom.load(kRelaxed)) <= 0;
     }
@@ -198,11 +206,13 @@ public:
 private:
     static constexpr size_t kWords = sizeof(Item) / sizeof(uint64_t);
 
+    // A ring of slots. Item i lies in slot i modulo the capacity, as kWords atomic words behind the
+    // header.
     struct Ring {
         uint64_t capacity;
-        Ring *older;  // kept to the end: a late thief may still read it
+        Ring *older;  // kept until Release: a late thief may still read it
 
-        // Relaxed atomics: a late thief reads while the owner writes, and throws away what it has
+        // Relaxed atomics: a late thief may read while the owner writes. It discards what it has
         // read.
         env::Atomic<uint64_t> *Slots() const noexcept {
             return reinterpret_cast<env::Atomic<uint64_t> *>(const_cast<Ring *>(this) + 1);
@@ -218,9 +228,9 @@ private:
             LoadWords(Slot(index), reinterpret_cast<uint64_t *>(&item),
                       std::make_index_sequence<kWords>());
         }
-        // Not loops: those cost more than what is in them. And word by word into the item itself: a
-        // copy that the compiler makes with wider loads waits until the words have left the store
-        // buffer.
+        // Fold expressions, because a loop would cost more than the copy. Word by word into the
+        // item itself, because a copy with wider loads would have to wait until the words have left
+        // the store buffer.
         template <size_t... kIndex>
         static void StoreWords(env::Atomic<uint64_t> *slot, const uint64_t *words,
                                std::index_sequence<kIndex...>) noexcept {
@@ -245,18 +255,22 @@ private:
         }
     };
 
+    // to - from; right also after a wrap of the indices.
     static int64_t Distance(uint64_t from, uint64_t to) noexcept {
         return static_cast<int64_t>(to - from);
     }
 
+    // Reads top again, and grows the ring if it has no room even then.
     WEFT_NOINLINE bool MakeRoom(Ring *ring, uint64_t bottom, uint64_t count) noexcept {
-        // acquire: pairs with the CAS of the thieves. What they have read is read before it is
-        // written over.
+        // acquire: pairs with the thieves' CAS. The thieves have read a slot before the owner
+        // overwrites it.
         m_topSeen = m_top.load(kAcquire);
         if (bottom + count - m_topSeen <= ring->capacity) return true;
         return Grow(ring, bottom, bottom + count - m_topSeen);
     }
 
+    // Copies the items to a larger ring with at least `needed` slots. The smaller ring stays
+    // allocated.
     bool Grow(Ring *ring, uint64_t bottom, uint64_t needed) noexcept {
         uint64_t capacity = ring->capacity * 2;
         while (capacity < needed) capacity *= 2;
@@ -267,14 +281,16 @@ private:
             ring->Read(i, item);
             Ring::Write(larger->Slot(i), item);
         }
-        // pairs with the acquire in Steal: the copied items are visible
+        // release: pairs with the acquire in Steal. The copied items are visible.
         m_ring.store(larger, kRelease);
         return true;
     }
 
-    // On one line, as a thief reads all of them: a look at the deque takes one line from its owner.
-    alignas(kLineBytes) env::Atomic<uint64_t> m_top{0};  // thieves write it
-    env::Atomic<uint64_t> m_bottom{0};                   // the owner writes these
+    // All on one cache line, because a thief reads all of them: a steal takes one line away from
+    // the owner.
+    // written by thieves, and by Pop for the last item
+    alignas(kLineBytes) env::Atomic<uint64_t> m_top{0};
+    env::Atomic<uint64_t> m_bottom{0};  // written by the owner, like the members below
     env::Atomic<Ring *> m_ring{nullptr};
     uint64_t m_topSeen = 0;
     Memory m_memory;

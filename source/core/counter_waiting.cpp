@@ -1,3 +1,4 @@
+// The CAS loops of CounterWaiting, and the sorting of waiters with targets above zero.
 #include "core/counter_waiting.h"
 
 #include "platform/backoff.h"
@@ -7,8 +8,8 @@ namespace weft::internal {
 CounterResult CounterWaiting::Add(CounterStorage &counter, uint32_t n) noexcept {
     uint32_t note = WaitRecords::kNone;
     CounterResult result = CounterResult::Ok;
-    // relaxed: what is added is published with the tasks, not here. acquire is not needed either:
-    // nothing is read.
+    // relaxed: the tasks that are counted are published elsewhere. No acquire: nothing is read that
+    // the counter publishes.
     CounterWord word{counter.load(kRelaxed)};
     for (Backoff backoff;;) {
         if (!IsOurs(word)) {
@@ -31,8 +32,8 @@ CounterResult CounterWaiting::Add(CounterStorage &counter, uint32_t n) noexcept 
             record = {word.Head(), word.Count(), WaitRecords::kNone, WaitRecord::Kind::Note};
             raised = raised.WithHead(note + 1);
         }
-        // release: publishes the note. A plain addition needs no order of its own; as a
-        // read-modify-write it keeps the release sequences of earlier decrements alive.
+        // release: publishes the note. A CAS without a note needs no order of its own. As a
+        // read-modify-write it continues the release sequences of earlier decrements.
         if (counter.compare_exchange_strong(word.bits, raised.bits, kRelease, kRelaxed)) {
             if (word.IsSorting()) note = WaitRecords::kNone;  // the sorter gives it back
             break;
@@ -45,7 +46,7 @@ CounterResult CounterWaiting::Add(CounterStorage &counter, uint32_t n) noexcept 
 CounterResult CounterWaiting::Decrement(CounterStorage &counter, uint32_t n,
                                         uint32_t &woken) noexcept {
     woken = 0;
-    CounterWord word{counter.load(kRelaxed)};  // the CAS decides
+    CounterWord word{counter.load(kRelaxed)};  // relaxed: the CAS decides
     for (;;) {
         if (!IsOurs(word)) return CounterResult::OtherScheduler;
         if (word.Count() < n) return CounterResult::Underflow;
@@ -53,9 +54,9 @@ CounterResult CounterWaiting::Decrement(CounterStorage &counter, uint32_t n,
         CounterWord lowered = word.WithCount(left);
         const bool takesList = !word.IsSorting() && (left == 0 || word.IsEager());
         if (takesList) lowered = lowered.WithHead(0).WithEager(false).WithSorting(left != 0);
-        // release: what the finished tasks wrote goes with the count. acquire: the last decrement
-        // carries what the earlier ones wrote on to the waiters, and reads the records that they
-        // pushed.
+        // release: what the finished tasks wrote is published with the count. acquire: the last
+        // decrement sees what the earlier ones published, and passes it on to the waiters. It also
+        // sees the records that the waiters pushed.
         if (!counter.compare_exchange_strong(word.bits, lowered.bits, kAcqRel, kRelaxed)) continue;
         Sorted sorted;
         if (takesList) woken = left == 0 ? word.Head() : Sort(counter, word.Head(), left, sorted);
@@ -64,7 +65,8 @@ CounterResult CounterWaiting::Decrement(CounterStorage &counter, uint32_t n,
     }
 }
 
-// As an item that is published for a notice (notices.h).
+// The count of waiters is the item that this notice announces (notices.h): increment it, then show
+// the notice.
 void CounterWaiting::BeginForValue() noexcept {
     m_forValues.fetch_add(1, kSeqCst);
     if (m_notices != nullptr) m_notices->Show(Notices::kForValue);
@@ -83,7 +85,7 @@ CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &count
     const uint32_t spare = m_records.TakeSpare(user);
     if (spare == WaitRecords::kNone) return Registration::NoRecord;
     const Registration result = Push(counter, spare, owner, target);
-    // else NextOwner does
+    // if it waits, NextOwner gives the record back
     if (result != Registration::Waiting) m_records.GiveBackSpare(spare, user);
     return result;
 }
@@ -91,17 +93,17 @@ CounterWaiting::Registration CounterWaiting::RegisterOther(CounterStorage &count
 uint32_t CounterWaiting::RemoveIf(CounterStorage &counter, const Choice &choice, uint32_t &woken,
                                   uint32_t user) noexcept {
     woken = 0;
-    CounterWord word{counter.load(kRelaxed)};  // the CAS decides
+    CounterWord word{counter.load(kRelaxed)};  // relaxed: the CAS decides
     for (Backoff backoff;;) {
-        if (!IsOurs(word)) return kNobody;  // its records are another scheduler's
-        if (word.IsSorting()) {             // it may be in the sorter's hands
+        if (!IsOurs(word)) return kNobody;  // another scheduler owns the records
+        if (word.IsSorting()) {             // the sorter may hold the record
             backoff.Next();
             word.bits = counter.load(kRelaxed);
             continue;
         }
         if (word.Head() == 0) return kNobody;
         const CounterWord detached = word.WithHead(0).WithEager(false).WithSorting(true);
-        // acquire: the records on the list.
+        // acquire: the records of the list are visible.
         if (counter.compare_exchange_strong(word.bits, detached.bits, kAcqRel, kRelaxed)) break;
     }
     Sorted sorted;
@@ -123,7 +125,7 @@ CounterWaiting::Registration CounterWaiting::Push(CounterStorage &counter, uint3
 CounterWaiting::Registration CounterWaiting::PushRecord(CounterStorage &counter, WaitRecord &record,
                                                         uint32_t index, uint32_t owner,
                                                         uint32_t target) noexcept {
-    // acquire: a satisfied waiter goes on and must see what was counted.
+    // acquire: a waiter that is satisfied continues, and must see what the counted tasks wrote.
     CounterWord word{counter.load(kAcquire)};
     for (;;) {
         if (word.Satisfies(target)) return Registration::Satisfied;
@@ -131,24 +133,25 @@ CounterWaiting::Registration CounterWaiting::PushRecord(CounterStorage &counter,
         record = {word.Head(), target, owner, WaitRecord::Kind::Waiter};
         const CounterWord waiting =
             word.WithHead(index + 1).WithEager(word.IsEager() || target != 0).WithTag(m_tag);
-        // release: publishes the record, and the context of the fiber that was left before it.
-        // seq_cst: a fiber that was left looks for Large tasks afterwards (scheduler/rescue.h).
+        // release: publishes the record, and the context of the fiber that was suspended before.
+        // seq_cst: it is step 1 of the proof in scheduler/find/rescue.h.
         if (counter.compare_exchange_strong(word.bits, waiting.bits, kSeqCst, kAcquire))
             return Registration::Waiting;
     }
 }
 
-// `list` was detached when the count was at `lowest`, which is above zero. Returns those to wake.
+// Sorts `list`, which was detached when the count was `lowest`, above zero. Returns the list of
+// waiters to wake.
 uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t lowest,
                               Sorted &sorted) noexcept {
     SortList(sorted, list, lowest);
-    // none of those that are kept is satisfied by this count or a higher one
+    // The count that the kept waiters were compared with: their targets are below it.
     uint32_t sortedAt = lowest;
-    // acquire: what others counted off meanwhile goes on to those that this wakes.
+    // acquire: the waiters that this call wakes must see what other decrements published meanwhile.
     CounterWord word{counter.load(kAcquire)};
     for (;;) {
         if (word.Head() != 0) {
-            // Records came in the meantime. Detach them too; `sorting` stays.
+            // New records were pushed meanwhile. Detach them too. `sorting` stays set.
             const CounterWord detached = word.WithHead(0).WithEager(false);
             if (!counter.compare_exchange_strong(word.bits, detached.bits, kAcqRel, kAcquire))
                 continue;
@@ -156,7 +159,7 @@ uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t l
             const uint32_t earlier = sorted.kept;
             sorted.kept = 0;
             sorted.keptEager = false;
-            // `lowest` becomes the least since `earlier` was detached
+            // The first call lowers `lowest` to the least count since `earlier` was detached.
             SortList(sorted, word.Head(), lowest);
             SortList(sorted, earlier, lowest);
             word = detached;
@@ -171,15 +174,15 @@ uint32_t CounterWaiting::Sort(CounterStorage &counter, uint32_t list, uint32_t l
         }
         const CounterWord done =
             word.WithHead(sorted.kept).WithEager(sorted.keptEager).WithSorting(false);
-        // release: the links of the list that is put back. After success the counter is not touched
-        // again.
+        // release: publishes the links of the list that is put back. After success the counter is
+        // not accessed any more.
         if (counter.compare_exchange_strong(word.bits, done.bits, kAcqRel, kAcquire))
             return sorted.woken;
     }
 }
 
-// Goes from the newest record to the oldest; `lowest` is the least count since the one that it
-// stands at was pushed.
+// Goes through the list from the newest record to the oldest. For each record, `lowest` is the
+// least count since that record was pushed or detached.
 void CounterWaiting::SortList(Sorted &sorted, uint32_t list, uint32_t &lowest) noexcept {
     while (list != 0) {
         const uint32_t index = list;

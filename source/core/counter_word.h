@@ -1,11 +1,13 @@
-// What is in a counter's eight bytes.
+// The layout of a counter's word of eight bytes.
 //
 //     | count : 32 | head : 23 | sorting : 1 | eager : 1 | tag : 7 |
 //
-// head     wait record that was pushed last, plus one; 0: nobody waits
-// sorting  a decrement is going through waiters that it has detached: the counter is not finished
-// with, even at zero eager    some waiter's target is not zero, so that a decrement must look
-// before the count is zero tag      the scheduler that uses it, 0 while nobody does
+// count    the value of the counter
+// head     the number of the newest wait record, plus one; 0: no waiter
+// sorting  a call is sorting waiters that it has detached: the counter is still in use, even if
+//          `count` is zero
+// eager    a waiter has a target above zero: a decrement must check the list before `count` is zero
+// tag      the scheduler that uses the counter; 0: none
 #pragma once
 
 #include "weft/counter.h"
@@ -14,6 +16,7 @@
 
 namespace weft::internal {
 
+/// A value of the word. The With functions return the word with one field changed.
 struct CounterWord {
     uint64_t bits;
 
@@ -27,12 +30,13 @@ struct CounterWord {
     constexpr bool IsEager() const noexcept { return (bits & kEager) != 0; }
     constexpr uint32_t Tag() const noexcept { return static_cast<uint32_t>(bits) & kTagMask; }
 
-    /// A waiter for `target` may go on. For zero nobody may be sorting either: who waits for zero
-    /// may free the counter.
+    /// Returns true if a waiter for `target` may continue. While a call sorts, a waiter for zero
+    /// may not: it might destroy the counter.
     constexpr bool Satisfies(uint32_t target) const noexcept {
         return Count() <= target && (target != 0 || !IsSorting());
     }
-    /// Counts, waiters or a sorter: it belongs to the scheduler that its tag names.
+    /// Returns true if there is a count, a waiter or a sorter. The counter then belongs to the
+    /// scheduler of its tag.
     constexpr bool InUse() const noexcept { return (bits & ~uint64_t{kTagMask}) != 0; }
 
     constexpr CounterWord WithCount(uint32_t count) const noexcept {
@@ -52,7 +56,8 @@ struct CounterWord {
         return {(bits & ~uint64_t{kTagMask}) | tag};
     }
 
-    /// Tag `tag`, nobody sorting; and, for IsPlain, only waiters for zero.
+    /// Returns true if the tag is `tag` and no call sorts. IsPlain also requires that no waiter has
+    /// a target above zero.
     constexpr bool IsUnsorted(uint32_t tag) const noexcept {
         return (bits & (kSorting | kTagMask)) == tag;
     }
@@ -61,11 +66,12 @@ struct CounterWord {
     }
 
 private:
-    static constexpr uint64_t kSorting = uint64_t{1} << 8;  // Counter::kBusy
+    static constexpr uint64_t kSorting = uint64_t{1} << 8;  // the same bit as Counter::kBusy
     static constexpr uint64_t kEager = uint64_t{1} << 7;
     static constexpr uint32_t kTagMask = (1u << 7) - 1;
 };
 
+/// Gives access to the word of a Counter.
 struct CounterAccess {
     static WEFT_ATOMIC<uint64_t> &Word(Counter &counter) noexcept { return counter.m_word; }
     static constexpr uint64_t kBusy = Counter::kBusy;

@@ -1,3 +1,4 @@
+// Taking and freeing fibers: the bit sets, and the caches of the workers.
 #include "core/fiber_pool.h"
 
 #include "platform/race_finder.h"
@@ -12,7 +13,8 @@ bool FiberPool::Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32
     m_small = small;
     m_large = large;
     m_workers = workers;
-    // Small pools have no caches: what a worker kept for itself would be missed elsewhere.
+    // No caches if there are few fibers: the fibers in one worker's cache would be missing
+    // elsewhere.
     m_cacheSlots = small < 32 || workers == 0 || race::kFinder
                        ? 0
                        : std::min(kCacheSlots, small / (4 * workers));
@@ -52,18 +54,19 @@ void FiberPool::ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept {
     }
     if (worker < m_workers && m_caches[worker].used < m_cacheSlots && !AnyStarved()) {
         Cache &cache = m_caches[worker];
-        // seq_cst: before the caller's look at the starved workers. Slots at `used` and above are
-        // empty.
+        // seq_cst: comes before the caller reads which workers are starved. The slots from `used`
+        // on are empty.
         cache.slots[cache.used++].exchange(fiber + 1, kSeqCst);
     } else {
         m_freeSmall.Set(fiber);
     }
 }
 
-// For a race finder: tasks that follow each other on one fiber never race for ThreadSanitizer.
+// For the race finder, which would find no race between two tasks that follow each other on one
+// fiber.
 uint32_t FiberPool::TakeInTurn() noexcept {
     for (uint32_t i = 0; i < m_small; ++i) {
-        // relaxed: only spreads; Clear decides
+        // relaxed: it only spreads the fibers. Clear decides.
         const uint32_t fiber = m_turn.fetch_add(1, kRelaxed) % m_small;
         if (m_freeSmall.Clear(fiber)) return fiber;
     }
@@ -74,8 +77,8 @@ uint32_t FiberPool::TakeFromCache(uint32_t worker) noexcept {
     if (worker >= m_workers) return kNone;
     Cache &cache = m_caches[worker];
     while (cache.used > 0) {
-        // acquire: pairs with the exchange that put it there, perhaps by an earlier owner's robber.
-        // 0: it was robbed.
+        // acquire: pairs with the exchange that put the fiber there. The thread that did it has run
+        // on the fiber before. 0: another worker took the fiber.
         const uint32_t slot = cache.slots[--cache.used].exchange(0, kAcqRel);
         if (slot != 0) return slot - 1;
     }
@@ -98,7 +101,8 @@ uint32_t FiberPool::RobCaches(uint32_t worker) noexcept {
 bool FiberPool::AnyCached() const noexcept {
     for (uint32_t worker = 0; worker < m_workers; ++worker) {
         for (uint32_t slot = 0; slot < m_cacheSlots; ++slot) {
-            if (m_caches[worker].slots[slot].load(kSeqCst) != 0) return true;  // after SetStarved
+            // seq_cst: after SetStarved
+            if (m_caches[worker].slots[slot].load(kSeqCst) != 0) return true;
         }
     }
     return false;

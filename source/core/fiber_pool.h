@@ -1,10 +1,13 @@
-// Which fibers are free: a flat bit set per stack class, and a small LIFO cache of hot stacks per
-// worker.
+// The free fibers: one bit set for each stack class, and a small cache of recently used fibers (a
+// stack, last in first out) for each worker.
 //
-// A cached fiber counts as free. Owner and robber alike take it out of its slot by exchange, so
-// exactly one gets it. No worker misses a free fiber. A worker that lacks one sets its mark
-// (SetStarved), then looks everywhere. A worker that frees one puts it in its place, then looks for
-// starved workers. All four are seq_cst.
+// A fiber in a cache is free: other workers may take it. Both the owner of the cache and another
+// worker take a fiber out of its slot with an exchange, so exactly one of them gets it.
+//
+// No free fiber is missed. A worker without a fiber sets its bit (SetStarved), then searches the
+// bit sets and all caches. A worker that frees a fiber puts it into a set or a cache, then reads
+// the bits of the starved workers. All four operations are seq_cst. So either the first worker
+// finds the fiber, or the second worker sees that the first one is starved.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -16,24 +19,24 @@
 
 namespace weft::internal {
 
-/// Small fibers are 0 .. small - 1, large ones follow.
+/// Fibers have numbers. Small fibers are 0 to small - 1; Large fibers follow.
 class FiberPool {
 public:
     static constexpr uint32_t kNone = ~0u;
 
     ~FiberPool() { ReleaseAll(); }
 
-    /// All fibers free. False when there is no memory.
-    /// The first `workers` of `slots` callers have caches.
+    /// Makes all fibers free. Returns false if there is no memory. `slots` workers may call; the
+    /// first `workers` of them have caches.
     bool Acquire(uint32_t small, uint32_t large, uint32_t workers, uint32_t slots,
                  Memory memory = {}) noexcept;
     void ReleaseAll() noexcept;
 
-    /// A free fiber, or kNone if every place was seen empty. `worker`: the caller's index, whose
-    /// cache is tried first.
+    /// Returns a free fiber, or kNone if all places were empty when they were read. `worker`: the
+    /// caller's index. The caller's own cache is tried first.
     uint32_t AcquireFiber(StackClass stack, uint32_t worker) noexcept;
 
-    /// Frees a fiber that nobody runs on. `worker`: the caller's index.
+    /// Frees a fiber that no thread runs on. `worker`: the caller's index.
     void ReleaseFiber(uint32_t fiber, uint32_t worker) noexcept;
 
     StackClass ClassOf(uint32_t fiber) const noexcept {
@@ -41,12 +44,12 @@ public:
     }
     uint32_t Count() const noexcept { return m_small + m_large; }
 
-    /// Last look of a worker that is about to sleep.
+    /// Returns true if a fiber is free. Used in the last check of a worker before it parks.
     bool AnyFree(StackClass stack) const noexcept {
         return stack == StackClass::Large ? m_freeLarge.Any() : m_freeSmall.Any() || AnyCached();
     }
 
-    /// The calling worker has no small fiber to run tasks on, or has one again.
+    /// Call when this worker has no small fiber to run tasks on, and when it has one again.
     void SetStarved(uint32_t worker, bool starved) noexcept {
         if (starved)
             m_starved.Set(worker);
@@ -58,11 +61,14 @@ public:
 
 private:
     static constexpr uint32_t kCacheSlots = 16;
+    // Free fibers of one worker. The owner adds and takes at the end; other workers take anywhere.
     struct alignas(kLineBytes) Cache {
-        env::Atomic<uint32_t> slots[kCacheSlots]{};  // fiber plus one, 0: empty
-        uint32_t used = 0;                           // owner only: slots from here on are empty
+        env::Atomic<uint32_t> slots[kCacheSlots]{};  // number of the fiber plus one; 0: empty
+        uint32_t used = 0;  // of the owner alone: the slots from this index on are empty
     };
     bool AnyCached() const noexcept;
+    // The three ways to find a free small fiber: the race finder's, from the caller's cache, and
+    // from the caches of other workers. They return kNone if they find none.
     uint32_t TakeInTurn() noexcept;
     uint32_t TakeFromCache(uint32_t worker) noexcept;
     uint32_t RobCaches(uint32_t worker) noexcept;
@@ -74,7 +80,7 @@ private:
     uint32_t m_small = 0;
     uint32_t m_large = 0;
     uint32_t m_workers = 0;
-    uint32_t m_cacheSlots = 0;  // in use, of each cache
+    uint32_t m_cacheSlots = 0;  // slots of each cache that are in use
     env::Atomic<uint32_t> m_turn{0};
     Memory m_memory;
 };

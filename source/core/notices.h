@@ -1,15 +1,15 @@
-// What workers look at between two pieces of work: a word for all of them that says what there may
-// be somewhere.
+// A word of notices that workers read between two pieces of work. A notice is a bit that says that
+// there may be work of a kind somewhere.
 //
-// A bit is a hint that is never missing: it may be set although there is nothing, but while there
-// is something it is set, or is just being set. The word is written only when the first item of a
-// kind comes, and when a worker finds that there is none left; so looking costs one load of a line
-// that is seldom written.
+// A notice may be set although there is no item of its kind. But while there is an item, the notice
+// is set, or the thread that published the item is about to set it. The word is written only when
+// the first item of a kind comes, and when a worker finds no item left. So a check costs one load
+// of a cache line that is seldom written.
 //
-// No item is missed. Let P publish an item and then look at the bit (Show), and let C clear the bit
-// and then look for items once more (Hide); all four are seq_cst. If P saw the bit set, its look
-// came before the clearing, so its item was published before C's second look: C sees it and sets
-// the bit again. If P saw the bit cleared, it sets it.
+// No item is missed. P publishes an item (p1), then reads the notice (p2, in Show). C clears the
+// notice (c1), then checks for items once more (c2, in Hide). All four are seq_cst. If P reads the
+// notice as set, p2 is before c1, so p1 is before c2: C finds the item and sets the notice again.
+// If P reads it as cleared, P sets it.
 #pragma once
 
 #include "platform/env.h"
@@ -18,38 +18,42 @@
 
 namespace weft::internal {
 
+/// The word of notices of a scheduler. All calls are thread-safe.
 class Notices {
 public:
     static constexpr uint32_t kLargeWork = 1;  // a task that needs a Large fiber
-    static constexpr uint32_t kInjected = 2;   // something in the injector
+    static constexpr uint32_t kInjected = 2;   // an item in the injector
     static constexpr uint32_t kTimed = 4;      // a deadline
-    static constexpr uint32_t kForValue = 8;   // somebody waits for a value of a counter above zero
+    static constexpr uint32_t kForValue = 8;   // a waiter for a value of a counter above zero
     static constexpr uint32_t kGroups = 8;
 
-    /// A High task or ready fiber that some worker of the group could take; the same, Low.
+    /// A High task or ready fiber that some worker of the group may take. LowWork: the same for
+    /// Low.
     static constexpr uint32_t HighWork(uint32_t group) noexcept { return kFirstHigh << group; }
     static constexpr uint32_t LowWork(uint32_t group) noexcept {
         return kFirstHigh << kGroups << group;
     }
-    /// The same for several groups, as bits.
+    /// The same for several groups. `groups` has one bit for each group.
     static constexpr uint32_t HighWorkOf(uint32_t groups) noexcept { return kFirstHigh * groups; }
     static constexpr uint32_t LowWorkOf(uint32_t groups) noexcept {
         return (kFirstHigh << kGroups) * groups;
     }
 
-    /// relaxed: a hint for those who work. Who is about to sleep looks at the items themselves.
+    /// Returns all notices. relaxed: a hint for workers that are awake. A worker that is about to
+    /// park checks for the items themselves.
     uint32_t Look() const noexcept { return m_bits.load(kRelaxed); }
 
-    /// Like Look, for callers that must not miss a bit. Call it after publishing something that
-    /// concerns the items.
+    /// Returns true if one of the notices is set. For callers that must not miss one: call it after
+    /// publishing what concerns the items.
     bool Has(uint32_t bits) const noexcept { return (m_bits.load(kSeqCst) & bits) != 0; }
 
-    /// After an item was published.
+    /// Sets the notices. Call it after publishing an item.
     void Show(uint32_t bits) noexcept {
         if ((m_bits.load(kSeqCst) & bits) != bits) m_bits.fetch_or(bits, kSeqCst);
     }
 
-    /// The caller has found no item. `any()` looks once more, with seq_cst loads.
+    /// Clears the notices. Call it when no item was found. `any()` checks once more, with seq_cst
+    /// loads.
     template <class Any>
     void Hide(uint32_t bits, Any any) noexcept {
         m_bits.fetch_and(~bits, kSeqCst);  // [order]

@@ -1,3 +1,4 @@
+// The table of live schedulers.
 #include "core/scheduler_tags.h"
 
 #include "platform/backoff.h"
@@ -8,14 +9,15 @@ SchedulerTag::Place SchedulerTag::s_places[127];
 
 uint32_t SchedulerTag::Acquire() noexcept {
     for (uint32_t tag = 1; tag < 128; ++tag) {
-        // acquire and release: a tag's next owner comes after everything that its last owner did.
+        // acquire and release: what the last owner of the tag did comes before what the next owner
+        // does.
         if (s_places[tag - 1].taken.exchange(1, kAcquire) == 0) return m_tag = tag;
     }
     return 0;
 }
 
 void SchedulerTag::Publish(void *scheduler) noexcept {
-    // as a release: all of it is visible
+    // release: all of the scheduler is visible
     if (m_tag != 0) s_places[m_tag - 1].scheduler.store(scheduler, kSeqCst);
 }
 

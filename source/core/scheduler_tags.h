@@ -1,8 +1,9 @@
-// The live schedulers of this process: a small number for each, so that a counter's word can say
-// whose it is, and its address, for those who must find it from anywhere (a signal handler).
+// A table of the live schedulers of this process. It gives each scheduler a small number, its tag,
+// so that a counter's word can name its scheduler. It also keeps the scheduler's address, so that
+// code without a context, such as a signal handler, can find it.
 //
-// The only process-wide state of the library: 127 places, constant-initialised, lock-free for
-// readers.
+// This is the only process-wide state of the library: 127 entries, constant-initialised, lock-free
+// for readers.
 #pragma once
 
 #include "platform/env.h"
@@ -11,8 +12,8 @@
 
 namespace weft::internal {
 
-/// Holds a tag from 1 to 127, or 0 when more schedulers live at once: those go without the check
-/// and are not found.
+/// Holds a tag from 1 to 127, or 0 if more schedulers are alive. A scheduler with tag 0 cannot be
+/// found, and its counters are not checked for use with another scheduler.
 class SchedulerTag {
 public:
     SchedulerTag() = default;
@@ -20,30 +21,35 @@ public:
     SchedulerTag &operator=(const SchedulerTag &) = delete;
     ~SchedulerTag() { Release(); }
 
+    /// Takes a free tag and returns it, or 0.
     uint32_t Acquire() noexcept;
-    /// `scheduler` can be found from now on, until Release, which waits for those who are looking
-    /// at it.
+    /// Makes `scheduler` visible to Find until Release. Release waits for calls of Find that use
+    /// it.
     void Publish(void *scheduler) noexcept;
     void Release() noexcept;
 
-    /// Calls visit(scheduler) for each published one until it returns true; or only for that with
-    /// tag `only`. Async-signal-safe if `visit` is.
+    /// Calls visit(scheduler) for each published scheduler until `visit` returns true; with `only`,
+    /// just for the one with that tag. Returns true if `visit` did. Async-signal-safe if `visit`
+    /// is.
     template <class Visit>
     static bool Find(Visit visit, uint32_t only = 0) noexcept {
         for (Place &place : s_places) {
             if (only != 0 && &place != &s_places[only - 1]) continue;
-            // Pinned first, looked at next; Release does both the other way round; seq_cst, so one
-            // sees the other.
+            // Find counts itself as a reader, then reads the scheduler. Release clears the
+            // scheduler, then reads the readers. All four are seq_cst, so one of the two sees the
+            // other.
             place.readers.fetch_add(1, kSeqCst);
             void *scheduler = place.scheduler.load(kSeqCst);
             const bool found = scheduler != nullptr && visit(scheduler);
-            place.readers.fetch_sub(1, kRelease);  // our reads come before its end
+            // release: our reads come before the scheduler's end
+            place.readers.fetch_sub(1, kRelease);
             if (found) return true;
         }
         return false;
     }
 
 private:
+    // An entry of the table.
     struct Place {
         env::Atomic<uint8_t> taken{0};
         env::Atomic<uint32_t> readers{0};

@@ -1,5 +1,5 @@
-// Deadlines, the earliest first. They have no thread of their own: whoever asks for those that are
-// due is told of them.
+// A heap of deadlines, the earliest on top. It has no thread of its own: workers ask for the
+// deadlines that are due, and make the calls for them.
 #pragma once
 
 #include "containers/pairing_heap.h"
@@ -11,27 +11,28 @@
 
 namespace weft::internal {
 
-/// What is told once when a deadline is due.
+/// The call that is made once when a deadline is due.
 struct Expiry {
-    void (*call)(void *context, void *owner) = nullptr;  // `context` is the context's
+    // `context` comes from the caller of TakeDue
+    void (*call)(void *context, void *owner) = nullptr;
     void *owner = nullptr;
 };
 
-/// A deadline; lies where its owner likes, until it was cleared or taken.
+/// A deadline. Its owner provides the memory, which must last until the timer was cleared or taken.
 struct Timer : HeapLinks {
-    uint64_t deadline = 0;  // nanoseconds of env::Now()
-    uint64_t order = 0;     // of those with the same deadline the first that was set goes first
+    uint64_t deadline = 0;  // in nanoseconds of env::Now()
+    uint64_t order = 0;     // equal deadlines are due in the order of Set
     Expiry expiry;
     bool isSet = false;
 };
 
-/// Any thread. A short lock orders all calls; what they ask about the next deadline is a look at
-/// one word.
+/// Thread-safe. A short lock orders the calls that change the heap. The next deadline is also kept
+/// in a word of its own, which can be read without the lock.
 class Timers {
 public:
     static constexpr uint64_t kNever = ~uint64_t{0};
 
-    /// True if it is the earliest now.
+    /// Adds the timer. Returns true if it is the earliest now.
     bool Set(Timer &timer, uint64_t deadline, Expiry expiry) noexcept {
         const SpinLock::Held held(m_lock);
         timer.deadline = deadline;
@@ -44,8 +45,8 @@ public:
         return true;
     }
 
-    /// False if it is due and was taken: then its owner is told, or has been, or is just being
-    /// told.
+    /// Removes the timer. Returns false if it was due and was taken: its call was made, is being
+    /// made or will be made.
     bool Clear(Timer &timer) noexcept {
         const SpinLock::Held held(m_lock);
         if (!timer.isSet) return false;
@@ -55,7 +56,8 @@ public:
         return true;
     }
 
-    /// Takes the earliest if it is due. The timer is its owner's again before the owner is told.
+    /// Takes the earliest timer if it is due. From then on its owner may use the timer again, even
+    /// before the call is made.
     bool TakeDue(uint64_t now, Expiry &expiry) noexcept {
         const SpinLock::Held held(m_lock);
         const bool due = !m_heap.IsEmpty() && m_heap.Top().deadline <= now;
@@ -63,28 +65,30 @@ public:
             expiry = m_heap.Top().expiry;
             Remove(m_heap.Top());
         }
-        Note();  // also if it is not due after all: the estimate in ticks is brought up to date
+        Note();  // also if none is due after all: this renews the estimate in ticks
         return due;
     }
 
-    /// The earliest deadline, or kNever. seq_cst: after the caller has announced that it will
-    /// sleep, see Sleep.
+    /// Returns the earliest deadline, or kNever. seq_cst: the caller has announced before that it
+    /// will sleep; see ParkInTime (scheduler/submit/timing.cpp).
     uint64_t Next() const noexcept { return m_next.load(kSeqCst); }
 
-    /// Whether there is a deadline at all. relaxed: a hint, likewise.
+    /// Returns true if there is a deadline. relaxed: a hint.
     bool Any() const noexcept { return m_ticksLeft.load(kRelaxed) != kNever; }
 
-    /// Whether TakeDue may find something. A hint, for those who work.
+    /// Returns true if TakeDue may find a timer. A hint for workers that are awake.
     bool MayBeDue() const noexcept { return Any() && MayBeDue(env::Ticks()); }
 
-    /// The same at these ticks. They begin anew when the machine was suspended: what is before the
-    /// note is due at once, and noted again then. relaxed, both: a hint, which is wrong once if a
-    /// new note comes in between.
+    /// Does the same for a given reading of the ticks. After the machine was suspended, the ticks
+    /// may begin anew. Then `ticks` is below the noted value, the subtraction wraps, and the result
+    /// is true, so TakeDue notes new values. relaxed, both: the result may be wrong once, if new
+    /// values are noted between the two loads.
     bool MayBeDue(uint64_t ticks) const noexcept {
         return ticks - m_notedAt.load(kRelaxed) >= m_ticksLeft.load(kRelaxed);
     }
 
 private:
+    // Orders timers by deadline, then by the order of Set.
     struct Earlier {
         bool operator()(const Timer &a, const Timer &b) const noexcept {
             return a.deadline != b.deadline ? a.deadline < b.deadline : a.order < b.order;
@@ -96,10 +100,11 @@ private:
         timer.isSet = false;
     }
 
-    static constexpr uint64_t kFarthest = 3'600'000'000'000;  // for an estimate: an hour
+    static constexpr uint64_t kFarthest = 3'600'000'000'000;  // an hour: the limit of an estimate
 
-    // The rate of the ticks is known to a thousandth or so; the estimate is early by more than
-    // that, and made anew then.
+    // Notes the next deadline, and estimates when it is due in ticks. The rate of the ticks is
+    // known to about a thousandth. The estimate is early by more than that. If the deadline has not
+    // come then, TakeDue makes a new estimate.
     void Note() noexcept {
         const uint64_t next = m_heap.IsEmpty() ? kNever : m_heap.Top().deadline;
         uint64_t ticksLeft = kNever;
@@ -111,15 +116,16 @@ private:
             m_notedAt.store(env::Ticks(), kRelaxed);  // relaxed, both: see MayBeDue
         }
         m_ticksLeft.store(ticksLeft, kRelaxed);
-        m_next.store(next, kSeqCst);  // before the caller looks for somebody to wake, see Sleep
+        // seq_cst: comes before the caller looks for a sleeper to wake. See Next.
+        m_next.store(next, kSeqCst);
     }
 
     SpinLock m_lock;
     PairingHeap<Timer, Earlier> m_heap;
     uint64_t m_orders = 0;
-    // Read between all pieces of work, and seldom written.
-    alignas(kLineBytes) env::Atomic<uint64_t> m_notedAt{0};  // ticks
-    env::Atomic<uint64_t> m_ticksLeft{kNever};               // from then on, until MayBeDue
+    // Workers read these between all pieces of work. They are seldom written.
+    alignas(kLineBytes) env::Atomic<uint64_t> m_notedAt{0};  // the ticks at the latest Note
+    env::Atomic<uint64_t> m_ticksLeft{kNever};  // from m_notedAt until the deadline may be due
     env::Atomic<uint64_t> m_next{kNever};
 };
 

@@ -1,7 +1,7 @@
-// Who waits for what: records that are linked into counters by index.
+// The records of waiters. They are linked into the lists of counters by their numbers.
 //
-// Record i belongs to fiber i, for the one wait that a fiber can be in. Spare records, for those
-// that are no fiber, come from a pool, in which workers have caches.
+// Record i belongs to fiber i, because a fiber waits for one counter at a time. Waiters that are no
+// fibers, and notes, use spare records. These come from a pool in which workers have caches.
 #pragma once
 
 #include "containers/cached_pool.h"
@@ -13,22 +13,23 @@
 
 namespace weft::internal {
 
+/// An entry in the list of a counter.
 struct WaitRecord {
     enum class Kind : uint32_t {
         Waiter,  ///< `owner` waits until the count is at or below `value`
-        /// The count stood at `value` right before somebody added to it while the waiters were
-        /// being sorted
+        /// `value` was the count right before an Add that came during a sort (counter_waiting.h)
         Note
     };
-    /// Index plus one of the record below it in the list; 0 ends the list
+    /// Number of the next older record in the list, plus one. 0: end of the list
     env::Plain<uint32_t> next;
     env::Plain<uint32_t> value;
-    env::Plain<uint32_t> owner;  ///< a fiber's index, or what RegisterOther was given
+    env::Plain<uint32_t> owner;  ///< a fiber's number, or the owner that RegisterOther was given
     env::Plain<Kind> kind;
 };
 
+/// All records of a scheduler.
 class WaitRecords {
-    // As many as there is memory for, practically: 4 million.
+    // Up to 4 million; in practice memory is the limit.
     using Spares = CachedPool<WaitRecord, 17>;
 
 public:
@@ -36,7 +37,7 @@ public:
 
     ~WaitRecords() { Release(); }
 
-    /// `users` of the spare records have caches.
+    /// `users`: how many users have caches of spare records.
     bool Acquire(uint32_t fibers, Memory memory = {}, uint32_t users = 0) noexcept {
         m_memory = memory;
         m_own = memory.NewArray<WaitRecord>(fibers);
@@ -49,8 +50,8 @@ public:
         m_spares.Release();
     }
 
-    /// The index may come from a counter, which lies in the user's memory: one that was overwritten
-    /// ends the process.
+    /// Returns the record. The number may come from a counter, which lies in the user's memory. If
+    /// it names no record, the counter was overwritten, and the process ends.
     WaitRecord &At(uint32_t index) noexcept {
         if (WEFT_LIKELY(!IsSpare(index))) return m_own[index];
         if (WEFT_UNLIKELY(!m_spares.Has(index - m_fibers)))
@@ -59,8 +60,8 @@ public:
     }
     bool IsSpare(uint32_t index) const noexcept { return index >= m_fibers; }
 
-    /// A spare record, or kNone when there is no memory or kMaxSpares are out. `user`: the caller,
-    /// see CachedPool. Lock-free.
+    /// Returns a spare record, or kNone if there is no memory or kMaxSpares are in use. `user`: the
+    /// caller, see CachedPool. Lock-free.
     uint32_t TakeSpare(uint32_t user = kNoCache) noexcept {
         const uint32_t spare = m_spares.Take(user);
         return spare == Spares::kNone ? kNone : m_fibers + spare;

@@ -1,3 +1,4 @@
+// The blocks of a pool: claiming, trials, giving back, reports.
 #include "weft/frame/block_pool.h"
 
 #include "frame/blocks.h"
@@ -18,8 +19,8 @@ size_t StateBytes(uint32_t words) noexcept {
     return sizeof(BlockPoolState) + words * sizeof(env::Atomic<uint64_t>);
 }
 
-// Bits of which each is the lowest of `count` zeros in a row: after the steps bit i is set if i to
-// i + have - 1 were.
+// Returns the bits of `used` at which `count` zeros in a row begin. Before each step, bit i of
+// `starts` is set if the bits i to i + have - 1 of `used` are zeros.
 uint64_t StartsOfFree(uint64_t used, uint32_t count) noexcept {
     uint64_t starts = ~used;
     for (uint32_t have = 1; have < count;) {
@@ -30,6 +31,7 @@ uint64_t StartsOfFree(uint64_t used, uint32_t count) noexcept {
     return starts;
 }
 
+// A mask of the lowest `count` bits (1 to 64).
 uint64_t MaskOf(uint32_t count) noexcept {
     return count == kWordBlocks ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
@@ -40,6 +42,8 @@ uint32_t BitsIn(uint64_t word) noexcept {
     return bits;
 }
 
+// Allocates the state and the blocks. Returns null without memory for the state; `blocks` of the
+// result is null without memory for the blocks.
 BlockPoolState *NewState(const SchedulerOptions &options, uint32_t blocks,
                          size_t blockBytes) noexcept {
     const uint32_t words = (blocks + kWordBlocks - 1) / kWordBlocks;
@@ -68,21 +72,24 @@ void DeleteState(BlockPoolState *state) noexcept {
     ReleaseWith(memory, state, StateBytes(words), kLineBytes);
 }
 
-// As Blocks::Claim, but it looks once. `before` is called before the first attempt to take any.
+// Does what Blocks::Claim does, but searches only once. Calls `before` before the first attempt to
+// take blocks.
 template <class Before>
 uint32_t Search(BlockPoolState &state, uint32_t count, uint32_t start, Before before) noexcept {
     for (uint32_t i = 0; i < state.wordCount; ++i) {
         const uint32_t index = (start + i) % state.wordCount;
         env::Atomic<uint64_t> &word = state.words[index];
-        // acquire, here and where the exchange fails: pairs with the exchange that took what is
-        // missing. If that is on trial, it is counted as such before CameBack looks.
+        // acquire, here and where the exchange fails: pairs with the exchange of a thread that took
+        // a block which is missing here. If that block is on trial, CameBack sees that it is
+        // counted as such.
         uint64_t used = word.load(kAcquire);
         for (uint64_t starts; (starts = StartsOfFree(used, count)) != 0;) {
             const uint32_t bit = LowestBit(starts);
             before();
-            // acquire: pairs with the release by which the blocks came back; what was written into
-            // them comes before what we write. Other blocks' releases stay visible, as an exchange
-            // continues what it replaces. release: see above.
+            // acquire: pairs with the release of the call that gave the blocks back. What was
+            // written into them comes before what the caller writes. The exchange continues the
+            // release sequences of the word, so what other blocks' users released stays visible.
+            // release: see above.
             if (word.compare_exchange_strong(used, used | MaskOf(count) << bit, kAcqRel,
                                              kAcquire)) {
                 race::SawAll(&word);
@@ -95,12 +102,12 @@ uint32_t Search(BlockPoolState &state, uint32_t count, uint32_t start, Before be
 
 constexpr uint64_t kOneCameBack = uint64_t{1} << 32;
 
-// Whether a block came back from a trial since `seen` was read, so that a search may have missed
-// it. Waits until none is on trial.
+// Returns true if a block came back from a trial since `seen` was read. A search may have missed
+// this block. Waits until no block is on trial.
 bool CameBack(const BlockPoolState &state, uint64_t seen) noexcept {
     uint64_t now;
-    // acquire: pairs with the end of each trial. The next search finds what came back; or what was
-    // kept is where its taker has put it.
+    // acquire: pairs with the end of each trial. The next search finds the blocks that came back. A
+    // block that was kept can be found where its taker has put it.
     for (Backoff backoff; static_cast<uint32_t>(now = state.trials.load(kAcquire)) != 0;
          backoff.Next()) {
     }
@@ -113,33 +120,34 @@ namespace internal {
 
 uint32_t Blocks::Claim(BlockPoolState &state, uint32_t count, uint32_t start) noexcept {
     for (;;) {
-        // acquire: what had come back by then is found by the search.
+        // acquire: the search finds the blocks that had come back by then.
         const uint64_t seen = state.trials.load(kAcquire);
         const uint32_t first = Search(state, count, start, [] {});
         if (first != kNoBlock || !CameBack(state, seen)) return first;
     }
 }
 
-// Only who has found a block is counted: others who find none, again and again, must not make each
-// other wait.
+// Counts a trial only once a block was found. Otherwise several threads that find none, again and
+// again, could keep each other waiting.
 Blocks::Trial::Trial(BlockPoolState &state) noexcept : m_state(state) {
     const auto count = [&] {
         if (!m_isCounted)
-            // relaxed: published by the exchange that takes the block
+            // relaxed: the exchange that takes the block publishes it
             state.trials.fetch_add(1, kRelaxed);
         m_isCounted = true;
     };
     for (;;) {
-        const uint64_t seen = state.trials.load(kAcquire);  // as in Claim
+        const uint64_t seen = state.trials.load(kAcquire);  // acquire: as in Claim
         m_block = Search(state, 1, 0, count);
         if (m_block != kNoBlock) return;
-        if (m_isCounted) state.trials.fetch_sub(1, kRelaxed);  // relaxed: it had nothing
+        if (m_isCounted) state.trials.fetch_sub(1, kRelaxed);  // relaxed: no block was taken
         m_isCounted = false;
         if (!CameBack(state, seen)) return;
     }
 }
 
-// release, here and below: pairs with CameBack. What is kept can be found, what is not is free.
+// release, here and below: pairs with CameBack. A block that is kept can be found; another one is
+// free.
 void Blocks::Trial::Keep() noexcept {
     m_state.trials.fetch_sub(1, kRelease);
     m_isCounted = false;
@@ -155,7 +163,7 @@ void Blocks::Release(BlockPoolState &state, uint32_t first, uint32_t count) noex
     env::Atomic<uint64_t> &word = state.words[first / kWordBlocks];
     const uint64_t mask = MaskOf(count) << first % kWordBlocks;
     race::Finishes(&word);
-    // release: pairs with the acquire of who claims them next.
+    // release: pairs with the acquire of the next claim.
     if ((word.fetch_and(~mask, kRelease) & mask) != mask)
         env::Panic("a block that is given back is in use");
 }
@@ -225,7 +233,7 @@ uint32_t BlockPool::BlocksInUse() const noexcept {
     if (m_state == nullptr) return 0;
     uint32_t used = 0;
     for (uint32_t i = 0; i < m_state->wordCount; ++i) {
-        used += BitsIn(m_state->words[i].load(kRelaxed));  // a figure; nothing is read by it
+        used += BitsIn(m_state->words[i].load(kRelaxed));  // relaxed: only a figure
     }
     return used - (m_state->wordCount * kWordBlocks - m_state->blockCount);
 }

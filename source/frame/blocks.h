@@ -1,4 +1,5 @@
-// Which blocks of a pool are in use: what heaps and arenas take from it and give back.
+// The blocks of a pool, and which of them are in use. Heaps and arenas claim blocks and give them
+// back.
 #pragma once
 
 #include "platform/env.h"
@@ -9,43 +10,47 @@
 namespace weft::internal {
 
 inline constexpr uint32_t kNoBlock = ~0u;
-inline constexpr uint32_t kWordBlocks = 64;  // a word of 64 bits says which of so many are in use
+inline constexpr uint32_t kWordBlocks = 64;  // a word has 64 bits, one for each block
 
+/// The data of a BlockPool.
 struct BlockPoolState {
     MemoryHooks memory;
     void (*onReport)(const Report &report, void *user);
     void *user;
-    char *blocks;  // null: there are none
+    char *blocks;  // null: no memory
     size_t blockBytes;
     uint32_t blockCount, wordCount;
-    // a bit for each block: in use. Those past the last block always are
+    // A bit for each block: 1 if it is in use. The bits after the last block are always 1.
     env::Atomic<uint64_t> *words;
-    // see Blocks::Trial. Low half: blocks that are on trial; high half: came back
+    // See Blocks::Trial. Low half: how many blocks are on trial. High half: how many came back.
     env::Atomic<uint64_t> trials{0};
 };
 
+/// The operations on a pool that heaps and arenas use.
 struct Blocks {
     static BlockPoolState *StateOf(const BlockPool &pool) noexcept { return pool.m_state; }
 
-    /// The first of `count` (1 to 64) free blocks in a row, which are now the caller's; kNoBlock if
-    /// no word has so many. The search begins at word `start`, modulo their number. What those
-    /// wrote who had them before is visible. Lock-free, but where none is left and another thread
-    /// has one on trial: then it waits for that one's decision.
+    /// Claims `count` (1 to 64) free blocks in a row and returns the first one. Returns kNoBlock if
+    /// no word has so many free blocks in a row. Begins the search at word `start`, modulo the
+    /// number of words. What the former owners wrote is visible. Lock-free, except if no block is
+    /// left and another thread has one on trial: then it waits until that thread has decided.
     static uint32_t Claim(BlockPoolState &state, uint32_t count, uint32_t start) noexcept;
-    /// Gives back exactly what Claim gave.
+    /// Gives back exactly the blocks that one Claim has returned.
     static void Release(BlockPoolState &state, uint32_t first, uint32_t count) noexcept;
 
-    /// A block that its taker will give back at once if it finds that it does not need it. While
-    /// there is such a block, nobody is told that none is left. So its taker must not wait while it
-    /// has it.
+    /// A claimed block that the owner of this object gives back at once if it does not need it.
+    /// While a block is on trial, a Claim that finds no block does not fail, but waits for the
+    /// decision. So the owner must not wait meanwhile.
     class Trial {
     public:
+        /// Claims a block.
         explicit Trial(BlockPoolState &state) noexcept;
         ~Trial();
         Trial(const Trial &) = delete;
         Trial &operator=(const Trial &) = delete;
 
         uint32_t Block() const noexcept { return m_block; }  ///< kNoBlock: none is left
+        /// Ends the trial: the block stays claimed.
         void Keep() noexcept;
 
     private:
@@ -54,8 +59,8 @@ struct Blocks {
         bool m_isCounted = false;
     };
 
-    /// For the race finder, which knows only of the claimer: the caller, too, comes after those who
-    /// had `address` before.
+    /// For the race finder, which knows only the thread that claimed the block: orders the calling
+    /// thread after the former owners of `address`, too.
     static void SawOwnersBefore(const BlockPoolState &state, const char *address) noexcept {
         const size_t block = static_cast<size_t>(address - state.blocks) / state.blockBytes;
         race::SawAll(&state.words[block / kWordBlocks]);
@@ -63,7 +68,7 @@ struct Blocks {
     static char *At(const BlockPoolState &state, uint32_t block) noexcept {
         return state.blocks + block * state.blockBytes;
     }
-    /// How many blocks `bytes` take; more than 64: too many.
+    /// Returns how many blocks `bytes` need, or a number above 64 if they are too many.
     static uint32_t For(const BlockPoolState &state, size_t bytes) noexcept {
         if (bytes > state.blockBytes * BlockPool::kMaxContiguous)
             return BlockPool::kMaxContiguous + 1;
@@ -71,10 +76,11 @@ struct Blocks {
                    ? 1
                    : static_cast<uint32_t>((bytes - 1) / state.blockBytes + 1);
     }
-    /// Why Claim gave nothing.
+    /// Reports why Claim has returned no block.
     static void ReportFull(const BlockPool &pool, const char *call, size_t bytes) noexcept;
 };
 
+/// Returns the next address that is a multiple of `alignment`, a power of two.
 inline char *AlignUp(char *address, size_t alignment) noexcept {
     const size_t over = reinterpret_cast<uintptr_t>(address) & (alignment - 1);
     return over == 0 ? address : address + (alignment - over);

@@ -1,7 +1,9 @@
-// m_toGo[s] counts down from 2^32 - 1 by one for each frame that stage s has ended: "stage s has
-// ended frame n" is the wait for a value that never comes back. At the end of a run each stage
-// takes what is left, after m_end is written: whoever waits for a frame that will not be goes on,
-// and sees that.
+// A FramePipeline: one loop for each stage, and counters between the loops.
+//
+// m_toGo[s] begins at 2^32 - 1 and is decremented once for each frame that stage s has ended. So
+// "stage s has ended frame n" is the wait for a value that does not come again. At the end of a run
+// each stage decrements its counter to zero, after m_end has been written. This ends all waits for
+// frames that will not run, and the waiters see m_end.
 #include "weft/frame/frame_pipeline.h"
 
 #include "platform/env.h"
@@ -18,14 +20,14 @@ constexpr uint32_t kAll = ~0u;
 
 }  // namespace
 
-// A stage of one frame, as a task of its own: hooks see it, its exceptions are reported, and the
-// pipeline goes on.
+// One stage of one frame, as a task of its own. So hooks see it, an exception is reported, and the
+// pipeline continues.
 struct FramePipeline::StageCall {
     FramePipeline *pipeline;
     uint32_t stage, frame;
 
     void operator()(TaskScheduler *scheduler) {
-        struct Stamps {  // the end is stamped when an exception leaves, too
+        struct Stamps {  // also stamps the end if the function throws
             FrameRing &ring;
             uint32_t frame, stage;
             ~Stamps() { ring.EndStage(frame, stage); }
@@ -34,7 +36,7 @@ struct FramePipeline::StageCall {
         const FrameStage &of = pipeline->m_stages[stage];
         ring.BeginStage(frame, stage);
         FrameParams params;
-        ring.Read(frame, &params);  // it is there until the frame has completed
+        ring.Read(frame, &params);  // the entry stays until the frame has completed
         const Stamps stamps{ring, frame, stage};
         of.function(scheduler, params, of.arg);
     }
@@ -74,15 +76,16 @@ bool FramePipeline::IsScheduler(const TaskScheduler *scheduler, const char *call
 
 Status FramePipeline::Run(TaskScheduler *scheduler, uint32_t frames) noexcept {
     if (!AreStagesGood() || !IsScheduler(scheduler, "FramePipeline::Run")) return Status::BadOption;
-    // acquire, and release below: what the run before us left comes before what we write.
+    // acquire, and release below: what the last run wrote comes before what this one writes.
     if (m_running.exchange(1, kAcquire) != 0) {
-        ReportTo(m_onReport, m_user, ReportCode::BadOption, "Let one run end before the next.",
+        ReportTo(m_onReport, m_user, ReportCode::BadOption,
+                 "Begin a run only after the last one has ended.",
                  "FramePipeline::Run was called while it runs");
         return Status::AlreadyRunning;
     }
-    // In a task: between the first stage's submission and the last one's a thread of the host might
-    // be held up, and the workers would report that only waiters are left.
-    Status status = Status::NotRunning;  // and reported, if the task does not run
+    // A task submits the stages. If an external thread did this, and were held up between two
+    // stages, the workers would report Stalled, because only waiting fibers are left.
+    Status status = Status::NotRunning;  // stays so if the task does not run, which was reported
     auto run = [&](TaskScheduler *self) { status = RunStages(self, frames); };
     const Task task = MakeTask(run);
     if (frames != 0) {
@@ -90,7 +93,7 @@ Status FramePipeline::Run(TaskScheduler *scheduler, uint32_t frames) noexcept {
                                    {Priority::Normal, StackClass::Small, kAnyWorker, "frames"});
     } else {
         m_ring.Restart(m_stageCount, m_framesInFlight);
-        m_stop.store(0, kRelaxed);  // relaxed: it asks for nothing but an end
+        m_stop.store(0, kRelaxed);  // relaxed: it only asks for an end
         status = Status::Ok;
     }
     m_running.store(0, kRelease);
@@ -99,7 +102,7 @@ Status FramePipeline::Run(TaskScheduler *scheduler, uint32_t frames) noexcept {
 
 Status FramePipeline::RunStages(TaskScheduler *scheduler, uint32_t frames) noexcept {
     scheduler->IncrementCounter(&m_gate);
-    m_end.store(frames, kRelaxed);  // relaxed: published to the loops by their submission
+    m_end.store(frames, kRelaxed);  // relaxed: the submission publishes it to the loops
     m_ring.Restart(m_stageCount, m_framesInFlight);
     Counter loops;
     uint32_t begun = 0;
@@ -107,17 +110,17 @@ Status FramePipeline::RunStages(TaskScheduler *scheduler, uint32_t frames) noexc
         scheduler->IncrementCounter(&m_toGo[i], kAll);
         scheduler->AddTask({RunLoop, &m_loops[i]}, &loops, m_stages[i].options);
         if (loops.Value() != begun) {
-            ++begun;  // none ends before the gate is open
+            ++begun;  // the loop cannot have ended: the gate is closed
         } else {
-            // its options were refused, which was reported
+            // the options of the stage were refused, which was reported
             scheduler->DecrementCounter(&m_toGo[i], kAll);
         }
     }
     const bool all = begun == m_stageCount;
-    if (!all) m_end.store(0, kRelaxed);  // relaxed: published by the gate
+    if (!all) m_end.store(0, kRelaxed);  // relaxed: the gate publishes it
     scheduler->DecrementCounter(&m_gate);
     scheduler->WaitForCounter(&loops);
-    // Nobody is in the counters any more who let others go on.
+    // After this no decrement of the loops accesses these counters any more.
     for (uint32_t i = 0; i < m_stageCount; ++i) scheduler->WaitForCounter(&m_toGo[i]);
     m_stop.store(0, kRelaxed);
     return all ? Status::Ok : Status::BadOption;
@@ -136,16 +139,17 @@ void FramePipeline::LoopOver(TaskScheduler *scheduler, uint32_t stage) noexcept 
         StageCall call{this, stage, frame};
         const Task task = MakeTask(call);
         scheduler->AddTasksAndWait(1, &task, m_stages[stage].options);
-        if (isLast) m_ring.CompleteFrame(frame);  // before those go on that wait for it
+        if (isLast) m_ring.CompleteFrame(frame);  // before the waiters for this frame continue
         scheduler->DecrementCounter(&m_toGo[stage]);
     }
     if (frame != kAll) scheduler->DecrementCounter(&m_toGo[stage], kAll - frame);
 }
 
-// False: the frame will not be. Only the first stage changes m_end, to a frame that has not begun,
-// before it lets go of those that wait for that one; so it is enough to look at it after the wait.
+// Returns false if the frame will not run. Only the first stage changes m_end, to the number of a
+// frame that has not begun. It does so before it ends the waits for that frame. So it is enough to
+// check m_end after the wait.
 bool FramePipeline::AwaitTurn(TaskScheduler *scheduler, uint32_t stage, uint32_t frame) noexcept {
-    // relaxed here and below: published by the counters
+    // relaxed, here and below: the counters publish it
     if (frame >= m_end.load(kRelaxed)) return false;
     if (stage != 0) {
         AwaitEndOf(scheduler, stage - 1, frame);
@@ -153,7 +157,7 @@ bool FramePipeline::AwaitTurn(TaskScheduler *scheduler, uint32_t stage, uint32_t
     }
     if (frame >= m_framesInFlight)
         AwaitEndOf(scheduler, m_stageCount - 1, frame - m_framesInFlight);
-    if (m_stop.load(kRelaxed) != 0) {  // relaxed: it asks for nothing but an end
+    if (m_stop.load(kRelaxed) != 0) {  // relaxed: it only asks for an end
         m_end.store(frame, kRelaxed);
         return false;
     }
@@ -172,10 +176,10 @@ void FramePipeline::Stop() noexcept {
 bool FramePipeline::WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexcept {
     const uint32_t last = m_stageCount - 1, of = static_cast<uint32_t>(frame);
     if (!IsScheduler(scheduler, "FramePipeline::WaitForFrame")) return false;
-    // as many stages are refused by Run
+    // Run refuses such numbers of stages
     if (frame >= kAll || last >= kMaxFrameStages) return false;
-    // After a run, or before the first, there is nothing to wait for, and perhaps no scheduler that
-    // runs.
+    // After a run, or before the first one, there is nothing to wait for, and perhaps no scheduler
+    // that runs.
     const bool mustWait =
         !m_ring.HasFrameCompleted(frame) && !scheduler->PollCounter(&m_toGo[last], kAll - 1 - of);
     if (mustWait) AwaitEndOf(scheduler, last, of);

@@ -1,3 +1,4 @@
+// An arena of runs of blocks. Each run begins with a header that names the run before it.
 #include "weft/frame/scratch_arena.h"
 
 #include "frame/blocks.h"
@@ -11,13 +12,14 @@ using namespace internal;
 
 namespace {
 
-// At the beginning of each run of blocks.
+// The header at the beginning of each run of blocks.
 struct RunHeader {
-    size_t usedBefore;   // of the run before, when this one was taken
-    uint32_t runBefore;  // kNoBlock: none
+    size_t usedBefore;   // bytes in use of the run before, when this run was taken
+    uint32_t runBefore;  // the first block of the run before; kNoBlock: none
     uint32_t blocks;
 };
 
+// Copies the header of a run.
 RunHeader HeaderOf(const char *run) noexcept {
     RunHeader header;
     std::memcpy(&header, run, sizeof header);
@@ -28,7 +30,7 @@ RunHeader HeaderOf(const char *run) noexcept {
 
 void *ScratchArena::Allocate(size_t bytes, size_t alignment) noexcept {
     const BlockPoolState *pool = Blocks::StateOf(*m_pool);
-    if (WEFT_UNLIKELY(pool == nullptr)) return nullptr;  // the pool has reported it
+    if (WEFT_UNLIKELY(pool == nullptr)) return nullptr;  // the pool has reported why
     if (WEFT_UNLIKELY(!IsPowerOfTwo(alignment) || alignment > pool->blockBytes / 2)) {
         ReportTo(pool->onReport, pool->user, ReportCode::BadOption,
                  "Give a power of two, at most half a block.",
@@ -50,13 +52,13 @@ void *ScratchArena::Allocate(size_t bytes, size_t alignment) noexcept {
     return nullptr;
 }
 
-// Blocks with room for that many bytes become the newest run.
+// Takes a run of blocks with room for that many bytes. It becomes the newest run.
 bool ScratchArena::Grow(size_t bytes, size_t alignment) noexcept {
     BlockPoolState &pool = *Blocks::StateOf(*m_pool);
     const size_t before = (sizeof(RunHeader) + alignment - 1) & ~(alignment - 1);
     const size_t whole = bytes > SIZE_MAX - before ? SIZE_MAX : bytes + before;
     const uint32_t count = Blocks::For(pool, whole);
-    // Threads begin at different words, so that they do not all write to one.
+    // Threads begin the search at different words, so that not all of them write to the same word.
     const uint32_t run = count > BlockPool::kMaxContiguous
                              ? kNoBlock
                              : Blocks::Claim(pool, count, env::ThreadHint());
@@ -73,7 +75,7 @@ bool ScratchArena::Grow(size_t bytes, size_t alignment) noexcept {
     return true;
 }
 
-// Whether the mark lies in what is in use now.
+// Returns true if the mark lies in the memory that is in use.
 bool ScratchArena::Has(Mark mark) const noexcept {
     uint32_t run = m_run;
     size_t used = m_used;
@@ -89,10 +91,9 @@ bool ScratchArena::Has(Mark mark) const noexcept {
 void ScratchArena::Rewind(Mark mark) noexcept {
     const BlockPoolState *state = Blocks::StateOf(*m_pool);
     if (WEFT_UNLIKELY(state != nullptr && !Has(mark))) {
-        ReportTo(
-            state->onReport, state->user, ReportCode::BadOption,
-            "Give it a mark of this arena, and none that was taken after one that it went back to.",
-            "ScratchArena::Rewind: the mark is not in what is in use");
+        ReportTo(state->onReport, state->user, ReportCode::BadOption,
+                 "Use a mark of this arena. A Rewind invalidates all marks newer than its own.",
+                 "ScratchArena::Rewind: the mark is not in the memory in use");
         return;
     }
     while (m_run != mark.run && m_run != kNoBlock) {

@@ -1,3 +1,4 @@
+// How a tag takes blocks and pieces, and frees them.
 #include "frame/tag_memory.h"
 
 #include <algorithm>
@@ -6,31 +7,34 @@ namespace weft::internal {
 
 namespace {
 
+// Raises the heap's peak to `owned` if it is lower.
 void RaisePeak(TaggedHeapState &heap, uint32_t owned) noexcept {
-    uint32_t peak = heap.peak.load(kRelaxed);  // a figure; nothing is read by it
+    uint32_t peak = heap.peak.load(kRelaxed);  // relaxed: only a figure
     while (peak < owned && !heap.peak.compare_exchange_strong(peak, owned, kRelaxed, kRelaxed)) {
     }
 }
 
-// The tag owns them from now on. They were claimed by the caller, who allocates under the tag, so
-// Free comes after this.
+// Adds the blocks to the tag. The caller has claimed them, and allocates under the tag, so Free
+// comes after this.
 void Own(TaggedHeapState &heap, HeapTag &tag, uint32_t first, uint32_t count) noexcept {
-    // Another heap of the pool may have made room, and none of ours is freed. Looked at first, so
-    // that the line stays shared; relaxed: only who sets it reports.
+    // There is room again: another heap may have given blocks back. Read first, so that the cache
+    // line stays shared. relaxed: only decides which thread reports.
     if (WEFT_UNLIKELY(heap.saidFull.load(kRelaxed) != 0)) heap.saidFull.store(0, kRelaxed);
     RaisePeak(heap, heap.owned.fetch_add(count, kRelaxed) + count);
     tag.blocks.fetch_add(count, kRelaxed);
-    uint32_t newest = tag.newest.load(kRelaxed);  // only a number; the exchange below decides
+    uint32_t newest = tag.newest.load(kRelaxed);  // relaxed: the exchange below decides
     do {
         heap.runs[first] = {newest, count};
-        // release: publishes the run to Free, and so do the runs below it, whose pushes this
-        // exchange continues.
+        // release: publishes the run to FreeAll. The exchange continues the release sequences of
+        // the earlier pushes, so the older runs are visible, too.
     } while (!tag.newest.compare_exchange_strong(newest, first + 1, kRelease, kRelaxed));
 }
 
+// Reports that there is no memory, but only once until there is room again. A request for more
+// than 64 blocks is always reported. Returns no piece.
 Piece ReportFull(TaggedHeapState &heap, size_t bytes) noexcept {
     const bool mayFit = Blocks::For(heap.blocks, bytes) <= BlockPool::kMaxContiguous;
-    // relaxed: only who sets it reports; nothing else depends on it.
+    // relaxed: only decides which thread reports.
     if (!mayFit || heap.saidFull.exchange(1, kRelaxed) == 0)
         Blocks::ReportFull(heap.pool, "TaggedHeap", bytes);
     return {nullptr, nullptr};
@@ -49,12 +53,13 @@ Piece TakeBlocks(TaggedHeapState &heap, HeapTag &tag, size_t bytes) noexcept {
 }
 
 // Many workers may begin with a tag at the same time, and each then finds no shared block. One of
-// their blocks becomes it; the others come back, or the tag would own a block for each worker.
+// their blocks becomes the shared block. The others come back, or the tag would own a block for
+// each worker.
 Piece TakeShared(TaggedHeapState &heap, HeapTag &tag, size_t bytes, size_t most,
                  size_t alignment) noexcept {
     const size_t blockBytes = heap.blocks.blockBytes;
-    // acquire: pairs with the release of who made this block the shared one: what was written into
-    // it before it came from the pool comes before what we write.
+    // acquire: pairs with the release of the thread that made this block the shared one. What was
+    // written into the block before it came from the pool comes before what the caller writes.
     SharedBlock current{tag.shared.load(kAcquire)};
     for (;;) {
         if (!current.IsNone()) {
@@ -63,7 +68,7 @@ Piece TakeShared(TaggedHeapState &heap, HeapTag &tag, size_t bytes, size_t most,
             if (begin <= blockBytes && bytes <= blockBytes - begin) {
                 const size_t end = begin + std::min(most, blockBytes - begin);
                 const uint64_t next = SharedBlock::Of(current.Block(), end);
-                // acq_rel: as above, and for who takes the next bytes.
+                // acq_rel: acquire as above; release for the thread that takes the next bytes.
                 if (!tag.shared.compare_exchange_strong(current.word, next, kAcqRel, kAcquire))
                     continue;
                 char *const block = Blocks::At(heap.blocks, current.Block());
@@ -71,18 +76,18 @@ Piece TakeShared(TaggedHeapState &heap, HeapTag &tag, size_t bytes, size_t most,
             }
         }
         const size_t end = std::min(most, blockBytes);
-        // What has more room left is the shared block.
+        // The block that has more room left becomes the shared block.
         if (bytes >= blockBytes || (!current.IsNone() && end >= current.Used()))
             return TakeBlocks(heap, tag, bytes);
         Blocks::Trial trial(heap.blocks);
         if (trial.Block() == kNoBlock) {
             const uint64_t seen = current.word;
-            current.word = tag.shared.load(kAcquire);  // as above
-            // somebody else got the last block, and it is shared
+            current.word = tag.shared.load(kAcquire);  // acquire: as above
+            // another thread got the last block, and it is the shared block now
             if (current.word != seen) continue;
             return ReportFull(heap, bytes);
         }
-        // release: pairs with the acquire of who takes a piece of it.
+        // release: pairs with the acquire of the threads that take pieces of the block.
         if (tag.shared.compare_exchange_strong(current.word, SharedBlock::Of(trial.Block(), end),
                                                kRelease, kAcquire)) {
             trial.Keep();
@@ -94,21 +99,22 @@ Piece TakeShared(TaggedHeapState &heap, HeapTag &tag, size_t bytes, size_t most,
 }
 
 uint32_t FreeAll(TaggedHeapState &heap, HeapTag &tag) noexcept {
-    // relaxed: who allocates under the tag next comes after us by its user's order.
+    // relaxed: the user orders the next allocation under the tag after this call.
     tag.generation.store(tag.generation.load(kRelaxed) + 1, kRelaxed);
     tag.shared.store(0, kRelaxed);
     tag.sharedAllocations.store(0, kRelaxed);
     tag.sharedBytes.store(0, kRelaxed);
-    // acquire: pairs with the pushes; we read what they wrote of their runs.
+    // acquire: pairs with the pushes. The runs are visible.
     uint32_t next = tag.newest.exchange(0, kAcquire);
     // relaxed: each run was counted before its push
     const uint32_t blocks = tag.blocks.exchange(0, kRelaxed);
-    // Before any is released. Otherwise another tag claims one and counts it while it still counts
-    // for us, and the peak is more than there are. relaxed: published by Release, so that whoever
-    // claims adds to what we leave.
+    // Before any block is released. Otherwise another tag could claim a block and count it while it
+    // still counts here, and the peak would be too high. relaxed: Release publishes it, so the next
+    // owner adds to the lower value.
     heap.owned.fetch_sub(blocks, kRelaxed);
     while (next != 0) {
-        const HeapRun run = heap.runs[next - 1];  // whoever claims it writes there
+        // read it before: the next owner of the block writes to it
+        const HeapRun run = heap.runs[next - 1];
         Blocks::Release(heap.blocks, next - 1, run.blocks);
         next = run.older;
     }

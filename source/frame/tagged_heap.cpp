@@ -1,3 +1,4 @@
+// TaggedHeap: allocating in the current piece of a worker, freeing by tag, statistics.
 #include "weft/frame/tagged_heap.h"
 
 #include "frame/tag_memory.h"
@@ -10,9 +11,10 @@ using namespace internal;
 
 namespace {
 
-constexpr uint32_t kMaxRows = 1024;  // of workers, and of attached threads: more are never running
+// of workers, and of attached threads: no scheduler has more of them
+constexpr uint32_t kMaxRows = 1024;
 
-// Of a counter that only the caller writes: no read-modify-write.
+// Adds to a counter that only the caller writes, without a read-modify-write.
 void AddAlone(env::Atomic<uint64_t> &sum, uint64_t n) noexcept {
     sum.store(sum.load(kRelaxed) + n, kRelaxed);
 }
@@ -23,15 +25,17 @@ void ReportTag(const TaggedHeapState &heap, ReportCode code, const char *hint, c
              heap.tagCount);
 }
 
+// Returns false if there is no such tag, which is reported.
 bool IsTag(const TaggedHeapState *heap, uint32_t tag, const char *call) noexcept {
-    if (WEFT_UNLIKELY(heap == nullptr)) return false;  // the constructor has reported it
+    if (WEFT_UNLIKELY(heap == nullptr)) return false;  // the constructor has reported why
     if (WEFT_LIKELY(tag < heap->tagCount)) return true;
     ReportTag(*heap, ReportCode::BadOption, "Give a tag from 0 to TagCount() - 1.", call, tag);
     return false;
 }
 
-// The place's current piece has not enough room. From a whole block on a worker has blocks of its
-// own.
+// Takes memory when the current piece has not enough room. A worker first takes pieces of the
+// shared block, each twice as large as the last. After a piece of half a block it takes whole
+// blocks.
 WEFT_NOINLINE char *TakeMore(TaggedHeapState &heap, HeapTag &tag, HeapPlace &place, size_t bytes,
                              size_t alignment) noexcept {
     const size_t blockBytes = heap.blocks.blockBytes;
@@ -39,12 +43,12 @@ WEFT_NOINLINE char *TakeMore(TaggedHeapState &heap, HeapTag &tag, HeapPlace &pla
     if (bytes > blockBytes / 2 || place.pieceBytes > blockBytes / 2) {
         piece = TakeBlocks(heap, tag, bytes);
     } else {
-        // Whole cache lines: two workers never write to one.
+        // Whole cache lines, so that two workers never write to the same line.
         const size_t most = std::max(place.pieceBytes, TaggedHeapState::Lines(bytes));
         piece = TakeShared(heap, tag, bytes, most, std::max(alignment, size_t{kLineBytes}));
         place.pieceBytes *= 2;
     }
-    // What has more room left is the current piece.
+    // The piece that has more room left becomes the current piece.
     if (piece.begin != nullptr && piece.end - (piece.begin + bytes) > place.end - place.next) {
         place.next = piece.begin + bytes;
         place.end = piece.end;
@@ -52,9 +56,10 @@ WEFT_NOINLINE char *TakeMore(TaggedHeapState &heap, HeapTag &tag, HeapPlace &pla
     return piece.begin;
 }
 
+// Allocates in the place of the calling worker.
 void *AllocateAt(TaggedHeapState &heap, HeapTag &tag, HeapPlace &place, size_t bytes,
                  size_t alignment) noexcept {
-    // relaxed: Free comes before this by its user's order, or after it.
+    // relaxed: the user orders Free before or after this call.
     const uint64_t generation = tag.generation.load(kRelaxed);
     if (WEFT_UNLIKELY(place.generation.load(kRelaxed) != generation)) {
         place.generation.store(generation, kRelaxed);
@@ -75,11 +80,11 @@ void *AllocateAt(TaggedHeapState &heap, HeapTag &tag, HeapPlace &place, size_t b
     return begin;
 }
 
-// By threads that are no workers.
+// For external threads.
 void *AllocateShared(TaggedHeapState &heap, HeapTag &tag, size_t bytes, size_t alignment) noexcept {
     char *const begin = TakeShared(heap, tag, bytes, bytes, alignment).begin;
     if (begin == nullptr) return nullptr;
-    tag.sharedAllocations.fetch_add(1, kRelaxed);  // figures
+    tag.sharedAllocations.fetch_add(1, kRelaxed);  // relaxed, both: only figures
     tag.sharedBytes.fetch_add(bytes, kRelaxed);
     return begin;
 }
@@ -167,18 +172,18 @@ void *TaggedHeap::Allocate(uint32_t tag, size_t bytes, size_t alignment) noexcep
 
 void TaggedHeap::Free(uint32_t tag) noexcept {
     if (!IsTag(m_state, tag, "TaggedHeap::Free")) return;
-    // acquire: pairs with Release, so that the memory is given back after what its holder did with
-    // it.
+    // acquire: pairs with Release. What a holder did with the memory comes before the memory is
+    // given back.
     if (m_state->tags[tag].retained.load(kAcquire) != 0) {
         ReportTag(*m_state, ReportCode::MemoryInUse, "Release it first.",
-                  "TaggedHeap::Free of what is retained", tag);
+                  "TaggedHeap::Free of a retained tag", tag);
         return;
     }
     FreeAll(*m_state, m_state->tags[tag]);
 }
 
 void TaggedHeap::Retain(uint32_t tag) noexcept {
-    // relaxed: whoever retains comes before who frees by their user's order.
+    // relaxed: the user orders Retain before Free.
     if (IsTag(m_state, tag, "TaggedHeap::Retain"))
         m_state->tags[tag].retained.fetch_add(1, kRelaxed);
 }
@@ -186,20 +191,20 @@ void TaggedHeap::Retain(uint32_t tag) noexcept {
 void TaggedHeap::Release(uint32_t tag) noexcept {
     if (!IsTag(m_state, tag, "TaggedHeap::Release")) return;
     env::Atomic<uint32_t> &retained = m_state->tags[tag].retained;
-    uint32_t count = retained.load(kRelaxed);  // a guess; the exchange below decides
+    uint32_t count = retained.load(kRelaxed);  // relaxed: the exchange below decides
     while (count != 0) {
         // release: pairs with the acquire in Free.
         if (retained.compare_exchange_strong(count, count - 1, kRelease, kRelaxed)) return;
     }
     ReportTag(*m_state, ReportCode::BadOption, "Retain it first, once for each Release.",
-              "TaggedHeap::Release of what is not retained", tag);
+              "TaggedHeap::Release of a tag that is not retained", tag);
 }
 
 TagStatistics TaggedHeap::StatisticsOf(uint32_t tag) const noexcept {
     TagStatistics sum;
     if (!IsTag(m_state, tag, "TaggedHeap::StatisticsOf")) return sum;
     const HeapTag &of = m_state->tags[tag];
-    // relaxed, all of them: figures, that belong together only when nobody allocates or frees.
+    // relaxed, all of them: figures, which are consistent only while no thread allocates or frees.
     const uint64_t generation = of.generation.load(kRelaxed);
     sum.allocations = of.sharedAllocations.load(kRelaxed);
     sum.bytes = of.sharedBytes.load(kRelaxed);
@@ -216,7 +221,7 @@ TagStatistics TaggedHeap::StatisticsOf(uint32_t tag) const noexcept {
 HeapStatistics TaggedHeap::Statistics() const noexcept {
     HeapStatistics sum;
     if (m_state == nullptr) return sum;
-    sum.blocks = m_state->owned.load(kRelaxed);  // figures
+    sum.blocks = m_state->owned.load(kRelaxed);  // relaxed, all of them: only figures
     sum.peakBlocks = m_state->peak.load(kRelaxed);
     for (uint32_t i = 0; i < m_state->tagCount; ++i)
         sum.tags += m_state->tags[i].blocks.load(kRelaxed) != 0 ? 1 : 0;

@@ -1,15 +1,23 @@
-// What a TaggedHeap consists of. Data only.
+// The data of a TaggedHeap.
 //
-// Each part has one writer, so most allocations need no atomic read-modify-write:
+// Terms.
 //
-// A HeapPlace is what one worker has of one tag: its current piece of memory and its sums. Only
-// that worker's thread writes to it, and a task stays on its thread from the beginning to the end
-// of Allocate, because nothing in there suspends it. Free runs anywhere and leaves the places
-// alone: it raises the tag's generation, and a place of an older one counts as empty.
+//  tag           a number that users allocate under. Free frees all memory of a tag at once.
+//  block         the unit in which the pool gives memory.
+//  run           blocks in a row that a tag owns.
+//  piece         a part of a block, or a run, in which one worker allocates by moving a pointer.
+//  shared block  the block from which all threads take their pieces of a tag.
+//  place         (HeapPlace) what one worker has of one tag: its current piece, and its sums.
+//  generation    a number of a tag that Free increments.
 //
-// A worker sees the new generation when it allocates under the tag again, because that comes after
-// Free: users order the two by a counter, as they must, for memory under the tag is theirs or not
-// theirs.
+// One writer for each place. Only its worker's thread writes to a place, so most allocations need
+// no atomic read-modify-write. Nothing in Allocate suspends the task, so the task stays on this
+// thread until Allocate returns. Free may run on any thread and does not access the places. It
+// increments the tag's generation. A place with an older generation counts as empty.
+//
+// A worker sees the new generation at its next allocation under the tag, because that comes after
+// Free. The user must order the two, for example by a counter; otherwise the memory would be used
+// after it was freed.
 #pragma once
 
 #include "frame/blocks.h"
@@ -18,15 +26,16 @@
 
 namespace weft::internal {
 
+// What one worker has of one tag.
 struct HeapPlace {
-    // written by one thread, read by statistics
+    // written by one thread; read by statistics
     env::Atomic<uint64_t> generation{0}, allocations{0}, bytes{0};
     char *next = nullptr, *end = nullptr;
-    size_t pieceBytes = 0;  // of the piece that it takes next
+    size_t pieceBytes = 0;  // the size of the next piece
 };
 
-// The block that all who allocate under a tag take pieces from: its number + 1, and how many of its
-// bytes are taken. 0: none.
+// The block from which all threads that allocate under a tag take pieces: its number plus one, and
+// how many of its bytes are taken. 0: there is no shared block.
 struct SharedBlock {
     static constexpr uint32_t kUsedBits = 40;
     uint64_t word;
@@ -38,26 +47,29 @@ struct SharedBlock {
     }
 };
 
+// What all threads share of one tag.
 struct alignas(kLineBytes) HeapTag {
-    env::Atomic<uint64_t> generation{1};  // 0 is of places that were never used
-    env::Atomic<uint32_t> newest{0};      // of its runs of blocks: the first one's number + 1
-    env::Atomic<uint32_t> blocks{0};      // in them
+    env::Atomic<uint64_t> generation{1};  // 0 is the generation of unused places
+    // the newest run of blocks: number of its first block plus one; 0: none
+    env::Atomic<uint32_t> newest{0};
+    env::Atomic<uint32_t> blocks{0};  // in all runs
     env::Atomic<uint32_t> retained{0};
     env::Atomic<uint64_t> shared{0}, sharedAllocations{0}, sharedBytes{0};
 };
 
-// Blocks in a row that a tag owns, kept at the first one's number. Written before the run is
-// pushed, read after it was taken off.
+// Blocks in a row that a tag owns. The entry has the number of the first block. It is written
+// before the run is pushed, and read after it was taken.
 struct HeapRun {
-    uint32_t older;  // the run that was pushed before, + 1
+    uint32_t older;  // the run that was pushed before: number of its first block plus one
     uint32_t blocks;
 };
 
+// The heap: this object, then the tags, the rows of places, and the runs, in one allocation.
 struct TaggedHeapState {
     const TaskScheduler &scheduler;
     BlockPool &pool;
     BlockPoolState &blocks;
-    uint32_t tagCount, placeRows;  // a row of places for each worker
+    uint32_t tagCount, placeRows;  // placeRows: one row of places for each worker
     HeapTag *tags;
     char *rows;
     size_t rowBytes;
@@ -65,6 +77,7 @@ struct TaggedHeapState {
     env::Atomic<uint32_t> owned{0}, peak{0};
     env::Atomic<uint32_t> saidFull{0};
 
+    // The place of worker `row` for the tag.
     HeapPlace &PlaceOf(uint32_t row, uint32_t tag) const noexcept {
         return reinterpret_cast<HeapPlace *>(rows + row * rowBytes)[tag];
     }
@@ -77,6 +90,7 @@ struct TaggedHeapState {
         return OwnBytes() + tagCount * sizeof(HeapTag) + placeRows * RowBytes(tagCount) +
                blockCount * sizeof(HeapRun);
     }
+    // `bytes`, rounded up to whole cache lines.
     static size_t Lines(size_t bytes) noexcept {
         return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
     }

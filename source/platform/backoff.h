@@ -1,6 +1,7 @@
-// A loop that waits for somebody who is about to be done: turns of it pause, and give the thread
-// away now and then, because that one's thread may not be running. It may not run before this one
-// sleeps, if this one has a higher priority.
+// One turn of a loop that waits for another thread which is about to be done. Most turns only
+// pause. Every 64th turn yields to other threads, because the other thread may not be running.
+// After 16 yields it sleeps instead: if this thread has the higher priority, the other one may not
+// run before that.
 #pragma once
 
 #include "platform/env.h"

@@ -1,4 +1,4 @@
-// What C++17 has no word for.
+// Attributes and bit operations that C++17 lacks.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace weft::internal {
 
-/// Index of the lowest bit that is set; there is one.
+/// Returns the index of the lowest set bit. `value` must not be 0.
 inline uint32_t LowestBit(uint64_t value) noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)
     unsigned long index;
@@ -32,7 +32,7 @@ inline uint32_t LowestBit(uint64_t value) noexcept {
 #endif
 }
 
-/// Index of the highest.
+/// Returns the index of the highest set bit. `value` must not be 0.
 inline uint32_t HighestBit(uint64_t value) noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)
     unsigned long index;

@@ -1,25 +1,30 @@
-// The one seam between the core and the machine: atomics, parking, threads, clock, current worker.
-// The core uses only weft::env; which environment that is, is chosen here, at build time. An
-// environment provides:
+// The seam between the library and the machine: atomics, parking, threads, clock, current worker.
+// All code outside platform/ gets these from weft::env alone. This file chooses the environment at
+// build time: production, simulator or relacy. An environment provides:
 //
-//   Atomic<T>                 load, store, exchange, compare_exchange_strong, fetch_add, fetch_sub,
-//   fetch_and, fetch_or Plain<T>                  a T that atomics publish; where memory orders are
-//   checked, each use of it is Pause()                   one turn of a spin loop
-//   PrefetchForWrite(address) a hint
-//   Ticks(), TicksPerMicrosecond(), Now()
-//   ThreadSlot(), CallSlot(), HookSlot()  three pointers per OS thread; the only thread_locals of
-//   the library Parker                    Park() sleeps until Unpark() was called once; a call may
-//   come first and is not lost; ParkUntil()
-//                             sleeps until Now() at most
-//   Thread                    Start(entry, arg, stackBytes), Join()
-//   NameThread(), AddNice(), SetSlice(), SetPreciseSleep(), BindThread(), BindThreadToNth()
-//   UsableCpus(), YieldThread(), NapThread(), ThreadHint()
-//   ForkMark, ExitCall and AtThreadExit(), SignalStack, InstallFaultHandler(), RemoveFaultHandler()
-//   Panic(invariant)          does not return
+//     Atomic<T>                   load, store, exchange, compare_exchange_strong, fetch_add,
+//                                 fetch_sub, fetch_and, fetch_or
+//     Plain<T>                    a T that atomics publish; each use of it is checked where memory
+//                                 orders are checked
+//     Pause()                     one turn of a spin loop
+//     PrefetchForWrite(address)   a hint
+//     Ticks(), TicksPerMicrosecond(), Now()
+//     ThreadSlot(), CallSlot(), HookSlot()
+//                                 three pointers for each OS thread; the library has no other
+//                                 thread_locals
+//     Parker                      Park() sleeps until Unpark() is called. It does not lose an
+//                                 earlier Unpark(). ParkUntil() sleeps until a time of Now() at
+//                                 most.
+//     Thread                      Start(entry, arg, stackBytes), Join()
+//     NameThread(), AddNice(), SetSlice(), SetPreciseSleep(), BindThread(), BindThreadToNth()
+//     UsableCpus(), YieldThread(), NapThread(), ThreadHint()
+//     ForkMark, ExitCall and AtThreadExit(), SignalStack, InstallFaultHandler(),
+//     RemoveFaultHandler()
+//     Panic(invariant)            does not return
 //
-// The core uses no fences: where two threads must not both miss each other (store, then load of
-// another word) both operations are seq_cst. On x86-64 that is one xchg, and sanitizers and model
-// checkers understand it.
+// weft uses no fences. Where two threads must not both miss each other (each stores a word,
+// then loads another word), all of these operations are seq_cst. On x86-64 such a store is one
+// xchg. Sanitizers and model checkers understand it.
 #pragma once
 
 #include <atomic>
@@ -40,8 +45,8 @@ inline constexpr auto kRelease = std::memory_order_release;
 inline constexpr auto kAcqRel = std::memory_order_acq_rel;
 inline constexpr auto kSeqCst = std::memory_order_seq_cst;
 
-/// Distance that keeps what different workers write on different cache lines (two lines:
-/// prefetchers fetch pairs).
+/// Keeps data that different workers write on different cache lines. Two lines, because prefetchers
+/// fetch pairs of lines.
 inline constexpr unsigned kLineBytes = 128;
 
 }  // namespace weft::internal

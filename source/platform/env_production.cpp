@@ -1,3 +1,4 @@
+// The clock, the thread slots (POSIX) and Panic of the production environment.
 #include "platform/env_production.h"
 
 #include "platform/tick_rate.h"
@@ -10,7 +11,7 @@ namespace weft::env {
 
 namespace {
 
-#if !defined(_WIN32)  // thread_slot_windows.cpp; no others in the library
+#if !defined(_WIN32)  // on Windows: thread_slot_windows.cpp. The library has no other thread_locals
 thread_local void *t_slot = nullptr;
 thread_local void *t_callSlot = nullptr;
 thread_local void *t_hookSlot = nullptr;
@@ -31,7 +32,7 @@ uint64_t Now() noexcept {
 
 #if !defined(_WIN32)
 
-// Not inlined, and opaque to the optimiser: a caller that kept the address of t_slot across a
+// Not inlined, and opaque to the optimiser. A caller that kept the address of t_slot across a
 // switch would read the slot of the thread that it has left.
 WEFT_NOINLINE void *ThreadSlot() noexcept {
     void *value = t_slot;

@@ -1,4 +1,4 @@
-// The environment that ships: std::atomic, the time stamp counter, and the operating system.
+// The production environment: std::atomic, the processor's tick counter, and the operating system.
 #pragma once
 
 #include "platform/compiler.h"
@@ -29,6 +29,7 @@ using Atomic = std::atomic<T>;
 template <class T>
 using Plain = T;
 
+/// One turn of a spin loop.
 inline void Pause() noexcept {
 #if defined(__x86_64__) || defined(_M_X64)
     _mm_pause();
@@ -37,7 +38,8 @@ inline void Pause() noexcept {
 #endif
 }
 
-/// A hint that the line is written next: it is fetched for that at once, not first to be read.
+/// Hints that the line will be written. The processor then fetches it for writing at once, instead
+/// of first for reading.
 inline void PrefetchForWrite(const void *address) noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)
     _m_prefetchw(address);
@@ -62,18 +64,19 @@ inline uint64_t Ticks() noexcept {
 #endif
 }
 
-/// Measured once per process against the steady clock, about 100 microseconds long.
+/// Measured once in a process, against the steady clock. The measurement takes about 100
+/// microseconds.
 double TicksPerMicrosecond() noexcept;
 
-/// Nanoseconds of the steady clock.
+/// The steady clock, in nanoseconds.
 uint64_t Now() noexcept;
 
-/// One pointer per OS thread. The compiler may not cache its address: a fiber changes threads where
-/// it waits.
+/// A pointer for each OS thread. The compiler must not cache its address, because a fiber may
+/// change threads in a wait.
 WEFT_NOINLINE void *ThreadSlot() noexcept;
 WEFT_NOINLINE void SetThreadSlot(void *value) noexcept;
 
-/// Another one, for calls in which nobody changes threads.
+/// Another one, for calls in which the fiber does not change threads.
 WEFT_NOINLINE void *CallSlot() noexcept;
 WEFT_NOINLINE void *ExchangeCallSlot(void *value) noexcept;
 
@@ -81,7 +84,7 @@ WEFT_NOINLINE void *ExchangeCallSlot(void *value) noexcept;
 WEFT_NOINLINE void *HookSlot() noexcept;
 WEFT_NOINLINE void SetHookSlot(void *value) noexcept;
 
-/// Differs between threads, mostly: spreads them over counters.
+/// A number that mostly differs between threads. It spreads threads over counters.
 inline uint32_t ThreadHint() noexcept {
     char here;
     return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&here) >> 16) * 0x9e3779b1u >> 16;
@@ -90,7 +93,7 @@ inline uint32_t ThreadHint() noexcept {
 /// Writes to stderr. Async-signal-safe.
 void WriteError(const char *text) noexcept;
 
-/// Writes the invariant that does not hold to stderr and aborts. For places that know no scheduler.
+/// Writes the broken invariant to stderr and aborts. For places that know no scheduler.
 [[noreturn]] void Panic(const char *invariant) noexcept;
 
 }  // namespace weft::env

@@ -1,6 +1,6 @@
-// The C++ runtime keeps, per thread, the chain of exceptions that are being handled. A fiber that
-// waits inside a catch block must find its own chain again, on whatever thread it continues; so the
-// chain travels with the fiber.
+// The exception state of the C++ runtime: for each thread, the chain of exceptions that are being
+// handled. A fiber that waits inside a catch block must find its own chain again, on any thread. So
+// the chain moves with the fiber.
 #pragma once
 
 #if defined(__GNUC__) && (!defined(_WIN32) || defined(__MINGW32__))
@@ -10,16 +10,16 @@
 
 namespace weft::internal {
 
-/// What __cxa_get_globals points to, by the Itanium C++ ABI, section 2.2.2.
+/// What __cxa_get_globals points to (Itanium C++ ABI, section 2.2.2).
 struct ExceptionState {
     void *caught = nullptr;
     unsigned uncaught = 0;
 #if defined(__arm__)
-    void *propagating = nullptr;  // ARM EHABI has one word more
+    void *propagating = nullptr;  // one more word in the ARM EHABI
 #endif
 };
 
-/// The calling thread's own state. Null where the runtime has none that can be reached.
+/// Returns the calling thread's state; null if the runtime does not give access to it.
 inline ExceptionState *ThreadExceptionState() noexcept {
 #if defined(WEFT_EXCEPTION_STATE)
     return reinterpret_cast<ExceptionState *>(__cxxabiv1::__cxa_get_globals());

@@ -1,3 +1,4 @@
+// Creates contexts and switches between them.
 #include "platform/fiber_context.h"
 
 #include "platform/compiler.h"
@@ -15,31 +16,33 @@ namespace weft::internal {
 
 namespace fcontext = boost::context::detail;
 
-// What happens on the other side of a jump. Through the jump travels the context that was left;
-// what it left behind lies in its control block, not on its stack: that may be gone already
-// (AddressSanitizer frees a fake stack that ends).
+// The code on the other side of a jump. The jump passes the context that was left. What is known of
+// this context lies in the FiberContext, not on its stack, because the stack may be gone already:
+// AddressSanitizer frees the fake stack of a fiber that ends.
 struct FiberContext::Landing {
-    // Boost's jump goes on behind the call of the context that it continues without returning from
-    // it. The processor has noted the call, and takes each of the next returns for the one before
-    // it (source/README.md: Switches return). A function on top of the other context returns there
-    // properly. A new one has nowhere to return to.
+    // Boost's jump_fcontext continues a context after the call that left it, without a return from
+    // that call. The processor's return predictor still holds the call, so it mispredicts the
+    // returns that follow (source/README.md: Switches return). So this runs a function on the other
+    // stack, which returns there. A new context has no call to return from.
     static fcontext::transfer_t Jump(void *target, FiberContext *from, bool isNew) noexcept {
         if (WEFT_UNLIKELY(isNew)) return fcontext::jump_fcontext(target, from);
         return fcontext::ontop_fcontext(target, from, Return);
     }
     static fcontext::transfer_t Return(fcontext::transfer_t transfer) noexcept { return transfer; }
 
+    // The first act after a jump: completes the context that was left.
     static void Land(fcontext::transfer_t transfer) noexcept {
         FiberContext *from = static_cast<FiberContext *>(transfer.data);
 #if defined(WEFT_ASAN)
-        // Tells the bounds of the stack that was left: that is how a thread's own stack becomes
-        // known.
+        // Also learns the bounds of the stack that was left. For a thread's own stack there is no
+        // other way.
         __sanitizer_finish_switch_fiber(from->m_leftFor->m_asanFakeStack, &from->m_stackBottom,
                                         &from->m_stackBytes);
 #endif
         from->m_handle = transfer.fctx;
     }
 
+    // Save and set the control words where fcontext does not.
     static void KeepFloatingPoint(FiberContext &context) noexcept {
         if (!kFcontextKeepsFloatingPoint) context.m_floatingPoint = FloatingPointControl();
     }
@@ -47,6 +50,7 @@ struct FiberContext::Landing {
         if (!kFcontextKeepsFloatingPoint) SetFloatingPointControl(context.m_floatingPoint);
     }
 
+    // The first function on a new stack.
     [[noreturn]] static void Enter(fcontext::transfer_t transfer) noexcept {
         FiberContext *self = static_cast<FiberContext *>(transfer.data)->m_leftFor;
         Land(transfer);
@@ -55,7 +59,7 @@ struct FiberContext::Landing {
         FiberContext *next = self->m_entry(self->m_arg);
         self->m_ending = true;
         SwitchContext(*self, *next);
-        std::abort();  // nobody switches to a context that has ended
+        std::abort();  // never continued: no thread switches to a context that has ended
     }
 };
 
@@ -95,16 +99,15 @@ void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(voi
     m_ending = false;
     m_asanFakeStack = nullptr;
 #if defined(WEFT_ASAN)
-    // Marks of frames that never returned, of whoever had these addresses before.
+    // Removes the marks of frames that used this memory before and never returned.
     __asan_unpoison_memory_region(bottom, bytes);
 #endif
-    // The floating-point control words of the calling thread are those that the new context starts
-    // with.
+    // The new context starts with the floating-point control words of the calling thread.
     m_handle = fcontext::make_fcontext(bottom + bytes, bytes, Landing::Enter);
     Landing::KeepFloatingPoint(*this);
 #if defined(WEFT_TSAN)
-    // It begins with what its creator knows to have happened; the first switch to it would do, were
-    // it not for that.
+    // For the race finder, ThreadSanitizer must order the fiber's start after what its creator did
+    // before this call. Otherwise the first switch to the fiber creates it.
     if (race::kFinder && m_tsanFiber == nullptr) m_tsanFiber = __tsan_create_fiber(0);
 #endif
 #if defined(WEFT_VALGRIND)
@@ -114,11 +117,11 @@ void FiberContext::Create(char *bottom, size_t bytes, FiberContext *(*entry)(voi
 
 void FiberContext::Destroy() noexcept {
 #if defined(WEFT_ASAN)
-    // Marks of frames that were left for good: the memory may be anybody's next.
+    // Removes the marks of frames that never returned: the memory may be used for anything now.
     if (m_entry != nullptr) __asan_unpoison_memory_region(m_stackBottom, m_stackBytes);
 #elif defined(WEFT_VALGRIND)
     if (m_entry != nullptr)
-        // below a stack pointer that was left
+        // the memory below the stack pointer that was left is marked as inaccessible
         VALGRIND_MAKE_MEM_UNDEFINED(m_stackBottom, m_stackBytes);
 #endif
 #if defined(WEFT_TSAN)
@@ -132,13 +135,13 @@ void FiberContext::Destroy() noexcept {
     m_handle = nullptr;
 }
 
-// Not inlined: what the compiler knows of the thread (addresses of thread_locals, errno) must not
-// live across the jump. Its locals are not on AddressSanitizer's stack for use after return, which
-// an ending fiber's is freed before the jump.
+// Not inlined: what the compiler knows about the thread (addresses of thread_locals, errno) must
+// not survive the jump. Without AddressSanitizer: the locals must not lie on a fake stack, because
+// that of an ending fiber is freed before the jump.
 WEFT_NOINLINE WEFT_NO_ASAN void SwitchContext(FiberContext &from, FiberContext &to) noexcept {
     const unsigned long long handlers = StackHandlers();
 #if defined(WEFT_SIMULATOR)
-    env::SchedulePoint(&from);  // others may run between the last atomic operation and here
+    env::SchedulePoint(&from);  // other threads may run between the last atomic operation and here
 #endif
     from.m_leftFor = &to;
     if (from.m_threadExceptions != nullptr) {
@@ -151,12 +154,12 @@ WEFT_NOINLINE WEFT_NO_ASAN void SwitchContext(FiberContext &from, FiberContext &
                                    to.m_stackBottom, to.m_stackBytes);
 #endif
 #if defined(WEFT_TSAN)
-    // dear, and many are never entered
+    // costly, and many fibers are never entered
     if (to.m_tsanFiber == nullptr) to.m_tsanFiber = __tsan_create_fiber(0);
     __tsan_switch_to_fiber(to.m_tsanFiber, race::kFinder ? __tsan_switch_to_fiber_no_sync : 0);
 #endif
     FiberContext::Landing::KeepFloatingPoint(from);
-    void *const target = std::exchange(to.m_handle, nullptr);  // null while it runs
+    void *const target = std::exchange(to.m_handle, nullptr);  // null while the context runs
 #if defined(WEFT_DEBUG) || defined(WEFT_SIMULATOR)
     if (target == nullptr)
         env::Panic("a fiber is visible to others only after its context is saved");

@@ -1,6 +1,5 @@
-// A place where execution can be left and continued: Boost.Context's fcontext, and everything that
-// sanitizers, Valgrind and the C++ runtime must be told when a thread changes stacks. The only file
-// with such notes.
+// A point at which execution can be left and continued: Boost.Context's fcontext. When a thread
+// changes stacks, sanitizers, Valgrind and the C++ runtime must know. Only this class informs them.
 #pragma once
 
 #include "platform/exception_state.h"
@@ -11,35 +10,36 @@
 
 namespace weft::internal {
 
-/// A thread's own stack (Adopt) or a fiber's (Create). May be moved while nobody runs on it.
+/// The context of a thread's own stack (Adopt) or of a fiber (Create). It may be moved while no
+/// thread runs on it.
 class FiberContext {
 public:
     FiberContext() = default;
     FiberContext(FiberContext &&other) noexcept { *this = std::move(other); }
     FiberContext &operator=(FiberContext &&other) noexcept;
 
-    /// Stands for the stack that the calling thread runs on now.
+    /// Makes this the context of the stack that the calling thread runs on.
     void Adopt() noexcept;
 
-    /// A new stack, [bottom, bottom + bytes). The first switch to it calls entry(arg). When entry
-    /// returns, execution goes on in the context that it returns, and this one can only be created
-    /// anew.
+    /// Makes a context on a new stack, [bottom, bottom + bytes). The first switch to it calls
+    /// entry(arg). When `entry` returns a context, execution continues in that one. This context
+    /// has ended then, and must be created again before it is used again.
     void Create(char *bottom, size_t bytes, FiberContext *(*entry)(void *arg), void *arg) noexcept;
 
-    /// Frees what the checkers hold. From another context only.
+    /// Frees the resources of the checkers. Call it from another context.
     void Destroy() noexcept;
 
-    /// Leaves `from`, on which the caller runs, and continues `to`. Returns when somebody switches
-    /// to `from` again, perhaps on another thread. `from` is whole, and may be switched to, only
-    /// when the next context has landed.
+    /// Leaves `from`, on which the caller runs, and continues `to`. Returns when a thread switches
+    /// to `from` again, perhaps on another thread. `from` is complete only when the next context
+    /// has landed; before that no thread may switch to it.
     friend void SwitchContext(FiberContext &from, FiberContext &to) noexcept;
 
 private:
     struct Landing;
-    void *m_handle = nullptr;           // fcontext_t while it does not run
-    FiberContext *m_leftFor = nullptr;  // that it was last left for
+    void *m_handle = nullptr;           // fcontext_t while the context does not run
+    FiberContext *m_leftFor = nullptr;  // the context that this one was last left for
     ExceptionState m_exceptions;
-    ExceptionState *m_threadExceptions = nullptr;  // of the thread that it runs on
+    ExceptionState *m_threadExceptions = nullptr;  // of the thread that the context runs on
     FiberContext *(*m_entry)(void *) = nullptr;
     void *m_arg = nullptr;
     const void *m_stackBottom = nullptr;
@@ -47,9 +47,10 @@ private:
     void *m_tsanFiber = nullptr;
     void *m_asanFakeStack = nullptr;
     unsigned m_valgrindStack = 0;
-    bool m_isNew = false;  // nothing has switched to it
+    bool m_isNew = false;  // no thread has switched to it yet
     bool m_ending = false;
-    uint64_t m_floatingPoint = 0;  // to go on with, where fcontext does not see to it
+    // used only if fcontext does not keep the floating-point control words
+    uint64_t m_floatingPoint = 0;
 };
 
 }  // namespace weft::internal

@@ -9,9 +9,9 @@
 
 namespace weft::internal {
 
-/// The calling thread's, without the sticky status flags; 0 where this is not known. On x86-64
-/// MXCSR, and above it the x87 unit's control word (Visual C++ neither uses that unit nor has
-/// assembly).
+/// Returns the calling thread's control words, without the sticky status flags; 0 on other
+/// processors. On x86-64: MXCSR, and above it the control word of the x87 unit. Visual C++ does not
+/// use this unit and has no inline assembly.
 inline uint64_t FloatingPointControl() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
     uint16_t x87;
@@ -28,6 +28,7 @@ inline uint64_t FloatingPointControl() noexcept {
 #endif
 }
 
+/// Sets what FloatingPointControl returned.
 inline void SetFloatingPointControl(uint64_t control) noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
     const auto x87 = static_cast<uint16_t>(control >> 32);
@@ -42,8 +43,7 @@ inline void SetFloatingPointControl(uint64_t control) noexcept {
 #endif
 }
 
-/// Boost's fcontext saves and sets them with everything else on x86-64; on aarch64 it leaves them
-/// to the thread.
+/// On x86-64 Boost's fcontext keeps the control words for each context. On aarch64 it does not.
 #if defined(__aarch64__)
 inline constexpr bool kFcontextKeepsFloatingPoint = false;
 #else

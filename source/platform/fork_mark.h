@@ -1,10 +1,10 @@
-// Knows that it is in a child process: a page that the system wipes on fork. No pthread_atfork,
-// nothing process-wide.
+// Detects that the calling code runs in a child process after fork(). It uses a page that the
+// system wipes on fork. It needs no pthread_atfork and no other process-wide state.
 #pragma once
 
 namespace weft::env {
 
-/// Keeps a pointer that is null in child processes. To read it costs no call of the system's.
+/// Keeps a pointer that is null in child processes. Reading it costs no system call.
 class ForkMark {
 public:
     ForkMark() = default;
@@ -12,14 +12,15 @@ public:
     ForkMark &operator=(const ForkMark &) = delete;
     ~ForkMark() { Release(); }
 
-    /// `value`: not null. Without such pages (Linux before 4.14, other systems) it never knows.
+    /// `value` must not be null. If the system has no such pages (Linux before 4.14, other
+    /// systems), a fork is not detected.
     void Acquire(void *value) noexcept;
     void Release() noexcept;
 
-    /// Where the value can be read until Release. In a child process that was forked after Acquire
-    /// it is null.
+    /// Returns where the value can be read until Release. It is null in a child process that was
+    /// forked after Acquire.
     void *const *Place() const noexcept { return m_place; }
-    /// True in such a child process.
+    /// Returns true in such a child process.
     bool IsForked() const noexcept { return *m_place != m_value; }
 
 private:

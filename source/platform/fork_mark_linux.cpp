@@ -1,3 +1,4 @@
+// ForkMark with a page that has the advice MADV_WIPEONFORK.
 #include "platform/fork_mark.h"
 
 #include <sys/mman.h>

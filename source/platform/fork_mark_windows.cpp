@@ -1,8 +1,9 @@
+// ForkMark without an effect.
 #include "platform/fork_mark.h"
 
 namespace weft::env {
 
-// Nobody forks on Windows, so nobody has to know.
+// Windows has no fork.
 void ForkMark::Acquire(void *value) noexcept { m_value = value; }
 void ForkMark::Release() noexcept { m_value = nullptr; }
 

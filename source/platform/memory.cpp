@@ -1,3 +1,4 @@
+// The calls of the host's memory functions, or of operator new if there are none.
 #include "platform/memory.h"
 
 #include "platform/memory_hook.h"
@@ -8,7 +9,7 @@
 namespace weft::internal {
 
 void *AllocateWith(const MemoryHooks &hooks, size_t bytes, size_t alignment) noexcept {
-    const race::Unwatched unwatched;  // ThreadSanitizer takes an allocation for a write
+    const race::Unwatched unwatched;  // ThreadSanitizer treats an allocation as a write
     if (hooks.allocate == nullptr)
         return ::operator new(bytes, std::align_val_t(alignment), std::nothrow);
     const MemoryHookCall call;

@@ -1,4 +1,4 @@
-// Where the library's own memory comes from. Nothing is allocated in the steady state.
+// The source of the library's own memory. In the steady state weft allocates nothing.
 #pragma once
 
 #include "platform/race_finder.h"
@@ -10,31 +10,34 @@
 
 namespace weft::internal {
 
-/// The host's functions for stacks; see memory_hook.h. (Those for the rest: weft/hooks.h.)
+/// Call the host's functions for stacks; see memory_hook.h. AllocateWith and ReleaseWith, for all
+/// other memory, are in weft/hooks.h.
 void *CallReserveStacks(const MemoryHooks &hooks, size_t bytes) noexcept;
 void CallReleaseStacks(const MemoryHooks &hooks, void *memory, size_t bytes) noexcept;
 
-/// The host's functions, or the aligned operator new. Copied freely; the hooks must live as long as
-/// what was allocated.
+/// Allocates with the host's functions, or with the aligned operator new. Copies are cheap. The
+/// hooks must outlive all memory that was allocated.
 class Memory {
 public:
     Memory() = default;
     explicit Memory(const MemoryHooks &hooks) noexcept
         : m_hooks(hooks.allocate != nullptr ? &hooks : nullptr) {}
 
-    /// Zeroed memory, aligned to `alignment` (a power of two, at least 16), or null.
+    /// Returns zeroed memory with that alignment (a power of two, at least 16), or null.
     void *AllocateZeroed(size_t bytes, size_t alignment) const noexcept;
-    /// With the same figures.
+    /// `bytes` and `alignment`: as in the allocation.
     void Free(void *memory, size_t bytes, size_t alignment) const noexcept;
 
-    /// A default-constructed object at the beginning of so much memory; null when there is none.
+    /// Makes a default-constructed T at the beginning of `bytes` bytes. Returns null if there is no
+    /// memory.
     template <class T>
     T *NewWithin(size_t bytes, size_t alignment) const noexcept {
         void *memory = AllocateZeroed(bytes, alignment);
-        const race::Unwatched unwatched;  // compilers make a memset of a constructor
+        const race::Unwatched unwatched;  // compilers replace a constructor by memset
         return memory != nullptr ? new (memory) T() : nullptr;
     }
-    /// `count` default-constructed objects in one allocation; null when there is no memory.
+    /// Makes `count` default-constructed objects in one allocation. Returns null if there is no
+    /// memory.
     template <class T>
     T *NewArray(size_t count) const noexcept {
         void *memory = AllocateZeroed(sizeof(T) * count, AlignmentOf<T>());

@@ -1,16 +1,17 @@
-// A call of one of the host's memory functions. It comes in the middle of anything: a queue is
-// about to grow, a lock of weft's is held. So nothing of weft may be called there but what only
-// asks.
+// Marks a call of one of the host's memory functions. Such a call comes in the middle of weft's
+// work: a queue is about to grow, or a lock of weft is held. So of weft's functions, the host may
+// call only those that MemoryHooks (weft/hooks.h) lists.
 //
-// While it lasts env::ThreadSlot() is null. So calls find no worker and come to the checks for
-// other threads, which look here; the calls of workers have nothing to look at. Nobody waits in it,
-// so nobody changes threads.
+// During the call env::ThreadSlot() is null. So calls into weft take the paths of threads that are
+// no workers, and these paths check for a MemoryHookCall. The paths of workers need no check. The
+// fiber cannot wait in a memory function, so it does not change threads.
 #pragma once
 
 #include "platform/env.h"
 
 namespace weft::internal {
 
+/// Lives while the memory function is called.
 class MemoryHookCall {
 public:
     MemoryHookCall() noexcept
@@ -26,13 +27,14 @@ public:
     MemoryHookCall(const MemoryHookCall &) = delete;
     MemoryHookCall &operator=(const MemoryHookCall &) = delete;
 
-    /// In which the calling thread is, or null. One may come in another one: a memory function may
-    /// make a WaitGroup.
+    /// Returns the innermost call that the thread is in, or null. Calls may be nested: a memory
+    /// function may make a WaitGroup.
     static MemoryHookCall *Current() noexcept {
         return static_cast<MemoryHookCall *>(env::HookSlot());
     }
 
-    /// What env::ThreadSlot() is, and in a memory function what it was before.
+    /// Returns env::ThreadSlot(). In a memory function, returns the value that it had before the
+    /// call.
     static void *ThreadSlot() noexcept {
         void *const slot = env::ThreadSlot();
         if (slot != nullptr) return slot;

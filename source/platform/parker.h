@@ -1,4 +1,4 @@
-// Puts one OS thread to sleep until it is told to go on.
+// Puts an OS thread to sleep until another thread wakes it.
 #pragma once
 
 #include <atomic>
@@ -6,21 +6,24 @@
 
 namespace weft::env {
 
-/// One sleeper, any number of wakers. Unpark before Park is kept; several Unparks count as one.
+/// One thread parks, any number of threads unpark. An Unpark before Park is kept. Several Unparks
+/// count as one.
 class Parker {
 public:
-    /// Returns after an Unpark that has not been used up yet. Only the owner calls it.
+    /// Sleeps until there is an Unpark, and consumes it. Only the owner may call this.
     void Park() noexcept { ParkOrGiveUp(nullptr); }
-    /// The same until `deadline` (nanoseconds of Now()) at most: false if there was no Unpark by
-    /// then.
+    /// The same, until `deadline` (in nanoseconds of Now()) at most. Returns false if there was no
+    /// Unpark.
     bool ParkUntil(uint64_t deadline) noexcept { return ParkOrGiveUp(&deadline); }
-    /// Any thread. What was written before it is visible after the Park that it ends.
+    /// Wakes the owner. What was written before this call is visible after the Park that it ends.
+    /// Thread-safe.
     void Unpark() noexcept;
-    /// The CPU that the latest Unpark came from, or -1. A hint; only the owner calls it.
+    /// Returns the CPU that the latest Unpark came from, or -1. A hint. Only the owner may call
+    /// this.
     int32_t WakersCpu() const noexcept { return m_wakersCpu.load(std::memory_order_relaxed); }
 
 private:
-    bool ParkOrGiveUp(const uint64_t *deadline) noexcept;  // null: never
+    bool ParkOrGiveUp(const uint64_t *deadline) noexcept;  // null: no deadline
     std::atomic<uint32_t> m_state{0};
     std::atomic<int32_t> m_wakersCpu{-1};
 };

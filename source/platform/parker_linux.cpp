@@ -1,3 +1,4 @@
+// Parker with a futex.
 #include "platform/parker.h"
 
 #include "platform/env_production.h"
@@ -18,10 +19,10 @@ constexpr uint32_t kNotified = 2;
 
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "a futex is a plain 32-bit word");
 
-// Returns at once when the word has another value, and may return for no reason at all (EINTR).
+// Returns at once if the word has another value. May also return without a reason (EINTR).
 void SleepWhile(std::atomic<uint32_t> *word, uint32_t value, const uint64_t *deadline) noexcept {
     timespec time{};
-    if (deadline != nullptr) {  // absolute, of CLOCK_MONOTONIC, which is the steady clock
+    if (deadline != nullptr) {  // absolute time of CLOCK_MONOTONIC, which is the steady clock
         time.tv_sec = static_cast<time_t>(*deadline / 1'000'000'000);
         time.tv_nsec = static_cast<long>(*deadline % 1'000'000'000);
     }
@@ -32,26 +33,27 @@ void SleepWhile(std::atomic<uint32_t> *word, uint32_t value, const uint64_t *dea
 }  // namespace
 
 bool Parker::ParkOrGiveUp(const uint64_t *deadline) noexcept {
-    // acquire: pairs with the exchange in Unpark. A notification that came first is used up here.
+    // acquire: pairs with the exchange in Unpark. An Unpark that came first is consumed here.
     uint32_t state = kEmpty;
     if (!m_state.compare_exchange_strong(state, kParked, std::memory_order_acquire,
                                          std::memory_order_acquire)) {
-        // It was kNotified. acquire again: a second Unpark may have come since, and is used up too.
+        // The state was kNotified. acquire again: another Unpark may have come since. It is
+        // consumed, too.
         m_state.exchange(kEmpty, std::memory_order_acquire);
         return true;
     }
     for (;;) {
         SleepWhile(&m_state, kParked, deadline);
         state = kNotified;
-        // relaxed: nothing is read after a failure but the word again.
+        // relaxed: after a failure only the word itself is read again.
         if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_acquire,
                                             std::memory_order_relaxed)) {
             return true;
         }
         if (deadline == nullptr || Now() < *deadline) continue;
         state = kParked;
-        // relaxed: nobody has told anything. If somebody just has, that is used up in the next
-        // turn.
+        // relaxed: there was no Unpark. If one has come just now, this fails, and the next turn
+        // consumes it.
         if (m_state.compare_exchange_strong(state, kEmpty, std::memory_order_relaxed,
                                             std::memory_order_relaxed)) {
             return false;
@@ -60,11 +62,11 @@ bool Parker::ParkOrGiveUp(const uint64_t *deadline) noexcept {
 }
 
 void Parker::Unpark() noexcept {
-    // published, as far as it matters, by the exchange
+    // relaxed: the exchange publishes it
     m_wakersCpu.store(sched_getcpu(), std::memory_order_relaxed);
-    // release: what the waker wrote is visible to the sleeper. The word may be gone once it says
-    // kNotified and the sleeper has seen it; FUTEX_WAKE then wakes nobody, or somebody who
-    // tolerates it (every futex user must).
+    // release: what the waker wrote is visible to the sleeper. Once the sleeper has seen kNotified,
+    // the word may be gone. Then FUTEX_WAKE wakes no thread, or another user of the address, which
+    // must expect wake-ups without a reason, as every user of a futex must.
     if (m_state.exchange(kNotified, std::memory_order_release) == kParked) {
         syscall(SYS_futex, &m_state, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
     }

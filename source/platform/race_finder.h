@@ -1,13 +1,17 @@
-// A build of weft that finds races between its users' tasks (premake5 --race-finder, configuration
-// Tsan).
+// What weft reports to ThreadSanitizer in the build that finds races between its users' tasks
+// (premake5 --race-finder, configuration Tsan).
 //
-// ThreadSanitizer takes two accesses for ordered when any synchronisation lies between them, and
-// weft's own always does: tasks that ran one after the other on one worker never race for it,
-// though on another day they run side by side. In this build the library is not instrumented, a
-// switch between fibers orders nothing (__tsan_switch_to_fiber_no_sync), every task begins on
-// another fiber than the one before, nobody helps, and ThreadSanitizer is told only what weft
-// promises: a submission comes before the start of its task, and what was counted off before the
-// return from a wait.
+// For ThreadSanitizer two accesses are ordered if there is any synchronisation between them.
+// Between two tasks there is always some, inside weft. So ThreadSanitizer finds no race between two
+// tasks that ran one after the other on one worker, although in another run they may run at the
+// same time. So this build differs:
+//
+// - The library is not instrumented.
+// - A switch between fibers orders nothing (__tsan_switch_to_fiber_no_sync).
+// - Every task begins on another fiber than the task before it.
+// - A task that waits runs no other tasks on its own stack.
+// - weft reports only the orders that it promises: a submission comes before the start of its task,
+//   and the decrement of a counter comes before the return from a wait that it ends.
 #pragma once
 
 #include "weft/counter.h"
@@ -32,8 +36,8 @@ namespace weft::internal::race {
 
 inline constexpr bool kFinder = true;
 
-// Tasks have no address of their own. Two that share a place here are ordered more than they are: a
-// race may be missed.
+// The address that stands for a task, because tasks have no address of their own. If two tasks
+// share an address here, too much is ordered, and a race may be missed.
 inline char *PlaceOf(const Task &task) noexcept {
     static char places[1 << 16];
     const uint64_t both = reinterpret_cast<uint64_t>(task.function) * 0x9e3779b97f4a7c15u ^
@@ -56,24 +60,24 @@ inline void SawCount(const Counter &counter) noexcept {
 inline void Finishes(void *all) noexcept { __tsan_release(all); }
 inline void SawAll(void *all) noexcept { __tsan_acquire(all); }
 
-// What is pinned to one thread is ordered by it.
+// Code that is pinned to one thread is ordered by this thread.
 inline void LeavesThread(void *thread) noexcept { __tsan_release(thread); }
 inline void ComesToThread(void *thread) noexcept { __tsan_acquire(thread); }
 
-// A thread's own data, such as errno, was set up by its beginning, before whatever runs on it.
+// The start of a thread set up the thread's own data, such as errno. It comes before all that runs
+// on the thread.
 inline void ThreadBegan(void *thread) noexcept { __tsan_release(static_cast<char *>(thread) + 1); }
 inline void RunsOn(void *thread) noexcept { __tsan_acquire(static_cast<char *>(thread) + 1); }
 
-// A task that asks which worker it is on uses what belongs to that worker, from then on to its next
-// wait.
+// A task that asks for its worker may use data of this worker, until its next wait.
 inline void Leaves(void *worker) noexcept { __tsan_release(static_cast<char *>(worker) + 2); }
 inline void AsksFor(void *worker) noexcept { __tsan_acquire(static_cast<char *>(worker) + 2); }
 
-// Memory of the library's in which something of the user's was, and comes again.
+// Memory of the library that has held data of the user, and is used again.
 inline void Frees(void *memory) noexcept { __tsan_release(memory); }
 inline void Reuses(void *memory) noexcept { __tsan_acquire(memory); }
 
-// The library copies with memcpy, which ThreadSanitizer watches wherever it is called.
+// The library copies with memcpy, which ThreadSanitizer watches everywhere.
 class Unwatched {
 public:
     Unwatched() noexcept {

@@ -1,4 +1,4 @@
-// Which checkers this translation unit is compiled for.
+// Macros for the checkers that this file is compiled for, and their headers.
 #pragma once
 
 #if defined(__has_feature)
@@ -17,7 +17,7 @@
 #endif
 
 #if defined(WEFT_RACE_FINDER)
-#define WEFT_TSAN 1  // told of fibers, though nothing of the library is instrumented
+#define WEFT_TSAN 1  // it must know of fibers, although the library is not instrumented
 #endif
 
 #if defined(WEFT_ASAN)

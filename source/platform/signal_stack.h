@@ -1,5 +1,5 @@
-// What a stack overflow needs in order to be reported: a stack for signal handlers, and a handler
-// that asks who overflowed and then lets whoever was there before go on.
+// What is needed to report a stack overflow: a stack for signal handlers, and a handler. The
+// handler reports which fiber has overflowed, and then calls the handler that was installed before.
 #pragma once
 
 #include "platform/memory.h"
@@ -16,9 +16,10 @@ public:
     SignalStack &operator=(const SignalStack &) = delete;
     ~SignalStack() { m_memory.Free(m_stack, m_bytes, 16); }
 
-    /// False without memory. Any thread.
+    /// Returns false if there is no memory. Thread-safe.
     bool Acquire(internal::Memory memory) noexcept;
-    /// For the calling thread, if it has none; and takes it away again, if it was set.
+    /// Set makes it the signal stack of the calling thread, unless the thread has one. Reset undoes
+    /// this.
     void Set() noexcept;
     void Reset() noexcept;
 
@@ -29,8 +30,9 @@ private:
     internal::Memory m_memory;
 };
 
-/// For SIGSEGV and SIGBUS, process-wide: calls describe(address) in the handler, then the handler
-/// that was there before. Installed by the first caller, removed by the last.
+/// Installs a process-wide handler for SIGSEGV and SIGBUS (Windows: for exceptions of this kind).
+/// It calls describe(address), then the handler that was installed before. The first call installs
+/// it, the last RemoveFaultHandler removes it. Returns false if the system refuses.
 bool InstallFaultHandler(void (*describe)(const void *address)) noexcept;
 void RemoveFaultHandler() noexcept;
 

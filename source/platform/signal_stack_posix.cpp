@@ -1,3 +1,4 @@
+// Signal stacks with sigaltstack, and the fault handler with sigaction.
 #include "platform/signal_stack.h"
 
 #include <algorithm>
@@ -15,13 +16,14 @@ namespace {
 constexpr int kSignals[2] = {SIGSEGV, SIGBUS};
 
 pthread_mutex_t s_mutex = PTHREAD_MUTEX_INITIALIZER;
-unsigned s_installs = 0;  // under the mutex
+unsigned s_installs = 0;  // guarded by the mutex
 struct sigaction s_before[2];
-// ours could not be removed: somebody who came later calls it
+// our handler could not be removed, because a handler that was installed later may call it
 bool s_inChain[2];
 // relaxed: written before the handler is installed
 std::atomic<void (*)(const void *)> s_describe{nullptr};
 
+// The fault handler. It calls the handler that was installed before.
 void Handle(int number, siginfo_t *info, void *context) {
     const auto describe = s_describe.load(std::memory_order_relaxed);
     if (describe != nullptr) describe(info->si_addr);
@@ -31,7 +33,7 @@ void Handle(int number, siginfo_t *info, void *context) {
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(number);
     } else {
-        // the access is repeated when we return, and ends the process as it would have
+        // when we return, the access is repeated, and the system ends the process
         signal(number, SIG_DFL);
     }
 }
@@ -61,7 +63,7 @@ bool SignalStack::Acquire(internal::Memory memory) noexcept {
 void SignalStack::Set() noexcept {
     if (m_stack == nullptr) return;
     stack_t current;
-    // it has one
+    // the thread has a signal stack already
     if (sigaltstack(nullptr, &current) != 0 || (current.ss_flags & SS_DISABLE) == 0) return;
     stack_t own{};
     own.ss_sp = m_stack;
@@ -89,12 +91,12 @@ bool InstallFaultHandler(void (*describe)(const void *address)) noexcept {
         for (int i = 0; i < 2; ++i) {
             struct sigaction current;
             const bool known = sigaction(kSignals[i], nullptr, &current) == 0;
-            // Installed twice, the handler would be its own predecessor.
+            // If it were installed twice, the handler would call itself.
             if (s_inChain[i] && known && current.sa_sigaction != s_before[i].sa_sigaction) continue;
             s_inChain[i] = false;
             installed = sigaction(kSignals[i], &action, &s_before[i]) == 0;
             if (installed) continue;
-            while (--i >= 0) {  // one alone does not stay: nobody would remove it
+            while (--i >= 0) {  // not one handler alone: it would never be removed
                 if (!s_inChain[i]) sigaction(kSignals[i], &s_before[i], nullptr);
             }
             break;
@@ -110,7 +112,7 @@ void RemoveFaultHandler() noexcept {
     if (--s_installs == 0) {
         for (int i = 0; i < 2; ++i) {
             struct sigaction current;
-            // Whoever came after us has ours in its chain, and keeps it.
+            // If another handler was installed later, it calls ours. Then ours must stay.
             if (sigaction(kSignals[i], nullptr, &current) != 0) continue;
             s_inChain[i] = current.sa_sigaction != Handle;
             if (!s_inChain[i]) sigaction(kSignals[i], &s_before[i], nullptr);

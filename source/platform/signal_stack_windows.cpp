@@ -1,3 +1,4 @@
+// Room for handlers on the stack of a fiber, and the fault handler as a vectored handler.
 #include "platform/signal_stack.h"
 
 #include "platform/stack_end.h"
@@ -11,13 +12,13 @@ namespace weft::env {
 namespace {
 
 SRWLOCK s_lock = SRWLOCK_INIT;
-unsigned s_installs = 0;  // under the lock
+unsigned s_installs = 0;  // guarded by the lock
 void *s_handler = nullptr;
 // relaxed: written before the handler is installed
 std::atomic<void (*)(const void *)> s_describe{nullptr};
 
-// Called on the stack that overflowed, before anybody else's handlers, which then go on as if this
-// one were not there.
+// Runs on the stack that overflowed, before all other handlers. They run afterwards as if this one
+// did not exist.
 LONG CALLBACK Handle(EXCEPTION_POINTERS *fault) noexcept {
     const EXCEPTION_RECORD &record = *fault->ExceptionRecord;
     const bool isFault = record.ExceptionCode == STATUS_STACK_OVERFLOW ||
@@ -42,8 +43,9 @@ void WriteError(const char *text) noexcept {
     }
 }
 
-// There are no stacks for handlers. What there is instead is room at the end of each fiber's stack,
-// and the thread must want it; that cannot be taken back, so a caller's thread keeps it.
+// Windows has no signal stacks. Instead there is room for handlers at the end of each fiber's
+// stack, and the thread must ask for this room. That cannot be undone, so an attached thread keeps
+// it.
 bool SignalStack::Acquire(internal::Memory) noexcept { return true; }
 
 void SignalStack::Set() noexcept {

@@ -1,4 +1,4 @@
-// One reservation for the stacks of all fibers, with guard pages at both ends of each.
+// One reservation of memory for the stacks of all fibers, with a guard below and above each stack.
 #pragma once
 
 #include "weft/hooks.h"
@@ -9,7 +9,8 @@
 
 namespace weft::internal {
 
-/// Address space for `count` stacks of one size. Pages are committed when they are touched.
+/// Address space for `count` stacks of one size. On POSIX a page takes memory only once it is
+/// touched.
 ///
 ///     | guard | stack 0 | guard | stack 1 | guard | ... | guard |
 class StackMemory {
@@ -19,13 +20,14 @@ public:
     StackMemory &operator=(const StackMemory &) = delete;
     ~StackMemory() { Release(); }
 
-    /// `stackBytes` is rounded up to whole pages. Ok, OutOfMemory or OutOfMappings; nothing is held
-    /// after a failure. `hooks`: where the pages come from, null for the system's own; it outlives
-    /// this.
+    /// Reserves the stacks. `stackBytes` is rounded up to whole pages. `hooks`: the host's
+    /// functions for stacks, which must outlive this object; null: the system's own. Returns Ok,
+    /// OutOfMemory or OutOfMappings. After a failure nothing is reserved.
     Status Acquire(size_t count, size_t stackBytes, const MemoryHooks *hooks = nullptr) noexcept;
     void Release() noexcept;
 
-    /// Which stack, or which guard, an address is in; false if neither. Async-signal-safe.
+    /// Finds the stack or the guard that an address is in. Returns false if it is in neither.
+    /// Async-signal-safe.
     struct Place {
         size_t index;  ///< of the stack, or of the stack above the guard
         bool isGuard;
@@ -39,7 +41,7 @@ public:
         return true;
     }
 
-    /// Lowest usable byte of stack `index`.
+    /// Returns the lowest usable byte of stack `index`.
     char *Bottom(size_t index) const noexcept {
         return m_base + m_guardBytes + index * (m_stackBytes + m_guardBytes);
     }

@@ -1,3 +1,4 @@
+// Stacks with mmap. A guard is set with MADV_GUARD_INSTALL, or with mprotect on an older Linux.
 #include "platform/stack_memory.h"
 
 #include "platform/memory.h"
@@ -13,26 +14,27 @@ namespace weft::internal {
 
 namespace {
 
-// Linux 6.13: a guard that costs no mapping of its own and a sixth of an mprotect.
+// Since Linux 6.13. Such a guard needs no mapping of its own, and takes a sixth of mprotect's time.
 constexpr int kMadviseGuardInstall = 102;
 constexpr int kMadviseGuardRemove = 103;
 
-// No function steps over a guard of that size if it is compiled with -fstack-clash-protection: a
-// frame that is larger is touched in steps. g++ takes 64 KiB for granted on aarch64.
+// A function that is compiled with -fstack-clash-protection touches a larger frame in steps, so it
+// cannot step over a guard of this size. On aarch64 g++ assumes guards of 64 KiB.
 #if defined(__aarch64__)
 constexpr size_t kMinGuardBytes = 64 << 10;
 #else
 constexpr size_t kMinGuardBytes = 4 << 10;
 #endif
 
-// Who accepts nonsense accepts any advice and follows none: qemu's user emulation, which calls a
-// guard done that is not.
+// A kernel that accepts an unknown advice accepts all advice and follows none. qemu's user
+// emulation does this: it reports success for a guard that it has not set.
 bool IsAdviceFollowed() noexcept {
     constexpr int kNonsense = -1;
     static const bool isFollowed = madvise(nullptr, 0, kNonsense) != 0;
     return isFollowed;
 }
 
+// Makes the pages inaccessible.
 bool Guard(char *pages, size_t bytes) noexcept {
     if (IsAdviceFollowed() && madvise(pages, bytes, kMadviseGuardInstall) == 0) return true;
     return mprotect(pages, bytes, PROT_NONE) == 0;
@@ -44,9 +46,9 @@ char *Map(size_t bytes) noexcept {
     return base == MAP_FAILED ? nullptr : static_cast<char *>(base);
 }
 
-// From pages that go back to the host: it may use them again. Both: the advice is taken also where
-// there is no guard of its kind, as when the page was locked in memory, which the advice to set one
-// refuses.
+// Removes a guard from pages that go back to the host, which may use them again. Both calls are
+// needed. MADV_GUARD_REMOVE also succeeds if the guard was set by mprotect, for example because the
+// page is locked in memory and MADV_GUARD_INSTALL refused it.
 void RemoveGuard(char *pages, size_t bytes) noexcept {
     madvise(pages, bytes, kMadviseGuardRemove);
     mprotect(pages, bytes, PROT_READ | PROT_WRITE);
@@ -58,7 +60,7 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     m_hooks = hooks;
     m_pageBytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     m_guardBytes = std::max(m_pageBytes, kMinGuardBytes);
-    // nothing below overflows but the product
+    // only the product below can overflow
     if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
     const size_t stride = m_stackBytes + m_guardBytes;
@@ -68,7 +70,7 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     m_base =
         hooks != nullptr ? static_cast<char *>(CallReserveStacks(*hooks, m_bytes)) : Map(m_bytes);
     if (m_base == nullptr) return Status::OutOfMemory;
-    // A huge page under a stack would commit 2 MiB for the 4 KiB that are used. Best effort.
+    // A huge page would take 2 MiB for a stack that uses 4 KiB. A failure does no harm.
     madvise(m_base, m_bytes, MADV_NOHUGEPAGE);
 
     for (size_t i = 0; i <= count; ++i) {

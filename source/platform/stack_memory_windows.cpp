@@ -1,3 +1,4 @@
+// Stacks with VirtualAlloc.
 #include "platform/stack_memory.h"
 
 #include "platform/memory.h"
@@ -15,15 +16,15 @@ bool Protect(char *pages, size_t bytes, DWORD protection) noexcept {
     return VirtualProtect(pages, bytes, protection, &before) != 0;
 }
 
-// stack_end.h says what for. No frame steps over it: compilers for Windows touch each page of a
-// large frame in its turn.
+// Sets both pages of stack_end.h. A frame cannot step over them, because compilers for Windows
+// touch each page of a large frame in order.
 bool Guard(char *end) noexcept {
     return Protect(end, kPageBytes, PAGE_NOACCESS) &&
            Protect(end + kStackEndBytes - kPageBytes, kPageBytes, PAGE_READWRITE | PAGE_GUARD);
 }
 
-// Committed as a whole: only the system's own stacks grow. What is not touched takes no memory, but
-// counts against what the system may promise.
+// Commits all pages, because only the system's own stacks can grow. A page that is not touched
+// takes no memory, but counts against the system's commit limit.
 char *Map(size_t bytes) noexcept {
     return static_cast<char *>(
         VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE));
@@ -35,7 +36,7 @@ Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *
     m_hooks = hooks;
     m_pageBytes = kPageBytes;
     m_guardBytes = kStackEndBytes;
-    // nothing below overflows but the product
+    // only the product below can overflow
     if (stackBytes > SIZE_MAX / 4) return Status::OutOfMemory;
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
     const size_t stride = m_stackBytes + m_guardBytes;
@@ -60,7 +61,8 @@ void StackMemory::Release() noexcept {
         VirtualFree(m_base, 0, MEM_RELEASE);
     } else {
         for (size_t guard = 0; guard < m_bytes; guard += m_stackBytes + m_guardBytes)
-            Protect(m_base + guard, m_guardBytes, PAGE_READWRITE);  // the host may use them again
+            // the host may use the pages again
+            Protect(m_base + guard, m_guardBytes, PAGE_READWRITE);
         CallReleaseStacks(*m_hooks, m_base, m_bytes);
     }
     m_base = nullptr;

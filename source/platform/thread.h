@@ -1,4 +1,4 @@
-// Worker threads, and how many CPUs this process may use.
+// Threads, their CPUs and their priorities.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace weft::env {
 
-/// An OS thread with a stack size of its own. Start may fail; Join must follow a Start that
-/// succeeded.
+/// An OS thread with its own stack size. Start returns false if the system refuses. Call Join after
+/// each Start that succeeded.
 class Thread {
 public:
     bool Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept;
@@ -20,41 +20,43 @@ private:
     static void *Main(void *self) noexcept;
 };
 
-/// CPUs in this process's affinity mask, at least 1.
+/// Returns how many CPUs the affinity mask of this process has, at least 1.
 uint32_t UsableCpus() noexcept;
 
-/// Names the calling thread `prefix` and a number, for debuggers and profilers.
+/// Gives the calling thread the name "`prefix` `number`", for debuggers and profilers.
 void NameThread(const char *prefix, uint32_t number) noexcept;
 
-/// Adds to the calling thread's nice value. False if the system refuses.
+/// Adds to the nice value of the calling thread. Returns false if the system refuses.
 bool AddNice(int nice) noexcept;
 
-/// Asks that the calling thread be given the CPU in slices of so many microseconds (the system
-/// takes 100 to 100,000). A woken thread with a shorter slice than the running one goes first.
-/// Linux 6.12 or newer; others leave it as it is.
+/// Asks the system to give the calling thread the CPU in slices of `microseconds` (100 to 100,000).
+/// If a thread is woken that has a shorter slice than the running thread, it runs first. Needs
+/// Linux 6.12; without effect elsewhere.
 void SetSlice(uint32_t microseconds) noexcept;
 
-/// The calling thread sleeps until its deadlines, not until other deadlines near them.
+/// Lets the calling thread's sleeps end at their deadlines. Otherwise the system may delay them to
+/// other deadlines nearby.
 void SetPreciseSleep() noexcept;
 
-/// Lets the calling thread run on those CPUs of the mask that the process may use; on the n-th of
-/// these, modulo their number. False if there is none, or the system refuses.
+/// BindThread lets the calling thread run on the CPUs of the mask that the process may use.
+/// BindThreadToNth lets it run on the n-th CPU of the process, modulo their number. Return false if
+/// there is no such CPU or the system refuses.
 bool BindThread(const uint64_t *mask, uint32_t words) noexcept;
 bool BindThreadToNth(uint32_t n) noexcept;
 
-/// The calling thread's CPU, or -1 if the system does not tell.
+/// Returns the CPU of the calling thread, or -1 if it is unknown.
 int32_t CurrentCpu() noexcept;
 
-/// Moves the calling thread to the n-th CPU after `cpu` among those that it may use, round and
-/// round. It may use all of them as before afterwards. Nothing if `cpu` is -1, and on machines with
-/// more than 1,024 CPUs.
+/// Moves the calling thread to the n-th CPU after `cpu`. Counts only CPUs that the thread may use,
+/// and continues with the first one after the last. Afterwards the thread may use the same CPUs as
+/// before. Has no effect if `cpu` is -1, or on a machine with more than 1,024 CPUs.
 void MoveBehindCpu(int32_t cpu, uint32_t n) noexcept;
 
-/// Gives the rest of this thread's time slice away.
+/// Gives up the rest of the calling thread's time slice.
 void YieldThread() noexcept;
 
-/// Sleeps for as short as is usual (50 us and what the system adds; a millisecond on Windows):
-/// threads of all priorities may run.
+/// Sleeps for a very short time, so that threads of all priorities may run: 50 us and what the
+/// system adds, on Windows a millisecond.
 void NapThread() noexcept;
 
 }  // namespace weft::env

@@ -1,6 +1,6 @@
-// What Windows keeps in a thread's block (TEB) although it belongs to the stack that the thread
-// runs on. Boost's jump takes the stack's bounds along. This is the rest; elsewhere there is
-// nothing of the kind.
+// Values in the thread's block (TEB) on Windows that belong to the stack that the thread runs on.
+// Boost's jump switches the bounds of the stack. This file switches the rest. Other systems have
+// nothing of this kind.
 #pragma once
 
 #if defined(_WIN32)
@@ -15,17 +15,18 @@ namespace weft::internal {
 
 // Offsets in the block, for x86-64.
 inline constexpr unsigned long kHandlers = 0x0;
-inline constexpr unsigned long kDeallocationStack = 0x1478;  // Boost takes it along as well
+inline constexpr unsigned long kDeallocationStack = 0x1478;  // Boost switches this one, too
 
-/// A list of exception handlers that lie on the stack. Windows searches tables instead, but wine
-/// has handlers of its own at the start of each thread: found from a stack with higher addresses,
-/// they end the search before it has begun.
+/// The list of exception handlers on the stack. Windows does not use it: it searches tables. But
+/// wine puts its own handlers into the list at the start of each thread. If they lie at lower
+/// addresses than the current stack, the search ends before it has begun.
 inline unsigned long long StackHandlers() noexcept { return __readgsqword(kHandlers); }
 inline void SetStackHandlers(unsigned long long handlers) noexcept {
     __writegsqword(kHandlers, handlers);
 }
 
-/// First on a new stack: it has no handlers, and goes on below `bottom` as stack_end.h says.
+/// Call this first on a new stack. The stack has no handlers, and below `bottom` it is laid out as
+/// in stack_end.h.
 inline void BeginStack(const void *bottom) noexcept {
     constexpr unsigned long long kNoHandlers = ~0ull;
     SetStackHandlers(kNoHandlers);

@@ -1,3 +1,4 @@
+// Exit calls with a pthread key.
 #include "platform/thread_exit.h"
 
 #include <atomic>
@@ -17,12 +18,12 @@ void Call(void *exit) {
     called.call(called.arg);
 }
 
-// Tried again by the next caller if there is no key now.
+// Makes the key if there is none yet. After a failure the next caller tries again.
 bool HasKey() noexcept {
-    // pairs with the release: the key is written
+    // acquire: pairs with the release below. The key is visible.
     if (s_made.load(std::memory_order_acquire)) return true;
     pthread_mutex_lock(&s_mutex);
-    bool made = s_made.load(std::memory_order_relaxed);  // written under the mutex
+    bool made = s_made.load(std::memory_order_relaxed);  // relaxed: it is written under the mutex
     if (!made) made = pthread_key_create(&s_key, Call) == 0;
     s_made.store(made, std::memory_order_release);
     pthread_mutex_unlock(&s_mutex);

@@ -1,3 +1,4 @@
+// Exit calls with a fiber-local storage slot.
 #include "platform/thread_exit.h"
 
 #include "platform/windows_api.h"
@@ -12,8 +13,8 @@ SRWLOCK s_lock = SRWLOCK_INIT;
 DWORD s_slot = FLS_OUT_OF_INDEXES;
 std::atomic<bool> s_made{false};
 
-// The system calls this once for a thread that ends with a value. One that is set meanwhile is
-// called here as well, up to a bound, as pthreads do.
+// The system calls this once, when a thread ends and its slot has a value. If the call sets a new
+// value, this makes that call, too, up to a bound, as pthreads do.
 void WINAPI Call(void *exit) noexcept {
     for (int round = 0; exit != nullptr && round < 4; ++round) {
         const ExitCall called = *static_cast<ExitCall *>(exit);
@@ -24,14 +25,14 @@ void WINAPI Call(void *exit) noexcept {
     FlsSetValue(s_slot, nullptr);
 }
 
-// Tried again by the next caller if there is no slot now.
+// Makes the slot if there is none yet. After a failure the next caller tries again.
 bool HasSlot() noexcept {
-    // pairs with the release: the slot is written
+    // acquire: pairs with the release below. The slot is visible.
     if (s_made.load(std::memory_order_acquire)) return true;
     AcquireSRWLockExclusive(&s_lock);
     if (s_slot == FLS_OUT_OF_INDEXES) s_slot = FlsAlloc(Call);
     const bool made = s_slot != FLS_OUT_OF_INDEXES;
-    // publishes the slot to those that do not take the lock
+    // release: publishes the slot to callers that do not take the lock
     s_made.store(made, std::memory_order_release);
     ReleaseSRWLockExclusive(&s_lock);
     return made;

@@ -1,3 +1,4 @@
+// Threads with pthreads; CPUs and time slices with the calls of Linux.
 #include "platform/thread.h"
 
 #include <climits>
@@ -38,7 +39,7 @@ void Thread::Join() noexcept { pthread_join(static_cast<pthread_t>(m_handle), nu
 
 namespace {
 
-// A set of CPUs of any size.
+// A set of CPUs, of any size.
 class CpuSet {
 public:
     explicit CpuSet(size_t cpus) noexcept
@@ -51,11 +52,12 @@ public:
     CpuSet(const CpuSet &) = delete;
     CpuSet &operator=(const CpuSet &) = delete;
 
-    // Those that the process may use (not the calling thread alone). Fails while the set is smaller
-    // than the kernel's.
+    // Reads the CPUs that the process may use, not only the calling thread. Returns false if the
+    // set is smaller than the kernel's set.
     bool ReadUsable() noexcept {
         return m_set != nullptr && sched_getaffinity(getpid(), m_bytes, m_set) == 0;
     }
+    // Lets the calling thread run on the CPUs of the set, if it is not empty.
     bool Apply() const noexcept {
         return m_set != nullptr && Count() > 0 && sched_setaffinity(0, m_bytes, m_set) == 0;
     }
@@ -69,7 +71,7 @@ private:
     size_t m_bytes;
 };
 
-// Calls use(usable) with the process's CPUs; false if they cannot be known.
+// Calls use(usable) with the CPUs of the process. Returns false if they are unknown.
 template <class Use>
 bool WithUsable(Use use) noexcept {
     for (size_t cpus = 1024; cpus <= 65536; cpus *= 4) {
@@ -113,32 +115,33 @@ bool BindThreadToNth(uint32_t n) noexcept {
 
 void NameThread(const char *prefix, uint32_t number) noexcept {
     char name[16];
-    std::snprintf(name, sizeof name, "%.10s %u", prefix, number);  // the system takes 15 bytes
+    std::snprintf(name, sizeof name, "%.10s %u", prefix, number);  // Linux takes 15 characters
     pthread_setname_np(pthread_self(), name);
 }
 
 bool AddNice(int nice) noexcept {
-    const auto thread = static_cast<id_t>(gettid());  // on Linux a nice value is a thread's
+    const auto thread = static_cast<id_t>(gettid());  // on Linux each thread has its own nice value
     return setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + nice) == 0;
 }
 
-// sched_attr as sched_setattr(2) describes it; its header cannot be included beside <sched.h>.
+// The structure sched_attr of sched_setattr(2). Its header cannot be included together with
+// <sched.h>.
 struct SchedulingAttributes {
     uint32_t size, policy;
     uint64_t flags;
     int32_t nice;
     uint32_t priority;
-    uint64_t runtime, deadline, period;  // nanoseconds; without a deadline, `runtime` is the slice
+    uint64_t runtime, deadline, period;  // in ns; without a deadline, `runtime` is the slice
     uint32_t leastUtilisation, maxUtilisation;
 };
 
-// nanosecond; the kernel's default is 50,000
+// 1 ns. The kernel's default is 50,000.
 void SetPreciseSleep() noexcept { prctl(PR_SET_TIMERSLACK, 1); }
 
 void SetSlice(uint32_t microseconds) noexcept {
     SchedulingAttributes attributes{};
     if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-    // not shared fairly
+    // the scheduling policy has no slices of this kind
     if (attributes.policy != SCHED_OTHER && attributes.policy != SCHED_BATCH) return;
     attributes.runtime = uint64_t{microseconds} * 1000;
     syscall(SYS_sched_setattr, 0, &attributes, 0);
@@ -147,7 +150,7 @@ void SetSlice(uint32_t microseconds) noexcept {
 int32_t CurrentCpu() noexcept { return sched_getcpu(); }
 
 void MoveBehindCpu(int32_t cpu, uint32_t n) noexcept {
-    cpu_set_t all;  // a set of any size would have to be allocated
+    cpu_set_t all;  // of fixed size, to avoid an allocation
     if (cpu < 0 || sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) == 0) return;
     for (size_t next = static_cast<size_t>(cpu); n != 0; cpu = static_cast<int32_t>(next)) {
         next = (next + 1) % CPU_SETSIZE;
@@ -163,7 +166,8 @@ void YieldThread() noexcept { sched_yield(); }
 
 void NapThread() noexcept {
     const timespec duration{0, 50'000};
-    nanosleep(&duration, nullptr);  // a signal may end it: the caller looks again in any case
+    // a signal may end it early: the caller checks again in any case
+    nanosleep(&duration, nullptr);
 }
 
 }  // namespace weft::env

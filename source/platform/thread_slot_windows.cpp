@@ -1,3 +1,4 @@
+// The three thread slots on Windows.
 #include "platform/env.h"
 
 #include "platform/windows_api.h"
@@ -6,9 +7,9 @@ namespace weft::env {
 
 namespace {
 
-// Not a thread_local: mingw's allocates memory at its first use in a thread, and has forgotten its
-// value when a thread that leaves attached is noticed (thread_exit_windows.cpp). The system's slots
-// keep theirs until the thread is gone.
+// Not thread_locals. With mingw these allocate memory at their first use in a thread, and have lost
+// their values when an attached thread ends (thread_exit_windows.cpp). The system's slots keep
+// their values until the thread is gone.
 DWORD NewSlot() noexcept {
     const DWORD slot = TlsAlloc();
     if (WEFT_UNLIKELY(slot == TLS_OUT_OF_INDEXES)) Panic("there is a thread slot");

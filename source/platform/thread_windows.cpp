@@ -1,3 +1,4 @@
+// Threads, CPUs and priorities with the calls of Windows.
 #include "platform/thread.h"
 
 #include "platform/windows_api.h"
@@ -17,8 +18,8 @@ void *Thread::Main(void *self) noexcept {
 }
 
 bool Thread::Start(void (*entry)(void *), void *arg, size_t stackBytes) noexcept {
-    // The system takes any size and makes of it what it likes; too small a one is a mistake here as
-    // elsewhere.
+    // Windows accepts any size and changes it. A size that is too small shall fail as on other
+    // systems.
     constexpr size_t kMinStackBytes = 16 << 10;
     if (stackBytes < kMinStackBytes || stackBytes > UINT_MAX) return false;
     m_entry = entry;
@@ -42,8 +43,8 @@ namespace {
 
 constexpr unsigned kGroupCpus = 64;
 
-// A thread runs in one group of up to 64 processors, so the others do not count. The n-th word of a
-// mask is group n.
+// A thread runs in one group of up to 64 processors, so processors of other groups do not count.
+// Word n of a mask is group n.
 GROUP_AFFINITY Usable() noexcept {
     GROUP_AFFINITY usable{};
     if (GetThreadGroupAffinity(GetCurrentThread(), &usable) == 0) usable.Mask = 1;
@@ -51,7 +52,7 @@ GROUP_AFFINITY Usable() noexcept {
     if (GetProcessAffinityMask(GetCurrentProcess(), &process, &system) != 0 && process != 0) {
         usable.Mask = process;
     } else if (const DWORD all = GetActiveProcessorCount(usable.Group); all != 0) {
-        // a process of several groups
+        // the process has CPUs of several groups
         usable.Mask = ~KAFFINITY{0} >> (kGroupCpus - std::min<DWORD>(all, kGroupCpus));
     }
     return usable;
@@ -81,7 +82,7 @@ bool BindThreadToNth(uint32_t n) noexcept {
 }
 
 void NameThread(const char *prefix, uint32_t number) noexcept {
-    // Looked up: mingw's headers do not have it yet.
+    // Found at run time, because mingw's headers do not declare it yet.
     using SetDescription = HRESULT(WINAPI *)(HANDLE, const wchar_t *);
     const HMODULE kernel = GetModuleHandleW(L"kernel32.dll");
     const auto found = reinterpret_cast<void (*)()>(GetProcAddress(kernel, "SetThreadDescription"));
@@ -92,7 +93,7 @@ void NameThread(const char *prefix, uint32_t number) noexcept {
     reinterpret_cast<SetDescription>(found)(GetCurrentThread(), wide);
 }
 
-// A priority of Windows has few levels: ten of the nice value are one.
+// Windows has few levels of priority: ten steps of the nice value are one level.
 bool AddNice(int nice) noexcept {
     const int now = GetThreadPriority(GetCurrentThread());
     if (now == THREAD_PRIORITY_ERROR_RETURN) return false;
@@ -101,7 +102,8 @@ bool AddNice(int nice) noexcept {
                                                             THREAD_PRIORITY_HIGHEST)) != 0;
 }
 
-// A woken thread's priority is raised for a while, slices are the same for all.
+// Without effect: Windows raises the priority of a woken thread for a while, and slices have the
+// same length for all threads.
 void SetSlice(uint32_t) noexcept {}
 void SetPreciseSleep() noexcept {}
 

@@ -1,19 +1,19 @@
-// How fast the ticks go, measured with a clock.
+// Measures the rate of the tick counter with a clock.
 #pragma once
 
 #include <cstdint>
 
 namespace weft::env {
 
-/// The clock's nanoseconds, and the ticks at that moment.
+/// A time of the clock, and the ticks at the same moment.
 struct TickReading {
     uint64_t ticks = 0;
     uint64_t nanoseconds = 0;
 };
 
-/// Who is interrupted between looks at the two has looked at different moments. So the clock is
-/// read between two looks at the ticks, and of several tries the one counts whose looks are the
-/// closest.
+/// Reads both at almost the same moment. The thread may be interrupted between the two readings. So
+/// it reads the clock between two readings of the ticks, makes several attempts, and uses the
+/// attempt with the least ticks in between.
 template <class Ticks, class Nanoseconds>
 TickReading ReadTogether(Ticks ticks, Nanoseconds nanoseconds) noexcept {
     TickReading best;
@@ -29,7 +29,7 @@ TickReading ReadTogether(Ticks ticks, Nanoseconds nanoseconds) noexcept {
     return best;
 }
 
-/// Ticks per microsecond, in the next `duration` nanoseconds or a little more.
+/// Measures the ticks per microsecond. Takes `duration` nanoseconds or a little more.
 template <class Ticks, class Nanoseconds>
 double MeasureTickRate(Ticks ticks, Nanoseconds nanoseconds, uint64_t duration) noexcept {
     const TickReading begin = ReadTogether(ticks, nanoseconds);

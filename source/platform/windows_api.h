@@ -1,4 +1,4 @@
-// The system's header, with what weft needs of it: Windows 10 and newer.
+// Includes the Windows header, with the functions of Windows 10 and newer.
 #pragma once
 
 #if !defined(NOMINMAX)

@@ -1,4 +1,5 @@
-// What lies in the storage of the public classes.
+// Access to the objects in the storage of the public classes: a JobQueue in a PostQueue, a JobState
+// in a PostedJob.
 #pragma once
 
 #include "post/job_queue.h"
@@ -7,6 +8,7 @@
 
 namespace weft::internal {
 
+/// Returns the object of type T that was made in the storage.
 template <class T>
 T &Stored(unsigned char *storage) noexcept {
     return *std::launder(reinterpret_cast<T *>(storage));

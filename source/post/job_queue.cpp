@@ -1,3 +1,4 @@
+// How a PostQueue posts, runs and ends its jobs. The terms are in job_queue.h.
 #include "post/job_queue.h"
 
 #include "platform/backoff.h"
@@ -8,21 +9,21 @@
 
 namespace weft::internal {
 
-// A task's scheduler runs. For other threads a counter tells: what does not run does not raise it,
-// and reports that.
+// Returns true if the scheduler runs. That is so in a task. In other threads IncrementCounter
+// reports NotRunning and fails if the scheduler does not run.
 bool JobQueue::IsRunning() const noexcept {
     if (IsTask()) return true;
     Counter probe;
     return m_scheduler.IncrementCounter(&probe);
 }
 
-// Not in the child of one that forked.
+// False in a child process that a task has forked.
 bool JobQueue::IsTask() const noexcept {
     return m_scheduler.CurrentWorker() != kAnyWorker && !IsForkedWorker(m_scheduler);
 }
 
-// In one of the host's memory functions, while runners may come. relaxed: only whether there is a
-// scheduler.
+// Returns true in one of the host's memory functions, if runners may still come. relaxed: only asks
+// whether there is a scheduler.
 bool JobQueue::IsInMemoryHook() const noexcept {
     return MemoryHookCall::Current() != nullptr &&
            EntryGate::StateOf(m_scheduler).scheduler.load(kRelaxed) != nullptr;
@@ -35,21 +36,21 @@ PostStatistics JobQueue::Statistics() noexcept {
 
 void JobQueue::Owe() noexcept {
     ++m_owed;
-    // relaxed: by somebody who is counted himself, and his end comes after it.
+    // relaxed: the caller has a debt of its own, and pays it later.
     if (m_isEnding) m_paid.fetch_sub(kOne, kRelaxed);
 }
 
-// Not the last one, as the caller knows.
+// Takes back a debt. The caller knows that it is not the last one.
 void JobQueue::OweLess() noexcept {
     if (m_isEnding) {
-        m_paid.fetch_add(kOne, kRelaxed);  // relaxed: see above
+        m_paid.fetch_add(kOne, kRelaxed);  // relaxed: as in Owe
     } else {
         --m_owed;
     }
 }
 
-// release: what these did to the queue comes before its end. acquire: so does what the others did,
-// which the last one tells.
+// Pays `count` debts. release: what the callers did to the queue comes before its end. acquire: so
+// does what the payers of the other debts did; the last payer passes it on.
 void JobQueue::Release(uint32_t count) noexcept {
     TaskScheduler &scheduler = m_scheduler;
     Counter &ended = m_ended;
@@ -58,8 +59,8 @@ void JobQueue::Release(uint32_t count) noexcept {
     // From here on the queue may be gone.
 }
 
-// Calls `decide` under the lock, and does what that leaves to be done. Not at all after a report.
-// Afterwards the queue may be gone, unless the caller is counted himself.
+// Calls `decide` under the lock, and then does what `decide` has noted. If the call is refused,
+// only reports that. Afterwards the queue may be gone, unless the caller has a debt.
 template <class Decide>
 void JobQueue::Enter(const char *call, Decide decide) noexcept {
     Todo todo;
@@ -78,8 +79,8 @@ void JobQueue::Enter(const char *call, Decide decide) noexcept {
     if (!done) TakeBack(todo.runners);
 }
 
-// False if the runners were refused, which was reported. The queue is there for each of the three
-// until it is done.
+// Returns false if the runners were refused (reported). The queue exists until all three are done:
+// the dispatcher waits for its alarm, and the dispatcher and the ready jobs have debts.
 bool JobQueue::Do(const Caller &caller, const Todo &todo) noexcept {
     if (todo.alarm != nullptr) caller.Lower(*todo.alarm);
     if (todo.startsDispatcher) {
@@ -90,17 +91,18 @@ bool JobQueue::Do(const Caller &caller, const Todo &todo) noexcept {
     if (todo.runners == 0) return true;
     Task runners[kMaxRunners];
     std::fill_n(runners, todo.runners, Task{RunOldest, this});
-    const TaskOptions options = m_options;  // the submission reads them to its end
+    // a copy: the queue may be gone before the submission has ended
+    const TaskOptions options = m_options;
     return caller.Submit(todo.runners, runners, options);
 }
 
-// Those that will not come, and the jobs that nobody takes then, the newest first: as if never
-// posted.
+// The runners were refused and will not come. Drops the newest ready jobs, for which no runner is
+// left, as if they had not been posted.
 void JobQueue::TakeBack(uint32_t runners) noexcept {
     uint32_t count;
     {
         const Held held(*this);
-        // a runner has a debt though its job died
+        // a runner has a debt even if its job was destroyed
         const uint32_t before = std::max(m_ready.Size(), m_onTheirWay);
         m_onTheirWay -= runners;
         while (m_ready.Size() > m_onTheirWay) {
@@ -116,7 +118,7 @@ void JobQueue::TakeBack(uint32_t runners) noexcept {
 bool JobQueue::IsCallback(PostedFunction callback, const char *what) const noexcept {
     if (callback != nullptr) return true;
     ReportMisuse(m_scheduler, ReportCode::NullTask,
-                 "Give the job one, by the constructor or SetCallback.", what);
+                 "Give the job a callback, in the constructor or by SetCallback.", what);
     return false;
 }
 
@@ -137,10 +139,10 @@ void JobQueue::Post(JobState &job, Clock::time_point due, bool waits) noexcept {
         race::Finishes(&job);
         Put(job, due, now, waits, todo);
     });
-    // The job may be gone, unless it was posted already.
+    // From here on the job may be gone, unless it was posted already.
     if (isPosted) {
         ReportMisuse(scheduler, ReportCode::WrongThread,
-                     "Post it from its callback, or when that has said that it does not.",
+                     "Post it in its callback, or after a callback that did not post it.",
                      "a job was posted that is posted already");
     }
 }
@@ -164,11 +166,11 @@ void JobQueue::Put(JobState &job, Clock::time_point due, Clock::time_point now, 
     }
 }
 
-// It is owed already.
+// The job's debt was made before.
 void JobQueue::MakeReady(JobState &job, bool isExpired) noexcept {
     job.isExpired = isExpired;
     job.place = JobPlace::Ready;
-    // a runner comes whose job was destroyed: its debt is there
+    // a runner comes whose job was destroyed. It takes this job, and has a debt already
     if (m_ready.Size() < m_onTheirWay) OweLess();
     m_ready.Append(job);
 }
@@ -212,7 +214,7 @@ void JobQueue::Call(JobState &job, bool isSignal) noexcept {
             MakeReady(job, false);
         }
     });
-    // The job may be gone, since the lock is free.
+    // From here on the job may be gone, because the lock is free.
 }
 
 bool JobQueue::ReceiveSignal(JobState &job) noexcept {
@@ -225,13 +227,13 @@ bool JobQueue::ReceiveSignal(JobState &job) noexcept {
 
 void JobQueue::RunOldest(TaskScheduler *scheduler, void *arg) {
     JobQueue &lane = *static_cast<JobQueue *>(arg);
-    const Debt debt(lane);  // to its end even if the callback throws
+    const Debt debt(lane);  // paid at the end, even if the callback throws
     PostedJob *job = nullptr;
     PostedFunction callback = nullptr;
     lane.Enter("the end of a post", [&](Todo &) {
         --lane.m_onTheirWay;
         JobState *const oldest = lane.m_ready.TakeFirst();
-        if (oldest == nullptr) return;  // destroyed, and that was reported
+        if (oldest == nullptr) return;  // its job was destroyed, which was reported
         oldest->place = JobPlace::Nowhere;
         oldest->isCalled = false;
         race::SawAll(oldest);
@@ -240,7 +242,7 @@ void JobQueue::RunOldest(TaskScheduler *scheduler, void *arg) {
     });
     if (job == nullptr) return;
     callback(scheduler, job);
-    // The job may be gone, since its callback began.
+    // From here on the job may be gone, because its callback has begun.
 }
 
 void JobQueue::Dispatch(TaskScheduler *, void *arg) {
@@ -287,15 +289,15 @@ void JobQueue::Forget(JobState &job) noexcept {
         const Held held(*this);
         const JobPlace place = job.place;
         if (place != JobPlace::Nowhere)
-            TakeOut(job, todo);  // or it has begun since the destructor looked, without the lock
-        // Who is Ready leaves its debt to a runner that is on its way for it.
+            TakeOut(job, todo);  // else it has begun since the destructor checked, without the lock
+        // If a runner is on its way for this job, the job's debt stays with that runner.
         const bool isOwed = place == JobPlace::Timed ||
                             (place == JobPlace::Ready && m_ready.Size() >= m_onTheirWay);
-        if (!isOwed) Owe();  // Release is then the same for all
+        if (!isOwed) Owe();  // a debt of its own: it keeps the queue until the Release below
     }
     if (todo.alarm != nullptr) LowerForWaiter(m_scheduler, *todo.alarm, "~PostedJob");
     ReportMisuse(m_scheduler, ReportCode::DestroyedInUse,
-                 "Destroy it in its callback, or when that does not post it.",
+                 "Destroy it in its callback, or after a callback that did not post it.",
                  "a job was destroyed while it was posted");
     Release();
 }
@@ -313,11 +315,12 @@ JobQueue::~JobQueue() {
         m_isEnding = true;
         owed = m_owed * kOne;
     }
-    // acquire: what those did who owe nothing any more. release: m_ended, for who will lower it.
+    // acquire: what was done before the debts were paid is visible. release: m_ended, for the call
+    // that will decrement it.
     if (m_paid.fetch_add(kEnding - owed, kAcqRel) != owed) {
-        // or nobody will come, which was reported
+        // if it does not run, no runner comes, and IncrementCounter has reported that
         if (IsRunning()) m_scheduler.WaitForCounter(&m_ended);
-        // Refused, and that was reported: a hook that waits.
+        // In a hook the wait was refused, which was reported. So wait here for the last debt.
         for (Backoff backoff; !m_ended.IsZero() && (IsTask() || IsInMemoryHook()); backoff.Next()) {
         }
     }
@@ -328,8 +331,8 @@ JobQueue::~JobQueue() {
     }
     if (left != 0) {
         ReportMisuse(m_scheduler, ReportCode::DestroyedInUse,
-                     "Call them before, or let them wait with a deadline.",
-                     "a PostQueue was destroyed while jobs waited in it; they are given back");
+                     "Wake all jobs before, or let them wait with a deadline.",
+                     "a PostQueue was destroyed while jobs waited in it; they are dropped");
     }
 }
 

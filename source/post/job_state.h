@@ -1,5 +1,5 @@
-// What a queue knows of a job. All of it is under the queue's lock, but for what is said to be the
-// poster's.
+// What a queue knows of a job. The queue's lock guards all members, except those that are marked as
+// "the poster's": they belong to the thread that may post the job.
 #pragma once
 
 #include "containers/pairing_heap.h"
@@ -11,37 +11,41 @@ namespace weft::internal {
 
 class JobQueue;
 
+/// Where a job is. Nowhere: it is not posted, or its callback runs.
 enum class JobPlace : uint8_t { Nowhere, Ready, Timed, Waiting };
 
+/// The state of a job, in the storage of its PostedJob.
 struct JobState : HeapLinks {
     JobQueue *lane;
     PostedJob *job;
     PostedFunction callback;  // the poster's
     Clock::time_point due{};
-    uint64_t turn = 0;  // of those that are due at the same time
+    uint64_t turn = 0;  // the order of Timed jobs with the same time
     JobPlace place = JobPlace::Nowhere;
-    bool waits = false;      // while it is Timed or Waiting: a call begins it
-    bool isExpired = false;  // written before the callback begins; then the poster's
-    bool isCalled = false;   // since the callback began
+    bool waits = false;      // for a job that is Timed or Waiting: Wake and Signal make it ready
+    bool isExpired = false;  // written before the callback begins, then the poster's
+    bool isCalled = false;   // Wake or Signal was called since the last callback began
     bool isSignalled = false;
 
     JobState(JobQueue *of, PostedJob *owner, PostedFunction function) noexcept
         : lane(of), job(owner), callback(function) {}
 };
 
+/// Orders Timed jobs by time, then by the order of their posts.
 struct DueEarlier {
     bool operator()(const JobState &a, const JobState &b) const noexcept {
         return a.due != b.due ? a.due < b.due : a.turn < b.turn;
     }
 };
 
-/// Links the jobs that are in no heap. To take the first does not touch the second, which another
-/// worker is to have next: its `previous` is stale then.
+/// A list of the jobs that are not in the heap. TakeFirst does not access the second job, because
+/// another worker will take that one next. So the `previous` of the first job is stale.
 class JobList {
 public:
     JobState *Last() const noexcept { return static_cast<JobState *>(m_last); }
     uint32_t Size() const noexcept { return m_size; }
 
+    /// Adds the job at the end.
     void Append(JobState &job) noexcept {
         ++m_size;
         job.next = nullptr;
@@ -50,7 +54,7 @@ public:
         m_last = &job;
     }
 
-    /// Null if there is none.
+    /// Returns null if the list is empty.
     JobState *TakeFirst() noexcept {
         HeapLinks *const first = m_first;
         if (first == nullptr) return nullptr;
@@ -60,6 +64,7 @@ public:
         return static_cast<JobState *>(first);
     }
 
+    /// Removes the job, which must be in the list.
     void Remove(JobState &job) noexcept {
         if (m_first == &job) {
             TakeFirst();

@@ -1,3 +1,4 @@
+// The public class PostQueue. It forwards to the JobQueue in its storage.
 #include "weft/post/post_queue.h"
 
 #include "post/access.h"

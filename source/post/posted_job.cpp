@@ -1,3 +1,4 @@
+// The public class PostedJob. It forwards to the JobQueue of its queue.
 #include "weft/post/posted_job.h"
 
 #include "post/access.h"
@@ -15,7 +16,7 @@ PostedJob::PostedJob(PostQueue &queue, PostedFunction callback) noexcept {
     new (m_storage) JobState(&Stored<JobQueue>(queue.m_storage), this, callback);
 }
 
-// Without the lock: nobody else may use it now, and its queue may be gone.
+// Without the lock: no other thread may use the job any more, and its queue may be gone.
 PostedJob::~PostedJob() {
     JobState &state = Stored<JobState>(m_storage);
     if (state.place != JobPlace::Nowhere) state.lane->Forget(state);
@@ -34,7 +35,7 @@ void PostedJob::Post() noexcept {
 
 void PostedJob::PostUntil(Clock::time_point time, bool waits) noexcept {
     JobState &state = Stored<JobState>(m_storage);
-    // A time so long ago has come as any other has.
+    // kAtOnce is no time. So the lowest time that can be posted is the next one.
     state.lane->Post(state, std::max(time, JobQueue::kAtOnce + Clock::duration(1)), waits);
 }
 

@@ -1,3 +1,4 @@
+// Reads the machine with hwloc, and divides its CPUs into parts.
 #include "topology/machine.h"
 
 #include "topology/process_cpus.h"
@@ -12,6 +13,7 @@ namespace weft::internal {
 
 namespace {
 
+// A bitmap of hwloc.
 class CpuSet {
 public:
     CpuSet() noexcept : m_set(hwloc_bitmap_alloc()) {}
@@ -26,12 +28,14 @@ private:
     hwloc_bitmap_t m_set;
 };
 
+// Calls use(cpu) for each CPU of the set.
 template <class Use>
 void ForEach(hwloc_const_bitmap_t set, Use use) noexcept {
     for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu))
         use(static_cast<uint32_t>(cpu));
 }
 
+// Reads a machine in the steps of Read.
 class Reader {
 public:
     Reader(const TopologyOptions &options, Machine &machine) noexcept
@@ -53,13 +57,14 @@ public:
     }
 
 private:
+    // Loads the topology of this machine, or the one that the options give as XML or as a
+    // description.
     Status Load() noexcept {
         if (hwloc_topology_init(&m_topology) != 0) {
             m_topology = nullptr;
             return Status::OutOfMemory;
         }
-        // A cache is as large as the machine made it, also where the process may use only a few of
-        // its CPUs.
+        // Otherwise a cache would seem smaller if the process may use only a few of its CPUs.
         hwloc_topology_set_flags(m_topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
         const char *source = m_options.source;
         if (source == nullptr)
@@ -71,11 +76,13 @@ private:
         return set == 0 && hwloc_topology_load(m_topology) == 0 ? Status::Ok : Status::BadOption;
     }
 
+    // Returns true if the options ask for this CPU.
     bool Asked(uint32_t cpu) const noexcept {
         if (m_options.cpus == nullptr) return true;
         return cpu / 64 < m_options.cpuWords && (m_options.cpus[cpu / 64] >> (cpu % 64) & 1) != 0;
     }
 
+    // Finds the CPUs that the process may use and the options ask for. Makes Machine::cpus.
     Status FindUsable() noexcept {
         const hwloc_bitmap_t usable = m_usable.Get();
         if (hwloc_bitmap_copy(usable, hwloc_topology_get_allowed_cpuset(m_topology)) != 0)
@@ -104,11 +111,12 @@ private:
         });
     }
 
+    // The number of kinds of cores that the system reports.
     uint32_t Kinds() noexcept {
         return static_cast<uint32_t>(std::max(hwloc_cpukinds_get_nr(m_topology, 0), 0));
     }
 
-    // The CPUs of a kind, in m_scratch, and its speed.
+    // Puts the CPUs of a kind into m_scratch. Returns their speed.
     int32_t ReadKind(uint32_t kind) noexcept {
         int speed = -1;
         hwloc_bitmap_zero(m_scratch.Get());
@@ -123,11 +131,12 @@ private:
         }
     }
 
+    // Makes Machine::parts. Returns false if there is no memory.
     bool FindParts(SplitBy by) noexcept {
         const uint32_t most = by == SplitBy::CoreKind ? Kinds()
                               : by == SplitBy::Cache  ? Count(kCaches)
                                                       : Count(kNodes);
-        m_machine.parts.reset(new (std::nothrow) Part[most + 1]);  // and one for the rest
+        m_machine.parts.reset(new (std::nothrow) Part[most + 1]);  // one more for the other CPUs
         if (m_machine.parts == nullptr) return false;
         switch (by) {
             case SplitBy::CoreKind:
@@ -144,7 +153,7 @@ private:
         return true;
     }
 
-    // Outermost first: a CPU belongs to the first one that has it.
+    // Outermost caches first: a CPU belongs to the first cache that contains it.
     static constexpr hwloc_obj_type_t kCaches[] = {HWLOC_OBJ_L5CACHE, HWLOC_OBJ_L4CACHE,
                                                    HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE,
                                                    HWLOC_OBJ_L1CACHE};
@@ -160,7 +169,7 @@ private:
         return static_cast<uint32_t>(std::max(hwloc_get_nbobjs_by_type(m_topology, type), 0));
     }
 
-    // A part has those usable CPUs of the set that no part before it has.
+    // Adds a part with the usable CPUs of the set that are in no part yet.
     void Add(const char *name, uint32_t number, hwloc_const_bitmap_t cpus) noexcept {
         const uint32_t index = m_machine.partCount++;
         Part &part = m_machine.parts[index];
@@ -177,17 +186,17 @@ private:
 
     void AddKinds() noexcept {
         const uint32_t kinds = Kinds();
-        if (kinds < 2) return;  // the system tells of no difference
+        if (kinds < 2) return;  // the system reports no difference
         for (uint32_t kind = 0; kind < kinds; ++kind) {
-            const bool isKnown = ReadKind(kind) >= 0;  // then the last one is the fastest
+            const bool isKnown = ReadKind(kind) >= 0;  // then the last kind is the fastest
             const char *pair = kind == 1 ? "P cores" : "E cores";
             Add(isKnown && kinds == 2 ? pair : "kind %u", isKnown ? kinds - 1 - kind : kind,
                 m_scratch.Get());
         }
     }
 
-    // Sharing with nobody makes no part: virtual machines often tell of a cache for each CPU, which
-    // says nothing.
+    // A cache of a single core makes no part. Virtual machines often report a cache for each CPU,
+    // which says nothing.
     bool IsShared(hwloc_const_bitmap_t cpus) const noexcept {
         const hwloc_obj_type_t core = Count(HWLOC_OBJ_CORE) != 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
         return hwloc_get_nbobjs_inside_cpuset_by_type(m_topology, cpus, core) > 1;
@@ -214,11 +223,12 @@ private:
         }
     }
 
+    // The last part has the usable CPUs that are in no other part.
     void AddRest() noexcept {
         Add(m_machine.partCount == 0 ? "all cores" : "other", 0, m_usable.Get());
     }
 
-    // Fastest first; those without CPUs go.
+    // Sorts the parts, the fastest first, and removes parts without CPUs.
     void PutInOrder() noexcept {
         Part *parts = m_machine.parts.get();
         std::sort(parts, parts + m_machine.partCount, [](const Part &left, const Part &right) {

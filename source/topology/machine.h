@@ -1,5 +1,5 @@
-// A machine as hwloc describes it: its parts, which become groups, and the part that each usable
-// CPU belongs to.
+// A machine as hwloc describes it: its parts, which become worker groups, and the part of each
+// usable CPU.
 #pragma once
 
 #include "weft/options.h"
@@ -10,26 +10,27 @@
 
 namespace weft::internal {
 
-constexpr uint32_t kMaxCpus = 1024 * 64;  // as many as the mask of a WorkerGroup can have
+constexpr uint32_t kMaxCpus = 1024 * 64;  // the most that the mask of a WorkerGroup can have
 constexpr uint32_t kNoPart = UINT32_MAX;
 
-/// CPUs that have something in common.
+/// A set of CPUs that have something in common.
 struct Part {
-    const char *name = nullptr;  ///< with a %u for the number, or without
+    const char *name = nullptr;  ///< may contain a %u for the number
     uint32_t number = 0;
-    uint32_t cpus = 0;      ///< usable ones
-    int32_t speed = -1;     ///< of its fastest CPU; larger is faster, -1 unknown
-    uint32_t index = 0;     ///< while parts are found
-    uint32_t position = 0;  ///< of the part with this `index`, once they are in order
+    uint32_t cpus = 0;      ///< how many usable CPUs
+    int32_t speed = -1;     ///< of its fastest CPU; larger is faster; -1: unknown
+    uint32_t index = 0;     ///< its index before sorting
+    uint32_t position = 0;  ///< of element i: where the part with index i is after sorting
 };
 
+/// A CPU with the number of its index.
 struct Cpu {
     bool isUsable = false;
     uint32_t part = kNoPart;  ///< index into Machine::parts
     int32_t speed = -1;
 };
 
-/// The parts that have usable CPUs, fastest first, and all CPUs up to the last usable one, by their
+/// The parts with usable CPUs, the fastest first; and all CPUs up to the last usable one, by their
 /// numbers.
 struct Machine {
     std::unique_ptr<Part[]> parts;
@@ -38,7 +39,8 @@ struct Machine {
     uint32_t cpuCount = 0;
 };
 
-/// Fills `machine`; it has a CPU then. See Topology::Result for what it returns.
+/// Fills `machine`, with at least one usable CPU if it returns Ok. Topology::Result lists the
+/// errors.
 Status ReadMachine(SplitBy by, const TopologyOptions &options, Machine &machine) noexcept;
 
 }  // namespace weft::internal

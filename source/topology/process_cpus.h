@@ -5,8 +5,8 @@
 
 namespace weft::internal {
 
-/// Fills `cpus`. The same ones that weft keeps its threads to: those of the process, not of the
-/// calling thread. False: unknown.
+/// Reads the CPUs of the process, not those of the calling thread. weft binds its threads to the
+/// same ones. Returns false if they are unknown.
 bool ReadProcessCpus(hwloc_topology_t topology, hwloc_bitmap_t cpus) noexcept;
 
 }  // namespace weft::internal

@@ -1,3 +1,4 @@
+// Makes worker groups of the parts of a machine.
 #include "weft/topology/topology.h"
 
 #include "topology/machine.h"
@@ -13,7 +14,7 @@ namespace {
 using internal::Cpu;
 using internal::Machine;
 
-// The group of each part: neighbours share one if there are too many.
+// Assigns parts to groups. If there are too many parts, neighbours share a group.
 class Grouping {
 public:
     explicit Grouping(uint32_t parts) noexcept
@@ -28,8 +29,8 @@ private:
     uint32_t m_parts, m_groups;
 };
 
-// Makes the sum at most `most`. A group whose share is less than one worker may get none; the first
-// has one.
+// Reduces the workers of the groups so that the sum is at most `most`. A group whose share is less
+// than one worker may get none. The first group gets at least one.
 void ShareWorkers(WorkerGroup *groups, uint32_t count, uint32_t most) noexcept {
     uint64_t all = 0;
     for (uint32_t i = 0; i < count; ++i) all += groups[i].workers;
