@@ -1,3 +1,4 @@
+// Checks each field of SchedulerOptions. A report names the first field that is wrong.
 #include "scheduler/state/check_options.h"
 
 #include "core/counter_word.h"
@@ -18,7 +19,7 @@ Status BadOption(const SchedulerOptions &options, const char *hint, const char *
     return Status::BadOption;
 }
 
-constexpr uint32_t kMaxFibers = 1000000;  // of each size
+constexpr uint32_t kMaxFibers = 1000000;  // for each stack class
 static_assert(2 * kMaxFibers + 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
               "a counter names any of them");
 
@@ -31,7 +32,7 @@ Status OutOfRange(const SchedulerOptions &options, const char *hint, const char 
     return Status::BadOption;
 }
 
-// That they are complete, and together have all workers.
+// Checks that each group is complete, and that the groups have as many workers as the options say.
 Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
     if (options.groupCount > kMaxGroups)
         return OutOfRange(options, "Give up to 8.", "groupCount", options.groupCount);
