@@ -98,7 +98,7 @@ inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
     if (WEFT_LIKELY(taskOptions.worker == kAnyWorker) || taskOptions.worker < scheduler.slotCount)
         return true;
     ReportMistake(scheduler.options, ReportCode::BadOption,
-                  "Give kAnyWorker, a worker, or a thread that is attached.",
+                  "Give kAnyWorker, or the index of a worker or of an attached thread.",
                   "%s: TaskOptions::worker is %u, and there are %u workers", call,
                   taskOptions.worker, scheduler.workerCount);
     return false;
@@ -149,7 +149,7 @@ inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook,
                   "Submit from another hook, or from a task.",
-                  "%s was called by a thread, fiberSwitch, park or unpark hook", call);
+                  "%s was called by an onStart, onStop, fiberSwitch, park or unpark hook", call);
     return false;
 }
 

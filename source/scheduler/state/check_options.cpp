@@ -80,17 +80,17 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     }
     const uint32_t workers = EffectiveWorkers(options);
     if (workers < leastWorkers || workers > 1024) {
-        return OutOfRange(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers",
+        return OutOfRange(options, "Give 1 to 1024, or kAnyWorker; for Start also 0.", "workers",
                           workers);
     }
     if (options.maxAttached < 1 || options.maxAttached > 1024)
         return OutOfRange(options, "Give 1 to 1024.", "maxAttached", options.maxAttached);
     if (options.smallFibers > kMaxFibers)
-        return OutOfRange(options, "Give up to 1,000,000.", "smallFibers", options.smallFibers);
+        return OutOfRange(options, "Give at most 1,000,000.", "smallFibers", options.smallFibers);
     if (options.largeFibers > kMaxFibers)
-        return OutOfRange(options, "Give up to 1,000,000.", "largeFibers", options.largeFibers);
+        return OutOfRange(options, "Give at most 1,000,000.", "largeFibers", options.largeFibers);
     if (options.stopGraceMilliseconds > 60000)
-        return OutOfRange(options, "Give up to 60,000.", "stopGraceMilliseconds",
+        return OutOfRange(options, "Give at most 60,000.", "stopGraceMilliseconds",
                           options.stopGraceMilliseconds);
     constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
     if (options.smallStackBytes < kMinStack)

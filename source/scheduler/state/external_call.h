@@ -74,11 +74,10 @@ private:
     // these writes late is refused late.
     WEFT_NOINLINE bool IsOpen(const char *call) const noexcept {
         if (env::Now() < running->closesAt.load(kRelaxed)) return true;
-        ReportOnce(
-            *running, ReportCode::RunEnding,
-            "End the thread's work before Stop is called, or raise stopGraceMilliseconds.",
-            "%s was called by a thread that is no worker, while the run was ending; it is refused",
-            call);
+        ReportOnce(*running, ReportCode::RunEnding,
+                   "End the thread's work before Stop is called, or raise stopGraceMilliseconds.",
+                   "%s was called by an external thread while the run was ending; it is refused",
+                   call);
         return false;
     }
 

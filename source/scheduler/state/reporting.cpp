@@ -128,7 +128,8 @@ void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
 bool IsRefusedInMemoryHook(const SchedulerOptions &options, const char *call) noexcept {
     if (WEFT_LIKELY(MemoryHookCall::Current() == nullptr)) return false;
     ReportMistake(options, ReportCode::InHook,
-                  "Call it before or afterwards; a function that gives memory may only ask.",
+                  "Call it outside of the hook; MemoryHooks (weft/hooks.h) lists what a memory "
+                  "hook may call.",
                   "%s was called by a memory hook", call);
     return true;
 }
@@ -151,7 +152,7 @@ void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *h
 
 void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept {
     ReportFatal(scheduler.options, ReportCode::BrokenInvariant,
-                "Memory of weft was overwritten, or weft is wrong: run under AddressSanitizer, "
+                "Memory of weft was overwritten, or weft has a defect: run under AddressSanitizer, "
                 "then tell us.",
                 "broken invariant: %s", name);
 }
