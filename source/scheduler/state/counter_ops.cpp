@@ -1,4 +1,4 @@
-// Incrementing a counter where that is not plain: the counter is new, has a sorter, or is refused.
+// The slow path of incrementing a counter, and the reports if that is refused.
 #include "scheduler/state/counter_ops.h"
 
 #include "scheduler/state/reporting.h"

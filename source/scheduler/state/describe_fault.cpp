@@ -1,5 +1,5 @@
 // Finds the fiber on whose stack an address lies. Used by DescribeFault and by the handler that
-// reports stack overflows. Everything here may be called by a signal handler.
+// reports stack overflows. Both run in a signal handler.
 #include "weft/describe_fault.h"
 
 #include "scheduler/state/describe_fault.h"

@@ -76,8 +76,8 @@ struct EntryGate {
         SchedulerState::Stripe &m_stripe;
     };
 
-    /// Returns true if no thread is inside. seq_cst: if a call has been missed here because it has
-    /// gone out, the caller sees what it did.
+    /// Returns true if no thread is inside. seq_cst: this is step 4 above. The caller also sees
+    /// what was done in calls that have gone out.
     static bool NobodyInside(const TaskScheduler &taskScheduler) noexcept {
         for (const SchedulerState::Stripe &stripe : StateOf(taskScheduler).stripes) {
             if (stripe.inside.load(kSeqCst) != 0) return false;
@@ -95,9 +95,8 @@ struct EntryGate {
     template <class IsOver>
     static bool Close(TaskScheduler &closed, IsOver isOver) noexcept {
         SchedulerState &taskScheduler = StateOf(closed);
-        // seq_cst: see the top of this file. If several threads want to close the gate, one after
-        // the other decides. Each calls isOver() itself, because it may have seen newer events than
-        // the one before.
+        // seq_cst: see the top of this file. If several threads want to close the gate, they do so
+        // one after the other. Each calls isOver() itself, because it may know of newer events.
         while (taskScheduler.closing.exchange(1, kSeqCst) != 0)
             Await([&] { return taskScheduler.closing.load(kRelaxed) == 0; });
         bool over;

@@ -1,4 +1,4 @@
-// A fiber: a stack of the pool or the own stack of a thread, and what the scheduler knows about it.
+// A fiber: a stack of the pool or a thread's own stack, and what the scheduler knows about it.
 #pragma once
 
 #include "platform/compiler.h"
@@ -58,11 +58,13 @@ public:
     /// Returns true if a thread has switched to the fiber since Reset.
     bool HasRun() const noexcept { return worker != nullptr; }
     /// Returns the counter of the task that runs on this fiber, or null. If a task waits, only
-    /// tasks of the counter that it waits for run on top of it.
+    /// tasks of the counter that it waits for run on top of it; the innermost frame names this
+    /// counter.
     Counter *CounterOfTask() const noexcept {
         return waits != nullptr ? waits->counter : taskCounter;
     }
-    /// Returns the number of bytes below the calling frame. The caller must run on this fiber.
+    /// Returns how many bytes of the stack are left below the calling frame. The caller must run on
+    /// this fiber.
     size_t StackLeft() const noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)
         const void *frame = _AddressOfReturnAddress();
@@ -79,7 +81,7 @@ public:
     uint32_t pinnedTo = kAnyWorker;  // the only worker that may continue the fiber
     // The fiber waits until the counter is at or below this value.
     uint32_t waitTarget = 0;
-    // of the fiber's task; if a task runs on top of a waiting one, of the innermost task
+    // The level of the fiber's task. If a task runs on top of a waiting one: of the innermost task.
     Level level;
     // While `handed` is set: the largest stack class of a task that has room on top of the waiting
     // one.
@@ -87,11 +89,12 @@ public:
     // While the fiber waits for zero and has room for a task: another worker may store a task of
     // the awaited counter there, for this fiber to run. See find/rescue.h.
     TaskEntry *handed = nullptr;
-    // of the task that was handed to the fiber, until the fiber continues
+    // The counter of the task that was handed to the fiber, until the fiber continues.
     Counter *carries = nullptr;
-    // only for a thread's own stack: a task runs on top of the host's code
+    // Only for a thread's own stack: a task runs on top of the host's code.
     bool runsTask = false;
-    // of the task that the fiber's loop has begun; tasks on top of it are not meant
+    // The counter of the task that the fiber's loop has begun, even if other tasks run on top of
+    // it.
     Counter *taskCounter = nullptr;
     const WaitFrame *waits = nullptr;  // the innermost frame
     // The control words that the fiber's loop has taken from a worker.

@@ -37,7 +37,7 @@ uint32_t OpenGroups(const Scheduler &scheduler) noexcept {
 uint32_t LowGroups(const Scheduler &scheduler, uint32_t asked) noexcept {
     const uint32_t all = scheduler.AllGroups();
     if (asked == 0 || scheduler.workerCount == 0) return OpenGroups(scheduler);
-    return (asked | 1u << kMaxGroups) == all ? all : asked;  // all: also attached threads
+    return (asked | 1u << kMaxGroups) == all ? all : asked;  // all groups: attached threads, too
 }
 
 void StoreGroups(Scheduler &scheduler, Level level, uint32_t groups) noexcept {
@@ -87,7 +87,7 @@ uint32_t NewSet(Scheduler &scheduler, uint8_t groups) noexcept {
     if (set == kSets) return kSets;
     for (uint32_t i = 0; i < kPriorities; ++i)
         StoreGroups(scheduler, {static_cast<Priority>(i), set}, groups);
-    // A worker that runs the set must look into its queues (Levels).
+    // A worker that runs the set must also look into the set's queues (Levels).
     scheduler.setsInUse.store(set + 1, kSeqCst);  // [order] before Worker::runs
     UpdateRuns(scheduler);
     scheduler.setOf[groups].store(static_cast<uint8_t>(set + 1),
@@ -111,7 +111,7 @@ Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcep
     for (const Level level : {task.At(higher), task}) {
         if ((groups(level) & ~both) == 0) return level;
     }
-    // The waiter's own level. Tasks that this task submits still inherit the same set.
+    // The waiter's own level. Tasks that the new task submits inherit the same set as before.
     if (task.Set() == waiter.Set() && (groups(waiter) & ~both) == 0) return waiter;
     return Level::None();
 }
@@ -160,9 +160,9 @@ void ReleaseQueues(Worker &worker) noexcept {
 }
 
 // Returns how many blocks the slab of a worker begins with: one, and two for each other worker.
-// Another worker may keep two blocks from being used again: the one whose tasks it runs, and the
-// one to which it has not yet returned tasks (TaskSlab::FlushOthers). One attached thread is
-// counted as well. So a worker has workerCount others, and so has the attached thread.
+// Another worker may hold two blocks: the one whose tasks it runs, and the one to which it has not
+// yet returned tasks (TaskSlab::FlushOthers). Of attached threads one is counted. Then each worker
+// has workerCount others, and so has the attached thread.
 uint32_t SlabBlocks(const Scheduler &scheduler) noexcept {
     // if there are many others, few of them are so slow at the same time
     constexpr uint32_t kEnough = 7;

@@ -40,7 +40,7 @@ inline constexpr uint32_t kThreadOwner = 1u << 31;
 /// submit/notify.h).
 struct AnyWait {
     env::Atomic<uint32_t> references{0};  // wait records, the timer, and the waiter itself
-    // number of the counter that was satisfied first; ~0: none yet
+    // Number of the counter that was satisfied first. ~0: none yet.
     env::Atomic<uint32_t> first{~0u};
     Counter done{0};  // the waiter waits for this counter
     // Number of counters on which the waiter has tried to put a record. Used by the waiter alone.
@@ -125,7 +125,7 @@ struct Scheduler {
     uint64_t floatingPoint = 0;  // the control words with which threads of weft begin
 
     Worker *workers = nullptr;  // attached threads have the indices from workerCount on
-    // those of the pool, then one for the own stack of each attached thread
+    // The fibers of the pool, then one for each attached thread's own stack.
     Fiber *fibers = nullptr;
     StackMemory smallStacks;
     StackMemory largeStacks;
@@ -139,7 +139,7 @@ struct Scheduler {
     TaskBlockPool<kTasksPerBlock> blocks;
     SegmentPool<ThreadWaiter> threadWaiters;
     CachedPool<AnyWait, 12> anyWaits;       // 131,072
-    AtomicBitSet freeSlots;                 // that AttachThread may use
+    AtomicBitSet freeSlots;                 // slots that AttachThread may use
     CachedPool<TimedTask, 17> timedTasks;   // 4 million
     CachedPool<ClosureBlock, 20> closures;  // 33 million
     SpinLock climbs;                        // see find/own_tasks.h
@@ -185,7 +185,7 @@ struct Scheduler {
     alignas(kLineBytes) env::Atomic<bool> endWanted{false};
     // From then on calls of external threads are refused, see external_call.h.
     env::Atomic<uint64_t> closesAt{Timers::kNever};
-    // expires at closesAt; then guests that are left are reported
+    // Expires at closesAt. Guests that are left then are reported.
     Timer closing;
     bool closingIsSet = false;          // used by the worker that checks for stalls
     env::Atomic<bool> stopping{false};  // the run is over: every loop ends
@@ -193,8 +193,8 @@ struct Scheduler {
     env::Atomic<uint32_t> reported{0};
     StallWatch stall;
     bool handlesFaults = false;  // the handler for reportStackOverflow is installed
-    // All threads have been joined. A fiber that a switch continues now ends, and execution
-    // continues here.
+    // Set when all threads have been joined. A fiber that continues then ends at once, and this
+    // context continues.
     FiberContext *ending = nullptr;
 
     Task main{nullptr, nullptr};
@@ -209,8 +209,7 @@ struct Scheduler {
     uint32_t GroupBegin(uint32_t group) const noexcept {
         return group == 0 ? 0 : groupEnd[group - 1];
     }
-    /// Returns those workers and attached threads of the groups whose index is at least 64 * word,
-    /// as bits.
+    /// Returns the slots of these groups with the indices 64 * word to 64 * word + 63, as bits.
     uint64_t SlotsOf(uint32_t ofGroups, uint32_t word) const noexcept {
         uint64_t bits = 0;
         for (; ofGroups != 0; ofGroups &= ofGroups - 1) {

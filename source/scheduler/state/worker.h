@@ -44,11 +44,11 @@ struct Claim {
     Counter *counter = nullptr;
     const char *name = nullptr;
     uint64_t batch = 0;  // 0: not a slice
-    Level level;         // of the lane from which it was taken, or lent by a waiter
+    Level level;  // the level of the lane that it came from, or the level that its waiter lent it
     StackClass stack = StackClass::Small;
     bool stolen = false;
     bool pinned = false;
-    bool hasRest = false;  // the rest of the slice went to this worker's lane
+    bool hasRest = false;  // the rest of the slice lies in this worker's lane
 
     bool HasMore() const noexcept { return next != end; }
     uint32_t Left() const noexcept { return static_cast<uint32_t>(end - next); }
@@ -72,10 +72,11 @@ struct Pump {
 /// Finished tasks for which the counter has not been lowered yet. While `units` is not 0, the
 /// counter is above zero, so it is alive.
 struct PendingDecrement {
-    Counter *counter = nullptr;  // of all of them; null: no counter counts them
+    Counter *counter = nullptr;  // counts all these tasks; null: none does
     uint32_t finished = 0;       // number of tasks
     uint32_t units = 0;          // the counter will be lowered by this; -1: see TakeOverFromRunning
-    uint32_t pieces = 0;         // claims, and tasks without a claim, in which these tasks ran
+    // These tasks ran in this many pieces: claims, or single tasks without a claim.
+    uint32_t pieces = 0;
 
     bool Any() const noexcept { return finished != 0; }
 };
@@ -98,9 +99,9 @@ struct TaskTime {
 /// A wait with Meanwhile::OwnTasks, see find/own_tasks.h. Lies on the waiter's stack.
 struct OwnWait {
     const Fiber *fiber;
-    const Counter *counter;    // that the wait is for; null if there are several
+    const Counter *counter;    // what it waits for; null if it waits for several
     const WaitFrame *outside;  // the fiber's innermost frame when this wait began
-    const Pump *pump;          // of the worker when this wait began
+    const Pump *pump;          // the worker's innermost pump when this wait began
     OwnWait *outer;            // the next outer wait on the same worker
 };
 
@@ -130,10 +131,10 @@ private:
 /// update it. relaxed, all: the values need not belong to the same moment. A wrong guess serves the
 /// oldest item too early, or one look later.
 struct QueueAge {
-    // index of the oldest item at the last look, plus one; 0: none
+    // Index of the oldest item at the last look, plus one. 0: the queue was empty.
     env::Atomic<uint64_t> oldest{0};
     env::Atomic<uint64_t> since{0};  // ticks
-    // items below this index are late, with indices as above; 0: none is late
+    // Items below this index are late; it is counted as above. 0: none is late.
     env::Atomic<uint64_t> lateTo{0};
     // Of a late lane: inspections in a row that found no fiber for it, see find/stall.h.
     env::Atomic<uint32_t> stuckLooks{0};
@@ -158,9 +159,9 @@ struct Aging {
     uint32_t period = 1;  // picks between two looks at the clock
     uint64_t lookedAt = 0;
     uint64_t inspectedAt = 0;
-    // this worker's queues are inspected, until each late one was chosen
+    // The worker whose queues are inspected. It changes when each of its late queues was chosen.
     uint32_t other = 0;
-    // this worker's queues are inspected while none is to be chosen
+    // The same while no queue is to be chosen.
     uint32_t watched = 0;
     LateQueue late;           // the queue that is served
     LateQueue last;           // the queue that was chosen last
@@ -200,13 +201,13 @@ struct alignas(kLineBytes) Worker {
     PendingLimit pendingLimit;
     Pump *pump = nullptr;
     TaskTime taskTime;
-    uint32_t newestLane = 0;  // in which this worker published last
+    uint32_t newestLane = 0;  // the lane in which this worker published last
     // Levels of which this worker may hold ready fibers, as bits. It holds none of the others,
     // because only the owner adds fibers.
     uint32_t mayHoldFibers = 0;
     uint64_t mayHold = 0;       // the same for lanes and tasks
     uint32_t setsAcquired = 0;  // sets whose queues exist, as bits
-    // the value of `runs` that the next masks were made of (LookAtRuns)
+    // The value of `runs` from which LookAtRuns computed the next masks.
     uint32_t runsSeen = ~0u;
     // Levels of fibers, and lanes, that this worker runs and that FindPlain does not look at.
     uint32_t specialFibers = 0;
@@ -214,7 +215,7 @@ struct alignas(kLineBytes) Worker {
     uint64_t runsLanes = 0;  // lanes of the levels that it runs
     uint64_t batches = 0;    // number of batches that this worker has submitted
     Aging aging;
-    // a fiber has yielded: next comes a task that has not begun
+    // A fiber has yielded: a task that has not begun comes next.
     bool taskBeforeReady = false;
     Priority yielded = Priority::Normal;  // the priority of that fiber
     bool pinnedNext = false;              // see AlternateFibers in find/find_work.cpp
@@ -238,11 +239,11 @@ struct alignas(kLineBytes) Worker {
     // A fiber has become ready, and no worker was woken for it. If this worker takes something
     // else, it wakes another one.
     bool wakePending = false;
-    uint32_t victim = 0;  // from which it has last stolen with success
+    uint32_t victim = 0;  // the worker from which the last steal took something
     // Number of sleepers that this worker has to wake, see WakeWanted. Written by the thread that
     // wakes it.
     uint32_t toWake = 0;
-    // From other workers' tasks, and from their ready fibers.
+    // How long the worker leaves other workers' tasks alone, and their ready fibers.
     KeepsAway fromTasks;
     KeepsAway fromFibers;
     // When the worker took a ready fiber of another one, in ticks. 0: no visit, see
@@ -251,7 +252,7 @@ struct alignas(kLineBytes) Worker {
     uint64_t visitSuspensions = 0;  // `suspensions` at that time
     uint64_t lookAgainAt = 0;       // ticks: it does not look at other workers before
     uint64_t lookInterval = 1;      // ticks
-    uint64_t activitySeen = 0;      // of the other workers at the last look
+    uint64_t activitySeen = 0;      // activity of other workers at the last look
     uint64_t activityChangedAt = 0;
     uint64_t floatingPoint = 0;  // the thread's control words, with which tasks begin
     // Both were taken from the inbox, oldest first.
@@ -264,14 +265,14 @@ struct alignas(kLineBytes) Worker {
     uint32_t rescuesSeen[kClasses] = {};
     uint64_t pinnedTaken[kPriorities] = {};  // number of items taken from the queues above
     uint32_t pinnedCount = 0;                // number of items in the queues above
-    bool wantsLarge = false;                 // counted in Scheduler::pinnedLarge
+    bool wantsLarge = false;                 // the worker is counted in Scheduler::pinnedLarge
     TaskSlab slab;
     // The thread's own stack; of an attached thread, its reserve stack.
     Fiber threadFiber;
     env::Thread thread;
     env::SignalStack signalStack;
     env::ExitCall exitCall;  // for an attached thread
-    // For an attached thread and the caller of Run: env::ThreadSlot() before.
+    // For an attached thread and the caller of Run: what env::ThreadSlot() was before.
     void *outerSlot = nullptr;
 
     // Written by the owner, read by all. The numbers of tasks submitted and finished here. The sums
