@@ -1,9 +1,9 @@
-// Closures: blocks of a pool in which tasks keep what they call.
+// Closures: tasks that keep what they call in a block of a pool.
 //
-// Each task that was submitted runs exactly once before the run ends (invariant 1), so each block
-// comes back, and what lies in it has been destroyed by then. A worker takes a block from its own
-// cache. The worker on which the task ends puts it into its own cache; a closure may wait and
-// continue on another worker.
+// Each submitted task runs exactly once before the run ends (invariant 1). So each block is
+// returned, and the closure in it has been destroyed by then. A worker takes a block from its own
+// cache. The worker on which the task ends puts it into its own cache; that can be another worker,
+// because a closure may wait.
 #include "weft/closure.h"
 
 #include "platform/race_finder.h"
@@ -13,9 +13,10 @@ namespace weft::internal {
 
 namespace {
 
-// The room is the block's first member.
+// The room is the first member of the block.
 ClosureBlock *BlockOf(void *place) noexcept { return static_cast<ClosureBlock *>(place); }
 
+// Returns the block to the pool.
 void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexcept {
     race::Frees(block);
     scheduler.closures.GiveBack(block->place, CacheOf(worker));
@@ -46,7 +47,8 @@ bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure 
     const bool isSubmitted = WEFT_LIKELY(worker != nullptr)
                                  ? Submit(worker, 1, &task, counter, options)
                                  : Post(scheduler, nullptr, 1, &task, counter, options);
-    if (WEFT_LIKELY(isSubmitted)) return true;  // it may have run: the block is another's
+    // The task may have run already. Then the block is in use again.
+    if (WEFT_LIKELY(isSubmitted)) return true;
     relocate(closure, block->room);
     Free(scheduler, worker, block);
     return false;
@@ -54,7 +56,8 @@ bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure 
 
 void FreeClosure(TaskScheduler &taskScheduler, void *place) noexcept {
     const Worker *worker = WorkerOf(taskScheduler);
-    // None in the child of a task that forked: that ends without another task.
+    // There is no worker in the child process of a task that forked. That process ends without
+    // another task.
     if (WEFT_LIKELY(worker != nullptr)) Free(*worker->scheduler, worker, BlockOf(place));
 }
 

@@ -1,3 +1,4 @@
+// What the other layers and the templates in the public headers call.
 #include "scheduler/api/internal_api.h"
 
 #include "scheduler/state/check_options.h"
@@ -14,8 +15,8 @@ void ReportMisuse(const TaskScheduler &scheduler, ReportCode code, const char *h
 }
 
 void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept {
-    ReportFatal(EntryGate::OptionsOf(scheduler), ReportCode::OutOfMemory, "Give it more memory.",
-                "%s", what);
+    ReportFatal(EntryGate::OptionsOf(scheduler), ReportCode::OutOfMemory,
+                "Give the process more memory.", "%s", what);
 }
 
 uint32_t FiberCountOf(const SchedulerOptions &options) noexcept {
@@ -60,7 +61,7 @@ void ReportTo(void (*onReport)(const Report &report, void *user), void *user, Re
     va_start(arguments, what);
     std::vsnprintf(text, sizeof text, what, arguments);
     va_end(arguments);
-    SchedulerOptions options;  // a report takes these two of them
+    SchedulerOptions options;  // a report needs only these two options
     options.onReport = onReport;
     options.user = user;
     ReportMistake(options, code, hint, "%s", text);

@@ -1,5 +1,5 @@
-// What the parts above the scheduler (sync, post, blocking, frame) may use of it beyond its public
-// interface.
+// What the layers above the scheduler (sync, post, blocking, frame) may use of it, in addition to
+// its public interface.
 #pragma once
 
 #include "platform/memory.h"
@@ -14,10 +14,10 @@
 
 namespace weft::internal {
 
-/// While it lives the scheduler runs. Not beyond a call by which the task may move to another
-/// worker. AddTasks and DecrementCounter tell the two apart themselves: by this class 64 tasks cost
-/// 5 % more, a hand-over 3 % (rows bulk_64 and hand_over of bench, both versions in turn, medians
-/// of 250 rounds).
+/// The thread that calls a public function: a worker, or an external thread inside the gate. While
+/// this object exists, the scheduler runs. Do not use it after a call in which the task may move to
+/// another worker. AddTasks and DecrementCounter do without this class: with it a submission of 64
+/// tasks costs 5 % more, and a hand-over 3 % (bench, rows bulk_64 and hand_over).
 class Caller {
 public:
     Caller(TaskScheduler &taskScheduler, const char *call) noexcept
@@ -26,20 +26,20 @@ public:
                                           : m_external.emplace(taskScheduler, call).running;
     }
 
-    /// Null for a thread that is no worker of this scheduler.
+    /// Returns null for a thread that is no worker of this scheduler.
     Worker *TheWorker() const noexcept { return m_worker; }
-    /// Null if it does not run here, and that was reported: then none of the calls below may
-    /// follow.
+    /// Returns null, after a report, if the scheduler does not run here. Then none of the functions
+    /// below may be called.
     Scheduler *Running() const noexcept { return m_scheduler; }
 
-    /// False after a report.
+    /// Returns false, after a report, if the caller must not submit.
     bool MaySubmit() const noexcept {
         return m_scheduler != nullptr &&
                (m_worker != nullptr ? internal::MaySubmit(m_worker, m_call)
                                     : m_external->MayEnter(m_call));
     }
 
-    /// False if they were refused, which was reported.
+    /// Submits tasks. Returns false after a report.
     bool Submit(uint32_t count, const Task *tasks, const TaskOptions &options) const noexcept {
         if (!MaySubmit() || !AreTasks(*m_scheduler, count, tasks, options, m_call)) return false;
         if (WEFT_LIKELY(m_worker != nullptr))
@@ -47,7 +47,7 @@ public:
         return Post(*m_scheduler, nullptr, count, tasks, nullptr, options);
     }
 
-    /// False if it was refused, which was reported.
+    /// Lowers the counter by 1. Returns false after a report.
     bool Lower(Counter &counter) const noexcept {
         if (m_worker != nullptr) FlushPending(m_worker);
         return LowerCounter(*m_scheduler, m_worker, counter, 1);
@@ -60,28 +60,29 @@ private:
     Scheduler *m_scheduler;
 };
 
-/// Lowers a counter of weft's own for which somebody waits. Returns false if the run has ended
-/// (reported).
+/// Lowers a counter of weft's own for which a task or a thread waits. Returns false, after a
+/// report, if the run has ended.
 ///
-/// In one of the host's memory functions that is reported, too, and then done as by an external
-/// thread. It takes no memory. The waiter keeps the run from ending until it is notified, so the
-/// gate is not asked but only held open.
+/// In a memory hook the call is reported as well, and then done as by an external thread. It takes
+/// no memory. The waiter keeps the run from ending until it is notified. So this call need not wait
+/// at the gate; it only keeps the gate from closing.
 bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *call) noexcept;
 
-/// True for a task of this scheduler and a thread that is attached to it. False in one of the
-/// host's memory functions.
+/// Returns true for a task of this scheduler and for a thread that is attached to it. Returns false
+/// in a memory hook.
 bool IsTaskOf(const TaskScheduler &scheduler) noexcept;
 
-/// The same for a call that makes its caller wait: false, too, for a hook of any kind (reported).
+/// The same for a call that makes its caller wait. Returns false, after a report, in a hook of any
+/// kind.
 bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept;
 
-/// There is no memory for a part of weft: reports, then aborts.
+/// Reports that there is no memory for a part of weft, and aborts.
 [[noreturn]] void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept;
 
-/// Where this scheduler's memory comes from.
+/// Returns the allocator of this scheduler.
 Memory MemoryOf(const TaskScheduler &scheduler) noexcept;
 
-/// ReportMistake for a part that has no scheduler, but was given these two of its options.
+/// ReportMistake for a part that has no scheduler, but has these two of its options.
 void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,
               const char *hint, const char *what, ...) noexcept WEFT_PRINTF_LIKE(5, 6);
 

@@ -1,5 +1,5 @@
-// The public calls that begin and end a run, or a thread's part in it: checks (call.h), then the
-// verbs.
+// The public calls that begin and end a run, or attach and detach a thread. Each one checks its
+// arguments and then calls a function of scheduler/run/.
 #include "platform/env.h"
 #include "scheduler/run/attach.h"
 #include "scheduler/run/lifecycle.h"
@@ -16,8 +16,8 @@ using namespace internal;
 
 namespace {
 
-// Options that were compiled with older headers lack what came later: that keeps its default. What
-// is wrong with structBytes remains to be reported by Run.
+// Copies the options. If they were compiled with older headers, newer members are missing and keep
+// their defaults. A wrong structBytes is copied, so that Run reports it.
 SchedulerOptions ReadOptions(const SchedulerOptions &given) noexcept {
     SchedulerOptions options;
     const uint32_t bytes = given.structBytes;
@@ -60,7 +60,7 @@ Status TaskScheduler::Run(TaskFunction main, void *arg, const TaskOptions &optio
         return Status::BadOption;
     }
     Life idle = Life::Idle;
-    // acquire and release: a run begins after everything that the last one did.
+    // acquire, with the release below: a run begins after everything that the last one did.
     if (!EntryGate::StateOf(*this).life.compare_exchange_strong(idle, Life::Running, kAcquire,
                                                                 kRelaxed))
         return Status::AlreadyRunning;
@@ -109,7 +109,7 @@ void TaskScheduler::Stop() noexcept {
         return;
     }
     if (EntryGate::StateOf(*this).started->forkMark.IsForked()) {
-        ReportForked(EntryGate::OptionsOf(*this), "Stop");  // there is nobody to join
+        ReportForked(EntryGate::OptionsOf(*this), "Stop");  // no thread to join exists here
         return;
     }
     StopScheduler(*this);
@@ -123,7 +123,7 @@ Status TaskScheduler::AttachThread() noexcept {
     const Status status = Attach(*call.running);
     if (status != Status::TooManyThreads || call.running->workerCount != 0) return status;
     ReportMistake(EntryGate::OptionsOf(*this), ReportCode::BadOption,
-                  "Give it workers, or let one thread attach.",
+                  "Set SchedulerOptions::workers, or attach only one thread at a time.",
                   "AttachThread: without workers only one thread may be attached");
     return Status::BadOption;
 }

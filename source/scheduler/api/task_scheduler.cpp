@@ -1,5 +1,6 @@
-// The public calls while the scheduler runs: checks (call.h), then the verbs. Those that begin and
-// end a run are in life_calls.cpp.
+// The public calls while the scheduler runs. Each one checks its arguments and then calls a
+// function of scheduler/submit/ or scheduler/wait/. The calls that begin and end a run are in
+// life_calls.cpp.
 #include "weft/task_scheduler.h"
 
 #include "platform/compiler.h"
@@ -28,7 +29,7 @@ using namespace internal;
 
 namespace {
 
-// seq_cst: an inactive worker announces that it sleeps, and then looks at the number.
+// seq_cst: an inactive worker first announces that it sleeps, and then reads the number.
 void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
     if (count < 1 || count > scheduler.workerCount) {
         ReportMistake(scheduler.options, ReportCode::BadOption, "Give 1 to WorkerCount().",
@@ -39,11 +40,11 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
     WakeEverySleeper(scheduler);
 }
 
-// Whoever publishes a Low task looks at its groups afterwards and wakes one of their workers. So
+// A thread that publishes a Low task reads its groups afterwards and wakes one of their workers. So
 // the groups are stored before the sleepers wake.
 void SetLowGroupsTo(Scheduler &scheduler, uint8_t groups) noexcept {
     SetLow(scheduler, groups);                   // [order]
-    ShowLevel(scheduler, Level(Priority::Low));  // others may have hidden what they do not run
+    ShowLevel(scheduler, Level(Priority::Low));  // workers that did not run it may have hidden it
     WakeEverySleeper(scheduler);
 }
 
@@ -115,7 +116,7 @@ void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks,
 
 namespace {
 
-// wait(worker), unless the caller is no worker.
+// Calls wait(worker) if the caller is a worker. An external thread blocks.
 template <class Wait>
 WEFT_FORCEINLINE void WaitHere(TaskScheduler &scheduler, Counter *counter, uint32_t value,
                                Wait wait) noexcept {
@@ -251,11 +252,12 @@ uint32_t TaskScheduler::CurrentFiber() const noexcept {
     return worker != nullptr ? worker->current->index : kAnyWorker;
 }
 
-// While it runs, those that it has: the CPUs that are usable now may be others than at the start.
+// Returns the number of workers that the running scheduler has. The number of usable CPUs may have
+// changed since the run began.
 uint32_t TaskScheduler::WorkerCount() const noexcept {
     const Worker *worker = WorkerThatAsks(*this);
     if (worker != nullptr) return worker->scheduler->workerCount;
-    // it may be in the gate
+    // in a memory hook the thread may be inside the gate already
     if (MemoryHookCall::Current() != nullptr) return EffectiveWorkers(EntryGate::OptionsOf(*this));
     EntryGate::Visit visit(const_cast<TaskScheduler &>(*this));
     const Scheduler *running = visit.ComeIn();

@@ -1,4 +1,5 @@
-// The public calls with deadlines and conditions: checks (call.h), then the verbs.
+// The public calls with deadlines and conditions. Each one checks its arguments and then calls a
+// function of scheduler/wait/.
 #include "weft/time.h"
 #include "weft/deferred.h"
 #include "weft/sync/deadline.h"
@@ -16,7 +17,8 @@ using namespace internal;
 
 namespace {
 
-// What is before the clock's beginning has passed, and its end never comes.
+// Converts a point in time to ns of env::Now(). A time before the beginning of the clock has
+// passed. The last one never comes.
 uint64_t Nanoseconds(Clock::time_point time) noexcept {
     if (time == Clock::time_point::max()) return Timers::kNever;
     using std::chrono::nanoseconds;
@@ -89,7 +91,7 @@ void SleepFor(TaskScheduler &scheduler, Clock::duration duration) noexcept {
 
 namespace {
 
-// `submit(scheduler, worker)` if the task may be submitted.
+// Calls submit(scheduler, worker) if the task may be submitted. Returns false after a report.
 template <class Submit>
 bool Defer(TaskScheduler &taskScheduler, const Task &task, const TaskOptions &options,
            const char *call, Submit submit) noexcept {
@@ -98,13 +100,15 @@ bool Defer(TaskScheduler &taskScheduler, const Task &task, const TaskOptions &op
            submit(*caller.Running(), caller.TheWorker());
 }
 
+// AddTaskAfter and ContinueAfter.
 bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const Task &task,
                 Counter *counter, const TaskOptions &options, Unit unit) noexcept {
     if (!IsCounter(scheduler, after, "AddTaskAfter")) return false;
     if (counter == after && value == 0) {
-        ReportMistake(EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
-                      "Let it come after 1, or give it another counter.",
-                      "AddTaskAfter: a task that its own counter counts would wait for itself");
+        ReportMistake(
+            EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
+            "Give a value of 1 or more, or let another counter count the task.",
+            "AddTaskAfter: the task would wait for itself, because `after` counts it as well");
         return false;
     }
     return Defer(scheduler, task, options, "AddTaskAfter", [&](Scheduler &running, Worker *worker) {
@@ -112,13 +116,14 @@ bool DeferAfter(TaskScheduler &scheduler, Counter *after, uint32_t value, const 
     });
 }
 
+// AddTaskAt and ContinueAt.
 bool DeferUntil(TaskScheduler &scheduler, Clock::time_point time, const Task &task,
                 Counter *counter, const TaskOptions &options, Unit unit) noexcept {
     if (time == Clock::time_point::max()) {
         ReportMistake(
             EntryGate::OptionsOf(scheduler), ReportCode::BadOption,
             "Submit it when its time is known, or let it come after a counter (AddTaskAfter).",
-            "AddTaskAt: a task at a time that never comes; the run would not end");
+            "AddTaskAt: the time never comes, so the run would not end");
         return false;
     }
     return Defer(scheduler, task, options, "AddTaskAt", [&](Scheduler &running, Worker *worker) {

@@ -1,5 +1,5 @@
-// Who calls, and what the call may be: what users can get wrong, in one place. After a report the
-// call has no effect.
+// Finds out which worker calls a public function, and checks the arguments. Each check reports a
+// mistake of the user; the public call then has no effect.
 #pragma once
 
 #include "platform/compiler.h"
@@ -14,21 +14,22 @@
 
 namespace weft::internal {
 
-// Also in a memory function.
+// Returns the calling thread's worker, or null. Also works in a memory hook.
 inline Worker *WorkerOfThread() noexcept {
     return static_cast<Worker *>(MemoryHookCall::ThreadSlot());
 }
 
-// The calling thread's worker if it is one of this scheduler's, or null. Null in the child of a
-// thread that forked while it was one: there it is a thread like any other, whose calls are
-// refused. Null, too, in one of the host's memory functions.
+// Returns the calling thread's worker if it belongs to this scheduler, else null. A child process
+// has no workers. If a worker's thread forks, it is no worker in the child, its calls are refused,
+// and this returns null. In a memory hook this also returns null.
 inline Worker *WorkerOf(const TaskScheduler &taskScheduler) noexcept {
     Worker *worker = internal::CurrentWorker();
     return worker != nullptr && *worker->home == &taskScheduler ? worker : nullptr;
 }
 
-// The same if the thread is a worker of several, one inside of the other: with any of them, not
-// only the innermost. Slow.
+// Returns true if the thread is a worker of this scheduler. A thread can be a worker of several
+// schedulers, nested in each other. WorkerOf only sees the innermost one; this function checks all
+// of them. Slow.
 inline bool IsWorkerOf(const TaskScheduler &taskScheduler) noexcept {
     const Worker *worker = internal::CurrentWorker();
     while (worker != nullptr && *worker->home != &taskScheduler)
@@ -36,19 +37,20 @@ inline bool IsWorkerOf(const TaskScheduler &taskScheduler) noexcept {
     return worker != nullptr;
 }
 
-// For what only asks: also in such a child, and in a memory function.
+// WorkerOf for queries: also works in such a child process and in a memory hook.
 inline Worker *WorkerThatAsks(const TaskScheduler &taskScheduler) noexcept {
     Worker *worker = WorkerOfThread();
     return worker != nullptr && worker->taskScheduler == &taskScheduler ? worker : nullptr;
 }
 
-// The thread was a worker when it forked, and this is the child.
+// Returns true if the thread was a worker of this scheduler when it forked, and this is the child
+// process.
 inline bool IsForkedWorker(const TaskScheduler &taskScheduler) noexcept {
     const Worker *worker = WorkerThatAsks(taskScheduler);
     return worker != nullptr && *worker->home == nullptr;
 }
 
-// The same, or it is in a memory function; with a report.
+// Returns true, after a report, if the thread is in a memory hook or is such a forked worker.
 inline bool IsRefusedHere(const TaskScheduler &taskScheduler, const char *call) noexcept {
     if (IsRefusedInMemoryHook(EntryGate::OptionsOf(taskScheduler), call)) return true;
     if (!IsForkedWorker(taskScheduler)) return false;
@@ -56,7 +58,7 @@ inline bool IsRefusedHere(const TaskScheduler &taskScheduler, const char *call) 
     return true;
 }
 
-// The calling thread's worker; null only after a report.
+// Returns the calling thread's worker, or null after a report.
 inline Worker *CallingWorker(const TaskScheduler &taskScheduler, const char *call) noexcept {
     Worker *worker = WorkerOf(taskScheduler);
     if (WEFT_UNLIKELY(worker == nullptr) && !IsRefusedHere(taskScheduler, call)) {
@@ -67,8 +69,8 @@ inline Worker *CallingWorker(const TaskScheduler &taskScheduler, const char *cal
     return worker;
 }
 
-// The host's hooks run in the middle of a switch or of a search: whoever waited there would never
-// come back.
+// Returns false, after a report, in a hook of the host and in onReport. The host's hooks run in the
+// middle of a fiber switch or of a search for work. A hook that waited there would never continue.
 inline bool MayWait(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(!worker->inHook)) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook,
@@ -77,6 +79,7 @@ inline bool MayWait(const Worker *worker, const char *call) noexcept {
     return false;
 }
 
+// Returns false, after a report, if the priority or the stack class is out of range.
 inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskOptions,
                        const char *call) noexcept {
     if (taskOptions.priority <= Priority::Low && taskOptions.stack <= StackClass::Large)
@@ -88,18 +91,20 @@ inline bool AreOptions(const SchedulerOptions &options, const TaskOptions &taskO
     return false;
 }
 
+// Returns false, after a report, if TaskOptions::worker is neither kAnyWorker nor the index of a
+// worker or of a slot for an attached thread.
 inline bool IsWorker(const Scheduler &scheduler, const TaskOptions &taskOptions,
                      const char *call) noexcept {
     if (WEFT_LIKELY(taskOptions.worker == kAnyWorker) || taskOptions.worker < scheduler.slotCount)
         return true;
     ReportMistake(scheduler.options, ReportCode::BadOption,
-                  "Give kAnyWorker, a worker, or a thread that is attached.",
+                  "Give kAnyWorker, or the index of a worker or of an attached thread.",
                   "%s: TaskOptions::worker is %u, and there are %u workers", call,
                   taskOptions.worker, scheduler.workerCount);
     return false;
 }
 
-/// Whether these are groups of the options, as bits.
+/// Returns false, after a report, if a bit of `groups` stands for no group of the options.
 inline bool AreGroups(const SchedulerOptions &options, uint8_t groups, const char *call) noexcept {
     const uint32_t all = (1u << std::max(options.groupCount, 1u)) - 1;
     if ((groups & ~all) == 0) return true;
@@ -110,13 +115,14 @@ inline bool AreGroups(const SchedulerOptions &options, uint8_t groups, const cha
     return false;
 }
 
+// Reports that the options name both a worker and groups. Returns false.
 inline bool ReportWorkerAndGroups(const SchedulerOptions &options, const char *call) noexcept {
     ReportMistake(options, ReportCode::BadOption, "Name either a worker or groups.",
                   "%s: TaskOptions::worker and ::groups are both given", call);
     return false;
 }
 
-// There are any.
+// Checks TaskOptions::groups if it is not 0. Returns false after a report.
 WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions &taskOptions,
                                         const char *call) noexcept {
     if (!AreGroups(scheduler.options, taskOptions.groups, call)) return false;
@@ -127,7 +133,7 @@ WEFT_NOINLINE inline bool MayNameGroups(Scheduler &scheduler, const TaskOptions 
     return false;
 }
 
-// Run's main task begins on worker 0.
+// Checks the groups of Run's main task, which begins on worker 0. Returns false after a report.
 inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &taskOptions) noexcept {
     if (taskOptions.groups == 0) return true;
     if (!AreGroups(options, taskOptions.groups, "Run")) return false;
@@ -138,16 +144,18 @@ inline bool IsMainGroup(const SchedulerOptions &options, const TaskOptions &task
     return false;
 }
 
+// Returns false, after a report, in a hook that must not submit. `worker`: the caller's, or null.
 inline bool MaySubmit(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(worker == nullptr || !worker->mustNotSubmit)) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook,
                   "Submit from another hook, or from a task.",
-                  "%s was called by a thread, fiberSwitch, park or unpark hook", call);
+                  "%s was called by an onStart, onStop, fiberSwitch, park or unpark hook", call);
     return false;
 }
 
-// Not in a hook, nor in onReport: the task may be in a wait there, or may have handed its counter
-// on already.
+// Returns false, after a report, in a hook and in onReport. The current task may be in a wait
+// there; then Fiber::CounterOfTask is the counter that it waits for. Or the task may already have
+// passed its unit of its counter on to another task (TakeOverFromRunning).
 inline bool MayAddChildren(const Worker *worker, const char *call) noexcept {
     if (WEFT_LIKELY(!worker->inHook)) return true;
     ReportMistake(worker->scheduler->options, ReportCode::InHook,
@@ -156,8 +164,9 @@ inline bool MayAddChildren(const Worker *worker, const char *call) noexcept {
     return false;
 }
 
-// Returns a number of tasks that all have a function; the first one without may be among the next
-// four. Checks four tasks in each turn, which takes less time than one in each turn.
+// Returns a number n such that the tasks before tasks[n] all have a function. If some task has
+// none, the first such task is one of the next four. Checks four tasks in each step, which takes
+// less time than one task in each step.
 WEFT_NOINLINE inline uint32_t WithFunction(uint32_t count, const Task *tasks) noexcept {
     const auto has = [tasks](uint32_t i) { return tasks[i].function != nullptr; };
     uint32_t i = 0;
@@ -165,6 +174,7 @@ WEFT_NOINLINE inline uint32_t WithFunction(uint32_t count, const Task *tasks) no
     return i;
 }
 
+// Returns false, after a report, if an option is wrong or a task has no function.
 inline bool AreTasks(Scheduler &scheduler, uint32_t count, const Task *tasks,
                      const TaskOptions &taskOptions, const char *call) noexcept {
     if (!AreOptions(scheduler.options, taskOptions, call) ||
@@ -184,6 +194,7 @@ inline bool AreTasks(Scheduler &scheduler, uint32_t count, const Task *tasks,
     return true;
 }
 
+// Returns false, after a report, if `counter` is null.
 inline bool IsCounter(const TaskScheduler &taskScheduler, const Counter *counter,
                       const char *call) noexcept {
     if (WEFT_UNLIKELY(counter == nullptr)) {
@@ -194,6 +205,7 @@ inline bool IsCounter(const TaskScheduler &taskScheduler, const Counter *counter
     return true;
 }
 
+// Returns false, after a report, if `counters` or one of the counters is null.
 inline bool AreCounters(const TaskScheduler &taskScheduler, uint32_t count,
                         Counter *const *counters, const char *call) noexcept {
     if (count != 0 && counters == nullptr) return IsCounter(taskScheduler, nullptr, call);
@@ -203,6 +215,7 @@ inline bool AreCounters(const TaskScheduler &taskScheduler, uint32_t count,
     return true;
 }
 
+// Returns false, after a report, if a counter is null or the number of counters is out of range.
 inline bool MayWaitForAny(const TaskScheduler &taskScheduler, uint32_t count,
                           Counter *const *counters, const char *call) noexcept {
     if (!AreCounters(taskScheduler, count, counters, call)) return false;

@@ -1,3 +1,4 @@
+// Checks each field of SchedulerOptions. A report names the first field that is wrong.
 #include "scheduler/state/check_options.h"
 
 #include "core/counter_word.h"
@@ -18,7 +19,7 @@ Status BadOption(const SchedulerOptions &options, const char *hint, const char *
     return Status::BadOption;
 }
 
-constexpr uint32_t kMaxFibers = 1000000;  // of each size
+constexpr uint32_t kMaxFibers = 1000000;  // for each stack class
 static_assert(2 * kMaxFibers + 1024 + WaitRecords::kMaxSpares < CounterWord::kMaxRecords,
               "a counter names any of them");
 
@@ -31,7 +32,7 @@ Status OutOfRange(const SchedulerOptions &options, const char *hint, const char 
     return Status::BadOption;
 }
 
-// That they are complete, and together have all workers.
+// Checks that each group is complete, and that the groups have as many workers as the options say.
 Status CheckGroups(const SchedulerOptions &options, uint32_t workers) noexcept {
     if (options.groupCount > kMaxGroups)
         return OutOfRange(options, "Give up to 8.", "groupCount", options.groupCount);
@@ -79,17 +80,17 @@ Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noex
     }
     const uint32_t workers = EffectiveWorkers(options);
     if (workers < leastWorkers || workers > 1024) {
-        return OutOfRange(options, "Give 1 to 1024 (for Start 0 too), or kAnyWorker.", "workers",
+        return OutOfRange(options, "Give 1 to 1024, or kAnyWorker; for Start also 0.", "workers",
                           workers);
     }
     if (options.maxAttached < 1 || options.maxAttached > 1024)
         return OutOfRange(options, "Give 1 to 1024.", "maxAttached", options.maxAttached);
     if (options.smallFibers > kMaxFibers)
-        return OutOfRange(options, "Give up to 1,000,000.", "smallFibers", options.smallFibers);
+        return OutOfRange(options, "Give at most 1,000,000.", "smallFibers", options.smallFibers);
     if (options.largeFibers > kMaxFibers)
-        return OutOfRange(options, "Give up to 1,000,000.", "largeFibers", options.largeFibers);
+        return OutOfRange(options, "Give at most 1,000,000.", "largeFibers", options.largeFibers);
     if (options.stopGraceMilliseconds > 60000)
-        return OutOfRange(options, "Give up to 60,000.", "stopGraceMilliseconds",
+        return OutOfRange(options, "Give at most 60,000.", "stopGraceMilliseconds",
                           options.stopGraceMilliseconds);
     constexpr size_t kMinStack = 16 << 10, kMinThreadStack = 64 << 10;
     if (options.smallStackBytes < kMinStack)

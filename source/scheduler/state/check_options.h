@@ -1,20 +1,21 @@
-// What may be in SchedulerOptions.
+// Checks SchedulerOptions, and fills in defaults that depend on the number of workers.
 #pragma once
 
 #include "weft/options.h"
 
 namespace weft::internal {
 
-/// The smallest structBytes that there ever was.
+/// The smallest value that SchedulerOptions::structBytes has had in any version of weft.
 inline constexpr uint32_t kLeastOptionBytes = sizeof(SchedulerOptions);
 
-/// The number of workers that the options ask for.
+/// Returns the number of workers that the options ask for.
 uint32_t EffectiveWorkers(const SchedulerOptions &options) noexcept;
 
-/// Numbers that are chosen by the number of workers.
+/// Sets the options that are 0 and whose default depends on the number of workers.
 void SetDefaults(SchedulerOptions &options) noexcept;
 
-/// Ok, or BadOption after a report that names the option.
+/// Returns Ok, or BadOption after a report that names the option. `leastWorkers`: the smallest
+/// valid number of workers.
 Status CheckOptions(const SchedulerOptions &options, uint32_t leastWorkers) noexcept;
 
 }  // namespace weft::internal

@@ -1,3 +1,4 @@
+// The slow path of incrementing a counter, and the reports if that is refused.
 #include "scheduler/state/counter_ops.h"
 
 #include "scheduler/state/reporting.h"

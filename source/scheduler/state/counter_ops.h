@@ -1,4 +1,4 @@
-// Raising a counter, and asking whether it has come down.
+// Incrementing a counter, and testing its value.
 #pragma once
 
 #include "platform/compiler.h"
@@ -7,16 +7,17 @@
 
 namespace weft::internal {
 
-/// Raises a counter; false if that was refused and reported.
+/// Increments the counter by `n`. Returns false, after a report, if the counter refused that.
 bool RaiseOrReport(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept;
 
+// The same, with one attempt for the most frequent case first.
 inline bool RaiseCounter(Scheduler &scheduler, Counter &counter, uint32_t n) noexcept {
     if (WEFT_LIKELY(scheduler.counters.TryAdd(CounterAccess::Word(counter), n))) return true;
     return RaiseOrReport(scheduler, counter, n);
 }
 
-/// Whether `counter <= value`. acquire: then the caller sees everything that the counted tasks
-/// wrote.
+/// Returns true if `counter <= value`. acquire: then the caller sees everything that the counted
+/// tasks wrote.
 inline bool IsSatisfied(Counter &counter, uint32_t value) noexcept {
     const bool satisfied =
         CounterWord{CounterAccess::Word(counter).load(kAcquire)}.Satisfies(value);

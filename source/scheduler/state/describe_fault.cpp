@@ -1,3 +1,5 @@
+// Finds the fiber on whose stack an address lies. Used by DescribeFault and by the handler that
+// reports stack overflows. Both run in a signal handler.
 #include "weft/describe_fault.h"
 
 #include "scheduler/state/describe_fault.h"
@@ -9,7 +11,7 @@ namespace internal {
 
 namespace {
 
-// Text in a buffer, without anything that a signal handler may not call.
+// Appends text to a buffer. Uses only what a signal handler may call.
 class Line {
 public:
     Line(char *out, size_t bytes) noexcept : m_out(out), m_room(bytes != 0 ? bytes - 1 : 0) {}
@@ -36,15 +38,17 @@ private:
     size_t m_length = 0;
 };
 
+// The fiber on whose stack an address lies.
 struct FaultPlace {
     const Fiber *fiber = nullptr;
-    const char *stack = nullptr;   // the class
-    const char *option = nullptr;  // that makes it larger
+    const char *stack = nullptr;   // name of the stack class
+    const char *option = nullptr;  // the option that makes these stacks larger
     size_t bytes = 0;
     bool isOverflow = false;
 };
 
-// A guard page belongs to the stack above it, which grows down into it.
+// Finds the stack of this scheduler that contains the address. Returns false if there is none. A
+// guard page belongs to the stack above it, because that stack grows down into it.
 bool FindPlace(const Scheduler &scheduler, const void *address, FaultPlace &found) noexcept {
     StackMemory::Place place{};
     if (scheduler.smallStacks.Find(address, place) && place.index < scheduler.options.smallFibers) {
@@ -61,6 +65,7 @@ bool FindPlace(const Scheduler &scheduler, const void *address, FaultPlace &foun
     return false;
 }
 
+// The signal handler calls this. Reports the fault if the address lies in a guard page.
 void OnFault(const void *address) {
     SchedulerTag::Find([=](void *live) {
         const Scheduler &scheduler = *static_cast<Scheduler *>(live);
@@ -90,7 +95,7 @@ size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
     SchedulerTag::Find([&](void *live) {
         FaultPlace place;
         if (!FindPlace(*static_cast<Scheduler *>(live), address, place)) return false;
-        const char *task = place.fiber->taskName.load(kRelaxed);  // nothing depends on it
+        const char *task = place.fiber->taskName.load(kRelaxed);  // relaxed: only for the text
         line << (place.isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
              << size_t{place.fiber->index} << " (" << place.stack << ", " << place.bytes / 1024
              << " KiB), task '" << (task != nullptr ? task : "unnamed") << "'";

@@ -1,10 +1,14 @@
-// The gate between a TaskScheduler and threads that are none of its workers: while one is inside a
-// call the scheduler's memory stays, and the end of a run is decided while nobody is inside.
+// The gate that external threads pass when they call a TaskScheduler. While a thread is inside the
+// gate, the scheduler's memory stays valid. Whether the run has ended is decided only while no
+// thread is inside.
 //
-// Coming in raises a count and then looks whether somebody is deciding; who decides says so and
-// then waits until the counts are zero. All four are seq_cst, so that one of the two sees the
-// other: a call is either waited for, or waits until it is decided whether there is a scheduler to
-// call. Calls are short: a thread that blocks in one becomes a guest (external.h) and goes out.
+// Let the visitor be an external thread in a call, and the closer the thread that checks whether
+// the run has ended. The visitor (1) increments a count and then (2) reads `closing`. The closer
+// (3) sets `closing` and then (4) waits until all counts are zero. All four are seq_cst. So either
+// the visitor sees `closing`, or the closer sees the count. In the first case the visitor goes out
+// again and waits until the closer has decided; then it sees whether there still is a scheduler. In
+// the second case the closer waits for the visitor. Calls are short: a thread that blocks in a call
+// becomes a guest (scheduler/wait/external.h) and goes out.
 #pragma once
 
 #include "platform/backoff.h"
@@ -16,6 +20,7 @@
 
 namespace weft::internal {
 
+/// Gives access to the private state of a TaskScheduler, and implements the gate.
 struct EntryGate {
     static SchedulerState &StateOf(TaskScheduler &scheduler) noexcept {
         static_assert(sizeof(SchedulerState) <= sizeof scheduler.m_storage,
@@ -32,11 +37,12 @@ struct EntryGate {
         return StateOf(taskScheduler).options;
     }
 
+    /// The run has begun: from now on calls find the scheduler.
     static void Open(TaskScheduler &taskScheduler, Scheduler *scheduler) noexcept {
         StateOf(taskScheduler).scheduler.store(scheduler, kSeqCst);
     }
 
-    /// One call by a thread that is no worker. Its parts go through the same stripe of the count.
+    /// One call by an external thread. All functions of a Visit use the same stripe of the count.
     class Visit {
     public:
         explicit Visit(TaskScheduler &taskScheduler) noexcept
@@ -45,7 +51,8 @@ struct EntryGate {
         Visit(const Visit &) = delete;
         Visit &operator=(const Visit &) = delete;
 
-        /// The scheduler, or null if it does not run; GoOut in either case.
+        /// Goes in. Returns the scheduler, or null if it does not run. The caller has to call GoOut
+        /// in both cases.
         Scheduler *ComeIn() noexcept {
             for (;;) {
                 m_stripe.inside.fetch_add(1, kSeqCst);  // [order]
@@ -54,12 +61,14 @@ struct EntryGate {
                 Await([&] { return m_state.closing.load(kAcquire) == 0; });
             }
         }
-        /// For who is inside: it stays until GoOut.
+        /// Returns the scheduler, or null if it does not run. The caller must be inside. The
+        /// scheduler stays until GoOut.
         Scheduler *Running() const noexcept { return m_state.scheduler.load(kSeqCst); }
-        /// For a guest, whom the end of the run waits for anyway.
+        /// Goes in without a look at `closing`. Only for a guest, for whom the end of the run waits
+        /// anyway.
         void ComeBack() noexcept { m_stripe.inside.fetch_add(1, kSeqCst); }
-        /// release: what was done inside comes before what the decider does when it reads the
-        /// count.
+        /// Goes out. release: the closer that reads the count in NobodyInside sees what was done
+        /// inside.
         void GoOut() noexcept { m_stripe.inside.fetch_sub(1, kRelease); }
 
     private:
@@ -67,7 +76,8 @@ struct EntryGate {
         SchedulerState::Stripe &m_stripe;
     };
 
-    /// seq_cst: what a call that is not seen here did is seen afterwards.
+    /// Returns true if no thread is inside. seq_cst: this is step 4 above. The caller also sees
+    /// what was done in calls that have gone out.
     static bool NobodyInside(const TaskScheduler &taskScheduler) noexcept {
         for (const SchedulerState::Stripe &stripe : StateOf(taskScheduler).stripes) {
             if (stripe.inside.load(kSeqCst) != 0) return false;
@@ -75,14 +85,18 @@ struct EntryGate {
         return true;
     }
 
-    /// Closes the gate if `isOver()`, which is asked while nobody is inside a call, and returns
-    /// what it said. A guest that leaves comes back first, ceases to be a guest, and goes out: so,
-    /// when the last guest has gone, nobody is inside only if the last guest is out.
+    /// Closes the gate if isOver() returns true, and returns that result. isOver() is called while
+    /// no thread is inside.
+    ///
+    /// A guest that stops being one goes in first (ComeBack), then lowers the number of guests, and
+    /// then goes out. So if isOver() sees that the last guest is gone, NobodyInside() is true only
+    /// after that guest has gone out. That is why NobodyInside() is called once more after
+    /// isOver().
     template <class IsOver>
     static bool Close(TaskScheduler &closed, IsOver isOver) noexcept {
         SchedulerState &taskScheduler = StateOf(closed);
-        // seq_cst: see above. Whoever decides at the same time waits: what it has seen may be
-        // newer.
+        // seq_cst: see the top of this file. If several threads want to close the gate, they do so
+        // one after the other. Each calls isOver() itself, because it may know of newer events.
         while (taskScheduler.closing.exchange(1, kSeqCst) != 0)
             Await([&] { return taskScheduler.closing.load(kRelaxed) == 0; });
         bool over;

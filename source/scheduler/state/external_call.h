@@ -1,4 +1,4 @@
-// Calls by external threads.
+// Calls by external threads: entering the gate, and refusing calls while no run is in progress.
 #pragma once
 
 #include "platform/compiler.h"
@@ -9,17 +9,20 @@
 
 namespace weft::internal {
 
+// Reports a call while the scheduler does not run.
 inline void ReportNotRunning(const TaskScheduler &taskScheduler, const char *call) noexcept {
     ReportMistake(EntryGate::OptionsOf(taskScheduler), ReportCode::NotRunning,
                   "Call it while Run runs, or between Start and Stop.",
                   "%s was called while the scheduler does not run", call);
 }
 
-// A call by a thread that is no worker: for its duration the scheduler exists. The thread knows
-// those that it is in, because it reports outside of the gate: onReport may take a lock whose
-// holder waits at the gate, or call weft and wait there itself, and who closes the gate waits until
-// nobody is inside. For that reason a memory function does not come to the gate: it may be called
-// by who is inside.
+// A call by an external thread. While this object exists, the scheduler's memory stays valid.
+//
+// A thread must not be inside the gate during onReport. onReport may take a lock whose holder waits
+// at the gate, or it may call weft and wait at the gate itself; but the thread that closes the gate
+// waits until no thread is inside. So the thread keeps a list of the calls that it is in
+// (env::CallSlot, Outer), and leaves all of them before it calls onReport. A memory hook does not
+// go in at all, because the thread that runs the hook may already be inside.
 class ExternalCall {
 public:
     ExternalCall(TaskScheduler &taskScheduler, const char *call) noexcept
@@ -37,25 +40,27 @@ public:
     ExternalCall(const ExternalCall &) = delete;
     ExternalCall &operator=(const ExternalCall &) = delete;
 
-    /// Whether it runs, and threads that are no workers may still submit and wait: for a while
-    /// after its end was wanted they may not any more, or a thread that comes again and again would
-    /// keep it from ending. False after a report.
+    /// Returns true if the scheduler runs and external threads may still submit and wait. When the
+    /// end of the run has been requested, they may do so for a limited time only
+    /// (stopGraceMilliseconds). Otherwise a thread that calls again and again could keep the run
+    /// from ending. Returns false after a report.
     bool MayEnter(const char *call) const noexcept {
         return running != nullptr &&
                (WEFT_LIKELY(!running->endWanted.load(kRelaxed)) || IsOpen(call));
     }
 
-    /// Goes out of the gate until Return. As a guest, so that the scheduler stays.
+    /// Goes out of the gate until Return. Makes the thread a guest, so that the scheduler stays.
     void Leave() noexcept;
     void Return() noexcept;
-    /// The one in which this one was made, or null.
+    /// Returns the call of this thread in which this call was made, or null.
     ExternalCall *Outer() const noexcept { return static_cast<ExternalCall *>(m_outer); }
 
     EntryGate::Visit visit;
-    // null: it does not run here, that was reported, and the call is out of the gate
+    // null: the call was refused and reported, and the thread is not inside the gate
     Scheduler *running;
 
 private:
+    // Goes out of the gate if the thread is inside, and reports why the call is refused.
     WEFT_NOINLINE void Refuse(TaskScheduler &taskScheduler, const char *call) noexcept {
         if (IsRefusedInMemoryHook(EntryGate::OptionsOf(taskScheduler), call)) return;
         const bool isForked = running != nullptr;
@@ -65,14 +70,14 @@ private:
                  : ReportNotRunning(taskScheduler, call);
     }
 
-    // relaxed, as above: the end was wanted before; who learns of it later is refused later.
+    // relaxed, like the load of endWanted: closesAt is written before endWanted. A thread that sees
+    // these writes late is refused late.
     WEFT_NOINLINE bool IsOpen(const char *call) const noexcept {
         if (env::Now() < running->closesAt.load(kRelaxed)) return true;
-        ReportOnce(
-            *running, ReportCode::RunEnding,
-            "End the thread's work before Stop is called, or raise stopGraceMilliseconds.",
-            "%s was called by a thread that is no worker, while the run was ending; it is refused",
-            call);
+        ReportOnce(*running, ReportCode::RunEnding,
+                   "End the thread's work before Stop is called, or raise stopGraceMilliseconds.",
+                   "%s was called by an external thread while the run was ending; it is refused",
+                   call);
         return false;
     }
 

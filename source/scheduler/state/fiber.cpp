@@ -1,3 +1,4 @@
+// Moving fibers while a scheduler is built, and preparing their stacks.
 #include "scheduler/state/fiber.h"
 
 #include <utility>
@@ -13,7 +14,7 @@ Fiber &Fiber::operator=(Fiber &&other) noexcept {
     pinnedTo = other.pinnedTo;
     waitTarget = other.waitTarget;
     context = std::move(other.context);
-    // relaxed: nobody else knows either fiber while it is moved. It does not wait.
+    // relaxed: no other thread knows the two fibers while one is moved. The fiber does not wait.
     taskName.store(other.taskName.load(kRelaxed), kRelaxed);
     waitsFor.store(other.waitsFor.load(kRelaxed), kRelaxed);
     m_stackBottom = std::exchange(other.m_stackBottom, nullptr);
@@ -22,8 +23,8 @@ Fiber &Fiber::operator=(Fiber &&other) noexcept {
 }
 
 void Fiber::Reset(Start start, void *arg) noexcept {
-    // Tops at different distances from a page border, or all stacks would fight for the same few
-    // cache sets.
+    // The tops of the stacks have different distances from a page boundary. Otherwise all stacks
+    // would compete for the same few cache sets.
     static_assert(15 * 192 <= kColourBytes, "a colour fits");
     const size_t colour = index % 16 * 192;
     context.Create(m_stackBottom, m_stackBytes - colour, start, arg);

@@ -1,4 +1,4 @@
-// A stack with a place in the pool, or the stack that a worker thread came with.
+// A fiber: a stack of the pool or a thread's own stack, and what the scheduler knows about it.
 #pragma once
 
 #include "platform/compiler.h"
@@ -16,27 +16,28 @@ namespace weft::internal {
 class TaskEntry;
 struct Worker;
 
-/// A counter that counts the task that runs above this frame on the fiber's stack, if one does. A
-/// wait adds a frame, because the waiter may run tasks of its counter itself; so does RunPinned,
-/// which may run a task on its caller's stack. It lies on the fiber's stack.
+/// Names the counter that counts the task which runs on top of this frame, if there is such a task.
+/// A wait adds a frame because the waiter may run tasks of its counter on its own stack. RunPinned
+/// adds one because it may run a task on its caller's stack. The frame lies on the fiber's stack.
 struct WaitFrame {
     Counter *counter;
     const WaitFrame *outer;
 };
 
-/// Its own description lies here, outside its stack. Move-only. On lines of its own: others look at
-/// their neighbours'.
+/// Describes a fiber. The object lies outside of the fiber's stack. Move-only. Each one has cache
+/// lines of its own, because other threads access its neighbours.
 class alignas(kLineBytes) Fiber : public InboxItem {
 public:
     using Start = FiberContext *(*)(void *arg);
 
-    /// What a stack must have beyond the bytes that tasks may use, for Reset to shift its top by.
+    /// Bytes that each stack must have in addition to those for tasks. Reset shifts the top of the
+    /// stack within these bytes.
     static constexpr size_t kColourBytes = 4096;
-    /// No control words of any processor.
+    /// A value that differs from the floating-point control words of each processor.
     static constexpr uint64_t kNoControl = ~uint64_t{0};
 
     Fiber() noexcept : InboxItem(Kind::Fiber) {}
-    /// A fiber on [stackBottom, stackBottom + stackBytes), which stays the caller's.
+    /// A fiber on [stackBottom, stackBottom + stackBytes). The caller keeps this memory.
     Fiber(uint32_t fiberIndex, char *stackBottom, size_t stackBytes) noexcept
         : InboxItem(Kind::Fiber),
           index(fiberIndex),
@@ -45,22 +46,25 @@ public:
     Fiber(Fiber &&other) noexcept;
     Fiber &operator=(Fiber &&other) noexcept;
 
-    /// Arms it, or arms it anew: the next switch to it calls start(arg) on the empty stack. Nobody
-    /// may run on it.
+    /// Prepares the fiber, for the first time or again: the next switch to it calls start(arg) on
+    /// the empty stack. The fiber must not be running.
     void Reset(Start start, void *arg) noexcept;
 
-    /// Not a stack of weft's: a thread's own.
+    /// Returns true for a thread's own stack, false for a stack of weft.
     bool IsThreadStack() const noexcept { return m_stackBottom == nullptr; }
-    /// The host's own code runs on it; false for a pinned task that has found no other stack.
+    /// Returns true if code of the host runs on the fiber. False for a pinned task that runs on a
+    /// thread's own stack because no other stack is free.
     bool IsHost() const noexcept { return IsThreadStack() && !runsTask; }
-    /// Something has switched to it since it was armed.
+    /// Returns true if a thread has switched to the fiber since Reset.
     bool HasRun() const noexcept { return worker != nullptr; }
-    /// The counter of the task that runs on this fiber, or null. If a task waits, only tasks of the
-    /// counter that it waits for run on top of it.
+    /// Returns the counter of the task that runs on this fiber, or null. If a task waits, only
+    /// tasks of the counter that it waits for run on top of it; the innermost frame names this
+    /// counter.
     Counter *CounterOfTask() const noexcept {
         return waits != nullptr ? waits->counter : taskCounter;
     }
-    /// Bytes below the calling frame. The caller runs on this fiber.
+    /// Returns how many bytes of the stack are left below the calling frame. The caller must run on
+    /// this fiber.
     size_t StackLeft() const noexcept {
 #if defined(_MSC_VER) && !defined(__clang__)
         const void *frame = _AddressOfReturnAddress();
@@ -71,35 +75,44 @@ public:
     }
 
     uint32_t index = kAnyWorker;
-    // that runs it; set by whoever switches to it, re-read after every switch
+    // The worker that runs the fiber. The code that switches to the fiber sets it. Code on the
+    // fiber reads it again after every switch.
     Worker *worker = nullptr;
-    uint32_t pinnedTo = kAnyWorker;  // the only worker that may continue it
+    uint32_t pinnedTo = kAnyWorker;  // the only worker that may continue the fiber
+    // The fiber waits until the counter is at or below this value.
     uint32_t waitTarget = 0;
-    Level level;  // of its task; of the innermost, where one runs on top of one that waits
-    // while `handed` is set: the largest class of task that has room on top of it
+    // The level of the fiber's task. If a task runs on top of a waiting one: of the innermost task.
+    Level level;
+    // While `handed` is set: the largest stack class of a task that has room on top of the waiting
+    // one.
     StackClass takes = StackClass::Small;
-    // while it waits: where a task of its counter may be put for it, see rescue.h
+    // While the fiber waits for zero and has room for a task: another worker may store a task of
+    // the awaited counter there, for this fiber to run. See find/rescue.h.
     TaskEntry *handed = nullptr;
-    Counter *carries = nullptr;  // of the task that it has been handed, until it goes on
-    bool runsTask = false;       // of a thread stack: a task, on top of the host's code
-    // of the task that its loop has begun, below those on top of it
+    // The counter of the task that was handed to the fiber, until the fiber continues.
+    Counter *carries = nullptr;
+    // Only for a thread's own stack: a task runs on top of the host's code.
+    bool runsTask = false;
+    // The counter of the task that the fiber's loop has begun, even if other tasks run on top of
+    // it.
     Counter *taskCounter = nullptr;
-    const WaitFrame *waits = nullptr;     // the innermost frame
-    uint64_t floatingPoint = kNoControl;  // the control words that its loop has taken from a worker
+    const WaitFrame *waits = nullptr;  // the innermost frame
+    // The control words that the fiber's loop has taken from a worker.
+    uint64_t floatingPoint = kNoControl;
     FiberContext context;
 
-    // What it does, for reports: read by others, so atomic, and relaxed because nothing depends on
-    // it.
+    // What the fiber is doing, for reports by other threads. So these are atomic; relaxed, because
+    // nothing depends on them.
     env::Atomic<const char *> taskName{nullptr};
     env::Atomic<Counter *> waitsFor{nullptr};
-    env::Atomic<bool> waitsForIdle{false};  // in WaitIdle
+    env::Atomic<bool> waitsForIdle{false};  // the task has called WaitIdle
 
 private:
     char *m_stackBottom = nullptr;
     size_t m_stackBytes = 0;
 };
 
-/// Adds a frame to the fiber while this object lives.
+/// Adds a WaitFrame to the fiber while this object exists.
 class Awaits {
 public:
     Awaits(Fiber *fiber, Counter *counter) noexcept

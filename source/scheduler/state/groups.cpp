@@ -1,3 +1,5 @@
+// The tables that say which workers run which levels, and the queues of a worker for each set of
+// groups.
 #include "scheduler/state/groups.h"
 
 #include <algorithm>
@@ -6,13 +8,14 @@ namespace weft::internal {
 
 namespace {
 
-// Under Scheduler::groupsLock, or while no other thread exists.
+// Computes Worker::runs for all workers. The caller holds Scheduler::groupsLock, or no other thread
+// exists.
 void UpdateRuns(Scheduler &scheduler) noexcept {
     for (uint32_t i = 0; i < scheduler.slotCount; ++i) {
         Worker &worker = scheduler.workers[i];
         uint32_t levels = 0;
         for (uint32_t level = 0; level < kLevels; ++level) {
-            // written under the lock
+            // relaxed: written under the lock
             const uint32_t groups = scheduler.groupsOf[level].load(kRelaxed);
             if ((groups >> (scheduler.IsAttachedSlot(i) ? kMaxGroups : worker.group) & 1) != 0)
                 levels |= 1u << level;
@@ -21,7 +24,7 @@ void UpdateRuns(Scheduler &scheduler) noexcept {
     }
 }
 
-// The groups of tasks that name none.
+// Returns the groups that run tasks which name no groups.
 uint32_t OpenGroups(const Scheduler &scheduler) noexcept {
     uint32_t open = scheduler.AllGroups();
     for (uint32_t i = 0; i < scheduler.options.groupCount; ++i) {
@@ -30,11 +33,11 @@ uint32_t OpenGroups(const Scheduler &scheduler) noexcept {
     return open;
 }
 
-// The groups of Low tasks that name none.
+// Returns the groups that run Low tasks which name no groups. `asked`: SchedulerOptions::lowGroups.
 uint32_t LowGroups(const Scheduler &scheduler, uint32_t asked) noexcept {
     const uint32_t all = scheduler.AllGroups();
     if (asked == 0 || scheduler.workerCount == 0) return OpenGroups(scheduler);
-    return (asked | 1u << kMaxGroups) == all ? all : asked;  // all: attached threads, too
+    return (asked | 1u << kMaxGroups) == all ? all : asked;  // all groups: attached threads, too
 }
 
 void StoreGroups(Scheduler &scheduler, Level level, uint32_t groups) noexcept {
@@ -80,14 +83,15 @@ uint32_t NewSet(Scheduler &scheduler, uint8_t groups) noexcept {
     const SpinLock::Held held(scheduler.groupsLock);
     const uint32_t known = scheduler.setOf[groups].load(kRelaxed);  // written under the lock
     if (known != 0) return known - 1;
-    const uint32_t set = scheduler.setsInUse.load(kRelaxed);  // likewise
+    const uint32_t set = scheduler.setsInUse.load(kRelaxed);  // the same
     if (set == kSets) return kSets;
     for (uint32_t i = 0; i < kPriorities; ++i)
         StoreGroups(scheduler, {static_cast<Priority>(i), set}, groups);
-    scheduler.setsInUse.store(set + 1, kSeqCst);  // [order] who runs it looks into its queues
+    // A worker that runs the set must also look into the set's queues (Levels).
+    scheduler.setsInUse.store(set + 1, kSeqCst);  // [order] before Worker::runs
     UpdateRuns(scheduler);
     scheduler.setOf[groups].store(static_cast<uint8_t>(set + 1),
-                                  kRelease);  // whoever reads it publishes tasks of the set
+                                  kRelease);  // a thread that reads it publishes tasks of the set
     return set;
 }
 
@@ -99,7 +103,7 @@ void SetLow(Scheduler &scheduler, uint8_t groups) noexcept {
 
 Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcept {
     const Priority higher = std::min(waiter.ThePriority(), task.ThePriority());
-    // relaxed: what the groups were when the task was taken serves as well.
+    // relaxed: the groups that were valid when the task was taken are as good.
     const auto groups = [&](Level level) -> uint32_t {
         return scheduler.groupsOf[level.Index()].load(kRelaxed);
     };
@@ -107,18 +111,20 @@ Level LevelOnTopOf(const Scheduler &scheduler, Level waiter, Level task) noexcep
     for (const Level level : {task.At(higher), task}) {
         if ((groups(level) & ~both) == 0) return level;
     }
-    // What the task submits has the same set then.
+    // The waiter's own level. Tasks that the new task submits inherit the same set as before.
     if (task.Set() == waiter.Set() && (groups(waiter) & ~both) == 0) return waiter;
     return Level::None();
 }
 
 void LookAtRuns(Worker *worker) noexcept {
-    // an older value costs no more than the next look
+    // relaxed: if this is an older value, the next look sees the new one
     const uint32_t runs = worker->runs.load(kRelaxed);
     if (runs == worker->runsSeen) return;
     worker->runsSeen = runs;
     worker->runsLanes = LaneBits(runs);
-    // Low ones come after all that FindPlain looks for. Without set 0 nothing is plain.
+    // Low fibers and Small Low tasks are never special: they come after everything that FindPlain
+    // looks for. If the worker runs no High or Normal tasks of set 0, FindPlain must use no level
+    // of set 0.
     const bool isPlain = (runs & kPlainLevels & ~kLowLevels) != 0;
     const uint32_t plain = isPlain ? kPlainLevels : 0;
     const uint32_t special = isPlain ? runs : runs | kPlainLevels;
@@ -145,6 +151,7 @@ bool AcquireNewSet(Worker &worker, uint32_t set) noexcept {
 
 namespace {
 
+// Frees the queues and the slab of a worker.
 void ReleaseQueues(Worker &worker) noexcept {
     worker.slab.Release();
     worker.setsAcquired = 0;
@@ -152,11 +159,13 @@ void ReleaseQueues(Worker &worker) noexcept {
     for (WorkStealingDeque<uint64_t> &ready : worker.ready) ready.Release();
 }
 
-// Each of the others may hold on to two: one whose tasks it runs, and one that it has not given
-// back to yet (FlushOthers). Of threads that are attached one is counted: it has as many others as
-// there are workers, and each worker has one other more.
+// Returns how many blocks the slab of a worker begins with: one, and two for each other worker.
+// Another worker may hold two blocks: the one whose tasks it runs, and the one to which it has not
+// yet returned tasks (TaskSlab::FlushOthers). Of attached threads one is counted. Then each worker
+// has workerCount others, and so has the attached thread.
 uint32_t SlabBlocks(const Scheduler &scheduler) noexcept {
-    constexpr uint32_t kEnough = 7;  // of many others few are so slow at the same time
+    // if there are many others, few of them are so slow at the same time
+    constexpr uint32_t kEnough = 7;
     return std::min(1 + 2 * scheduler.workerCount, kEnough);
 }
 
@@ -170,7 +179,7 @@ bool TryAcquireQueues(Worker &worker) noexcept {
 
 bool AcquireQueues(Worker &worker) noexcept {
     if (TryAcquireQueues(worker)) return true;
-    ReleaseQueues(worker);  // the next try begins anew
+    ReleaseQueues(worker);  // so that the next attempt starts from nothing
     return false;
 }
 

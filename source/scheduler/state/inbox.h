@@ -1,4 +1,5 @@
-// What is handed to a worker, or to all of them, through a list: a fiber that may go on, or tasks.
+// The items in the inbox of a worker and in the injector of the scheduler: a ready fiber, or a
+// block of tasks.
 #pragma once
 
 #include "scheduler/state/level.h"
@@ -9,6 +10,7 @@
 
 namespace weft::internal {
 
+/// An element of such a list. Base of Fiber and TaskBlock.
 struct InboxItem {
     enum class Kind : uint8_t { Fiber, Tasks };
     explicit InboxItem(Kind itemKind) noexcept : kind(itemKind) {}
@@ -16,22 +18,23 @@ struct InboxItem {
     Kind kind;
 };
 
-/// Tasks of one submission by a thread that is no worker, or of one that is pinned to a worker.
-/// They lie right behind it.
+/// Tasks that an external thread has submitted, or that are pinned to a worker, or that are
+/// deferred. The tasks lie right behind this object.
 struct TaskBlock : InboxItem {
     TaskBlock() noexcept : InboxItem(Kind::Tasks) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
 
-    uint32_t place = 0;            // in its pool
-    uint32_t worker = kAnyWorker;  // the only one that may run them
+    uint32_t place = 0;            // index in its pool
+    uint32_t worker = kAnyWorker;  // the only worker that may run them
     uint16_t count = 0;
+    // Number of tasks that have been claimed.
     uint16_t taken = 0;
     Counter *counter = nullptr;
     Label label;
 };
 
-/// A block and room for its tasks. Most submissions are of one task: it makes one cache line with
-/// its block.
+/// A block and the room for its tasks. Most submissions have one task. Then the block and its task
+/// fill one cache line.
 template <uint32_t kTasks>
 struct alignas(64) TaskBlockOf : TaskBlock {
     static_assert(alignof(Task) <= alignof(TaskBlock), "the tasks follow at once");
@@ -39,7 +42,8 @@ struct alignas(64) TaskBlockOf : TaskBlock {
 };
 inline constexpr uint32_t kTasksPerBlock = 30;
 
-/// One worker's items in their order. Owner only.
+/// The fibers or tasks of one priority that a worker has taken from its inbox, oldest first. Owner
+/// only.
 struct InboxQueue {
     InboxItem *first = nullptr;
     InboxItem **end = &first;

@@ -1,10 +1,10 @@
-// What decides in which queue a task or a ready fiber lies: its priority, the workers that may run
-// it, and the class of its stack.
+// Priorities, sets of groups, stack classes: they decide in which queue a task or a ready fiber
+// lies.
 //
 // Workers belong to groups (SchedulerOptions::groups). A task names a set of groups, or none. Each
-// set that is in use has a number: 0 for the tasks that name none. A level is a priority and a set.
-// For each level a worker has two lanes (deques of tasks, one for Small and one for Large) and one
-// queue of ready fibers.
+// set in use has a number. Number 0 stands for tasks that name no groups. A level is a priority and
+// a set. For each level a worker has two lanes (deques of tasks, one for Small and one for Large
+// tasks) and one queue of ready fibers.
 #pragma once
 
 #include "weft/task.h"
@@ -22,8 +22,8 @@ inline constexpr uint32_t kLanes = kLevels * kClasses;
 // the lanes, then the ready fibers of each level
 inline constexpr uint32_t kQueues = kLanes + kLevels;
 
-/// One byte, because it is copied for each task. Two bytes, written separately and then loaded as
-/// one word, are slow to load.
+/// A priority and the number of a set, in one byte, because it is copied for each task. Two bytes
+/// that are written separately and then loaded as one word would be slow to load.
 class Level {
 public:
     constexpr Level(Priority priority = Priority::Normal, uint32_t set = 0) noexcept
@@ -32,6 +32,7 @@ public:
         return static_cast<Priority>(m_bits & ((1u << kPriorityBits) - 1));
     }
     constexpr uint32_t Set() const noexcept { return m_bits >> kPriorityBits; }
+    /// Stands for no level.
     static constexpr Level None() noexcept { return {Priority::High, kSets}; }
     constexpr bool IsNone() const noexcept { return Set() == kSets; }
     constexpr Level At(Priority priority) const noexcept { return {priority, Set()}; }
@@ -72,8 +73,8 @@ constexpr uint32_t LevelBits(Priority priority) noexcept {
     for (uint32_t set = 0; set < kSets; ++set) bits |= Level(priority, set).Bit();
     return bits;
 }
-inline constexpr uint32_t kPlainLevels = (1u << kPriorities) - 1;  // of set 0
-// number of lanes of set 0; they come first
+inline constexpr uint32_t kPlainLevels = (1u << kPriorities) - 1;  // the levels of set 0
+// Number of lanes of set 0. These lanes come first.
 inline constexpr uint32_t kPlainLanes = kPriorities * kClasses;
 inline constexpr uint32_t kHighLevels = LevelBits(Priority::High);
 inline constexpr uint32_t kLowLevels = LevelBits(Priority::Low);

@@ -1,3 +1,4 @@
+// Building a report and passing it to the host.
 #include "scheduler/state/reporting.h"
 
 #include "platform/memory_hook.h"
@@ -11,14 +12,14 @@ namespace weft::internal {
 namespace {
 
 const char *CallingTask() noexcept {
-    // also in a memory function
+    // also works in a memory hook
     const Worker *worker = static_cast<const Worker *>(MemoryHookCall::ThreadSlot());
     if (worker == nullptr || worker->current == nullptr) return nullptr;
-    return worker->current->taskName.load(kRelaxed);  // our own
+    return worker->current->taskName.load(kRelaxed);  // relaxed: written by this thread
 }
 
-// What a thread is while it is in onReport: in none of its calls, and, if it is a worker, in none
-// that waits.
+// The state of a thread while it is in onReport. It has left all calls that it was in. If it is a
+// worker, calls that wait are refused.
 class Reporting {
 public:
     Reporting() noexcept
@@ -43,6 +44,8 @@ private:
     bool m_wasInHook = false;
 };
 
+// Passes the report to onReport. Prints it to stderr if there is none, or if the thread is in
+// onReport already. Aborts if the report is fatal.
 void Deliver(const SchedulerOptions &options, ReportCode code, bool fatal, const char *hint,
              const char *format, va_list arguments) noexcept {
     char what[512];
@@ -69,7 +72,7 @@ void ReportMistake(const SchedulerOptions &options, ReportCode code, const char 
     va_end(arguments);
 }
 
-// relaxed: only spares work.
+// relaxed: a hint that saves work.
 bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept {
     return (scheduler.reported.load(kRelaxed) & 1u << static_cast<uint32_t>(code)) != 0;
 }
@@ -77,7 +80,7 @@ bool WasReported(const Scheduler &scheduler, ReportCode code) noexcept {
 void ReportOnce(Scheduler &scheduler, ReportCode code, const char *hint, const char *what,
                 ...) noexcept {
     const uint32_t bit = 1u << static_cast<uint32_t>(code);
-    // relaxed: only who sets the bit reports; nothing else depends on it.
+    // relaxed: only the thread that sets the bit reports. Nothing else depends on the bit.
     if ((scheduler.reported.fetch_or(bit, kRelaxed) & bit) != 0) return;
     va_list arguments;
     va_start(arguments, what);
@@ -125,7 +128,8 @@ void ReportForked(const SchedulerOptions &options, const char *call) noexcept {
 bool IsRefusedInMemoryHook(const SchedulerOptions &options, const char *call) noexcept {
     if (WEFT_LIKELY(MemoryHookCall::Current() == nullptr)) return false;
     ReportMistake(options, ReportCode::InHook,
-                  "Call it before or afterwards; a function that gives memory may only ask.",
+                  "Call it outside of the hook; MemoryHooks (weft/hooks.h) lists what a memory "
+                  "hook may call.",
                   "%s was called by a memory hook", call);
     return true;
 }
@@ -148,7 +152,7 @@ void ReportFatal(const SchedulerOptions &options, ReportCode code, const char *h
 
 void BrokenInvariant(const Scheduler &scheduler, const char *name) noexcept {
     ReportFatal(scheduler.options, ReportCode::BrokenInvariant,
-                "Memory of weft was overwritten, or weft is wrong: run under AddressSanitizer, "
+                "Memory of weft was overwritten, or weft has a defect: run under AddressSanitizer, "
                 "then tell us.",
                 "broken invariant: %s", name);
 }

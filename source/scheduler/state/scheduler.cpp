@@ -1,3 +1,4 @@
+// Counting the pending tasks of a scheduler.
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
@@ -5,12 +6,14 @@ namespace weft::internal {
 uint64_t PendingTasks(const Scheduler &scheduler) noexcept {
     uint64_t finished = 0;
     uint64_t submitted = 0;
-    // acquire: pairs with FlushPending, so that what finished tasks submitted is counted below.
+    // acquire: pairs with the release in CountFinished. What the finished tasks have submitted is
+    // counted below.
     uint32_t slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) finished += scheduler.workers[i].finished.load(kAcquire);
-    // Again: what a thread that has attached since submitted may be among the finished. What it
-    // finished is left out, so the answer may be too large; then that thread asks after it has
-    // finished.
+    // Reads the number of slots again. A thread may have attached since then, and some tasks that
+    // were counted as finished may have been submitted by it. Tasks that finished on this thread
+    // are not counted, so the result may be too large. In that case this thread calls PendingTasks
+    // later, after it has finished them.
     slots = scheduler.Slots();
     for (uint32_t i = 0; i < slots; ++i) submitted += scheduler.workers[i].submitted.load(kAcquire);
     return submitted + scheduler.externalSubmitted.load(kAcquire) - finished;

@@ -1,4 +1,5 @@
-// The scheduler: the sum of its parts. Data only; the verbs are in the other files of this folder.
+// The scheduler: what all its workers share. This is data only. The functions are in other files of
+// scheduler/.
 #pragma once
 
 #include "containers/cached_pool.h"
@@ -26,57 +27,63 @@
 
 namespace weft::internal {
 
-/// Where a thread that is no worker sleeps while it waits. Its wait record's owner is kThreadOwner
-/// + its place in the pool.
+/// Where an external thread sleeps while it waits for a counter. The owner of its wait record is
+/// kThreadOwner + its index in Scheduler::threadWaiters.
 struct ThreadWaiter {
     env::Parker parker;
-    env::Atomic<const Counter *> waitsFor{nullptr};  // for reports; relaxed
+    env::Atomic<const Counter *> waitsFor{nullptr};  // relaxed: for reports
 };
 inline constexpr uint32_t kThreadOwner = 1u << 31;
 
-/// A wait for whichever of several counters is zero first. Its wait records' owner is kAnyOwner +
-/// its place in the pool + which counter.
+/// A wait for the first of several counters, or a wait with a deadline. The owner of a wait record
+/// is made of its index in Scheduler::anyWaits and the number of the counter (OwnerOf in
+/// submit/notify.h).
 struct AnyWait {
-    env::Atomic<uint32_t> references{0};  // records on lists, and the waiter itself
-    env::Atomic<uint32_t> first{~0u};     // which counter was zero first
-    Counter done{0};                      // what the waiter waits for
-    // counters that the waiter got to before one was zero; its own
+    env::Atomic<uint32_t> references{0};  // wait records, the timer, and the waiter itself
+    // Number of the counter that was satisfied first. ~0: none yet.
+    env::Atomic<uint32_t> first{~0u};
+    Counter done{0};  // the waiter waits for this counter
+    // Number of counters on which the waiter has tried to put a record. Used by the waiter alone.
     uint32_t asked = 0;
-    // a wait for zero of one counter, with a deadline; published with the record
+    // The wait is for zero of one counter, so rescue.h may hand it a task. Published with the
+    // record.
     bool isOne = false;
 };
 inline constexpr uint32_t kAnyOwner = 1u << 30;
-inline constexpr uint32_t kMaxOfAny = 4096;  // counters in one call
-// so many are told apart; a deadline is one more
+inline constexpr uint32_t kMaxOfAny = 4096;  // largest number of counters in one call
+// Numbers that a counter of a wait can have. The deadline of the wait also has a number.
 inline constexpr uint32_t kAnyCounters = 1u << 13;
 
-/// A task that waits for a counter: its wait record's owner is kTaskOwner + its block's place in
-/// Scheduler::singles.
-inline constexpr uint32_t kTaskOwner = 1u << 29;  // where kAnyOwner is not set
+/// A deferred task that waits for a counter: the owner of its wait record is kTaskOwner + the index
+/// of its block in Scheduler::singles.
+inline constexpr uint32_t kTaskOwner = 1u << 29;  // only if kAnyOwner is not set
 
-/// Who tells the owner of a deadline that it is due.
+/// The first argument of Expiry::call: the scheduler and the worker that has found that a deadline
+/// is due.
 struct ExpiryContext {
     Scheduler &scheduler;
     Worker *worker;
 };
 
-/// A task that is submitted at a time, see deferred.h.
+/// A task that will be submitted at a point in time, see wait/deferred.h.
 struct TimedTask {
     Timer timer;
     TaskBlock *block = nullptr;
-    uint32_t place = 0;  // in its pool
+    uint32_t place = 0;  // index in its pool
 };
 
+/// The kind of a stall: no small or large fiber is free, or all work that is left waits.
 enum class Stall : uint8_t { None, Small, Large /* fibers */, Waiters };
 
-/// See stall.h. Of the one that looks, but for the atomics.
+/// The search for stalls, see find/stall.h. The plain members belong to the worker that checks.
 struct StallWatch {
-    // workers that asked for a check; the first one checks for all
+    // Workers that have asked for a check. The first one checks for all of them.
     env::Atomic<uint32_t> callers{0};
     env::Atomic<bool> isSet{false};  // the timer is set
     env::Atomic<bool> isDue{false};  // the timer has expired
     Stall kind = Stall::None;
     uint64_t progress = 0;
+    // When the stall began, in ns.
     uint64_t since = 0;
     Timer timer;
 };
@@ -85,102 +92,109 @@ struct StallWatch {
 struct IdleRequest {
     IdleRequest *next = nullptr;
     Counter counter{1};
+    // The caller is a task.
     bool isTask = false;
 };
 
 /// Where a closure lies until its task has run it.
 struct alignas(64) ClosureBlock {
-    unsigned char room[kClosureBytes];  // first: its address is what the task is given
-    uint32_t place;                     // in its pool
+    unsigned char room[kClosureBytes];  // the first member: the task's argument is its address
+    uint32_t place;                     // index in its pool
 };
 static_assert(sizeof(ClosureBlock) == 64 && alignof(ClosureBlock) >= kClosureAlignment,
               "one line of the cache each");
 
-/// As many as there is memory for, practically: 33 million.
+/// A pool of task blocks. It holds up to 33 million, so in practice only memory limits it.
 template <uint32_t kTasks>
 using TaskBlockPool = CachedPool<TaskBlockOf<kTasks>, 20>;
 
+/// One run of a TaskScheduler. It is created when Run or Start begins, and deleted when the run has
+/// ended.
 struct Scheduler {
     TaskScheduler *taskScheduler = nullptr;
     SchedulerOptions options;
-    Memory memory;                      // the options' hooks
-    uint64_t *masks = nullptr;          // a copy of the options'
-    env::ForkMark forkMark;             // keeps `taskScheduler`
-    const TraceHooks *trace = nullptr;  // the options', if there is any
-    uint32_t workerCount = 0;           // threads of ours and the caller of Run
-    uint32_t slotCount = 0;             // places for attached threads with them
+    Memory memory;                      // with the memory hooks of the options
+    uint64_t *masks = nullptr;          // a copy of Affinity::masks
+    env::ForkMark forkMark;             // holds `taskScheduler`; null in a child process
+    const TraceHooks *trace = nullptr;  // points to options.trace; null if no trace hook is set
+    uint32_t workerCount = 0;           // threads of weft, and the caller of Run
+    uint32_t slotCount = 0;             // the workers, and the slots for attached threads
     Tuning tuning{};
-    // of the thread that starts ours; -1: they begin wherever the system puts them
+    // The CPU of the thread that starts the workers. -1: workers begin where the system puts them.
     int32_t startCpu = -1;
-    uint64_t floatingPoint = 0;  // the control words that threads of ours begin with
+    uint64_t floatingPoint = 0;  // the control words with which threads of weft begin
 
-    Worker *workers = nullptr;  // attached threads have the places from workerCount on
-    Fiber *fibers = nullptr;    // those of the pool, then one for each attached thread's own stack
+    Worker *workers = nullptr;  // attached threads have the indices from workerCount on
+    // The fibers of the pool, then one for each attached thread's own stack.
+    Fiber *fibers = nullptr;
     StackMemory smallStacks;
     StackMemory largeStacks;
-    StackMemory reserveStacks;  // attached threads' stand-ins for a thread stack
+    StackMemory reserveStacks;  // an attached thread uses one in place of a thread stack
     FiberPool pool;
     IdleSet idle;
     SchedulerTag tag;
     CounterWaiting counters;
-    PushList<InboxItem> injector;  // from threads that are no workers
+    PushList<InboxItem> injector;  // what any worker may take
     TaskBlockPool<1> singles;
     TaskBlockPool<kTasksPerBlock> blocks;
     SegmentPool<ThreadWaiter> threadWaiters;
     CachedPool<AnyWait, 12> anyWaits;       // 131,072
-    AtomicBitSet freeSlots;                 // for AttachThread
+    AtomicBitSet freeSlots;                 // slots that AttachThread may use
     CachedPool<TimedTask, 17> timedTasks;   // 4 million
     CachedPool<ClosureBlock, 20> closures;  // 33 million
-    SpinLock climbs;                        // see own_tasks.h
-    env::Atomic<uint32_t> deferred{0};      // tasks that wait for a counter, see deferred.h
+    SpinLock climbs;                        // see find/own_tasks.h
+    env::Atomic<uint32_t> deferred{0};      // tasks that wait for a counter, see wait/deferred.h
     Timers timers;
-    // the deadline that a worker sleeps until, see timing.h
+    // The deadline for which a sleeping worker will wake up, see submit/timing.h.
     env::Atomic<uint64_t> armedFor{Timers::kNever};
 
     alignas(kLineBytes) Notices notices;
-    // Read at each pick that needs policy, and seldom written.
-    env::Atomic<uint32_t> slotsInUse{0};  // the highest that ever was
-    // of workerCount; the others run only what is pinned to them
+    // Workers read the next members in each search that does not take the fast path. They are
+    // seldom written.
+    env::Atomic<uint32_t> slotsInUse{0};  // the largest number so far
+    // The workers below this index are active. The others run only what is pinned to them.
     env::Atomic<uint32_t> activeWorkers{0};
-    env::Atomic<uint32_t> setsInUse{1};  // of groups
-    // that run a level, as bits; attached threads have the last one
+    env::Atomic<uint32_t> setsInUse{1};  // sets of groups
+    // For each level: the groups that run it, as bits. The last bit stands for attached threads.
     env::Atomic<uint16_t> groupsOf[kLevels]{};
     uint32_t groupCount = 1;
     uint32_t groupEnd[kMaxGroups]{};  // the workers of group i end below this index
-    WorkerGroup groups[kMaxGroups];   // the options'
-    uint64_t *groupCpus = nullptr;    // their masks
+    WorkerGroup groups[kMaxGroups];   // copies of SchedulerOptions::groups
+    uint64_t *groupCpus = nullptr;    // copies of their CPU masks
     uint32_t groupCpuWords = 0;
     SpinLock groupsLock;
-    env::Atomic<uint8_t>
-        // of groups, as bits: the number of the set and one; 0: it has none yet
-        setOf[1u << kMaxGroups]{};
-    alignas(kLineBytes) env::Atomic<uint32_t> rescues{
-        // counts waiters that came while a class had no free fiber, see rescue.h
-        0};
-    env::Atomic<uint32_t> pinnedLarge{0};  // workers with pinned tasks that want a large fiber
+    // For each combination of groups, as bits: the number of its set, plus one. 0: it has none yet.
+    env::Atomic<uint8_t> setOf[1u << kMaxGroups]{};
+    // Counts waiters with room, and Large tasks, that came while a class had no free fiber, see
+    // find/rescue.h.
+    alignas(kLineBytes) env::Atomic<uint32_t> rescues{0};
+    env::Atomic<uint32_t> pinnedLarge{0};  // workers with pinned tasks that need a large fiber
     PushList<IdleRequest> idleRequests;
     env::Atomic<uint32_t> idleTasks{0};  // tasks that are in WaitIdle, for reports
-    // 1 and more: somebody holds all idle requests; and so many came since
+    // Calls of AnswerIdleRequests since one of them began to answer. 0: no thread is answering.
     env::Atomic<uint32_t> answering{0};
 
-    // tasks, by threads that are no workers
+    // tasks submitted by external threads
     alignas(kLineBytes) env::Atomic<uint64_t> externalSubmitted{0};
-    // attached threads and threads that are blocked in a wait: the end waits for them
+    // Attached threads, and external threads that block in a wait. The run does not end before they
+    // have left.
     env::Atomic<uint32_t> guests{0};
-    Counter guestsLeft;  // the same, for a Stop without workers
-    Counter attached;    // threads
-    // the main task has returned, or Stop was called
+    Counter guestsLeft;  // the same number, for a Stop without workers
+    Counter attached;    // number of attached threads
+    // The main task has returned, or Stop was called.
     alignas(kLineBytes) env::Atomic<bool> endWanted{false};
-    // from then on threads that are no workers are refused, see gate.h
+    // From then on calls of external threads are refused, see external_call.h.
     env::Atomic<uint64_t> closesAt{Timers::kNever};
-    Timer closing;                      // then who is still inside is told
-    bool closingIsSet = false;          // by the one that looks for trouble
-    env::Atomic<bool> stopping{false};  // it is over: every loop goes home
-    // which of the reports that come once have come
+    // Expires at closesAt. Guests that are left then are reported.
+    Timer closing;
+    bool closingIsSet = false;          // used by the worker that checks for stalls
+    env::Atomic<bool> stopping{false};  // the run is over: every loop ends
+    // The codes that ReportOnce has reported, as bits.
     env::Atomic<uint32_t> reported{0};
     StallWatch stall;
-    bool handlesFaults = false;  // reportStackOverflow
-    // threads are joined: fibers that are switched to end, and go on here
+    bool handlesFaults = false;  // the handler for reportStackOverflow is installed
+    // Set when all threads have been joined. A fiber that continues then ends at once, and this
+    // context continues.
     FiberContext *ending = nullptr;
 
     Task main{nullptr, nullptr};
@@ -195,7 +209,7 @@ struct Scheduler {
     uint32_t GroupBegin(uint32_t group) const noexcept {
         return group == 0 ? 0 : groupEnd[group - 1];
     }
-    /// The workers and threads of these groups, as bits: those from 64 * word on.
+    /// Returns the slots of these groups with the indices 64 * word to 64 * word + 63, as bits.
     uint64_t SlotsOf(uint32_t ofGroups, uint32_t word) const noexcept {
         uint64_t bits = 0;
         for (; ofGroups != 0; ofGroups &= ofGroups - 1) {
@@ -208,11 +222,11 @@ struct Scheduler {
         return bits;
     }
     uint32_t AllGroups() const noexcept { return ((1u << groupCount) - 1) | 1u << kMaxGroups; }
-    /// Lanes and levels that may hold something, from 0 on.
+    /// The number of levels (lanes) that may hold something: the first ones.
     uint32_t Levels() const noexcept { return setsInUse.load(kSeqCst) * kPriorities; }
     uint32_t Lanes() const noexcept { return Levels() * kClasses; }
-    /// Those that are worth a look. seq_cst: an attached thread raises it before it publishes
-    /// anything.
+    /// The number of slots that are worth a look. seq_cst: an attached thread raises it before it
+    /// publishes anything.
     uint32_t Slots() const noexcept { return slotsInUse.load(kSeqCst); }
 };
 
@@ -221,18 +235,19 @@ inline bool AnyForValue(Scheduler &scheduler, Counter *counter) noexcept {
     return counter != nullptr && scheduler.counters.AnyForValue(CounterAccess::Word(*counter));
 }
 
-/// The caller's cache in the scheduler's pools. `worker`: the caller's, or null.
+/// Returns the number of the caller's cache in the scheduler's pools. `worker`: the caller's, or
+/// null.
 inline uint32_t CacheOf(const Worker *worker) noexcept {
     return worker != nullptr ? worker->index : kNoCache;
 }
 
-/// In the worker's own lanes: any task of the level. seq_cst.
+/// Returns true if the worker's own lanes hold a task of the level. seq_cst.
 inline bool HasTaskOf(const Worker &worker, Level level) noexcept {
     return worker.lanes[LaneOf(level, StackClass::Small)].Size() != 0 ||
            worker.lanes[LaneOf(level, StackClass::Large)].Size() != 0;
 }
 
-/// In the worker's own lanes.
+/// Returns true if the worker's own lanes hold a Large task.
 inline bool HasLargeTask(const Worker &worker) noexcept {
     const uint32_t levels = worker.scheduler->Levels();
     for (uint32_t level = 0; level < levels; ++level) {
@@ -241,8 +256,9 @@ inline bool HasLargeTask(const Worker &worker) noexcept {
     return false;
 }
 
-/// Submitted tasks that have not finished; waiting ones are among them. Exact only if nothing runs:
-/// then 0 means that nothing is pending and nothing can be added but by external threads.
+/// Returns the number of submitted tasks that have not finished, including those that wait. Exact
+/// only if no task runs: then 0 means that nothing is pending, and that only external threads can
+/// submit more.
 uint64_t PendingTasks(const Scheduler &scheduler) noexcept;
 
 }  // namespace weft::internal

@@ -1,4 +1,4 @@
-// What lies in a TaskScheduler, while it runs and while it does not.
+// The private members of a TaskScheduler. They exist also while it does not run.
 #pragma once
 
 #include "platform/env.h"
@@ -10,21 +10,24 @@ namespace weft::internal {
 
 struct Scheduler;
 
+/// What the TaskScheduler does: nothing; Run; or what lies between the beginning of Start and the
+/// end of Stop.
 enum class Life : uint8_t { Idle, Running, Starting, Started, Stopping };
 
 struct SchedulerState {
     explicit SchedulerState(const SchedulerOptions &given) noexcept : options(given) {}
 
     struct alignas(64) Stripe {
-        env::Atomic<uint32_t> inside{0};  // threads inside a call that are no workers
+        env::Atomic<uint32_t> inside{0};  // external threads that are inside the gate
     };
     SchedulerOptions options;
     std::atomic<Life> life{Life::Idle};
     Scheduler *started = nullptr;                 // from Start to Stop
-    env::Atomic<Scheduler *> scheduler{nullptr};  // set while it runs
-    env::Atomic<uint32_t> closing{0};             // somebody looks whether the run is over
+    env::Atomic<Scheduler *> scheduler{nullptr};  // null while it does not run
+    env::Atomic<uint32_t> closing{0};             // a thread checks whether the run is over
     Stripe stripes[4];
-    // pieces of ExternalWork; not beside what each call reads
+    // ExternalWork that has begun and not ended. On another cache line than the members that each
+    // call reads.
     alignas(64) env::Atomic<uint32_t> outside{0};
 };
 

@@ -1,4 +1,5 @@
-// What lies in a worker's deques: one task, or a slice of a batch that was copied to a slab.
+// An entry of a worker's deques: one task, or a slice of a batch. The tasks of a slice lie in a
+// slab.
 #pragma once
 
 #include "weft/counter.h"
@@ -18,7 +19,7 @@ public:
                          reinterpret_cast<uint64_t>(task.arg), counter, name,
                          stack == StackClass::Large ? kLarge : 0);
     }
-    /// `batch` names the batch: tasks of one batch are expected to take about the same time.
+    /// `batch` identifies the batch. Tasks of one batch are expected to take about the same time.
     static TaskEntry Slice(const Task *first, uint32_t count, uint64_t batch, Counter *counter,
                            const char *name, StackClass stack) noexcept {
         return TaskEntry(reinterpret_cast<uint64_t>(first), batch << kCountBits | count, counter,
@@ -43,7 +44,7 @@ public:
         return IsSlice() ? static_cast<uint32_t>(m_second) & ((1u << kCountBits) - 1) : 1;
     }
     uint64_t Batch() const noexcept { return m_second >> kCountBits; }
-    /// So many of its tasks, from that one on.
+    /// Returns `count` tasks of the slice, from number `begin` on. Returns a single task unchanged.
     TaskEntry Part(uint32_t begin, uint32_t count) const noexcept {
         return IsSlice() ? Slice(First() + begin, count, Batch(), TheCounter(), Name(), Stack())
                          : *this;

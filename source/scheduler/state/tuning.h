@@ -1,4 +1,4 @@
-// How long things may take, and what they are worth.
+// The durations on which the scheduler's decisions depend.
 #pragma once
 
 #include "platform/env.h"
@@ -11,19 +11,25 @@ namespace weft::internal {
 
 /// Durations in ticks of env::Ticks().
 struct Tuning {
-    uint64_t claimBudget;      // expected work that one claim may cover
-    uint64_t idleSearch;       // before a Balanced worker sleeps
-    uint64_t profitableSteal;  // a steal that brings less than this is not worth its disturbance
+    uint64_t claimBudget;  // expected duration of the tasks in one claim
+    uint64_t idleSearch;   // how long a Balanced worker searches before it sleeps
+    // A steal that brings less work than this disturbs the victim more than it is worth.
+    uint64_t profitableSteal;
+    // After such a steal the worker does not steal for this time; for longer each time, up to the
+    // maximum.
     uint64_t firstPenalty;
     uint64_t maxStealPenalty;
+    // Between two looks at what other workers have, at first.
     uint64_t firstLookInterval;
-    uint64_t aging;      // half of how long the oldest item of a queue may wait, see aging.h
-    uint64_t stall;      // so long a lane without a fiber is told, see stall.h
-    uint64_t longPiece;  // so long a piece of work gets a look at the clock of its own
-    // so long decrements may be pending while tasks of their counter follow each other
+    uint64_t aging;  // half of how long the oldest item of a queue may wait, see find/aging.h
+    uint64_t stall;  // a lane that lacks a fiber for this time is a stall, see find/stall.h
+    // A worker that takes longer than this for 32 items reads the clock after each of them.
+    uint64_t longPiece;
+    // Decrements may be pending for this time while tasks of their counter follow each other.
     uint64_t maxPending;
-    uint64_t longTask;  // decrements are not kept for one that takes longer
-    // who has not submitted or finished anything for so long does not mind a look
+    uint64_t longTask;  // decrements do not stay pending while a longer task runs
+    // If the other workers have not submitted or finished anything for this time, a look does not
+    // disturb them.
     uint64_t quiet;
 };
 
@@ -34,7 +40,7 @@ inline Tuning MakeTuning(const SchedulerOptions &options) noexcept {
     tuning.claimBudget = microseconds(3);
     tuning.idleSearch = microseconds(100);
     tuning.profitableSteal = microseconds(1);
-    tuning.firstPenalty = std::max<uint64_t>(microseconds(0.2), 1);  // it is doubled
+    tuning.firstPenalty = std::max<uint64_t>(microseconds(0.2), 1);  // not 0, because it is doubled
     tuning.maxStealPenalty = microseconds(20);
     tuning.firstLookInterval = std::max<uint64_t>(microseconds(0.1), 1);
     tuning.quiet = microseconds(2);

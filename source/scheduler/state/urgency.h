@@ -1,4 +1,5 @@
-// Whether something has to run before the current task goes on: hints, one or two loads each.
+// Whether something is urgent: whether it must run before the current task continues. The checks
+// are hints, of one or two loads each.
 #pragma once
 
 #include "platform/compiler.h"
@@ -6,18 +7,19 @@
 
 namespace weft::internal {
 
-/// What there is between two tasks. ForValue: perhaps somebody waits for a value above zero. Now:
-/// something has to run before the task.
+/// What a worker has to do between two tasks. ForValue: perhaps a task waits for a value above
+/// zero, so decrements must not stay pending. Now: something has to run first.
 enum class Urgency : uint8_t { None, ForValue, Now };
 
-/// No notice of any kind, nobody has asked, and the inbox is empty. relaxed, all: hints.
+/// Returns true if no notice is set, no other worker has asked this one for tasks, and its inbox is
+/// empty. relaxed, all: hints.
 inline bool NothingUrgent(const Scheduler &scheduler, const Worker *worker) noexcept {
     return WEFT_LIKELY(scheduler.notices.Look() == 0) &&
            WEFT_LIKELY(!worker->asked.load(kRelaxed)) && WEFT_LIKELY(worker->inbox.LooksEmpty());
 }
 
-/// What there is before a task of that priority goes on. Three loads of words that are seldom
-/// written; the clock is read while there is a deadline.
+/// Returns what is urgent before a task of this priority continues. Loads three words that are
+/// seldom written. Reads the clock only while there is a deadline.
 inline Urgency UrgencyOf(const Worker *worker, Priority priority) noexcept {
     const uint32_t notices = worker->scheduler->notices.Look();
     const bool isAsked = worker->asked.load(kRelaxed) || !worker->inbox.LooksEmpty();  // hints

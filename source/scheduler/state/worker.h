@@ -1,5 +1,5 @@
-// A worker: all that one thread of the scheduler owns. Data only; the verbs are in the other files
-// of this folder.
+// A worker: all that one thread of the scheduler owns. This is data only. The functions are in
+// other files of scheduler/.
 #pragma once
 
 #include "containers/push_list.h"
@@ -17,14 +17,15 @@ namespace weft::internal {
 
 struct Scheduler;
 
-/// What becomes of the fiber that was left; carried out by the next context on the same thread.
+/// What happens to the fiber that was left. The next context on the same thread carries it out.
 enum class Destination : uint8_t {
-    None,       ///< it stays this worker's own (a thread stack)
-    ToPool,     ///< free it
-    ToWaiting,  ///< register it on the counter that it waits for
-    ToReady     ///< it only yielded: to the back of the ready lane
+    None,       ///< it stays with this worker (a thread stack, or a pump)
+    ToPool,     ///< it is freed
+    ToWaiting,  ///< it is registered on the counter that it waits for
+    ToReady     ///< it has yielded: it becomes the last ready fiber
 };
 
+/// What the next context on this thread has to do.
 struct PendingSwitch {
     Fiber *from = nullptr;
     Destination destination = Destination::None;
@@ -33,24 +34,25 @@ struct PendingSwitch {
 /// Tasks that a worker has claimed and not started yet: a part of a slice, or one task.
 struct Claim {
     Task single{nullptr, nullptr};
-    // that is not given back to its slab yet; null while nothing is claimed
+    // The first task that has not been returned to its slab. null: nothing is claimed.
     const Task *first = nullptr;
-    const Task *next = nullptr;  // to start
-    // of a slice: those before it are among the pending; the one before `next` runs
+    const Task *next = nullptr;  // the next task to start
+    // Of a slice: the tasks before this one are counted in Worker::pending. The task before `next`
+    // is running.
     const Task *noted = nullptr;
     const Task *end = nullptr;
     Counter *counter = nullptr;
     const char *name = nullptr;
     uint64_t batch = 0;  // 0: not a slice
-    Level level;         // of the lane that it came from, or what its waiter lent it
+    Level level;  // the level of the lane that it came from, or the level that its waiter lent it
     StackClass stack = StackClass::Small;
     bool stolen = false;
     bool pinned = false;
-    bool hasRest = false;  // what was not claimed of the slice went to this worker's lane
+    bool hasRest = false;  // the rest of the slice lies in this worker's lane
 
     bool HasMore() const noexcept { return next != end; }
     uint32_t Left() const noexcept { return static_cast<uint32_t>(end - next); }
-    /// Tasks have finished that are not among the pending yet.
+    /// Returns true if tasks have finished that are not counted in Worker::pending yet.
     bool AnyToNote() const noexcept {
         return reinterpret_cast<uintptr_t>(next) >
                reinterpret_cast<uintptr_t>(noted) + sizeof(Task);
@@ -58,7 +60,8 @@ struct Claim {
     void Clear() noexcept { first = next = noted = end = nullptr; }
 };
 
-/// A fiber in RunPinnedTasks. It is left, but goes nowhere: the loops of its worker return to it.
+/// A fiber in RunPinnedTasks. It is suspended, but lies in no queue: the loops of its worker return
+/// to it.
 struct Pump {
     Fiber *fiber;
     uint32_t max;
@@ -66,43 +69,44 @@ struct Pump {
     Pump *outer;
 };
 
-/// Finished tasks that are not counted off yet. While it has units of the counter, that is above
-/// zero, so it is alive.
+/// Finished tasks for which the counter has not been lowered yet. While `units` is not 0, the
+/// counter is above zero, so it is alive.
 struct PendingDecrement {
-    Counter *counter = nullptr;  // of all of them; null: they have none
-    uint32_t finished = 0;       // tasks
-    uint32_t units = 0;          // to lower the counter by; -1, see TakeOverFromRunning
-    uint32_t pieces = 0;         // in which they were run: claims, and tasks that were not claimed
+    Counter *counter = nullptr;  // counts all these tasks; null: none does
+    uint32_t finished = 0;       // number of tasks
+    uint32_t units = 0;          // the counter will be lowered by this; -1: see TakeOverFromRunning
+    // These tasks ran in this many pieces: claims, or single tasks without a claim.
+    uint32_t pieces = 0;
 
     bool Any() const noexcept { return finished != 0; }
 };
 
-/// For how many pieces a decrement may be pending: as many as take Tuning::maxPending.
+/// For how many pieces decrements may be pending: as many as take Tuning::maxPending.
 struct PendingLimit {
     uint32_t pieces = 1;
     uint64_t lookedAt = 0;  // ticks
 };
 
-/// What the tasks of the latest slice took. An estimate of another batch says nothing.
+/// How long the tasks of the latest slice took. Says nothing about the tasks of another batch.
 struct TaskTime {
     uint64_t batch = 0;
     uint64_t ticks = 0;
-    uint64_t tasks = 1;             // that took so many ticks together
-    uint64_t lookedAt = 0;          // when they ended,
-    uint64_t finishedThen = ~0ull;  // and how many tasks had finished on this worker then
+    uint64_t tasks = 1;             // number of tasks that took `ticks` together
+    uint64_t lookedAt = 0;          // when they ended
+    uint64_t finishedThen = ~0ull;  // number of tasks that had finished on this worker then
 };
 
-/// A wait with Meanwhile::OwnTasks, see own_tasks.h. On the waiter's stack.
+/// A wait with Meanwhile::OwnTasks, see find/own_tasks.h. Lies on the waiter's stack.
 struct OwnWait {
     const Fiber *fiber;
-    const Counter *counter;    // that the wait is for; null if it waits for several
+    const Counter *counter;    // what it waits for; null if it waits for several
     const WaitFrame *outside;  // the fiber's innermost frame when this wait began
-    const Pump *pump;          // of the worker, when this wait began
-    OwnWait *outer;            // the next outer one on the same worker
+    const Pump *pump;          // the worker's innermost pump when this wait began
+    OwnWait *outer;            // the next outer wait on the same worker
 };
 
-/// A counter whose tasks have the priority of the task that waits for them, while that one runs
-/// them itself.
+/// A counter, and the priority of a task that waits for it and runs its tasks itself. Meanwhile
+/// other workers run tasks of the counter at this priority, too.
 struct Lent {
     uint64_t bits = 0;  // 0: none
 
@@ -123,160 +127,187 @@ private:
     static constexpr uint64_t kPriorityMask = 3;
 };
 
-/// Since when nobody has taken the oldest item of a queue, see aging.h. Any worker may look; all
-/// relaxed, as nothing depends on them being of the same moment: a wrong guess serves the oldest
-/// item too early or one look later.
+/// Since when no worker has taken the oldest item of a queue, see find/aging.h. Any worker may
+/// update it. relaxed, all: the values need not belong to the same moment. A wrong guess serves the
+/// oldest item too early, or one look later.
 struct QueueAge {
-    env::Atomic<uint64_t> oldest{0};  // index of the item that was the oldest at the last look
-    env::Atomic<uint64_t> since{0};   // ticks
-    env::Atomic<uint64_t> lateTo{0};  // items up to this index are late; 0: none is
-    env::Atomic<uint32_t> stuckLooks{
-        0};  // of a late lane: inspections in a row that found no fiber for it, see stall.h
-    env::Atomic<uint64_t> stuckSince{0};  // ticks: the first of them
+    // Index of the oldest item at the last look, plus one. 0: the queue was empty.
+    env::Atomic<uint64_t> oldest{0};
+    env::Atomic<uint64_t> since{0};  // ticks
+    // Items below this index are late; it is counted as above. 0: none is late.
+    env::Atomic<uint64_t> lateTo{0};
+    // Of a late lane: inspections in a row that found no fiber for it, see find/stall.h.
+    env::Atomic<uint32_t> stuckLooks{0};
+    env::Atomic<uint64_t> stuckSince{0};  // ticks: the first of these inspections
 };
 
-/// One that may be late: a lane, ready fibers, or what is pinned to the worker itself.
+/// The queues of a worker that can be late: lanes, ready fibers of each level, and for each
+/// priority what is pinned to the worker.
 constexpr uint32_t kAgedQueues = kQueues + kPriorities;
+/// A queue of some worker that is late.
 struct LateQueue {
     uint32_t worker = 0;
-    uint32_t queue = kAgedQueues;  // that: none
+    uint32_t queue = kAgedQueues;  // this value: none
     explicit operator bool() const noexcept { return queue != kAgedQueues; }
 };
 
-/// What this worker does for queues that are late, see aging.h. In ticks.
+/// What this worker does for late queues, see find/aging.h. Times are in ticks.
 struct Aging {
-    uint64_t looks = 0;  // that there have been
+    uint64_t looks = 0;  // number of looks; they are the clock if there are no workers
+    // Picks until the next look at the clock.
     uint32_t picksToLook = 1;
     uint32_t period = 1;  // picks between two looks at the clock
     uint64_t lookedAt = 0;
     uint64_t inspectedAt = 0;
-    uint32_t other = 0;                     // the worker whose queues have their turn
-    uint32_t watched = 0;                   // the one that is inspected while nothing is chosen
-    LateQueue late;                         // is served
-    LateQueue last;                         // was chosen last
-    bool wasServed = false;                 // since it was chosen
-    uint32_t lateQueues = 0;                // seen at the last inspection
-    uint64_t pinnedSeen[kPriorities] = {};  // Worker::pinnedTaken at the last inspection
+    // The worker whose queues are inspected. It changes when each of its late queues was chosen.
+    uint32_t other = 0;
+    // The same while no queue is to be chosen.
+    uint32_t watched = 0;
+    LateQueue late;           // the queue that is served
+    LateQueue last;           // the queue that was chosen last
+    bool wasServed = false;   // an item of `late` has been taken
+    uint32_t lateQueues = 0;  // number of late queues at the last inspection
+    // Worker::pinnedTaken at the last inspection.
+    uint64_t pinnedSeen[kPriorities] = {};
     uint64_t pinnedSince[kPriorities] = {};
-    int64_t credit = 0;     // that late work may take
-    bool charging = false;  // late work has been begun; it is paid for at the next look
+    int64_t credit = 0;     // the time that late work may take
+    bool charging = false;  // late work has begun; the next look subtracts its time from the credit
 };
 
-/// How long a worker keeps away from what others have, see steal_backoff.h. In ticks.
+/// Until when a worker leaves other workers' items alone, see find/steal_backoff.h. In ticks.
 struct KeepsAway {
     uint64_t until = 0;
-    uint64_t penalty = 0;  // `until` was never further ahead
+    uint64_t penalty = 0;  // `until` was at most this far in the future
 
-    /// Also if `until` lies further ahead than that: then the ticks have begun anew.
+    /// Also true if `until` is further in the future than that. Then the ticks have begun at a
+    /// smaller value again.
     bool IsOver(uint64_t now) const noexcept { return until - now - 1 >= penalty; }
 };
 
 struct alignas(kLineBytes) Worker {
     // Owner only.
     Scheduler *scheduler = nullptr;
-    TaskScheduler *taskScheduler = nullptr;  // the scheduler's
-    // where that is found as long as the process does not fork: each public call compares it
+    TaskScheduler *taskScheduler = nullptr;  // of the scheduler
+    // *home is `taskScheduler`, but null in a child process that was forked during the run. Each
+    // public call compares it.
     void *const *home = nullptr;
     uint32_t index = 0;
     Fiber *current = nullptr;
     PendingSwitch pendingSwitch;
-    // of fibers here, by waits; others read it for reports alone
+    // Fibers that waits have suspended here. relaxed: others read it only for reports.
     env::Atomic<uint64_t> suspensions{0};
     Claim claim;
     PendingDecrement pending;
     PendingLimit pendingLimit;
     Pump *pump = nullptr;
     TaskTime taskTime;
-    uint32_t newestLane = 0;  // where this worker published last
-    // its levels that may hold ready fibers, as bits; the others do not: only the owner adds
+    uint32_t newestLane = 0;  // the lane in which this worker published last
+    // Levels of which this worker may hold ready fibers, as bits. It holds none of the others,
+    // because only the owner adds fibers.
     uint32_t mayHoldFibers = 0;
-    uint64_t mayHold = 0;        // the same for lanes and tasks
-    uint32_t setsAcquired = 0;   // whose queues exist, as bits
-    uint32_t runsSeen = ~0u;     // `runs` when the next ones were made of it, see groups.h
-    uint32_t specialFibers = 0;  // levels that it runs and that FindPlain does not look at
+    uint64_t mayHold = 0;       // the same for lanes and tasks
+    uint32_t setsAcquired = 0;  // sets whose queues exist, as bits
+    // The value of `runs` from which LookAtRuns computed the next masks.
+    uint32_t runsSeen = ~0u;
+    // Levels of fibers, and lanes, that this worker runs and that FindPlain does not look at.
+    uint32_t specialFibers = 0;
     uint64_t specialLanes = 0;
-    uint64_t runsLanes = 0;  // of the levels that it runs
-    uint64_t batches = 0;    // that this worker has submitted
+    uint64_t runsLanes = 0;  // lanes of the levels that it runs
+    uint64_t batches = 0;    // number of batches that this worker has submitted
     Aging aging;
-    bool taskBeforeReady = false;         // somebody yielded: one new task first
-    Priority yielded = Priority::Normal;  // of the fiber that did
-    bool pinnedNext = false;              // see AlternateFibers in find_work.cpp
-    // the caller looks for work right away: one ready fiber wakes nobody
+    // A fiber has yielded: a task that has not begun comes next.
+    bool taskBeforeReady = false;
+    Priority yielded = Priority::Normal;  // the priority of that fiber
+    bool pinnedNext = false;              // see AlternateFibers in find/find_work.cpp
+    // The worker will look for work right away. So one fiber that becomes ready wakes no other
+    // worker.
     bool willPollNext = false;
-    bool mustNotSubmit = false;  // a hook runs while the worker may be on its way out
-    bool inHook = false;         // the host's function runs: it must not wait
+    bool mustNotSubmit = false;  // a hook runs where the worker may be between two tasks
+    bool inHook = false;         // a hook or onReport runs: it must not wait
     bool inactive = false;       // see TaskScheduler::SetActiveWorkers
-    uint8_t group = 0;           // its index; of an attached thread 0, for notices alone
-    // the waits on this worker by Meanwhile; those with AnyTask are not counted
+    uint8_t group = 0;           // index; 0 for an attached thread, which uses it only for notices
+    // For each Meanwhile: the number of waits with it on this worker. AnyTask is not counted.
     uint32_t restricting[5] = {};
-    // how many priorities, from High on: 0 in a wait with OwnTasks
+    // The waits let the worker begin tasks of this many priorities, from High on. 0: a wait with
+    // OwnTasks.
     uint32_t mayBegin = kPriorities;
-    // while `own` is not null: when to go through all queues, in ns
+    // While `own` is not null: when to look through all queues (find/own_tasks.h), in ns.
     uint64_t digAt = 0;
     uint64_t digInterval = 0;
-    OwnWait *own = nullptr;    // the innermost wait with OwnTasks
-    bool searching = false;    // counted as a searcher
-    bool wakePending = false;  // so it was; a wake is owed if something else is picked
-    uint32_t victim = 0;       // the last one that was robbed with success
-    // its share of sleepers, see WakeWanted; written by the waker that took it
+    OwnWait *own = nullptr;  // the innermost wait with OwnTasks
+    bool searching = false;  // counted as a searcher
+    // A fiber has become ready, and no worker was woken for it. If this worker takes something
+    // else, it wakes another one.
+    bool wakePending = false;
+    uint32_t victim = 0;  // the worker from which the last steal took something
+    // Number of sleepers that this worker has to wake, see WakeWanted. Written by the thread that
+    // wakes it.
     uint32_t toWake = 0;
+    // How long the worker leaves other workers' tasks alone, and their ready fibers.
     KeepsAway fromTasks;
-    KeepsAway fromFibers;  // that are ready
-    // ticks: when a ready fiber of others was taken; 0: this visit is over
+    KeepsAway fromFibers;
+    // When the worker took a ready fiber of another one, in ticks. 0: no visit, see
+    // find/steal_backoff.h.
     uint64_t visitBegan = 0;
-    uint64_t visitSuspensions = 0;  // `suspensions` then
-    uint64_t lookAgainAt = 0;       // ticks: no look at others before
+    uint64_t visitSuspensions = 0;  // `suspensions` at that time
+    uint64_t lookAgainAt = 0;       // ticks: it does not look at other workers before
     uint64_t lookInterval = 1;      // ticks
-    uint64_t activitySeen = 0;      // of the others, at the last look
+    uint64_t activitySeen = 0;      // activity of other workers at the last look
     uint64_t activityChangedAt = 0;
-    uint64_t floatingPoint = 0;            // the thread's control words, with which tasks begin
-    InboxQueue pinnedFibers[kPriorities];  // both taken from the inbox, oldest first
+    uint64_t floatingPoint = 0;  // the thread's control words, with which tasks begin
+    // Both were taken from the inbox, oldest first.
+    InboxQueue pinnedFibers[kPriorities];
     InboxQueue pinnedTasks[kPriorities];
-    // It went to sleep with pinned tasks that it has no fiber for. relaxed: published by the
-    // announcement.
+    // The worker has gone to sleep with pinned tasks for which it has no fiber. relaxed: published
+    // by the announcement.
     env::Atomic<bool> keepsTasks{false};
-    uint32_t rescuesSeen[kClasses] = {};     // before the last Rescue, see rescue.h
-    uint64_t pinnedTaken[kPriorities] = {};  // from the queues above
-    uint32_t pinnedCount = 0;                // in the queues above
-    bool wantsLarge = false;                 // counted in Scheduler::pinnedLarge
+    // Scheduler::rescues before the last Rescue, see find/rescue.h
+    uint32_t rescuesSeen[kClasses] = {};
+    uint64_t pinnedTaken[kPriorities] = {};  // number of items taken from the queues above
+    uint32_t pinnedCount = 0;                // number of items in the queues above
+    bool wantsLarge = false;                 // the worker is counted in Scheduler::pinnedLarge
     TaskSlab slab;
-    Fiber threadFiber;  // the stack that the thread came with; an attached thread's reserve stack
+    // The thread's own stack; of an attached thread, its reserve stack.
+    Fiber threadFiber;
     env::Thread thread;
     env::SignalStack signalStack;
-    env::ExitCall exitCall;  // of an attached thread
-    // of an attached thread, and of the caller of Run: what it was before
+    env::ExitCall exitCall;  // for an attached thread
+    // For an attached thread and the caller of Run: what env::ThreadSlot() was before.
     void *outerSlot = nullptr;
 
-    // Written by the owner, read by all: tasks submitted and finished here. Their sums tell whether
-    // anything is pending.
+    // Written by the owner, read by all. The numbers of tasks submitted and finished here. The sums
+    // over all workers say whether tasks are pending.
     alignas(kLineBytes) env::Atomic<uint64_t> submitted{0};
     env::Atomic<uint64_t> finished{0};
-    // a wait keeps it from some or all tasks. relaxed: a hint, see own_tasks.h
+    // A wait keeps the worker from some or all tasks. relaxed: a hint, see find/own_tasks.h.
     env::Atomic<bool> restricted{false};
-    // tasks that it has claimed and not begun; relaxed, a hint for those who ask
+    // The worker has claimed tasks that it has not begun. relaxed: a hint for workers that ask for
+    // them.
     env::Atomic<bool> hides{false};
-    env::Atomic<uint32_t> runs{0};  // levels, as bits, see groups.h
+    env::Atomic<uint32_t> runs{0};  // levels that it runs, as bits, see groups.h
 
     // Shared.
     alignas(kLineBytes) PushList<InboxItem> inbox;  // what only this worker may run
-    // classes, as bits: others found what only this worker may hand over
+    // Stack classes, as bits: another worker has found a task that only this worker may hand to a
+    // waiter, see find/rescue.h.
     env::Atomic<uint32_t> rescuesAsked{0};
-    // a worker that has found nothing asks for what this one has claimed and not begun
+    // A worker that has found no work asks for the tasks that this one has claimed and not begun.
     env::Atomic<bool> asked{false};
-    env::Atomic<uint64_t> lends{0};  // see Lent; relaxed, but where a notice is hidden: a hint
+    // See Lent. relaxed: a hint, except where a notice is hidden.
+    env::Atomic<uint64_t> lends{0};
     env::Parker parker;
     WorkStealingDeque<TaskEntry> lanes[kLanes];  // by LaneOf
     WorkStealingDeque<uint64_t> ready[kLevels];  // indices of ready fibers
     QueueAge ages[kQueues];                      // of the lanes, then of the ready fibers
 
     // Attached threads only.
-    env::Atomic<uint32_t> accepts{0};  // pinned tasks
-    // pinned tasks, and waits that must end on this worker, that are not over
+    env::Atomic<uint32_t> accepts{0};  // not 0: tasks may be pinned to this worker
+    // Pinned tasks that have not finished, and waits that must end on this worker.
     Counter bound;
 };
 
-/// For the owner: whether a lane of its own, or its ready fibers of a level, hold something. A
-/// thief may take it meanwhile.
+/// Owner only. Returns true if a lane of this worker, or its ready fibers of a level, hold
+/// something. A thief may take it meanwhile.
 template <class Bits, class Item>
 WEFT_FORCEINLINE bool HoldsIn(Bits &mayHold, uint32_t index,
                               const WorkStealingDeque<Item> &items) noexcept {
@@ -286,7 +317,7 @@ WEFT_FORCEINLINE bool HoldsIn(Bits &mayHold, uint32_t index,
     mayHold &= ~bit;
     return false;
 }
-inline bool HoldsTasks(const Worker *worker) noexcept { return worker->mayHold != 0; }  // perhaps
+inline bool HoldsTasks(const Worker *worker) noexcept { return worker->mayHold != 0; }  // a hint
 inline bool HoldsTask(Worker *worker, uint32_t lane) noexcept {
     return HoldsIn(worker->mayHold, lane, worker->lanes[lane]);
 }
@@ -300,19 +331,20 @@ inline bool HoldsAnyFiber(Worker *worker) noexcept {
     return false;
 }
 
-/// The worker has nothing claimed now, so it has given what others asked for. relaxed: a hint;
-/// seq_cst: before it claims again.
+/// Call it when nothing is claimed: other workers have got the tasks that they asked for. The load
+/// is relaxed: a hint. The exchange is seq_cst: it comes before the worker claims again.
 inline void AnswerAsk(Worker *worker) noexcept {
     if (worker->asked.load(kRelaxed)) worker->asked.exchange(false, kSeqCst);
 }
 
-/// The calling thread's worker, or null. Stale after anything that may switch: use fiber->worker
-/// then.
+/// Returns the calling thread's worker, or null. The result is stale after anything that may switch
+/// fibers. Use fiber->worker then.
 inline Worker *CurrentWorker() noexcept { return static_cast<Worker *>(env::ThreadSlot()); }
 
-/// The worker's fiber is about to leave, or runs no tasks of its counter any more.
+/// Call it when the worker's fiber is about to be suspended, or runs no more tasks of the counter
+/// that it waits for.
 inline void StopLending(Worker *worker) noexcept {
-    // the owner's own; a hint
+    // relaxed: written by the owner alone, and a hint for others
     if (WEFT_UNLIKELY(worker->lends.load(kRelaxed) != 0)) worker->lends.store(0, kRelaxed);
 }
 

@@ -1,3 +1,4 @@
+// Puts ready fibers and blocks of tasks into ready queues, inboxes and the injector.
 #include "scheduler/submit/deliver.h"
 
 #include "platform/compiler.h"
@@ -8,8 +9,8 @@ namespace weft::internal {
 
 namespace {
 
-// Each step of a hand-over shows, so this is not called. The level is read before the fiber is
-// published.
+// PushReady, always inlined: a hand-over is so short that a call would cost too much. The caller
+// reads the level before the fiber is published.
 WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Level level) noexcept {
     const uint32_t i = level.Index();
     if (WEFT_UNLIKELY((level.Set() != 0 && !AcquireSet(*worker, level.Set())) ||
@@ -37,7 +38,7 @@ void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
     if (worker == nullptr || !PushReadyHere(worker, fiber, level)) {
         Inject(scheduler, fiber);
     } else if (handOver) {
-        worker->wakePending = true;  // FindOwn pays unless it takes this very fiber
+        worker->wakePending = true;  // FindOwn wakes a worker, unless it takes this fiber
         return;
     }
     if (IsDivided(scheduler, level)) return WakeForGroups(scheduler, worker, 1, level);
@@ -50,6 +51,7 @@ bool PushReady(Worker *worker, Fiber *fiber) noexcept {
 
 namespace {
 
+// Puts the items into the inbox of `target`, or into the injector.
 void PushItems(Scheduler &scheduler, InboxItem *newest, InboxItem *oldest,
                uint32_t target) noexcept {
     if (target != kAnyWorker) {
@@ -59,10 +61,11 @@ void PushItems(Scheduler &scheduler, InboxItem *newest, InboxItem *oldest,
     }
 }
 
-// So many tasks were pushed on that list.
+// Wakes workers for `count` tasks in the inbox of `target`, or in the injector.
 void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t target) noexcept {
     if (target == kAnyWorker) {
-        WakeForAny(scheduler, worker);  // a starved one too: it cannot run them, but can say so
+        // Also a starved worker: it cannot run the tasks, but it can report that.
+        WakeForAny(scheduler, worker);
         if (count > 1) WakeForTasks(scheduler, worker, count);
     } else {
         WakeAt(scheduler, target);

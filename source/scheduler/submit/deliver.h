@@ -1,4 +1,4 @@
-// Putting a ready fiber or a block of tasks where a worker finds it, and waking that worker.
+// Hands a ready fiber or a block of tasks to a worker, and wakes that worker.
 #pragma once
 
 #include "core/notices.h"
@@ -6,15 +6,16 @@
 
 namespace weft::internal {
 
-/// A fiber whose wait is over goes where a worker finds it, and somebody is woken if nobody would
-/// look. `worker`: the caller's, or null for a thread that is no worker of this scheduler.
+/// Puts a fiber whose wait is over where a worker finds it. Wakes a worker if no other one would
+/// look for it. `worker`: the caller's, or null for a thread that is no worker of this scheduler.
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept;
 
-/// The fiber goes to the worker's own ready fibers. False when there is no memory. Wakes nobody.
+/// Puts the fiber into the worker's own ready fibers. Returns false if there is no memory. Wakes no
+/// worker.
 bool PushReady(Worker *worker, Fiber *fiber) noexcept;
 
-/// What any worker may take, from any thread: an item, or a chain of them from the newest to the
-/// oldest. Lock-free, and needs no memory. Wakes nobody.
+/// Puts items into the injector, from which any worker may take them: one item, or a chain from the
+/// newest to the oldest. Any thread may call it. Lock-free, and needs no memory. Wakes no worker.
 inline void Inject(Scheduler &scheduler, InboxItem *newest, InboxItem *oldest) noexcept {
     scheduler.injector.Push(newest, oldest);
     scheduler.notices.Show(Notices::kInjected);
@@ -24,7 +25,7 @@ inline void Inject(Scheduler &scheduler, InboxItem *item) noexcept {
     Inject(scheduler, item, item);
 }
 
-/// What only that worker may run, likewise.
+/// Puts items into the inbox of a worker, which alone may take them. Otherwise like Inject.
 inline void PushInbox(Worker &target, InboxItem *newest, InboxItem *oldest) noexcept {
     target.inbox.Push(newest, oldest);
 }
@@ -32,7 +33,8 @@ inline void PushInbox(Worker &target, InboxItem *newest, InboxItem *oldest) noex
 inline void PushInbox(Worker &target, InboxItem *item) noexcept { PushInbox(target, item, item); }
 
 /// Hands over blocks with `count` tasks, chained from the newest to the oldest: to the worker
-/// `target`, or to any (kAnyWorker). Wakes workers for them. `worker`: the caller's, or null.
+/// `target`, or to any worker (kAnyWorker). Wakes workers for them. `worker`: the caller's, or
+/// null.
 void DeliverTasks(Scheduler &scheduler, Worker *worker, InboxItem *newest, InboxItem *oldest,
                   uint32_t count, uint32_t target) noexcept;
 

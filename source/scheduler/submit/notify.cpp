@@ -1,3 +1,4 @@
+// Notifies the waiters of a counter, each in the way that its kind of wait record needs.
 #include "scheduler/submit/notify.h"
 
 #include "platform/race_finder.h"
@@ -6,7 +7,7 @@
 
 namespace weft::internal {
 
-// The condition came before the task's start.
+// For the race finder: what has satisfied the condition comes before the start of the task.
 void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
     race::Submitted(1, block->Tasks());
     Send(scheduler, worker, block);
@@ -14,6 +15,7 @@ void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept {
 
 namespace {
 
+// Submits a deferred task. `owner`: that of its wait record.
 void SendDeferred(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
     scheduler.deferred.fetch_sub(1, kRelaxed);
     SendNow(scheduler, worker, &scheduler.singles.At(owner & ~kTaskOwner));
@@ -27,7 +29,7 @@ void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
         if (WEFT_LIKELY((owner & (kThreadOwner | kAnyOwner | kTaskOwner)) == 0)) {
             MakeReady(scheduler, worker, &scheduler.fibers[owner]);
         } else if ((owner & kThreadOwner) != 0) {
-            // a guest: its place stays
+            // the thread is a guest, so its place stays valid
             scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();
         } else if ((owner & kAnyOwner) != 0) {
             FireAnyWait(scheduler, worker, owner);
@@ -54,8 +56,8 @@ bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
             return false;
     }
     if (woken == 0) return true;
-    // relaxed: raised before the record that was found here. What follows the counter begins behind
-    // all that it counted.
+    // relaxed: it was incremented before the wait record that has been found. A task that must
+    // follow a counter begins after everything that the counter counted.
     if (race::kFinder && scheduler.deferred.load(kRelaxed) != 0) race::SawCount(counter);
     WakeOwners(scheduler, worker, woken);
     return true;
@@ -71,16 +73,16 @@ static_assert((kLastOwner & kThreadOwner) == 0, "it is told apart");
 
 }  // namespace
 
-// acq_rel: the last to let go comes after all that the others did with it.
+// acq_rel: the thread that gives up the last reference sees all that the others did with the wait.
 void LetGo(Scheduler &scheduler, const Worker *worker, uint32_t place) noexcept {
     if (scheduler.anyWaits.At(place).references.fetch_sub(1, kAcqRel) == 1)
         scheduler.anyWaits.GiveBack(place, CacheOf(worker));
 }
 
-// One counter is zero. The first to say so lowers the done counter.
+// The first call lowers the done counter.
 void NoteZero(Scheduler &scheduler, Worker *worker, AnyWait &wait, uint32_t counter) noexcept {
     uint32_t none = ~0u;
-    // acq_rel: what was counted is visible to the waiter through that counter.
+    // acq_rel: the waiter sees what was counted, by way of the done counter.
     if (wait.first.compare_exchange_strong(none, counter, kAcqRel, kRelaxed)) {
         LowerCounter(scheduler, worker, wait.done, 1);
     }

@@ -1,5 +1,5 @@
-// Lowering a counter, and what becomes of those that wait for it: fibers become ready, external
-// threads are unparked, waits for several counters learn of it, deferred tasks are submitted.
+// Lowers a counter and notifies its waiters: a fiber becomes ready, an external thread is unparked,
+// a wait for several counters learns which one is satisfied, a deferred task is submitted.
 #pragma once
 
 #include "platform/compiler.h"
@@ -8,12 +8,13 @@
 
 namespace weft::internal {
 
-/// Goes through a list of wait records and lets their owners go on.
+/// Notifies the owners of all wait records in `list`, which a decrement has taken off a counter.
 void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept;
 
-/// Lowers a counter and makes ready whom that satisfies. False if the decrement was refused and
-/// reported.
+/// Lowers a counter and notifies the waiters that this satisfies. Returns false, after a report, if
+/// the decrement was refused.
 bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32_t n) noexcept;
+// The same, with one attempt for the most frequent case first: there is no waiter to notify.
 inline bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter,
                          uint32_t n) noexcept {
     race::CountsOff(counter);
@@ -21,8 +22,8 @@ inline bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter,
     return LowerAndWake(scheduler, worker, counter, n);
 }
 
-/// A wait for the first of several counters (AnyWait) on whose behalf records lie on them: a
-/// record's owner is the wait's place in its pool and the number of the counter.
+/// A wait for the first of several counters (AnyWait) has a wait record on each of them. The owner
+/// of such a record is made of the wait's index in its pool and the number of the counter.
 using Places = decltype(Scheduler::anyWaits);
 constexpr uint32_t OwnerOf(uint32_t place, uint32_t counter) noexcept {
     return kAnyOwner | (place * kAnyCounters + counter);
@@ -30,24 +31,26 @@ constexpr uint32_t OwnerOf(uint32_t place, uint32_t counter) noexcept {
 constexpr uint32_t PlaceOf(uint32_t owner) noexcept { return (owner & ~kAnyOwner) / kAnyCounters; }
 constexpr uint32_t CounterOf(uint32_t owner) noexcept { return owner % kAnyCounters; }
 
-/// One counter is zero. The first call lowers the wait's done counter. `counter`: its number.
+/// Call it when a counter of the wait is satisfied. The first call lowers the done counter of the
+/// wait. `counter`: the number of the satisfied one.
 void NoteZero(Scheduler &scheduler, Worker *worker, AnyWait &wait, uint32_t counter) noexcept;
 
-/// One reference to the wait is given up. The last one gives the wait back to its pool.
+/// Gives up one reference to the wait. With the last one the wait returns to its pool.
 void LetGo(Scheduler &scheduler, const Worker *worker, uint32_t place) noexcept;
 
-/// The owner of a record was woken: its counter is zero.
+/// Call it when a decrement has taken the record with this owner off its counter, or when the
+/// wait's deadline is due.
 void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept;
 
-/// What the waiter itself waits for on whose behalf a record with this kAnyOwner stands on a
-/// counter. It must stay there meanwhile.
+/// Returns the counter that the waiter itself waits for. A record with this kAnyOwner must be on a
+/// counter, and stay there while the result is used.
 Counter &DoneCounterOf(Scheduler &scheduler, uint32_t owner) noexcept;
 
-/// What the fiber waits for that waits, with a deadline, for zero of the counter on which a record
-/// with this owner stands; null if it is no such record. It must stay on the counter meanwhile.
+/// The same for a wait, with a deadline, for zero of one counter. Returns null for any other owner.
+/// The record must stay on the counter while the result is used.
 Counter *DoneCounterOfOne(Scheduler &scheduler, uint32_t owner) noexcept;
 
-/// The condition of a deferred task has come: its block goes where a worker finds it.
+/// Hands over the block of a deferred task whose condition is satisfied.
 void SendNow(Scheduler &scheduler, Worker *worker, TaskBlock *block) noexcept;
 
 }  // namespace weft::internal

@@ -1,3 +1,4 @@
+// Lowers pending decrements, and decides how long they may stay pending.
 #include "scheduler/submit/pending.h"
 
 #include <algorithm>
@@ -7,7 +8,8 @@ namespace weft::internal {
 
 namespace {
 
-// Tasks of the running slice that have finished, without the one that runs.
+// Makes the decrements pending of those tasks of the running slice that have finished. The task
+// that runs is not among them.
 void NoteClaimed(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     if (!claim.AnyToNote()) return;
@@ -16,11 +18,11 @@ void NoteClaimed(Worker *worker) noexcept {
     NoteFinished(worker, claim.counter, count);
 }
 
-// As many pieces as the latest ones have filled took so long: how many may be pending from now on.
-// One: nothing is kept.
+// Call it when as many pieces are pending as the limit allows. Sets the limit for the next ones by
+// how long these have taken. With a limit of 1 no decrement stays pending.
 void LookAtPending(Worker *worker) noexcept {
     constexpr uint32_t kMaxPieces = 64;
-    // Without workers the order is always the same, whatever the clock says.
+    // Without workers the order of tasks is always the same, so it must not depend on the clock.
     if (race::kFinder || worker->scheduler->workerCount == 0) return;
     const Tuning &tuning = worker->scheduler->tuning;
     PendingLimit &limit = worker->pendingLimit;
@@ -56,7 +58,7 @@ bool LookIfPendingIsDue(Worker *worker) noexcept {
 bool RaisePast(Worker *worker, Counter *counter, uint32_t n) noexcept {
     NoteClaimed(worker);
     PendingDecrement &pending = worker->pending;
-    // The counter must show each value that somebody waits for. It would skip values if new tasks
+    // The counter must show each value that a task waits for. It would skip values if new tasks
     // took over pending decrements.
     if (counter == nullptr || pending.counter != counter ||
         AnyForValue(*worker->scheduler, counter)) {

@@ -1,4 +1,5 @@
-// Decrements of finished tasks that have not been carried out yet (invariant 9).
+// Decrements that are pending: their tasks have finished, but the counter was not lowered yet
+// (invariant 9; find/claim.h describes the rules).
 #pragma once
 
 #include "platform/compiler.h"
@@ -12,46 +13,50 @@
 
 namespace weft::internal {
 
-/// `count` tasks have finished here and are counted off. release: who sums up these counts and
-/// finds that all has finished sees what the tasks did and submitted.
+/// Counts `count` tasks that have finished on this worker. release: pairs with PendingTasks. A
+/// thread that sums up these counts and finds that all tasks have finished sees what the tasks did
+/// and submitted.
 inline void CountFinished(Worker *worker, uint32_t count) noexcept {
     race::Finishes(worker->scheduler);
-    // only the owner writes it
+    // relaxed load: only the owner writes it
     worker->finished.store(worker->finished.load(kRelaxed) + count, kRelease);
 }
 
-/// Lowers what `pending` says; there is something.
+/// Lowers the counter by what is pending. The caller has checked that something is.
 void LowerPending(Worker *worker) noexcept;
 
-/// Lowers the counter of tasks that finished here. Before anything that others could wait for.
+/// Lowers the counter of tasks that have finished on this worker. Call it before anything that
+/// other threads could wait for.
 inline void FlushPending(Worker *worker) noexcept {
     if (worker->pending.Any() || worker->claim.AnyToNote()) LowerPending(worker);
 }
 
-/// Raises the counter (or none) for tasks that the worker submits, by what is not pending of it.
-/// False: refused and reported.
+/// Raises `counter`, which may be null, for `n` tasks that the worker submits. They take over the
+/// pending decrements of this counter; only the rest is added. Returns false after a report.
 bool RaisePast(Worker *worker, Counter *counter, uint32_t n) noexcept;
 
+// The same, with the case that nothing is pending first.
 inline bool RaisePastPending(Worker *worker, Counter *counter, uint32_t n) noexcept {
     if (worker->pending.Any() || worker->claim.AnyToNote()) return RaisePast(worker, counter, n);
     return counter == nullptr || RaiseCounter(*worker->scheduler, *counter, n);
 }
 
-/// The running task is about to end. Its unit of `counter`, which may be null, stands for a new
-/// task. The caller has no pending decrements.
+/// Call it when the running task is about to end. Its unit of `counter`, which may be null, then
+/// counts a new task. The caller has no pending decrements.
 inline void TakeOverFromRunning(Worker *worker, Counter *counter) noexcept {
     worker->pending.counter = counter;
-    worker->pending.units = 0u - 1;  // the task's own makes it zero
+    worker->pending.units = 0u - 1;  // becomes 0 when the running task adds its own
 }
 
-/// Undoes TakeOverFromRunning if the running task does not end after all: the counter is raised by
-/// one for the new task. False if that was refused, which was reported.
+/// Undoes TakeOverFromRunning if the running task does not end after all: raises the counter by one
+/// for the new task. Returns false, after a report, if the counter refused that.
 inline bool GiveToRunning(Worker *worker) noexcept {
     const PendingDecrement pending = std::exchange(worker->pending, {});
     return pending.counter == nullptr || RaiseCounter(*worker->scheduler, *pending.counter, 1);
 }
 
-/// `count` tasks of `counter` (or of none) finished on this worker, in one piece.
+/// Makes the decrements of `count` tasks pending, which have finished on this worker in one piece.
+/// `counter` counts them; null: no counter does.
 inline void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept {
     if (worker->pending.counter != counter) FlushPending(worker);
     PendingDecrement &pending = worker->pending;
@@ -61,17 +66,19 @@ inline void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexc
     ++pending.pieces;
 }
 
-/// Whether what is pending has been kept for long enough, or somebody waits for a value above zero.
+/// Returns true if the decrements have been pending for long enough, or if a task waits for a value
+/// above zero of their counter.
 bool LookIfPendingIsDue(Worker *worker) noexcept;
 
+// The same, with a cheap check first.
 inline bool IsPendingDue(Worker *worker) noexcept {
     const bool isFull = worker->pending.pieces >= worker->pendingLimit.pieces;
     const bool anyForValue = (worker->scheduler->notices.Look() & Notices::kForValue) != 0;
     return WEFT_UNLIKELY(isFull || anyForValue) && LookIfPendingIsDue(worker);
 }
 
-/// Whether `next` may run before what is pending is lowered, if this worker runs it next (invariant
-/// 9).
+/// Returns true if the decrements may stay pending while this worker runs `next` right away
+/// (invariant 9).
 inline bool MayKeepPending(Worker *worker, const TaskEntry &next) noexcept {
     if (next.TheCounter() != worker->pending.counter) return false;
     const TaskTime &time = worker->taskTime;

@@ -1,3 +1,4 @@
+// Copies tasks into blocks, counts them, and hands the blocks over.
 #include "scheduler/submit/post.h"
 
 #include "scheduler/state/counter_ops.h"
@@ -15,6 +16,7 @@ namespace weft::internal {
 
 namespace {
 
+// Takes a block from the pool. Aborts, after a report, if there is no memory.
 template <uint32_t kTasks>
 TaskBlock *TakeBlock(Scheduler &scheduler, uint32_t user, TaskBlockPool<kTasks> &pool) noexcept {
     const uint32_t place = pool.Take(user);
@@ -24,6 +26,7 @@ TaskBlock *TakeBlock(Scheduler &scheduler, uint32_t user, TaskBlockPool<kTasks> 
     return block;
 }
 
+// Takes a block and copies the tasks into it.
 TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, const Task *tasks,
                 Counter *counter, Label label, uint32_t target) noexcept {
     TaskBlock *block = count == 1 ? TakeBlock(scheduler, CacheOf(worker), scheduler.singles)
@@ -38,8 +41,8 @@ TaskBlock *Fill(Scheduler &scheduler, const Worker *worker, uint32_t count, cons
     return block;
 }
 
-// Before the tasks are published, so that who sees one finish counts it as submitted. relaxed: the
-// publication orders it.
+// Called before the tasks are published. So a thread that counts one of them as finished counts it
+// as submitted, too. relaxed: the publication orders it.
 void CountSubmitted(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
     if (worker != nullptr) {
         worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
@@ -52,9 +55,9 @@ void CountSubmitted(Scheduler &scheduler, Worker *worker, uint32_t count) noexce
 
 bool Bind(Scheduler &scheduler, Worker &target, uint32_t count) noexcept {
     RaiseCounter(scheduler, target.bound, count);
-    // A read-modify-write, like the exchange with which DetachThread closes: in the order of the
-    // two either it is closed here, or the one that closes sees the raised counter. acquire and
-    // release for that.
+    // This is a read-modify-write, like the exchange in DetachThread that refuses further tasks. Of
+    // the two, either this one is later and reads 0; or the exchange is later, and then
+    // DetachThread sees the raised counter. acquire and release for that.
     if (target.accepts.fetch_add(0, kAcqRel) != 0) return true;
     LowerCounter(scheduler, nullptr, target.bound, count);
     return false;
@@ -66,13 +69,13 @@ void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept {
 
 namespace {
 
-// Everything but making them visible. False if it was refused (reported).
+// Does everything for a submission but make the tasks visible. Returns false after a report.
 bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
            CountedBy counted, const TaskOptions &options) noexcept {
     Worker *target = options.worker != kAnyWorker ? &scheduler.workers[options.worker] : nullptr;
     const bool bind = target != nullptr && scheduler.IsAttachedSlot(options.worker);
-    // The caller's own thread has not detached yet, though it may be about to: it looks again after
-    // what it runs (Detach).
+    // A thread that pins tasks to itself has not detached yet. It may be detaching; then it reads
+    // `bound` once more after it has run tasks (Detach).
     const bool bound = bind && (worker == target ? RaiseCounter(scheduler, target->bound, count)
                                                  : Bind(scheduler, *target, count));
     if (bind && !bound) {
@@ -97,7 +100,8 @@ bool Admit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tas
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return false;
-    // All at once: one worker takes them, and begins the batch in its order.
+    // All blocks are handed over at once. So one worker takes them, and begins the batch in its
+    // order.
     const Label label = LabelInGroups(scheduler, worker, options);
     InboxItem *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {

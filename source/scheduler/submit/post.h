@@ -1,38 +1,39 @@
-// Tasks that do not go to the caller's own deque: from threads that are no workers, and to one
-// worker alone.
+// Submits tasks that do not go to the caller's own lanes: tasks of external threads, and tasks that
+// are pinned to a worker.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Raises `counter` and hands copies of the tasks to whichever worker looks first, or, if
-/// options.worker is given, to that one. `worker`: the caller's, or null. The arguments have been
-/// checked. False if it was refused (reported). A task that is pinned to the caller's own thread is
-/// taken also while that thread detaches. Lock-free, but where more blocks of 30 tasks, or single
-/// ones, are under way than ever before (64 to begin with): then one thread allocates more, and the
-/// others wait for it.
+/// Raises `counter` and hands copies of the tasks to the worker that options.worker names, or else
+/// to the first worker that looks. `worker`: the caller's, or null. The arguments have been
+/// checked. Returns false after a report. A task that is pinned to the caller's own thread is
+/// accepted also while that thread detaches. Lock-free, unless more blocks are in use than ever
+/// before: more blocks of 30 tasks or more single ones, of which there are 64 at first. Then one
+/// thread allocates more, and the others wait for it.
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept;
 
-/// The unit of a counter that stands for a submitted task: a new unit, or the unit of the
-/// submitting task, which ends right after.
+/// The unit of a counter that counts a submitted task: a new unit, or the unit of the submitting
+/// task, which ends right after.
 enum class Unit : uint8_t { New, OfCaller };
 struct CountedBy {
-    Counter *counter;  // or null
+    Counter *counter;  // may be null
     Unit unit;
 };
 
-/// The same for one task that is to be submitted later, in two steps: it counts as submitted after
-/// the first, and is visible after the second. Prepare returns null if it was refused (reported).
-/// The caller has flushed what was pending on `worker`.
+/// Post for one task, in two steps. After Prepare the task counts as submitted. After Send or
+/// SendNow it is visible. Prepare returns null after a report. The caller has flushed what was
+/// pending on `worker`.
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept;
 
-/// Takes back the claim of a pinned task that cannot run now: it comes first again.
+/// Puts the claim of a pinned task back, because the task cannot run now. It will be the first one
+/// again.
 void PostClaimAgain(Worker *worker) noexcept;
 
-/// Blocks whose tasks the worker has read: they go back to their pools together.
+/// Blocks whose tasks the worker has read. The destructor returns them to their pools together.
 class ReadBlocks {
 public:
     explicit ReadBlocks(Worker *worker) noexcept
@@ -47,9 +48,9 @@ private:
     TaskBlockPool<kTasksPerBlock>::Returns m_blocks;
 };
 
-/// `count` pinned tasks, or waits that must end on that worker, begin; or one is over. An attached
-/// thread detaches only when there is none. Bind is false if the thread is not attached, or is
-/// detaching.
+/// Bind: `count` pinned tasks begin, or waits that must end on this worker. Unbind: one of them is
+/// over. An attached thread detaches only when none is left. Bind returns false if the thread is
+/// not attached, or is detaching.
 bool Bind(Scheduler &scheduler, Worker &target, uint32_t count) noexcept;
 void Unbind(Scheduler &scheduler, Worker *caller, Worker &target) noexcept;
 

@@ -1,3 +1,4 @@
+// Divides large batches into slices, and publishes entries that go to a lane again.
 #include "scheduler/submit/publish.h"
 
 #include <algorithm>
@@ -7,10 +8,11 @@ namespace weft::internal {
 
 namespace {
 
-// So small that every worker can get four; but not so short that claiming them costs more than what
-// is in them, nor so many that all workers queue up at this deque for theirs: they get the rest
-// from each other. It bounds what one steal takes, not what a worker hides: whoever takes a slice
-// puts back all but what the rule of claim.h allows.
+// Returns the number of tasks in a slice. Every worker should be able to get four slices. But
+// claiming a slice must not cost more than its tasks, and there must not be so many slices that all
+// workers come to this deque for theirs: they get the rest from each other. The size bounds what
+// one steal takes. It does not bound what a worker keeps from others: a worker that takes a slice
+// puts everything back that the rule of find/claim.h does not allow it to claim.
 uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
     constexpr uint32_t kWorthIt = 32;
     const uint32_t workers = std::max(scheduler.workerCount, 1u);
@@ -19,6 +21,7 @@ uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {
     return std::clamp<uint32_t>(size, 1, TaskSlab::kMaxRun);
 }
 
+// Copies the tasks to the worker's slab, and stages an entry for each slice.
 void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
                  const Task *tasks, uint32_t sliceSize, Counter *counter, Label label) noexcept {
     // Unique among all batches of the scheduler, and never 0.

@@ -1,5 +1,5 @@
-// From tasks to a lane of the calling worker. This is inline, because each submission takes this
-// path and tasks may be short.
+// Puts tasks into a lane of the calling worker. The functions are inline because each submission
+// takes this path, and tasks may be short.
 #pragma once
 
 #include "platform/compiler.h"
@@ -11,22 +11,24 @@
 
 namespace weft::internal {
 
-inline constexpr uint32_t kMaxSingles = 16;  // up to here one entry per task: no copy to the slab
+// Up to this number each task has an entry of its own, and is not copied to the slab.
+inline constexpr uint32_t kMaxSingles = 16;
 
-/// More tasks than that: copies of them, a slice to an entry.
+/// The same for more tasks: copies them to the slab, and makes an entry for each slice.
 void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
                    const Task *tasks, Counter *counter, Label label) noexcept;
 
-/// Before the first `count` tasks of a set other than 0 come to the worker's lanes. Without memory:
-/// fatal.
+/// Call it before the first `count` tasks of a set other than 0 go to the worker's lanes. Aborts,
+/// after a report, if there is no memory.
 void PrepareSet(Worker *worker, uint32_t set, uint32_t count) noexcept;
 
-/// Something was put into Worker::newestLane: tells of it, unless it is plain (Normal and Small).
+/// Call it after something was put into Worker::newestLane, unless that is the lane of Normal,
+/// Small tasks of set 0. Shows the notices for it.
 void ShowNewestLane(Worker *worker) noexcept;
 
-/// Makes tasks visible, of which counter and scheduler know already, in the calling worker's lane.
-/// Wakes nobody. Of several the first is staged last: this worker takes it first, and thieves begin
-/// at the batch's end.
+/// Makes tasks visible in the calling worker's lane. The counter and the scheduler count them
+/// already. Wakes no worker. The first of several tasks is staged last: this worker takes it first,
+/// and thieves begin at the end of the batch.
 WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *tasks,
                                   Counter *counter, Label label) noexcept {
     worker->newestLane = label.lane;
@@ -50,7 +52,7 @@ WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *ta
         ShowNewestLane(worker);
 }
 
-/// Submits tasks that the counter counts already, and that are not pinned.
+/// Submits tasks that the counter counts already, and that are not pinned. Wakes workers.
 WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
                               Label label) noexcept {
     // relaxed: published together with the tasks.
@@ -67,11 +69,12 @@ WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks,
         TraceSubmit(worker, count, counter, label.name);
 }
 
-/// EnqueueHere (publish.h), called.
+/// EnqueueHere, not inlined.
 void Enqueue(Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
              Label label) noexcept;
 
-/// The entry goes to the newest end of the worker's own lane. Wakes nobody. Without memory: fatal.
+/// Puts the entry at the newest end of the worker's own lane. Wakes no worker. Aborts, after a
+/// report, if there is no memory.
 void PushEntry(Worker *worker, uint32_t lane, const TaskEntry &entry) noexcept;
 
 }  // namespace weft::internal

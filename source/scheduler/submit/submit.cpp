@@ -1,3 +1,4 @@
+// Decides whether tasks go to the caller's own lane or to another worker.
 #include "scheduler/submit/submit.h"
 
 #include "platform/compiler.h"

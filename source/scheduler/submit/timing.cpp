@@ -1,3 +1,4 @@
+// Handles due deadlines, and lets one sleeping worker wake up for the next one.
 #include "scheduler/submit/timing.h"
 #include "scheduler/submit/wake.h"
 
@@ -7,8 +8,9 @@ namespace weft::internal {
 
 namespace {
 
-// seq_cst, all of armedFor: it is read after the announcement, and written before a searcher relies
-// on it.
+// Arms the caller for the deadline, unless another worker is armed for it or an earlier one.
+// Returns true if the caller is armed. seq_cst, all accesses to armedFor: it is read after the
+// announcement, and written before a searcher relies on it.
 bool Arm(Scheduler &scheduler, uint64_t deadline) noexcept {
     uint64_t armed = scheduler.armedFor.load(kSeqCst);
     while (deadline < armed) {
@@ -18,12 +20,14 @@ bool Arm(Scheduler &scheduler, uint64_t deadline) noexcept {
     return false;
 }
 
-// Not if somebody else has armed himself for an earlier one since.
+// The caller is not armed any more. Does nothing if another worker has armed itself for an earlier
+// deadline since.
 void Disarm(Scheduler &scheduler, uint64_t deadline) noexcept {
     scheduler.armedFor.compare_exchange_strong(deadline, Timers::kNever, kSeqCst, kSeqCst);
 }
 
-// Somebody else becomes armed: a searcher before it sleeps, or a sleeper that is woken.
+// If there is a deadline, makes sure that another worker becomes armed: a searcher before it
+// sleeps, or a sleeper that is woken.
 void WakeForDeadlines(Scheduler &scheduler, Worker *worker) noexcept {
     if (scheduler.timers.Next() != Timers::kNever) WakeForAny(scheduler, worker);
 }
@@ -45,11 +49,11 @@ void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadl
 
 bool ParkInTime(Worker *worker, WorkerMode mode) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    // An inactive worker does not look after them.
+    // An inactive worker does not handle deadlines.
     const uint64_t deadline =
         mode != WorkerMode::PinnedOnly ? scheduler.timers.Next() : Timers::kNever;
-    // Nobody wakes a worker that blocks in a wait when the armed one goes on with a task. So it
-    // looks after its deadline itself.
+    // A worker that blocks in a wait is not woken when the armed worker continues with a task. So
+    // it wakes up for the earliest deadline itself.
     const uint64_t look = mode == WorkerMode::OwnTasks  ? worker->digAt
                           : mode == WorkerMode::Nothing ? deadline
                                                         : Timers::kNever;

@@ -1,19 +1,23 @@
-// Deadlines on the scheduler's side: who looks at them, and who sleeps until the next.
+// Deadlines: which worker handles them, and which worker sleeps only until the next one.
 //
-// A worker looks at them between two pieces of work, while it searches, and when it wakes up. Of
-// those that sleep, one is armed: it sleeps until the earliest deadline only (Scheduler::armedFor).
+// A worker handles due deadlines between two pieces of work, while it searches, and when it wakes
+// up. One of the workers that sleep is armed: it sleeps only until the earliest deadline
+// (Scheduler::armedFor).
 //
 // No deadline is forgotten. A deadline that becomes the earliest is published like a task: it is
-// written (Timers::Set), then a sleeper is woken if nobody searches (WakeForAny); and a worker that
-// will sleep announces that, then reads the earliest deadline, and arms itself unless somebody is
-// armed for it or an earlier one. All four are seq_cst; so by the proof in idle_set.h either the
-// sleeper sees the deadline, or a sleeper or searcher comes by here later and sees it. What is said
-// there of work that a searcher leaves behind holds here too: when the last searcher goes on with
-// something else, it wakes the next sleeper, which arms itself. Who is armed and is woken is armed
-// no longer, and says so before it does anything else (CAS on armedFor). It is a searcher then,
-// with all that follows; a starved one, which is none, wakes another sleeper in its place. A worker
-// that blocks in a wait (WorkerMode::Nothing) is woken by name only, so it never relies on another
-// one: it always sleeps until the earliest deadline only.
+// written (Timers::Set), then a sleeper is woken if no worker searches (WakeForAny). A worker that
+// will sleep announces that, then reads the earliest deadline, and arms itself unless another
+// worker is armed for this deadline or an earlier one. All four are seq_cst. So by the proof in
+// core/idle_set.h either the sleeper sees the deadline, or a sleeper or searcher reads the earliest
+// deadline later and sees it. What the proof says of work that a searcher leaves behind holds here,
+// too: if the last searcher continues with something else, it wakes the next sleeper, and that one
+// arms itself.
+//
+// When an armed worker wakes up, it first takes back that it is armed (CAS on armedFor). Then it is
+// a searcher, and the above holds for it. In a mode other than Tasks (core/idle_set.h) it is no
+// searcher; it wakes another sleeper in its place. A worker that blocks in a wait
+// (WorkerMode::Nothing) is woken only by name. So it never relies on another worker: it always
+// sleeps only until the earliest deadline.
 #pragma once
 
 #include "platform/compiler.h"
@@ -21,8 +25,9 @@
 
 namespace weft::internal {
 
-/// Tells the owners of all deadlines that are due. `worker`: the caller's. Every worker does
-/// between two pieces of work while there is a deadline (Notices::kTimed).
+/// Notifies the owners of all deadlines that are due. `worker`: the caller's. Every worker calls
+/// TellDueNow between two pieces of work; this costs one load unless there is a deadline
+/// (Notices::kTimed).
 void TellDue(Scheduler &scheduler, Worker *worker) noexcept;
 inline void TellDueNow(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
@@ -35,13 +40,15 @@ inline void TellDueNow(Worker *worker) noexcept {
     }
 }
 
-/// Sets a timer whose owner will be told by a worker. `worker`: the caller's.
+/// Sets a timer. When the deadline is due, a worker calls `expiry`. `worker`: the caller's, or
+/// null.
 void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadline,
               Expiry expiry) noexcept;
 
-/// Parks a worker that has announced that it sleeps: until it is woken, or until the earliest
-/// deadline if nobody else is armed for it; at most until Worker::digAt, if it waits with OwnTasks.
-/// True if it was woken; otherwise it has to take its announcement back.
+/// Parks a worker that has announced that it sleeps. It sleeps until it is woken, or until the
+/// earliest deadline if no other worker is armed for that. In a wait with OwnTasks it sleeps until
+/// Worker::digAt at most. Returns true if the worker was woken. Otherwise it has to take its
+/// announcement back.
 bool ParkInTime(Worker *worker, WorkerMode mode) noexcept;
 
 }  // namespace weft::internal

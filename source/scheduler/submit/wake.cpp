@@ -1,3 +1,4 @@
+// Chooses which sleepers to wake, and shows the notices.
 #include "scheduler/submit/wake.h"
 
 #include "platform/compiler.h"
@@ -8,20 +9,24 @@ namespace weft::internal {
 
 namespace {
 
-// Wakes all restricted sleepers: the caller does not know which of them may run the work. Each is
-// woken once; a loop until none is left could wake the same one for ever.
+// Wakes all workers that sleep in a wait for higher tasks, because the caller does not know which
+// of them may run the work. Wakes each of them once. A loop until none is left could wake the same
+// one for ever.
 void WakeHigher(Scheduler &scheduler) noexcept {
     WakeEach(scheduler, WorkerMode::HigherTasks, [](uint32_t) { return true; });
 }
 
+// The same for all workers that sleep in a restricted wait.
 void WakeRestricted(Scheduler &scheduler) noexcept {
     WakeHigher(scheduler);
     WakeOwn(scheduler);
 }
 
+// Where the search for a sleeper begins: behind the caller's own index.
 uint32_t HomeOf(const Worker *worker) noexcept { return worker != nullptr ? worker->index + 1 : 0; }
 
-// For a ready fiber. False if no such sleeper is left.
+// Wakes a sleeper that no wait restricts; a starved one if there is no other. For a ready fiber.
+// Returns false if no such sleeper is left.
 bool WakeOpen(Scheduler &scheduler, Worker *worker) noexcept {
     uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
     if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
@@ -72,14 +77,14 @@ void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t s
         if (sleeper == IdleSet::kNone) return i < missing ? WakeRestricted(scheduler) : void();
         const uint32_t part = (left + kMax - 1 - i) / (kMax - i);
         left -= part;
-        scheduler.workers[sleeper].toWake = part - 1;  // published by the next
+        scheduler.workers[sleeper].toWake = part - 1;  // published by Unpark
         scheduler.workers[sleeper].parker.Unpark();
     }
 }
 
 void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept {
-    // seq_cst: after the task was published, see groups.h. Sleepers are taken by their bits; their
-    // number may be too small (IdleSet::Wanted).
+    // seq_cst: after the task was published, see groups.h. Sleepers are found by their bits,
+    // because the number of sleepers may be too small for a moment (IdleSet::Wanted).
     const uint32_t groups = scheduler.groupsOf[level.Index()].load(kSeqCst);
     const auto among = [&](uint32_t word) { return scheduler.SlotsOf(groups, word); };
     for (uint32_t i = 0; i < count && i < 2; ++i) {
@@ -104,8 +109,8 @@ void WakeForAllLevels(Scheduler &scheduler, Worker *worker, uint32_t count,
 
 namespace {
 
-// Where there are several groups: also for what lies in the worker's own queues, as a searcher of
-// another group does not count for that.
+// If there are several groups: wakes workers also for what lies in the worker's own queues, because
+// a searcher of another group does not take it.
 WEFT_NOINLINE void WakeForOwnQueues(Scheduler &scheduler, Worker *worker) noexcept {
     const uint32_t levels = scheduler.Levels();
     for (uint32_t i = 0; i < levels; ++i) {
@@ -132,15 +137,15 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
     if (!scheduler.pool.AnyStarved()) return;
     const uint32_t sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
     if (sleeper != IdleSet::kNone) return scheduler.workers[sleeper].parker.Unpark();
-    // Only those that lack a fiber: or they would wake each other with the same one again and
-    // again.
+    // Wakes only workers that lack a fiber. Others would wake each other for the same fiber again
+    // and again.
     const auto lacksFiber = [&](uint32_t index) { return scheduler.pool.IsStarved(index); };
     for (const WorkerMode mode : {WorkerMode::HigherTasks, WorkerMode::OwnTasks})
         WakeEach(scheduler, mode, lacksFiber);
 }
 
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {
-    // They may have been hidden while no Large fiber was free.
+    // The notices may have been hidden while no Large fiber was free.
     const uint32_t groups = (1u << scheduler.groupCount) - 1;
     scheduler.notices.Show(Notices::HighWorkOf(groups) | Notices::LowWorkOf(groups));
     WakeForAllLevels(scheduler, worker, 1);
@@ -159,7 +164,7 @@ void WakeAll(Scheduler &scheduler) noexcept {
 }
 
 void Ask(Worker &worker, StackClass stack) noexcept {
-    // after the task is in a lane
+    // seq_cst: after the task was put into a lane
     worker.rescuesAsked.fetch_or(1u << static_cast<uint32_t>(stack), kSeqCst);
 }
 
@@ -172,14 +177,14 @@ void AskGroups(Scheduler &scheduler, const Worker *worker, StackClass stack, Lev
 }
 
 void CountLarge(Scheduler &scheduler) noexcept {
-    // seq_cst, both: after the task is in the lane.
+    // seq_cst, both: after the task was put into the lane.
     if (!scheduler.pool.AnyFree(StackClass::Large)) scheduler.rescues.fetch_add(1, kSeqCst);
 }
 
 void AskForRescue(const Worker *worker, Level level) noexcept {
     Scheduler &scheduler = *worker->scheduler;
-    // seq_cst: after the task is in the lane. A worker that becomes starved later goes through the
-    // lanes after that.
+    // seq_cst: after the task was put into the lane. A worker that becomes starved later goes
+    // through the lanes after that.
     if (IsDivided(scheduler, level) && scheduler.pool.AnyStarved())
         AskGroups(scheduler, worker, StackClass::Small, level);
 }
