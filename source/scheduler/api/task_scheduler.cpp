@@ -5,6 +5,7 @@
 
 #include "platform/compiler.h"
 #include "platform/race_finder.h"
+#include "scheduler/api/by_caller.h"
 #include "scheduler/api/internal_api.h"
 #include "scheduler/find/claim.h"
 #include "scheduler/state/check_options.h"
@@ -65,18 +66,18 @@ void TaskScheduler::AddTask(Task task, Counter *counter, const TaskOptions &opti
 void TaskScheduler::AddTasks(uint32_t count, const Task *tasks, Counter *counter,
                              const TaskOptions &options) noexcept {
     if (count == 0) return;
-    Worker *worker = WorkerOf(*this);
-    if (WEFT_LIKELY(worker != nullptr)) {
-        if (!MaySubmit(worker, "AddTasks") ||
-            !AreTasks(*worker->scheduler, count, tasks, options, "AddTasks"))
-            return;
-        Submit(worker, count, tasks, counter, options);
-        return;
-    }
-    const ExternalCall call(*this, "AddTasks");
-    if (!call.MayEnter("AddTasks") || !AreTasks(*call.running, count, tasks, options, "AddTasks"))
-        return;
-    Post(*call.running, nullptr, count, tasks, counter, options);
+    ByCaller(
+        *this, "AddTasks",
+        [&](Worker *worker) {
+            if (MaySubmit(worker, "AddTasks") &&
+                AreTasks(*worker->scheduler, count, tasks, options, "AddTasks"))
+                Submit(worker, count, tasks, counter, options);
+        },
+        [&](ExternalCall &call) {
+            if (call.MayEnter("AddTasks") &&
+                AreTasks(*call.running, count, tasks, options, "AddTasks"))
+                Post(*call.running, nullptr, count, tasks, counter, options);
+        });
 }
 
 void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
@@ -97,21 +98,20 @@ void TaskScheduler::AddChildTasks(uint32_t count, const Task *tasks,
 void TaskScheduler::AddTasksAndWait(uint32_t count, const Task *tasks,
                                     const TaskOptions &options) noexcept {
     if (count == 0) return;
-    Worker *worker = WorkerOf(*this);
-    if (WEFT_LIKELY(worker != nullptr)) {
-        if (MayWait(worker, "AddTasksAndWait") &&
-            AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait")) {
-            SubmitAndWait(worker, count, tasks, options);
-        }
-        return;
-    }
-    ExternalCall call(*this, "AddTasksAndWait");
-    if (!call.MayEnter("AddTasksAndWait") ||
-        !AreTasks(*call.running, count, tasks, options, "AddTasksAndWait"))
-        return;
-    Counter counter;
-    if (Post(*call.running, nullptr, count, tasks, &counter, options))
-        WaitExternal(call.visit, *call.running, counter, 0);
+    WaitByCaller(
+        *this, "AddTasksAndWait", false,
+        [&](Worker *worker) {
+            const bool valid =
+                AreTasks(*worker->scheduler, count, tasks, options, "AddTasksAndWait");
+            if (valid) SubmitAndWait(worker, count, tasks, options);
+            return valid;
+        },
+        [&](ExternalCall &call) {
+            Counter counter;
+            return AreTasks(*call.running, count, tasks, options, "AddTasksAndWait") &&
+                   Post(*call.running, nullptr, count, tasks, &counter, options) &&
+                   WaitExternal(call.visit, *call.running, counter, 0);
+        });
 }
 
 namespace {
@@ -121,13 +121,15 @@ template <class Wait>
 WEFT_FORCEINLINE void WaitHere(TaskScheduler &scheduler, Counter *counter, uint32_t value,
                                Wait wait) noexcept {
     if (!IsCounter(scheduler, counter, "WaitForCounter")) return;
-    Worker *worker = WorkerOf(scheduler);
-    if (WEFT_LIKELY(worker != nullptr)) {
-        if (MayWait(worker, "WaitForCounter")) wait(worker);
-        return;
-    }
-    ExternalCall call(scheduler, "WaitForCounter");
-    if (call.MayEnter("WaitForCounter")) WaitExternal(call.visit, *call.running, *counter, value);
+    WaitByCaller(
+        scheduler, "WaitForCounter", false,
+        [&](Worker *worker) {
+            wait(worker);
+            return true;
+        },
+        [&](ExternalCall &call) {
+            return WaitExternal(call.visit, *call.running, *counter, value);
+        });
 }
 
 }  // namespace
@@ -148,13 +150,12 @@ void TaskScheduler::WaitForAll(uint32_t count, Counter *const *counters) noexcep
 
 uint32_t TaskScheduler::WaitForAny(uint32_t count, Counter *const *counters) noexcept {
     if (!MayWaitForAny(*this, count, counters, "WaitForAny")) return count;
-    Worker *worker = WorkerOf(*this);
-    if (worker != nullptr) {
-        return MayWait(worker, "WaitForAny") ? WaitAny(worker, count, counters) : count;
-    }
-    ExternalCall call(*this, "WaitForAny");
-    return call.MayEnter("WaitForAny") ? WaitAnyExternal(call.visit, *call.running, count, counters)
-                                       : count;
+    return WaitByCaller(
+        *this, "WaitForAny", count,
+        [&](Worker *worker) { return WaitAny(worker, count, counters); },
+        [&](ExternalCall &call) {
+            return WaitAnyExternal(call.visit, *call.running, count, counters);
+        });
 }
 
 bool TaskScheduler::PollCounter(Counter *counter, uint32_t value) noexcept {
@@ -194,35 +195,41 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
 bool TaskScheduler::IncrementCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "IncrementCounter")) return false;
     if (n == 0) return true;
-    Worker *worker = WorkerOf(*this);
-    if (worker != nullptr) {
-        FlushPending(worker);
-        return RaiseCounter(*worker->scheduler, *counter, n);
-    }
-    const ExternalCall call(*this, "IncrementCounter");
-    return call.running != nullptr && RaiseCounter(*call.running, *counter, n);
+    return ByCaller(
+        *this, "IncrementCounter",
+        [&](Worker *worker) {
+            FlushPending(worker);
+            return RaiseCounter(*worker->scheduler, *counter, n);
+        },
+        [&](ExternalCall &call) {
+            return call.running != nullptr && RaiseCounter(*call.running, *counter, n);
+        });
 }
 
 void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "DecrementCounter") || n == 0) return;
-    Worker *worker = WorkerOf(*this);
-    if (worker != nullptr) {
-        FlushPending(worker);
-        LowerCounter(*worker->scheduler, worker, *counter, n);
-        return;
-    }
-    const ExternalCall call(*this, "DecrementCounter");
-    if (call.running != nullptr) LowerCounter(*call.running, nullptr, *counter, n);
+    ByCaller(
+        *this, "DecrementCounter",
+        [&](Worker *worker) {
+            FlushPending(worker);
+            return LowerCounter(*worker->scheduler, worker, *counter, n);
+        },
+        [&](ExternalCall &call) {
+            return call.running != nullptr && LowerCounter(*call.running, nullptr, *counter, n);
+        });
 }
 
 void TaskScheduler::WaitIdle() noexcept {
-    Worker *worker = WorkerOf(*this);
-    if (worker != nullptr) {
-        if (MayWait(worker, "WaitIdle")) WaitIdleHere(worker);
-        return;
-    }
-    ExternalCall call(*this, "WaitIdle");
-    if (call.MayEnter("WaitIdle")) WaitIdleExternal(call.visit, *call.running);
+    WaitByCaller(
+        *this, "WaitIdle", false,
+        [](Worker *worker) {
+            WaitIdleHere(worker);
+            return true;
+        },
+        [](ExternalCall &call) {
+            WaitIdleExternal(call.visit, *call.running);
+            return true;
+        });
 }
 
 uint32_t TaskScheduler::RunPinnedTasks(uint32_t max) noexcept {

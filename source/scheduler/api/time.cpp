@@ -4,6 +4,7 @@
 #include "weft/deferred.h"
 #include "weft/sync/deadline.h"
 
+#include "scheduler/api/by_caller.h"
 #include "scheduler/api/internal_api.h"
 #include "scheduler/state/api_checks.h"
 #include "scheduler/wait/deferred.h"
@@ -41,14 +42,14 @@ bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time
 bool WaitForCounterUntil(TaskScheduler &scheduler, Counter *counter, Clock::time_point deadline,
                          Meanwhile meanwhile, uint32_t value) noexcept {
     if (!IsCounter(scheduler, counter, "WaitForCounterUntil")) return false;
-    Worker *worker = WorkerOf(scheduler);
-    if (worker != nullptr) {
-        return MayWait(worker, "WaitForCounterUntil") &&
-               WaitAny(worker, 1, &counter, value, Nanoseconds(deadline), meanwhile) == 0;
-    }
-    ExternalCall call(scheduler, "WaitForCounterUntil");
-    return call.MayEnter("WaitForCounterUntil") &&
-           WaitExternal(call.visit, *call.running, *counter, value, Nanoseconds(deadline));
+    return WaitByCaller(
+        scheduler, "WaitForCounterUntil", false,
+        [&](Worker *worker) {
+            return WaitAny(worker, 1, &counter, value, Nanoseconds(deadline), meanwhile) == 0;
+        },
+        [&](ExternalCall &call) {
+            return WaitExternal(call.visit, *call.running, *counter, value, Nanoseconds(deadline));
+        });
 }
 
 bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::duration duration,
@@ -65,14 +66,13 @@ bool WaitForCounterFor(TaskScheduler &scheduler, Counter *counter, Clock::durati
 uint32_t WaitForAnyUntil(TaskScheduler &scheduler, uint32_t count, Counter *const *counters,
                          Clock::time_point deadline) noexcept {
     if (!MayWaitForAny(scheduler, count, counters, "WaitForAnyUntil")) return count;
-    Worker *worker = WorkerOf(scheduler);
-    if (worker != nullptr) {
-        if (!MayWait(worker, "WaitForAnyUntil")) return count;
-        return WaitAny(worker, count, counters, 0, Nanoseconds(deadline));
-    }
-    ExternalCall call(scheduler, "WaitForAnyUntil");
-    if (!call.MayEnter("WaitForAnyUntil")) return count;
-    return WaitAnyExternal(call.visit, *call.running, count, counters, Nanoseconds(deadline));
+    return WaitByCaller(
+        scheduler, "WaitForAnyUntil", count,
+        [&](Worker *worker) { return WaitAny(worker, count, counters, 0, Nanoseconds(deadline)); },
+        [&](ExternalCall &call) {
+            return WaitAnyExternal(call.visit, *call.running, count, counters,
+                                   Nanoseconds(deadline));
+        });
 }
 
 void SleepUntil(TaskScheduler &scheduler, Clock::time_point deadline) noexcept {

@@ -1,5 +1,19 @@
-// Decrements that are pending: their tasks have finished, but the counter was not lowered yet
-// (invariant 9; find/claim.h describes the rules).
+// Decrements that are pending (invariant 9).
+//
+// A decrement is pending when its task has finished and the worker has not lowered the counter yet.
+// Decrements stay pending while the worker runs more tasks of the same counter. So it writes less
+// often to a cache line that other workers write to as well. Meanwhile the worker runs a task of
+// that counter, or has taken one to run it next. That task has not finished, so the counter is
+// above zero: no wait for zero is delayed, and the counter is alive.
+//
+// If the worker submits tasks of the counter meanwhile, each of them takes over one pending
+// decrement, as long as there are any. The counter is raised only for the others. When a coroutine
+// waits, its current task ends and submits the next one. The next task takes over the unit of the
+// ending task, so the counter does not change.
+//
+// A wait for a value above zero shows a notice and sets a bit in the counter's word. A worker that
+// sees the notice reads the word (CounterWaiting::AnyForValue). If the bit is set, it lowers the
+// counter after each task.
 #pragma once
 
 #include "platform/compiler.h"
