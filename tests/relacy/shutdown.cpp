@@ -11,7 +11,7 @@
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/submit/pending.h"
-#include "scheduler/submit/publish.h"
+#include "scheduler/submit/submit.h"
 #include "scheduler/wait/wait.h"
 
 #include "core/counter_waiting.cpp"

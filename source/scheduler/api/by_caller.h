@@ -2,7 +2,7 @@
 #pragma once
 
 #include "platform/compiler.h"
-#include "scheduler/state/api_checks.h"
+#include "scheduler/api/api_checks.h"
 #include "scheduler/state/external_call.h"
 
 namespace weft::internal {

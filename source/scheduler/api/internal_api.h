@@ -3,7 +3,7 @@
 #pragma once
 
 #include "platform/memory.h"
-#include "scheduler/state/api_checks.h"
+#include "scheduler/api/api_checks.h"
 #include "scheduler/state/counter_ops.h"
 #include "scheduler/submit/notify.h"
 #include "scheduler/submit/pending.h"

@@ -1,9 +1,9 @@
 // The public calls that begin and end a run, or attach and detach a thread. Each one checks its
 // arguments and then calls a function of scheduler/run/.
 #include "platform/env.h"
+#include "scheduler/api/api_checks.h"
 #include "scheduler/run/attach.h"
 #include "scheduler/run/lifecycle.h"
-#include "scheduler/state/api_checks.h"
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/scheduler.h"
 #include "weft/task_scheduler.h"

@@ -4,9 +4,9 @@
 #include "weft/deferred.h"
 #include "weft/sync/deadline.h"
 
+#include "scheduler/api/api_checks.h"
 #include "scheduler/api/by_caller.h"
 #include "scheduler/api/internal_api.h"
-#include "scheduler/state/api_checks.h"
 #include "scheduler/wait/deferred.h"
 #include "scheduler/wait/external.h"
 #include "scheduler/wait/wait.h"

@@ -3,7 +3,7 @@
 
 #include "scheduler/submit/deliver.h"
 #include "scheduler/submit/post.h"
-#include "scheduler/submit/publish.h"
+#include "scheduler/submit/submit.h"
 #include "scheduler/submit/timing.h"
 #include "scheduler/submit/wake.h"
 

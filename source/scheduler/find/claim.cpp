@@ -3,7 +3,7 @@
 
 #include "platform/race_finder.h"
 #include "scheduler/submit/post.h"
-#include "scheduler/submit/publish.h"
+#include "scheduler/submit/submit.h"
 #include "scheduler/submit/wake.h"
 
 #include <algorithm>

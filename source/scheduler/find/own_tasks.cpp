@@ -7,7 +7,7 @@
 #include "scheduler/find/pinned.h"
 #include "scheduler/find/serving.h"
 #include "scheduler/submit/deliver.h"
-#include "scheduler/submit/publish.h"
+#include "scheduler/submit/submit.h"
 #include "scheduler/submit/timing.h"
 #include "scheduler/submit/wake.h"
 

@@ -4,7 +4,7 @@
 #include "scheduler/state/groups.h"
 #include "scheduler/submit/deliver.h"
 #include "scheduler/submit/notify.h"
-#include "scheduler/submit/publish.h"
+#include "scheduler/submit/submit.h"
 #include "scheduler/submit/wake.h"
 
 namespace weft::internal {

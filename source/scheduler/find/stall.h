@@ -24,8 +24,8 @@ namespace weft::internal {
 /// Returns true if all workers and attached threads have announced that they sleep.
 bool AllAsleep(const Scheduler &scheduler) noexcept;
 
-/// Checks for a stall, and for an end that is delayed. Call it when the calling worker has announced
-/// that it sleeps, and all others have, too, or the end of the run is wanted.
+/// Checks for a stall, and for an end that is delayed. Call it when the calling worker has
+/// announced that it sleeps, and all others have, too, or the end of the run is wanted.
 void WatchForStall(Worker *worker) noexcept;
 
 /// Call when the oldest task of a lane of the class has waited for long. Reports if no fiber of the

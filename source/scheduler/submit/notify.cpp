@@ -65,9 +65,9 @@ bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
 
 namespace {
 
-constexpr uint32_t kLastOwner = OwnerOf(Places::kMaxItems - 1, kMaxOfAny);
+constexpr uint32_t kLastOwner = OwnerOf(AnyWaits::kMaxItems - 1, kMaxOfAny);
 
-static_assert(PlaceOf(kLastOwner) == Places::kMaxItems - 1 && CounterOf(kLastOwner) == kMaxOfAny,
+static_assert(PlaceOf(kLastOwner) == AnyWaits::kMaxItems - 1 && CounterOf(kLastOwner) == kMaxOfAny,
               "it has room for both");
 static_assert((kLastOwner & kThreadOwner) == 0, "it is told apart");
 

@@ -24,7 +24,7 @@ inline bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter,
 
 /// A wait for the first of several counters (AnyWait) has a wait record on each of them. The owner
 /// of such a record is made of the wait's index in its pool and the number of the counter.
-using Places = decltype(Scheduler::anyWaits);
+using AnyWaits = decltype(Scheduler::anyWaits);
 constexpr uint32_t OwnerOf(uint32_t place, uint32_t counter) noexcept {
     return kAnyOwner | (place * kAnyCounters + counter);
 }

@@ -17,25 +17,10 @@ namespace weft::internal {
 
 namespace {
 
-// Returns true if every submitted task has finished. PendingTasks first sums up the finished tasks,
-// then the submitted ones.
-//
-// Suppose both sums are equal and a task T is unfinished. T is not among the finished tasks.
-// Because the sums are equal, T's submission was not among the submissions that were read. T's
-// submitter is not among the finished tasks either: reading its end (acquire) would have shown the
-// submission. So the submitter is unfinished too, and its own submission was not read. The same
-// holds for its submitter, and so on up to the main task. But the submission of the main task is
-// always read: a contradiction.
-//
-// External threads submit without being tasks. A caller that relies on the sums reads them while
-// the gate is closed and no thread is inside it, so that all submissions of external threads are
-// read. Or it needs only "at some moment of my call", as WaitIdle does.
-bool NothingPending(const Scheduler &scheduler) noexcept { return PendingTasks(scheduler) == 0; }
-
 // seq_cst: see Sleep.
 bool RunIsOver(const Scheduler &scheduler) noexcept {
     return scheduler.endWanted.load(kSeqCst) && scheduler.guests.load(kSeqCst) == 0 &&
-           NothingPending(scheduler);
+           PendingTasks(scheduler) == 0;
 }
 
 // How a worker's sleep ended, after its announcement.

@@ -9,7 +9,6 @@
 #include "scheduler/state/counter_ops.h"
 #include "scheduler/state/groups.h"
 #include "scheduler/submit/pending.h"
-#include "scheduler/submit/publish.h"
 #include "scheduler/submit/submit.h"
 #include "scheduler/wait/run_inline.h"
 #include "scheduler/wait/urgent.h"

@@ -18,8 +18,6 @@ namespace weft::internal {
 
 namespace {
 
-using Places = decltype(Scheduler::anyWaits);
-
 // Returns the number of a counter that is at or below `value`; `count` if there is none.
 uint32_t Look(uint32_t count, Counter *const *counters, uint32_t value) noexcept {
     uint32_t i = 0;
@@ -33,7 +31,7 @@ uint32_t Look(uint32_t count, Counter *const *counters, uint32_t value) noexcept
 uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters,
                uint32_t value) noexcept {
     const uint32_t place = scheduler.anyWaits.Take(CacheOf(worker));
-    bool complete = place != Places::kNone;
+    bool complete = place != AnyWaits::kNone;
     if (complete) {
         AnyWait &wait = scheduler.anyWaits.At(place);
         wait.references.store(1, kRelaxed);  // no other thread knows it
@@ -108,7 +106,7 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
     Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
     const uint32_t place = Begin(scheduler, worker, count, counters, value);
-    if (place == Places::kNone) return count;
+    if (place == AnyWaits::kNone) return count;
     AnyWait &wait = scheduler.anyWaits.At(place);
     Timer timer;
     // relaxed: if another thread has set it, `done` becomes zero in any case
@@ -145,7 +143,7 @@ uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint3
 uint32_t WaitAnyExternal(EntryGate::Visit &visit, Scheduler &scheduler, uint32_t count,
                          Counter *const *counters, uint64_t deadline) noexcept {
     const uint32_t place = Begin(scheduler, nullptr, count, counters, 0);
-    if (place == Places::kNone) return count;
+    if (place == AnyWaits::kNone) return count;
     AnyWait &wait = scheduler.anyWaits.At(place);
     const bool isDue = !WaitExternal(visit, scheduler, wait.done, 0, deadline);
     // After this no counter can become the first one. If one became first just before, its thread
