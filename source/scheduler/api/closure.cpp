@@ -47,7 +47,7 @@ bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure 
     const bool isSubmitted = WEFT_LIKELY(worker != nullptr)
                                  ? Submit(worker, 1, &task, counter, options)
                                  : Post(scheduler, nullptr, 1, &task, counter, options);
-    // The task may have run already. Then the block is in use again.
+    // The task may have run already, and the block may be in use again.
     if (WEFT_LIKELY(isSubmitted)) return true;
     relocate(closure, block->room);
     Free(scheduler, worker, block);

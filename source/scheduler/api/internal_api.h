@@ -82,7 +82,7 @@ bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept;
 /// Returns the allocator of this scheduler.
 Memory MemoryOf(const TaskScheduler &scheduler) noexcept;
 
-/// ReportMistake for a part that has no scheduler, but has these two of its options.
+/// ReportMistake for a part of weft that has no scheduler, only the options onReport and user.
 void ReportTo(void (*onReport)(const Report &report, void *user), void *user, ReportCode code,
               const char *hint, const char *what, ...) noexcept WEFT_PRINTF_LIKE(5, 6);
 

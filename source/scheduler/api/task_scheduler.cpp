@@ -30,7 +30,8 @@ using namespace internal;
 
 namespace {
 
-// seq_cst: an inactive worker first announces that it sleeps, and then reads the number.
+// seq_cst: an inactive worker first announces that it sleeps, and then reads the number. So either
+// it reads the new number, or it is woken here.
 void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
     if (count < 1 || count > scheduler.workerCount) {
         ReportMistake(scheduler.options, ReportCode::BadOption, "Give 1 to WorkerCount().",

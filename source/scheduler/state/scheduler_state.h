@@ -1,4 +1,4 @@
-// The private members of a TaskScheduler. They exist also while it does not run.
+// The private members of a TaskScheduler. They also exist while it does not run.
 #pragma once
 
 #include "platform/env.h"
@@ -10,8 +10,8 @@ namespace weft::internal {
 
 struct Scheduler;
 
-/// What the TaskScheduler does: nothing; Run; or what lies between the beginning of Start and the
-/// end of Stop.
+/// The state of a TaskScheduler. Idle: it does not run. Running: in Run. Starting, Started,
+/// Stopping: from Start to the end of Stop.
 enum class Life : uint8_t { Idle, Running, Starting, Started, Stopping };
 
 struct SchedulerState {
@@ -26,8 +26,8 @@ struct SchedulerState {
     env::Atomic<Scheduler *> scheduler{nullptr};  // null while it does not run
     env::Atomic<uint32_t> closing{0};             // a thread checks whether the run is over
     Stripe stripes[4];
-    // ExternalWork that has begun and not ended. On another cache line than the members that each
-    // call reads.
+    // The number of ExternalWork objects. On another cache line than the members that each call
+    // reads.
     alignas(64) env::Atomic<uint32_t> outside{0};
 };
 

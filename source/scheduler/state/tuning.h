@@ -15,11 +15,11 @@ struct Tuning {
     uint64_t idleSearch;   // how long a Balanced worker searches before it sleeps
     // A steal that brings less work than this disturbs the victim more than it is worth.
     uint64_t profitableSteal;
-    // After such a steal the worker does not steal for this time; for longer each time, up to the
-    // maximum.
+    // After such a steal the worker steals nothing for this time. The time doubles with each
+    // further one, up to the maximum.
     uint64_t firstPenalty;
     uint64_t maxStealPenalty;
-    // Between two looks at what other workers have, at first.
+    // The first interval between two looks at what other workers have.
     uint64_t firstLookInterval;
     uint64_t aging;  // half of how long the oldest item of a queue may wait, see find/aging.h
     uint64_t stall;  // a lane that lacks a fiber for this time is a stall, see find/stall.h

@@ -9,8 +9,8 @@ namespace weft::internal {
 
 namespace {
 
-// PushReady, always inlined: a hand-over is so short that a call would cost too much. The caller
-// reads the level before the fiber is published.
+// PushReady, always inlined: a call would cost a measurable part of a hand-over. The caller reads
+// the level before the fiber is published.
 WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Level level) noexcept {
     const uint32_t i = level.Index();
     if (WEFT_UNLIKELY((level.Set() != 0 && !AcquireSet(*worker, level.Set())) ||
@@ -64,7 +64,7 @@ void PushItems(Scheduler &scheduler, InboxItem *newest, InboxItem *oldest,
 // Wakes workers for `count` tasks in the inbox of `target`, or in the injector.
 void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t target) noexcept {
     if (target == kAnyWorker) {
-        // Also a starved worker: it cannot run the tasks, but it can report that.
+        // This may wake a starved worker: it cannot run the tasks, but it can report that.
         WakeForAny(scheduler, worker);
         if (count > 1) WakeForTasks(scheduler, worker, count);
     } else {

@@ -29,7 +29,7 @@ void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
         if (WEFT_LIKELY((owner & (kThreadOwner | kAnyOwner | kTaskOwner)) == 0)) {
             MakeReady(scheduler, worker, &scheduler.fibers[owner]);
         } else if ((owner & kThreadOwner) != 0) {
-            // the thread is a guest, so its place stays valid
+            // the thread is a guest, so its ThreadWaiter stays valid
             scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();
         } else if ((owner & kAnyOwner) != 0) {
             FireAnyWait(scheduler, worker, owner);
@@ -56,8 +56,8 @@ bool LowerAndWake(Scheduler &scheduler, Worker *worker, Counter &counter, uint32
             return false;
     }
     if (woken == 0) return true;
-    // relaxed: it was incremented before the wait record that has been found. A task that must
-    // follow a counter begins after everything that the counter counted.
+    // relaxed: `deferred` was incremented before the wait record was put on the counter. A task
+    // that must follow a counter begins after everything that the counter counted.
     if (race::kFinder && scheduler.deferred.load(kRelaxed) != 0) race::SawCount(counter);
     WakeOwners(scheduler, worker, woken);
     return true;

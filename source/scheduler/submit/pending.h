@@ -49,7 +49,7 @@ inline void FlushPending(Worker *worker) noexcept {
 /// pending decrements of this counter; only the rest is added. Returns false after a report.
 bool RaisePast(Worker *worker, Counter *counter, uint32_t n) noexcept;
 
-// The same, with the case that nothing is pending first.
+// The same, with a cheap test first whether anything is pending.
 inline bool RaisePastPending(Worker *worker, Counter *counter, uint32_t n) noexcept {
     if (worker->pending.Any() || worker->claim.AnyToNote()) return RaisePast(worker, counter, n);
     return counter == nullptr || RaiseCounter(*worker->scheduler, *counter, n);
@@ -69,8 +69,8 @@ inline bool GiveToRunning(Worker *worker) noexcept {
     return pending.counter == nullptr || RaiseCounter(*worker->scheduler, *pending.counter, 1);
 }
 
-/// Makes the decrements of `count` tasks pending, which have finished on this worker in one piece.
-/// `counter` counts them; null: no counter does.
+/// Call it when `count` tasks have finished on this worker in one piece. Makes their decrements
+/// pending. `counter` counts these tasks; null: no counter does.
 inline void NoteFinished(Worker *worker, Counter *counter, uint32_t count) noexcept {
     if (worker->pending.counter != counter) FlushPending(worker);
     PendingDecrement &pending = worker->pending;

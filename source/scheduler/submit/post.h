@@ -10,8 +10,9 @@ namespace weft::internal {
 /// to the first worker that looks. `worker`: the caller's, or null. The arguments have been
 /// checked. Returns false after a report. A task that is pinned to the caller's own thread is
 /// accepted also while that thread detaches. Lock-free, unless more blocks are in use than ever
-/// before: more blocks of 30 tasks or more single ones, of which there are 64 at first. Then one
-/// thread allocates more, and the others wait for it.
+/// before in the run. There are two pools: blocks of one task, and blocks of up to 30 tasks. Each
+/// begins with 64 blocks. When a pool has to grow, one thread allocates memory, and the others wait
+/// for it.
 bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks, Counter *counter,
           const TaskOptions &options) noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 
 // Returns the number of tasks in a slice. Every worker should be able to get four slices. But
 // claiming a slice must not cost more than its tasks, and there must not be so many slices that all
-// workers come to this deque for theirs: they get the rest from each other. The size bounds what
+// workers contend for this deque. They can get tasks from each other instead. The size bounds what
 // one steal takes. It does not bound what a worker keeps from others: a worker that takes a slice
 // puts everything back that the rule of find/claim.h does not allow it to claim.
 uint32_t SliceSize(const Scheduler &scheduler, uint32_t count) noexcept {

@@ -14,7 +14,8 @@ namespace weft::internal {
 // Up to this number each task has an entry of its own, and is not copied to the slab.
 inline constexpr uint32_t kMaxSingles = 16;
 
-/// The same for more tasks: copies them to the slab, and makes an entry for each slice.
+/// EnqueueHere for more tasks than that: copies them to the slab, and makes an entry for each
+/// slice.
 void EnqueueSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t count,
                    const Task *tasks, Counter *counter, Label label) noexcept;
 

@@ -20,8 +20,8 @@ bool Arm(Scheduler &scheduler, uint64_t deadline) noexcept {
     return false;
 }
 
-// The caller is not armed any more. Does nothing if another worker has armed itself for an earlier
-// deadline since.
+// Disarms the caller. Does nothing if another worker has armed itself for an earlier deadline
+// since.
 void Disarm(Scheduler &scheduler, uint64_t deadline) noexcept {
     scheduler.armedFor.compare_exchange_strong(deadline, Timers::kNever, kSeqCst, kSeqCst);
 }

@@ -13,11 +13,11 @@
 // too: if the last searcher continues with something else, it wakes the next sleeper, and that one
 // arms itself.
 //
-// When an armed worker wakes up, it first takes back that it is armed (CAS on armedFor). Then it is
-// a searcher, and the above holds for it. In a mode other than Tasks (core/idle_set.h) it is no
-// searcher; it wakes another sleeper in its place. A worker that blocks in a wait
-// (WorkerMode::Nothing) is woken only by name. So it never relies on another worker: it always
-// sleeps only until the earliest deadline.
+// When an armed worker wakes up, it first disarms itself (CAS on armedFor). Then it is a searcher,
+// and the above holds for it. In a mode other than Tasks (core/idle_set.h) it is no searcher; it
+// wakes another sleeper in its place. A worker that blocks in a wait (WorkerMode::Nothing) is woken
+// only by name. So it never relies on another worker: it always sleeps only until the earliest
+// deadline.
 #pragma once
 
 #include "platform/compiler.h"

@@ -9,14 +9,14 @@ namespace weft::internal {
 
 namespace {
 
-// Wakes all workers that sleep in a wait for higher tasks, because the caller does not know which
+// Wakes all sleepers that a wait restricts to higher tasks, because the caller does not know which
 // of them may run the work. Wakes each of them once. A loop until none is left could wake the same
 // one for ever.
 void WakeHigher(Scheduler &scheduler) noexcept {
     WakeEach(scheduler, WorkerMode::HigherTasks, [](uint32_t) { return true; });
 }
 
-// The same for all workers that sleep in a restricted wait.
+// The same for all sleepers that a wait restricts in any way.
 void WakeRestricted(Scheduler &scheduler) noexcept {
     WakeHigher(scheduler);
     WakeOwn(scheduler);

@@ -1,4 +1,4 @@
-// Tells workers that there is work: shows notices for workers that are awake, and wakes workers
+// Notifies workers that there is work: shows notices for workers that are awake, and wakes workers
 // that sleep.
 #pragma once
 
@@ -42,10 +42,10 @@ inline void WakeForTasks(Scheduler &scheduler, Worker *worker, uint32_t count,
         WakeWanted(scheduler, worker, count, share);
 }
 
-/// Call it after `count` tasks or ready fibers of a level were published that only some groups run.
-/// Wakes up to two sleepers of these groups, starved ones too, and ignores searchers. If no sleeper
-/// of the groups is left, wakes all restricted sleepers, unless the level is Low. A worker that is
-/// awake looks for work before it sleeps.
+/// Call it after `count` tasks or ready fibers were published, of a level that only some groups
+/// run. Wakes up to two sleepers of these groups, starved ones too, and ignores searchers. If no
+/// sleeper of the groups is left, wakes all restricted sleepers, unless the level is Low. A worker
+/// that is awake looks for work before it sleeps.
 void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level level) noexcept;
 
 /// Call it after `count` tasks of one level were published. Calls WakeForGroups if only some
