@@ -337,6 +337,43 @@ newaction {
     execute = function() clangFormat("--dry-run --Werror") end
 }
 
+-- In both orders, as names that an earlier file hides may go unnoticed in the other one.
+newaction {
+    trigger = "check-unity",
+    description = "Check that the libraries' sources compile as one file, in either order (g++)",
+    execute = function()
+        local sources = {}
+        for workspace in premake.global.eachWorkspace() do
+            for _, name in ipairs { "weft", "weft_topology" } do
+                local project = premake.workspace.findproject(workspace, name)
+                local files = project and premake.project.getconfig(project, "Debug").files or {}
+                for _, file in ipairs(files) do
+                    if path.iscppfile(file) then table.insert(sources, file) end
+                end
+            end
+        end
+        os.mkdir("build")
+        local flags = "-std=c++17 -Wall -Wextra -Werror -Iinclude -Isource"
+        local failures = #sources == 0 and 1 or 0
+        local function compile(unity)
+            local includes = ""
+            for _, file in ipairs(sources) do
+                includes = includes .. '#include "../' .. path.getrelative(_MAIN_SCRIPT_DIR, file) .. '"\n'
+            end
+            io.writefile(unity .. ".cpp", includes)
+            print(#sources .. " files in " .. unity .. ".cpp")
+            if not os.execute("g++ " .. flags .. " -c " .. unity .. ".cpp -o " .. unity .. ".o") then
+                failures = failures + 1
+            end
+        end
+        table.sort(sources)
+        compile("build/unity")
+        table.sort(sources, function(a, b) return a > b end)
+        compile("build/unity_backwards")
+        if failures > 0 then os.exit(1) end
+    end
+}
+
 newoption { trigger = "prefix", value = "DIR", description = "Where `install` puts weft; /usr/local if not given" }
 newoption { trigger = "destdir", value = "DIR", description = "Folder that `install` takes for the root, for packagers" }
 
