@@ -27,7 +27,7 @@ store_then_load="~scheduler tags: Release waits*"
 
 triplet=aarch64-linux-gnu
 [ "$(uname -m)" = x86_64 ] || { fail "this is for x86-64; on aarch64 there is tests/run.sh"; finish; }
-premake=$(third_party/setup.sh g++-$triplet qemu-user) || { fail "third_party/setup.sh"; finish; }
+premake=$(third_party/setup.sh catch2 freedoom g++-$triplet qemu-user) || { fail "third_party/setup.sh"; finish; }
 libraries=$(third_party/setup.sh --libraries=arm64) || { fail "third_party/setup.sh --libraries=arm64"; finish; }
 emulated="qemu-aarch64 -L /usr/$triplet"
 

@@ -11,7 +11,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target=fuzz work=build/fuzz corpus=tests/fuzz/corpus
-if [ "${1:-}" = wad ]; then shift; target=fuzz_wad work=build/fuzz-wad corpus=; fi  # there is nothing small to begin with
+needs=(clang libclang-rt-dev)
+if [ "${1:-}" = wad ]; then
+    shift
+    target=fuzz_wad work=build/fuzz-wad corpus=  # there is nothing small to begin with
+    needs+=(libpng-dev freedoom)
+fi
 program=build/clang/Asan/$target
 # What each input does is over within a second, unless something hangs.
 limits=(-timeout=25 -max_len=256 -rss_limit_mb=4096)
@@ -21,7 +26,7 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1${UBSAN_OPTIONS:+:$UBSAN_
 
 mkdir -p build/test-logs "$work/corpus"
 log=build/test-logs/fuzz-build.log
-"$(third_party/setup.sh)" gmake2 --cc=clang > "$log"
+"$(third_party/setup.sh "${needs[@]}")" gmake2 --cc=clang > "$log"
 if ! make -C build/clang/premake --no-print-directory -j"$(nproc)" config=asan "$target" > "$log" 2>&1; then
     tail -n 100 "$log"
     exit 1

@@ -8,7 +8,9 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-premake=$(third_party/setup.sh) || exit
+needs=()
+[ "${1:-}" != --full ] || needs=(clang libclang-rt-dev catch2 libpng-dev libhwloc-dev freedoom)
+premake=$(third_party/setup.sh "${needs[@]}") || exit
 mkdir -p build/test-logs
 log=build/test-logs/race.log
 { "$premake" --race-finder gmake2 &&

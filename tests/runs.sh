@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# What configures, builds, runs and adds up test programs, for scripts that are in the root folder. They set `premake`, and
-# may set `under`, the words before a program.
+# Functions that configure, build, run and add up test programs, for scripts that are in the root
+# folder. They set `premake`, and may set `under`, the words before a program. Each result has the
+# seconds since the script began before it.
 
 export WEFT_ANNOUNCE_TESTS=1
 seconds=${WEFT_TIMEOUT:-600}
@@ -22,7 +23,8 @@ fail() {
     echo "[$SECONDS s] FAILED: $*"
 }
 
-# What comes next is built with these options of Premake, in build/VARIANT/; without a variant, in build/.
+# What comes next is built with these options of Premake, in build/VARIANT/; without a variant, in
+# build/.
 configure() { # variant, options
     variant=$1
     shift
@@ -34,8 +36,12 @@ configure() { # variant, options
 }
 
 build() { # configuration, program
-    local log=$logs/${variant:+$variant-}$1-$2-build.log
-    make -C "build/$variant/premake" --no-print-directory -j"$(nproc)" "config=${1,,}" "$2" > "$log" 2>&1 && return
+    local log=$logs/${variant:+$variant-}$1-$2-build.log start=$SECONDS
+    if make -C "build/$variant/premake" --no-print-directory -j"$(nproc)" "config=${1,,}" "$2" \
+        > "$log" 2>&1; then
+        echo "[$SECONDS s] ${variant:+$variant }$1 $2: built in $((SECONDS - start)) s"
+        return
+    fi
     show "$log"
     fail "${variant:+$variant }$1 $2 does not build"
     return 1
@@ -47,7 +53,8 @@ run() { # configuration, program, arguments
     local program=build/$variant/$1/$2
     [ -x "$program" ] || program=tests/$2.sh
     # TSan, g++'s and clang's, cannot start under some kernels' address space randomisation.
-    [ "$1" != Tsan ] || ! setarch "$(uname -m)" -R true 2>/dev/null || launcher=(setarch "$(uname -m)" -R)
+    local no_aslr=(setarch "$(uname -m)" -R)
+    [ "$1" != Tsan ] || ! "${no_aslr[@]}" true 2>/dev/null || launcher=("${no_aslr[@]}")
     if [ -n "$under" ]; then
         # shellcheck disable=SC2206
         launcher=($under) name+=" under ${under%% *}" log=${log%.log}-${under%% *}.log
@@ -84,8 +91,6 @@ run() { # configuration, program, arguments
         fail "$name ran no test"
     fi
 }
-
-has() { grep -q "^$1:" "build/$variant/premake/Makefile"; }
 
 trap '[ -z "$child" ] || kill "$child"; exit 130' INT TERM
 mkdir -p "$logs"

@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 mkdir -p build/test-logs
-"$(third_party/setup.sh)" gmake2 > build/test-logs/premake.log
+"$(third_party/setup.sh catch2)" gmake2 > build/test-logs/premake.log
 log=build/test-logs/simulator-build.log
 make -C build/premake --no-print-directory -j"$(nproc)" config=release simulator > "$log" 2>&1 ||
     { tail -n 100 "$log"; exit 1; }

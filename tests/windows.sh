@@ -22,7 +22,7 @@ if [ "${1:-}" = --full ]; then full=yes; shift; fi
 
 triplet=x86_64-w64-mingw32
 [ "$(uname -m)" = x86_64 ] || { fail "this is for x86-64"; finish; }
-premake=$(third_party/setup.sh g++-mingw-w64-x86-64 wine wine64) || { fail "third_party/setup.sh"; finish; }
+premake=$(third_party/setup.sh catch2 freedoom g++-mingw-w64-x86-64 wine wine64) || { fail "third_party/setup.sh"; finish; }
 libraries=$(third_party/setup.sh --libraries=windows) || { fail "third_party/setup.sh --libraries=windows"; finish; }
 
 # Debian's wine asks for its 32-bit half as well when it is called by that name.

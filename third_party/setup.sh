@@ -90,7 +90,10 @@ build_premake() {
     tar -xf "$work"/0ad_*.orig.tar.* -C "$work" --wildcards --strip-components=1 '*/build/premake/premake5'
 
     say "building Premake"
-    make -C "$work/build/premake/premake5/build/gmake2.unix" -j"$(nproc)" config=release > "$work/log" 2>&1 ||
+    # Without optimisation it builds in half the time, and makes our makefiles in a second.
+    # shellcheck disable=SC2016
+    make -C "$work/build/premake/premake5/build/gmake2.unix" -j"$(nproc)" config=release Premake5 \
+        'ALL_CFLAGS=$(ALL_CPPFLAGS) -O0 -w' > "$work/log" 2>&1 ||
         { tail -n 30 "$work/log" >&2; say "Premake did not build"; exit 1; }
     mv "$work/build/premake/premake5/bin/release/premake5" "$built"
     rm -rf "$work"
