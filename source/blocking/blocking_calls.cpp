@@ -14,17 +14,21 @@ namespace {
 
 constexpr uint32_t kMaxThreads = 1024;
 constexpr size_t kLeastStackBytes = 64 << 10;
+constexpr int32_t kLeastNice = -20, kMostNice = 19;
 
 // The nearest options that are in their ranges.
 BlockingOptions Admitted(BlockingOptions options, Status &health) noexcept {
     const uint32_t threads = std::min(std::max(options.maxThreads, 1u), kMaxThreads);
     const size_t stackBytes = std::max(options.threadStackBytes, kLeastStackBytes);
+    const int32_t nice = std::min(std::max(options.threadNice, kLeastNice), kMostNice);
     const bool memoryInPairs =
         (options.memory.allocate == nullptr) == (options.memory.release == nullptr);
-    if (threads != options.maxThreads || stackBytes != options.threadStackBytes || !memoryInPairs)
+    if (threads != options.maxThreads || stackBytes != options.threadStackBytes ||
+        nice != options.threadNice || !memoryInPairs)
         health = Status::BadOption;
     options.maxThreads = threads;
     options.threadStackBytes = stackBytes;
+    options.threadNice = nice;
     if (!memoryInPairs) options.memory = {};
     return options;
 }

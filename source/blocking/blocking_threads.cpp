@@ -12,14 +12,16 @@ namespace weft::internal {
 
 namespace {
 
-// Names and places the calling thread. It begins on the CPUs of who started it, which may be a
-// worker that keeps to one: there a call that computes would hold up that worker's tasks.
-void SetUpThread(const char *name, uint32_t index) noexcept {
-    if (name != nullptr) env::NameThread(name, index);
-    uint64_t all[1024 / 64];  // so many CPUs
+// Names and places the calling thread. It begins with the CPUs and the nice value of its creator,
+// which may be a worker that is bound to one CPU. There, a call that computes would delay the tasks
+// of that worker. Returns false if the system refuses a nice value that the options ask for.
+bool SetUpThread(const BlockingOptions &options, uint32_t index) noexcept {
+    if (options.threadName != nullptr) env::NameThread(options.threadName, index);
+    uint64_t all[1024 / 64];  // the first 1,024 CPUs
     std::fill(std::begin(all), std::end(all), ~uint64_t{0});
-    // refused: the calls are made where it is
+    // If the system refuses, the thread stays on the CPUs of its creator.
     env::BindThread(all, static_cast<uint32_t>(std::size(all)));
+    return env::SetNice(options.threadNice) || options.threadNice == 0;
 }
 
 }  // namespace
@@ -137,7 +139,7 @@ void BlockingThreads::StartAt(uint32_t index) noexcept {
     m_living.fetch_add(1, kSeqCst);
     const auto serve = [](void *arg) {
         Place &own = *static_cast<Place *>(arg);
-        own.threads->Serve(own);
+        own.threads->ThreadMain(own);
     };
     if (place.thread.Start(serve, &place, m_options.threadStackBytes)) {
         place.isStarted.store(true, kRelease);  // publishes the thread's handle to who joins it
@@ -182,7 +184,7 @@ void BlockingThreads::EndIdlers() noexcept {
         if (!m_idle.Clear(i)) continue;
         place.mustEnd = true;
         place.parker.Unpark();
-        place.thread.Join();  // it returns at once
+        place.thread.Join();  // it only calls its hook onStop
         place.mustEnd = false;
         place.isStarted.store(false, kRelaxed);  // m_vacant publishes it
         m_living.fetch_sub(1, kSeqCst);          // not the last: we live
@@ -191,15 +193,25 @@ void BlockingThreads::EndIdlers() noexcept {
     }
 }
 
+void BlockingThreads::ThreadMain(Place &place) noexcept {
+    // relaxed: a status that orders nothing.
+    if (!SetUpThread(m_options, place.index)) m_health.store(Status::BadOption, kRelaxed);
+    const ThreadHooks &hooks = m_options.threads;
+    if (hooks.onStart != nullptr) hooks.onStart(place.index, hooks.user);
+    Serve(place);
+    if (hooks.onStop != nullptr) hooks.onStop(place.index, hooks.user);
+    if (!place.mustEnd) Leave();
+}
+
+// Returns when the thread must end.
 void BlockingThreads::Serve(Place &place) noexcept {
-    SetUpThread(m_options.threadName, place.index);
     for (;;) {
         while (BlockingNode *node = Take()) Call(*m_scheduler, *node);
         // acquire: all that was ever submitted was submitted before it was written, so the second
         // look sees that.
         if (m_stopping.load(kAcquire)) {
             if (AnyCall()) continue;
-            return Leave();
+            return;
         }
         EndIdlers();
         place.idleSince.store(env::Ticks(), kRelaxed);

@@ -81,6 +81,7 @@ private:
     void WakeOne() noexcept;
     void StartAt(uint32_t index) noexcept;
     void EndIdlers() noexcept;
+    void ThreadMain(Place &place) noexcept;
     void Serve(Place &place) noexcept;
     void Leave() noexcept;
 

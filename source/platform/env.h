@@ -12,8 +12,8 @@
 //   come first and is not lost; ParkUntil()
 //                             sleeps until Now() at most
 //   Thread                    Start(entry, arg, stackBytes), Join()
-//   NameThread(), AddNice(), SetSlice(), SetPreciseSleep(), BindThread(), BindThreadToNth()
-//   UsableCpus(), YieldThread(), NapThread(), ThreadHint()
+//   NameThread(), AddNice(), SetNice(), SetSlice(), SetPreciseSleep()
+//   BindThread(), BindThreadToNth(), UsableCpus(), YieldThread(), NapThread(), ThreadHint()
 //   ForkMark, ExitCall and AtThreadExit(), SignalStack, InstallFaultHandler(), RemoveFaultHandler()
 //   Panic(invariant)          does not return
 //

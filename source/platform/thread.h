@@ -29,6 +29,10 @@ void NameThread(const char *prefix, uint32_t number) noexcept;
 /// Adds to the calling thread's nice value. False if the system refuses.
 bool AddNice(int nice) noexcept;
 
+/// Sets the calling thread's nice value to that of the process (on Linux, of its first thread) plus
+/// `nice`, whatever it inherited from its creator. False if the system refuses.
+bool SetNice(int nice) noexcept;
+
 /// Asks that the calling thread be given the CPU in slices of so many microseconds (the system
 /// takes 100 to 100,000). A woken thread with a shorter slice than the running one goes first.
 /// Linux 6.12 or newer; others leave it as it is.

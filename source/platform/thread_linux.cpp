@@ -122,6 +122,12 @@ bool AddNice(int nice) noexcept {
     return setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + nice) == 0;
 }
 
+bool SetNice(int nice) noexcept {
+    const auto thread = static_cast<id_t>(gettid());
+    const auto process = static_cast<id_t>(getpid());  // its first thread
+    return setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, process) + nice) == 0;
+}
+
 // sched_attr as sched_setattr(2) describes it; its header cannot be included beside <sched.h>.
 struct SchedulingAttributes {
     uint32_t size, policy;

@@ -101,6 +101,9 @@ bool AddNice(int nice) noexcept {
                                                             THREAD_PRIORITY_HIGHEST)) != 0;
 }
 
+// A thread begins with the normal priority of the process, whatever its creator has.
+bool SetNice(int nice) noexcept { return AddNice(nice); }
+
 // A woken thread's priority is raised for a while, slices are the same for all.
 void SetSlice(uint32_t) noexcept {}
 void SetPreciseSleep() noexcept {}
