@@ -17,7 +17,7 @@ void ConditionVariable::notify_one() noexcept { Notify(false); }
 void ConditionVariable::notify_all() noexcept { Notify(true); }
 
 bool ConditionVariable::GetInLine(Waiter &waiter) noexcept {
-    if (!m_queue.CanWait()) return false;
+    if (!m_queue.CanWait(waiter)) return false;
     const uint64_t word = m_queue.Lock();
     m_queue.Append(waiter);
     m_queue.Unlock(word);

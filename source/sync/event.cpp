@@ -74,7 +74,8 @@ void Event::Wait() noexcept { Pass(nullptr); }
 bool Event::Pass(const Clock::time_point *deadline) noexcept {
     if (TryWait()) return true;
     if (SpinBriefly(m_queue, [&] { return TryWait() ? Look::Done : Look::Again; })) return true;
-    if (m_queue.CanWait()) return PassInLine(deadline);
+    Waiter self;
+    if (m_queue.CanWait(self)) return PassInLine(self, deadline);
     for (Backoff backoff; !TryWait(); backoff.Next()) {
         if (deadline != nullptr && Now() >= *deadline) return false;
     }
@@ -90,8 +91,7 @@ bool Event::PassOrLineUp(Waiter &self) noexcept {
     return isSet;
 }
 
-bool Event::PassInLine(const Clock::time_point *deadline) noexcept {
-    Waiter self;
+bool Event::PassInLine(Waiter &self, const Clock::time_point *deadline) noexcept {
     void *const queue = &m_queue;
     TaskScheduler &scheduler = m_queue.Scheduler();
     if (!PassOrLineUp(self) && !m_queue.WaitInLine(scheduler, self, deadline)) return false;

@@ -85,8 +85,7 @@ bool Permits::Acquire(uint32_t n, const Clock::time_point *deadline) noexcept {
         return PermitWord{m_queue.Word(kRelaxed)}.AnyWaits() ? Look::Pointless : Look::Again;
     });
     if (got) return true;
-    if (!(m_queue.CanWait() ? AcquireInLine(n, deadline) : AcquireByLooking(n, deadline)))
-        return false;
+    if (!AcquireInLine(n, deadline)) return false;
     race::SawAll(&m_queue);
     return true;
 }
@@ -129,6 +128,7 @@ void Permits::UnlockAndCall(uint64_t bits) noexcept {
 
 bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexcept {
     Waiter self(n);
+    if (!m_queue.CanWait(self)) return AcquireByLooking(n, deadline);
     PermitWord word{m_queue.Lock()};
     if (word.MayTake(n)) {
         m_queue.Unlock(word.TakenByNewcomer(n).bits);

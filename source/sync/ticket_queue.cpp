@@ -56,7 +56,8 @@ void TicketQueue::Wait(uint32_t number) noexcept {
         return NumberOf(m_queue.Word(kRelaxed)) + 1 == number ? Look::Again : Look::Pointless;
     });
     if (passed) return;
-    if (m_queue.CanWait()) return WaitInLine(number);
+    Waiter self;
+    if (m_queue.CanWait(self)) return WaitInLine(number, self);
     for (Backoff backoff; !IsTurn(number); backoff.Next()) {
     }
 }
@@ -79,8 +80,7 @@ bool TicketQueue::Passes(uint32_t number, Waiter &waiter) noexcept {
     return passes;
 }
 
-void TicketQueue::WaitInLine(uint32_t number) noexcept {
-    Waiter self;
+void TicketQueue::WaitInLine(uint32_t number, Waiter &self) noexcept {
     TaskScheduler &scheduler = m_queue.Scheduler();
     if (!Passes(number, self)) m_queue.WaitInLine(scheduler, self, nullptr);
     race::SawAll(&m_queue);

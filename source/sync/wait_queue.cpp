@@ -80,10 +80,14 @@ void WaitQueue::Remove(Waiter &waiter) noexcept {
 
 // A task's scheduler runs. For other threads a counter tells: what does not run does not raise it,
 // and reports that.
-bool WaitQueue::CanWait() const noexcept {
-    if (IsTaskOf(*m_scheduler)) return true;
-    Counter probe;
-    return m_scheduler->IncrementCounter(&probe);
+bool WaitQueue::CanWait(Waiter &waiter) const noexcept {
+    const bool isTask = IsTaskOf(*m_scheduler);
+    if (!waiter.polls) {
+        Counter probe;
+        waiter.polls = isTask ? !CallerMayWait(*m_scheduler, "a lock or wait of weft/sync/")
+                              : !m_scheduler->IncrementCounter(&probe);
+    }
+    return isTask || !waiter.polls;
 }
 
 bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter,
@@ -91,12 +95,16 @@ bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter,
     // acquire: what was done before the call, and the caller's last access.
     const auto goesOn = [&] { return waiter.counter.IsZero() || waiter.wasRefused.load(kAcquire); };
     if (deadline != nullptr) {
-        WaitForCounterUntil(scheduler, &waiter.counter, *deadline);
-        return goesOn();
+        if (!waiter.polls) WaitForCounterUntil(scheduler, &waiter.counter, *deadline);
+        if (goesOn()) return true;
+        // Before the deadline it was refused, and that was reported: the run has ended.
+        waiter.polls = waiter.polls || Now() < *deadline;
+        return false;
     }
-    scheduler.WaitForCounter(&waiter.counter);
-    // Refused, and that was reported: a hook that waits, or the run has ended since the caller got
-    // in line. Whoever calls this waiter still touches it.
+    if (!waiter.polls) {
+        scheduler.WaitForCounter(&waiter.counter);
+        waiter.polls = !goesOn();  // refused, as above
+    }
     for (Backoff backoff; !goesOn(); backoff.Next()) {
     }
     return true;
