@@ -93,6 +93,12 @@ local function program(name, patterns)
         kind "ConsoleApp"
         files(sources)
         weft.removeOtherPlatforms()
+    for _, source in ipairs(sources) do -- CLI11 needs exceptions, whatever the rest is built with
+        if io.readfile(source):find("#include <CLI/", 1, true) then
+            exceptionhandling "On"
+            rtti "On"
+        end
+    end
     return true
 end
 

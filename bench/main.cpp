@@ -1,8 +1,4 @@
-// bench [--rounds N] [--csv FILE] [--only TEXT]
-// bench --processor                                   prints the processor's name
-// bench --list                                        prints all rows as "workload/system/workers"
-//
-// --only: the rows in whose "workload/system/workers" the text occurs.
+// bench --help prints the options.
 //
 // From the repository's root: some rows read bench/frame/aaa.frame.
 //
@@ -10,10 +6,10 @@
 // costs.
 #include "rounds.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 namespace {
 
@@ -44,41 +40,34 @@ std::string NameOf(const bench::Row &row) {
 }  // namespace
 
 int main(int argc, char **argv) {
-    if (argc == 2 && std::strcmp(argv[1], "--processor") == 0) {
+    uint32_t rounds = 15;
+    std::string csv, only;
+    bool processor = false, list = false;
+    CLI::App app("Measures weft, other systems, and the bare costs of the machine.");
+    app.add_option("--rounds", rounds, "measure each row so often")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--csv", csv, "write the results to this file, too");
+    app.add_option("--only", only, "measure the rows whose name contains this text");
+    app.add_flag("--list", list, "print the names of all rows: workload/system/workers");
+    app.add_flag("--processor", processor, "print the name of the processor");
+    CLI11_PARSE(app, argc, argv);
+
+    if (processor) {
         std::puts(bench::ProcessorName().c_str());
         return 0;
     }
-    if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
+    if (list) {
         for (const bench::Row &row : AllRows()) std::puts(NameOf(row).c_str());
         return 0;
-    }
-    unsigned long rounds = 15;
-    std::string csv, only;
-    bool wrong = argc % 2 == 0;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        const std::string option = argv[i];
-        if (option == "--rounds")
-            rounds = std::strtoul(argv[i + 1], nullptr, 10);
-        else if (option == "--csv")
-            csv = argv[i + 1];
-        else if (option == "--only")
-            only = argv[i + 1];
-        else
-            wrong = true;
-    }
-    if (wrong || rounds == 0 || rounds > 1000) {
-        std::fprintf(stderr,
-                     "usage: bench [--rounds 1..1000] [--csv FILE] [--only TEXT], or bench "
-                     "--processor, --list\n");
-        return 2;
     }
     std::vector<bench::Row> rows = AllRows();
     const auto isLeftOut = [&](const bench::Row &row) {
         return NameOf(row).find(only) == std::string::npos;
     };
     rows.erase(std::remove_if(rows.begin(), rows.end(), isLeftOut), rows.end());
-    bench::RunRounds(rows, static_cast<uint32_t>(rounds));
-    std::printf("%s, %lu rounds\n", bench::ProcessorName().c_str(), rounds);
+    bench::RunRounds(rows, rounds);
+    std::printf("%s, %u rounds\n", bench::ProcessorName().c_str(), rounds);
     bench::PrintTable(rows);
     if (!csv.empty() && !bench::WriteCsv(rows, csv)) {
         std::fprintf(stderr, "bench: cannot write %s\n", csv.c_str());

@@ -2,8 +2,8 @@
 # Installs the toolchain and the packages that the caller names, and nothing that is there already.
 # Prints the path of the premake5 to use on standard output, everything else on standard error:
 #
-#     "$(third_party/setup.sh)" gmake2           the toolchain alone: g++, make, Boost.Context, Premake.
-#                                                The library needs no more.
+#     "$(third_party/setup.sh)" gmake2           the toolchain alone: g++, make, Boost.Context, CLI11,
+#                                                Premake. The library and most samples need no more.
 #     third_party/setup.sh catch2 libpng-dev     these packages too
 #     third_party/setup.sh freedoom              the levels of this package too: makes the link
 #                                                build/freedoom1.wad
@@ -12,7 +12,7 @@
 #                                                that has them in lib/
 #     third_party/setup.sh --libraries=windows   the same for 64-bit Windows, built by mingw-w64 from
 #                                                Debian's source packages; headers, those of Catch2
-#                                                too, in include/
+#                                                and CLI11 too, in include/
 #
 # Packages come by apt (as root, or through sudo). Premake is the one on PATH, or else built from a
 # Debian source package. The package `freedoom` depends on a game engine, SDL and a sound server. So
@@ -21,7 +21,7 @@
 # system's own apt configuration is not touched.
 set -euo pipefail
 
-toolchain=(g++ make)
+toolchain=(g++ make libcli11-dev)
 cache=${WEFT_CACHE:-${XDG_CACHE_HOME:-~/.cache}/weft}
 built=$cache/premake5-0ad
 levels=/usr/share/games/doom  # of an installed Freedoom
@@ -143,7 +143,7 @@ foreign_libraries() { # architecture; sets folder
 # Boost's assembly for this ABI, and libpng, which has no package for Windows; zlib has one.
 windows_libraries() { # sets folder
     local work apt boost mingw=x86_64-w64-mingw32 file name
-    install_packages libpng-dev catch2 xz-utils g++-mingw-w64-x86-64-posix libz-mingw-w64-dev
+    install_packages libpng-dev catch2 libcli11-dev xz-utils g++-mingw-w64-x86-64-posix libz-mingw-w64-dev
     boost=$(installed 'libboost-context1*-dev' | tail -n 1)
     boost=${boost%-dev}
     folder=$cache/windows-$boost
@@ -178,6 +178,7 @@ windows_libraries() { # sets folder
 
 if [ "${1:-}" = --libraries=windows ]; then
     windows_libraries
+    ln -sfn /usr/include/CLI "$folder/include/CLI"  # a folder of an earlier version lacks it
     echo "$folder"
     exit
 fi

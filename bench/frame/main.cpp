@@ -3,58 +3,33 @@
 //     frame_bench bench/frame/aaa.frame --workers 4 --plot aaa.svg
 #include "frame/description.h"
 
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
-#include <cstdlib>
 
 namespace frame {
 namespace {
 
 constexpr int kFailed = 1, kBadInput = 2;
-constexpr const char *kUsage =
-    "frame_bench FILE [--workers N] [--frames N] [--warm-up N] [--seed N] [--csv FILE] [--plot "
-    "FILE.svg]\n";
-
 struct Options {
     std::string file, csv, plot;
     uint64_t seed = 1;
     RunOptions run;
 };
 
-Problem ParseOptions(int count, char **arguments, Options *options) {
-    for (int i = 1; i < count; ++i) {
-        const std::string name = arguments[i];
-        if (name.rfind("--", 0) != 0 && options->file.empty()) {
-            options->file = name;
-            continue;
-        }
-        const std::string value = i + 1 < count ? arguments[++i] : "";
-        const bool isNumber = !value.empty() && value.size() < 8 &&
-                              value.find_first_not_of("0123456789") == std::string::npos;
-        const uint32_t number =
-            isNumber ? static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 10)) : 0;
-        bool good = !value.empty();
-        if (name == "--csv") {
-            options->csv = value;
-        } else if (name == "--plot") {
-            options->plot = value;
-        } else if (name == "--workers") {
-            options->run.workers = number;
-            good = number >= 1 && number <= 1024;
-        } else if (name == "--frames") {
-            options->run.frames = number;
-            good = number >= 1;
-        } else if (name == "--warm-up") {
-            options->run.warmUp = number;
-            good = isNumber;
-        } else if (name == "--seed") {
-            options->seed = number;
-            good = isNumber;
-        } else {
-            good = false;
-        }
-        if (!good) return name + " " + value + ": unknown option or bad value\n" + kUsage;
-    }
-    return options->file.empty() ? std::string("which frame?\n") + kUsage : "";
+void AddOptions(CLI::App &app, Options &options) {
+    app.add_option("FRAME", options.file, "file that describes the frame")->required();
+    app.add_option("--workers", options.run.workers, "threads that run tasks; one for each CPU")
+        ->check(CLI::Range(1, 1024));
+    app.add_option("--frames", options.run.frames, "frames that count")
+        ->check(CLI::Range(1, 9999999))
+        ->capture_default_str();
+    app.add_option("--warm-up", options.run.warmUp, "frames before these")
+        ->check(CLI::Range(0, 9999999))
+        ->capture_default_str();
+    app.add_option("--seed", options.seed, "for the durations of the tasks")->capture_default_str();
+    app.add_option("--csv", options.csv, "write percentiles of frame / ideal to this file");
+    app.add_option("--plot", options.plot, "write a plot of all frames to this file (SVG)");
 }
 
 int Complain(const Problem &problem, int code) {
@@ -64,9 +39,13 @@ int Complain(const Problem &problem, int code) {
 
 int Main(int count, char **arguments) {
     Options options;
+    CLI::App app(
+        "Runs a described frame on weft again and again, and says how well it was scheduled.");
+    AddOptions(app, options);
+    CLI11_PARSE(app, count, arguments);
+
     Frame frame;
-    Problem problem = ParseOptions(count, arguments, &options);
-    if (problem.empty()) problem = ReadFile(options.file, options.seed, &frame);
+    Problem problem = ReadFile(options.file, options.seed, &frame);
     if (!problem.empty()) return Complain(problem, kBadInput);
 
     const Report report = RunFrames(frame, options.run);

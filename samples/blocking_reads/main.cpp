@@ -2,9 +2,12 @@
 // reads are made by threads beside the workers. The same tasks are run once more with the reads
 // made by the workers themselves, for comparison.
 //
-//     samples/run.sh blocking_reads [MILLISECONDS]      that each read takes longer, as on a slow
-//     disk; 1
+//     samples/run.sh blocking_reads [MILLISECONDS]
+//
+// MILLISECONDS: each read takes so much longer, as on a slow disk; 2 by default.
 #include <weft/blocking/blocking_calls.h>
+
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -190,7 +193,12 @@ struct Main {
 }  // namespace
 
 int main(int argc, char **argv) {
-    Main main{std::chrono::milliseconds(argc > 1 ? std::atoi(argv[1]) : 2)};
+    uint32_t milliseconds = 2;
+    CLI::App app("Reads files by hundreds of tasks, beside the workers and on them.");
+    app.add_option("MILLISECONDS", milliseconds,
+                   "each read takes so much longer, as on a slow disk; 2 by default");
+    CLI11_PARSE(app, argc, argv);
+    Main main{std::chrono::milliseconds(milliseconds)};
     weft::SchedulerOptions options;
     options.smallFibers = kReads + 64;  // a task that waits for its read holds a fiber
     if (weft::TaskScheduler(options).Run(Main::Task, &main) != weft::Status::Ok) return 1;

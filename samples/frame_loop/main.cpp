@@ -4,68 +4,51 @@
 //     samples/run.sh frame_loop --workers 4 --frames 600 --level E1M1
 #include "frame.h"
 
+#include <CLI/CLI.hpp>
+
 #include <cctype>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
 
 namespace frame_loop {
 namespace {
 
 constexpr int kFailed = 1, kBadInput = 2, kComparedFrames = 300;
-constexpr const char *kUsage =
-    "frame_loop [--workers N] [--frames N] [--level NAME] [--wad PATH] [--size WxH] [--serial] "
-    "[--out DIR]\n"
-    "Walks through a level of a WAD and renders each frame as tasks; --serial: in a plain loop "
-    "instead.\n";
-
 struct Options {
     std::string wad = kFreedoom, level = "E1M1", out = "out";
-    bool serial = false, help = false;
+    bool serial = false;
+    std::pair<int, int> size{640, 400};
     RunOptions run;
 };
 
-Problem ParseOptions(int count, char **arguments, Options *options) {
-    const auto number = [](const std::string &text, int low,
-                           int high) {  // 0: it is none between low and high
-        const bool digits = !text.empty() && text.size() < 8 &&
-                            text.find_first_not_of("0123456789") == std::string::npos;
-        const int value = digits ? std::atoi(text.c_str()) : 0;
-        return value >= low && value <= high ? value : 0;
-    };
-    for (int i = 1; i < count; ++i) {
-        const std::string name = arguments[i];
-        options->serial |= name == "--serial";
-        options->help |= name == "--help";
-        if (name == "--serial" || name == "--help") continue;
-        const std::string value = i + 1 < count ? arguments[++i] : "";
-        const size_t x = value.find('x');
-        bool good = !value.empty();
-        if (name == "--wad") {
-            options->wad = value;
-        } else if (name == "--out") {
-            options->out = value;
-        } else if (name == "--level") {
-            options->level.clear();
-            for (const char c : value)
-                options->level += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-        } else if (name == "--workers") {
-            options->run.workers = static_cast<uint32_t>(number(value, 1, 1024));
-            good = options->run.workers != 0;
-        } else if (name == "--frames") {
-            good = (options->run.frames = number(value, 1, 1000000)) != 0;
-        } else if (name == "--size" && x != std::string::npos) {
-            options->run.width = number(value.substr(0, x), 16, 4096);
-            options->run.height = number(value.substr(x + 1), 16, 4096);
-            good = options->run.width != 0 && options->run.height != 0;
-        } else {
-            good = false;
-        }
-        if (!good) return name + " " + value + ": unknown option or bad value";
-    }
-    return {};
+std::string UpperCase(std::string text) {
+    for (char &c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return text;
+}
+
+void AddOptions(CLI::App &app, Options &options) {
+    app.add_option("--workers", options.run.workers, "threads that run tasks; one for each CPU")
+        ->check(CLI::Range(1, 1024));
+    app.add_option("--frames", options.run.frames, "frames to render")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
+    app.add_option("--level", options.level, "level of the WAD")
+        ->transform(UpperCase)
+        ->capture_default_str();
+    app.add_option("--wad", options.wad, "file that has the level")->capture_default_str();
+    app.add_option("--size", options.size, "size of a picture")
+        ->delimiter('x')
+        ->type_name("WIDTHxHEIGHT")
+        ->check(CLI::Range(16, 4096))
+        ->default_str("640x400");
+    app.add_flag("--serial", options.serial, "run a plain loop instead of tasks");
+    app.add_option("--out", options.out, "folder for a picture of every 60th frame")
+        ->capture_default_str();
 }
 
 int Complain(const Problem &problem, int code) {
@@ -122,13 +105,14 @@ Problem PrintSpeedUp(const Game &game, RunOptions options, const RunResult &resu
 
 int Main(int count, char **arguments) {
     Options options;
-    Problem problem = ParseOptions(count, arguments, &options);
-    if (!problem.empty()) return Complain(problem + "\n" + kUsage, kBadInput);
-    if (options.help) return std::fputs(kUsage, stdout) < 0 ? kFailed : 0;
+    CLI::App app("Walks through a level of a WAD, and renders each frame as tasks.");
+    AddOptions(app, options);
+    CLI11_PARSE(app, count, arguments);
+    std::tie(options.run.width, options.run.height) = options.size;
 
     Wad wad;
     Game game;
-    problem = ReadWad(options.wad, &wad);
+    Problem problem = ReadWad(options.wad, &wad);
     if (problem.empty()) problem = LoadGame(wad, options.level, &game);
     if (!problem.empty()) return Complain(options.wad + ": " + problem, kBadInput);
 

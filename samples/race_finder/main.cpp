@@ -7,8 +7,9 @@
 // An ordinary build prints a 2 every time. With --no-race there is nothing to be found.
 #include <weft/task_scheduler.h>
 
+#include <CLI/CLI.hpp>
+
 #include <cstdio>
-#include <cstring>
 
 namespace {
 
@@ -43,7 +44,11 @@ void Frame(weft::TaskScheduler *scheduler, void *arg) {
 }  // namespace
 
 int main(int argc, char **argv) {
-    bool races = !(argc > 1 && std::strcmp(argv[1], "--no-race") == 0);
+    bool noRace = false;
+    CLI::App app("Runs two tasks that race. A race finder build reports the race.");
+    app.add_flag("--no-race", noRace, "leave the two tasks out");
+    CLI11_PARSE(app, argc, argv);
+    bool races = !noRace;
     weft::SchedulerOptions options;
     options.workers = 1;
     weft::TaskScheduler scheduler(options);

@@ -3,10 +3,10 @@
 //     samples/run.sh triangle_number [--fibers N]
 #include <weft/task_scheduler.h>
 
+#include <CLI/CLI.hpp>
+
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 namespace {
@@ -47,9 +47,10 @@ void TriangleNumber(weft::TaskScheduler *scheduler, void *arg) {
 
 int main(int argc, char **argv) {
     weft::SchedulerOptions options;
-    if (argc == 3 && std::strcmp(argv[1], "--fibers") == 0) {
-        options.smallFibers = static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10));
-    }
+    CLI::App app("Adds up the numbers from 1 to 47,593,243 as tasks, and checks the sum.");
+    app.add_option("--fibers", options.smallFibers,
+                   "SchedulerOptions::smallFibers, up to 1,000,000; 0 = automatic");
+    CLI11_PARSE(app, argc, argv);
     weft::TaskScheduler scheduler(options);
     uint64_t sum = 0;
     if (scheduler.Run(TriangleNumber, &sum) != weft::Status::Ok) return 1;

@@ -14,17 +14,21 @@ namespace {
 
 constexpr uint32_t kMaxThreads = 1024;
 constexpr size_t kLeastStackBytes = 64 << 10;
+constexpr int32_t kLeastNice = -20, kMostNice = 19;
 
-// The nearest options that are in their ranges.
+// Returns the nearest options that are in their ranges. Sets `health` if they differ.
 BlockingOptions Admitted(BlockingOptions options, Status &health) noexcept {
     const uint32_t threads = std::min(std::max(options.maxThreads, 1u), kMaxThreads);
     const size_t stackBytes = std::max(options.threadStackBytes, kLeastStackBytes);
+    const int32_t nice = std::min(std::max(options.threadNice, kLeastNice), kMostNice);
     const bool memoryInPairs =
         (options.memory.allocate == nullptr) == (options.memory.release == nullptr);
-    if (threads != options.maxThreads || stackBytes != options.threadStackBytes || !memoryInPairs)
+    if (threads != options.maxThreads || stackBytes != options.threadStackBytes ||
+        nice != options.threadNice || !memoryInPairs)
         health = Status::BadOption;
     options.maxThreads = threads;
     options.threadStackBytes = stackBytes;
+    options.threadNice = nice;
     if (!memoryInPairs) options.memory = {};
     return options;
 }
@@ -35,7 +39,7 @@ BlockingThreads *MakeThreads(TaskScheduler &scheduler, const BlockingOptions &gi
     return BlockingThreads::Make(scheduler, options, health);
 }
 
-// Without them callers make the calls.
+// Returns false if callers must make their calls themselves.
 bool HasThreads(const BlockingThreads *threads) noexcept {
     return threads != nullptr && !threads->IsForked();
 }
@@ -47,12 +51,13 @@ void RunForTask(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunc
     node.counter = &done;
     ExternalWork::Begin(scheduler);
     threads.Submit(node);
-    // the call's thread last touches the two before it lowers the counter
+    // The decrement is the last access of the call's thread to `done`. Its last access to `node`
+    // comes before.
     scheduler.WaitForCounter(&done);
     race::SawCount(done);
 }
 
-// A call for which the thread sleeps that wants it.
+// A call whose caller blocks its thread until the call has been made.
 struct CallForHook {
     BlockingFunction function;
     void *arg;
@@ -62,18 +67,20 @@ struct CallForHook {
         CallForHook &call = *static_cast<CallForHook *>(self);
         call.function(call.arg);
         race::LeavesThread(&call);
-        call.caller.Unpark();  // from here on it is gone
+        call.caller.Unpark();  // from here on `call` may be gone
     }
 };
 
-// A hook may come before the run begins or when it is over, and nobody could lower a counter then.
+// A hook may be called before the run begins or after it has ended. Then no thread could decrement
+// a counter. So this uses a parker.
 void RunForHook(TaskScheduler &scheduler, BlockingThreads &threads, BlockingFunction function,
                 void *arg) noexcept {
     CallForHook call{function, arg, {}};
     BlockingNode node{CallForHook::Make, &call};
-    // in the hook `park` the worker counts as one that sleeps
+    // In the hook `park` the worker counts as asleep. Without this the scheduler might report a
+    // stall.
     const ExternalWork outside(scheduler);
-    // the call's thread has read the node before it unparks us
+    // The thread that makes the call reads the node before it unparks this thread.
     threads.Submit(node);
     call.caller.Park();
     race::ComesToThread(&call);
@@ -90,7 +97,7 @@ BlockingCalls::~BlockingCalls() {
 
 Status BlockingCalls::Run(BlockingFunction function, void *arg) noexcept {
     if (function == nullptr) return Status::BadOption;
-    // A thread that is no worker holds up nobody but itself, whoever makes the call.
+    // A thread that is not a worker waits in any case, so it makes the call itself.
     if (!HasThreads(m_threads) || m_scheduler.CurrentWorker() == kAnyWorker) {
         function(arg);
     } else if (CallerMayWait(m_scheduler, "BlockingCalls::Run")) {
@@ -105,12 +112,12 @@ Status BlockingCalls::Submit(BlockingCall &call, Counter *counter) noexcept {
     BlockingNode &node = call.m_node;
     if (node.function == nullptr) return Status::BadOption;
     if (!MayCall(m_scheduler, "BlockingCalls::Submit")) return Status::NotRunning;
-    // acquire: pairs with the store in Call, whose thread has read the node by then. It is
-    // exchanged, so that of several that submit it at once one does.
+    // acquire: pairs with the release in Call. Its thread reads the node before that. An exchange,
+    // so that only one of several concurrent Submits of the same call succeeds.
     if (node.submitted.exchange(true, kAcquire)) return Status::AlreadyRunning;
     if (counter != nullptr) {
         if (!m_scheduler.IncrementCounter(counter)) {
-            // the node is as it was: hands on what the exchange acquired
+            // The node is unchanged. release: passes on what the exchange acquired.
             node.submitted.store(false, kRelease);
             return Status::BadOption;
         }

@@ -12,14 +12,16 @@ namespace weft::internal {
 
 namespace {
 
-// Names and places the calling thread. It begins on the CPUs of who started it, which may be a
-// worker that keeps to one: there a call that computes would hold up that worker's tasks.
-void SetUpThread(const char *name, uint32_t index) noexcept {
-    if (name != nullptr) env::NameThread(name, index);
-    uint64_t all[1024 / 64];  // so many CPUs
+// Names and places the calling thread. It begins with the CPUs and the nice value of its creator,
+// which may be a worker that is bound to one CPU. There, a call that computes would delay the tasks
+// of that worker. Returns false if the system refuses a nice value that the options ask for.
+bool SetUpThread(const BlockingOptions &options, uint32_t index) noexcept {
+    if (options.threadName != nullptr) env::NameThread(options.threadName, index);
+    uint64_t all[1024 / 64];  // the first 1,024 CPUs
     std::fill(std::begin(all), std::end(all), ~uint64_t{0});
-    // refused: the calls are made where it is
+    // If the system refuses, the thread stays on the CPUs of its creator.
     env::BindThread(all, static_cast<uint32_t>(std::size(all)));
+    return env::SetNice(options.threadNice) || options.threadNice == 0;
 }
 
 }  // namespace
@@ -32,7 +34,7 @@ BlockingThreads *BlockingThreads::Make(TaskScheduler &scheduler, const BlockingO
     if (threads == nullptr) return nullptr;
     threads->m_scheduler = &scheduler;
     threads->m_options = options;
-    threads->m_health.store(health, kRelaxed);  // nobody else knows of it yet
+    threads->m_health.store(health, kRelaxed);  // no other thread knows the object yet
     threads->m_idleTicks =
         static_cast<uint64_t>(options.idleMicroseconds * env::TicksPerMicrosecond());
     if (threads->Acquire()) return threads;
@@ -57,7 +59,7 @@ bool BlockingThreads::Acquire() noexcept {
 }
 
 void BlockingThreads::Destroy(BlockingThreads *threads) noexcept {
-    if (!threads->IsForked()) threads->EndThreads();  // there is nobody to wait for, or to join
+    if (!threads->IsForked()) threads->EndThreads();  // a child has no threads
     Free(threads);
 }
 
@@ -68,17 +70,19 @@ void BlockingThreads::Free(BlockingThreads *threads) noexcept {
     Memory(hooks).Free(threads, sizeof(BlockingThreads), alignof(BlockingThreads));
 }
 
-// Nobody submits any more. So the number of those that live comes to zero once, by a thread that
-// has seen m_stopping and then tells us; or it is zero when we look. Even then that thread may be
-// about to tell: the counter and the parker stay until it has been joined.
+// No thread submits any more. So there are two cases. Either m_living is zero already. Or it will
+// reach zero once, by a thread that has seen m_stopping, and that thread then decrements the
+// counter or unparks the parker. Even if m_living is zero already, such a thread may be about to do
+// that. So counter and parker live until all threads have been joined.
 void BlockingThreads::EndThreads() noexcept {
     env::Parker parker;
     Counter counter(1);
     const bool inTask = CallerMayWait(*m_scheduler, "~BlockingCalls");
     m_endCounter = inTask ? &counter : nullptr;
     m_endParker = inTask ? nullptr : &parker;
-    // seq_cst: who enters the idle set behind the look below sees it. As a release it publishes the
-    // two above.
+    // seq_cst: pairs with the check after m_idle.Set in Serve. A thread that enters the idle set
+    // after m_idle.Clear below has not found it sees m_stopping. As a release it publishes the two
+    // pointers above.
     m_stopping.store(true, kSeqCst);
     for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
         if (m_idle.Clear(i)) m_places[i].parker.Unpark();
@@ -92,8 +96,8 @@ void BlockingThreads::EndThreads() noexcept {
             parker.Park();
         }
     }
-    // Nobody starts or ends others any more, and what those did who did is visible: they left
-    // m_living behind it. The threads themselves are about to return.
+    // No thread starts or ends others any more. What they did is visible here, because they
+    // decremented m_living after it. All threads are about to return.
     for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
         if (m_places[i].isStarted.load(kRelaxed)) m_places[i].thread.Join();
     }
@@ -104,18 +108,18 @@ void BlockingThreads::Call(TaskScheduler &scheduler, BlockingNode &node) noexcep
     const BlockingFunction function = node.function;
     void *const arg = node.arg;
     Counter *const counter = node.counter;
-    // release: who submits it again does so behind the reads above. From here on the node may be
-    // gone.
+    // release: pairs with the acquire in BlockingCalls::Submit. A thread that submits the node
+    // again writes to it after the reads above. From here on the node may be gone.
     node.submitted.store(false, kRelease);
     function(arg);
     if (counter == nullptr) return;
     scheduler.DecrementCounter(counter);
-    // which the end of BlockingCalls waits for, so that the scheduler outlives it
+    // The destructor of BlockingCalls waits for this call, so the scheduler is still alive here.
     ExternalWork::End(scheduler);
 }
 
 void BlockingThreads::Submit(BlockingNode &node) noexcept {
-    race::LeavesThread(&node);  // what the caller has written comes before the call
+    race::LeavesThread(&node);  // the call sees what the caller has written
     m_submitted.Push(&node);    // from here on the node may be gone
     WakeOne();
 }
@@ -132,26 +136,27 @@ void BlockingThreads::WakeOne() noexcept {
 
 void BlockingThreads::StartAt(uint32_t index) noexcept {
     Place &place = m_places[index];
-    // seq_cst, both uses here: of several that fail at once the last one sees what all of them have
-    // pushed, and those who relied on them because no place was vacant.
+    // seq_cst, both uses in this function: if several threads fail here at once, the last one sees
+    // all their calls. It also sees the calls of submitters that relied on them, because they found
+    // no vacant place.
     m_living.fetch_add(1, kSeqCst);
     const auto serve = [](void *arg) {
         Place &own = *static_cast<Place *>(arg);
-        own.threads->Serve(own);
+        own.threads->ThreadMain(own);
     };
     if (place.thread.Start(serve, &place, m_options.threadStackBytes)) {
-        place.isStarted.store(true, kRelease);  // publishes the thread's handle to who joins it
+        place.isStarted.store(true, kRelease);  // publishes the handle to the thread that joins it
         return;
     }
     m_health.store(Status::ThreadFailed, kRelaxed);
     m_vacant.Set(index);
-    if (m_living.fetch_sub(1, kSeqCst) != 1) return;  // one that lives makes the call
+    if (m_living.fetch_sub(1, kSeqCst) != 1) return;  // a living thread makes the call
     while (AnyCall()) {
         if (BlockingNode *node = Take()) Call(*m_scheduler, *node);
     }
 }
 
-// The oldest call, or null. A hint where it says that there is none: see AnyCall.
+// Returns the oldest call, or null. Null is only a hint that there is none: see AnyCall.
 BlockingNode *BlockingThreads::Take() noexcept {
     const SpinLock::Held held(m_lock);
     if (m_oldest == nullptr) m_oldest = m_submitted.TakeAll();
@@ -160,60 +165,72 @@ BlockingNode *BlockingThreads::Take() noexcept {
     return node;
 }
 
-// The look of who has announced something. What others have taken from the list but not begun is
-// seen too: they had the lock before, or have it later and then look behind it.
+// The check that follows an announcement (a thread has entered the idle set, a place is vacant). It
+// also sees calls that another thread has moved from m_submitted to m_oldest: that thread had the
+// lock before. A thread that gets the lock later checks for calls after this thread.
 bool BlockingThreads::AnyCall() noexcept {
     const SpinLock::Held held(m_lock);
     return m_oldest != nullptr || !m_submitted.IsEmpty();
 }
 
-// By a thread that goes to sleep: those that have slept for too long need not stay. Those at high
-// places sleep longest, since the lowest is woken.
+// Called by a thread that goes to sleep. Ends the threads that have slept for too long. Submitters
+// wake the lowest place, so the threads at high places sleep longest.
 void BlockingThreads::EndIdlers() noexcept {
     if (m_idleTicks == 0) return;
     const uint64_t now = env::Ticks();
     for (uint32_t i = m_options.maxThreads; i-- != 0;) {
         Place &place = m_places[i];
         if (!m_idle.Test(i) || !place.isStarted.load(kAcquire)) continue;  // acquire: the handle
-        // relaxed: a guess. Other processors' clocks may be a little ahead.
+        // relaxed: an estimate. The clock of another processor may be a little ahead, so the
+        // difference may be negative.
         if (static_cast<int64_t>(now - place.idleSince.load(kRelaxed)) <
             static_cast<int64_t>(m_idleTicks))
             continue;
         if (!m_idle.Clear(i)) continue;
         place.mustEnd = true;
         place.parker.Unpark();
-        place.thread.Join();  // it returns at once
+        place.thread.Join();  // it only calls its hook onStop
         place.mustEnd = false;
         place.isStarted.store(false, kRelaxed);  // m_vacant publishes it
-        m_living.fetch_sub(1, kSeqCst);          // not the last: we live
+        m_living.fetch_sub(1, kSeqCst);          // not the last one: this thread lives
         m_vacant.Set(i);
         if (AnyCall() && m_vacant.Clear(i)) StartAt(i);  // [re-check]
     }
 }
 
+void BlockingThreads::ThreadMain(Place &place) noexcept {
+    // relaxed: a status that orders nothing.
+    if (!SetUpThread(m_options, place.index)) m_health.store(Status::BadOption, kRelaxed);
+    const ThreadHooks &hooks = m_options.threads;
+    if (hooks.onStart != nullptr) hooks.onStart(place.index, hooks.user);
+    Serve(place);
+    if (hooks.onStop != nullptr) hooks.onStop(place.index, hooks.user);
+    if (!place.mustEnd) Leave();
+}
+
+// Returns when the thread must end.
 void BlockingThreads::Serve(Place &place) noexcept {
-    SetUpThread(m_options.threadName, place.index);
     for (;;) {
         while (BlockingNode *node = Take()) Call(*m_scheduler, *node);
-        // acquire: all that was ever submitted was submitted before it was written, so the second
-        // look sees that.
+        // acquire: pairs with the store in EndThreads. All calls were submitted before that store,
+        // so the check below sees all of them.
         if (m_stopping.load(kAcquire)) {
             if (AnyCall()) continue;
-            return Leave();
+            return;
         }
         EndIdlers();
         place.idleSince.store(env::Ticks(), kRelaxed);
         const auto isWanted = [this] { return AnyCall() || m_stopping.load(kSeqCst); };
         m_idle.Set(place.index);                                // [order]
         if (isWanted() && m_idle.Clear(place.index)) continue;  // [re-check]
-        // until the one that has taken us out of the idle set unparks us; nobody else does
+        // Only the thread that takes this place out of the idle set unparks it.
         place.parker.Park();
         if (place.mustEnd) return;
     }
 }
 
-// seq_cst: as an acquire and release it hands on what all that lived have done to the one that ends
-// all this.
+// seq_cst: as an acquire and a release it passes on what all threads have done, first to the last
+// thread, and then to EndThreads.
 void BlockingThreads::Leave() noexcept {
     Counter *const counter = m_endCounter;
     env::Parker *const parker = m_endParker;

@@ -1,33 +1,52 @@
-// The threads that make blocking calls: as many as calls want, up to a bound, kept for a while,
-// ended at last.
+// The threads that make blocking calls. They are started when calls need them, up to a limit. Idle
+// threads end after a while, all others at the end.
 //
-// Who submits pushes a node and then looks for a thread to make the call (WakeOne): one that
-// sleeps, else a vacant place to start one in. It never waits: a push, two looks and an Unpark (or
-// the start of a thread). What the threads share among themselves is under a lock of theirs that no
-// submitter takes; so a fiber cannot be held up by a thread that the system has put aside in the
-// middle of it.
+// Terms:
+// - call: a BlockingNode that has been submitted.
+// - place: room for one thread. It is vacant if it has no thread.
+// - idle set (m_idle): the places whose threads sleep, or are about to sleep.
+// - vacant set (m_vacant): the places that are vacant.
+// - active thread: a thread whose place is in neither set. It runs, or is being started. It will
+//   check for calls before it sleeps or ends.
+// - living threads (m_living): all threads, with those that are being started.
 //
-// No call is left behind. Let S push a call and then look at the idle set, and T enter the idle set
-// and then look at the calls; all four are seq_cst. If T's look misses the call, it came before S's
-// push in their single total order, hence so did T's entry, and S finds T in the set; or another
-// submitter took T out of it, and then T is on its way and looks. The same holds of vacant places,
-// with "gives the place back" in the place of "enters the idle set": who gives it back (EndIdlers)
-// looks at the calls then, and starts a thread in that very place if there is one, unless another
-// submitter already does.
+// Protocol:
+// 1. A submitter pushes the call, then checks the idle set, then the vacant set (WakeOne). It takes
+//    a thread out of the idle set and wakes it, or takes a place out of the vacant set and starts a
+//    thread there, or does nothing. It never waits: one push, two checks, and one Unpark or the
+//    start of a thread.
+// 2. An active thread takes calls and makes them until it finds none. Then it enters the idle set,
+//    checks for calls once more, and sleeps.
+// 3. A thread that goes idle ends threads that have been idle for too long (EndIdlers). It gives
+//    each place back to the vacant set and checks for calls once more. If there is a call, it
+//    starts a thread in that place, unless a submitter has taken the place already.
+// The list of taken calls is protected by a lock that only the threads take, and no submitter. So a
+// thread that was preempted while it holds the lock cannot delay a fiber.
 //
-// So suppose that a thread sleeps, or a place is vacant, and nobody is under way. At its last look
-// there was no call. Each one that was pushed since then found somebody to wake or to start, each a
-// different one, who then takes one call at least, as long as there are any. So there are none
-// left: a call waits only while as many are under way as there may be threads. (To wake whoever
-// sleeps instead of starting a thread in the place that was given back would not do: he may have
-// been about to look himself, for another call.)
+// No call is left behind.
+// - Events: S1, a submitter pushes a call. S2, it checks the idle set. T1, a thread enters the idle
+//   set. T2, the thread checks for calls. S1 is before S2 and T1 is before T2. All four are
+//   seq_cst, so they have one total order.
+// - Claim: T2 sees the call, or the submitter finds the thread. Suppose that T2 does not see the
+//   call. Then T2 comes before S1, so T1 comes before S2. Therefore S2 finds the thread in the idle
+//   set, unless another submitter has taken the thread out. In that case the thread is active, and
+//   will check for calls.
+// - The same holds for a vacant place. T1 is then "gives the place back", and T2 is the check in
+//   EndIdlers.
+// - Suppose that a thread sleeps or a place is vacant, and no thread is active. The last check of
+//   each thread found no call. Each call that was pushed after that check found a thread to wake or
+//   to start, and each call another one. Each of these threads took at least one call while there
+//   were any. So no call is left. Therefore a call waits only while as many threads are active as
+//   there may be threads.
+// - In step 3 it would not be enough to wake a sleeping thread instead of starting one: that thread
+//   may have been about to check for calls because of another call.
 //
-// If a thread cannot be started, who tried gives the place back and, if no thread lives, makes all
-// the calls that it then finds itself (StartAt); otherwise those that live make them, one after the
+// If the system refuses a thread, the place is given back. If no thread lives, the caller of
+// StartAt makes all calls that it finds then. Otherwise the living threads make them, one after the
 // other.
 //
-// A thread ends before the last day only at the hand of another one that goes on itself: the number
-// of threads that live never falls to zero while calls may come.
+// Before the end, a thread ends only if another thread ends it and continues itself. So the number
+// of living threads never falls to zero while calls may come.
 #pragma once
 
 #include "containers/atomic_bit_set.h"
@@ -40,34 +59,37 @@ namespace weft::internal {
 
 class BlockingThreads {
 public:
-    /// Null if there is no memory. The options are in their ranges.
+    /// Returns null if there is no memory. The options must be in their ranges.
     static BlockingThreads *Make(TaskScheduler &scheduler, const BlockingOptions &options,
                                  Status health) noexcept;
-    /// Waits for all calls and threads, unless they are the parent process's, and frees the memory.
+    /// Waits for all calls and threads, and frees the memory. In a forked child process it only
+    /// frees the memory, because calls and threads belong to the parent.
     static void Destroy(BlockingThreads *threads) noexcept;
 
-    /// True in a child process that was forked since Make: there are no threads, and Submit must
-    /// not be called.
+    /// Returns true in a child process that was forked after Make. It has no threads, so Submit
+    /// must not be called.
     bool IsForked() const noexcept { return m_forkMark.IsForked(); }
 
     void Submit(BlockingNode &node) noexcept;
 
-    /// Makes the call, here. `node` may be gone when its function has begun.
+    /// Makes the call on this thread. `node` may be gone when its function has begun.
     static void Call(TaskScheduler &scheduler, BlockingNode &node) noexcept;
 
-    // relaxed, these two: figures that order nothing.
+    // relaxed, both: the values order nothing.
     uint32_t Count() const noexcept { return IsForked() ? 0 : m_living.load(kRelaxed); }
     Status LastError() const noexcept { return m_health.load(kRelaxed); }
 
 private:
-    // A thread, or room for one. The idle set hands it from its thread to whoever takes that out;
-    // the vacant set, from who ended or failed to start a thread to who starts one.
+    // Room for one thread. A place belongs to one thread at a time. The idle set hands it over from
+    // its own thread to the thread that takes it out. The vacant set hands it over from the thread
+    // that has ended its thread, or could not start one, to the thread that starts one.
     struct alignas(kLineBytes) Place {
         env::Parker parker;
         env::Thread thread;
         env::Atomic<uint64_t> idleSince{0};  // Ticks
         env::Atomic<bool> isStarted{false};  // `thread` may be joined
-        // written by who took it out of the idle set; read behind its Unpark
+        // Written by the thread that has taken the place out of the idle set, before its Unpark;
+        // read by the place's thread after Park.
         bool mustEnd = false;
         BlockingThreads *threads = nullptr;
         uint32_t index = 0;
@@ -81,6 +103,7 @@ private:
     void WakeOne() noexcept;
     void StartAt(uint32_t index) noexcept;
     void EndIdlers() noexcept;
+    void ThreadMain(Place &place) noexcept;
     void Serve(Place &place) noexcept;
     void Leave() noexcept;
 
@@ -90,18 +113,19 @@ private:
     env::ForkMark m_forkMark;
 
     alignas(kLineBytes) PushList<BlockingNode> m_submitted;
-    env::Atomic<uint32_t> m_living{0};  // threads, those that are being started included
+    env::Atomic<uint32_t> m_living{0};  // threads, with those that are being started
     env::Atomic<Status> m_health{Status::Ok};
 
-    alignas(kLineBytes) SpinLock m_lock;  // of the threads among themselves
-    // under the lock: taken from m_submitted together, older than what is there now
+    alignas(kLineBytes) SpinLock m_lock;  // only the threads take it
+    // Under the lock: calls that were taken from m_submitted, oldest first. They are older than all
+    // calls in m_submitted.
     BlockingNode *m_oldest = nullptr;
 
-    AtomicBitSet m_idle;    // places whose threads sleep, or will if nothing comes
+    AtomicBitSet m_idle;    // places whose threads sleep, or are about to sleep
     AtomicBitSet m_vacant;  // places without a thread
     Place *m_places = nullptr;
 
-    // The end. The two are written before m_stopping is, and read behind it.
+    // The end. m_stopping publishes the other two: they are written before it, and read after it.
     env::Atomic<bool> m_stopping{false};
     Counter *m_endCounter = nullptr;
     env::Parker *m_endParker = nullptr;

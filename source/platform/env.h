@@ -16,7 +16,8 @@
 //                                 earlier Unpark(). ParkUntil() sleeps until a time of Now() at
 //                                 most.
 //     Thread                      Start(entry, arg, stackBytes), Join()
-//     NameThread(), AddNice(), SetSlice(), SetPreciseSleep(), BindThread(), BindThreadToNth()
+//     NameThread(), AddNice(), SetNice(), SetSlice(), SetPreciseSleep()
+//     BindThread(), BindThreadToNth()
 //     UsableCpus(), YieldThread(), NapThread(), ThreadHint()
 //     ForkMark, ExitCall and AtThreadExit(), SignalStack, InstallFaultHandler(),
 //     RemoveFaultHandler()

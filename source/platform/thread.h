@@ -29,6 +29,10 @@ void NameThread(const char *prefix, uint32_t number) noexcept;
 /// Adds to the nice value of the calling thread. Returns false if the system refuses.
 bool AddNice(int nice) noexcept;
 
+/// Sets the nice value of the calling thread to that of the process (on Linux, of its first thread)
+/// plus `nice`, whatever the thread inherited. Returns false if the system refuses.
+bool SetNice(int nice) noexcept;
+
 /// Asks the system to give the calling thread the CPU in slices of `microseconds` (100 to 100,000).
 /// If a thread is woken that has a shorter slice than the running thread, it runs first. Needs
 /// Linux 6.12; without effect elsewhere.

@@ -124,6 +124,12 @@ bool AddNice(int nice) noexcept {
     return setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + nice) == 0;
 }
 
+bool SetNice(int nice) noexcept {
+    const auto thread = static_cast<id_t>(gettid());
+    const auto process = static_cast<id_t>(getpid());  // its first thread
+    return setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, process) + nice) == 0;
+}
+
 // The structure sched_attr of sched_setattr(2). Its header cannot be included together with
 // <sched.h>.
 struct SchedulingAttributes {

@@ -102,6 +102,9 @@ bool AddNice(int nice) noexcept {
                                                             THREAD_PRIORITY_HIGHEST)) != 0;
 }
 
+// A thread begins with the normal priority of the process, whatever its creator has.
+bool SetNice(int nice) noexcept { return AddNice(nice); }
+
 // Without effect: Windows raises the priority of a woken thread for a while, and slices have the
 // same length for all threads.
 void SetSlice(uint32_t) noexcept {}

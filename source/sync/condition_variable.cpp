@@ -1,6 +1,10 @@
-// A line and nothing else. Who waits is in it before the mutex is unlocked; so whoever has had the
-// mutex since then, and changed what it protects, sees kWaiters: by the mutex, the store of
-// kWaiters comes before. A notifier that sees none need not take the lock.
+// A list of waiters without any other state.
+//
+// A waiter enters the list before it unlocks the mutex. Suppose that another thread has locked the
+// mutex after that, has changed the condition, and now notifies. The store of kWaiters happens
+// before that unlock, and the unlock happens before that lock. So the notifier sees kWaiters.
+// Therefore a notifier that does not see kWaiters has no waiter to notify, and need not take the
+// lock of the queue.
 #include "weft/sync/condition_variable.h"
 
 #include "platform/env.h"
@@ -17,7 +21,7 @@ void ConditionVariable::notify_one() noexcept { Notify(false); }
 void ConditionVariable::notify_all() noexcept { Notify(true); }
 
 bool ConditionVariable::GetInLine(Waiter &waiter) noexcept {
-    if (!m_queue.CanWait()) return false;
+    if (!m_queue.CanWait(waiter)) return false;
     const uint64_t word = m_queue.Lock();
     m_queue.Append(waiter);
     m_queue.Unlock(word);
@@ -25,7 +29,8 @@ bool ConditionVariable::GetInLine(Waiter &waiter) noexcept {
 }
 
 void ConditionVariable::Notify(bool all) noexcept {
-    // relaxed: what it has to see came before, by the mutex; and nothing is read by way of it.
+    // relaxed: the mutex orders the store of kWaiters before this load (see above), and nothing is
+    // read through this load.
     if ((m_queue.Word(kRelaxed) & (WaitQueue::kWaiters | WaitQueue::kLocked)) == 0) return;
     const uint64_t word = m_queue.Lock();
     WakeList list;

@@ -1,6 +1,8 @@
-// One bit. While it is set nobody is in line: who would get in line looks at it under the lock, and
-// who sets it takes everybody off the line (Manual), or gives it to the first instead of setting it
-// (Auto).
+// One bit, kSet.
+//
+// Invariant: while kSet is set, the list is empty. A waiter checks kSet under the lock before it
+// enters the list. Set, under the lock, removes all waiters and sets kSet (Manual); or it removes
+// and notifies the first waiter, and sets kSet only if there is no waiter (Auto).
 #include "weft/sync/event.h"
 
 #include "platform/backoff.h"
@@ -17,14 +19,16 @@ Event::Event(TaskScheduler &scheduler, EventReset reset, bool isSet) noexcept
     : m_queue(scheduler, isSet ? kSet : 0), m_isAuto(reset == EventReset::Auto) {}
 
 bool Event::IsSet() const noexcept {
-    // acquire: what was done before the Set
+    // acquire: pairs with the release of Unlock in Set. The caller sees what was written before
+    // Set.
     const bool isSet = (m_queue.Word(kAcquire) & kSet) != 0;
     if (isSet) race::SawAll(const_cast<WaitQueue *>(&m_queue));
     return isSet;
 }
 
-// Writes even if it is set already: with a look alone, somebody who resets it after that look, and
-// then checks what it is about, may see neither what was done before this Set nor the Set.
+// Writes the word even if kSet is set already. Suppose that it only read the word. Another thread
+// may call Reset after that read, and then check its condition. It might see neither what was
+// written before this Set, nor this Set.
 void Event::Set() noexcept {
     race::Finishes(&m_queue);
     uint64_t word = m_queue.Lock();
@@ -46,8 +50,9 @@ void Event::Set() noexcept {
     list.Wake(scheduler);
 }
 
-// acquire: what was done before a Set that this undoes; see Set. As a read-modify-write it hands on
-// what it has read, for others.
+// acquire: pairs with the release of Unlock in the Set that this call undoes (see Set). A
+// read-modify-write continues the release sequence of that store. So a later acquire that reads the
+// new word sees what was written before that Set, too.
 void Event::Reset() noexcept {
     uint64_t word = m_queue.UnlockedWord();
     while (!m_queue.Change(word, word & ~kSet, kAcquire)) word = m_queue.UnlockedWord();
@@ -61,7 +66,7 @@ bool Event::TryWait() noexcept {
         if ((word & WaitQueue::kLocked) != 0) {
             word = m_queue.UnlockedWord();
         } else if (m_queue.Change(word, word & ~kSet, kAcquire)) {
-            // acquire: what was done before the Set
+            // acquire: pairs with the release of Unlock in Set
             race::SawAll(&m_queue);
             return true;
         }
@@ -74,7 +79,8 @@ void Event::Wait() noexcept { Pass(nullptr); }
 bool Event::Pass(const Clock::time_point *deadline) noexcept {
     if (TryWait()) return true;
     if (SpinBriefly(m_queue, [&] { return TryWait() ? Look::Done : Look::Again; })) return true;
-    if (m_queue.CanWait()) return PassInLine(deadline);
+    Waiter self;
+    if (m_queue.CanWait(self)) return PassInLine(self, deadline);
     for (Backoff backoff; !TryWait(); backoff.Next()) {
         if (deadline != nullptr && Now() >= *deadline) return false;
     }
@@ -86,12 +92,11 @@ bool Event::PassOrLineUp(Waiter &self) noexcept {
     const bool isSet = (word & kSet) != 0;
     if (!isSet) m_queue.Append(self);
     m_queue.Unlock(isSet && m_isAuto ? word & ~kSet : word);
-    // In line, who is called may find the event gone.
+    // From here on the event may be gone if the waiter is in the list: it may have been notified.
     return isSet;
 }
 
-bool Event::PassInLine(const Clock::time_point *deadline) noexcept {
-    Waiter self;
+bool Event::PassInLine(Waiter &self, const Clock::time_point *deadline) noexcept {
     void *const queue = &m_queue;
     TaskScheduler &scheduler = m_queue.Scheduler();
     if (!PassOrLineUp(self) && !m_queue.WaitInLine(scheduler, self, deadline)) return false;

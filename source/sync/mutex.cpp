@@ -1,4 +1,4 @@
-// One permit.
+// A mutex is a Permits with one permit.
 #include "weft/sync/mutex.h"
 
 #include "platform/compiler.h"
@@ -14,7 +14,7 @@ using namespace internal;
 Mutex::Mutex(TaskScheduler &scheduler) noexcept : m_permit(scheduler, 1) {}
 
 void Mutex::lock() noexcept {
-    // acquire: what was done before it was unlocked.
+    // acquire: pairs with the release in unlock. The caller sees what was written before it.
     if (WEFT_LIKELY(ChangeFree(m_permit, 1, 0, kAcquire))) {
         race::SawAll(&m_permit.Queue());
     } else {
@@ -30,8 +30,8 @@ bool Mutex::LockUntil(Clock::time_point deadline) noexcept {
 
 void Mutex::unlock() noexcept {
     race::Finishes(&m_permit.Queue());
-    // release: what was done while it was locked. The last access: whoever locks it next may
-    // destroy it.
+    // release: publishes what was written while the mutex was locked. This is the last access: the
+    // next holder may destroy the mutex.
     if (WEFT_LIKELY(ChangeFree(m_permit, 0, 1, kRelease)) || m_permit.Release(1, 1)) return;
     ReportMisuse(m_permit.Scheduler(), ReportCode::WrongThread, "Unlock once after each lock.",
                  "Mutex::unlock was called, and nobody has locked it");

@@ -1,12 +1,16 @@
-// What is in the word of Permits.
+// The word of Permits.
 //
 //     | promised : 24 | free : 24 | overtaken : 14 | waiters : 1 | locked : 1 |
 //
-// free       permits that nobody has
-// promised   how many of them the waiters want that were called and have not come yet; newcomers
-// may come before them overtaken  what has been done to the first in line since it is that; at
-// kMaxOvertakes newcomers wait too waiters    somebody is in line, called or not; locked: the
-// line's lock
+//     free       permits that nobody has
+//     promised   free permits that notified waiters want and have not taken yet; newcomers may take
+//                them first
+//     overtaken  the weight of all overtakings since the first waiter became the first; newcomers
+//                wait if it is kMaxOvertakes or more
+//     waiters    the list is not empty; notified waiters stay in the list until they leave
+//     locked     the lock of the list
+//
+// permits.cpp defines these terms.
 #pragma once
 
 #include "weft/sync/permits.h"
@@ -32,15 +36,17 @@ struct PermitWord {
         return static_cast<uint32_t>(bits >> kPromisedShift);
     }
 
-    /// A newcomer may have `n`: there are as many, and who waits has not been overtaken too often.
+    /// True if a newcomer may take `n` permits: that many are free, and the first waiter, if there
+    /// is one, has not been overtaken too often.
     constexpr bool MayTake(uint32_t n) const noexcept {
         return Free() >= n && (!AnyWaits() || Overtaken() < Permits::kMaxOvertakes);
     }
-    /// A waiter that wants `n` can be called: there are as many beside those that are promised.
-    constexpr bool CanCall(uint32_t n) const noexcept { return Free() >= Promised() + n; }
-    /// Whoever waits and was not called wants more than is left beside the promised ones, whatever
-    /// it wants.
-    constexpr bool CanCallNobody() const noexcept { return !AnyWaits() || Free() <= Promised(); }
+    /// True if a waiter that wants `n` permits can be notified: that many are free and not
+    /// promised.
+    constexpr bool CanNotify(uint32_t n) const noexcept { return Free() >= Promised() + n; }
+    /// True if no waiter can be notified, whatever number of permits it wants: nobody waits, or all
+    /// free permits are promised.
+    constexpr bool CanNotifyNobody() const noexcept { return !AnyWaits() || Free() <= Promised(); }
 
     constexpr PermitWord TakenByNewcomer(uint32_t n) const noexcept {
         if (!AnyWaits()) return Taken(n);
@@ -59,12 +65,12 @@ struct PermitWord {
     constexpr PermitWord WithoutPromise(uint32_t n) const noexcept {
         return {bits - (static_cast<uint64_t>(n) << kPromisedShift)};
     }
-    /// The first in line came in vain.
+    /// The first waiter has woken up in vain.
     constexpr PermitWord InVain() const noexcept {
         if (Overtaken() >= Permits::kMaxOvertakes) return *this;
         return OvertakenBy(Permits::kMaxOvertakes / Permits::kMaxVainWakes);
     }
-    /// Somebody else is the first in line.
+    /// Another waiter has become the first.
     constexpr PermitWord NotOvertaken() const noexcept {
         return {bits & ~(uint64_t{kOvertakenMask} << kOvertakenShift)};
     }
@@ -81,8 +87,8 @@ private:
     }
 };
 
-/// The usual case, in one CAS from a word that need not be read: nobody waits, and `from` permits
-/// are free, then `to`.
+/// The usual case, one CAS without a load before it: if nobody waits and `from` permits are free,
+/// `to` permits are free afterwards. Returns false otherwise.
 inline bool ChangeFree(Permits &permits, uint32_t from, uint32_t to,
                        std::memory_order order) noexcept {
     uint64_t word = PermitWord::Of(from).bits;

@@ -1,30 +1,49 @@
-// Permits, and a bound for how long one waits.
+// Permits, with a limit on how often a waiter is overtaken.
 //
-// Who finds enough permits takes them, also if others wait: a newcomer runs, and a waiter has to be
-// woken first, so handing the permits over would leave them idle for the time of a switch, each
-// time (a convoy). But only kMaxOvertakes newcomers may do that while the same waiter is the first
-// in line; then newcomers wait too, until that one has left the line. That are many, so that
-// threads, which take long to wake, do not make each other wait; but a newcomer counts for several
-// while the first in line cannot be called (a writer, for readers: kMaxBeforeWake of them), and so
-// does its coming in vain (kMaxVainWakes).
+// Terms (wait_queue.cpp defines waiter, list and notified):
+// - newcomer: a caller that is not in the list.
+// - promised permits: free permits that notified waiters want and have not taken yet.
+// - A newcomer overtakes the first waiter in the list if it takes permits before it.
+// - A waiter wakes up in vain if it has been notified and then finds too few free permits, because
+//   newcomers have taken them.
 //
-//   Waiters stay in line until they have what they want or give up, and leave it by themselves. Who
-//   gives permits calls waiters from the front: as many as can have theirs, one after the other
-//   (`promised`). A waiter that was called takes its permits if they are still there; if not,
-//   newcomers have them, and it waits in its old place to be called again.
+// Protocol:
+// 1. A newcomer takes its permits if enough are free, even if others wait. The reason: it runs, but
+//    a waiter must be woken first. If permits were handed over to the waiter, they would be unused
+//    for the time of a switch, each time (a convoy).
+// 2. Otherwise the newcomer enters the list at its end. A waiter stays in its place until it has
+// its
+//    permits or gives up. It leaves the list by itself.
+// 3. Permits are given back. The waiters are notified from the front, as long as the free permits
+//    that are not promised suffice for the next one.
+// 4. A notified waiter takes its permits if enough are still free. Otherwise it has woken up in
+//    vain. It waits in its old place and will be notified again.
 //
-// Nobody is forgotten. While nobody holds the lock: nobody waits who was not called, or the first
-// of those who were not wants more than is free beside what is promised. Taking permits keeps that
-// true; every other step takes the lock and calls until it is true again (UnlockAndCall), but for
-// giving permits when CanCallNobody: then it holds for whatever is wanted, and only who is in line
-// can be meant, because who gets in line takes the lock and looks. Who was called comes, and takes
-// its permits or leaves them to others, who will give them.
+// No waiter is forgotten. Invariant, while nobody holds the lock: either every waiter has been
+// notified, or the first waiter that has not been notified wants more permits than are free and not
+// promised.
+// - Taking permits keeps the invariant, because fewer are free afterwards.
+// - Every other step takes the lock, and notifies waiters until the invariant holds again
+//   (UnlockAndNotify). There is one exception: permits are given back by a CAS without the lock if
+//   CanNotifyNobody is true for the new word. Then the invariant holds, whatever the waiters want.
+//   It concerns only waiters that are in the list already: a thread that enters the list takes the
+//   lock and checks the word.
+// - A notified waiter always continues. It takes its permits, or it leaves them to newcomers, and
+//   these give them back later.
 //
-// The bound. Overtakings are weighed in the word, with the CAS that takes the permits, and begin
-// anew when the first in line leaves it. So whoever has p others before it in line sees at most (p
-// + 1) * kMaxOvertakes newcomers go before it. Of those in line, the one that wants one permit of
-// one (Mutex) is never overtaken; others may be, by those who were called together with them, each
-// time that newcomers took what was promised: that is bounded by the same number.
+// The limit. Each overtaking adds a weight to the word, by the CAS that takes the permits. At
+// kMaxOvertakes newcomers wait, too. The weight restarts at zero when the first waiter leaves the
+// list.
+// - While a notified waiter is on its way, the weight of a newcomer is 1. kMaxOvertakes is a large
+//   number: threads take long to wake up, and should not make each other wait.
+// - While no notified waiter is on its way, at most kMaxBeforeWake newcomers go first. A writer
+// that
+//   cannot be notified because of readers is an example.
+// - The first waiter wakes up in vain at most kMaxVainWakes times.
+// So a waiter with p others before it in the list is overtaken by at most (p + 1) * kMaxOvertakes
+// newcomers. Waiters can overtake each other only if they were notified together, each time that
+// newcomers have taken what was promised. The same number limits that. It never happens to a waiter
+// for the one permit of a Mutex.
 #include "weft/sync/permits.h"
 
 #include "platform/backoff.h"
@@ -40,19 +59,20 @@ namespace weft::internal {
 
 namespace {
 
-// It was called in vain. Nobody else touches the counter any more, and nobody yet.
-void CallAgainLater(Waiter &waiter) noexcept {
+// Prepares a waiter that has woken up in vain for the next notification. No other thread accesses
+// the counter: the last notifier has finished, and the next one has to take the lock first.
+void PrepareNextWait(Waiter &waiter) noexcept {
     waiter.counter.~Counter();
     new (&waiter.counter) Counter(1);
     waiter.notified = false;
-    // its caller has gone, and the next one comes by the lock
+    // relaxed: the last notifier has finished, and the lock orders this before the next one
     waiter.wasRefused.store(false, kRelaxed);
 }
 
-// Who comes to what others take and give all the time disturbs them, and they it: the more they
-// have done so meanwhile, the longer it lets them go on first, up to half a microsecond or so.
-// relaxed, at the call: an estimate.
-void LetGoOn(PermitWord word) noexcept {
+// Pauses before a notified waiter takes the lock. If other threads take and give permits all the
+// time, they and the waiter would slow each other down. The more often the first waiter has been
+// overtaken, the longer the pause, up to about half a microsecond.
+void PauseForNewcomers(PermitWord word) noexcept {
     for (uint32_t i = 0; i < word.Overtaken() && i < 32; ++i) env::Pause();
 }
 
@@ -68,7 +88,8 @@ bool Permits::TryAcquire(uint32_t n) noexcept {
             word.bits = m_queue.UnlockedWord();
             continue;
         }
-        // acquire: what was done before the permits were given.
+        // acquire: pairs with the release in Release and in WaitQueue::Unlock. The caller sees what
+        // was written before the permits were given back.
         if (m_queue.Change(word.bits, word.TakenByNewcomer(n).bits, kAcquire)) {
             race::SawAll(&m_queue);
             return true;
@@ -81,12 +102,11 @@ bool Permits::Acquire(uint32_t n, const Clock::time_point *deadline) noexcept {
     if (TryAcquire(n)) return true;
     const bool got = SpinBriefly(m_queue, [&] {
         if (TryAcquire(n)) return Look::Done;
-        // Others wait already: the permits come back, and they are to have them.
+        // Others wait already. They should get the permits that are given back.
         return PermitWord{m_queue.Word(kRelaxed)}.AnyWaits() ? Look::Pointless : Look::Again;
     });
     if (got) return true;
-    if (!(m_queue.CanWait() ? AcquireInLine(n, deadline) : AcquireByLooking(n, deadline)))
-        return false;
+    if (!AcquireInLine(n, deadline)) return false;
     race::SawAll(&m_queue);
     return true;
 }
@@ -97,50 +117,53 @@ bool Permits::Release(uint32_t n, uint32_t most, uint32_t least) noexcept {
     for (;;) {
         if (word.IsLocked()) word.bits = m_queue.UnlockedWord();
         if (n > most || word.Free() > most - n || word.Free() < least) return false;
-        if (!word.Given(n).CanCallNobody()) break;
-        // release: what was done with the permits. The last access: who takes them may destroy
-        // this.
+        if (!word.Given(n).CanNotifyNobody()) break;
+        // release: publishes what was written while the permits were held. This is the last access:
+        // the next holder may destroy this object.
         if (m_queue.Change(word.bits, word.Given(n).bits, kRelease)) return true;
     }
-    // The caller still has the permits, so the object stays until UnlockAndCall publishes that it
-    // has not. Others may have given some since the look above.
+    // The caller still has the permits. So the object lives until UnlockAndNotify publishes the new
+    // word. Other threads may have given permits back since the check above.
     word.bits = m_queue.Lock();
     const bool isFit = word.Free() <= most - n && word.Free() >= least;
-    UnlockAndCall(isFit ? word.Given(n).bits : word.bits);
+    UnlockAndNotify(isFit ? word.Given(n).bits : word.bits);
     return isFit;
 }
 
-// Calls those who can have their permits, and makes `bits` the word.
-void Permits::UnlockAndCall(uint64_t bits) noexcept {
+// Notifies the waiters that can have their permits, and stores `bits` with what is promised now.
+void Permits::UnlockAndNotify(uint64_t bits) noexcept {
     PermitWord word{bits};
     WakeList list;
     for (Waiter *waiter = m_queue.First(); waiter != nullptr; waiter = waiter->next) {
         if (waiter->notified) continue;
         const uint32_t n = static_cast<uint32_t>(waiter->wanted);
-        if (!word.CanCall(n)) break;
+        if (!word.CanNotify(n)) break;
         word = word.WithPromise(n);
         list.Add(*waiter);
     }
     TaskScheduler &scheduler = m_queue.Scheduler();
     m_queue.Unlock(word.bits);
-    // From here on the object may be gone, if nobody was called.
+    // From here on the object may be gone, if no waiter was notified. A notified waiter keeps it.
     list.Wake(scheduler);
 }
 
 bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexcept {
     Waiter self(n);
+    if (!m_queue.CanWait(self)) return AcquireByPolling(n, deadline);
     PermitWord word{m_queue.Lock()};
     if (word.MayTake(n)) {
         m_queue.Unlock(word.TakenByNewcomer(n).bits);
         return true;
     }
     m_queue.Append(self);
-    UnlockAndCall(word.bits);  // there may be enough, and newcomers must not take it any more
+    // Newcomers may not take permits any more, but enough may be free for the first waiter.
+    UnlockAndNotify(word.bits);
     for (;;) {
         const bool inTime = WaitQueue::Suspend(m_queue.Scheduler(), self, deadline);
-        if (inTime) LetGoOn(PermitWord{m_queue.Word(kRelaxed)});
+        // relaxed: an estimate
+        if (inTime) PauseForNewcomers(PermitWord{m_queue.Word(kRelaxed)});
         word.bits = m_queue.Lock();
-        if (!inTime && self.notified) {  // the decrement is on its way
+        if (!inTime && self.notified) {  // the decrement will come soon
             m_queue.Unlock(word.bits);
             WaitQueue::Suspend(m_queue.Scheduler(), self, nullptr);
             word.bits = m_queue.Lock();
@@ -148,20 +171,20 @@ bool Permits::AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexc
         const bool gets = self.notified && word.Free() >= n;
         if (self.notified) word = word.WithoutPromise(n);
         if (!gets && inTime) {
-            CallAgainLater(self);
+            PrepareNextWait(self);
             if (m_queue.First() == &self) word = word.InVain();
-            UnlockAndCall(word.bits);
+            UnlockAndNotify(word.bits);
             continue;
         }
         if (m_queue.First() == &self) word = word.NotOvertaken();
         m_queue.Remove(self);
-        UnlockAndCall(gets ? word.Taken(n).bits : word.bits);
+        UnlockAndNotify(gets ? word.Taken(n).bits : word.bits);
         return gets;
     }
 }
 
-// Without a scheduler that runs: nobody could wake the caller, so it looks by itself.
-bool Permits::AcquireByLooking(uint32_t n, const Clock::time_point *deadline) noexcept {
+// The scheduler does not run, so no notifier could wake the caller. It polls the word.
+bool Permits::AcquireByPolling(uint32_t n, const Clock::time_point *deadline) noexcept {
     for (Backoff backoff; !TryAcquire(n); backoff.Next()) {
         if (deadline != nullptr && Now() >= *deadline) return false;
     }

@@ -1,4 +1,4 @@
-// As many permits as there can be: a reader takes one, a writer all.
+// A shared mutex is a Permits with all kMax permits. A reader takes one, a writer takes all.
 #include "weft/sync/shared_mutex.h"
 
 #include "scheduler/api/internal_api.h"
@@ -25,7 +25,7 @@ void SharedMutex::lock_shared() noexcept { m_permits.Acquire(1); }
 
 bool SharedMutex::try_lock_shared() noexcept { return m_permits.TryAcquire(1); }
 
-// If no permit is free it is a writer that has them.
+// `least` is 1: if no permit is free, a writer has all of them, and there is no reader.
 void SharedMutex::unlock_shared() noexcept {
     Unlock(1, 1, "SharedMutex::unlock_shared was called, and nobody shares it");
 }

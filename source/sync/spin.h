@@ -1,10 +1,17 @@
-// Looking again for a while before suspending, for as long as it has been worth it lately.
+// Spins before a wait. How long it spins depends on how long it paid lately.
 //
-// A fiber that suspends costs some 50 nanoseconds, a thread that blocks some 50 microseconds: a
-// thread looks longer. Each success moves the queue's patience towards the turns that it took, each
-// failure halves it, and a wait looks for up to twice the patience and a few turns more; so where
-// waits are long only these few turns are lost, and where they become short again that is learnt.
-// The pauses between two looks grow, because each look takes the line from who is at work there.
+// Suspending a fiber costs about 50 nanoseconds, blocking a thread about 50 microseconds. So a
+// thread spins longer than a task.
+//
+// The unit is one pause (env::Pause). The queue stores its patience, an estimate:
+// - Each success moves the patience towards the number of pauses that it took.
+// - Each failure halves the patience.
+// - A wait spins for up to twice the patience plus kFewTurns pauses.
+// So if waits are long, only these few pauses are lost. If waits become short again, the patience
+// grows again.
+//
+// The number of pauses between two checks grows, because each check takes the cache line from the
+// thread that works on it.
 #pragma once
 
 #include "platform/env.h"
@@ -18,11 +25,12 @@ enum class Look { Done, Again, Pointless };
 inline constexpr uint32_t kFewTurns = 8, kMaxTurnsOfTask = 40, kMaxTurnsOfThread = 400,
                           kMaxPauses = 16;
 
-/// Calls `look()` until it says Done (true) or Pointless (false), or the patience is at its end
-/// (false).
+/// Calls `look()` until it returns Done (true) or Pointless (false), or until the limit of pauses
+/// is reached (false).
 template <class LookOnce>
 bool SpinBriefly(WaitQueue &queue, LookOnce look) noexcept {
-    // relaxed: an estimate, whoever writes it last.
+    // relaxed, all uses of the patience: it is an estimate. If several threads write it, any of the
+    // values will do.
     const uint32_t patience = queue.Patience().load(kRelaxed);
     const bool isTask = queue.Scheduler().CurrentWorker() != kAnyWorker;
     const uint32_t most = isTask ? kMaxTurnsOfTask : kMaxTurnsOfThread;
@@ -31,8 +39,8 @@ bool SpinBriefly(WaitQueue &queue, LookOnce look) noexcept {
         const Look seen = look();
         if (seen == Look::Pointless) return false;
         if (seen == Look::Done) {
-            // The queue may not be gone: look() has it for the caller. Rounded up, or it would
-            // never leave zero.
+            // The queue is still alive: look() has acquired it for the caller. Rounded up,
+            // otherwise the patience would never leave zero.
             if (turn != 0) queue.Patience().store((patience * 7 + turn + 7) / 8, kRelaxed);
             return true;
         }

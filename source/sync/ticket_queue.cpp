@@ -1,5 +1,6 @@
-// The word holds the number whose turn it is, in its upper half. The line is sorted by number, so
-// that Done looks at its beginning only; several may wait with copies of one ticket.
+// The upper half of the word is the number whose turn it is. The list is sorted by number, so Done
+// only checks the front of the list. Several waiters may have the same number, because tickets can
+// be copied.
 #include "weft/sync/ticket_queue.h"
 
 #include "platform/backoff.h"
@@ -21,7 +22,7 @@ constexpr uint64_t WithNumber(uint64_t word, uint32_t number) noexcept {
     return (word & 0xffffffffu) | static_cast<uint64_t>(number) << 32;
 }
 
-// Numbers begin again at 0: those up to 2^31 further on are later.
+// Numbers wrap around. `a` is before `b` if `b` is at most 2^31 numbers ahead of `a`.
 constexpr bool IsBefore(uint32_t a, uint32_t b) noexcept { return a - b >= uint32_t{1} << 31; }
 
 }  // namespace
@@ -38,10 +39,11 @@ void Ticket::Done() const noexcept {
 
 TicketQueue::TicketQueue(TaskScheduler &scheduler) noexcept : m_queue(scheduler, 0) {}
 
-// relaxed: nothing but the order of this word's own changes.
+// relaxed: only the order of the changes to this word matters.
 Ticket TicketQueue::Take() noexcept { return Ticket(this, m_taken.fetch_add(1, kRelaxed)); }
 
-// A ticket that is done has had its turn. acquire: what was done before the turns before.
+// Also true for a ticket that is done. acquire: pairs with the release of Unlock in Done. The
+// caller sees what was written in all earlier turns.
 bool TicketQueue::IsTurn(uint32_t number) const noexcept {
     if (IsBefore(NumberOf(m_queue.Word(kAcquire)), number)) return false;
     race::SawAll(const_cast<WaitQueue *>(&m_queue));
@@ -52,16 +54,17 @@ void TicketQueue::Wait(uint32_t number) noexcept {
     if (IsTurn(number)) return;
     const bool passed = SpinBriefly(m_queue, [&] {
         if (IsTurn(number)) return Look::Done;
-        // Not the next one: others have to do their work first.
+        // If it is not the next number, other turns come before it.
         return NumberOf(m_queue.Word(kRelaxed)) + 1 == number ? Look::Again : Look::Pointless;
     });
     if (passed) return;
-    if (m_queue.CanWait()) return WaitInLine(number);
+    Waiter self;
+    if (m_queue.CanWait(self)) return WaitInLine(number, self);
     for (Backoff backoff; !IsTurn(number); backoff.Next()) {
     }
 }
 
-// Whether it is the turn of that number. Else the waiter is in line.
+// Returns true if it is the turn of that number. Otherwise the waiter has entered the list.
 bool TicketQueue::Passes(uint32_t number, Waiter &waiter) noexcept {
     waiter.wanted = number;
     const uint64_t word = m_queue.Lock();
@@ -79,15 +82,14 @@ bool TicketQueue::Passes(uint32_t number, Waiter &waiter) noexcept {
     return passes;
 }
 
-void TicketQueue::WaitInLine(uint32_t number) noexcept {
-    Waiter self;
+void TicketQueue::WaitInLine(uint32_t number, Waiter &self) noexcept {
     TaskScheduler &scheduler = m_queue.Scheduler();
     if (!Passes(number, self)) m_queue.WaitInLine(scheduler, self, nullptr);
     race::SawAll(&m_queue);
 }
 
-// The task follows the waiter's counter. So who calls the waiter need not know that no stack waits
-// there.
+// The task is submitted when the counter of the waiter reaches zero. So a notifier treats this
+// waiter like any other, although no stack waits for it.
 bool TicketQueue::AddTask(const Ticket &ticket, TicketWaiter &turn, Task task, Counter *counter,
                           const TaskOptions &options) noexcept {
     TaskScheduler &scheduler = m_queue.Scheduler();
@@ -98,8 +100,8 @@ bool TicketQueue::AddTask(const Ticket &ticket, TicketWaiter &turn, Task task, C
                      "TicketQueue::AddTask: the ticket is not one of this queue");
         return false;
     }
-    // relaxed: it tells only which of several mistaken callers was first. A turn that was used
-    // before and is over has its counter at zero.
+    // relaxed: it only decides which one of several callers is first, and several callers are a
+    // mistake. If `turn` was used before and its wait is over, its counter is zero.
     if (turn.m_wasUsed.exchange(true, kRelaxed)) {
         if (!waiter.counter.IsZero()) {
             ReportMisuse(scheduler, ReportCode::BadOption,

@@ -29,7 +29,7 @@ WaitGroup::WaitGroup(TaskScheduler &scheduler, uint32_t count) noexcept {
     m_shared = new (memory) Shared(scheduler, count);
 }
 
-// relaxed: who copies has a handle, so the group stays meanwhile.
+// relaxed: the caller has a handle, so the group lives during the copy.
 WaitGroup::WaitGroup(const WaitGroup &other) noexcept : m_shared(other.m_shared) {
     m_shared->handles.fetch_add(1, kRelaxed);
 }
@@ -40,8 +40,8 @@ WaitGroup &WaitGroup::operator=(const WaitGroup &other) noexcept {
     return *new (this) WaitGroup(other);
 }
 
-// release: what was done by this handle comes before the end. acquire: the last one ends after all
-// of them.
+// release: what was done with this handle happens before the end of the group. acquire: the thread
+// that releases the last handle sees what was done with all other handles.
 WaitGroup::~WaitGroup() {
     if (m_shared->handles.fetch_sub(1, kAcqRel) != 1) return;
     const Memory memory = MemoryOf(m_shared->scheduler);

@@ -1,22 +1,44 @@
 // How everything in weft/sync/ waits.
 //
-// State and lock are one word. Whoever changes the state takes the lock (or does it by one CAS from
-// a word without the lock), looks at the state, and either has what it wants or puts a Waiter into
-// the line; whoever gives something takes the lock, marks waiters as called, and lowers their
-// counters after the lock is free. So there is no moment at which a waiter has seen the old state
-// and is not in the line yet: no wake-up is lost, without any argument about two words. And no word
-// says that somebody waits unless somebody is in the line, so that nobody takes the lock in vain.
+// Terms:
+// - word: the atomic word of the queue. It holds the state of the queue's owner, kLocked and
+//   kWaiters.
+// - list: the waiters that have been inserted and not been removed. Only the holder of the lock
+//   accesses it.
+// - waiter: a task or thread that waits, with its Waiter, which has a counter.
+// - notifier: a task or thread that gives something: a permit, a signal, a turn.
+// - notified: a notifier has set Waiter::notified under the lock.
 //
-// Lifetime. The store that frees the lock is also what publishes the new state, and the last access
-// of who gives. Whoever learns by that state that it may go on may destroy the queue at once. The
-// waiters that are then woken lie on the stacks of those who wait: each stays until its counter is
-// zero, because a waiter that was called returns from nothing before that. The decrement is the
-// last access to the waiter (invariant 4 of source/README.md).
+// Protocol. To wait, take the lock and check the state. Either take what you want, or insert a
+// Waiter into the list; then free the lock. (Instead, the state may be changed by one CAS from a
+// word without kLocked.) To notify, take the lock, change the state, mark the waiters as notified,
+// free the lock, and then decrement the counters of these waiters.
 //
-// Time-outs. Whether a waiter was called is decided under the lock. Whoever's deadline has passed
-// takes the lock: if it was not called, it leaves the line and nobody will ever touch it; if it was
-// called, it waits for the decrement that is on its way, and then has what it was called for. So
-// what was given is never lost.
+// No wake-up is lost. State and lock are in one word. So a notifier can never run between the check
+// of a waiter and its insertion into the list. No argument about two words is necessary. kWaiters
+// is set only while the list is not empty, so no notifier takes the lock in vain.
+//
+// Lifetime of the queue. The store in Unlock frees the lock, publishes the new state, and is the
+// last access of a notifier to the queue. A thread that continues because of that state may destroy
+// the queue at once.
+//
+// Lifetime of a waiter. It lies on the stack of its task or thread. A waiter that was notified does
+// not return before its counter is zero. So it stays until then. The decrement is the last access
+// of the notifier to the waiter (invariant 4 of source/README.md).
+//
+// Timeouts. The lock decides whether a waiter has been notified. A waiter whose deadline has passed
+// takes the lock. If it has not been notified, it leaves the list, and no notifier will access it.
+// If it has been notified, it waits for the decrement, which will come soon, and then has what it
+// was notified for. So nothing that was given is lost.
+//
+// Waits that are refused. CanWait reports them, and sets Waiter::polls. After that, the same call
+// reports nothing more. There are two cases:
+// - A hook must not wait, but its scheduler runs. The waiter enters the list, so it keeps its place
+//   there and is notified as usual. Suspend polls its counter.
+// - The scheduler does not run, so no notifier could decrement the counter. The waiter does not
+//   enter the list. The caller polls the word.
+// The run may also end after CanWait. Then the scheduler refuses the wait and reports that, and
+// Suspend sets Waiter::polls. A notifier whose decrement is refused sets Waiter::wasRefused.
 #include "weft/sync/wait_queue.h"
 
 #include "platform/backoff.h"
@@ -27,8 +49,8 @@
 
 namespace weft::internal {
 
-// Debug builds tell of a queue that dies while somebody waits: its line would lead into memory that
-// is gone.
+// Debug builds report a queue that is destroyed while its list is not empty: the waiters would
+// access memory that is gone.
 WaitQueue::~WaitQueue() {
 #if defined(WEFT_DEBUG)
     if (m_first != nullptr) {
@@ -49,8 +71,8 @@ uint64_t WaitQueue::UnlockedWord() const noexcept {
 uint64_t WaitQueue::Lock() noexcept {
     for (Backoff backoff;; backoff.Next()) {
         uint64_t word = m_word.load(kRelaxed);  // the CAS decides
-        // acquire: the line as the last holder left it, and all that was done before the word came
-        // about.
+        // acquire: pairs with the release in Unlock. The caller sees the list as the last holder
+        // left it, and everything that was written before the word was stored.
         if ((word & kLocked) == 0 &&
             m_word.compare_exchange_strong(word, word | kLocked, kAcquire, kRelaxed))
             return word;
@@ -59,8 +81,9 @@ uint64_t WaitQueue::Lock() noexcept {
 
 void WaitQueue::Unlock(uint64_t word) noexcept {
     word &= ~(kLocked | kWaiters);
-    // release: the line for the next holder, and what the caller did before for whoever goes on by
-    // this word. A plain store is enough, because nobody changes the word while it has the lock.
+    // release: publishes the list to the next holder, and what the caller has written to each
+    // thread that continues because of this word. A plain store is enough, because no other thread
+    // changes the word while the lock is held.
     m_word.store(m_first != nullptr ? word | kWaiters : word, kRelease);
     // From here on the queue may be gone.
 }
@@ -78,26 +101,35 @@ void WaitQueue::Remove(Waiter &waiter) noexcept {
     (waiter.next != nullptr ? waiter.next->previous : m_last) = waiter.previous;
 }
 
-// A task's scheduler runs. For other threads a counter tells: what does not run does not raise it,
-// and reports that.
-bool WaitQueue::CanWait() const noexcept {
-    if (IsTaskOf(*m_scheduler)) return true;
-    Counter probe;
-    return m_scheduler->IncrementCounter(&probe);
+// The scheduler of a task runs. Other threads increment a counter: a scheduler that does not run
+// refuses that, and reports it.
+bool WaitQueue::CanWait(Waiter &waiter) const noexcept {
+    const bool isTask = IsTaskOf(*m_scheduler);
+    if (!waiter.polls) {
+        Counter probe;
+        waiter.polls = isTask ? !CallerMayWait(*m_scheduler, "a lock or wait of weft/sync/")
+                              : !m_scheduler->IncrementCounter(&probe);
+    }
+    return isTask || !waiter.polls;
 }
 
 bool WaitQueue::Suspend(TaskScheduler &scheduler, Waiter &waiter,
                         const Clock::time_point *deadline) noexcept {
-    // acquire: what was done before the call, and the caller's last access.
-    const auto goesOn = [&] { return waiter.counter.IsZero() || waiter.wasRefused.load(kAcquire); };
+    // acquire: pairs with the release in WakeList::Wake. The waiter sees what was written before
+    // the notification. The last access of the notifier to the waiter happens before this.
+    const auto isOver = [&] { return waiter.counter.IsZero() || waiter.wasRefused.load(kAcquire); };
     if (deadline != nullptr) {
-        WaitForCounterUntil(scheduler, &waiter.counter, *deadline);
-        return goesOn();
+        if (!waiter.polls) WaitForCounterUntil(scheduler, &waiter.counter, *deadline);
+        if (isOver()) return true;
+        // A wait that returns before the deadline was refused, and reported: the run has ended.
+        waiter.polls = waiter.polls || Now() < *deadline;
+        return false;
     }
-    scheduler.WaitForCounter(&waiter.counter);
-    // Refused, and that was reported: a hook that waits, or the run has ended since the caller got
-    // in line. Whoever calls this waiter still touches it.
-    for (Backoff backoff; !goesOn(); backoff.Next()) {
+    if (!waiter.polls) {
+        scheduler.WaitForCounter(&waiter.counter);
+        waiter.polls = !isOver();  // refused, as above
+    }
+    for (Backoff backoff; !isOver(); backoff.Next()) {
     }
     return true;
 }
@@ -106,10 +138,10 @@ bool WaitQueue::WaitInLine(TaskScheduler &scheduler, Waiter &waiter,
                            const Clock::time_point *deadline) noexcept {
     if (Suspend(scheduler, waiter, deadline)) return true;  // the queue may be gone
     const uint64_t word = Lock();
-    const bool called = waiter.notified;
-    if (!called) Remove(waiter);
+    const bool notified = waiter.notified;
+    if (!notified) Remove(waiter);
     Unlock(word);
-    return called && Suspend(scheduler, waiter, nullptr);
+    return notified && Suspend(scheduler, waiter, nullptr);
 }
 
 }  // namespace weft::internal

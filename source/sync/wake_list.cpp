@@ -7,7 +7,8 @@ namespace weft::internal {
 void WakeList::Wake(TaskScheduler &scheduler) noexcept {
     for (Waiter *waiter = m_first; waiter != nullptr;) {
         Waiter *const next = waiter->nextToWake;
-        // release: what was done before the call, and all that this has touched.
+        // release: pairs with the acquire in WaitQueue::Suspend. Publishes what was written before
+        // the notification, and orders all accesses of this thread to the waiter before it.
         if (!LowerForWaiter(scheduler, waiter->counter, "the wake-up of a waiter"))
             waiter->wasRefused.store(true, kRelease);
         // From here on the waiter may be gone.

@@ -1,4 +1,5 @@
-// Waiters that are to be woken as soon as the queue's lock is free.
+// The waiters that a notifier has notified under the lock of a queue. It wakes them when the lock
+// is free.
 #pragma once
 
 #include "weft/sync/wait_queue.h"
@@ -8,7 +9,7 @@ namespace weft::internal {
 
 class WakeList {
 public:
-    /// Under the lock.
+    /// Notifies the waiter, which wakes up in Wake. Call it under the lock.
     void Add(Waiter &waiter) noexcept {
         waiter.notified = true;
         *m_end = &waiter;
@@ -16,7 +17,8 @@ public:
         waiter.nextToWake = nullptr;
     }
 
-    /// After the lock is free. In the order in which they came.
+    /// Decrements the counters of the waiters, in the order in which they were added. Call it after
+    /// the lock is free.
     void Wake(TaskScheduler &scheduler) noexcept;
 
 private:

@@ -7,14 +7,19 @@
 #include "support/spin.h"
 #include "support/threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 #if !defined(_WIN32)
 #include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #endif
 
@@ -276,12 +281,14 @@ TEST_CASE("blocking threads: memory of the host", "[blocking]") {
 TEST_CASE("blocking threads: options out of range are told of, and the nearest are used",
           "[blocking]") {
     test::Runner runner(test::Options(1));
-    BlockingOptions none, many, little, half;
+    BlockingOptions none, many, little, half, low, high;
     none.maxThreads = 0;
     many.maxThreads = ~0u;
     little.threadStackBytes = 1;
     half.memory.allocate = [](size_t, size_t, void *) -> void * { return nullptr; };
-    for (const BlockingOptions &options : {none, many, little, half}) {
+    low.threadNice = -21;
+    high.threadNice = 20;
+    for (const BlockingOptions &options : {none, many, little, half, low, high}) {
         uint32_t answer = 0;
         Status health = Status::Ok;
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -293,6 +300,239 @@ TEST_CASE("blocking threads: options out of range are told of, and the nearest a
         CHECK(health == Status::BadOption);
     }
 }
+
+namespace {
+
+// Counts what the thread hooks of a BlockingCalls are told.
+struct HookRecord {
+    std::mutex mutex;
+    std::map<uint32_t, std::thread::id> running;  // by index
+    uint32_t starts = 0, stops = 0, wrong = 0;
+
+    void AttachTo(ThreadHooks &hooks) {
+        hooks.user = this;
+        hooks.onStart = [](uint32_t index, void *user) {
+            HookRecord &self = *static_cast<HookRecord *>(user);
+            const std::lock_guard<std::mutex> lock(self.mutex);
+            ++self.starts;
+            self.wrong += !self.running.emplace(index, std::this_thread::get_id()).second;
+        };
+        hooks.onStop = [](uint32_t index, void *user) {
+            HookRecord &self = *static_cast<HookRecord *>(user);
+            const std::lock_guard<std::mutex> lock(self.mutex);
+            ++self.stops;
+            const auto found = self.running.find(index);
+            if (found == self.running.end() || found->second != std::this_thread::get_id()) {
+                ++self.wrong;
+            } else {
+                self.running.erase(found);
+            }
+        };
+    }
+    bool IsRunningHere() {
+        const std::lock_guard<std::mutex> lock(mutex);
+        for (const auto &[index, id] : running) {
+            if (id == std::this_thread::get_id()) return true;
+        }
+        return false;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("blocking threads: the hooks are called once on each thread, around all of its calls",
+          "[blocking][hooks]") {
+    constexpr uint32_t kMost = 4;
+    for (const bool inTask : {true, false}) {
+        test::Runner runner(test::Options(2));
+        HookRecord record;
+        std::atomic<uint32_t> outside{0}, onWorker{0};
+        uint32_t startsBefore = 1, threads = 0, starts = 0, stops = 0, startsAtEnd = 0,
+                 stopsAtEnd = 0;
+        std::optional<BlockingCalls> calls;
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {
+            BlockingOptions options = Threads(kMost);
+            record.AttachTo(options.threads);
+            calls.emplace(scheduler, options);
+            startsBefore = record.starts;
+            Meet(scheduler, *calls, kMost);
+            test::Batch batch(100, [&](TaskScheduler &, uint32_t) {
+                calls->Run([&] {
+                    outside.fetch_add(!record.IsRunningHere());
+                    onWorker.fetch_add(OnWorker());
+                });
+            });
+            scheduler.AddTasksAndWait(100, batch.Tasks());
+            threads = calls->ThreadCount();
+            {
+                const std::lock_guard<std::mutex> lock(record.mutex);
+                starts = record.starts;
+                stops = record.stops;
+            }
+            if (inTask) {
+                calls.reset();
+                startsAtEnd = record.starts;  // no lock: the destructor waits for all hooks
+                stopsAtEnd = record.stops;
+            }
+        }) == Status::Ok);
+        if (!inTask) {
+            calls.reset();
+            startsAtEnd = record.starts;
+            stopsAtEnd = record.stops;
+        }
+        CHECK(startsBefore == 0);
+        CHECK(threads == kMost);
+        CHECK(starts == kMost);
+        CHECK(stops == 0);
+        CHECK(startsAtEnd == kMost);
+        CHECK(stopsAtEnd == kMost);
+        CHECK(record.running.empty());
+        CHECK(record.wrong == 0);
+        CHECK(outside.load() == 0);
+        CHECK(onWorker.load() == 0);
+    }
+}
+
+TEST_CASE("blocking threads: the hooks are in balance when idle threads end and begin again",
+          "[blocking][hooks]") {
+    test::Runner runner(test::Options(2));
+    HookRecord record;
+    bool ended = false;
+    uint32_t stopped = 0, living = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingOptions options = Threads(4, 1);
+        record.AttachTo(options.threads);
+        BlockingCalls calls(scheduler, options);
+        Meet(scheduler, calls, 4);
+        ended = test::YieldUntil(scheduler, [&] {
+            calls.Run([] {});
+            return calls.ThreadCount() <= 2;
+        });
+        {
+            const std::lock_guard<std::mutex> lock(record.mutex);
+            stopped = record.stops;
+            living = static_cast<uint32_t>(record.running.size());
+        }
+        for (int round = 0; round < 10; ++round) Meet(scheduler, calls, 4);
+    }) == Status::Ok);
+    CHECK(ended);
+    CHECK(stopped >= 2);
+    CHECK(living <= 2);
+    CHECK(record.starts >= 6);
+    CHECK(record.stops == record.starts);
+    CHECK(record.running.empty());
+    CHECK(record.wrong == 0);
+}
+
+TEST_CASE("blocking threads: no hook is called if the system refuses the thread",
+          "[blocking][hooks]") {
+    test::Runner runner(test::Options(1));
+    HookRecord record;
+    uint32_t made = 0;
+    CHECK(runner.Run([&](TaskScheduler &scheduler) {
+        BlockingOptions options = Threads(2);
+        options.threadStackBytes = kNobodyHasThat;
+        record.AttachTo(options.threads);
+        BlockingCalls calls(scheduler, options);
+        for (int i = 0; i < 5; ++i) calls.Run([&] { ++made; });
+    }) == Status::Ok);
+    CHECK(made == 5);
+    CHECK(record.starts == 0);
+    CHECK(record.stops == 0);
+}
+
+#if defined(__linux__)
+
+namespace {
+
+int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
+int NiceOfProcess() { return getpriority(PRIO_PROCESS, static_cast<id_t>(getpid())); }
+
+// What a blocking thread has in its hook onStart, in a call, and which status there is then.
+struct FoundNice {
+    int inHook = 99, inCall = 99, ofWorker = 99;
+    Status health = Status::NotRunning;
+};
+
+FoundNice NiceOfBlockingThread(int32_t ofWorkers, int32_t ofThreads) {
+    SchedulerOptions options = test::Options(1);
+    options.threadNice = ofWorkers;
+    test::Runner runner(options);
+    FoundNice found;
+    test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+        BlockingOptions blocking = Threads(1);
+        blocking.threadNice = ofThreads;
+        blocking.threads.user = &found;
+        blocking.threads.onStart = [](uint32_t, void *user) {
+            static_cast<FoundNice *>(user)->inHook = NiceOfThread();
+        };
+        BlockingCalls calls(scheduler, blocking);
+        test::Batch batch(1, [&](TaskScheduler &, uint32_t) {
+            found.ofWorker = NiceOfThread();
+            found.inCall = calls.Run(NiceOfThread);
+        });
+        scheduler.AddTasksAndWait(1, batch.Tasks());
+        found.health = calls.LastError();
+    });
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("blocking threads: nice values are added to that of the process", "[blocking]") {
+    const int own = NiceOfProcess();
+    for (const int32_t ofWorkers : {0, 3}) {
+        for (const int32_t ofThreads : {3, 7, 19}) {
+            INFO(ofWorkers << ' ' << ofThreads);
+            const FoundNice found = NiceOfBlockingThread(ofWorkers, ofThreads);
+            CHECK(found.ofWorker == std::min(own + ofWorkers, 19));
+            CHECK(found.inCall == std::min(own + ofThreads, 19));
+            CHECK(found.inHook == found.inCall);
+            CHECK(found.health == Status::Ok);
+        }
+    }
+    CHECK(NiceOfProcess() == own);
+}
+
+TEST_CASE("blocking threads: a worker's nice value is not theirs, if the user may lower it",
+          "[blocking]") {
+    const int own = NiceOfProcess();
+    bool mayLower = false;
+    std::thread([&] {
+        const auto self = static_cast<id_t>(gettid());
+        mayLower = setpriority(PRIO_PROCESS, self, own + 1) == 0 &&
+                   setpriority(PRIO_PROCESS, self, own - 2) == 0;
+    }).join();
+    if (!mayLower) return;
+    for (const int32_t ofThreads : {-2, 0, 2}) {
+        INFO(ofThreads);
+        const FoundNice found = NiceOfBlockingThread(5, ofThreads);
+        CHECK(found.ofWorker == std::min(own + 5, 19));
+        CHECK(found.inCall == own + ofThreads);
+        CHECK(found.inHook == own + ofThreads);
+        CHECK(found.health == Status::Ok);
+    }
+}
+
+TEST_CASE("blocking threads: a nice value that this user may not set leaves the thread's as it is",
+          "[blocking]") {
+    const test::ChildResult child = test::RunInChild([] {
+        test::EndAfter(20);
+        const rlimit none{0, 0};
+        if (setrlimit(RLIMIT_NICE, &none) != 0 || (getuid() == 0 && setuid(65534) != 0)) _exit(0);
+        const int own = NiceOfProcess();
+        const FoundNice negative = NiceOfBlockingThread(0, -5);
+        const FoundNice zero = NiceOfBlockingThread(5, 0);
+        if (negative.inCall != own || negative.health != Status::BadOption) _exit(2);
+        if (zero.inCall != std::min(own + 5, 19) || zero.health != Status::Ok) _exit(3);
+        _exit(0);
+    });
+    INFO(child.output);
+    CHECK(child.exited);
+    CHECK(child.code == 0);
+}
+
+#endif
 
 #if !defined(_WIN32)
 

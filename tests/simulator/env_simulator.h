@@ -175,6 +175,7 @@ inline void RemoveFaultHandler() noexcept {}
 inline void WriteError(const char *) noexcept {}
 inline void NameThread(const char *, uint32_t) noexcept {}
 inline bool AddNice(int) noexcept { return true; }
+inline bool SetNice(int) noexcept { return true; }
 inline void SetSlice(uint32_t) noexcept {}
 inline void SetPreciseSleep() noexcept {}
 inline int32_t CurrentCpu() noexcept { return -1; }

@@ -1,18 +1,15 @@
-// simulator [--model NAME] [--schedules N] [--seed S] [--weak] [--steps] [--until-failure]
-// simulator --list
-//
-// Explores N schedules of each model (default 12,000), beginning with seed S (default 1). A failing
-// seed is printed with the command that replays it. --weak: loads may give older values, see
-// weak_memory.h. --steps prints each step, see tests/simulate.sh. --until-failure: models after the
-// first that fails are left out.
+// Explores thread schedules of weft's own sources; simulator --help prints the options. A failing
+// seed is printed with the command that replays it. --weak: see weak_memory.h. --steps: see
+// tests/simulate.sh.
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
 #include "simulator/weak_memory.h"
 
+#include <CLI/CLI.hpp>
+
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <unordered_set>
 
@@ -72,34 +69,20 @@ int main(int argc, char **argv) {
 #endif
     Options options;
     bool list = false, untilFailure = false;
-    bool wrong = false;
-    for (int i = 1; i < argc; ++i) {
-        const std::string option = argv[i];
-        const bool more = i + 1 < argc;
-        if (more && option == "--model")
-            options.model = argv[++i];
-        else if (more && option == "--schedules")
-            options.schedules = std::strtoull(argv[++i], nullptr, 10);
-        else if (more && option == "--seed")
-            options.seed = std::strtoull(argv[++i], nullptr, 10);
-        else if (option == "--steps")
-            simulator::PrintSteps(true);
-        else if (option == "--weak")
-            simulator::weak::TurnOn();
-        else if (option == "--list")
-            list = true;
-        else if (option == "--until-failure")
-            untilFailure = true;
-        else
-            wrong = true;
-    }
-    if (wrong || options.schedules == 0 || options.seed == 0) {
-        std::fprintf(stderr,
-                     "usage: simulator [--model NAME] [--schedules 1..] [--seed 1..] [--weak] "
-                     "[--steps] [--until-failure], "
-                     "or simulator --list\n");
-        return 2;
-    }
+    CLI::App app("Explores thread schedules of weft's own sources, each repeatable by its seed.");
+    app.add_option("--model", options.model, "explore only this model");
+    app.add_option("--schedules", options.schedules, "schedules of each model")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--seed", options.seed, "seed of the first schedule")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_flag_callback("--weak", simulator::weak::TurnOn, "loads may return older values");
+    app.add_flag_callback(
+        "--steps", [] { simulator::PrintSteps(true); }, "print each step");
+    app.add_flag("--until-failure", untilFailure, "explore no model after one that failed");
+    app.add_flag("--list", list, "print the names of the models");
+    CLI11_PARSE(app, argc, argv);
     Totals totals;
     for (const auto models :
          {simulator::ContainerModels, simulator::SchedulerModels, simulator::FairModels,

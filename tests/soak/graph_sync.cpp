@@ -27,7 +27,7 @@ void Spin(TaskScheduler &scheduler, Try tryOnce) {
 
 // One child at a time, by one of four means.
 struct Turns {
-    explicit Backoff(TaskScheduler &scheduler, uint32_t means)
+    explicit Turns(TaskScheduler &scheduler, uint32_t means)
         : sort(means),
           mutex(scheduler),
           semaphore(scheduler, 1),
@@ -147,7 +147,7 @@ struct Store {
 }  // namespace
 
 void Graph::OneByOne(TaskScheduler &scheduler, Node &, Random &random) {
-    Backoff backoff(scheduler, random.Below(4));
+    Turns turns(scheduler, random.Below(4));
     const uint32_t count = 1 + random.Below(12);
     Meet(scheduler, random, count, Turns::Act, &turns);
     if (turns.had != count)

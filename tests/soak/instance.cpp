@@ -136,7 +136,7 @@ void Instance::Live() {
 }
 
 void Instance::LiveInRun(TaskScheduler &scheduler) {
-    Urgency call{this, &scheduler};
+    Call call{this, &scheduler};
     Count(1);
     TaskOptions options{Priority::Normal, StackClass::Large, kAnyWorker, kTaskNames[2]};
     if (m_random.OneIn(4)) options.worker = 0;

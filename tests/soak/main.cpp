@@ -1,20 +1,18 @@
 // Soaks for a while: rounds of random task graphs, each by a seed, beside signals, changing CPUs
 // and a load.
 //
-//     soak [--seconds N] [--seed N] [--hooks]
-//
-// With --seed every round is of that seed: how a failure is found again (the schedule differs each
-// time). The process that is started only watches, and is the load; another one soaks. So whatever
-// ends that one, the seed is known.
+// soak --help prints the options. With --seed every round is of that seed: how a failure is found
+// again (the schedule differs each time). The process that is started only watches, and is the
+// load; another one soaks. So whatever ends that one, the seed is known.
 #include "soak/figures.h"
 #include "soak/noise.h"
 #include "soak/round.h"
 
+#include <CLI/CLI.hpp>
+
 #include <chrono>
 #include <cstdarg>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include <signal.h>
@@ -39,31 +37,11 @@ using Clock = std::chrono::steady_clock;
 
 struct Settings {
     uint32_t seconds = 60;
-    uint64_t seed = 0;  // of the first round
+    uint64_t seed =  // of the first round
+        static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() / 1000);
     bool same = false;  // of all of them
     bool hooks = false;
 };
-
-Settings Read(int count, char **arguments) {
-    Settings settings;
-    settings.seed =
-        static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() / 1000);
-    for (int i = 1; i < count; ++i) {
-        const bool more = i + 1 < count;
-        if (more && std::strcmp(arguments[i], "--seconds") == 0) {
-            settings.seconds = static_cast<uint32_t>(std::strtoul(arguments[++i], nullptr, 10));
-        } else if (more && std::strcmp(arguments[i], "--seed") == 0) {
-            settings.seed = std::strtoull(arguments[++i], nullptr, 10);
-            settings.same = true;
-        } else if (std::strcmp(arguments[i], "--hooks") == 0) {
-            settings.hooks = true;
-        } else {
-            std::fprintf(stderr, "usage: soak [--seconds N] [--seed N] [--hooks]\n");
-            std::exit(2);
-        }
-    }
-    return settings;
-}
 
 void Soak(const Settings &settings, Figures &figures) {
     const auto end = Clock::now() + std::chrono::seconds(settings.seconds);
@@ -123,7 +101,18 @@ void Print(const Figures &figures, const Settings &settings, double seconds) {
         seconds, static_cast<double>(Get(figures.tasks)) / seconds / 1e6);
 }
 
-int Main(const Settings &settings) {
+int Main(int count, char **arguments) {
+    Settings settings;
+    CLI::App app("Runs random task graphs beside signals, changing CPUs and a load.");
+    app.add_option("--seconds", settings.seconds, "how long")->capture_default_str();
+    const CLI::Option *const seed =
+        app.add_option("--seed", settings.seed,
+                       "run only rounds of this seed; by default the clock gives the first");
+    app.add_flag("--hooks", settings.hooks,
+                 "count fiber switches, and check each task by the trace hooks, too");
+    CLI11_PARSE(app, count, arguments);
+    settings.same = seed->count() != 0;
+
     void *shared =
         mmap(nullptr, sizeof(Figures), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return 2;
@@ -146,4 +135,4 @@ int Main(const Settings &settings) {
 
 }  // namespace soak
 
-int main(int count, char **arguments) { return soak::Main(soak::Read(count, arguments)); }
+int main(int count, char **arguments) { return soak::Main(count, arguments); }

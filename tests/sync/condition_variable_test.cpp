@@ -187,3 +187,35 @@ TEST_CASE("report NotRunning: a wait without a scheduler returns, and one with a
     CHECK(runner.log.Count() == 4);
     changed.notify_all();
 }
+
+TEST_CASE("report InHook: a wait for a condition in a hook is reported once", "[sync][condition]") {
+    struct Hook {
+        explicit Hook(TaskScheduler &scheduler) : mutex(scheduler), changed(scheduler) {}
+        Mutex mutex;
+        ConditionVariable changed;
+        std::atomic<int> looks{0};
+    };
+    static std::atomic<Hook *> s_hook{nullptr};
+    SchedulerOptions options = test::Options(1);
+    options.trace.taskEnd = [](const TraceEvent &event, void *) {
+        if (event.task == nullptr || std::string(event.task) != "hooked") return;
+        Hook &hook = *s_hook.load();
+        std::unique_lock<Mutex> lock(hook.mutex);
+        hook.changed.wait(lock, [&] { return hook.looks.fetch_add(1) == 5; });
+    };
+    test::Runner runner(options);
+    CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
+              Hook hook(scheduler);
+              s_hook.store(&hook);
+              Counter counter;
+              auto leaf = [](TaskScheduler *) {};
+              scheduler.AddTask(MakeTask(leaf), &counter, test::Named("hooked"));
+              CHECK(test::SpinUntil([&] {
+                  hook.changed.notify_all();  // without the mutex, which would be contended
+                  return hook.looks.load() == 6;
+              }));
+              scheduler.WaitForCounter(&counter);
+              const std::lock_guard<Mutex> lock(hook.mutex);  // the hook has returned
+          }) == Status::Ok);
+    CHECK(runner.log.CountOf(ReportCode::InHook) == 1);
+}

@@ -267,3 +267,57 @@ TEST_CASE("report InHook: a lock in a hook that has to wait is reported, and exc
     CHECK(hook.calls.load() == 1);
     CHECK(!hook.wrong.load());
 }
+
+TEST_CASE("report InHook: one lock in a hook is reported once, however often it is woken in vain",
+          "[sync][mutex]") {
+    struct Hook {
+        std::atomic<Mutex *> mutex{nullptr};
+        std::atomic<bool> timed{false}, done{false};
+        std::atomic<uint32_t> reports{0};
+    } hook;
+    for (const bool timed : {false, true}) {
+        hook.timed.store(timed);
+        hook.done.store(false);
+        hook.reports.store(0);
+        SchedulerOptions options = test::Options(1);
+        options.trace.user = &hook;
+        options.trace.taskEnd = [](const TraceEvent &event, void *user) {
+            Hook &self = *static_cast<Hook *>(user);
+            if (event.task == nullptr || std::string(event.task) != "hooked") return;
+            Mutex &mutex = *self.mutex.load();
+            if (!self.timed.load()) {
+                mutex.lock();
+                mutex.unlock();
+            } else if (mutex.try_lock_for(std::chrono::hours(1))) {
+                mutex.unlock();
+            }
+            self.done.store(true);
+        };
+        options.user = &hook;
+        options.onReport = [](const Report &report, void *user) {
+            if (report.code == ReportCode::InHook) static_cast<Hook *>(user)->reports.fetch_add(1);
+        };
+        TaskScheduler scheduler(options);
+        REQUIRE(scheduler.Start() == Status::Ok);
+        {
+            Mutex mutex(scheduler);
+            hook.mutex.store(&mutex);
+            mutex.lock();
+            Counter counter;
+            auto leaf = [](TaskScheduler *) {};
+            scheduler.AddTask(MakeTask(leaf), &counter, test::Named("hooked"));
+            CHECK(test::SpinUntil([&] { return hook.reports.load() != 0; }));
+            // Each unlock notifies the hook, and each lock comes before it.
+            for (int i = 0; i < 100 && !hook.done.load(); ++i) {
+                test::Linger(50);
+                mutex.unlock();
+                mutex.lock();
+            }
+            mutex.unlock();
+            scheduler.WaitForCounter(&counter);
+            CHECK(test::SpinUntil([&] { return hook.done.load(); }));
+            CHECK(hook.reports.load() == 1);
+        }
+        scheduler.Stop();
+    }
+}

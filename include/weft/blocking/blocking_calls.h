@@ -37,7 +37,13 @@ struct BlockingOptions {
     const char *threadName = "weft call";
     /// A thread that has been idle for this long ends when another one becomes idle; 0 = never
     uint32_t idleMicroseconds = 10'000'000;
+    /// Added to the nice value of the process: -20 (runs first) to 19 (runs last). The sum is the
+    /// nice value of each thread
+    int32_t threadNice = 0;
     MemoryHooks memory;  ///< for the data of the threads; used once, in the constructor
+    /// Called first and last on each thread, with its index, 0 to maxThreads - 1. They must not
+    /// use this BlockingCalls
+    ThreadHooks threads;
 };
 
 namespace internal {
@@ -84,11 +90,21 @@ BlockingCall MakeBlockingCall(F &callable) noexcept {
 /// were submitted before the fork, belong to the parent, and a counter is refused.
 ///
 /// The threads run on all CPUs that the process may use (of the first 1,024), even if
-/// SchedulerOptions::affinity limits the workers. On Linux a thread begins with the nice value,
-/// slice and timer slack of the thread whose call it was started for. So threadNice and
-/// threadSliceMicroseconds hold for it, too. (Lowering a nice value needs a privilege.) A call may
-/// change these values of its thread. The threads call no ThreadHooks. They have no alternate
-/// signal stack, so an overflow of threadStackBytes is not described.
+/// SchedulerOptions::affinity limits the workers. The nice value of each thread is that of the
+/// process (on Linux, of its first thread) plus BlockingOptions::threadNice, whatever
+/// SchedulerOptions::threadNice is. Lowering a nice value needs a privilege, and on Linux a thread
+/// begins with the nice value of the thread whose call it was started for. So if that thread has a
+/// higher nice value, or threadNice is negative, the system may refuse; then the thread keeps the
+/// value that it began with. On Linux a thread also begins with the slice and the timer slack of
+/// that other thread, so threadSliceMicroseconds holds for it, too. A call may change all of these
+/// values of its thread.
+///
+/// BlockingOptions::threads is called on each thread, SchedulerOptions::threads on none. `onStart`
+/// returns before the first call of the thread begins. `onStop` begins after its last call. It has
+/// returned on all threads before the destructor returns. Another thread may wait until `onStop` of
+/// an idle thread has returned, so `onStop` must not take long. A call that its caller makes itself
+/// calls no hooks. The threads have no alternate signal stack, so an overflow of threadStackBytes
+/// is not described.
 class WEFT_API BlockingCalls {
 public:
     /// Starts no thread yet. The scheduler must outlive this, and need not run yet. See LastError
@@ -143,9 +159,10 @@ public:
     /// Returns how many threads exist now, busy or idle. Thread-safe.
     uint32_t ThreadCount() const noexcept;
 
-    /// Returns Ok, or the last error: BadOption (an option is out of range; the nearest value is
-    /// used), OutOfMemory (there are no threads), ThreadFailed (the system refused a thread; it is
-    /// tried again for later calls). Thread-safe.
+    /// Returns Ok, or the last error: BadOption (an option is out of range, and the nearest value
+    /// is used; or the system refused a threadNice other than 0 for a thread), OutOfMemory (there
+    /// are no threads), ThreadFailed (the system refused a thread; it is tried again for later
+    /// calls). Thread-safe.
     Status LastError() const noexcept;
 
 private:

@@ -47,12 +47,12 @@ public:
     /// until the condition holds. The caller must hold `lock`. Thread-safe.
     template <class Lock>
     void wait(Lock &lock) noexcept {
-        bool looks = false;
-        WaitUntil(lock, nullptr, looks);
+        bool polls = false;
+        WaitUntil(lock, nullptr, polls);
     }
     template <class Lock, class Condition>
     void wait(Lock &lock, Condition condition) noexcept(noexcept(condition())) {
-        for (bool looks = false; !condition();) WaitUntil(lock, nullptr, looks);
+        for (bool polls = false; !condition();) WaitUntil(lock, nullptr, polls);
     }
 
     /// Like wait, but returns timeout if the time passes first. `lock` is locked again in any case.
@@ -61,8 +61,8 @@ public:
     std::cv_status wait_until(Lock &lock,
                               const std::chrono::time_point<OtherClock, Duration> &time) noexcept {
         const Clock::time_point deadline = internal::DeadlineAt(time);
-        bool looks = false;
-        return WaitUntil(lock, &deadline, looks) ? std::cv_status::no_timeout
+        bool polls = false;
+        return WaitUntil(lock, &deadline, polls) ? std::cv_status::no_timeout
                                                  : std::cv_status::timeout;
     }
     template <class Lock, class Rep, class Period>
@@ -76,8 +76,8 @@ public:
     bool wait_until(Lock &lock, const std::chrono::time_point<OtherClock, Duration> &time,
                     Condition condition) noexcept(noexcept(condition())) {
         const Clock::time_point deadline = internal::DeadlineAt(time);
-        for (bool looks = false; !condition();) {
-            if (!WaitUntil(lock, &deadline, looks)) return condition();
+        for (bool polls = false; !condition();) {
+            if (!WaitUntil(lock, &deadline, polls)) return condition();
         }
         return true;
     }
@@ -88,19 +88,20 @@ public:
     }
 
 private:
-    // `looks` is set if the same wait was refused before, because the scheduler does not run. Then
-    // it polls.
+    // `polls` is set if a wait of the same call was refused, and reported, before: in a hook, or
+    // because the scheduler does not run. Then it polls.
     template <class Lock>
-    bool WaitUntil(Lock &lock, const Clock::time_point *deadline, bool &looks) noexcept {
+    bool WaitUntil(Lock &lock, const Clock::time_point *deadline, bool &polls) noexcept {
         internal::Waiter self;
         TaskScheduler &scheduler = m_queue.Scheduler();
-        const bool inLine = !looks && GetInLine(self);
+        const bool wasRefused = self.polls = polls;
+        const bool inLine = GetInLine(self);
         lock.unlock();
         // From here on the condition variable may be gone, except for a wait with a deadline.
-        if (looks) SleepFor(scheduler, std::chrono::microseconds(50));
-        looks = !inLine;
+        if (!inLine && wasRefused) SleepFor(scheduler, std::chrono::microseconds(50));
         const bool notified = inLine ? m_queue.WaitInLine(scheduler, self, deadline)
                                      : deadline == nullptr || Now() < *deadline;
+        polls = self.polls;
         lock.lock();
         return notified;
     }

@@ -73,7 +73,7 @@ private:
     /// is zero.
     bool PassOrLineUp(internal::Waiter &self) noexcept;
     bool Pass(const Clock::time_point *deadline) noexcept;
-    bool PassInLine(const Clock::time_point *deadline) noexcept;
+    bool PassInLine(internal::Waiter &self, const Clock::time_point *deadline) noexcept;
 
     static constexpr uint64_t kSet = uint64_t{1} << internal::WaitQueue::kOwnBits;
     internal::WaitQueue m_queue;

@@ -33,8 +33,8 @@ public:
 
 private:
     bool AcquireInLine(uint32_t n, const Clock::time_point *deadline) noexcept;
-    bool AcquireByLooking(uint32_t n, const Clock::time_point *deadline) noexcept;
-    void UnlockAndCall(uint64_t word) noexcept;
+    bool AcquireByPolling(uint32_t n, const Clock::time_point *deadline) noexcept;
+    void UnlockAndNotify(uint64_t word) noexcept;
 
     WaitQueue m_queue;
 };

@@ -97,7 +97,7 @@ private:
     bool IsTurn(uint32_t number) const noexcept;
     void Wait(uint32_t number) noexcept;
     bool Passes(uint32_t number, internal::Waiter &waiter) noexcept;
-    void WaitInLine(uint32_t number) noexcept;
+    void WaitInLine(uint32_t number, internal::Waiter &self) noexcept;
     void Done(uint32_t number) noexcept;
 
     internal::WaitQueue m_queue;

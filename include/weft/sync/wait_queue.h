@@ -21,8 +21,9 @@ struct Waiter {
     Waiter(const Waiter &) = delete;
     Waiter &operator=(const Waiter &) = delete;
 
-    // The queue's lock protects all members but `nextToWake`, `counter` and `wasRefused`. These are
-    // used by the notifier, also after the lock is free.
+    // The queue's lock protects all members but `nextToWake`, `counter`, `wasRefused` and `polls`.
+    // The first three are used by the notifier, also after the lock is free; `polls` only by the
+    // waiting task or thread.
     Waiter *next = nullptr;
     Waiter *previous = nullptr;
     Waiter *nextToWake = nullptr;
@@ -33,6 +34,8 @@ struct Waiter {
     /// The waiter goes on, too, if this is set: the notifier could not decrement the counter,
     /// because the run has ended
     WEFT_ATOMIC<bool> wasRefused{false};
+    /// A wait was refused, and that was reported: from now on it polls and reports nothing more
+    bool polls = false;
 };
 
 /// A word with a lock, and a list of waiters.
@@ -81,10 +84,16 @@ public:
 
     // Call the following only while you do not hold the lock.
 
-    /// Returns false, after a report, if nobody could wake the caller. Then it must poll.
-    bool CanWait() const noexcept;
+    /// Returns true if the waiter may enter the list. Returns false if no notifier could decrement
+    /// its counter; then the caller must poll the word.
+    ///
+    /// Reports, and sets Waiter::polls, if the caller must not wait: in a hook, where the waiter
+    /// may enter the list and Suspend polls its counter, and if this returns false. Does not report
+    /// again if Waiter::polls is set already.
+    bool CanWait(Waiter &waiter) const noexcept;
     /// Waits until the waiter goes on. Returns false if the deadline passes first; null means no
-    /// deadline. Accesses the waiter and the scheduler, but not the queue.
+    /// deadline. If Waiter::polls is set, a wait with a deadline returns at once. Accesses the
+    /// waiter and the scheduler, but not the queue.
     static bool Suspend(TaskScheduler &scheduler, Waiter &waiter,
                         const Clock::time_point *deadline) noexcept;
     /// Waits in a list from which the notifier removes the waiters. Returns true if the waiter was
