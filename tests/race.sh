@@ -30,7 +30,7 @@ if [ "${1:-}" = --full ]; then
     # waits, each of which takes a fiber here.
     tests=
     for tag in active_workers attach blocking cancel claim closure coroutine deferred exhaustion fiber_local find_work external frame \
-        hooks idle parallel_for parallel_reduce pinned placement post ready reporting rethrow single start submit sync \
+        hooks idle parallel_for parallel_reduce pinned placement post ready reporting exception_collector single start submit sync \
         task_entry task_scheduler time wait wait_any wait_idle worker_local worker_loop; do
         tests="${tests:+$tests,}[$tag]~[one_worker]~[helps]"
     done

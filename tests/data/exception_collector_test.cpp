@@ -26,7 +26,7 @@ std::string Rethrown(TaskScheduler &scheduler, Counter *counter,
 }  // namespace
 
 TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is waited for",
-          "[rethrow][grid]") {
+          "[exception_collector][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
@@ -60,7 +60,7 @@ TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is w
     }
 }
 
-TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker", "[rethrow]") {
+TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker", "[exception_collector]") {
     test::Runner runner(test::Options(1));
     std::string what;
     uint32_t count = 0;
@@ -81,7 +81,7 @@ TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker", "[ret
 
 TEST_CASE(
     "WaitAndRethrow: a task of a function; one that fails after a wait; one that is rethrown into",
-    "[rethrow]") {
+    "[exception_collector]") {
     for (uint32_t workers : {1u, 3u}) {
         test::Runner runner(test::Options(workers));
         std::string what;
@@ -108,7 +108,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("WaitAndRethrow: by a thread that is no worker", "[rethrow]") {
+TEST_CASE("WaitAndRethrow: by a thread that is no worker", "[exception_collector]") {
     test::Runner runner(test::Options(2));
     std::string what;
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
@@ -123,7 +123,7 @@ TEST_CASE("WaitAndRethrow: by a thread that is no worker", "[rethrow]") {
 }
 
 TEST_CASE("report NullTask: ExceptionCollector::Wrap of a task with a null function",
-          "[rethrow][report]") {
+          "[exception_collector][report]") {
     test::Runner runner(test::Options(1));
     ExceptionCollector failures;
     auto nothing = failures.Wrap(Task{nullptr, nullptr});
