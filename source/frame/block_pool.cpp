@@ -32,7 +32,7 @@ uint64_t StartsOfFree(uint64_t used, uint32_t count) noexcept {
 }
 
 // A mask of the lowest `count` bits (1 to 64).
-uint64_t MaskOf(uint32_t count) noexcept {
+uint64_t BlockMask(uint32_t count) noexcept {
     return count == kWordBlocks ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
@@ -56,7 +56,7 @@ BlockPoolState *NewState(const SchedulerOptions &options, uint32_t blocks,
     for (uint32_t i = 0; i < words; ++i) {
         const uint32_t here = blocks - i * kWordBlocks;
         auto *word = new (begin + i * sizeof(env::Atomic<uint64_t>))
-            env::Atomic<uint64_t>(here >= kWordBlocks ? 0 : ~MaskOf(here));
+            env::Atomic<uint64_t>(here >= kWordBlocks ? 0 : ~BlockMask(here));
         if (i == 0) state->words = word;
     }
     state->blocks =
@@ -75,7 +75,7 @@ void DeleteState(BlockPoolState *state) noexcept {
 // Does what Blocks::Claim does, but searches only once. Calls `before` before the first attempt to
 // take blocks.
 template <class Before>
-uint32_t Search(BlockPoolState &state, uint32_t count, uint32_t start, Before before) noexcept {
+uint32_t FindBlocks(BlockPoolState &state, uint32_t count, uint32_t start, Before before) noexcept {
     for (uint32_t i = 0; i < state.wordCount; ++i) {
         const uint32_t index = (start + i) % state.wordCount;
         env::Atomic<uint64_t> &word = state.words[index];
@@ -90,7 +90,7 @@ uint32_t Search(BlockPoolState &state, uint32_t count, uint32_t start, Before be
             // written into them comes before what the caller writes. The exchange continues the
             // release sequences of the word, so what other blocks' users released stays visible.
             // release: see above.
-            if (word.compare_exchange_strong(used, used | MaskOf(count) << bit, kAcqRel,
+            if (word.compare_exchange_strong(used, used | BlockMask(count) << bit, kAcqRel,
                                              kAcquire)) {
                 race::SawAll(&word);
                 return index * kWordBlocks + bit;
@@ -122,7 +122,7 @@ uint32_t Blocks::Claim(BlockPoolState &state, uint32_t count, uint32_t start) no
     for (;;) {
         // acquire: the search finds the blocks that had come back by then.
         const uint64_t seen = state.trials.load(kAcquire);
-        const uint32_t first = Search(state, count, start, [] {});
+        const uint32_t first = FindBlocks(state, count, start, [] {});
         if (first != kNoBlock || !CameBack(state, seen)) return first;
     }
 }
@@ -138,7 +138,7 @@ Blocks::Trial::Trial(BlockPoolState &state) noexcept : m_state(state) {
     };
     for (;;) {
         const uint64_t seen = state.trials.load(kAcquire);  // acquire: as in Claim
-        m_block = Search(state, 1, 0, count);
+        m_block = FindBlocks(state, 1, 0, count);
         if (m_block != kNoBlock) return;
         if (m_isCounted) state.trials.fetch_sub(1, kRelaxed);  // relaxed: no block was taken
         m_isCounted = false;
@@ -161,7 +161,7 @@ Blocks::Trial::~Trial() {
 
 void Blocks::Release(BlockPoolState &state, uint32_t first, uint32_t count) noexcept {
     env::Atomic<uint64_t> &word = state.words[first / kWordBlocks];
-    const uint64_t mask = MaskOf(count) << first % kWordBlocks;
+    const uint64_t mask = BlockMask(count) << first % kWordBlocks;
     race::Finishes(&word);
     // release: pairs with the acquire of the next claim.
     if ((word.fetch_and(~mask, kRelease) & mask) != mask)

@@ -16,7 +16,7 @@ using namespace internal;
 
 namespace {
 
-constexpr uint32_t kAll = ~0u;
+constexpr uint32_t kAllFrames = ~0u;
 
 }  // namespace
 
@@ -107,13 +107,13 @@ Status FramePipeline::RunStages(TaskScheduler *scheduler, uint32_t frames) noexc
     Counter loops;
     uint32_t begun = 0;
     for (uint32_t i = 0; i < m_stageCount; ++i) {
-        scheduler->IncrementCounter(&m_toGo[i], kAll);
+        scheduler->IncrementCounter(&m_toGo[i], kAllFrames);
         scheduler->AddTask({RunLoop, &m_loops[i]}, &loops, m_stages[i].options);
         if (loops.Value() != begun) {
             ++begun;  // the loop cannot have ended: the gate is closed
         } else {
             // the options of the stage were refused, which was reported
-            scheduler->DecrementCounter(&m_toGo[i], kAll);
+            scheduler->DecrementCounter(&m_toGo[i], kAllFrames);
         }
     }
     const bool all = begun == m_stageCount;
@@ -142,7 +142,7 @@ void FramePipeline::LoopOver(TaskScheduler *scheduler, uint32_t stage) noexcept 
         if (isLast) m_ring.CompleteFrame(frame);  // before the waiters for this frame continue
         scheduler->DecrementCounter(&m_toGo[stage]);
     }
-    if (frame != kAll) scheduler->DecrementCounter(&m_toGo[stage], kAll - frame);
+    if (frame != kAllFrames) scheduler->DecrementCounter(&m_toGo[stage], kAllFrames - frame);
 }
 
 // Returns false if the frame will not run. Only the first stage changes m_end, to the number of a
@@ -166,7 +166,7 @@ bool FramePipeline::AwaitTurn(TaskScheduler *scheduler, uint32_t stage, uint32_t
 }
 
 void FramePipeline::AwaitEndOf(TaskScheduler *scheduler, uint32_t stage, uint32_t frame) noexcept {
-    scheduler->WaitForCounter(&m_toGo[stage], kAll - 1 - frame);
+    scheduler->WaitForCounter(&m_toGo[stage], kAllFrames - 1 - frame);
 }
 
 void FramePipeline::Stop() noexcept {
@@ -177,11 +177,11 @@ bool FramePipeline::WaitForFrame(TaskScheduler *scheduler, uint64_t frame) noexc
     const uint32_t last = m_stageCount - 1, of = static_cast<uint32_t>(frame);
     if (!IsScheduler(scheduler, "FramePipeline::WaitForFrame")) return false;
     // Run refuses such numbers of stages
-    if (frame >= kAll || last >= kMaxFrameStages) return false;
+    if (frame >= kAllFrames || last >= kMaxFrameStages) return false;
     // After a run, or before the first one, there is nothing to wait for, and perhaps no scheduler
     // that runs.
-    const bool mustWait =
-        !m_ring.HasFrameCompleted(frame) && !scheduler->PollCounter(&m_toGo[last], kAll - 1 - of);
+    const bool mustWait = !m_ring.HasFrameCompleted(frame) &&
+                          !scheduler->PollCounter(&m_toGo[last], kAllFrames - 1 - of);
     if (mustWait) AwaitEndOf(scheduler, last, of);
     return m_ring.HasFrameCompleted(frame);
 }

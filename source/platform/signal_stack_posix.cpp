@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSignals[2] = {SIGSEGV, SIGBUS};
 
-pthread_mutex_t s_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t s_handlerMutex = PTHREAD_MUTEX_INITIALIZER;
 unsigned s_installs = 0;  // guarded by the mutex
 struct sigaction s_before[2];
 // our handler could not be removed, because a handler that was installed later may call it
@@ -80,7 +80,7 @@ void SignalStack::Reset() noexcept {
 }
 
 bool InstallFaultHandler(void (*describe)(const void *address)) noexcept {
-    pthread_mutex_lock(&s_mutex);
+    pthread_mutex_lock(&s_handlerMutex);
     bool installed = true;
     if (s_installs++ == 0) {
         s_describe.store(describe, std::memory_order_relaxed);
@@ -103,12 +103,12 @@ bool InstallFaultHandler(void (*describe)(const void *address)) noexcept {
         }
     }
     if (!installed) --s_installs;
-    pthread_mutex_unlock(&s_mutex);
+    pthread_mutex_unlock(&s_handlerMutex);
     return installed;
 }
 
 void RemoveFaultHandler() noexcept {
-    pthread_mutex_lock(&s_mutex);
+    pthread_mutex_lock(&s_handlerMutex);
     if (--s_installs == 0) {
         for (int i = 0; i < 2; ++i) {
             struct sigaction current;
@@ -118,7 +118,7 @@ void RemoveFaultHandler() noexcept {
             if (!s_inChain[i]) sigaction(kSignals[i], &s_before[i], nullptr);
         }
     }
-    pthread_mutex_unlock(&s_mutex);
+    pthread_mutex_unlock(&s_handlerMutex);
 }
 
 }  // namespace weft::env

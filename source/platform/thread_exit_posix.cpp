@@ -9,7 +9,7 @@ namespace weft::env {
 
 namespace {
 
-pthread_mutex_t s_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t s_keyMutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_key_t s_key;
 std::atomic<bool> s_made{false};
 
@@ -22,11 +22,11 @@ void Call(void *exit) {
 bool HasKey() noexcept {
     // acquire: pairs with the release below. The key is visible.
     if (s_made.load(std::memory_order_acquire)) return true;
-    pthread_mutex_lock(&s_mutex);
+    pthread_mutex_lock(&s_keyMutex);
     bool made = s_made.load(std::memory_order_relaxed);  // relaxed: it is written under the mutex
     if (!made) made = pthread_key_create(&s_key, Call) == 0;
     s_made.store(made, std::memory_order_release);
-    pthread_mutex_unlock(&s_mutex);
+    pthread_mutex_unlock(&s_keyMutex);
     return made;
 }
 

@@ -7,18 +7,19 @@ namespace weft {
 
 namespace {
 
-constexpr uint32_t kAll = internal::Permits::kMax;
+constexpr uint32_t kAllPermits = internal::Permits::kMax;
 
 }  // namespace
 
-SharedMutex::SharedMutex(TaskScheduler &scheduler) noexcept : m_permits(scheduler, kAll) {}
+SharedMutex::SharedMutex(TaskScheduler &scheduler) noexcept : m_permits(scheduler, kAllPermits) {}
 
-void SharedMutex::lock() noexcept { m_permits.Acquire(kAll); }
+void SharedMutex::lock() noexcept { m_permits.Acquire(kAllPermits); }
 
-bool SharedMutex::try_lock() noexcept { return m_permits.TryAcquire(kAll); }
+bool SharedMutex::try_lock() noexcept { return m_permits.TryAcquire(kAllPermits); }
 
 void SharedMutex::unlock() noexcept {
-    Unlock(kAll, 0, "SharedMutex::unlock was called, and nobody has locked it, or it is shared");
+    Unlock(kAllPermits, 0,
+           "SharedMutex::unlock was called, and nobody has locked it, or it is shared");
 }
 
 void SharedMutex::lock_shared() noexcept { m_permits.Acquire(1); }
@@ -31,7 +32,7 @@ void SharedMutex::unlock_shared() noexcept {
 }
 
 bool SharedMutex::LockUntil(Clock::time_point deadline) noexcept {
-    return m_permits.Acquire(kAll, &deadline);
+    return m_permits.Acquire(kAllPermits, &deadline);
 }
 
 bool SharedMutex::LockSharedUntil(Clock::time_point deadline) noexcept {
@@ -39,7 +40,7 @@ bool SharedMutex::LockSharedUntil(Clock::time_point deadline) noexcept {
 }
 
 void SharedMutex::Unlock(uint32_t permits, uint32_t least, const char *what) noexcept {
-    if (m_permits.Release(permits, kAll, least)) return;
+    if (m_permits.Release(permits, kAllPermits, least)) return;
     internal::ReportMisuse(m_permits.Scheduler(), ReportCode::WrongThread,
                            "Unlock once after each lock, and as it was locked.", what);
 }

@@ -121,7 +121,7 @@ void InspectPinned(Worker *worker, uint64_t now, LateQueue &next) noexcept {
 }
 
 // Reads the clock, updates the credit, and inspects the queues if that is due.
-void Look(Worker *worker, WorkerMode mode) noexcept {
+void InspectIfDue(Worker *worker, WorkerMode mode) noexcept {
     Aging &aging = worker->aging;
     const Tuning &tuning = worker->scheduler->tuning;
     // Without workers the order must be the same in each run, so each look counts as the same time.
@@ -187,7 +187,7 @@ Found OldestOf(Worker *worker, WorkerMode mode) noexcept {
 Found Late(Worker *worker, WorkerMode mode) noexcept {
     Aging &aging = worker->aging;
     if (--aging.picksToLook != 0) return {};
-    Look(worker, mode);
+    InspectIfDue(worker, mode);
     aging.picksToLook = aging.late ? 1 : aging.period;
     if (!aging.late || aging.credit <= 0) return {};
     const Found found = OldestOf(worker, mode);

@@ -19,7 +19,7 @@ namespace weft::internal {
 namespace {
 
 // Returns the number of a counter that is at or below `value`; `count` if there is none.
-uint32_t Look(uint32_t count, Counter *const *counters, uint32_t value) noexcept {
+uint32_t FirstSatisfied(uint32_t count, Counter *const *counters, uint32_t value) noexcept {
     uint32_t i = 0;
     while (i < count && !IsSatisfied(*counters[i], value)) ++i;
     return i;
@@ -91,12 +91,12 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
                    uint64_t deadline, Meanwhile meanwhile) noexcept {
     const bool sleeps = meanwhile == Meanwhile::Nothing;
     if (deadline != Timers::kNever) {
-        uint32_t first = Look(count, counters, value);
+        uint32_t first = FirstSatisfied(count, counters, value);
         if (first == count && count == 1 && value == 0 && !sleeps && env::Now() < deadline) {
             UnclaimRest(self->worker);
             const Awaits awaits(self, counters[0]);
             RunInline(self, *counters[0], deadline);
-            first = Look(count, counters, value);
+            first = FirstSatisfied(count, counters, value);
         }
         if (first < count || env::Now() >= deadline) {
             if (!sleeps) YieldToUrgent(self);
@@ -125,7 +125,7 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
     sleeps ? Block(self, wait.done, 0) : Wait(worker, wait.done, 0, ResumeOn::AnyWorker);
     if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, self->worker, place);
     const uint32_t first = End(scheduler, self->worker, place, count, counters);
-    return first == count && isTimed ? Look(count, counters, value) : first;
+    return first == count && isTimed ? FirstSatisfied(count, counters, value) : first;
 }
 
 }  // namespace
@@ -150,7 +150,7 @@ uint32_t WaitAnyExternal(EntryGate::Visit &visit, Scheduler &scheduler, uint32_t
     // lowers `done` before it gives up its reference.
     if (isDue) NoteZero(scheduler, nullptr, wait, count);
     const uint32_t first = End(scheduler, nullptr, place, count, counters);
-    return first == count && isDue ? Look(count, counters, 0) : first;
+    return first == count && isDue ? FirstSatisfied(count, counters, 0) : first;
 }
 
 }  // namespace weft::internal
