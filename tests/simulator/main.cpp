@@ -72,10 +72,10 @@ int main(int argc, char **argv) {
     CLI::App app("Explores thread schedules of weft's own sources, each repeatable by its seed.");
     app.add_option("--model", options.model, "explore only this model");
     app.add_option("--schedules", options.schedules, "schedules of each model")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(uint64_t{1}, UINT64_MAX))
         ->capture_default_str();
     app.add_option("--seed", options.seed, "seed of the first schedule")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(uint64_t{1}, UINT64_MAX))
         ->capture_default_str();
     app.add_flag_callback("--weak", simulator::weak::TurnOn, "loads may return older values");
     app.add_flag_callback(
