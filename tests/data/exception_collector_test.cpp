@@ -60,7 +60,8 @@ TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is w
     }
 }
 
-TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker", "[exception_collector]") {
+TEST_CASE("WaitAndRethrow: the first is kept, in the order of one worker",
+          "[exception_collector]") {
     test::Runner runner(test::Options(1));
     std::string what;
     uint32_t count = 0;
