@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Explores memory orders: compiles the headers and sources of the mechanisms against Relacy (tests/relacy/), where a load
+# Explores memory orders: compiles parts of the library against Relacy (tests/relacy/), where a load
 # gives any value that its order allows, and runs the suites there. Then it shows that they see what they are for: each
 # memory order that is weakened by one step has to make a suite fail, or tests/relacy/survivors.md says why not.
 #

@@ -35,7 +35,7 @@ WEFT_API bool SubmitClosure(TaskScheduler &scheduler, void *closure, RelocateClo
                             TaskFunction run, Counter *counter,
                             const TaskOptions &options) noexcept;
 /// Frees the block of a closure that has been destroyed. The task calls this as its last action.
-WEFT_API void FreeClosure(TaskScheduler &scheduler, void *place) noexcept;
+WEFT_API void FreeClosure(TaskScheduler &scheduler, void *storage) noexcept;
 
 template <class Callable>
 struct Closure {
@@ -44,17 +44,17 @@ struct Closure {
         ::new (to) Callable(std::move(closure));
         closure.~Callable();
     }
-    static void Run(TaskScheduler *scheduler, void *place) {
+    static void Run(TaskScheduler *scheduler, void *storage) {
         // A destructor, because the callable may throw.
         struct Ending {
             TaskScheduler &scheduler;
             Callable &closure;
-            void *place;
+            void *storage;
             ~Ending() {
                 closure.~Callable();
-                FreeClosure(scheduler, place);
+                FreeClosure(scheduler, storage);
             }
-        } const ending{*scheduler, *std::launder(static_cast<Callable *>(place)), place};
+        } const ending{*scheduler, *std::launder(static_cast<Callable *>(storage)), storage};
         if constexpr (std::is_invocable_v<Callable &, TaskScheduler *>) {
             static_cast<void>(ending.closure(scheduler));
         } else {

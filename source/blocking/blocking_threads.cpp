@@ -44,14 +44,14 @@ BlockingThreads *BlockingThreads::Make(TaskScheduler &scheduler, const BlockingO
 
 bool BlockingThreads::Acquire() noexcept {
     const Memory memory(m_options.memory);
-    m_places = memory.NewArray<Place>(m_options.maxThreads);
-    if (m_places == nullptr || !m_idle.Acquire(m_options.maxThreads, memory) ||
+    m_slots = memory.NewArray<ThreadSlot>(m_options.maxThreads);
+    if (m_slots == nullptr || !m_idle.Acquire(m_options.maxThreads, memory) ||
         !m_vacant.Acquire(m_options.maxThreads, memory)) {
         return false;
     }
     for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
-        m_places[i].threads = this;
-        m_places[i].index = i;
+        m_slots[i].threads = this;
+        m_slots[i].index = i;
         m_vacant.Set(i);
     }
     m_forkMark.Acquire(this);
@@ -65,7 +65,7 @@ void BlockingThreads::Destroy(BlockingThreads *threads) noexcept {
 
 void BlockingThreads::Free(BlockingThreads *threads) noexcept {
     const MemoryHooks hooks = threads->m_options.memory;
-    Memory(hooks).DeleteArray(threads->m_places, threads->m_options.maxThreads);
+    Memory(hooks).DeleteArray(threads->m_slots, threads->m_options.maxThreads);
     threads->~BlockingThreads();
     Memory(hooks).Free(threads, sizeof(BlockingThreads), alignof(BlockingThreads));
 }
@@ -85,7 +85,7 @@ void BlockingThreads::EndThreads() noexcept {
     // pointers above.
     m_stopping.store(true, kSeqCst);
     for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
-        if (m_idle.Clear(i)) m_places[i].parker.Unpark();
+        if (m_idle.Clear(i)) m_slots[i].parker.Unpark();
     }
     if (m_living.load(kSeqCst) != 0) {
         if (inTask) {
@@ -99,7 +99,7 @@ void BlockingThreads::EndThreads() noexcept {
     // No thread starts or ends others any more. What they did is visible here, because they
     // decremented m_living after it. All threads are about to return.
     for (uint32_t i = 0; i < m_options.maxThreads; ++i) {
-        if (m_places[i].isStarted.load(kRelaxed)) m_places[i].thread.Join();
+        if (m_slots[i].isStarted.load(kRelaxed)) m_slots[i].thread.Join();
     }
 }
 
@@ -127,7 +127,7 @@ void BlockingThreads::Submit(BlockingNode &node) noexcept {
 void BlockingThreads::WakeOne() noexcept {
     const uint32_t sleeper = m_idle.ClearAny(0);
     if (sleeper != AtomicBitSet::kNone) {
-        m_places[sleeper].parker.Unpark();
+        m_slots[sleeper].parker.Unpark();
         return;
     }
     const uint32_t vacant = m_vacant.ClearAny(0);
@@ -135,17 +135,17 @@ void BlockingThreads::WakeOne() noexcept {
 }
 
 void BlockingThreads::StartAt(uint32_t index) noexcept {
-    Place &place = m_places[index];
+    ThreadSlot &slot = m_slots[index];
     // seq_cst, both uses in this function: if several threads fail here at once, the last one sees
     // all their calls. It also sees the calls of submitters that relied on them, because they found
-    // no vacant place.
+    // no vacant slot.
     m_living.fetch_add(1, kSeqCst);
     const auto serve = [](void *arg) {
-        Place &own = *static_cast<Place *>(arg);
+        ThreadSlot &own = *static_cast<ThreadSlot *>(arg);
         own.threads->ThreadMain(own);
     };
-    if (place.thread.Start(serve, &place, m_options.threadStackBytes)) {
-        place.isStarted.store(true, kRelease);  // publishes the handle to the thread that joins it
+    if (slot.thread.Start(serve, &slot, m_options.threadStackBytes)) {
+        slot.isStarted.store(true, kRelease);  // publishes the handle to the thread that joins it
         return;
     }
     m_health.store(Status::ThreadFailed, kRelaxed);
@@ -165,7 +165,7 @@ BlockingNode *BlockingThreads::Take() noexcept {
     return node;
 }
 
-// The check that follows an announcement (a thread has entered the idle set, a place is vacant). It
+// The check that follows an announcement (a thread has entered the idle set, a slot is vacant). It
 // also sees calls that another thread has moved from m_submitted to m_oldest: that thread had the
 // lock before. A thread that gets the lock later checks for calls after this thread.
 bool BlockingThreads::AnyCall() noexcept {
@@ -174,42 +174,42 @@ bool BlockingThreads::AnyCall() noexcept {
 }
 
 // Called by a thread that goes to sleep. Ends the threads that have slept for too long. Submitters
-// wake the lowest place, so the threads at high places sleep longest.
+// wake the lowest slot, so the threads at high slots sleep longest.
 void BlockingThreads::EndIdlers() noexcept {
     if (m_idleTicks == 0) return;
     const uint64_t now = env::Ticks();
     for (uint32_t i = m_options.maxThreads; i-- != 0;) {
-        Place &place = m_places[i];
-        if (!m_idle.Test(i) || !place.isStarted.load(kAcquire)) continue;  // acquire: the handle
+        ThreadSlot &slot = m_slots[i];
+        if (!m_idle.Test(i) || !slot.isStarted.load(kAcquire)) continue;  // acquire: the handle
         // relaxed: an estimate. The clock of another processor may be a little ahead, so the
         // difference may be negative.
-        if (static_cast<int64_t>(now - place.idleSince.load(kRelaxed)) <
+        if (static_cast<int64_t>(now - slot.idleSince.load(kRelaxed)) <
             static_cast<int64_t>(m_idleTicks))
             continue;
         if (!m_idle.Clear(i)) continue;
-        place.mustEnd = true;
-        place.parker.Unpark();
-        place.thread.Join();  // it only calls its hook onStop
-        place.mustEnd = false;
-        place.isStarted.store(false, kRelaxed);  // m_vacant publishes it
-        m_living.fetch_sub(1, kSeqCst);          // not the last one: this thread lives
+        slot.mustEnd = true;
+        slot.parker.Unpark();
+        slot.thread.Join();  // it only calls its hook onStop
+        slot.mustEnd = false;
+        slot.isStarted.store(false, kRelaxed);  // m_vacant publishes it
+        m_living.fetch_sub(1, kSeqCst);         // not the last one: this thread lives
         m_vacant.Set(i);
         if (AnyCall() && m_vacant.Clear(i)) StartAt(i);  // [re-check]
     }
 }
 
-void BlockingThreads::ThreadMain(Place &place) noexcept {
+void BlockingThreads::ThreadMain(ThreadSlot &slot) noexcept {
     // relaxed: a status that orders nothing.
-    if (!SetUpThread(m_options, place.index)) m_health.store(Status::BadOption, kRelaxed);
+    if (!SetUpThread(m_options, slot.index)) m_health.store(Status::BadOption, kRelaxed);
     const ThreadHooks &hooks = m_options.threads;
-    if (hooks.onStart != nullptr) hooks.onStart(place.index, hooks.user);
-    Serve(place);
-    if (hooks.onStop != nullptr) hooks.onStop(place.index, hooks.user);
-    if (!place.mustEnd) Leave();
+    if (hooks.onStart != nullptr) hooks.onStart(slot.index, hooks.user);
+    Serve(slot);
+    if (hooks.onStop != nullptr) hooks.onStop(slot.index, hooks.user);
+    if (!slot.mustEnd) Leave();
 }
 
 // Returns when the thread must end.
-void BlockingThreads::Serve(Place &place) noexcept {
+void BlockingThreads::Serve(ThreadSlot &slot) noexcept {
     for (;;) {
         while (BlockingNode *node = Take()) Call(*m_scheduler, *node);
         // acquire: pairs with the store in EndThreads. All calls were submitted before that store,
@@ -219,13 +219,13 @@ void BlockingThreads::Serve(Place &place) noexcept {
             return;
         }
         EndIdlers();
-        place.idleSince.store(env::Ticks(), kRelaxed);
+        slot.idleSince.store(env::Ticks(), kRelaxed);
         const auto isWanted = [this] { return AnyCall() || m_stopping.load(kSeqCst); };
-        m_idle.Set(place.index);                                // [order]
-        if (isWanted() && m_idle.Clear(place.index)) continue;  // [re-check]
-        // Only the thread that takes this place out of the idle set unparks it.
-        place.parker.Park();
-        if (place.mustEnd) return;
+        m_idle.Set(slot.index);                                // [order]
+        if (isWanted() && m_idle.Clear(slot.index)) continue;  // [re-check]
+        // Only the thread that takes this slot out of the idle set unparks it.
+        slot.parker.Park();
+        if (slot.mustEnd) return;
     }
 }
 

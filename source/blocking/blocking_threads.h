@@ -3,23 +3,23 @@
 //
 // Terms:
 // - call: a BlockingNode that has been submitted.
-// - place: room for one thread. It is vacant if it has no thread.
-// - idle set (m_idle): the places whose threads sleep, or are about to sleep.
-// - vacant set (m_vacant): the places that are vacant.
-// - active thread: a thread whose place is in neither set. It runs, or is being started. It will
+// - slot: room for one thread. It is vacant if it has no thread.
+// - idle set (m_idle): the slots whose threads sleep, or are about to sleep.
+// - vacant set (m_vacant): the slots that are vacant.
+// - active thread: a thread whose slot is in neither set. It runs, or is being started. It will
 //   check for calls before it sleeps or ends.
 // - living threads (m_living): all threads, with those that are being started.
 //
 // Protocol:
 // 1. A submitter pushes the call, then checks the idle set, then the vacant set (WakeOne). It takes
-//    a thread out of the idle set and wakes it, or takes a place out of the vacant set and starts a
+//    a thread out of the idle set and wakes it, or takes a slot out of the vacant set and starts a
 //    thread there, or does nothing. It never waits: one push, two checks, and one Unpark or the
 //    start of a thread.
 // 2. An active thread takes calls and makes them until it finds none. Then it enters the idle set,
 //    checks for calls once more, and sleeps.
 // 3. A thread that goes idle ends threads that have been idle for too long (EndIdlers). It gives
-//    each place back to the vacant set and checks for calls once more. If there is a call, it
-//    starts a thread in that place, unless a submitter has taken the place already.
+//    each slot back to the vacant set and checks for calls once more. If there is a call, it
+//    starts a thread in that slot, unless a submitter has taken the slot already.
 // The list of taken calls is protected by a lock that only the threads take, and no submitter. So a
 // thread that was preempted while it holds the lock cannot delay a fiber.
 //
@@ -31,9 +31,9 @@
 //   call. Then T2 comes before S1, so T1 comes before S2. Therefore S2 finds the thread in the idle
 //   set, unless another submitter has taken the thread out. In that case the thread is active, and
 //   will check for calls.
-// - The same holds for a vacant place. T1 is then "gives the place back", and T2 is the check in
+// - The same holds for a vacant slot. T1 is then "gives the slot back", and T2 is the check in
 //   EndIdlers.
-// - Suppose that a thread sleeps or a place is vacant, and no thread is active. The last check of
+// - Suppose that a thread sleeps or a slot is vacant, and no thread is active. The last check of
 //   each thread found no call. Each call that was pushed after that check found a thread to wake or
 //   to start, and each call another one. Each of these threads took at least one call while there
 //   were any. So no call is left. Therefore a call waits only while as many threads are active as
@@ -41,7 +41,7 @@
 // - In step 3 it would not be enough to wake a sleeping thread instead of starting one: that thread
 //   may have been about to check for calls because of another call.
 //
-// If the system refuses a thread, the place is given back. If no thread lives, the caller of
+// If the system refuses a thread, the slot is given back. If no thread lives, the caller of
 // StartAt makes all calls that it finds then. Otherwise the living threads make them, one after the
 // other.
 //
@@ -80,16 +80,16 @@ public:
     Status LastError() const noexcept { return m_health.load(kRelaxed); }
 
 private:
-    // Room for one thread. A place belongs to one thread at a time. The idle set hands it over from
+    // Room for one thread. A slot belongs to one thread at a time. The idle set hands it over from
     // its own thread to the thread that takes it out. The vacant set hands it over from the thread
     // that has ended its thread, or could not start one, to the thread that starts one.
-    struct alignas(kLineBytes) Place {
+    struct alignas(kLineBytes) ThreadSlot {
         env::Parker parker;
         env::Thread thread;
         env::Atomic<uint64_t> idleSince{0};  // Ticks
         env::Atomic<bool> isStarted{false};  // `thread` may be joined
-        // Written by the thread that has taken the place out of the idle set, before its Unpark;
-        // read by the place's thread after Park.
+        // Written by the thread that has taken the slot out of the idle set, before its Unpark;
+        // read by the slot's thread after Park.
         bool mustEnd = false;
         BlockingThreads *threads = nullptr;
         uint32_t index = 0;
@@ -103,8 +103,8 @@ private:
     void WakeOne() noexcept;
     void StartAt(uint32_t index) noexcept;
     void EndIdlers() noexcept;
-    void ThreadMain(Place &place) noexcept;
-    void Serve(Place &place) noexcept;
+    void ThreadMain(ThreadSlot &slot) noexcept;
+    void Serve(ThreadSlot &slot) noexcept;
     void Leave() noexcept;
 
     TaskScheduler *m_scheduler = nullptr;
@@ -121,9 +121,9 @@ private:
     // calls in m_submitted.
     BlockingNode *m_oldest = nullptr;
 
-    AtomicBitSet m_idle;    // places whose threads sleep, or are about to sleep
-    AtomicBitSet m_vacant;  // places without a thread
-    Place *m_places = nullptr;
+    AtomicBitSet m_idle;    // slots whose threads sleep, or are about to sleep
+    AtomicBitSet m_vacant;  // slots without a thread
+    ThreadSlot *m_slots = nullptr;
 
     // The end. m_stopping publishes the other two: they are written before it, and read after it.
     env::Atomic<bool> m_stopping{false};

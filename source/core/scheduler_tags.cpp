@@ -5,29 +5,29 @@
 
 namespace weft::internal {
 
-SchedulerTag::Place SchedulerTag::s_places[127];
+SchedulerTag::Entry SchedulerTag::s_entries[127];
 
 uint32_t SchedulerTag::Acquire() noexcept {
     for (uint32_t tag = 1; tag < 128; ++tag) {
         // acquire and release: what the last owner of the tag did comes before what the next owner
         // does.
-        if (s_places[tag - 1].taken.exchange(1, kAcquire) == 0) return m_tag = tag;
+        if (s_entries[tag - 1].taken.exchange(1, kAcquire) == 0) return m_tag = tag;
     }
     return 0;
 }
 
 void SchedulerTag::Publish(void *scheduler) noexcept {
     // release: all of the scheduler is visible
-    if (m_tag != 0) s_places[m_tag - 1].scheduler.store(scheduler, kSeqCst);
+    if (m_tag != 0) s_entries[m_tag - 1].scheduler.store(scheduler, kSeqCst);
 }
 
 void SchedulerTag::Release() noexcept {
     if (m_tag == 0) return;
-    Place &place = s_places[m_tag - 1];
-    place.scheduler.store(nullptr, kSeqCst);
-    for (Backoff backoff; place.readers.load(kSeqCst) != 0; backoff.Next()) {
+    Entry &entry = s_entries[m_tag - 1];
+    entry.scheduler.store(nullptr, kSeqCst);
+    for (Backoff backoff; entry.readers.load(kSeqCst) != 0; backoff.Next()) {
     }
-    place.taken.store(0, kRelease);
+    entry.taken.store(0, kRelease);
     m_tag = 0;
 }
 

@@ -33,16 +33,16 @@ public:
     /// is.
     template <class Visit>
     static bool Find(Visit visit, uint32_t only = 0) noexcept {
-        for (Place &place : s_places) {
-            if (only != 0 && &place != &s_places[only - 1]) continue;
+        for (Entry &entry : s_entries) {
+            if (only != 0 && &entry != &s_entries[only - 1]) continue;
             // Find counts itself as a reader, then reads the scheduler. Release clears the
             // scheduler, then reads the readers. All four are seq_cst, so one of the two sees the
             // other.
-            place.readers.fetch_add(1, kSeqCst);
-            void *scheduler = place.scheduler.load(kSeqCst);
+            entry.readers.fetch_add(1, kSeqCst);
+            void *scheduler = entry.scheduler.load(kSeqCst);
             const bool found = scheduler != nullptr && visit(scheduler);
             // release: our reads come before the scheduler's end
-            place.readers.fetch_sub(1, kRelease);
+            entry.readers.fetch_sub(1, kRelease);
             if (found) return true;
         }
         return false;
@@ -50,12 +50,12 @@ public:
 
 private:
     // An entry of the table.
-    struct Place {
+    struct Entry {
         env::Atomic<uint8_t> taken{0};
         env::Atomic<uint32_t> readers{0};
         env::Atomic<void *> scheduler{nullptr};
     };
-    static Place s_places[127];
+    static Entry s_entries[127];
     uint32_t m_tag = 0;
 };
 

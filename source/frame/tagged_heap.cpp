@@ -36,47 +36,47 @@ bool IsTag(const TaggedHeapState *heap, uint32_t tag, const char *call) noexcept
 // Takes memory when the current piece has not enough room. A worker first takes pieces of the
 // shared block, each twice as large as the last. After a piece of half a block it takes whole
 // blocks.
-WEFT_NOINLINE char *TakeMore(TaggedHeapState &heap, HeapTag &tag, HeapPlace &place, size_t bytes,
+WEFT_NOINLINE char *TakeMore(TaggedHeapState &heap, HeapTag &tag, WorkerCache &cache, size_t bytes,
                              size_t alignment) noexcept {
     const size_t blockBytes = heap.blocks.blockBytes;
     Piece piece;
-    if (bytes > blockBytes / 2 || place.pieceBytes > blockBytes / 2) {
+    if (bytes > blockBytes / 2 || cache.pieceBytes > blockBytes / 2) {
         piece = TakeBlocks(heap, tag, bytes);
     } else {
         // Whole cache lines, so that two workers never write to the same line.
-        const size_t most = std::max(place.pieceBytes, TaggedHeapState::Lines(bytes));
+        const size_t most = std::max(cache.pieceBytes, TaggedHeapState::Lines(bytes));
         piece = TakeShared(heap, tag, bytes, most, std::max(alignment, size_t{kLineBytes}));
-        place.pieceBytes *= 2;
+        cache.pieceBytes *= 2;
     }
     // The piece that has more room left becomes the current piece.
-    if (piece.begin != nullptr && piece.end - (piece.begin + bytes) > place.end - place.next) {
-        place.next = piece.begin + bytes;
-        place.end = piece.end;
+    if (piece.begin != nullptr && piece.end - (piece.begin + bytes) > cache.end - cache.next) {
+        cache.next = piece.begin + bytes;
+        cache.end = piece.end;
     }
     return piece.begin;
 }
 
-// Allocates in the place of the calling worker.
-void *AllocateAt(TaggedHeapState &heap, HeapTag &tag, HeapPlace &place, size_t bytes,
+// Allocates in the cache of the calling worker.
+void *AllocateAt(TaggedHeapState &heap, HeapTag &tag, WorkerCache &cache, size_t bytes,
                  size_t alignment) noexcept {
     // relaxed: the user orders Free before or after this call.
     const uint64_t generation = tag.generation.load(kRelaxed);
-    if (WEFT_UNLIKELY(place.generation.load(kRelaxed) != generation)) {
-        place.generation.store(generation, kRelaxed);
-        place.allocations.store(0, kRelaxed);
-        place.bytes.store(0, kRelaxed);
-        place.next = place.end = nullptr;
-        place.pieceBytes = TaggedHeap::FirstPieceBytes(heap.blocks.blockBytes);
+    if (WEFT_UNLIKELY(cache.generation.load(kRelaxed) != generation)) {
+        cache.generation.store(generation, kRelaxed);
+        cache.allocations.store(0, kRelaxed);
+        cache.bytes.store(0, kRelaxed);
+        cache.next = cache.end = nullptr;
+        cache.pieceBytes = TaggedHeap::FirstPieceBytes(heap.blocks.blockBytes);
     }
-    char *begin = AlignUp(place.next, alignment);
-    if (WEFT_LIKELY(begin <= place.end && bytes <= static_cast<size_t>(place.end - begin))) {
-        place.next = begin + bytes;
+    char *begin = AlignUp(cache.next, alignment);
+    if (WEFT_LIKELY(begin <= cache.end && bytes <= static_cast<size_t>(cache.end - begin))) {
+        cache.next = begin + bytes;
     } else {
-        begin = TakeMore(heap, tag, place, bytes, alignment);
+        begin = TakeMore(heap, tag, cache, bytes, alignment);
         if (begin == nullptr) return nullptr;
     }
-    AddAlone(place.allocations, 1);
-    AddAlone(place.bytes, bytes);
+    AddAlone(cache.allocations, 1);
+    AddAlone(cache.bytes, bytes);
     return begin;
 }
 
@@ -97,15 +97,15 @@ TaggedHeapState *NewState(const TaskScheduler &scheduler, const SchedulerOptions
     const size_t bytes = TaggedHeapState::BytesFor(tagCount, rows, blocks.blockCount);
     char *memory = static_cast<char *>(AllocateWith(blocks.memory, bytes, kLineBytes));
     if (memory == nullptr) return nullptr;
-    char *tags = memory + TaggedHeapState::OwnBytes(), *places = tags + tagCount * sizeof(HeapTag);
+    char *tags = memory + TaggedHeapState::OwnBytes(), *caches = tags + tagCount * sizeof(HeapTag);
     const size_t rowBytes = TaggedHeapState::RowBytes(tagCount);
     auto *heap = new (memory)
         TaggedHeapState{scheduler, pool,     blocks,
                         tagCount,  rows,     reinterpret_cast<HeapTag *>(tags),
-                        places,    rowBytes, reinterpret_cast<HeapRun *>(places + rows * rowBytes)};
+                        caches,    rowBytes, reinterpret_cast<HeapRun *>(caches + rows * rowBytes)};
     for (uint32_t tag = 0; tag < tagCount; ++tag) {
         new (&heap->tags[tag]) HeapTag();
-        for (uint32_t row = 0; row < rows; ++row) new (&heap->PlaceOf(row, tag)) HeapPlace();
+        for (uint32_t row = 0; row < rows; ++row) new (&heap->CacheOf(row, tag)) WorkerCache();
     }
     for (uint32_t block = 0; block < blocks.blockCount; ++block) new (&heap->runs[block]) HeapRun();
     return heap;
@@ -142,8 +142,8 @@ TaggedHeap::~TaggedHeap() {
     const MemoryHooks memory = m_state->blocks.memory;
     const size_t bytes = m_state->Bytes();
     for (uint32_t tag = 0; tag < m_state->tagCount; ++tag) {
-        for (uint32_t row = 0; row < m_state->placeRows; ++row)
-            m_state->PlaceOf(row, tag).~HeapPlace();
+        for (uint32_t row = 0; row < m_state->cacheRows; ++row)
+            m_state->CacheOf(row, tag).~WorkerCache();
         m_state->tags[tag].~HeapTag();
     }
     m_state->~TaggedHeapState();
@@ -162,8 +162,8 @@ void *TaggedHeap::Allocate(uint32_t tag, size_t bytes, size_t alignment) noexcep
     if (bytes == 0) bytes = 1;
     const uint32_t worker = heap.scheduler.CurrentWorker();
     void *const memory =
-        WEFT_LIKELY(worker < heap.placeRows)
-            ? AllocateAt(heap, heap.tags[tag], heap.PlaceOf(worker, tag), bytes, alignment)
+        WEFT_LIKELY(worker < heap.cacheRows)
+            ? AllocateAt(heap, heap.tags[tag], heap.CacheOf(worker, tag), bytes, alignment)
             : AllocateShared(heap, heap.tags[tag], bytes, alignment);
     if (race::kFinder && memory != nullptr)
         Blocks::SawOwnersBefore(heap.blocks, static_cast<char *>(memory));
@@ -209,11 +209,11 @@ TagStatistics TaggedHeap::StatisticsOf(uint32_t tag) const noexcept {
     sum.allocations = of.sharedAllocations.load(kRelaxed);
     sum.bytes = of.sharedBytes.load(kRelaxed);
     sum.blocks = of.blocks.load(kRelaxed);
-    for (uint32_t row = 0; row < m_state->placeRows; ++row) {
-        const HeapPlace &place = m_state->PlaceOf(row, tag);
-        if (place.generation.load(kRelaxed) != generation) continue;
-        sum.allocations += place.allocations.load(kRelaxed);
-        sum.bytes += place.bytes.load(kRelaxed);
+    for (uint32_t row = 0; row < m_state->cacheRows; ++row) {
+        const WorkerCache &cache = m_state->CacheOf(row, tag);
+        if (cache.generation.load(kRelaxed) != generation) continue;
+        sum.allocations += cache.allocations.load(kRelaxed);
+        sum.bytes += cache.bytes.load(kRelaxed);
     }
     return sum;
 }

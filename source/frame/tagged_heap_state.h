@@ -7,13 +7,13 @@
 //  run           blocks in a row that a tag owns.
 //  piece         a part of a block, or a run, in which one worker allocates by moving a pointer.
 //  shared block  the block from which all threads take their pieces of a tag.
-//  place         (HeapPlace) what one worker has of one tag: its current piece, and its sums.
+//  cache         (WorkerCache) what one worker has of one tag: its current piece, and its sums.
 //  generation    a number of a tag that Free increments.
 //
-// One writer for each place. Only its worker's thread writes to a place, so most allocations need
+// One writer for each cache. Only its worker's thread writes to a cache, so most allocations need
 // no atomic read-modify-write. Nothing in Allocate suspends the task, so the task stays on this
-// thread until Allocate returns. Free may run on any thread and does not access the places. It
-// increments the tag's generation. A place with an older generation counts as empty.
+// thread until Allocate returns. Free may run on any thread and does not access the caches. It
+// increments the tag's generation. A cache with an older generation counts as empty.
 //
 // A worker sees the new generation at its next allocation under the tag, because that comes after
 // Free. The user must order the two, for example by a counter; otherwise the memory would be used
@@ -27,7 +27,7 @@
 namespace weft::internal {
 
 // What one worker has of one tag.
-struct HeapPlace {
+struct WorkerCache {
     // written by one thread; read by statistics
     env::Atomic<uint64_t> generation{0}, allocations{0}, bytes{0};
     char *next = nullptr, *end = nullptr;
@@ -49,7 +49,7 @@ struct SharedBlock {
 
 // What all threads share of one tag.
 struct alignas(kLineBytes) HeapTag {
-    env::Atomic<uint64_t> generation{1};  // 0 is the generation of unused places
+    env::Atomic<uint64_t> generation{1};  // 0 is the generation of unused caches
     // the newest run of blocks: number of its first block plus one; 0: none
     env::Atomic<uint32_t> newest{0};
     env::Atomic<uint32_t> blocks{0};  // in all runs
@@ -64,12 +64,12 @@ struct HeapRun {
     uint32_t blocks;
 };
 
-// The heap: this object, then the tags, the rows of places, and the runs, in one allocation.
+// The heap: this object, then the tags, the rows of caches, and the runs, in one allocation.
 struct TaggedHeapState {
     const TaskScheduler &scheduler;
     BlockPool &pool;
     BlockPoolState &blocks;
-    uint32_t tagCount, placeRows;  // placeRows: one row of places for each worker
+    uint32_t tagCount, cacheRows;  // cacheRows: one row of caches for each worker
     HeapTag *tags;
     char *rows;
     size_t rowBytes;
@@ -77,17 +77,17 @@ struct TaggedHeapState {
     env::Atomic<uint32_t> owned{0}, peak{0};
     env::Atomic<uint32_t> saidFull{0};
 
-    // The place of worker `row` for the tag.
-    HeapPlace &PlaceOf(uint32_t row, uint32_t tag) const noexcept {
-        return reinterpret_cast<HeapPlace *>(rows + row * rowBytes)[tag];
+    // The cache of worker `row` for the tag.
+    WorkerCache &CacheOf(uint32_t row, uint32_t tag) const noexcept {
+        return reinterpret_cast<WorkerCache *>(rows + row * rowBytes)[tag];
     }
-    size_t Bytes() const noexcept { return BytesFor(tagCount, placeRows, blocks.blockCount); }
+    size_t Bytes() const noexcept { return BytesFor(tagCount, cacheRows, blocks.blockCount); }
     static size_t RowBytes(uint32_t tagCount) noexcept {
-        return Lines(tagCount * sizeof(HeapPlace));
+        return Lines(tagCount * sizeof(WorkerCache));
     }
     static size_t OwnBytes() noexcept { return Lines(sizeof(TaggedHeapState)); }
-    static size_t BytesFor(uint32_t tagCount, uint32_t placeRows, uint32_t blockCount) noexcept {
-        return OwnBytes() + tagCount * sizeof(HeapTag) + placeRows * RowBytes(tagCount) +
+    static size_t BytesFor(uint32_t tagCount, uint32_t cacheRows, uint32_t blockCount) noexcept {
+        return OwnBytes() + tagCount * sizeof(HeapTag) + cacheRows * RowBytes(tagCount) +
                blockCount * sizeof(HeapRun);
     }
     // `bytes`, rounded up to whole cache lines.

@@ -108,7 +108,7 @@ void JobQueue::TakeBack(uint32_t runners) noexcept {
         while (m_ready.Size() > m_onTheirWay) {
             JobState &newest = *m_ready.Last();
             m_ready.Remove(newest);
-            newest.place = JobPlace::Nowhere;
+            newest.status = JobStatus::Nowhere;
         }
         count = before - m_onTheirWay;
     }
@@ -134,7 +134,7 @@ void JobQueue::Post(JobState &job, Clock::time_point due, bool waits) noexcept {
     const Clock::time_point now = isTimed ? Now() : kAtOnce;
     bool isPosted = false;
     Enter("PostedJob::Post", [&](Todo &todo) {
-        isPosted = job.place != JobPlace::Nowhere;
+        isPosted = job.status != JobStatus::Nowhere;
         if (isPosted) return;
         race::Finishes(&job);
         Put(job, due, now, waits, todo);
@@ -155,7 +155,7 @@ void JobQueue::Put(JobState &job, Clock::time_point due, Clock::time_point now, 
         Owe();
         MakeReady(job, false);
     } else if (due == Clock::time_point::max()) {
-        job.place = JobPlace::Waiting;
+        job.status = JobStatus::Waiting;
         m_waiting.Append(job);
     } else if (due <= now) {
         Owe();
@@ -169,7 +169,7 @@ void JobQueue::Put(JobState &job, Clock::time_point due, Clock::time_point now, 
 // The job's debt was made before.
 void JobQueue::MakeReady(JobState &job, bool isExpired) noexcept {
     job.isExpired = isExpired;
-    job.place = JobPlace::Ready;
+    job.status = JobStatus::Ready;
     // a runner comes whose job was destroyed. It takes this job, and has a debt already
     if (m_ready.Size() < m_onTheirWay) OweLess();
     m_ready.Append(job);
@@ -177,7 +177,7 @@ void JobQueue::MakeReady(JobState &job, bool isExpired) noexcept {
 
 void JobQueue::MakeTimed(JobState &job, Todo &todo) noexcept {
     job.turn = m_nextTurn++;
-    job.place = JobPlace::Timed;
+    job.status = JobStatus::Timed;
     m_timed.Push(job);
     if (!m_hasDispatcher) {
         Owe();
@@ -193,13 +193,13 @@ void JobQueue::Ring(Todo &todo) noexcept {
 }
 
 void JobQueue::TakeOut(JobState &job, Todo &todo) noexcept {
-    if (job.place != JobPlace::Timed) {
-        (job.place == JobPlace::Ready ? m_ready : m_waiting).Remove(job);
+    if (job.status != JobStatus::Timed) {
+        (job.status == JobStatus::Ready ? m_ready : m_waiting).Remove(job);
     } else {
         m_timed.Remove(job);
         if (m_timed.IsEmpty() && m_alarm != nullptr) Ring(todo);
     }
-    job.place = JobPlace::Nowhere;
+    job.status = JobStatus::Nowhere;
 }
 
 void JobQueue::Call(JobState &job, bool isSignal) noexcept {
@@ -207,10 +207,10 @@ void JobQueue::Call(JobState &job, bool isSignal) noexcept {
         race::Finishes(&job);
         job.isCalled = true;
         if (isSignal) job.isSignalled = true;
-        const JobPlace place = job.place;
-        if (job.waits && (place == JobPlace::Timed || place == JobPlace::Waiting)) {
+        const JobStatus status = job.status;
+        if (job.waits && (status == JobStatus::Timed || status == JobStatus::Waiting)) {
             TakeOut(job, todo);
-            if (place == JobPlace::Waiting) Owe();
+            if (status == JobStatus::Waiting) Owe();
             MakeReady(job, false);
         }
     });
@@ -234,7 +234,7 @@ void JobQueue::RunOldest(TaskScheduler *scheduler, void *arg) {
         --lane.m_onTheirWay;
         JobState *const oldest = lane.m_ready.TakeFirst();
         if (oldest == nullptr) return;  // its job was destroyed, which was reported
-        oldest->place = JobPlace::Nowhere;
+        oldest->status = JobStatus::Nowhere;
         oldest->isCalled = false;
         race::SawAll(oldest);
         job = oldest->job;
@@ -287,12 +287,12 @@ void JobQueue::Forget(JobState &job) noexcept {
     Todo todo;
     {
         const Held held(*this);
-        const JobPlace place = job.place;
-        if (place != JobPlace::Nowhere)
+        const JobStatus status = job.status;
+        if (status != JobStatus::Nowhere)
             TakeOut(job, todo);  // else it has begun since the destructor checked, without the lock
         // If a runner is on its way for this job, the job's debt stays with that runner.
-        const bool isOwed = place == JobPlace::Timed ||
-                            (place == JobPlace::Ready && m_ready.Size() >= m_onTheirWay);
+        const bool isOwed = status == JobStatus::Timed ||
+                            (status == JobStatus::Ready && m_ready.Size() >= m_onTheirWay);
         if (!isOwed) Owe();  // a debt of its own: it keeps the queue until the Release below
     }
     if (todo.alarm != nullptr) LowerForWaiter(m_scheduler, *todo.alarm, "~PostedJob");
@@ -304,7 +304,7 @@ void JobQueue::Forget(JobState &job) noexcept {
 
 uint32_t JobQueue::GiveBack(JobList &list) noexcept {
     uint32_t count = 0;
-    for (; JobState *job = list.TakeFirst(); ++count) job->place = JobPlace::Nowhere;
+    for (; JobState *job = list.TakeFirst(); ++count) job->status = JobStatus::Nowhere;
     return count;
 }
 

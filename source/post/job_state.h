@@ -12,7 +12,7 @@ namespace weft::internal {
 class JobQueue;
 
 /// Where a job is. Nowhere: it is not posted, or its callback runs.
-enum class JobPlace : uint8_t { Nowhere, Ready, Timed, Waiting };
+enum class JobStatus : uint8_t { Nowhere, Ready, Timed, Waiting };
 
 /// The state of a job, in the storage of its PostedJob.
 struct JobState : HeapLinks {
@@ -21,7 +21,7 @@ struct JobState : HeapLinks {
     PostedFunction callback;  // the poster's
     Clock::time_point due{};
     uint64_t turn = 0;  // the order of Timed jobs with the same time
-    JobPlace place = JobPlace::Nowhere;
+    JobStatus status = JobStatus::Nowhere;
     bool waits = false;      // for a job that is Timed or Waiting: Wake and Signal make it ready
     bool isExpired = false;  // written before the callback begins, then the poster's
     bool isCalled = false;   // Wake or Signal was called since the last callback began

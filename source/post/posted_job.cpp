@@ -19,7 +19,7 @@ PostedJob::PostedJob(PostQueue &queue, PostedFunction callback) noexcept {
 // Without the lock: no other thread may use the job any more, and its queue may be gone.
 PostedJob::~PostedJob() {
     JobState &state = Stored<JobState>(m_storage);
-    if (state.place != JobPlace::Nowhere) state.lane->Forget(state);
+    if (state.status != JobStatus::Nowhere) state.lane->Forget(state);
 }
 
 void PostedJob::SetCallback(PostedFunction callback) noexcept {

@@ -7,7 +7,7 @@ tests/relacy.sh calls this. --sample: only those named in SAMPLE. --list: only s
 line in the table contains it. --percent: of the suites' iterations. --schedules: of each model; four times as many where few models are run. DIR gets a copy
 of the tree for each job, and what is built.
 
-The mechanisms, and what decides of the end of a run, are put to the suites; the rest of the scheduler to the simulator with
+The files in SOURCES are put to the suites, all others to the simulator with
 memory orders (simulator --weak).
 
 A weakening that nothing sees must stand in tests/relacy/survivors.md, with the reason; one that stands there and is seen

@@ -61,7 +61,7 @@ public:
     class Scope {
     public:
         Scope(FiberLocal &local, T value) noexcept
-            : m_place(local.Get()), m_other(std::move(value)) {
+            : m_value(local.Get()), m_other(std::move(value)) {
             Exchange();
         }
         ~Scope() { Exchange(); }
@@ -71,9 +71,9 @@ public:
     private:
         void Exchange() noexcept {
             using std::swap;
-            if (m_place != nullptr) swap(*m_place, m_other);
+            if (m_value != nullptr) swap(*m_value, m_other);
         }
-        T *const m_place;
+        T *const m_value;
         T m_other;  // the outer value
     };
 

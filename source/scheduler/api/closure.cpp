@@ -14,12 +14,12 @@ namespace weft::internal {
 namespace {
 
 // The room is the first member of the block.
-ClosureBlock *BlockOf(void *place) noexcept { return static_cast<ClosureBlock *>(place); }
+ClosureBlock *BlockOf(void *storage) noexcept { return static_cast<ClosureBlock *>(storage); }
 
 // Returns the block to the pool.
 void Free(Scheduler &scheduler, const Worker *worker, ClosureBlock *block) noexcept {
     race::Frees(block);
-    scheduler.closures.GiveBack(block->place, CacheOf(worker));
+    scheduler.closures.GiveBack(block->index, CacheOf(worker));
 }
 
 }  // namespace
@@ -32,15 +32,15 @@ bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure 
         return false;
     Scheduler &scheduler = *caller.Running();
     Worker *worker = caller.TheWorker();
-    const uint32_t place = scheduler.closures.Take(CacheOf(worker));
-    if (WEFT_UNLIKELY(place == scheduler.closures.kNone)) {
+    const uint32_t storage = scheduler.closures.Take(CacheOf(worker));
+    if (WEFT_UNLIKELY(storage == scheduler.closures.kNone)) {
         ReportMistake(scheduler.options, ReportCode::OutOfMemory,
                       "Give the process more memory, or let fewer closures be pending at once.",
                       "AddTask: there is no memory for another closure; it is not submitted");
         return false;
     }
-    ClosureBlock *block = &scheduler.closures.At(place);
-    block->place = place;
+    ClosureBlock *block = &scheduler.closures.At(storage);
+    block->index = storage;
     race::Reuses(block);
     relocate(block->room, closure);
     task.arg = block->room;
@@ -54,11 +54,11 @@ bool SubmitClosure(TaskScheduler &taskScheduler, void *closure, RelocateClosure 
     return false;
 }
 
-void FreeClosure(TaskScheduler &taskScheduler, void *place) noexcept {
+void FreeClosure(TaskScheduler &taskScheduler, void *storage) noexcept {
     const Worker *worker = WorkerOf(taskScheduler);
     // There is no worker in the child process of a task that forked. That process ends without
     // another task.
-    if (WEFT_LIKELY(worker != nullptr)) Free(*worker->scheduler, worker, BlockOf(place));
+    if (WEFT_LIKELY(worker != nullptr)) Free(*worker->scheduler, worker, BlockOf(storage));
 }
 
 }  // namespace weft::internal

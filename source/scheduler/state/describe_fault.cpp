@@ -39,7 +39,7 @@ private:
 };
 
 // The fiber on whose stack an address lies.
-struct FaultPlace {
+struct FaultLocation {
     const Fiber *fiber = nullptr;
     const char *stack = nullptr;   // name of the stack class
     const char *option = nullptr;  // the option that makes these stacks larger
@@ -49,17 +49,19 @@ struct FaultPlace {
 
 // Finds the stack of this scheduler that contains the address. Returns false if there is none. A
 // guard page belongs to the stack above it, because that stack grows down into it.
-bool FindPlace(const Scheduler &scheduler, const void *address, FaultPlace &found) noexcept {
-    StackMemory::Place place{};
-    if (scheduler.smallStacks.Find(address, place) && place.index < scheduler.options.smallFibers) {
-        found = {&scheduler.fibers[place.index], "small",
+bool LocateFault(const Scheduler &scheduler, const void *address, FaultLocation &found) noexcept {
+    StackMemory::Place location{};
+    if (scheduler.smallStacks.Find(address, location) &&
+        location.index < scheduler.options.smallFibers) {
+        found = {&scheduler.fibers[location.index], "small",
                  "smallStackBytes, or give the task StackClass::Large",
-                 scheduler.options.smallStackBytes, place.isGuard};
+                 scheduler.options.smallStackBytes, location.isGuard};
         return true;
     }
-    if (scheduler.largeStacks.Find(address, place) && place.index < scheduler.options.largeFibers) {
-        found = {&scheduler.fibers[scheduler.options.smallFibers + place.index], "large",
-                 "largeStackBytes", scheduler.options.largeStackBytes, place.isGuard};
+    if (scheduler.largeStacks.Find(address, location) &&
+        location.index < scheduler.options.largeFibers) {
+        found = {&scheduler.fibers[scheduler.options.smallFibers + location.index], "large",
+                 "largeStackBytes", scheduler.options.largeStackBytes, location.isGuard};
         return true;
     }
     return false;
@@ -69,15 +71,15 @@ bool FindPlace(const Scheduler &scheduler, const void *address, FaultPlace &foun
 void OnFault(const void *address) {
     SchedulerTag::Find([=](void *live) {
         const Scheduler &scheduler = *static_cast<Scheduler *>(live);
-        FaultPlace place;
-        if (!FindPlace(scheduler, address, place) || !place.isOverflow) return false;
+        FaultLocation location;
+        if (!LocateFault(scheduler, address, location) || !location.isOverflow) return false;
         char what[256], hint[160];
         DescribeFault(address, what, sizeof what);
         Line hintLine(hint, sizeof hint);
-        hintLine << "Raise SchedulerOptions::" << place.option
+        hintLine << "Raise SchedulerOptions::" << location.option
                  << ", or keep large arrays off the stack.";
         hintLine.End();
-        ReportFault(scheduler.options, what, hint, place.fiber->taskName.load(kRelaxed));
+        ReportFault(scheduler.options, what, hint, location.fiber->taskName.load(kRelaxed));
         return true;
     });
 }
@@ -93,12 +95,13 @@ size_t DescribeFault(const void *address, char *out, size_t bytes) noexcept {
     if (out == nullptr || bytes == 0) return 0;
     Line line(out, bytes);
     SchedulerTag::Find([&](void *live) {
-        FaultPlace place;
-        if (!FindPlace(*static_cast<Scheduler *>(live), address, place)) return false;
-        const char *task = place.fiber->taskName.load(kRelaxed);  // relaxed: only for the text
-        line << (place.isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
-             << size_t{place.fiber->index} << " (" << place.stack << ", " << place.bytes / 1024
-             << " KiB), task '" << (task != nullptr ? task : "unnamed") << "'";
+        FaultLocation location;
+        if (!LocateFault(*static_cast<Scheduler *>(live), address, location)) return false;
+        const char *task = location.fiber->taskName.load(kRelaxed);  // relaxed: only for the text
+        line << (location.isOverflow ? "stack overflow" : "address on the stack") << " of fiber "
+             << size_t{location.fiber->index} << " (" << location.stack << ", "
+             << location.bytes / 1024 << " KiB), task '" << (task != nullptr ? task : "unnamed")
+             << "'";
         return true;
     });
     return line.End();

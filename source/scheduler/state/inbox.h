@@ -24,7 +24,7 @@ struct TaskBlock : InboxItem {
     TaskBlock() noexcept : InboxItem(Kind::Tasks) {}
     Task *Tasks() noexcept { return reinterpret_cast<Task *>(this + 1); }
 
-    uint32_t place = 0;            // index in its pool
+    uint32_t index = 0;            // index in its pool
     uint32_t worker = kAnyWorker;  // the only worker that may run them
     uint16_t count = 0;
     // Number of tasks that have been claimed.

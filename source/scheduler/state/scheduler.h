@@ -69,7 +69,7 @@ struct ExpiryContext {
 struct TimedTask {
     Timer timer;
     TaskBlock *block = nullptr;
-    uint32_t place = 0;  // index in its pool
+    uint32_t index = 0;  // index in its pool
 };
 
 /// The kind of a stall: no small or large fiber is free, or all work that is left waits.
@@ -99,7 +99,7 @@ struct IdleRequest {
 /// Where a closure lies until its task has run it.
 struct alignas(64) ClosureBlock {
     unsigned char room[kClosureBytes];  // the first member: the task's argument is its address
-    uint32_t place;                     // index in its pool
+    uint32_t index;                     // index in its pool
 };
 static_assert(sizeof(ClosureBlock) == 64 && alignof(ClosureBlock) >= kClosureAlignment,
               "one line of the cache each");

@@ -67,16 +67,16 @@ namespace {
 
 constexpr uint32_t kLastOwner = OwnerOf(AnyWaits::kMaxItems - 1, kMaxOfAny);
 
-static_assert(PlaceOf(kLastOwner) == AnyWaits::kMaxItems - 1 && CounterOf(kLastOwner) == kMaxOfAny,
+static_assert(IndexOf(kLastOwner) == AnyWaits::kMaxItems - 1 && CounterOf(kLastOwner) == kMaxOfAny,
               "it has room for both");
 static_assert((kLastOwner & kThreadOwner) == 0, "it is told apart");
 
 }  // namespace
 
 // acq_rel: the thread that gives up the last reference sees all that the others did with the wait.
-void LetGo(Scheduler &scheduler, const Worker *worker, uint32_t place) noexcept {
-    if (scheduler.anyWaits.At(place).references.fetch_sub(1, kAcqRel) == 1)
-        scheduler.anyWaits.GiveBack(place, CacheOf(worker));
+void LetGo(Scheduler &scheduler, const Worker *worker, uint32_t index) noexcept {
+    if (scheduler.anyWaits.At(index).references.fetch_sub(1, kAcqRel) == 1)
+        scheduler.anyWaits.GiveBack(index, CacheOf(worker));
 }
 
 // The first call lowers the done counter.
@@ -89,18 +89,18 @@ void NoteZero(Scheduler &scheduler, Worker *worker, AnyWait &wait, uint32_t coun
 }
 
 void FireAnyWait(Scheduler &scheduler, Worker *worker, uint32_t owner) noexcept {
-    const uint32_t place = PlaceOf(owner);
-    NoteZero(scheduler, worker, scheduler.anyWaits.At(place), CounterOf(owner));
-    LetGo(scheduler, worker, place);
+    const uint32_t index = IndexOf(owner);
+    NoteZero(scheduler, worker, scheduler.anyWaits.At(index), CounterOf(owner));
+    LetGo(scheduler, worker, index);
 }
 
 Counter &DoneCounterOf(Scheduler &scheduler, uint32_t owner) noexcept {
-    return scheduler.anyWaits.At(PlaceOf(owner)).done;
+    return scheduler.anyWaits.At(IndexOf(owner)).done;
 }
 
 Counter *DoneCounterOfOne(Scheduler &scheduler, uint32_t owner) noexcept {
     if ((owner & (kThreadOwner | kAnyOwner)) != kAnyOwner) return nullptr;
-    AnyWait &wait = scheduler.anyWaits.At(PlaceOf(owner));
+    AnyWait &wait = scheduler.anyWaits.At(IndexOf(owner));
     return wait.isOne ? &wait.done : nullptr;
 }
 

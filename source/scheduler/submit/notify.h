@@ -25,10 +25,10 @@ inline bool LowerCounter(Scheduler &scheduler, Worker *worker, Counter &counter,
 /// A wait for the first of several counters (AnyWait) has a wait record on each of them. The owner
 /// of such a record is made of the wait's index in its pool and the number of the counter.
 using AnyWaits = decltype(Scheduler::anyWaits);
-constexpr uint32_t OwnerOf(uint32_t place, uint32_t counter) noexcept {
-    return kAnyOwner | (place * kAnyCounters + counter);
+constexpr uint32_t OwnerOf(uint32_t index, uint32_t counter) noexcept {
+    return kAnyOwner | (index * kAnyCounters + counter);
 }
-constexpr uint32_t PlaceOf(uint32_t owner) noexcept { return (owner & ~kAnyOwner) / kAnyCounters; }
+constexpr uint32_t IndexOf(uint32_t owner) noexcept { return (owner & ~kAnyOwner) / kAnyCounters; }
 constexpr uint32_t CounterOf(uint32_t owner) noexcept { return owner % kAnyCounters; }
 
 /// Call it when a counter of the wait is satisfied. The first call lowers the done counter of the
@@ -36,7 +36,7 @@ constexpr uint32_t CounterOf(uint32_t owner) noexcept { return owner % kAnyCount
 void NoteZero(Scheduler &scheduler, Worker *worker, AnyWait &wait, uint32_t counter) noexcept;
 
 /// Gives up one reference to the wait. With the last one the wait returns to its pool.
-void LetGo(Scheduler &scheduler, const Worker *worker, uint32_t place) noexcept;
+void LetGo(Scheduler &scheduler, const Worker *worker, uint32_t index) noexcept;
 
 /// Call it when a decrement has taken the record with this owner off its counter, or when the
 /// wait's deadline is due.

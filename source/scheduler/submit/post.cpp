@@ -19,10 +19,10 @@ namespace {
 // Takes a block from the pool. Aborts, after a report, if there is no memory.
 template <uint32_t kTasks>
 TaskBlock *TakeBlock(Scheduler &scheduler, uint32_t user, TaskBlockPool<kTasks> &pool) noexcept {
-    const uint32_t place = pool.Take(user);
-    if (WEFT_UNLIKELY(place == pool.kNone)) OutOfMemory(scheduler, kTasks);
-    TaskBlock *block = &pool.At(place);
-    block->place = place;
+    const uint32_t index = pool.Take(user);
+    if (WEFT_UNLIKELY(index == pool.kNone)) OutOfMemory(scheduler, kTasks);
+    TaskBlock *block = &pool.At(index);
+    block->index = index;
     return block;
 }
 

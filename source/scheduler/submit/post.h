@@ -41,7 +41,7 @@ public:
         : m_singles(worker->scheduler->singles, worker->index),
           m_blocks(worker->scheduler->blocks, kNoCache) {}
     void Add(const TaskBlock *block) noexcept {
-        block->count == 1 ? m_singles.Add(block->place) : m_blocks.Add(block->place);
+        block->count == 1 ? m_singles.Add(block->index) : m_blocks.Add(block->index);
     }
 
 private:

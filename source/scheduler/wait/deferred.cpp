@@ -47,7 +47,7 @@ bool SubmitAfter(Scheduler &scheduler, Worker *worker, Counter &after, uint32_t 
     if (block == nullptr) return false;
     scheduler.deferred.fetch_add(1, kRelaxed);  // for reports
     switch (
-        scheduler.counters.RegisterOther(word, kTaskOwner | block->place, value, CacheOf(worker))) {
+        scheduler.counters.RegisterOther(word, kTaskOwner | block->index, value, CacheOf(worker))) {
         case Registration::Waiting:
             return true;  // the block may be gone
         case Registration::NoRecord:
@@ -80,16 +80,16 @@ bool SubmitAt(Scheduler &scheduler, Worker *worker, uint64_t deadline, const Tas
     if (worker != nullptr) FlushPending(worker);
     TaskBlock *block = Prepare(scheduler, worker, task, counted, options);
     if (block == nullptr) return false;
-    const uint32_t place = scheduler.timedTasks.Take(CacheOf(worker));
-    if (place == scheduler.timedTasks.kNone) OutOfMemory(scheduler, 1);
-    TimedTask &timed = scheduler.timedTasks.At(place);
+    const uint32_t index = scheduler.timedTasks.Take(CacheOf(worker));
+    if (index == scheduler.timedTasks.kNone) OutOfMemory(scheduler, 1);
+    TimedTask &timed = scheduler.timedTasks.At(index);
     timed.block = block;
-    timed.place = place;
+    timed.index = index;
     const auto isDue = [](void *context, void *owner) {
         const ExpiryContext &by = *static_cast<ExpiryContext *>(context);
         const TimedTask &told = *static_cast<TimedTask *>(owner);
         TaskBlock *due = told.block;
-        by.scheduler.timedTasks.GiveBack(told.place, CacheOf(by.worker));
+        by.scheduler.timedTasks.GiveBack(told.index, CacheOf(by.worker));
         Send(by.scheduler, by.worker, due);
     };
     SetTimer(scheduler, worker, timed.timer, deadline, {isDue, &timed});

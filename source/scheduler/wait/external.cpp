@@ -18,9 +18,9 @@ namespace {
 // deadline if no waker had taken the record by then. Calls leave() before the sleep and comeBack()
 // after it; in between the thread is outside the gate.
 template <class Leave, class ComeBack>
-bool ParkOutside(Scheduler &scheduler, Counter &counter, uint32_t place, uint64_t deadline,
+bool ParkOutside(Scheduler &scheduler, Counter &counter, uint32_t index, uint64_t deadline,
                  Leave leave, ComeBack comeBack) noexcept {
-    env::Parker &parker = scheduler.threadWaiters.At(place).parker;
+    env::Parker &parker = scheduler.threadWaiters.At(index).parker;
     leave();
     if (deadline == Timers::kNever) {
         parker.Park();
@@ -32,9 +32,10 @@ bool ParkOutside(Scheduler &scheduler, Counter &counter, uint32_t place, uint64_
     if (told) return true;
     uint32_t woken = 0;
     const bool takenBack =
-        scheduler.counters.Remove(CounterAccess::Word(counter), kThreadOwner | place, woken);
+        scheduler.counters.Remove(CounterAccess::Word(counter), kThreadOwner | index, woken);
     WakeOwners(scheduler, nullptr, woken);
-    // A waker has taken the record and will call Unpark. The place may be reused only after that.
+    // A waker has taken the record and will call Unpark. The ThreadWaiter may be reused only after
+    // that.
     if (!takenBack) parker.Park();
     return !takenBack;
 }
@@ -45,21 +46,21 @@ template <class Leave, class ComeBack>
 bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t deadline, Leave leave,
            ComeBack comeBack) noexcept {
     using Registration = CounterWaiting::Registration;
-    const uint32_t place = scheduler.threadWaiters.Take();
+    const uint32_t index = scheduler.threadWaiters.Take();
     Registration result = Registration::NoRecord;
-    if (place != SegmentPool<ThreadWaiter>::kNone) {
+    if (index != SegmentPool<ThreadWaiter>::kNone) {
         result = scheduler.counters.RegisterOther(CounterAccess::Word(counter),
-                                                  kThreadOwner | place, value);
+                                                  kThreadOwner | index, value);
     }
     bool inTime = true;
     // relaxed: for a report.
     if (result == Registration::Waiting)
-        scheduler.threadWaiters.At(place).waitsFor.store(&counter, kRelaxed);
+        scheduler.threadWaiters.At(index).waitsFor.store(&counter, kRelaxed);
     switch (result) {
         case Registration::Satisfied:
             break;
         case Registration::Waiting:
-            inTime = ParkOutside(scheduler, counter, place, deadline, leave, comeBack);
+            inTime = ParkOutside(scheduler, counter, index, deadline, leave, comeBack);
             break;
         case Registration::OtherScheduler:
             ReportWrongScheduler(scheduler, "WaitForCounter", counter);
@@ -77,10 +78,10 @@ bool Block(Scheduler &scheduler, Counter &counter, uint32_t value, uint64_t dead
             comeBack();
             break;
     }
-    if (place != SegmentPool<ThreadWaiter>::kNone) {
+    if (index != SegmentPool<ThreadWaiter>::kNone) {
         // relaxed: for a report
-        scheduler.threadWaiters.At(place).waitsFor.store(nullptr, kRelaxed);
-        scheduler.threadWaiters.GiveBack(place);
+        scheduler.threadWaiters.At(index).waitsFor.store(nullptr, kRelaxed);
+        scheduler.threadWaiters.GiveBack(index);
     }
     return inTime;
 }

@@ -1,6 +1,6 @@
-// Implements wait_any.h. A wait takes a place (AnyWait) and puts a record for it on each counter.
+// Implements wait_any.h. A wait takes an AnyWait and puts a record for it on each counter.
 // The first counter that is satisfied lowers AnyWait::done, for which the waiter waits. Each record
-// and the waiter hold a reference to the place (submit/notify.h).
+// and the waiter hold a reference to it (submit/notify.h).
 #include "scheduler/wait/wait_any.h"
 
 #include "scheduler/find/claim.h"
@@ -25,15 +25,15 @@ uint32_t FirstSatisfied(uint32_t count, Counter *const *counters, uint32_t value
     return i;
 }
 
-// Takes a place for the wait and registers a record on each counter. The caller then waits for
+// Takes an AnyWait for the wait and registers a record on each counter. The caller then waits for
 // AnyWait::done and calls End. If there is no memory for records (reported), `done` is zero
 // already, and no counter is the first one.
 uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *const *counters,
                uint32_t value) noexcept {
-    const uint32_t place = scheduler.anyWaits.Take(CacheOf(worker));
-    bool complete = place != AnyWaits::kNone;
+    const uint32_t index = scheduler.anyWaits.Take(CacheOf(worker));
+    bool complete = index != AnyWaits::kNone;
     if (complete) {
-        AnyWait &wait = scheduler.anyWaits.At(place);
+        AnyWait &wait = scheduler.anyWaits.At(index);
         wait.references.store(1, kRelaxed);  // no other thread knows it
         wait.first.store(~0u, kRelaxed);
         RaiseCounter(scheduler, wait.done, 1);
@@ -45,7 +45,7 @@ uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *co
             wait.references.fetch_add(1, kRelaxed);
             using Registration = CounterWaiting::Registration;
             const Registration result = scheduler.counters.RegisterOther(
-                CounterAccess::Word(*counters[i]), OwnerOf(place, i), value, CacheOf(worker));
+                CounterAccess::Word(*counters[i]), OwnerOf(index, i), value, CacheOf(worker));
             if (result == Registration::Waiting) continue;
             wait.references.fetch_sub(1, kRelaxed);  // there is no record
             if (result == Registration::Satisfied) NoteZero(scheduler, worker, wait, i);
@@ -55,28 +55,28 @@ uint32_t Begin(Scheduler &scheduler, Worker *worker, uint32_t count, Counter *co
             }
             complete = result != Registration::NoRecord;
         }
-        if (complete) return place;
+        if (complete) return index;
         NoteZero(scheduler, worker, wait, count);
     }
     ReportMistake(scheduler.options, ReportCode::OutOfMemory, "Wait for fewer counters at once.",
                   "WaitForAny: there is no memory for another wait record; the call does not wait");
-    return place;
+    return index;
 }
 
 // Removes the records from the counters that are not satisfied. Returns the number of the counter
 // that was first; `count` if there was none.
-uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t place, uint32_t count,
+uint32_t End(Scheduler &scheduler, Worker *worker, uint32_t index, uint32_t count,
              Counter *const *counters) noexcept {
-    const uint32_t asked = scheduler.anyWaits.At(place).asked;  // the other counters have no record
+    const uint32_t asked = scheduler.anyWaits.At(index).asked;  // the other counters have no record
     for (uint32_t i = 0; i < asked; ++i) {
         uint32_t woken = 0;
-        if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(place, i), woken,
+        if (scheduler.counters.Remove(CounterAccess::Word(*counters[i]), OwnerOf(index, i), woken,
                                       CacheOf(worker)))
-            LetGo(scheduler, worker, place);
+            LetGo(scheduler, worker, index);
         WakeOwners(scheduler, worker, woken);
     }
-    const uint32_t first = scheduler.anyWaits.At(place).first.load(kAcquire);
-    LetGo(scheduler, worker, place);
+    const uint32_t first = scheduler.anyWaits.At(index).first.load(kAcquire);
+    LetGo(scheduler, worker, index);
     if (first < count) race::SawCount(*counters[first]);
     return first;
 }
@@ -105,9 +105,9 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
     }
     Worker *worker = self->worker;
     Scheduler &scheduler = *worker->scheduler;
-    const uint32_t place = Begin(scheduler, worker, count, counters, value);
-    if (place == AnyWaits::kNone) return count;
-    AnyWait &wait = scheduler.anyWaits.At(place);
+    const uint32_t index = Begin(scheduler, worker, count, counters, value);
+    if (index == AnyWaits::kNone) return count;
+    AnyWait &wait = scheduler.anyWaits.At(index);
     Timer timer;
     // relaxed: if another thread has set it, `done` becomes zero in any case
     const bool isTimed = deadline != Timers::kNever && wait.first.load(kRelaxed) == ~0u;
@@ -120,11 +120,11 @@ uint32_t WaitFirst(Fiber *self, uint32_t count, Counter *const *counters, uint32
                         static_cast<uint32_t>(reinterpret_cast<uintptr_t>(owner)));
         };
         SetTimer(scheduler, worker, timer, deadline,
-                 {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(place, count)})});
+                 {isDue, reinterpret_cast<void *>(uintptr_t{OwnerOf(index, count)})});
     }
     sleeps ? Block(self, wait.done, 0) : Wait(worker, wait.done, 0, ResumeOn::AnyWorker);
-    if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, self->worker, place);
-    const uint32_t first = End(scheduler, self->worker, place, count, counters);
+    if (isTimed && scheduler.timers.Clear(timer)) LetGo(scheduler, self->worker, index);
+    const uint32_t first = End(scheduler, self->worker, index, count, counters);
     return first == count && isTimed ? FirstSatisfied(count, counters, value) : first;
 }
 
@@ -142,14 +142,14 @@ uint32_t WaitAny(Worker *worker, uint32_t count, Counter *const *counters, uint3
 
 uint32_t WaitAnyExternal(EntryGate::Visit &visit, Scheduler &scheduler, uint32_t count,
                          Counter *const *counters, uint64_t deadline) noexcept {
-    const uint32_t place = Begin(scheduler, nullptr, count, counters, 0);
-    if (place == AnyWaits::kNone) return count;
-    AnyWait &wait = scheduler.anyWaits.At(place);
+    const uint32_t index = Begin(scheduler, nullptr, count, counters, 0);
+    if (index == AnyWaits::kNone) return count;
+    AnyWait &wait = scheduler.anyWaits.At(index);
     const bool isDue = !WaitExternal(visit, scheduler, wait.done, 0, deadline);
     // After this no counter can become the first one. If one became first just before, its thread
     // lowers `done` before it gives up its reference.
     if (isDue) NoteZero(scheduler, nullptr, wait, count);
-    const uint32_t first = End(scheduler, nullptr, place, count, counters);
+    const uint32_t first = End(scheduler, nullptr, index, count, counters);
     return first == count && isDue ? FirstSatisfied(count, counters, 0) : first;
 }
 
