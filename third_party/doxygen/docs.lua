@@ -54,7 +54,8 @@ end
 
 local function convertLinks(page, line)
     local spans = {} -- of code that looks like a link, such as the head of a lambda
-    line = line:gsub("`[^`]*%]%([^`]*`", function(span)
+    line = line:gsub("`[^`]*`", function(span)
+        if not span:find("](", 1, true) then return nil end
         table.insert(spans, span)
         return "\1" .. #spans .. "\1"
     end)
