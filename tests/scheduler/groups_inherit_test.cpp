@@ -227,9 +227,9 @@ TEST_CASE("groups: workers of groups that are namedOnly run nothing where no tas
     }
 }
 
-// The main task waits for both tasks of a counter, and runs the one that names group 0 itself. Its
-// priority must not be lent to the other one, which is Low and names none: at that priority it
-// would go on in any group.
+// The main task waits for both tasks of a counter, and runs the one that names group 0 itself. It
+// must not lend its priority to the other one, which is Low and names no groups. With the lent
+// priority, that task could continue in any group.
 TEST_CASE(
     "groups: a Low task that names none stays in lowGroups if its waiter runs Low tasks that name "
     "groups",
