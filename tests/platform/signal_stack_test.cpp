@@ -196,7 +196,7 @@ TEST_CASE(
         struct sigaction now;
         sigaction(SIGSEGV, nullptr, &now);
         if (now.sa_sigaction != later.sa_sigaction) _exit(8);
-        env::InstallFaultHandler(describe);  // the next run
+        env::InstallFaultHandler(describe);  // as the next run does
         Touch(ForbiddenPage());
     });
     CHECK(child.code == 0);
