@@ -15,8 +15,8 @@ using namespace weft;
 
 namespace {
 
-// How often each index was run. Plain where each is run once: then a race is seen by
-// ThreadSanitizer.
+// Counts how often each index was run. The counts are plain, so ThreadSanitizer reports a race if
+// two workers run the same index.
 class Marks {
 public:
     explicit Marks(size_t count) : m_marks(count) {}
@@ -122,7 +122,7 @@ TEST_CASE("ParallelFor: grains whose multiples are beyond 64 bits", "[parallel_f
         ParallelFor2D(scheduler, 0xFFFFFFFFFFu, uint64_t{1} << 40, first, options);
     }) == Status::Ok);
     CHECK(wrong == 0);
-    CHECK(sum == UINT64_MAX + (UINT64_MAX - 1));  // one after the other, modulo 2^64
+    CHECK(sum == UINT64_MAX + (UINT64_MAX - 1));  // of both loops, modulo 2^64
     CHECK(tiles != 0);
 }
 
@@ -334,7 +334,7 @@ TEST_CASE("ParallelFor: what goes wrong is reported", "[parallel_for][report]") 
         };
         ParallelFor(scheduler, 0, 1000u, body, options);
         CHECK(ran >= 6);
-        ParallelFor(scheduler, 0, 3u, [&](uint32_t) { ++ran; });  // as before
+        ParallelFor(scheduler, 0, 3u, [&](uint32_t) { ++ran; });  // later loops run as before
     }) == Status::Ok);
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 1);
     CHECK(runner.log.First(ReportCode::TaskThrew).task == "particles");

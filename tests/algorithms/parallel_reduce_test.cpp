@@ -17,7 +17,7 @@ using namespace weft;
 
 namespace {
 
-// Numbers of very different sizes and both signs: another order of additions gives another sum.
+// Numbers of very different sizes and both signs. Adding them in another order gives another sum.
 std::vector<float> Uneven(uint32_t count) {
     std::vector<float> numbers(count);
     uint32_t state = 1;
@@ -112,7 +112,7 @@ TEST_CASE("ParallelReduce: floating-point numbers give the same to the last bit 
 
     float inOrder = 0;
     for (float number : numbers) inOrder += number;
-    CHECK(bits[0] != Bits(inOrder));  // so these numbers do tell one order from another
+    CHECK(bits[0] != Bits(inOrder));  // so the sum of these numbers depends on the order
     CHECK(bits[0] != withGrain[0]);
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("ParallelReduce: what goes wrong is reported, and every result is dest
     }) == Status::Ok);
     CHECK(alive == 0);
     CHECK(wholeBlocks == -7);
-    CHECK(sum >= 40);  // 100 blocks of one index each, in order up to there
+    CHECK(sum >= 40);  // 100 blocks of one index each, added in order up to index 40
     CHECK(sum <= 99);
     CHECK(runner.log.CountOf(ReportCode::TaskThrew) == 2);
 }

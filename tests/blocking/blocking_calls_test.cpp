@@ -58,7 +58,7 @@ TEST_CASE("blocking: a task gets the answer, and no worker made the call", "[blo
         }) == Status::Ok);
         CHECK(answered.load() == 40);
         CHECK(wrong.load() == 0);
-        // every fiber may wait for a call
+        // All fibers may wait for calls.
         CHECK(runner.log.CountOf(ReportCode::OutOfSmallFibers) == runner.log.Count());
     }
 }
@@ -208,7 +208,8 @@ TEST_CASE("blocking: calls that are submitted are counted, and come in order", "
             notings[i].call.emplace(
                 [](void *arg) {
                     const Noting &noting = *static_cast<Noting *>(arg);
-                    noting.order->push_back(noting.number);  // one thread: nothing else touches it
+                    // There is one thread, so only it uses `order`.
+                    noting.order->push_back(noting.number);
                 },
                 &notings[i]);
             calls.Submit(*notings[i].call, &counter);
@@ -318,7 +319,7 @@ TEST_CASE("blocking: wrong use is answered and has no effect", "[blocking]") {
         BlockingCall holding = MakeBlockingCall(hold), counting = MakeBlockingCall(count);
         calls.Submit(holding, &first);
         calls.Submit(counting, &first);
-        twice = calls.Submit(counting, &counter);  // it waits behind the other one
+        twice = calls.Submit(counting, &counter);  // waits behind `holding`
         counted += counter.Value();
         go.store(true);
         scheduler.WaitForCounter(&first);
@@ -404,7 +405,8 @@ TEST_CASE("blocking: from a hook before the run begins and when it is over it is
         BlockingCalls calls(runner.scheduler, AtMost(2));
         s_calls = &calls;
         if (runner.Run([](TaskScheduler &) {}) != Status::Ok) _Exit(2);
-        if (s_asked.load() != 4 || s_made.load() != 4) _Exit(3);  // of two threads that weft makes
+        // Two threads of weft make the calls.
+        if (s_asked.load() != 4 || s_made.load() != 4) _Exit(3);
         if (runner.log.CountOf(ReportCode::InHook) != 4 || runner.log.Count() != 4) _Exit(4);
     });
     INFO(child.output);

@@ -31,7 +31,7 @@ namespace {
 
 bool OnWorker() { return TaskScheduler::Current() != nullptr; }
 
-constexpr size_t kNobodyHasThat = SIZE_MAX / 4;  // bytes of stack
+constexpr size_t kNobodyHasThat = SIZE_MAX / 4;  // bytes of stack: more than any system has
 
 BlockingOptions Threads(uint32_t most, uint32_t idleMicroseconds = 0) {
     BlockingOptions options;
@@ -40,7 +40,7 @@ BlockingOptions Threads(uint32_t most, uint32_t idleMicroseconds = 0) {
     return options;
 }
 
-// `count` calls that return only when all of them have begun.
+// Makes `count` calls that return only when all of them have begun. Returns how many succeeded.
 uint32_t Meet(TaskScheduler &scheduler, BlockingCalls &calls, uint32_t count) {
     std::atomic<uint32_t> come{0}, met{0};
     test::Batch batch(count, [&](TaskScheduler &, uint32_t) {
@@ -270,7 +270,7 @@ TEST_CASE("blocking threads: memory of the host", "[blocking]") {
         BlockingOptions options = Threads(2);
         host.AttachTo(options.memory, true, false);
         BlockingCalls calls(scheduler, options);
-        options = {};  // it was copied
+        options = {};  // the constructor has copied them
         Meet(scheduler, calls, 2);
     }) == Status::Ok);
     CHECK(host.Allocations() > 0);
@@ -303,7 +303,7 @@ TEST_CASE("blocking threads: options out of range are told of, and the nearest a
 
 namespace {
 
-// Counts what the thread hooks of a BlockingCalls are told.
+// Records the calls of the thread hooks of a BlockingCalls.
 struct HookRecord {
     std::mutex mutex;
     std::map<uint32_t, std::thread::id> running;  // by index
@@ -448,7 +448,8 @@ namespace {
 int NiceOfThread() { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); }
 int NiceOfProcess() { return getpriority(PRIO_PROCESS, static_cast<id_t>(getpid())); }
 
-// What a blocking thread has in its hook onStart, in a call, and which status there is then.
+// The nice values of a blocking thread in its hook onStart and in a call, and the status
+// afterwards.
 struct FoundNice {
     int inHook = 99, inCall = 99, ofWorker = 99;
     Status health = Status::NotRunning;
@@ -549,7 +550,7 @@ TEST_CASE(
     std::optional<BlockingCalls> calls;
     calls.emplace(runner.scheduler, Threads(1));
     calls->Submit(holding);
-    calls->Submit(first);  // behind the other: it is the parent's
+    calls->Submit(first);  // waits behind `holding`, and belongs to the parent
     const test::ChildResult child = test::RunInChild([&] {
         test::EndAfter(20);
         BlockingCall second = MakeBlockingCall(count);

@@ -32,7 +32,7 @@ TEST_CASE("bit set: ClearAny begins at home, and finds every bit once", "[bit_se
     for (uint32_t bit = 0; bit < 200; ++bit) bits.Set(bit);
     CHECK(bits.ClearAny(64) == 64);
     CHECK(bits.ClearAny(199) == 192);
-    CHECK(bits.ClearAny(100000) < 200);  // any home serves
+    CHECK(bits.ClearAny(100000) < 200);  // any number may be the home
     std::set<uint32_t> found;
     for (uint32_t home = 0;; home += 37) {
         const uint32_t bit = bits.ClearAny(home);
@@ -57,7 +57,7 @@ TEST_CASE("bit set: each claimed bit has one owner at a time", "[bit_set]") {
                 uint32_t mine[10];
                 for (uint32_t &bit : mine) {
                     bit = bits.ClearAny(thread * 64);
-                    // Forty of seventy are out at most: one must be found.
+                    // At most forty of seventy bits are taken. So one must be free.
                     if (bit == AtomicBitSet::kNone)
                         none.fetch_add(1);
                     else if (owners[bit].fetch_add(1) != 0)
@@ -73,7 +73,7 @@ TEST_CASE("bit set: each claimed bit has one owner at a time", "[bit_set]") {
     }
     for (std::thread &thread : threads) thread.join();
     CHECK(wrong.load() == 0);
-    // A search passes each word once, so it may miss bits that are released behind it.
+    // A search visits each word once. So it may miss bits that are set in a word behind it.
     CHECK(none.load() < 4 * 5000 * 10 / 2);
     for (uint32_t bit = 0; bit < kBits; ++bit) CHECK(bits.Test(bit));
 }

@@ -19,7 +19,7 @@ struct Item {
 
 using Pool = CachedPool<Item>;
 
-// All that a user gets.
+// Takes items for `user` until it gets no more.
 std::set<uint32_t> TakeAll(Pool &pool, uint32_t user) {
     std::set<uint32_t> taken;
     for (uint32_t index; (index = pool.Take(user)) != Pool::kNone;)
@@ -59,7 +59,7 @@ TEST_CASE("cached pool: a cache keeps so many, the coldest go to the others", "[
     const test::FailingAllocation failing(0);
     REQUIRE(pool.Take(0) == Pool::kNone);
     for (uint32_t i = 0; i < Pool::kMaxCached; ++i) pool.GiveBack(i, 0);
-    CHECK(pool.Take(kNoCache) == Pool::kNone);  // all lie in the cache
+    CHECK(pool.Take(kNoCache) == Pool::kNone);  // all are in the cache of user 0
     CHECK(pool.Take(1) == Pool::kNone);
     pool.GiveBack(Pool::kMaxCached, 0);
     const uint32_t spilled = (Pool::kMaxCached + 1) / 2;
@@ -89,7 +89,7 @@ TEST_CASE("cached pool: what comes back together fills the cache, the rest goes 
 
 TEST_CASE("cached pool: Acquire without memory", "[cached_pool]") {
     const int64_t before = test::OutstandingAllocations();
-    for (int allocations : {0, 1, 2}) {  // the caches, and the two that a segment takes
+    for (int allocations : {0, 1, 2}) {  // of three: one for the caches, two for a segment
         Pool pool;
         const test::FailingAllocation failing(allocations);
         CHECK(!pool.Acquire(3));
@@ -98,7 +98,7 @@ TEST_CASE("cached pool: Acquire without memory", "[cached_pool]") {
         Pool pool;
         REQUIRE(pool.Acquire(3));
         pool.Release();
-        pool.Release();  // harmless
+        pool.Release();  // must be harmless
         REQUIRE(pool.Acquire(0));
         CHECK(pool.Take(kNoCache) == 0);
     }
@@ -107,7 +107,7 @@ TEST_CASE("cached pool: Acquire without memory", "[cached_pool]") {
 
 TEST_CASE("cached pool: no item has two owners, also while it grows and runs out",
           "[cached_pool]") {
-    using Small = CachedPool<Item, 4, 16, 4>;  // up to 128
+    using Small = CachedPool<Item, 4, 16, 4>;  // at most 128 items
     for (int round = 0; round < 20; ++round) {
         Small pool;
         REQUIRE(pool.Acquire(3));
@@ -126,7 +126,7 @@ TEST_CASE("cached pool: no item has two owners, also while it grows and runs out
                             wrong.fetch_add(1);
                             return;
                         }
-                        pool.At(index).value = thread;  // plain: whose it is may write
+                        pool.At(index).value = thread;  // plain: only the owner may write
                     }
                     for (uint32_t i = 0; i < count; ++i) {
                         if (pool.At(mine[i]).value != thread) wrong.fetch_add(1);

@@ -30,7 +30,7 @@ TEST_CASE("segment pool: items are distinct, never move, and come back", "[segme
         std::vector<Item *> addresses;
         for (uint32_t i = 0; i < 300; ++i) {
             const uint32_t index = pool.Take();
-            REQUIRE(index == i);  // new ones in their order
+            REQUIRE(index == i);  // new items come in their order
             CHECK(taken.insert(index).second);
             CHECK(pool.At(index).value == 7);
             pool.At(index).value = i;
@@ -41,7 +41,7 @@ TEST_CASE("segment pool: items are distinct, never move, and come back", "[segme
             CHECK(&pool.At(i) == addresses[i]);
         }
         for (uint32_t index : taken) pool.GiveBack(index);
-        CHECK(pool.Take() == 299);  // the latest that came back
+        CHECK(pool.Take() == 299);  // the item that came back last
         pool.GiveBack(299);
         const test::FailingAllocation failing(0);
         std::set<uint32_t> again;
@@ -64,21 +64,21 @@ TEST_CASE("segment pool: 64 without an allocation, none without memory, none pas
         CHECK(pool.Take() == Pool::kNone);
         CHECK(failing.HasFailed());
     }
-    // later there is memory again
+    // Now there is memory again.
     for (uint32_t i = 64; i < Pool::kMaxItems; ++i) REQUIRE(pool.Take() == i);
     CHECK(pool.Take() == Pool::kNone);
     pool.GiveBack(700);
     CHECK(pool.Take() == 700);
     CHECK(pool.Take() == Pool::kNone);
     pool.Release();
-    pool.Release();  // harmless
+    pool.Release();  // must be harmless
     REQUIRE(pool.Acquire());
     CHECK(pool.Take() == 0);
 }
 
 TEST_CASE("segment pool: Acquire without memory", "[segment_pool]") {
     const int64_t before = test::OutstandingAllocations();
-    for (int allocations : {0, 1}) {  // of the two that a segment takes
+    for (int allocations : {0, 1}) {  // of two, for a segment
         Pool pool;
         const test::FailingAllocation failing(allocations);
         CHECK(!pool.Acquire());
@@ -122,7 +122,7 @@ TEST_CASE("segment pool: what comes back together is there again, any number", "
         }
         CHECK(out.size() == 256);
         CHECK(*out.rbegin() == 255);
-        CHECK(pool.Take() == Pool::kNone);  // nothing came back twice
+        CHECK(pool.Take() == Pool::kNone);  // no item came back twice
     }
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("segment pool: no item has two owners, also while it grows", "[segment
                             wrong.fetch_add(1);
                             return;
                         }
-                        pool.At(index).value = thread;  // plain: whose it is may write
+                        pool.At(index).value = thread;  // plain: only the owner may write
                     }
                     for (uint32_t index : mine) {
                         if (pool.At(index).value != thread) wrong.fetch_add(1);

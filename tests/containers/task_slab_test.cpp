@@ -49,7 +49,7 @@ TEST_CASE("slab: what comes back is used again, without new memory", "[slab]") {
         Task *run = slab.Take(64);
         REQUIRE(run != nullptr);
         slab.GiveBack(run, 10);
-        slab.GiveBack(run + 10, 54);  // in pieces
+        slab.GiveBack(run + 10, 54);  // in two pieces
     }
     CHECK(!failing.HasFailed());
 }
@@ -61,7 +61,7 @@ TEST_CASE("slab: while others hold on to all blocks but one, nothing is allocate
         REQUIRE(thief.Acquire());
         const test::FailingAllocation failing(0);
         std::vector<Task *> held;
-        Task *last = nullptr;  // in the block that the last one held lies in
+        Task *last = nullptr;  // the run that was held last: its block is held, too
         const auto isOfThatBlock = [&](const Task *run) {
             return last != nullptr && run > last &&
                    run < last + TaskSlab::kBlockBytes / sizeof(Task);
@@ -87,7 +87,7 @@ TEST_CASE("hazard 4: a block is not used again under a slice that is still out",
     REQUIRE(slab.Acquire());
     Task *pinned = slab.Take(8);
     Fill(pinned, 8, 4711);
-    slab.GiveBack(pinned, 7);  // one task of it still runs
+    slab.GiveBack(pinned, 7);  // one of its tasks still runs
     for (int i = 0; i < 5000; ++i) {
         Task *run = slab.Take(64);
         REQUIRE(run != nullptr);
@@ -142,8 +142,8 @@ TEST_CASE("slab: without memory Take gives null, and goes on afterwards", "[slab
     CHECK(!none.Acquire());
 }
 
-// Another worker gives back what it stole while the owner fills: its last reads come before the
-// owner's next writes.
+// A thief gives back stolen tasks while the owner fills runs. The thief's last reads must come
+// before the owner's next writes.
 TEST_CASE("slab: tasks given back by a thief are written over only afterwards", "[slab]") {
     TaskSlab owner, thief;
     REQUIRE(owner.Acquire());
@@ -185,10 +185,10 @@ TEST_CASE(
     Task *first = owner.Take(64);
     other.GiveBack(first, 60);
     other.GiveBack(first + 60, 4);
-    CHECK(owner.Take(1) == first + 64);  // not drained yet, as far as the owner knows
+    CHECK(owner.Take(1) == first + 64);  // the owner does not know yet that the block is drained
     other.GiveBack(first + 64, 1);
     other.FlushOthers();
-    CHECK(owner.Take(64) == first);  // drained: from the start again
+    CHECK(owner.Take(64) == first);  // the block is drained, so it is filled from its start
 
     const auto blockOf = [](const Task *task) {
         return reinterpret_cast<uintptr_t>(task) / TaskSlab::kBlockBytes;

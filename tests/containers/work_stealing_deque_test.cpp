@@ -28,7 +28,7 @@ uint64_t Steal(Deque &deque) {
     return deque.Steal(item) == StealResult::Taken ? item : 0;
 }
 
-// Four words that belong together: a torn read shows.
+// Four words that belong together, so that a torn read shows.
 struct Wide {
     uint64_t words[4];
     explicit Wide(uint64_t value = 0) : words{value, value * 3, ~value, value + 7} {}
@@ -145,7 +145,7 @@ TEST_CASE("fault: index wrap near 2^64. The deque works across it", "[deque]") {
         CHECK(!deque.PopIf(item, [](uint64_t) { return false; }));
         CHECK(item == 3);
         CHECK(Steal(deque) == 1);
-        for (uint64_t i = 4; i <= 20; ++i) Push(deque, i);  // grows
+        for (uint64_t i = 4; i <= 20; ++i) Push(deque, i);  // the deque grows
         for (uint64_t i = 2; i <= 10; ++i) CHECK(Steal(deque) == i);
         for (uint64_t i = 20; i > 10; --i) CHECK(Pop(deque) == i);
         CHECK(Steal(deque) == 0);
@@ -154,7 +154,7 @@ TEST_CASE("fault: index wrap near 2^64. The deque works across it", "[deque]") {
     }
 }
 
-// One owner and three thieves; the owner pushes in bulk, pops, and lets the deque run empty again
+// One owner and three thieves. The owner pushes in bulk and pops, and the deque runs empty again
 // and again.
 TEST_CASE(
     "fault: task lost or run twice in the deque, torn slot read. Exact accounting under thieves",
@@ -194,7 +194,8 @@ TEST_CASE(
             deque.Publish(count);
             next += count;
             Wide item;
-            // Pops more than it pushes at times: the last item is what owner and thieves fight for.
+            // Sometimes the owner pops more than it has pushed. Then owner and thieves compete for
+            // the last item.
             for (uint64_t pops = next % 5; pops != 0 && deque.Pop(item); --pops) take(item);
             if (next % 97 == 0) {
                 while (deque.Pop(item)) take(item);
@@ -212,12 +213,12 @@ TEST_CASE(
     }
 }
 
-// ThreadSanitizer sees here whether publishing an item publishes what it stands for.
+// ThreadSanitizer checks that publishing an item also publishes the data that it stands for.
 TEST_CASE("deque: who steals an item sees what its owner wrote before publishing it", "[deque]") {
     for (bool single : {false, true}) {
         constexpr uint64_t kItems = 4000;
         Deque deque;
-        REQUIRE(deque.Acquire(4096));  // no growth, which would publish too
+        REQUIRE(deque.Acquire(4096));  // without growth, which would publish, too
         std::vector<uint64_t> values(kItems, 0);
         uint64_t wrong = 0;
         std::thread thief([&] {
@@ -242,7 +243,7 @@ TEST_CASE("deque: who steals an item sees what its owner wrote before publishing
     }
 }
 
-// The fight for one item, over and over, with all parties starting together.
+// Owner and thief start together and compete for one item, again and again.
 TEST_CASE("deque: of owner and thieves exactly one takes the last item", "[deque]") {
     Deque deque;
     REQUIRE(deque.Acquire(2));
@@ -267,8 +268,8 @@ TEST_CASE("deque: of owner and thieves exactly one takes the last item", "[deque
         uint64_t item;
         byOwner += deque.Pop(item);
         barrier.Wait();
-        // Both may fail only if the thief lost to the owner's failed attempt: then the item is
-        // still there.
+        // Both may fail only if the thief lost against an attempt of the owner that failed, too.
+        // Then the item is still there.
         byOwner += deque.Pop(item);
         wrong += byOwner + byThief.load() != before + 1;
     }

@@ -105,7 +105,7 @@ TEST_CASE("fault: counter underflow is refused, and so is overflow", "[counter_w
 
 TEST_CASE("counter: the short ways do what is plain, and otherwise nothing", "[counter_waiting]") {
     Fixture f(2, 3);
-    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // it has no scheduler yet
+    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // the counter has no scheduler yet
     CHECK_FALSE(f.waiting.TryAdd(f.Word(), 1));
     CHECK(f.waiting.Add(f.Word(), 1) == CounterResult::Ok);
     CHECK(f.waiting.TryAdd(f.Word(), 3));
@@ -115,11 +115,11 @@ TEST_CASE("counter: the short ways do what is plain, and otherwise nothing", "[c
     CHECK_FALSE(f.waiting.TryAdd(f.Word(), 0xffffffffu - 1));
     CHECK(f.Register(7, 0) == Registration::Waiting);
     CHECK(f.waiting.TryDecrement(f.Word(), 1));
-    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // that wakes somebody
+    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // this would wake a waiter
     CHECK(f.Register(8, 1) == Registration::Satisfied);
     CHECK(f.waiting.TryAdd(f.Word(), 2));
     CHECK(f.Register(9, 1) == Registration::Waiting);
-    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // that may wake somebody
+    CHECK_FALSE(f.waiting.TryDecrement(f.Word(), 1));  // this might wake a waiter
     CHECK(f.counter.Value() == 3);
     CounterWaiting other;
     REQUIRE(other.Acquire(10, 4));
@@ -128,7 +128,8 @@ TEST_CASE("counter: the short ways do what is plain, and otherwise nothing", "[c
     CHECK(f.Decrement(3) == Fibers{7, 9});
     CHECK(f.waiting.TryAdd(f.Word(), 1));
     CHECK(f.waiting.TryDecrement(f.Word(), 1));
-    CHECK(other.TryAdd(f.Word(), 1) == false);  // at zero too: its tag is the other's
+    // Also at zero: the counter has the tag of `f.waiting`.
+    CHECK(other.TryAdd(f.Word(), 1) == false);
 }
 
 TEST_CASE("fault: counter used with two schedulers is refused while it is in use",
@@ -143,10 +144,10 @@ TEST_CASE("fault: counter used with two schedulers is refused while it is in use
     CHECK(other.Register(f.Word(), 1, 0) == Registration::OtherScheduler);
     CHECK(f.counter.Value() == 2);
     CHECK(f.Decrement(2) == Fibers{});
-    CHECK(other.Add(f.Word(), 1) == CounterResult::Ok);  // at zero it is free for anybody
+    CHECK(other.Add(f.Word(), 1) == CounterResult::Ok);  // at zero any scheduler may use it
     CHECK(f.waiting.Decrement(f.Word(), 1, list) == CounterResult::OtherScheduler);
     CHECK(other.Decrement(f.Word(), 1, list) == CounterResult::Ok);
-    // A wait marks it too.
+    // A wait sets the tag, too.
     Counter mine(1);
     CHECK(f.waiting.Register(CounterAccess::Word(mine), 1, 0) == Registration::Waiting);
     CHECK(other.Decrement(CounterAccess::Word(mine), 1, list) == CounterResult::OtherScheduler);
@@ -154,7 +155,7 @@ TEST_CASE("fault: counter used with two schedulers is refused while it is in use
 
 TEST_CASE("counter: one whose memory was overwritten names no waiter that is not there",
           "[counter_waiting]") {
-    // 1,000 records of fibers, 64 spare ones, and those that there are not.
+    // There are 1,000 records of fibers and 64 spare ones. So these two records do not exist.
     for (const uint32_t head : {1065u, CounterWord::kMaxRecords}) {
         const test::ChildResult child = test::RunInChild([head] {
             Fixture f(1);
@@ -183,8 +184,8 @@ TEST_CASE("hazard 6: a counter at zero is raised again with a clean word", "[cou
     }
 }
 
-// One thread's decrement sorts many waiters, while another takes the count below a waiter's target
-// and up again. The waiter must be returned by one of the two, and once.
+// The decrement of one thread sorts many waiters. Meanwhile another thread lowers the count below
+// the target of a waiter and raises it again. One of the two must return the waiter, and only once.
 TEST_CASE("counter: a value passed while another decrement sorts is not missed",
           "[counter_waiting]") {
     constexpr uint32_t kRounds = 20000, kCrowd = 400, kWaiter = 900;
@@ -193,7 +194,7 @@ TEST_CASE("counter: a value passed while another decrement sorts is not missed",
     Counter counter(1000);
     CounterStorage &word = CounterAccess::Word(counter);
     for (uint32_t fiber = 0; fiber < kCrowd; ++fiber) {
-        // sorted, never satisfied
+        // These waiters are sorted, but their targets are never reached.
         REQUIRE(waiting.Register(word, fiber, 1 + fiber % 2) == Registration::Waiting);
     }
     test::SpinBarrier barrier(2);
@@ -208,7 +209,7 @@ TEST_CASE("counter: a value passed while another decrement sorts is not missed",
         for (uint32_t round = 0; round < kRounds; ++round) {
             barrier.Wait();
             if (stop.load()) return;
-            // meets the sorter at different places
+            // So the threads meet at different places of the code.
             for (uint32_t i = 0; i < round % 64; ++i) weft::env::Pause();
             lower(500);  // 1000 or 999 down to 500 or 499: at or below 600
             if (waiting.Add(word, 500) != CounterResult::Ok) strangers.fetch_add(1);
@@ -220,7 +221,7 @@ TEST_CASE("counter: a value passed while another decrement sorts is not missed",
         const uint32_t before = woken.load();
         if (waiting.Register(word, kWaiter, 600) != Registration::Waiting) strangers.fetch_add(1);
         barrier.Wait();
-        lower(1);  // detaches and sorts
+        lower(1);  // detaches the list and sorts it
         barrier.Wait();
         missed = woken.load() != before + 1;
         if (waiting.Add(word, 1) != CounterResult::Ok) strangers.fetch_add(1);
@@ -236,7 +237,8 @@ TEST_CASE("counter: a value passed while another decrement sorts is not missed",
     CHECK(counter.Value() == 1000);
 }
 
-// Fibers played by threads wait for random targets while others count; every waiter must come back.
+// Threads stand for fibers and wait for random targets while other threads count. Every waiter must
+// be returned.
 TEST_CASE(
     "fault: lost wake-up in wait. Waiters with any targets come back under concurrent counting",
     "[counter_waiting]") {
@@ -261,16 +263,16 @@ TEST_CASE(
             for (uint32_t round = 0; round < kRounds; ++round) {
                 random = random * 1664525 + 1013904223;
                 if (self < 2) {
-                    // Counters: up, then down by as much.
+                    // This thread raises the counter, then lowers it by the same number.
                     const uint32_t n = 1 + (random >> 16) % 3;
                     if (waiting.Add(word, n) != CounterResult::Ok) wrong.fetch_add(1);
-                    // Others may hold what they have taken off for a moment.
+                    // A waiter may have subtracted 4 for a moment, so the count may be too low.
                     if (!test::SpinUntil([&] { return lower(n); })) wrong.fetch_add(1);
                     continue;
                 }
                 if (waiting.Register(word, self, (random >> 16) % 4) == Registration::Waiting) {
-                    // The count falls to 0 or near it whenever a waiter takes 4 off: each must be
-                    // told of it.
+                    // Each time that a waiter subtracts 4, the count falls to 0 or near it. Then
+                    // the other waiters must be returned.
                     ++waits;
                     const bool back = test::SpinUntil([&] {
                         if (woken[self].load() == waits) return true;

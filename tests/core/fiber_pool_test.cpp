@@ -40,7 +40,7 @@ TEST_CASE("pool: every fiber is given out once, small and large apart", "[fiber_
 
 TEST_CASE("pool: a worker's cache gives back the hottest fiber first", "[fiber_pool]") {
     FiberPool pool;
-    REQUIRE(pool.Acquire(128, 1, 2, 2));  // 16 slots each
+    REQUIRE(pool.Acquire(128, 1, 2, 2));  // each worker's cache has 16 slots
     for (uint32_t i = 0; i < 128; ++i) pool.AcquireFiber(StackClass::Small, 0);
     for (uint32_t fiber = 0; fiber < 10; ++fiber) pool.ReleaseFiber(fiber, 0);
     for (uint32_t fiber = 10; fiber-- > 0;) CHECK(pool.AcquireFiber(StackClass::Small, 0) == fiber);
@@ -48,7 +48,7 @@ TEST_CASE("pool: a worker's cache gives back the hottest fiber first", "[fiber_p
 
 TEST_CASE("pool: cached fibers count as free, and others rob them", "[fiber_pool]") {
     FiberPool pool;
-    REQUIRE(pool.Acquire(64, 1, 2, 2));  // 8 slots each
+    REQUIRE(pool.Acquire(64, 1, 2, 2));  // each worker's cache has 8 slots
     for (uint32_t i = 0; i < 64; ++i) pool.AcquireFiber(StackClass::Small, 0);
     for (uint32_t fiber = 0; fiber < 4; ++fiber) pool.ReleaseFiber(fiber, 0);
     CHECK(pool.AnyFree(StackClass::Small));
@@ -56,12 +56,13 @@ TEST_CASE("pool: cached fibers count as free, and others rob them", "[fiber_pool
     for (int i = 0; i < 3; ++i) robbed.insert(pool.AcquireFiber(StackClass::Small, 1));
     CHECK(robbed.size() == 3);
     CHECK(robbed.count(FiberPool::kNone) == 0);
-    const uint32_t last = pool.AcquireFiber(StackClass::Small, 0);  // past its own robbed slots
+    // Skips the robbed slots of its own cache.
+    const uint32_t last = pool.AcquireFiber(StackClass::Small, 0);
     CHECK(last < 4);
     CHECK(robbed.count(last) == 0);
     CHECK(pool.AcquireFiber(StackClass::Small, 0) == FiberPool::kNone);
     CHECK(!pool.AnyFree(StackClass::Small));
-    // The cache serves again afterwards.
+    // Afterwards the cache works as before.
     pool.ReleaseFiber(last, 0);
     CHECK(pool.AcquireFiber(StackClass::Small, 0) == last);
 }
@@ -80,7 +81,7 @@ TEST_CASE(
 
 TEST_CASE("invariant 3: a fiber has one user at a time, whoever acquires and releases",
           "[fiber_pool]") {
-    // More are wanted than there are, so that workers rob each other's caches all the time.
+    // The workers want more fibers than there are. So they rob each other's caches all the time.
     struct Case {
         uint32_t small, workers, wanted;
     };
@@ -89,7 +90,7 @@ TEST_CASE("invariant 3: a fiber has one user at a time, whoever acquires and rel
         FiberPool pool;
         REQUIRE(pool.Acquire(small, 1, workers, workers));
         std::vector<std::atomic<uint32_t>> users(small);
-        // plain: a race if two use one fiber, or if a release publishes nothing
+        // Plain: a race if two workers use one fiber, or if a release does not publish the stack.
         std::vector<uint64_t> stacks(small, 0);
         std::atomic<uint32_t> wrong{0}, used{0};
         std::vector<std::thread> threads;

@@ -18,18 +18,18 @@ TEST_CASE("idle set: who publishes is told to wake somebody only if nobody searc
     idle.StartSearching();
     idle.Announce(0, WorkerMode::Tasks);
     CHECK(!IdleSet::AllAsleep(idle.Snapshot(), 3));
-    CHECK(!idle.Wanted());  // the other one searches
+    CHECK(!idle.Wanted());  // the other worker searches
     idle.Announce(1, WorkerMode::Tasks);
     CHECK(!IdleSet::AllAsleep(idle.Snapshot(), 3));
     CHECK(idle.Wanted());
     CHECK(!IdleSet::AllAsleep(idle.Snapshot(), 3));
     idle.StartSearching();
     idle.Announce(2, WorkerMode::Tasks);
-    CHECK(IdleSet::AllAsleep(idle.Snapshot(), 3));  // now all sleep
+    CHECK(IdleSet::AllAsleep(idle.Snapshot(), 3));  // now all workers sleep
     CHECK(IdleSet::AllAsleep(idle.Snapshot(), 3));
     CHECK(idle.TakeSleeper(0) == 0);
-    CHECK(!idle.Wanted());        // somebody is on the way
-    CHECK(idle.StopSearching());  // the last searcher, and others sleep
+    CHECK(!idle.Wanted());        // a worker is waking up
+    CHECK(idle.StopSearching());  // it was the last searcher, and other workers sleep
     CHECK(idle.Wanted());
 }
 
@@ -37,10 +37,10 @@ TEST_CASE("idle set: one sleeper is missing for each task that there is no searc
           "[idle_set]") {
     IdleSet idle;
     REQUIRE(idle.Acquire(5));
-    CHECK(idle.Missing(3) == 0);  // nobody sleeps
+    CHECK(idle.Missing(3) == 0);  // no worker sleeps
     for (uint32_t i = 0; i < 5; ++i) idle.StartSearching();
     for (uint32_t i = 0; i < 4; ++i) idle.Announce(i, WorkerMode::Tasks);
-    CHECK(idle.Missing(1) == 0);  // there is a searcher for it
+    CHECK(idle.Missing(1) == 0);  // there is a searcher for the task
     CHECK(idle.Missing(3) == 2);
     CHECK(idle.Missing(100) == 4);
     idle.StopSearching();
@@ -67,7 +67,7 @@ TEST_CASE("idle set: a sleeper is taken once", "[idle_set]") {
     idle.Announce(1, WorkerMode::Tasks);
     CHECK(idle.Cancel(1, WorkerMode::Tasks));
     CHECK(idle.TakeSleeper(0) == IdleSet::kNone);
-    CHECK(!idle.StopSearching());  // the last searcher, but nobody sleeps
+    CHECK(!idle.StopSearching());  // it was the last searcher, but no worker sleeps
 }
 
 TEST_CASE("idle set: starved workers are no searchers, and sleep apart", "[idle_set]") {
@@ -75,7 +75,7 @@ TEST_CASE("idle set: starved workers are no searchers, and sleep apart", "[idle_
     REQUIRE(idle.Acquire(2));
     idle.StartSearching();
     idle.Announce(0, WorkerMode::Tasks);
-    CHECK(idle.Wanted());  // a starved searcher finds no tasks
+    CHECK(idle.Wanted());  // worker 1 is starved, so it will find no tasks
     idle.Announce(1, WorkerMode::ReadyFibersOnly);
     CHECK(IdleSet::AllAsleep(idle.Snapshot(), 2));
     CHECK(idle.TakeSleeper(1) == 0);
@@ -99,7 +99,7 @@ TEST_CASE("idle set: a snapshot changes when somebody woke up and fell asleep ag
     CHECK(IdleSet::AllAsleep(idle.Snapshot(), 1));
 }
 
-// The protocol itself: a publisher and a worker, both at their critical step at the same time.
+// The protocol itself: a publisher and a worker make their critical steps at the same time.
 TEST_CASE(
     "invariant 6: a worker that announces and looks, and a publisher that publishes and looks, do "
     "not miss each other",

@@ -63,7 +63,7 @@ TEST_CASE("scheduler tags: published schedulers are found, one after the other o
     uint32_t numbers[3];
     for (int i = 0; i < 3; ++i) {
         numbers[i] = tags[i].Acquire();
-        if (i != 1) tags[i].Publish(&things[i]);  // the second is not found yet
+        if (i != 1) tags[i].Publish(&things[i]);  // the second one must not be found
     }
     const auto seen = [](uint32_t only) {
         std::vector<void *> all;
@@ -80,14 +80,15 @@ TEST_CASE("scheduler tags: published schedulers are found, one after the other o
     CHECK(seen(numbers[1]).empty());
     CHECK(seen(numbers[2]) == std::vector<void *>{&things[2]});
     int visits = 0;
-    CHECK(SchedulerTag::Find([&](void *) { return ++visits == 1; }));  // until the first true
+    // It stops when the function returns true.
+    CHECK(SchedulerTag::Find([&](void *) { return ++visits == 1; }));
     CHECK(visits == 1);
     tags[0].Release();
     CHECK(seen(0) == std::vector<void *>{&things[2]});
     tags[2].Release();
     CHECK(seen(0).empty());
     SchedulerTag untagged;
-    untagged.Publish(&things[0]);  // without a tag it is not found
+    untagged.Publish(&things[0]);  // without a tag it must not be found
     CHECK(seen(0).empty());
 }
 
@@ -101,7 +102,7 @@ TEST_CASE("scheduler tags: Release waits for those who are looking", "[scheduler
             while (!stop.load()) {
                 SchedulerTag::Find([&](void *thing) {
                     found.fetch_add(1);
-                    // plain: it lives while we look
+                    // Plain: Release waits until this read is over.
                     wrong.fetch_add(*static_cast<uint32_t *>(thing) != 42);
                     return true;
                 });
@@ -115,7 +116,7 @@ TEST_CASE("scheduler tags: Release waits for those who are looking", "[scheduler
         tag.Publish(thing.get());
         if (round % 16 == 0) std::this_thread::yield();
         tag.Release();
-        *thing = 0;  // nobody looks any more
+        *thing = 0;  // no thread may still read it
         if (round > 1000000) break;
     }
     stop.store(true);
@@ -140,7 +141,7 @@ TEST_CASE("report DestroyedInUse: debug builds tell of a counter that dies while
         });
         test::Batch killer(1, [](TaskScheduler &, uint32_t) {
             std::fputs(waits.load() ? "waits\n" : "does not wait\n", stderr);
-            { const Counter unused(1); }  // nobody waits for this one
+            { const Counter unused(1); }  // no task waits for this counter
             counter->~Counter();
             _exit(0);
         });

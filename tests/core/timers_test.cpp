@@ -28,7 +28,7 @@ TEST_CASE("timers: the earliest goes first, of equal ones the first that was set
         earliest.push_back(timers.Set(timer[i], deadlines[i], {Count, &owner[i]}));
     CHECK(earliest == std::vector<bool>{true, true, false, false, false});
     CHECK(timers.Next() == 10);
-    CHECK(timers.MayBeDue());  // the clock is past that
+    CHECK(timers.MayBeDue());  // the clock is past this deadline
     Expiry expiry;
     std::vector<void *> order;
     CHECK_FALSE(timers.TakeDue(9, expiry));
@@ -55,7 +55,7 @@ TEST_CASE("timers: one that is cleared is not told, one that was taken cannot be
     CHECK(expiry.owner == &b);
     CHECK_FALSE(timers.Clear(second));
     CHECK_FALSE(timers.TakeDue(100, expiry));
-    CHECK(timers.Set(second, 5, {Count, &a}));  // it may be set again at once
+    CHECK(timers.Set(second, 5, {Count, &a}));  // its owner may set it again at once
     CHECK(timers.Next() == 5);
     CHECK(timers.Clear(second));
 }
@@ -69,7 +69,7 @@ TEST_CASE("timers: the hint for what lies ahead is not said before its time by m
     CHECK_FALSE(timers.MayBeDue());
     timers.Set(farther, Timers::kNever - 1, {Count, nullptr});
     CHECK(timers.Clear(far));
-    CHECK_FALSE(timers.MayBeDue());  // an hour, too: it is asked again then
+    CHECK_FALSE(timers.MayBeDue());  // the estimate ends in an hour, not before
     CHECK(timers.Clear(farther));
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("timers: where the ticks have begun anew all may be due", "[timers]") 
     CHECK(timers.MayBeDue(ticks - second));
     CHECK(timers.MayBeDue(0));
     Expiry expiry;
-    CHECK_FALSE(timers.TakeDue(weft::env::Now(), expiry));  // noted anew
+    CHECK_FALSE(timers.TakeDue(weft::env::Now(), expiry));  // notes the ticks again
     CHECK_FALSE(timers.MayBeDue());
     CHECK(timers.Clear(timer));
 }

@@ -40,7 +40,7 @@ TEST_CASE("wait records: none without memory, but as soon as there is some", "[w
     REQUIRE(records.Acquire(1));
     {
         const test::FailingAllocation failing(0);
-        // the first segment
+        // The first segment has 64 records.
         for (int i = 0; i < 64; ++i) REQUIRE(records.TakeSpare() != WaitRecords::kNone);
         CHECK(records.TakeSpare() == WaitRecords::kNone);
     }
@@ -65,7 +65,7 @@ TEST_CASE("wait records: no spare has two owners", "[wait_records]") {
                         wrong.fetch_add(1);
                         return;
                     }
-                    records.At(spare).value = spare;  // plain: a race if two had it
+                    records.At(spare).value = spare;  // plain: a race if two threads had it
                 }
                 for (uint32_t spare : mine) {
                     if (records.At(spare).value != spare) wrong.fetch_add(1);

@@ -26,7 +26,7 @@ TEST_CASE("WaitForCounterOrCancel: the counter, or the token, or both", "[cancel
                 test::Batch tasks(3, [&](TaskScheduler &running, uint32_t i) {
                     if (round % 2 != 0) running.Yield();
                     ++written;
-                    if (i != 0) source.Cancel();  // two of them do
+                    if (i != 0) source.Cancel();  // two of the tasks cancel
                 });
                 Counter counter, open(1);
                 scheduler.AddTask(tasks[0], &counter);
@@ -38,7 +38,7 @@ TEST_CASE("WaitForCounterOrCancel: the counter, or the token, or both", "[cancel
                          !CancelToken(token).IsCancelled();
                 scheduler.WaitForCounter(&counter);
                 wrong += written != 3;
-                wrong += !WaitForCounterOrCancel(scheduler, &counter, token);  // both
+                wrong += !WaitForCounterOrCancel(scheduler, &counter, token);  // both have come
                 wrong += WaitForCounterOrCancel(scheduler, &open, token);
                 const Clock::time_point deadline = Now() + std::chrono::microseconds(100);
                 wrong += WaitForCounterOrCancel(scheduler, &open, CancelSource(scheduler).Token(),
@@ -120,7 +120,7 @@ TEST_CASE("SleepUntilOrCancel: where its wait is refused it says so once and doe
     test::Runner runner(test::Options(1));
     CancelSource source(runner.scheduler);
     CHECK(!SleepUntilOrCancel(runner.scheduler, Now() + std::chrono::hours(100), source.Token()));
-    // there is nothing to wait for
+    // The time has passed, so there is no wait to refuse.
     CHECK(SleepUntilOrCancel(runner.scheduler, Now(), source.Token()));
     CHECK(runner.log.CountOf(ReportCode::NotRunning) == 1);
     CHECK(runner.log.Count() == 1);
@@ -160,7 +160,7 @@ TEST_CASE("LoopOptions::cancel: what no worker has taken is left out",
             options.cancel = source.Token();
             ParallelFor(
                 scheduler, 0, 1000u, [&](uint32_t) { ++before; }, options);
-            // Each worker finds it cancelled after its first chunk, which is one index.
+            // Each worker sees the cancellation after its first chunk, which is one index.
             const auto body = [&](uint64_t first, uint64_t last) {
                 ran += last - first;
                 source.Cancel();

@@ -48,7 +48,7 @@ TEST_CASE("WaitAndRethrow: the first exception of a task is thrown where it is w
             wrong += what.empty() || std::stoi(what) % 3 != 1;
             wrong += failures.Count() != 10;
             for (uint32_t mark : marks) wrong += mark != 1;
-            wrong += Rethrown(scheduler, &counter, failures) != what;  // until Clear
+            wrong += Rethrown(scheduler, &counter, failures) != what;  // the same until Clear
             failures.Clear();
             wrong += Rethrown(scheduler, &counter, failures) != "" || failures.Count() != 0 ||
                      failures.First();

@@ -12,8 +12,8 @@ using namespace weft;
 
 namespace {
 
-// A tree of tasks that each bind the value to a number of their own, and wait for their children,
-// who may run on top of them.
+// A tree of tasks. Each task binds the value to its own number and waits for its children, which
+// may run on top of it.
 struct Tree {
     FiberLocal<uint32_t> &local;
     std::atomic<uint32_t> wrong{0}, nested{0};
@@ -54,7 +54,7 @@ TEST_CASE("FiberLocal: each fiber has a value if the numbers of fibers are autom
         if (local.Get() != nullptr) inSmall = *local.Get();
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        if (local.Get() != nullptr) inMain = *local.Get();  // on a large fiber
+        if (local.Get() != nullptr) inMain = *local.Get();  // the main task has a large fiber
         Counter counter;
         scheduler.AddTasks(1, small.Tasks(), &counter);
         scheduler.WaitForCounter(&counter, Meanwhile::HighOnly);
@@ -77,7 +77,7 @@ TEST_CASE("FiberLocal: a task finds its own value after tasks that ran on its fi
         }) == Status::Ok);
         CHECK(tree.wrong == 0);
         CHECK(left == 0);
-        if (point.workers == 1) CHECK(tree.nested > 0);  // otherwise this shows nothing
+        if (point.workers == 1) CHECK(tree.nested > 0);  // otherwise the test shows nothing
         CHECK(runner.log.Text() == "");
     }
 }

@@ -22,7 +22,7 @@ TEST_CASE("WorkerLocal: what all tasks added is in the values after the wait",
         uint64_t sum = 0, again = 0;
         WorkerLocal<uint64_t> sums(runner.scheduler, test::Options(point), 0);
         CHECK(sums.Count() == point.workers + test::Options(point).maxAttached);
-        for (uint64_t *all : {&sum, &again}) {  // across runs
+        for (uint64_t *all : {&sum, &again}) {  // the values stay from run to run
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
                 test::Batch batch(1000, [&](TaskScheduler &, uint32_t i) { *sums.Get() += i; });
                 scheduler.AddTasksAndWait(batch.Count(), batch.Tasks());
@@ -73,7 +73,8 @@ TEST_CASE("WorkerLocal: attached threads have values, others have none", "[worke
                   for (int round = 0; round < 2; ++round) {
                       wrong += scheduler.AttachThread() != Status::Ok;
                       int *const value = local.Get();
-                      wrong += value == nullptr || *value != 7 + round;  // what was left there
+                      // The value stays from thread to thread.
+                      wrong += value == nullptr || *value != 7 + round;
                       if (value != nullptr) ++*value;
                       scheduler.DetachThread();
                   }

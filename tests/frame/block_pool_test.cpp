@@ -106,7 +106,7 @@ TEST_CASE("BlockPool: half a pair of memory hooks is reported, and then it has n
             BlockPool pool(options, 8, kBytes);
             CHECK(pool.BlockCount() == 0);
             const TaskScheduler scheduler;
-            // its bookkeeping comes from where the pool's does
+            // The heap takes its bookkeeping from the same memory hooks.
             TaggedHeap heap(scheduler, options, pool, 4);
             CHECK(heap.TagCount() == 0);
         }
@@ -169,7 +169,7 @@ TEST_CASE("BlockPool: threads that take and give back never have the same block"
             if (first == kNoBlock) continue;
             auto *value =
                 reinterpret_cast<uint32_t *>(Blocks::At(*Blocks::StateOf(pool), first + count - 1));
-            *value = id;  // no atomic: ThreadSanitizer has to find the order in Claim and Release
+            *value = id;  // plain: ThreadSanitizer has to find the order in Claim and Release
             if (*value != id) ++wrong;
             Release(pool, first, count);
         }

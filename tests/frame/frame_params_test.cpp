@@ -104,12 +104,12 @@ TEST_CASE("report BadOption: a FrameRing without stages or frames in flight, or 
     CHECK(test::Names(logged.log.Text(), "3 stages, 0 frames in flight"));
     ring.BeginFrame(0);
     REQUIRE(ring.Read(0, &params));
-    CHECK(params.stageCount == 1);  // as before
+    CHECK(params.stageCount == 1);  // the refused calls have changed nothing
     ring.Restart(8, 8);
     ring.BeginFrame(7);
     ring.CompleteFrame(7);
     ring.Restart(0, 0);
-    REQUIRE(ring.Read(7, &params));  // nothing was forgotten
+    REQUIRE(ring.Read(7, &params));  // the frames are still there
     CHECK(params.stageCount == 8);
     CHECK(params.slot == 7);
     CHECK(ring.HasFrameCompleted(7));
@@ -144,8 +144,8 @@ TEST_CASE("report BadOption: FrameRing::Read to nowhere", "[frame][report]") {
     CHECK(logged.log.CountOf(ReportCode::BadOption) == 1);
 }
 
-// A frame's own stamps never come before those of the frame before it, nor its end before its
-// begin.
+// The times of a frame are never before those of the previous frame, and its end is never before
+// its begin.
 TEST_CASE("FrameRing: who reads while frames go on sees one frame or none", "[frame]") {
     FrameRing ring;
     ring.Restart(1, 1);
@@ -165,7 +165,7 @@ TEST_CASE("FrameRing: who reads while frames go on sees one frame or none", "[fr
                 const StageTimes &times = params.stages[0];
                 if (params.frame != of) ++wrong;
                 if (times.end != TimePoint{} && times.end < times.begin) ++wrong;
-                // it had completed
+                // This frame had completed before.
                 if (of < frame && (times.end == TimePoint{} || times.end > before)) ++wrong;
             }
         }
@@ -193,7 +193,7 @@ TEST_CASE("FrameRing: who reads while it begins anew finds a frame of before, or
         while (!ends) {
             reading = true;
             if (!ring.Read(0, &params)) continue;
-            // orders nothing: ThreadSanitizer is to see what the ring orders
+            // Orders nothing, so that ThreadSanitizer checks the order of the ring.
             reads.fetch_add(1, std::memory_order_relaxed);
             if (params.stageCount != 1 && params.stageCount != 2) ++wrong;
             if (params.frame != 0 || params.slot != 0) ++wrong;
@@ -204,7 +204,7 @@ TEST_CASE("FrameRing: who reads while it begins anew finds a frame of before, or
         ring.Restart(1 + i % 2, 1 + i % 3);
         ring.BeginFrame(0);
         ring.CompleteFrame(0);
-        // Now and then they meet for certain.
+        // From time to time, wait for a read between two restarts.
         const uint32_t before = reads.load(std::memory_order_relaxed);
         const auto hasRead = [&] { return reads.load(std::memory_order_relaxed) != before; };
         if (i % 100 == 0) wrong += test::SpinUntil(hasRead) ? 0 : 1;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kStages = 3;
 
-// Stages that note who ran when, and what they should have found and did not.
+// Stages that check the order in which they run, and what they find. `wrong` counts the mistakes.
 struct Record {
     struct Arg {
         Record *record;
@@ -38,7 +38,7 @@ struct Record {
                ended(it.count - 1) + it.inFlight > frame;
         good = good && scheduler->CurrentFiber() != kAnyWorker;
         if (own.stage == 0) {
-            it.slots[params.slot] = frame;  // no atomics: ThreadSanitizer has to find the order
+            it.slots[params.slot] = frame;  // plain: ThreadSanitizer has to find the order
             it.most = std::max(it.most, frame + 1 - ended(it.count - 1));
         }
         good = good && it.slots[params.slot] == frame &&
@@ -102,7 +102,7 @@ TEST_CASE("FramePipeline: three small fibers and a large one are enough for two 
     }
 }
 
-// Each stage of a frame waits until the stage before it has begun the next one.
+// Each stage of a frame waits until the previous stage has begun the next frame.
 TEST_CASE("FramePipeline: consecutive frames are side by side", "[frame]") {
     for (const uint32_t workers : {1u, 2u, 3u}) {
         test::Runner runner(test::Options(workers));
@@ -124,7 +124,7 @@ TEST_CASE("FramePipeline: consecutive frames are side by side", "[frame]") {
 
 namespace {
 
-// On its own: a frame of that size is made at the beginning of the function whose it is.
+// In a function of its own: a function makes room for all its variables when it begins.
 WEFT_NOINLINE bool UsesMuchStack() {
     volatile char large[100 << 10];
     large[0] = 1;
@@ -208,7 +208,7 @@ TEST_CASE("FramePipeline: Stop before Run is not lost, and a pipeline runs again
         if (pipeline.Run(&scheduler, 0) != Status::Ok) ++record.wrong;
     }) == Status::Ok);
     CHECK(record.wrong == 0);
-    test::Runner other(test::Options(3));  // its counters belong to nobody now
+    test::Runner other(test::Options(3));  // at zero its counters belong to no scheduler
     for (std::atomic<uint64_t> &ended : record.ended) ended = 0;
     CHECK(other.Run([&](TaskScheduler &scheduler) { pipeline.Run(&scheduler, 10); }) == Status::Ok);
     CHECK(record.ended[2] == 10);
@@ -246,7 +246,7 @@ TEST_CASE("FramePipeline: tasks and other threads wait for a frame", "[frame]") 
     record.onStage = [&](TaskScheduler &scheduler, uint32_t stage, const FrameParams &params) {
         begun = true;
         if (stage != 2 || params.frame != 10) return true;
-        // before frame 10 has completed
+        // The waits begin before frame 10 has completed.
         return test::YieldUntil(scheduler, [&] { return come == 3; });
     };
     const auto wait = [&](uint64_t frame, uint64_t until) {
@@ -287,7 +287,7 @@ TEST_CASE(
     CHECK(runner.log.Text() == "");
 }
 
-#if !defined(WEFT_NO_EXCEPTIONS)  // weft built so passes nothing on
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 TEST_CASE("FramePipeline: an exception that leaves a stage is reported, and the frames go on",
           "[frame]") {
     test::Runner runner(test::Options(2));

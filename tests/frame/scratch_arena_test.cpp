@@ -34,7 +34,7 @@ TEST_CASE("ScratchArena: it takes blocks when it needs them, and gives all back"
         std::memset(first, 1, 800);
         CHECK(arena.NewArray<uint64_t>(500) != nullptr);
         CHECK(pool.BlocksInUse() == 2);
-        CHECK(arena.Allocate(3 * kBlock) != nullptr);  // and its header
+        CHECK(arena.Allocate(3 * kBlock) != nullptr);  // four blocks, with its header
         CHECK(pool.BlocksInUse() == 6);
         CHECK(first[99] == 0x0101010101010101);
         CHECK(arena.Allocate(0) != arena.Allocate(0));
@@ -55,7 +55,7 @@ TEST_CASE("ScratchArena: alignments hold", "[frame]") {
                 void *memory = of->Allocate(kBlock / 2 - 31, alignment);
                 REQUIRE(memory != nullptr);
                 CHECK(reinterpret_cast<uintptr_t>(memory) % alignment == 0);
-                std::memset(memory, 0xff, kBlock / 2 - 31);  // over no header
+                std::memset(memory, 0xff, kBlock / 2 - 31);  // must not write over a header
             }
         }
         arena.Rewind({});
@@ -151,10 +151,10 @@ TEST_CASE("report BadOption: an arena goes back to a mark that it has not, or ha
     const ScratchArena::Mark late = arena.GetMark();
     arena.Allocate(kBlock);
     const ScratchArena::Mark inNextRun = arena.GetMark();
-    arena.Rewind(late);  // good
+    arena.Rewind(late);  // a valid mark
     arena.Rewind(inNextRun);
     CHECK(log.CountOf(ReportCode::BadOption) == 2);
-    arena.Rewind(early);  // good
+    arena.Rewind(early);  // a valid mark
     arena.Rewind(late);
     CHECK(log.CountOf(ReportCode::BadOption) == 3);
     ScratchArena::Mark forged = early;

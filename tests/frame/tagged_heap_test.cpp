@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kBlock = 64 << 10, kFirst = TaggedHeap::FirstPieceBytes(kBlock);
 
-// A heap that no task uses: its only thread is none of a scheduler.
+// A heap that no task uses. The only thread that uses it is no thread of a scheduler.
 struct Alone {
     explicit Alone(uint32_t blocks = 8, uint32_t tags = 4)
         : pool(WithLog(), blocks, kBlock), heap(scheduler, WithLog(), pool, tags) {}
@@ -33,7 +33,7 @@ struct Alone {
     TaggedHeap heap;
 };
 
-// The same, used by the main task, so with a block of its own.
+// The same for the main task, which has a piece of its own.
 void InTask(uint32_t workers, uint32_t blocks,
             const std::function<void(TaskScheduler &, TaggedHeap &, BlockPool &, test::ReportLog &)>
                 &body) {
@@ -84,7 +84,7 @@ TEST_CASE("TaggedHeap: tasks have memory of their own until its tag is freed", "
                     piece.count = 1 + (place * 37 + frame) % 400;
                     piece.values = heap.NewArray<uint32_t>(tag, piece.count);
                     if (piece.values == nullptr) return void(++wrong);
-                    // the current worker may be another one from here on
+                    // From here on the task may be on another worker.
                     if (index % 5 == 0) self.Yield();
                     for (uint32_t k = 0; k < piece.count; ++k) {
                         wrong += piece.values[k] != 0 ? 1 : 0;
@@ -119,7 +119,7 @@ TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in
         CHECK(static_cast<char *>(heap.Allocate(1, 8)) - first >= static_cast<ptrdiff_t>(kBlock));
         CHECK(pool.BlocksInUse() == 2);
         CHECK(heap.Allocate(0, kFirst - 64) == first + 48);
-        CHECK(heap.Allocate(0, 64) == first + kFirst);  // only 16 were left
+        CHECK(heap.Allocate(0, 64) == first + kFirst);  // only 16 bytes were left
         CHECK(pool.BlocksInUse() == 2);
         CHECK(heap.Allocate(0, kBlock - 64) != nullptr);
         CHECK(pool.BlocksInUse() == 3);
@@ -129,8 +129,7 @@ TEST_CASE("TaggedHeap: small allocations of a worker lie one behind the other in
     });
 }
 
-// So small are the pools here that nothing may be taken in vain, not even for a moment that others
-// notice.
+// The pools are so small that no block may be taken without need, not even for a moment.
 TEST_CASE("TaggedHeap: 32 workers that allocate little under three tags take three blocks",
           "[frame]") {
     constexpr uint32_t kWorkers = 32, kTags = 3, kRounds = 20;
@@ -190,7 +189,7 @@ TEST_CASE(
         for (uint32_t round = 0; round < 2; ++round) {
             CHECK(heap.Allocate(0, 1) != nullptr);
             std::thread([&] { heap.Allocate(0, 1); }).join();
-            CHECK(heap.StatisticsOf(0).blocks == 1);  // so the worker has but a piece of it
+            CHECK(heap.StatisticsOf(0).blocks == 1);  // so the worker has only a piece of the block
             heap.Free(0);
             size_t used = 0;
             char *begin = nullptr;
@@ -201,7 +200,7 @@ TEST_CASE(
                     if (begin == nullptr) begin = memory;
                     CHECK(memory == begin + used);
                 }
-                CHECK(heap.Allocate(1, 1) != nullptr);  // of another tag
+                CHECK(heap.Allocate(1, 1) != nullptr);  // another tag must not change this
             }
             CHECK(used == kBlock - kFirst);
             for (uint32_t block = 2; block <= 3; ++block) {
@@ -222,10 +221,10 @@ TEST_CASE(
 TEST_CASE("TaggedHeap: what is left of the shared block is used up before another is taken",
           "[frame]") {
     InTask(1, 1, [](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &log) {
-        CHECK(heap.Allocate(0, kBlock / 2) != nullptr);  // a piece by itself
-        // likewise, where it wanted half a block
+        CHECK(heap.Allocate(0, kBlock / 2) != nullptr);  // fills a piece of its own
+        // The next piece is half a block, which is just what is left of the shared block.
         CHECK(heap.Allocate(0, 3 * kBlock / 8) != nullptr);
-        CHECK(heap.Allocate(0, kBlock / 8) != nullptr);  // the rest, exactly
+        CHECK(heap.Allocate(0, kBlock / 8) != nullptr);  // exactly the rest
         CHECK(log.Text() == "");
         CHECK(heap.Allocate(0, 1) == nullptr);
         CHECK(log.CountOf(ReportCode::OutOfMemory) == 1);
@@ -328,7 +327,7 @@ TEST_CASE("TaggedHeap: threads that are no workers share a block of each tag", "
     CHECK(alone.heap.StatisticsOf(0).bytes + alone.heap.StatisticsOf(1).bytes ==
           3 * (kEach * 4 + kEach / 40 * 780));
     CHECK(alone.pool.BlocksInUse() <
-          12);  // 3 * 4000 allocations of at most 48 bytes, 576 kB, and a lost rest here or there
+          12);  // 3 * 4,000 allocations of at most 48 bytes take 576 kB, and a little is lost
     CHECK(alone.heap.Allocate(1, kBlock + 1) != nullptr);
     alone.heap.Free(0);
     alone.heap.Free(1);
@@ -398,7 +397,7 @@ TEST_CASE("TaggedHeap: what was not obtained is in no statistics", "[frame]") {
            [&](TaskScheduler &, TaggedHeap &heap, BlockPool &, test::ReportLog &) { check(heap); });
 }
 
-// One tag takes what another one gives back, while that still gives.
+// One tag takes the blocks of another tag while that one is still giving them back.
 TEST_CASE("TaggedHeap: the peak is never more than there are", "[frame]") {
     constexpr uint32_t kBlocks = 4096;
     test::ReportLog log;

@@ -21,7 +21,7 @@ using namespace weft::internal;
 
 namespace {
 
-// A context with a stack, that runs `body` once and then goes on in `home`.
+// A context with a stack. It runs `body` once, then continues in `home`.
 class Coroutine {
 public:
     explicit Coroutine(std::function<void()> body, FiberContext *home)
@@ -47,10 +47,10 @@ private:
     StackMemory m_stack;
 };
 
-// Runs `body` on a thread of its own, to its end.
+// Runs `body` to its end on a thread of its own.
 void OnThread(const std::function<void()> &body) { std::thread(body).join(); }
 
-// A switch that the compiler cannot see through, as the scheduler's are.
+// The compiler cannot see through this switch, as it cannot see through the scheduler's.
 WEFT_NOINLINE void Switch(FiberContext &from, FiberContext &to) { SwitchContext(from, to); }
 
 }  // namespace
@@ -162,7 +162,7 @@ TEST_CASE("fault: exception state after migration. Two contexts in catch blocks 
     CHECK(std::current_exception() == nullptr);
     Switch(home, b.context);
     CHECK(std::current_exception() == nullptr);
-    // `a` goes on while its new thread handles an exception of its own.
+    // `a` continues while its new thread handles an exception of its own.
     OnThread([&] {
         FiberContext thread;
         thread.Adopt();
@@ -230,7 +230,7 @@ TEST_CASE("fault: stale thread_local. The thread slot is read anew after a migra
         [&] {
             before = env::ThreadSlot();
             Switch(*fiber, *back);
-            after = env::ThreadSlot();  // the same function, another thread
+            after = env::ThreadSlot();  // the same function on another thread
         },
         &home);
     fiber = &coroutine.context;
@@ -301,7 +301,8 @@ TEST_CASE("context: memory of a stack that was left for good is like any other m
     context.Create(
         memory, sizeof memory,
         [](void *arg) -> FiberContext * {
-            volatile char frame[1000] = {};  // its surroundings are marked while it lives
+            // AddressSanitizer marks the memory around it while it lives.
+            volatile char frame[1000] = {};
             frame[500] = 1;
             const Both *contexts = static_cast<Both *>(arg);
             Switch(*contexts->own, *contexts->home);  // never returns
@@ -311,7 +312,7 @@ TEST_CASE("context: memory of a stack that was left for good is like any other m
     Switch(home, context);
     context.Destroy();
     std::vector<char> filled(sizeof memory, 7);
-    // AddressSanitizer objects to marks that were left
+    // AddressSanitizer reports marks that were left behind.
     std::copy(filled.begin(), filled.end(), memory);
     CHECK(std::equal(filled.begin(), filled.end(), memory));
 }

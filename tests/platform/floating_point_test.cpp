@@ -52,7 +52,7 @@ TEST_CASE("tasks start with the control words of who called Run, on every worker
 
 namespace {
 
-// What onStart leaves on each worker's thread: differs between them.
+// The words that onStart sets on the thread of a worker. They differ between workers.
 uint64_t WordsOf(uint32_t worker, uint64_t normal) {
     return normal | (worker % 2 == 0 ? test::kFlush : test::kToZero);
 }
@@ -61,7 +61,7 @@ struct Begun {
     std::atomic<uint32_t> ran{0}, wrong{0};
 };
 
-// Begins with its worker's words, which stay with it over waits, wherever it goes on.
+// A task must begin with the words of its worker, and keep them over waits, on any worker.
 void CheckWords(TaskScheduler &scheduler, uint64_t normal, Begun &begun) {
     const uint64_t expected = WordsOf(scheduler.CurrentWorker(), normal);
     begun.wrong.fetch_add(FloatingPointControl() != expected);
@@ -91,7 +91,7 @@ TEST_CASE(
         test::Batch batch(200, [&](TaskScheduler &scheduler, uint32_t) {
             CheckWords(scheduler, s_normal, begun);
         });
-        // worker 0 is the caller
+        // The caller is worker 0.
         if (life == test::Life::Run) SetFloatingPointControl(WordsOf(0, s_normal));
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                   for (uint32_t round = 0; round < 5; ++round) {
@@ -103,7 +103,7 @@ TEST_CASE(
                               20, batch.Tasks(), &counter,
                               {Priority::Normal, StackClass::Small, worker, "pinned"});
                       }
-                      // by a thread that is no worker: nobody helps
+                      // An external thread waits, so it runs no task inline.
                       scheduler.WaitForCounter(&counter);
                   }
               }) == Status::Ok);
@@ -124,7 +124,7 @@ TEST_CASE("tasks begin with the control words that an attached thread had when i
         test::Runner runner(test::Options(workers));
         REQUIRE(runner.scheduler.Start() == Status::Ok);
         for (uint64_t words : {flush, toZero, normal}) {
-            uint32_t wrong = 0, ran = 0;  // plain: all on this thread
+            uint32_t wrong = 0, ran = 0;  // plain: only this thread uses them
             test::Batch batch(20, [&](TaskScheduler &scheduler, uint32_t) {
                 wrong += FloatingPointControl() != words;
                 scheduler.Yield();
@@ -136,7 +136,7 @@ TEST_CASE("tasks begin with the control words that an attached thread had when i
             runner.scheduler.AddTasksAndWait(
                 20, batch.Tasks(), {Priority::Normal, StackClass::Small, workers, "pinned"});
             wrong += FloatingPointControl() != words;
-            SetFloatingPointControl(normal);  // the thread's own, from now on
+            SetFloatingPointControl(normal);  // from now on the thread has its own words
             runner.scheduler.AddTasksAndWait(
                 20, batch.Tasks(), {Priority::Normal, StackClass::Large, workers, "pinned"});
             wrong += FloatingPointControl() != normal;
@@ -171,7 +171,7 @@ TEST_CASE("control words: the x87 unit's go with the others", "[floating_point]"
     static uint16_t s_toZero;
     uint16_t normal;
     __asm__ __volatile__("fnstcw %0" : "=m"(normal));
-    s_toZero = static_cast<uint16_t>(normal | 0x0c00);  // rounding
+    s_toZero = static_cast<uint16_t>(normal | 0x0c00);  // sets the rounding mode
     SchedulerOptions options = test::Options(2);
     options.threads.onStart = [](uint32_t, void *) {
         __asm__ __volatile__("fldcw %0" : : "m"(s_toZero));

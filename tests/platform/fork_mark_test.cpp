@@ -27,7 +27,7 @@ using namespace weft;
 TEST_CASE("fork mark: set in children that were forked after Acquire, and in theirs",
           "[fork_mark]") {
     env::ForkMark mark;
-    CHECK(!mark.IsForked());  // it does not know yet
+    CHECK(!mark.IsForked());  // the mark has not been acquired yet
     int value = 0;
     mark.Acquire(&value);
     CHECK(*mark.Place() == &value);
@@ -54,12 +54,13 @@ TEST_CASE("fork mark: set in children that were forked after Acquire, and in the
 
 namespace {
 
-// Also where other threads run: the child has none of them.
+// Forks also where other threads run. The child has none of them.
 test::ChildResult ForkHere(const std::function<void()> &body) { return test::RunInChild(body); }
 
 void Nothing(TaskScheduler *, void *) {}
 
-// ThreadSanitizer knows nothing of threads and fibers in the child of a process that has several.
+// ThreadSanitizer does not support threads and fibers in the child of a process with several
+// threads.
 #if defined(WEFT_TSAN)
 constexpr bool kChildGoesOn = false;
 #else
@@ -111,7 +112,8 @@ TEST_CASE(
                         child = fork();
                         if (child == 0) alarm(30);
                         if (child == 0 && waits) running->WaitForCounter(&counter);
-                        if (child == 0) return;  // as a worker that looks for work
+                        // The child continues as a worker that looks for work.
+                        if (child == 0) return;
                         waitpid(child, &status, 0);
                         running->AddTasksAndWait(50, marks.Tasks());
                     };
@@ -178,9 +180,9 @@ TEST_CASE("report Forked: calls in the child of another thread name themselves a
 
 namespace {
 
-// All calls of a thread that was a worker where it forked: how many of them were not refused as
-// Forked, and what they did nevertheless. `queued` tasks are the parent's; none of them may run
-// here.
+// Makes all calls on a thread that was a worker when it forked. Returns how many were not refused
+// as Forked, plus the number of tasks that ran. The queued tasks belong to the parent, so none may
+// run here.
 uint32_t CallEverything(TaskScheduler &scheduler, const test::ReportLog &log,
                         const std::function<uint32_t()> &ran) {
     const Task task{Nothing, nullptr};
@@ -275,7 +277,7 @@ TEST_CASE(
     "is told and ends",
     "[fork_mark]") {
     if (!kChildGoesOn) return;
-    for (uint32_t tasks : {2u, 16u, 255u}) {  // an entry each, and a slice
+    for (uint32_t tasks : {2u, 16u, 255u}) {  // single entries, or a slice
         for (bool waits : {false, true}) {
             const test::ChildResult parent = test::RunInChild([=] {
                 SchedulerOptions options = test::Options(1);
@@ -286,7 +288,7 @@ TEST_CASE(
                 pid_t child = -1;
                 int status = 0;
                 test::Batch batch(tasks, [&](TaskScheduler &running, uint32_t) {
-                    if (isChild.load()) _exit(90);  // it is the parent's to run
+                    if (isChild.load()) _exit(90);  // this task belongs to the parent
                     if (ran.fetch_add(1) != tasks / 2) return;
                     child = fork();
                     if (child != 0) {
@@ -335,8 +337,8 @@ TEST_CASE("fork: an attached thread that ends in the child ends, and runs nothin
             child = fork();
             if (child == 0) {
                 alarm(30);
-                // After what the thread's exit does to weft: its keys' destructors come in the
-                // order in which they were made.
+                // This destructor must run after weft's. The destructors of keys run in the order
+                // in which the keys were made.
                 static pthread_key_t key;
                 pthread_key_create(&key, [](void *arg) {
                     const auto *count = static_cast<std::atomic<uint32_t> *>(arg);

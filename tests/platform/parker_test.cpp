@@ -31,7 +31,7 @@ TEST_CASE("parker: several Unparks count as one", "[parker]") {
     std::thread sleeper([&] {
         parker.Park();
         step.store(1);
-        parker.Park();  // not used up by the second Unpark
+        parker.Park();  // must wait for a new Unpark
         step.store(2);
     });
     CHECK(test::SpinUntil([&] { return step.load() == 1; }));
@@ -45,7 +45,7 @@ TEST_CASE("parker: several Unparks count as one", "[parker]") {
 TEST_CASE("parker: no wake-up is lost, and what was written before it is seen", "[parker]") {
     constexpr uint32_t kRounds = 4000;
     Parker parkers[2];
-    uint32_t ball = 0;  // plain memory, handed over by Unpark and Park alone
+    uint32_t ball = 0;  // plain: only Unpark and Park order the accesses
     std::thread second([&] {
         for (uint32_t i = 0; i < kRounds; ++i) {
             parkers[1].Park();
@@ -79,8 +79,8 @@ TEST_CASE("parker: two wakers at once", "[parker]") {
         });
     }
     uint32_t wakes = 0;
-    // Each Park is ended by an Unpark that came after what was seen last; at the end everything has
-    // been sent.
+    // Each Park is ended by an Unpark that came after the latest look at `sent`. In the end all
+    // Unparks have been sent.
     while (sent[0].load() + sent[1].load() < 2 * kRounds) {
         parker.Park();
         ++wakes;

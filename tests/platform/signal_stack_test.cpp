@@ -24,7 +24,7 @@
 
 using namespace weft;
 
-#if !defined(_WIN32)  // where there are no signals: scheduler/faults_test_windows.cpp
+#if !defined(_WIN32)  // Windows has no signals: scheduler/faults_test_windows.cpp
 
 namespace {
 
@@ -54,22 +54,22 @@ TEST_CASE("signal stack: set for a thread that has none, and taken away again", 
     const int64_t before = test::OutstandingAllocations();
     bool wasSet = false, isOff = false, keepsOther = false, staysOther = false;
     std::thread([&] {
-        const stack_t original = CurrentStack();  // a sanitizer's
+        const stack_t original = CurrentStack();  // may be a sanitizer's
         TurnOff();
         {
             env::SignalStack stack;
-            stack.Set();  // without memory: nothing to set
+            stack.Set();  // has no memory, so it sets nothing
             isOff = IsOff(CurrentStack());
         }
         {
             env::SignalStack stack;
-            if (!stack.Acquire({}) || !stack.Acquire({})) return;  // again: harmless
+            if (!stack.Acquire({}) || !stack.Acquire({})) return;  // a second call is harmless
             stack.Set();
             const stack_t set = CurrentStack();
             wasSet = !IsOff(set) && set.ss_size >= (32u << 10) && set.ss_sp != nullptr;
             stack.Reset();
             isOff = isOff && IsOff(CurrentStack());
-            stack.Reset();  // harmless
+            stack.Reset();  // must be harmless
         }
         std::vector<char> memory(64 << 10);
         stack_t mine{};
@@ -104,7 +104,7 @@ TEST_CASE("fault handler: describes the address, then the process dies of the si
     static void *page;
     page = ForbiddenPage();
     const test::ChildResult child = test::RunInChild([] {
-        signal(SIGSEGV, SIG_DFL);  // not a sanitizer's
+        signal(SIGSEGV, SIG_DFL);  // removes a sanitizer's handler
         env::InstallFaultHandler(
             [](const void *address) { Say(address == page ? "described\n" : "another\n"); });
         Touch(page);
@@ -159,7 +159,8 @@ TEST_CASE("fault handler: the first installs, the last removes; what was there i
         env::RemoveFaultHandler();
         for (int i = 0; i < 2; ++i) {
             sigaction(numbers[i], nullptr, &now[i]);
-            wrong += now[i].sa_handler == before[i].sa_handler;  // still ours
+            // The handler of weft must still be there.
+            wrong += now[i].sa_handler == before[i].sa_handler;
         }
         env::RemoveFaultHandler();
         for (int i = 0; i < 2; ++i) {
@@ -187,15 +188,15 @@ TEST_CASE(
         later.sa_flags = SA_SIGINFO;
         later.sa_sigaction = [](int number, siginfo_t *info, void *context) {
             Say("later\n");
-            if (++calls == 5) _exit(9);  // round in circles
+            if (++calls == 5) _exit(9);  // the handlers call each other without end
             before.sa_sigaction(number, info, context);
         };
         sigaction(SIGSEGV, &later, &before);
-        env::RemoveFaultHandler();  // it is in the other's chain
+        env::RemoveFaultHandler();  // must leave the handler, because the later one calls it
         struct sigaction now;
         sigaction(SIGSEGV, nullptr, &now);
         if (now.sa_sigaction != later.sa_sigaction) _exit(8);
-        env::InstallFaultHandler(describe);  // the next run
+        env::InstallFaultHandler(describe);  // as the next run does
         Touch(ForbiddenPage());
     });
     CHECK(child.code == 0);
@@ -214,8 +215,8 @@ std::string Describe(const void *address) {
     return length == std::strlen(text) ? text : "wrong length";
 }
 
-// Below all frames of the calling task: from its stack downwards, the first address in the guard
-// page.
+// Searches from `stack` downwards, below all frames of the calling task. Returns the first address
+// in the guard page.
 const char *GuardBelow(const char *stack) {
     for (size_t i = 0; i < 1024; ++i, stack -= test::PageBytes()) {
         if (test::Names(Describe(stack), "overflow")) return stack;
@@ -266,7 +267,7 @@ TEST_CASE("DescribeFault: addresses on a stack, in its guard page, and elsewhere
     CHECK(found[5].find("address on the stack" + small) == 0);
     CHECK(found[6] == found[0]);
     CHECK(test::Names(found[7], "task 'unnamed'"));
-    CHECK(Describe(old) == "");  // its scheduler is gone
+    CHECK(Describe(old) == "");  // its scheduler has gone
 }
 
 TEST_CASE("DescribeFault: fits into any buffer", "[describe_fault]") {

@@ -107,13 +107,14 @@ TEST_CASE(
                     here.name = "pinned";
                     runner.scheduler.AddTasks(20, pinned.Tasks() + round * 20, nullptr, here);
                     runner.scheduler.AddTask(waiter[0], nullptr, here);
-                    runner.scheduler.AddTasks(20, plain.Tasks() + round * 20);  // in its own deque
+                    // Into the thread's own deque.
+                    runner.scheduler.AddTasks(20, plain.Tasks() + round * 20);
                     if (keepsBusy) runner.scheduler.Yield();
                 }).join();
-                // before the thread was gone
+                // They ran before the thread ended.
                 CHECK(pinned.Wrong(1, (static_cast<uint32_t>(round) + 1) * 20) == 0);
             }
-            runner.scheduler.Stop();  // returns
+            runner.scheduler.Stop();  // must return
             CHECK(attached.load() == 3);
             CHECK(wrong.load() == 0);
             CHECK(pinned.Wrong() == 0);

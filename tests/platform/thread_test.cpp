@@ -66,7 +66,7 @@ TEST_CASE("thread: it moves to another CPU, and keeps its set", "[thread]") {
             CHECK(CPU_EQUAL(&before, &after));
         }
         CHECK((moves != 0 || CPU_COUNT(&before) == 1));
-        env::MoveBehindCpu(-1, 1);  // unknown
+        env::MoveBehindCpu(-1, 1);  // an unknown CPU
         const cpu_set_t after = set();
         CHECK(CPU_EQUAL(&before, &after));
     }).join();
@@ -74,7 +74,7 @@ TEST_CASE("thread: it moves to another CPU, and keeps its set", "[thread]") {
         REQUIRE(env::BindThreadToNth(0));
         const cpu_set_t before = set();
         const int32_t cpu = env::CurrentCpu();
-        env::MoveBehindCpu(cpu, 3);  // there is no other
+        env::MoveBehindCpu(cpu, 3);  // the thread may use no other CPU
         CHECK(env::CurrentCpu() == cpu);
         const cpu_set_t after = set();
         CHECK(CPU_EQUAL(&before, &after));

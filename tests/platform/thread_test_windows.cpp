@@ -1,4 +1,4 @@
-// What only Windows can be asked: tests/platform/thread_test.cpp has the rest.
+// What only Windows has. The other tests are in tests/platform/thread_test.cpp.
 #include "platform/thread.h"
 
 #include "platform/windows_api.h"
@@ -43,7 +43,7 @@ struct Place {
     int priority;
 };
 
-// What the threads that weft makes find in onStart.
+// Returns what the threads of weft find in onStart.
 std::vector<Place> PlacesOf(SchedulerOptions options) {
     struct Seen {
         std::mutex mutex;
@@ -80,7 +80,7 @@ TEST_CASE("thread on Windows: it moves to another CPU, and keeps its set", "[thr
         const KAFFINITY before = CpusOfThread();
         CHECK((before & (before - 1)) == 0);
         const int32_t cpu = env::CurrentCpu();
-        env::MoveBehindCpu(cpu, 3);  // there is no other
+        env::MoveBehindCpu(cpu, 3);  // the thread may use no other CPU
         CHECK(env::CurrentCpu() == cpu);
         CHECK(CpusOfThread() == before);
     }).join();

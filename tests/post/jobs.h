@@ -11,7 +11,7 @@
 
 namespace test {
 
-/// Calls `body(*this)`; copies it first, so that it may destroy the job.
+/// Calls `body(*this)`. Copies `body` first, because it may destroy the job.
 struct FunctionJob : weft::PostedJob {
     using Body = std::function<void(FunctionJob &)>;
     FunctionJob(weft::PostQueue &queue, Body function)
@@ -24,6 +24,6 @@ struct FunctionJob : weft::PostedJob {
     Body body;
 };
 
-inline constexpr std::chrono::hours kLong{1};  // no test lasts so long
+inline constexpr std::chrono::hours kLong{1};  // no test takes so long
 
 }  // namespace test

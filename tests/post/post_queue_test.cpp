@@ -60,7 +60,7 @@ TEST_CASE("PostQueue: posts of tasks keep their order too, though tasks are take
     one.Settle();
     CHECK(order == "abcdefghijklmnopqrstuvwxyz");
     const PostStatistics statistics = queue.Statistics();
-    CHECK(statistics.locks == 26 + 26 + 1);  // posts, runners, and who asks
+    CHECK(statistics.locks == 26 + 26 + 1);  // posts, runners, and this call of Statistics
     CHECK(statistics.contended == 0);
 }
 
@@ -105,7 +105,8 @@ TEST_CASE("PostQueue: a run ends though a job waits, and not before one that has
     }) == Status::Ok);
     CHECK(timed);
     CHECK(!waited);
-    CHECK(runner.Run([&](TaskScheduler &) { waiting.Wake(); }) == Status::Ok);  // the next run
+    // The job wakes in the next run.
+    CHECK(runner.Run([&](TaskScheduler &) { waiting.Wake(); }) == Status::Ok);
     CHECK(waited);
     CHECK(runner.log.Text() == "");
 }
@@ -121,7 +122,7 @@ TEST_CASE("PostQueue: jobs that wait are given back at its end, with a report",
     queue.reset();
     CHECK(one.Log().CountOf(ReportCode::DestroyedInUse) == 1);
     CHECK(!begun);
-}  // the job has no queue any more
+}  // the job outlives its queue
 
 TEST_CASE("PostQueue: a callback that waits lets others go on", "[post][one_worker]") {
     test::OneThread one;
@@ -252,7 +253,7 @@ TEST_CASE("report BadOption: a job for a time that never comes is not posted",
 TEST_CASE("report BadOption: a job that nobody may run is not posted", "[post][report]") {
     test::Runner runner(test::Options(1));
     TaskOptions nobody;
-    nobody.worker = 1;  // no thread is attached
+    nobody.worker = 1;  // no thread is attached there
     uint32_t begun = 0;
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
               PostQueue queue(scheduler, nobody);

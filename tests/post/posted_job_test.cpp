@@ -101,8 +101,8 @@ TEST_CASE("PostedJob: delayed, in the order of time, not before it and not haste
         FunctionJob a(queue, note('a', begin));
         c.PostAt(later);
         d.PostAt(later);
-        b.PostAt(begin + 10ms);  // earlier than what is waited for
-        a.PostAt(begin);         // has passed
+        b.PostAt(begin + 10ms);  // earlier than the deadline that is waited for
+        a.PostAt(begin);         // a time in the past
         c.Wake();
         d.Signal();
         REQUIRE(test::YieldUntil(one.Scheduler(), [&] { return order.size() == 4; }));
@@ -129,23 +129,23 @@ TEST_CASE("PostedJob: waits until it is woken; a wake-up is not lost", "[post][o
     one.Settle();
     CHECK(begun == 0);
     job.Wake();
-    job.Wake();  // one with that before: it has not begun
+    job.Wake();  // the job has not begun, so this counts as the same wake-up
     one.Settle();
     CHECK(begun == 1);
 
     job.PostOnWake();
     one.Settle();
-    CHECK(begun == 1);  // nothing is left of the second
+    CHECK(begun == 1);  // nothing is left of the second wake-up
     wakesItself = true;
     job.Wake();
     one.Settle();
     CHECK(begun == 2);
-    job.PostOnWake();  // woken after it began
+    job.PostOnWake();  // the job was woken after it had begun
     one.Settle();
     CHECK(begun == 3);
 
-    job.Wake();  // before it is posted at all
-    job.Post();  // is what that wanted
+    job.Wake();  // before the job is posted
+    job.Post();  // uses up this wake-up
     one.Settle();
     CHECK(begun == 4);
     job.PostOnWakeFor(kLong);
@@ -173,7 +173,7 @@ TEST_CASE("PostedJob: a deadline ends a wait", "[post][time][one_worker]") {
     job.PostOnWakeUntil(deadline);
     CHECK(test::YieldUntil(one.Scheduler(), [&] { return begun == 1; }));
     CHECK(expired == 1);
-    job.PostOnWakeUntil(Now() - 1s);  // has passed
+    job.PostOnWakeUntil(Now() - 1s);  // a deadline in the past
     one.Settle();
     CHECK(begun == 2);
     CHECK(expired == 2);
@@ -189,7 +189,7 @@ TEST_CASE("PostedJob: a deadline ends a wait", "[post][time][one_worker]") {
     one.Settle();
     CHECK(begun == 4);
     CHECK(expired == 2);
-    job.PostOnWakeUntil(Clock::time_point::min());  // has passed as any other
+    job.PostOnWakeUntil(Clock::time_point::min());  // a deadline in the past, like any other
     one.Settle();
     CHECK(begun == 5);
     CHECK(expired == 3);
@@ -216,7 +216,7 @@ TEST_CASE(
         CHECK(test::YieldUntil(one.Scheduler(), [&] { return order == "n"; }));
         far.Wake();
         one.Settle();
-    }  // its end does not wait for the hour
+    }  // the end of the queue must not wait for the hour
     CHECK(order == "nf");
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("PostedJob: a signal ends a wait and is received once", "[post][one_wo
     one.Settle();
     CHECK(said == "s");
     CHECK(!job.ReceiveSignal());
-    job.Signal();  // while it is not posted
+    job.Signal();  // the job is not posted
     job.PostOnWake();
     one.Settle();
     CHECK(said == "ss");
@@ -248,7 +248,7 @@ TEST_CASE("PostedJob: a signal ends a wait and is received once", "[post][one_wo
     one.Settle();
     CHECK(said == "ss-");
     receives = true;
-    job.PostOnWake();  // it is still there
+    job.PostOnWake();  // the signal is still there
     one.Settle();
     CHECK(said == "ss-s");
     job.PostOnWake();
@@ -261,8 +261,8 @@ TEST_CASE("PostedJob: a signal ends a wait and is received once", "[post][one_wo
 
 namespace {
 
-// One signal from a thread; a deadline about when that comes. Whoever takes `me` decides whether it
-// is sent.
+// A thread sends one signal. A deadline passes at about the same time. The side that takes `me`
+// decides whether the signal is sent.
 struct Raced : PostedJob {
     Raced(PostQueue &queue, std::chrono::microseconds due, std::atomic<PostedJob *> &slot,
           std::atomic<uint32_t> *ends)
@@ -278,7 +278,7 @@ struct Raced : PostedJob {
         if (job->ReceiveSignal()) {
             self->ended[0].fetch_add(1);
         } else if (self->me.exchange(nullptr) != nullptr) {
-            self->ended[1].fetch_add(1);  // nobody will signal
+            self->ended[1].fetch_add(1);  // no signal will come
         } else {
             return job->PostOnWake();  // the signal is on its way
         }
@@ -300,7 +300,7 @@ TEST_CASE("PostedJob: a deadline passes and the job is destroyed while a thread 
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
               PostQueue queue(scheduler);
               for (uint32_t i = 0; i < kJobs; ++i) {
-                  // the first one is signalled in any case
+                  // The first job is signalled in any case.
                   const std::chrono::microseconds time = i == 0 ? 1h : 3us;
                   (new Raced(queue, time, slots[i], ended))->Post();
                   PostedJob *job = nullptr;

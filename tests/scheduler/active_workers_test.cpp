@@ -36,7 +36,8 @@ TEST_CASE("inactive workers run nothing but what is pinned to them", "[active_wo
             CHECK(runner.Run([&](TaskScheduler &scheduler) {
                 scheduler.AddTasksAndWait(200, plain.Tasks());
                 scheduler.SetActiveWorkers(1);
-                // Whoever was at work still is; after a pinned task each has noticed.
+                // A worker may still be busy with a task. Once it has run a pinned task, it has
+                // seen the change.
                 TaskOptions pin;
                 for (pin.worker = 1; pin.worker < workers; ++pin.worker) {
                     test::Batch notice(1, [](TaskScheduler &, uint32_t) {});
@@ -50,7 +51,7 @@ TEST_CASE("inactive workers run nothing but what is pinned to them", "[active_wo
                 scheduler.WaitForCounter(&counter);
                 counting.store(false);
                 scheduler.SetActiveWorkers(workers);
-                // All of them meet again.
+                // All workers are active again: every task meets the others.
                 test::Batch meet(workers, [&](TaskScheduler &, uint32_t) {
                     together.fetch_add(1);
                     if (!test::SpinUntil([&] { return together.load() == workers; })) met = false;
@@ -82,7 +83,7 @@ TEST_CASE("SetActiveWorkers names what is out of its range", "[active_workers]")
 TEST_CASE("inactive workers: who polls for what they made ready, and yields, gets it",
           "[active_workers]") {
     SchedulerOptions options = test::Options(2);
-    options.agingMilliseconds = 60'000;  // not because it is late
+    options.agingMilliseconds = 60'000;  // aging must not pick the waiter
     test::Runner runner(options);
     bool done = false;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -93,7 +94,7 @@ TEST_CASE("inactive workers: who polls for what they made ready, and yields, get
         test::Batch opener(
             1, [&](TaskScheduler &inside, uint32_t) { inside.DecrementCounter(&gate); });
         scheduler.AddTasks(1, waiter.Tasks(), &counter);
-        scheduler.Yield();  // it begins, and waits
+        scheduler.Yield();  // the waiter begins and waits
         scheduler.AddTasks(1, opener.Tasks(), nullptr,
                            {Priority::Normal, StackClass::Small, 1, "opener"});
         done = test::YieldUntil(scheduler, [&] { return scheduler.PollCounter(&counter); });
@@ -114,7 +115,7 @@ TEST_CASE("inactive workers: a task that pumps goes on when no fiber is free", "
         std::atomic<bool> pumped{false};
         Counter counter;
         test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
-        test::Batch pump(1, [&](TaskScheduler &inside, uint32_t) {  // on the only small fiber
+        test::Batch pump(1, [&](TaskScheduler &inside, uint32_t) {  // runs on the only small fiber
             inside.AddTasks(1, leaf.Tasks(), &counter, there);
             ran = inside.RunPinnedTasks();
             pumped.store(true);

@@ -18,7 +18,7 @@ TaskOptions PinnedTo(uint32_t worker) {
     return {Priority::Normal, StackClass::Small, worker, "pinned"};
 }
 
-// True if the caller is worker `index` on the thread that it was attached on.
+// Returns true if the caller is worker `index` and still on thread `thread`.
 bool StillHere(TaskScheduler &scheduler, uint32_t index, std::thread::id thread) {
     return scheduler.CurrentWorker() == index && std::this_thread::get_id() == thread &&
            TaskScheduler::Current() == &scheduler;
@@ -47,7 +47,7 @@ TEST_CASE("attach: index, identity, and back to no worker", "[attach][grid]") {
                       }
                   }) == Status::Ok);
             CHECK(wrong == 0);
-            CHECK(fiber >= point.smallFibers + point.largeFibers);  // none of the pool's
+            CHECK(fiber >= point.smallFibers + point.largeFibers);  // not a fiber of the pool
             CHECK(fiber != kAnyWorker);
             CHECK(test::Faults(runner.log) == "");
         }
@@ -97,8 +97,8 @@ TEST_CASE("attach: a thread runs tasks while it waits", "[attach]") {
             test::Runner runner(test::Options(workers));
             std::atomic<uint32_t> inside{0};
             uint32_t met = 0;
-            // More tasks at once than there are workers: they can meet only if the attached thread
-            // runs one.
+            // There is one task more than there are workers. The tasks can meet only if the
+            // attached thread runs one of them.
             test::Batch batch(workers + 1, [&](TaskScheduler &, uint32_t) {
                 inside.fetch_add(1);
                 test::SpinUntil([&] { return inside.load() > workers; });
@@ -161,7 +161,7 @@ TEST_CASE("attach: worker threads and tasks are workers already", "[attach]") {
 TEST_CASE("report WrongThread: DetachThread from a task, or by a thread that is not attached",
           "[attach]") {
     test::Runner runner(test::Options(1));
-    runner.scheduler.DetachThread();  // it does not even run
+    runner.scheduler.DetachThread();  // the scheduler does not run
     CHECK(runner.log.CountOf(ReportCode::WrongThread) == 1);
     std::atomic<uint32_t> wrong{0};
     test::Batch detach(1, [&](TaskScheduler &scheduler, uint32_t) {
@@ -172,10 +172,10 @@ TEST_CASE("report WrongThread: DetachThread from a task, or by a thread that is 
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     runner.scheduler.DetachThread();
     CHECK(runner.log.CountOf(ReportCode::WrongThread) == 2);
-    runner.scheduler.AddTasksAndWait(1, detach.Tasks());  // on the worker
+    runner.scheduler.AddTasksAndWait(1, detach.Tasks());  // runs on the worker
     CHECK(runner.log.CountOf(ReportCode::WrongThread) == 3);
     REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
-    // a task on the attached thread
+    // Runs on the attached thread.
     runner.scheduler.AddTasksAndWait(1, detach.Tasks(), PinnedTo(1));
     CHECK(runner.log.CountOf(ReportCode::WrongThread) == 4);
     CHECK(runner.scheduler.CurrentWorker() == 1);
@@ -193,7 +193,7 @@ TEST_CASE("attach: detaching first runs what is pinned to the thread", "[attach]
         REQUIRE(runner.scheduler.Start() == Status::Ok);
         const std::thread::id self = std::this_thread::get_id();
         const uint32_t index = point.workers;
-        uint32_t wrong = 0;  // plain: all on this thread
+        uint32_t wrong = 0;  // plain: only this thread uses it
         uint32_t ran = 0;
         test::Batch leaf(1, [](TaskScheduler &, uint32_t) {});
         test::Batch later(5, [&](TaskScheduler &scheduler, uint32_t) {
@@ -231,7 +231,7 @@ TEST_CASE("attach: what runs on a thread while it detaches may pin tasks to it, 
         REQUIRE(runner.scheduler.Start() == Status::Ok);
         const std::thread::id self = std::this_thread::get_id();
         const TaskOptions here = PinnedTo(point.workers);
-        uint32_t wrong = 0, ran = 0;  // plain: all on this thread
+        uint32_t wrong = 0, ran = 0;  // plain: only this thread uses them
         Counter counter;
         test::Batch last(5, [&](TaskScheduler &scheduler, uint32_t) {
             wrong += !StillHere(scheduler, point.workers, self);
@@ -288,18 +288,19 @@ TEST_CASE("report BadOption: tasks for a slot where nobody is attached are not s
         std::atomic<uint32_t> ran{0};
         test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
         Counter counter;
-        runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers));  // nobody yet
+        // No thread has attached yet.
+        runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers));
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 1);
         REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
         runner.scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(workers));
         CHECK(ran.load() == 3);
-        // another slot
+        // A slot that no thread has taken.
         runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers + 1));
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 2);
         runner.scheduler.DetachThread();
-        // nobody any more
+        // The thread has detached.
         runner.scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(workers));
-        runner.scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(workers));  // returns
+        runner.scheduler.AddTasksAndWait(3, batch.Tasks(), PinnedTo(workers));  // must return
         CHECK(runner.log.CountOf(ReportCode::BadOption) == 4);
         CHECK(counter.IsZero());
         runner.scheduler.Stop();

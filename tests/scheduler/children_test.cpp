@@ -15,8 +15,8 @@ using namespace weft;
 
 namespace {
 
-// The nodes of a heap-shaped tree: node i has the children 2i + 1 and 2i + 2. A node visits them as
-// its child tasks. What it does before that depends on its number.
+// The nodes of a tree in heap order: node i has the children 2i + 1 and 2i + 2. A node submits its
+// children as child tasks. What it does before that depends on its number.
 class Tree {
 public:
     enum class Before { Nothing, Anything };
@@ -55,7 +55,8 @@ private:
         scheduler->AddChildTasks(count, children, options);
         tree.m_visits[node.index].fetch_add(1);
     }
-    // After a wait it may be on another worker, and other tasks have run on top of it.
+    // After a wait the task may be on another worker, and other tasks have run on top of its
+    // frames.
     void Prepare(TaskScheduler &scheduler, uint32_t index) {
         auto leaf = [](TaskScheduler *) {};
         if (index % 5 == 1) scheduler.Yield();
@@ -89,7 +90,7 @@ TEST_CASE("children: a counter is at zero when all that its tasks have led to ha
           "[children][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         for (const Tree::Before before : {Tree::Before::Nothing, Tree::Before::Anything}) {
-            // its nodes wait
+            // Each node waits on a fiber of its own.
             if (before == Tree::Before::Anything && point.smallFibers < 128) continue;
             INFO(test::Describe(point));
             Tree tree(500, before);
@@ -163,7 +164,8 @@ TEST_CASE("children: pinned to a worker, and of one that throws", "[children]") 
         };
         const std::vector<Task> children(40, MakeTask(child));
         TaskOptions options;
-        options.worker = 1;  // of the parent too: no child begins before it has ended
+        // The parent is pinned there, too. So no child begins before the parent has ended.
+        options.worker = 1;
         auto parent = [&](TaskScheduler *inside) {
             inside->AddChildTasks(40, children.data(), options);
             ThrowIfPossible();

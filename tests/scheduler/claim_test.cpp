@@ -21,7 +21,7 @@ TEST_CASE(
         std::atomic<uint32_t> ran[kCount + 1]{};
         std::atomic<bool> first{true}, met{true};
         test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
-            // The first task that starts blocks its worker until its neighbour in the slice has
+            // The first task that starts blocks its worker until the next task of the slice has
             // run.
             if (first.exchange(false) && i + 1 < kCount) {
                 met.store(test::SpinUntil([&] { return ran[i + 1].load() != 0; }));
@@ -47,7 +47,7 @@ TEST_CASE("invariant 8: the task time of an earlier batch says nothing about the
         std::atomic<bool> met{true};
         test::Batch empty(400, [](TaskScheduler &, uint32_t) {});
         test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
-            // The first task that starts blocks its worker until its neighbour in the slice has
+            // The first task that starts blocks its worker until the next task of the slice has
             // run.
             if (started.fetch_add(1) == 0 && i + 1 < kCount) {
                 met.store(test::SpinUntil([&] { return ran[i + 1].load() != 0; }));
@@ -72,7 +72,7 @@ TEST_CASE("hazard 1: a task may wait for a later task of its own slice", "[claim
         std::vector<Counter> events(kCount);
         std::atomic<uint32_t> ran{0};
         test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t i) {
-            // The first ones are short, so that claims of several tasks follow.
+            // The first tasks are short, so later claims take several tasks.
             if (i % 8 == 5) scheduler.WaitForCounter(&events[i]);
             if (i % 8 == 6) scheduler.DecrementCounter(&events[i - 1]);
             ran.fetch_add(1);
@@ -93,8 +93,8 @@ TEST_CASE(
     "hazard 1: what was claimed can be stolen once its worker's task waits and the worker is kept "
     "busy",
     "[claim]") {
-    // One task of the batch waits on a counter; the worker's next task then blocks the worker for
-    // good until all the others have run, on the other worker.
+    // Task 180 waits for a counter. Then `blocker` blocks the worker until all other tasks have
+    // run. So the other worker must be able to steal what this worker had claimed.
     for (int round = 0; round < 20; ++round) {
         test::Runner runner(test::Options(2));
         constexpr uint32_t kCount = 200;
@@ -125,12 +125,12 @@ TEST_CASE("hazard 1: what was claimed is not lost when a task of the claim waits
     for (uint32_t workers : {1u, 2u}) {
         constexpr uint32_t kCount = 400;
         std::vector<std::atomic<uint32_t>> runs(kCount);
-        constexpr uint32_t kLeaves = 18;  // one entry in a deque, which is claimed
+        constexpr uint32_t kLeaves = 18;  // a single entry in a deque, claimed as a whole
         std::atomic<uint32_t> leaves{0}, wrong{0};
         test::Batch leaf(kLeaves, [&](TaskScheduler &, uint32_t) { leaves.fetch_add(1); });
         test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t i) {
             runs[i].fetch_add(1);
-            if (i % 8 != 5) return;  // short: claims of several tasks follow
+            if (i % 8 != 5) return;  // short, so later claims take several tasks
             Counter counter;
             scheduler.AddTasks(kLeaves, leaf.Tasks(), &counter);
             scheduler.WaitForCounter(&counter);
@@ -148,16 +148,16 @@ TEST_CASE("hazard 1: what was claimed is not lost when a task of the claim waits
 }
 
 TEST_CASE("hazard 8: work behind a task that turns out long is taken by others", "[claim]") {
-    // All tasks but one are short: no machine runs one in less than 0.2 microseconds, most need
-    // five times that. So claims cover few, but more than one. The long one ends only when all the
-    // others that can be reached have run: everything but what its worker has claimed, which is at
-    // most 3 microseconds of expected work.
+    // All tasks but one are short: each takes at least 0.2 microseconds on any machine, most take
+    // about a microsecond. So a claim takes few tasks, but more than one. The long task ends only
+    // when all tasks outside its worker's claim have run. A claim is at most 3 microseconds of
+    // expected work.
     test::Runner runner(test::Options(2));
     constexpr uint32_t kCount = 4000;
     std::atomic<uint32_t> ran{0};
     std::atomic<bool> met{true};
     test::Batch batch(kCount, [&](TaskScheduler &, uint32_t i) {
-        // Slices are of 64: without the rule the rest of one, 48 tasks, would be out of reach.
+        // A slice has 64 tasks. If a claim took the rest of a slice, 48 tasks could not be stolen.
         if (i == 2000) met.store(test::SpinUntil([&] { return ran.load() >= kCount - 17; }));
         for (volatile uint32_t turns = 0; turns < 1500;) turns = turns + 1;
         ran.fetch_add(1);
@@ -170,8 +170,8 @@ TEST_CASE("hazard 8: work behind a task that turns out long is taken by others",
 }
 
 TEST_CASE("hazard 7: a claimed task's counter is not touched after its last decrement", "[claim]") {
-    // The waiter frees the counter while the finisher's worker still has the rest of its claim to
-    // put away.
+    // The waiter frees the counter while the worker that finished the last task may still hold the
+    // rest of its claim.
     test::Runner runner(test::Options(3));
     std::atomic<uint32_t> ran{0};
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -187,7 +187,7 @@ TEST_CASE("hazard 7: a claimed task's counter is not touched after its last decr
     CHECK(ran.load() == 300 * 64);
 }
 
-#if !defined(WEFT_NO_EXCEPTIONS)  // weft built so passes nothing on
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 TEST_CASE(
     "fault: exception that leaves a task. It counts as finished and is reported with its name",
     "[claim]") {
@@ -214,7 +214,7 @@ TEST_CASE(
 }
 #endif
 
-#if !defined(WEFT_NO_EXCEPTIONS)  // weft built so passes nothing on
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 TEST_CASE("an exception that leaves the first task of AddTasksAndWait is reported too", "[claim]") {
     test::Runner runner(test::Options(1));
     bool wentOn = false;
@@ -230,7 +230,8 @@ TEST_CASE("an exception that leaves the first task of AddTasksAndWait is reporte
 }
 #endif
 
-// Both throw, wait inside the catch block so that each ends up anywhere, and rethrow.
+// Each task throws, waits inside its catch block, so that it may continue on any worker, and
+// rethrows.
 TEST_CASE("fault: exception state after migration. An exception is held across a wait",
           "[claim][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {

@@ -22,8 +22,8 @@ using namespace weft;
 
 namespace {
 
-// What became of callables: each that was made, copied or moved has to be destroyed, and each that
-// was submitted called.
+// Counts what happens to callables. Each one that was made, copied or moved must be destroyed. Each
+// one that was submitted must be called.
 struct Ledger {
     std::atomic<uint32_t> made{0}, copied{0}, moved{0}, destroyed{0}, called{0}, wrong{0};
     uint32_t Alive() const { return made.load() + copied.load() + moved.load() - destroyed.load(); }
@@ -45,7 +45,8 @@ public:
         m_ledger->moved.fetch_add(1);
     }
     ~Counted() {
-        if (m_self != this) m_ledger->wrong.fetch_add(1);  // was destroyed, or copied byte by byte
+        // It was destroyed before, or copied byte by byte.
+        if (m_self != this) m_ledger->wrong.fetch_add(1);
         m_self = nullptr;
         m_ledger->destroyed.fetch_add(1);
     }
@@ -69,7 +70,7 @@ public:
     MoveOnly(const MoveOnly &) = delete;
 };
 
-// `count` of each kind. False if one was refused.
+// Submits `count` callables of each kind. Returns false if one was refused.
 bool Submit(TaskScheduler &scheduler, Ledger &ledger, uint32_t count, Counter *counter = nullptr,
             const TaskOptions &options = {}) {
     const Counted kept(ledger);
@@ -197,7 +198,8 @@ TEST_CASE("closures: one that waits ends where it goes on, and its block with it
                 scheduler.Yield();
                 scheduler.DecrementCounter(&gate);
                 scheduler.WaitForCounter(&all);
-                if (ledger.Alive() != 0) wrong.fetch_add(1);  // before the counter falls
+                // They are destroyed before the counter falls.
+                if (ledger.Alive() != 0) wrong.fetch_add(1);
             }
         }) == Status::Ok);
         CHECK(wrong.load() == 0);
@@ -352,7 +354,7 @@ TEST_CASE("closures: a refused one is destroyed at once, and reported", "[closur
     priority.priority = static_cast<Priority>(7);
     nobody.worker = 1000;
     test::Runner other(test::Options(1)), runner(test::Options(2));
-    CHECK(isRefused(runner.scheduler, nullptr, {}));  // it does not run
+    CHECK(isRefused(runner.scheduler, nullptr, {}));  // it does not run yet
     REQUIRE(other.scheduler.Start() == Status::Ok);
     REQUIRE(other.scheduler.IncrementCounter(&others));
     const auto refuseAll = [&](TaskScheduler &scheduler) {
@@ -370,7 +372,7 @@ TEST_CASE("closures: a refused one is destroyed at once, and reported", "[closur
         CHECK(Submit(scheduler, ledger, 100, &mine));
         scheduler.WaitForCounter(&mine);
     }) == Status::Ok);
-    CHECK(isRefused(runner.scheduler, nullptr, {}));  // nor does it any more
+    CHECK(isRefused(runner.scheduler, nullptr, {}));  // it has stopped
     other.scheduler.DecrementCounter(&others);
     other.scheduler.Stop();
     CheckAll(ledger, 300);
@@ -507,7 +509,7 @@ TEST_CASE(
         }) == Status::Ok);
         CHECK(memory.OutstandingBytes() == 0);
     }
-    CHECK(grown >= 2);  // a thousand did not fit into the first segment
+    CHECK(grown >= 2);  // the first segment has no room for 1,000 blocks
     CHECK(memory.Wrong() == 0);
     CheckAll(ledger, 2002);
 }

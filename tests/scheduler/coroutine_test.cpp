@@ -1,4 +1,4 @@
-// Compiled as C++20, unlike the rest.
+// This file is compiled as C++20, the others are not.
 #include "weft/coroutine.h"
 
 #include "support/failing_allocation.h"
@@ -20,7 +20,7 @@ using std::chrono::microseconds;
 
 namespace {
 
-// Counts coroutines' frames that are alive.
+// Counts the coroutine frames that exist.
 struct Alive {
     explicit Alive(std::atomic<int> &count) : m_count(count) { m_count.fetch_add(1); }
     ~Alive() { m_count.fetch_sub(1); }
@@ -129,7 +129,7 @@ TEST_CASE("coroutines sleep", "[coroutine]") {
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t i = 0; i < 50; ++i)
                 StartCoroutine(scheduler, SleepInSteps(early, ended, i % 6));
-            // The run does not end before them.
+            // The run must not end before all coroutines have ended.
         }) == Status::Ok);
         CHECK(ended.load() == 50);
         CHECK(early.load() == 0);
@@ -156,7 +156,7 @@ Coroutine<> CallManyTimes(uint64_t &sum) {
     sum += co_await OneBelow(10'000);
     const Pair pair = co_await MakePair();
     sum += pair.first + pair.second;
-    co_await std::chrono::hours::min();  // has passed
+    co_await std::chrono::hours::min();  // a time in the past
 }
 
 }  // namespace
@@ -240,7 +240,8 @@ TEST_CASE("coroutines: ten thousand wait at once, on eight fibers", "[coroutine]
         scheduler.WaitForCounter(&done);
     }) == Status::Ok);
     CHECK(wait >= kWaiters);
-    CHECK(wait <= kWaiters + 2);  // the last of each worker may be two tasks while it gets in line
+    // On each worker, one coroutine that is just beginning to wait may count twice.
+    CHECK(wait <= kWaiters + 2);
     CHECK(runner.log.Text() == "");
 }
 
@@ -293,7 +294,7 @@ TEST_CASE("coroutines: one that is pinned to a thread ends before that has detac
         isAttached = scheduler.AttachThread() == Status::Ok;
         TaskOptions here;
         here.worker = scheduler.CurrentWorker();
-        StartCoroutine(scheduler, wait(), &counter, here);  // it begins while the thread detaches
+        StartCoroutine(scheduler, wait(), &counter, here);  // begins while the thread detaches
         const auto let = [&]() -> Coroutine<> {
             co_await microseconds(400);
             scheduler.DecrementCounter(&gate);
@@ -322,7 +323,7 @@ TEST_CASE("coroutines: a wait that is refused is over at once", "[coroutine][rep
     const auto wait = [&]() -> Coroutine<> {
         const Alive here(alive);
         co_await ofOther;
-        co_await Clock::time_point::max();  // never
+        co_await Clock::time_point::max();  // never comes
         ended = true;
     };
     StartCoroutine(runner.scheduler, wait(), &counter);
@@ -346,7 +347,7 @@ TEST_CASE("coroutines: one waits while its thread is attached to another schedul
     Counter gate(1), counter;
     auto open = [&](TaskScheduler *scheduler) { scheduler->DecrementCounter(&gate); };
     const auto wait = [&]() -> Coroutine<> {
-        // runs when the coroutine waits: there is one worker
+        // There is one worker. It runs this task when the coroutine waits.
         runner.scheduler.AddTask(MakeTask(open));
         attached = other.scheduler.AttachThread() == Status::Ok;
         co_await gate;
@@ -365,7 +366,7 @@ TEST_CASE("coroutines: one waits while its thread is attached to another schedul
 TEST_CASE(
     "coroutines: one without memory for a wait record waits with its fiber, and stays counted",
     "[coroutine]") {
-    constexpr uint32_t kOthers = 70;  // there are 64 records to begin with
+    constexpr uint32_t kOthers = 70;  // there are 64 wait records at first
     test::Runner runner(test::Options(1));
     uint32_t counted = 0;
     bool ended = false, failed = false, othersEnd = false;
@@ -373,8 +374,7 @@ TEST_CASE(
         Counter gate(1), done, own, other;
         uint32_t ran = 0;
         auto run = [&](TaskScheduler *) { ++ran; };
-        // So that there is memory for the tasks themselves: as many are under way at once as there
-        // will be.
+        // First as many tasks as below, so that later the tasks themselves need no new memory.
         for (uint32_t i = 0; i <= kOthers; ++i) AddTaskAt(scheduler, Now(), MakeTask(run), &done);
         scheduler.WaitForCounter(&done);
         const auto wait = [&]() -> Coroutine<> {
@@ -402,7 +402,7 @@ TEST_CASE(
     CHECK(failed);
     CHECK(othersEnd);
     CHECK(ended);
-    // When it goes on, the task that has waited has not ended yet.
+    // The task that waited on its fiber may still be counted when the coroutine continues.
     CHECK((counted == 2 || counted == 3));
     CHECK(runner.log.CountOf(ReportCode::CounterUnderflow) == 0);
     CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 1);
@@ -563,7 +563,7 @@ TEST_CASE("report NullTask: a coroutine that was moved from, or has begun, is aw
     }) == Status::Ok);
     CHECK(count.load() == 2);
     CHECK(wrong.load() == 0);
-    // one of them moved from, two awaited again, one started
+    // One was moved from, two are awaited twice, one was started.
     CHECK(runner.log.CountOf(ReportCode::NullTask) == 4);
     CHECK(runner.log.Count() == 4);
     CHECK(test::Names(runner.log.Text(), "has begun already"));
@@ -606,7 +606,7 @@ Coroutine<> SeeItsGroups(test::GroupWitness &witness, uint8_t groups, Counter &g
     test::Batch inherits(3,
                          [&](TaskScheduler &running, uint32_t) { witness.See(running, groups); });
     Counter counter;
-    scheduler.AddTasks(3, inherits.Tasks(), &counter);  // names none
+    scheduler.AddTasks(3, inherits.Tasks(), &counter);  // they name no groups
     co_await counter;
     witness.See(scheduler, groups);
     co_await gate;

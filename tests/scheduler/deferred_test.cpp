@@ -36,7 +36,8 @@ TEST_CASE("AddTaskAfter: a task follows a counter, and sees what was counted", "
                 });
                 scheduler.AddTasks(10, batch.Tasks(), &first);
                 AddTaskAfter(scheduler, &first, 0, sum[0], &second);
-                if (second.IsZero() && total == 0) wrong.fetch_add(1);  // it counts at once
+                // A deferred task is counted at once.
+                if (second.IsZero() && total == 0) wrong.fetch_add(1);
                 scheduler.WaitForCounter(&second);
                 if (total != 45 + 10 * round) wrong.fetch_add(1);
             }
@@ -151,7 +152,7 @@ TEST_CASE(
             order.clear();
         }
     }) == Status::Ok);
-    CHECK(rounds >= 15);  // now and then a worker takes what is last in line, see find_work.cpp
+    CHECK(rounds >= 15);  // sometimes a worker takes the last item of a queue, see find_work.cpp
     CHECK(runner.log.Text() == "");
 }
 
@@ -208,9 +209,8 @@ TEST_CASE("deferred tasks: without memory for a wait record their submitter wait
     Counter counter(1), done;
     std::atomic<uint32_t> ran{0};
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-    constexpr uint32_t kTasks = 70;  // there are 64 records to begin with
-    // So that there is memory for the tasks themselves: as many are under way at once as there will
-    // be.
+    constexpr uint32_t kTasks = 70;  // there are 64 wait records at first
+    // First as many tasks as below, so that later the tasks themselves need no new memory.
     std::atomic<bool> isReady{false};
     auto keepBusy = [&](TaskScheduler *) {
         while (!isReady.load()) std::this_thread::yield();
@@ -235,7 +235,7 @@ TEST_CASE("deferred tasks: without memory for a wait record their submitter wait
     CHECK(ran.load() == 3 * kTasks);
     const test::LoggedReport report = runner.log.First(ReportCode::OutOfMemory);
     CHECK(test::Names(report.what, "AddTaskAfter: there is no memory for another wait record"));
-    // That only waiters are left may come before.
+    // A worker may have reported a stall before.
     CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::Stalled));
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits n
     test::Runner runner(options);
     Counter counter(1), done;
     uint32_t ran = 0, accepted = 0;
-    constexpr uint32_t kTasks = 70;  // there are 64 records to begin with
+    constexpr uint32_t kTasks = 70;  // there are 64 wait records at first
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ++ran; });
     test::Batch last(1, [](TaskScheduler &, uint32_t) {});
     trace.also = [&](test::Traced kind, const TraceEvent &event) {
@@ -259,7 +259,7 @@ TEST_CASE("report OutOfMemory: without memory for a wait record a hook submits n
             accepted += AddTaskAfter(runner.scheduler, &counter, 0, leaf[0], &done);
     };
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        // So that there is memory for the tasks themselves: as many are under way at once.
+        // First as many tasks as below, so that later the tasks themselves need no new memory.
         TaskOptions pinned;
         pinned.worker = 0;
         for (uint32_t i = 0; i < 2 * kTasks; ++i) scheduler.AddTask(leaf[0], &done, pinned);
@@ -285,7 +285,8 @@ TEST_CASE("report Stalled: tasks that follow a counter that nobody lowers", "[de
     std::atomic<uint32_t> ran{0};
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     AddTaskAfter(scheduler, &counter, 0, leaf[0], &done);
-    // the worker may have slept already: that only waiters are left is noticed by who goes to sleep
+    // Only a worker that goes to sleep reports a stall. The worker may sleep already, so it gets a
+    // task.
     scheduler.AddTask(leaf[0]);
     while (runner.log.Text() == "") std::this_thread::yield();
     CHECK(runner.log.Text().find("1 submitted to come after a counter") != std::string::npos);

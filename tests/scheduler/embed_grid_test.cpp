@@ -1,5 +1,4 @@
-// The same work asked for by tasks, by attached threads and by threads that are neither, in every
-// configuration.
+// Tasks, attached threads and external threads submit the same work, in every configuration.
 #include "support/scheduler_run.h"
 #include "support/threads.h"
 #include "weft/task_scheduler.h"
@@ -14,7 +13,7 @@ using namespace weft;
 
 namespace {
 
-// What a caller of any kind may ask for; counts what came out wrong.
+// Work that a caller of any kind may submit. Counts wrong results.
 class Work {
 public:
     Work(TaskScheduler &scheduler, const test::GridPoint &point)
@@ -45,7 +44,7 @@ private:
         m_wrong += leaves.load() != 80;
     }
 
-    // Each waiting task is let go at its own count. They hold fibers meanwhile.
+    // Each task waits for another value of the same counter, and holds a fiber until then.
     void Targets() {
         constexpr uint32_t kTasks = 2;
         Counter gate(kTasks), counter;
@@ -56,7 +55,7 @@ private:
         });
         m_scheduler.AddTasks(kTasks, waiter.Tasks(), &counter);
         m_scheduler.DecrementCounter(&gate);
-        m_scheduler.WaitForCounter(&counter, 1);  // the one whose target is 1
+        m_scheduler.WaitForCounter(&counter, 1);  // waits for the task whose target is 1
         m_wrong += passed.load() != 1;
         m_scheduler.DecrementCounter(&gate);
         m_scheduler.WaitForCounter(&counter);
@@ -112,7 +111,7 @@ TEST_CASE("every caller: tasks, attached threads and others get the same work do
         test::Batch task(1, [&](TaskScheduler &inside, uint32_t) {
             wrong.fetch_add(Work(inside, point).Wrong());
         });
-        // without workers it is this thread that runs everything
+        // Without workers, this thread runs all tasks.
         REQUIRE(scheduler.AttachThread() == Status::Ok);
         Counter counter;
         scheduler.AddTasks(1, task.Tasks(), &counter);

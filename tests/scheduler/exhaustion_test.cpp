@@ -1,4 +1,4 @@
-// When there is too little of something: fibers, memory.
+// Fibers or memory run out.
 #include "support/child_process.h"
 #include "support/failing_allocation.h"
 #include "support/host_memory.h"
@@ -144,7 +144,7 @@ TEST_CASE(
                     runner.scheduler.WaitForCounter(&counter);
                 }
                 if (!attaches) return;
-                // Without workers the others need this thread until they are done.
+                // Without workers, only this thread runs the tasks of the other threads.
                 while (workers == 0 && ran.load() < 3 * kRounds * 17) runner.scheduler.Yield();
                 runner.scheduler.DetachThread();
             });
@@ -159,8 +159,8 @@ TEST_CASE(
 
 namespace {
 
-// Tasks of one class on one fiber of it, attached threads and other threads: all wait for one
-// counter.
+// Several tasks of one stack class share the only fiber of this class. The tasks, attached threads
+// and external threads all wait for one counter.
 void ExpectReport(StackClass stack, ReportCode code, const char *what, const char *option) {
     for (uint32_t workers : {1u, 3u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Spin, IdlePolicy::Sleep}) {
@@ -189,7 +189,7 @@ void ExpectReport(StackClass stack, ReportCode code, const char *what, const cha
             runner.scheduler.DecrementCounter(&gate);
             threads.Join();
             test::Marks marks(20);
-            runner.scheduler.AddTasksAndWait(20, marks.Tasks(), options);  // and on
+            runner.scheduler.AddTasksAndWait(20, marks.Tasks(), options);  // work continues
             runner.scheduler.Stop();
             CHECK(finished.load() == 410);
             CHECK(marks.Wrong() == 0);
@@ -218,7 +218,7 @@ TEST_CASE("report OutOfLargeFibers: with attached and waiting threads, once, and
 
 namespace {
 
-// A worker that does nothing until it is released.
+// Keeps a worker busy until it is released.
 struct Busy {
     std::atomic<bool> started{false}, released{false};
     test::Batch task{1, [this](TaskScheduler &, uint32_t) {
@@ -241,7 +241,7 @@ TEST_CASE("posted tasks: any number at once, each runs once, and the memory come
             test::Runner runner(test::Options(1, 8, 2));
             REQUIRE(runner.scheduler.Start() == Status::Ok);
             for (int round = 0; round < 2; ++round) {
-                // more blocks than the pool has places
+                // So many blocks that the pool has to grow.
                 test::Marks batches(200 * 45), singles(4200);
                 TaskOptions options;
                 if (pinned) options.worker = 0;

@@ -17,7 +17,7 @@ namespace {
 constexpr test::Life kLives[] = {test::Life::Run, test::Life::Start};
 constexpr uint32_t kSizes[] = {1, 29, 30, 31, 1000, 10000};
 
-thread_local uint32_t t_refused = 0;  // reports NotRunning on this thread
+thread_local uint32_t t_refused = 0;  // counts reports of NotRunning on this thread
 
 void CountRefused(const Report &report, void *user) {
     report.code == ReportCode::NotRunning
@@ -59,7 +59,7 @@ TEST_CASE("external: several threads submit and wait at once, with all options",
             INFO(test::Describe(point) << ", " << test::Describe(life));
             test::Runner runner(point);
             std::atomic<uint32_t> wrong{0};
-            // the main task has one
+            // The main task uses one.
             const bool anyLarge = point.largeFibers > 1 || life == test::Life::Start;
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                       test::Threads threads(5, [&](uint32_t self) {
@@ -129,7 +129,7 @@ TEST_CASE("external: waits for other values than 0, by threads and tasks", "[ext
             REQUIRE(runner.scheduler.Start() == Status::Ok);
             test::Threads threads(5, [&](uint32_t i) {
                 runner.scheduler.WaitForCounter(&counter, i * 2);
-                if (counter.Value() > i * 2) early.fetch_add(1);  // it only falls here
+                if (counter.Value() > i * 2) early.fetch_add(1);  // the counter never rises here
                 back.fetch_add(1);
             });
             runner.scheduler.AddTasks(4, waiters.Tasks());
@@ -155,7 +155,7 @@ TEST_CASE("external: a value that was passed is not missed when the counter rise
             runner.scheduler.WaitForCounter(&counter, 3);
             back.fetch_add(1);
         });
-        uint32_t rises = 0;  // a thread that is late meets one of the many passes, or the last one
+        uint32_t rises = 0;  // a late thread sees one of the later passes, or the last decrement
         while (back.load() < 3 && rises < 100) {
             runner.scheduler.DecrementCounter(&counter, 2);
             runner.scheduler.IncrementCounter(&counter, 2);
@@ -173,7 +173,7 @@ TEST_CASE("external: many threads wait for one counter", "[external]") {
     test::Runner runner(test::Options(2));
     REQUIRE(runner.scheduler.Start() == Status::Ok);
     for (int round = 0; round < 5; ++round) {
-        uint32_t written = 0;  // plain
+        uint32_t written = 0;  // plain: the wait must order it
         Counter counter;
         std::atomic<uint32_t> right{0}, ready{0};
         test::Batch writer(1, [&](TaskScheduler &, uint32_t) {
@@ -253,7 +253,8 @@ TEST_CASE("external: a wait that races with the end of Run ends", "[external]") 
             else
                 runner.scheduler.DecrementCounter(&counter);
         });
-        // Refused or accepted: whoever is inside keeps the run alive until the other has come.
+        // Either call may be refused. A thread that was accepted keeps the run alive until the
+        // other thread has called.
         CHECK(runner.Run([&](TaskScheduler &) { open.store(1); }) == Status::Ok);
         threads.Join();
         REQUIRE(runner.log.Count() == runner.log.CountOf(ReportCode::NotRunning));

@@ -1,5 +1,5 @@
-// What the policy promises, where no clock is needed to see it. How long anything waits at most:
-// the simulator's fair models.
+// What the policy promises, as far as a test needs no clock. The simulator's fair models check how
+// long work may wait.
 #include "core/counter_word.h"
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
@@ -25,13 +25,13 @@ using namespace weft;
 
 namespace {
 
-// Uses so much of the calling stack.
+// Uses `bytes` of the calling stack.
 void UseStack(size_t bytes) {
     volatile char *memory = static_cast<volatile char *>(__builtin_alloca(bytes));
     for (size_t i = 0; i < bytes; i += 512) memory[i] = 1;
 }
 
-// Nothing is late, however slow the machine is: the order depends on the priorities alone.
+// Nothing is late, however slow the machine is. So the order depends on the priorities alone.
 SchedulerOptions NothingLate(uint32_t workers) {
     SchedulerOptions options = test::Options(workers);
     options.agingMilliseconds = 60'000;
@@ -267,7 +267,7 @@ TEST_CASE("the end of a run names the thread that keeps it", "[fair][stop]") {
         test::SpinUntil([&] { return log.CountOf(ReportCode::EndDelayed) != 0; });
         scheduler.DecrementCounter(&counter);
     });
-    // It waits when its counter has a waiter; before that Stop might refuse it.
+    // The thread waits once its counter has a waiter. Before that, Stop might refuse the thread.
     CHECK(test::SpinUntil(
         [&] { return (internal::CounterAccess::Word(counter).load() & 0xFFFFFE00u) != 0; }));
     scheduler.Stop();
@@ -323,7 +323,7 @@ TEST_CASE("the process exits in onReport of a thread that is no worker", "[fair]
         test::EndAfter(20);
         SchedulerOptions options = test::Options(2);
         options.onReport = [](const Report &, void *) { std::exit(9); };
-        static TaskScheduler scheduler(options);  // its destructor runs in exit
+        static TaskScheduler scheduler(options);  // the destructor runs in exit
         if (scheduler.Start() != Status::Ok) std::_Exit(1);
         scheduler.AddTask({nullptr, nullptr});
     });
@@ -351,7 +351,7 @@ TEST_CASE("OutOfSmallFibers is not reported while outside work is declared", "[f
                 test::SpinUntil([&] { return runner.log.Count() != 0; });
             runner.scheduler.DecrementCounter(&gate);
         });
-        CHECK(runner.Run([&](TaskScheduler &scheduler) {  // on a Large fiber
+        CHECK(runner.Run([&](TaskScheduler &scheduler) {  // runs on a Large fiber
             if (isDeclared) ExternalWork::Begin(scheduler);
             Counter all;
             scheduler.AddTasks(2, waiter.Tasks(), &all);
@@ -403,7 +403,8 @@ TEST_CASE("no Low task goes between High ones, however many there are", "[fair]"
 
 TEST_CASE("a High fiber that may go on goes before Low tasks when somebody yields", "[fair]") {
     const ResumeOn resume = GENERATE(ResumeOn::AnyWorker, ResumeOn::SameWorker);
-    const bool pumps = GENERATE(false, true);  // then all is pinned, and begins in RunPinnedTasks
+    // Then all tasks are pinned and begin in RunPinnedTasks.
+    const bool pumps = GENERATE(false, true);
     INFO("resume " << static_cast<int>(resume) << ", pumps " << pumps);
     std::vector<int> order;
     test::Runner runner(NothingLate(1));
@@ -473,7 +474,8 @@ TEST_CASE("a thief takes the end of a batch", "[fair][order]") {
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter all;
         scheduler.AddTasks(kTasks, batch.Tasks(), &all);
-        isStolen = test::SpinUntil([&] { return first.load() != kTasks; });  // by the other worker
+        // The other worker steals a task.
+        isStolen = test::SpinUntil([&] { return first.load() != kTasks; });
         scheduler.WaitForCounter(&all);
     }) == Status::Ok);
     CHECK(isStolen);

@@ -1,4 +1,4 @@
-// What goes wrong in a task or in the host, and how it is reported. Most of it ends a child
+// Mistakes of tasks and of the host, and how weft reports them. Most of these tests end a child
 // process.
 #include "scheduler/state/describe_fault.h"
 
@@ -35,7 +35,7 @@ SchedulerOptions WithFaults(uint32_t workers) {
 
 int s_leaps = 0;
 
-// One task "greedy" that overflows; nothing comes after it.
+// Runs the task "greedy", which overflows its stack.
 void RunGreedy(const SchedulerOptions &options, StackClass stack, bool leaps) {
     test::Batch parent(1, [=](TaskScheduler &scheduler, uint32_t) {
         const Task greedy{Overflows, leaps ? &s_leaps : nullptr};
@@ -67,7 +67,7 @@ TEST_CASE(
         for (uint32_t workers : {1u, 3u}) {
             for (bool leaps : {false, true}) {
                 const test::ChildResult child = test::RunInChild([=] {
-                    signal(SIGSEGV, SIG_DFL);  // a sanitizer's
+                    signal(SIGSEGV, SIG_DFL);  // removes a sanitizer's handler
                     RunGreedy(WithFaults(workers), stack, leaps);
                 });
                 INFO(child.output << " workers " << workers << " leaps " << leaps);
@@ -79,7 +79,8 @@ TEST_CASE(
                 CHECK(test::Names(child.output, large ? "SchedulerOptions::largeStackBytes"
                                                       : "SchedulerOptions::smallStackBytes"));
                 CHECK(test::Names(child.output, "StackClass::Large") == !large);
-                CHECK(child.output.find("fatal") == child.output.rfind("fatal"));  // once
+                // It is reported once.
+                CHECK(child.output.find("fatal") == child.output.rfind("fatal"));
             }
         }
     }
@@ -102,7 +103,7 @@ TEST_CASE("report StackOverflow: reaches onReport", "[faults][overflow]") {
     CHECK(test::Names(child.output, "; greedy\n"));
 }
 
-#if !defined(_WIN32)  // where there are others: faults_test_windows.cpp
+#if !defined(_WIN32)  // for Windows: faults_test_windows.cpp
 
 TEST_CASE("stack overflow: a handler that was there before is called after the report",
           "[faults][overflow]") {
@@ -131,7 +132,7 @@ TEST_CASE(
             Say(text);
             _exit(7);
         });
-        // worker threads of weft's have signal stacks in any case
+        // Threads of weft have signal stacks even without this option.
         SchedulerOptions options = test::Options(1, 16, 4);
         TaskScheduler scheduler(options);
         scheduler.Start();
@@ -209,7 +210,7 @@ TEST_CASE(
         for (int i = 0; i < 2; ++i) {
             sigaction(numbers[i], nullptr, &after[i]);
             CHECK(after[i].sa_sigaction == before[i].sa_sigaction);
-            constexpr int kRestorer = 0x04000000;  // libc's own; it comes with every sigaction
+            constexpr int kRestorer = 0x04000000;  // libc adds this flag in each sigaction
             CHECK((after[i].sa_flags & ~kRestorer) == (before[i].sa_flags & ~kRestorer));
         }
         CHECK(test::Faults(first.log) + second.log.Text() == "");
@@ -219,8 +220,8 @@ TEST_CASE(
 
 namespace {
 
-// Every call that waits, each of which is reported once. Those that answer give what they give
-// after a report.
+// Calls everything that waits. Each call must be reported once, and return what it returns after a
+// report. Returns the number of wrong results.
 constexpr uint32_t kWaysToWait = 13;
 uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &open) {
     bool ran = false;
@@ -252,7 +253,7 @@ TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][
     trace.AttachTo(options);
     test::Runner runner(options);
     Counter open(1);
-    std::atomic<uint32_t> wrong{0}, asked{0}, askedIn{0};  // the last: a bit for each kind
+    std::atomic<uint32_t> wrong{0}, asked{0}, askedIn{0};  // askedIn: a bit for each kind
     std::atomic<bool> done[test::kTracedKinds]{};
     trace.also = [&](test::Traced kind, const TraceEvent &) {
         if (done[static_cast<int>(kind)].exchange(true)) return;
@@ -273,7 +274,8 @@ TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][
                   inside.WaitForCounter(&counter);
               });
               scheduler.AddTasksAndWait(1, parent.Tasks());
-              // The main task is not resumed yet, and perhaps no worker slept when the tasks came.
+              // Two kinds may be missing: the main task has not been resumed, and perhaps no worker
+              // slept when the tasks came.
               CHECK(test::SpinUntil([&] {
                   return askedInAllBut({test::Traced::Resume, test::Traced::Unpark});
               }));
@@ -293,8 +295,8 @@ TEST_CASE("report InHook: a trace hook that waits; it has no effect", "[faults][
     CHECK(test::Inconsistencies(trace.Events()) == "");
 }
 
-// What onReport itself does wrong goes to stderr: a report of it could do the same again. A thread
-// that is no worker may wait there.
+// Mistakes of onReport itself go to stderr, because a report could cause the same mistake again. In
+// onReport an external thread may wait.
 TEST_CASE("report InHook: an onReport that waits after any report, on any thread",
           "[faults][hooks]") {
     for (int caller = 0; caller < 3; ++caller) {
@@ -304,7 +306,7 @@ TEST_CASE("report InHook: an onReport that waits after any report, on any thread
             test::EndAfter(10);
             SchedulerOptions options = test::Options(1);
             options.onReport = [](const Report &report, void *) {
-                if (reports.fetch_add(1) > 100) _exit(9);  // round in circles
+                if (reports.fetch_add(1) > 100) _exit(9);  // onReport calls itself without end
                 if (report.code == ReportCode::InHook) _exit(8);
                 const Task task{[](TaskScheduler *, void *) {}, nullptr};
                 running->AddTasksAndWait(1, &task);
@@ -368,7 +370,7 @@ TEST_CASE("report InHook: a thread hook that waits; it has no effect", "[faults]
         options.threads.onStart = [](uint32_t, void *) {
             if (!test::SpinUntil([] { return started.load(); })) _exit(2);
             const Task task{[](TaskScheduler *, void *) { ran.store(true); }, nullptr};
-            running->AddTasksAndWait(1, &task);  // by the only worker
+            running->AddTasksAndWait(1, &task);  // only this worker could run it
         };
         TaskScheduler scheduler(options);
         running = &scheduler;

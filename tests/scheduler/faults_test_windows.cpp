@@ -1,5 +1,5 @@
-// Overflows and other faults on Windows, where handlers are vectored:
-// tests/scheduler/faults_test.cpp has the rest.
+// Stack overflows and other faults on Windows, where handlers are vectored. The other tests are in
+// tests/scheduler/faults_test.cpp.
 #include "platform/windows_api.h"
 #include "support/child_process.h"
 #include "support/scheduler_run.h"
@@ -24,7 +24,7 @@ SchedulerOptions WithFaults(uint32_t workers, bool reports = true) {
     return options;
 }
 
-// What a host's crash handler does. Installed before weft's, so called after it.
+// The crash handler of a host. It is installed before weft's handler, so it is called after it.
 LONG CALLBACK Host(EXCEPTION_POINTERS *fault) {
     const EXCEPTION_RECORD &record = *fault->ExceptionRecord;
     char text[256];
@@ -53,7 +53,7 @@ TEST_CASE(
                 scheduler.Stop();
             });
             INFO(child.output);
-            CHECK(child.code == 7);  // the system knows an overflow for one
+            CHECK(child.code == 7);  // the system calls it a stack overflow
             CHECK(test::Names(child.output, "weft: fatal: stack overflow of fiber ") == reports);
             CHECK(test::Names(child.output, "host: stack overflow of fiber "));
             CHECK(test::Names(child.output, "task 'greedy'"));
@@ -87,7 +87,7 @@ TEST_CASE("stack overflow on Windows: after the run there is no handler of weft'
             second.Run([](TaskScheduler *, void *) {});
             first.Stop();
         }
-        // Without reports, and nobody else asks for them.
+        // This scheduler does not report overflows, and no other scheduler runs.
         TaskScheduler scheduler(WithFaults(1, false));
         scheduler.Run(Overflows);
     });
@@ -97,7 +97,7 @@ TEST_CASE("stack overflow on Windows: after the run there is no handler of weft'
 
 namespace {
 
-// Each frame holds several pages, which are touched one after the other when it begins.
+// Each frame has several pages. They are touched one after the other when the function begins.
 uint32_t DeepInLargeFrames(uint32_t depth) {
     volatile char frame[24 << 10];
     frame[0] = static_cast<char>(depth);
@@ -105,7 +105,7 @@ uint32_t DeepInLargeFrames(uint32_t depth) {
     return below + static_cast<unsigned char>(frame[0]);
 }
 
-// Exceptions that pass through large frames, on a stack that others have used and left.
+// Throws through large frames, on a stack that other tasks have used before.
 uint32_t ThrowFrom(uint32_t depth) {
     volatile char frame[3000];
     frame[0] = 1;
@@ -122,7 +122,7 @@ TEST_CASE(
     std::atomic<uint32_t> wrong{0}, caught{0};
     test::Batch leaves(4, [&](TaskScheduler &scheduler, uint32_t) { scheduler.Yield(); });
     test::Batch batch(200, [&](TaskScheduler &scheduler, uint32_t) {
-        wrong.fetch_add(DeepInLargeFrames(10) != 55);  // 264 of the 512 KiB
+        wrong.fetch_add(DeepInLargeFrames(10) != 55);  // uses 264 of 512 KiB
         for (int round = 0; round < 3; ++round) {
             try {
                 ThrowFrom(20);
@@ -130,7 +130,7 @@ TEST_CASE(
                 wrong.fetch_add(value != 1);
                 scheduler.AddTasksAndWait(4, leaves.Tasks());
                 try {
-                    throw;  // the same one, perhaps elsewhere
+                    throw;  // the same exception, perhaps on another thread
                 } catch (uint32_t again) {
                     caught.fetch_add(again);
                 }

@@ -10,9 +10,9 @@
 
 using namespace weft;
 
-// Each waiter is made ready at about the moment at which it leaves its stack. Who resumes it too
-// early runs on a stack that is still in use; Debug builds name the broken invariant, the others
-// crash or lose count.
+// Each waiter becomes ready at about the moment when it leaves its stack. A worker that resumes it
+// too early runs on a stack that is still in use. Debug builds then report the broken invariant.
+// Other builds crash, or their counts are wrong.
 TEST_CASE(
     "invariant 2: a fiber is resumed only when it has been left (fault: resume of a still running "
     "fiber)",
@@ -66,7 +66,8 @@ TEST_CASE("invariant 3: no two tasks that are under way share a fiber", "[fiber_
         });
         test::Runner runner(point);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            // SameWorker does not help: helping would put several tasks on the main task's fiber.
+            // A wait with SameWorker runs no task inline. Inline tasks would share the main task's
+            // fiber.
             Counter counter;
             scheduler.AddTasks(100, batch.Tasks(), &counter);
             scheduler.WaitForCounter(&counter, 0, ResumeOn::SameWorker);

@@ -11,7 +11,7 @@ using namespace weft::internal;
 
 namespace {
 
-// Runs `fiber` once; its start function says how much stack it had, and that it ran.
+// Runs `fiber` once. Its start function records how much stack is left, and counts its runs.
 struct Visit {
     FiberContext home;
     Fiber *fiber = nullptr;
@@ -50,7 +50,7 @@ TEST_CASE("fiber: is armed anew by Reset, and starts on the empty stack each tim
         CHECK(visit.runs == run);
         if (run == 1) first = visit.frame;
         CHECK(visit.frame == first);
-        CHECK(visit.left > (128 << 10) - 4096);  // nearly all of it
+        CHECK(visit.left > (128 << 10) - 4096);  // nearly the whole stack
         CHECK(visit.left <= stacks.StackBytes());
     }
     fiber.context.Destroy();

@@ -13,7 +13,7 @@ using namespace weft;
 
 namespace {
 
-// A task that submits itself again and again, until told to stop.
+// A task that submits itself again and again until `stop` is set.
 struct Endless {
     TaskOptions options;
     std::atomic<bool> stop{false};
@@ -44,7 +44,7 @@ TEST_CASE("priorities: of what is there, High goes first and Low last", "[find_w
         scheduler.AddTask(items[2], &counter, test::kLow);
         scheduler.AddTask(items[1], &counter);
         scheduler.AddTask(items[0], &counter, test::kHigh);
-        scheduler.Yield();  // not a wait: that would help with the newest
+        scheduler.Yield();  // a wait would run the newest task inline first
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     CHECK(order == "HNL");
@@ -63,7 +63,7 @@ TEST_CASE("fault: starvation of Low. It runs while High and Normal keep coming",
         });
         test::Runner runner(point);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            // As many as there are workers, so that all are busy.
+            // One pair for each worker, so that all workers are busy.
             for (uint32_t i = 0; i < point.workers; ++i) {
                 scheduler.AddTask({Endless::Run, &high}, nullptr, test::kHigh);
                 scheduler.AddTask({Endless::Run, &normal});
@@ -76,7 +76,7 @@ TEST_CASE("fault: starvation of Low. It runs while High and Normal keep coming",
     }
 }
 
-// Each task of the chain submits the next one, so that the worker always has one of its own.
+// Each task of the chain submits the next one. So the worker always has a task of its own.
 TEST_CASE("a High task goes before the Normal ones that another worker has", "[find_work]") {
     struct Chain {
         std::atomic<bool> isVisible{false}, over{false};
@@ -129,7 +129,7 @@ TEST_CASE("new tasks run while fibers are made ready again and again", "[find_wo
     std::atomic<uint32_t> rounds{0};
     constexpr uint32_t kLimit = 20'000'000;
     Counter turns[2];
-    // Two fibers wake each other for ever.
+    // Two fibers wake each other again and again.
     test::Batch players(2, [&](TaskScheduler &scheduler, uint32_t i) {
         while (!stop.load() && rounds.fetch_add(1) < kLimit) {
             scheduler.IncrementCounter(&turns[i]);
@@ -146,7 +146,8 @@ TEST_CASE("new tasks run while fibers are made ready again and again", "[find_wo
         TaskOptions options;
         options.priority = priority;
         scheduler.AddTask(newTask[0], &counter, options);
-        scheduler.WaitForCounter(&counter, 2);  // not for zero: no inline help
+        // A wait for another value than 0 runs no task inline.
+        scheduler.WaitForCounter(&counter, 2);
         scheduler.WaitForCounter(&counter);
     }) == Status::Ok);
     CHECK(stop.load());

@@ -1,5 +1,5 @@
-// Tasks that run on top of a task that waits for them: they keep the groups that they name, and
-// what they submit has these.
+// Tasks that run on top of a task that waits for them. They keep the groups that they name, and the
+// tasks that they submit have the same groups.
 #include "scheduler/state/groups.h"
 
 #include "support/group_layouts.h"
@@ -15,8 +15,8 @@ using namespace weft;
 using test::Group;
 using test::InGroups;
 
-// Group 1 runs Low tasks that name none, and what names it. The inner task names it: so its own
-// tasks run there, too.
+// Group 1 runs Low tasks that name no groups, and tasks that name group 1. The inner task names
+// group 1. So its own tasks must run there, too.
 TEST_CASE("groups: a task on top of a Low one submits into the groups that it named", "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1, true)});
     SchedulerOptions options = layout.Options();
@@ -73,7 +73,8 @@ TEST_CASE(
     CHECK(test::Faults(runner.log) == "");
 }
 
-// The outer task runs in group 1 only, the inner one in both: so do the tasks of the inner one.
+// The outer task names group 1 only, the inner task names both groups. So the tasks of the inner
+// task may run in both groups.
 TEST_CASE("groups: a task on top of one with fewer groups submits into all of its own",
           "[groups]") {
     const test::GroupLayout layout({Group(1), Group(1)});
@@ -83,7 +84,7 @@ TEST_CASE("groups: a task on top of one with fewer groups submits into all of it
     test::Batch leaf(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
     test::Batch inner(1, [&](TaskScheduler &scheduler, uint32_t) {
         scheduler.AddTask(leaf[0]);
-        // the worker is busy: group 0 runs it
+        // This worker is busy, so group 0 must run it.
         stuck.fetch_add(!test::SpinUntil([&] { return ran.load(); }));
     });
     test::Batch outer(1, [&](TaskScheduler &scheduler, uint32_t) {
@@ -96,7 +97,7 @@ TEST_CASE("groups: a task on top of one with fewer groups submits into all of it
     CHECK(runner.log.Text() == "");
 }
 
-// It names no groups, so nor do its tasks: they are for group 0 alone.
+// The pinned task names no groups. So its tasks name none either, and only group 0 may run them.
 TEST_CASE(
     "groups: a task that is pinned into a group that is namedOnly runs none of its own tasks there",
     "[groups]") {
@@ -226,9 +227,9 @@ TEST_CASE("groups: workers of groups that are namedOnly run nothing where no tas
     }
 }
 
-// The main task waits for both tasks of a counter, and runs the one that names group 0 itself. Its
-// priority must not be lent to the other one, which is Low and names none: at that priority it
-// would go on in any group.
+// The main task waits for both tasks of a counter, and runs the one that names group 0 itself. It
+// must not lend its priority to the other one, which is Low and names no groups. With the lent
+// priority, that task could continue in any group.
 TEST_CASE(
     "groups: a Low task that names none stays in lowGroups if its waiter runs Low tasks that name "
     "groups",
@@ -257,7 +258,7 @@ TEST_CASE(
             test::Batch named(1, [&](TaskScheduler &running, uint32_t) {
                 isFree.store(true);
                 test::SpinUntil([&] { return waits.load(); });
-                // so that worker 0 could be first
+                // This keeps worker 1 busy, so that worker 0 could take the ready fiber first.
                 running.AddTask(busy[0], &holders, InGroups(2, Priority::High));
                 running.DecrementCounter(&gate);
             });

@@ -44,8 +44,8 @@ std::string Describe(const GroupLayout &layout, const SchedulerOptions &options)
            std::to_string(static_cast<int>(options.idle));
 }
 
-// Every layout with many fibers and with few, and every idle policy. Spin only with two workers:
-// more would be slow on few CPUs.
+// Each layout with many fibers and with few, and each idle policy. Spin runs only with two workers,
+// because more would be slow on few CPUs.
 void ForEachCase(const std::function<void(const GroupLayout &, const SchedulerOptions &)> &body) {
     for (const GroupLayout *layout : test::GroupLayouts()) {
         for (const IdlePolicy idle : kIdlePolicies) {
@@ -53,7 +53,7 @@ void ForEachCase(const std::function<void(const GroupLayout &, const SchedulerOp
             const bool few = idle != IdlePolicy::Balanced;
             SchedulerOptions options =
                 layout->Options(few ? layout->Workers() + 1 : 128, few ? 2 : 32, idle);
-            // so that what has waited for long is taken out of turn, too
+            // Then aging takes old work out of order, too.
             if (few) options.agingMilliseconds = 1;
             INFO(Describe(*layout, options));
             body(*layout, options);
@@ -61,7 +61,7 @@ void ForEachCase(const std::function<void(const GroupLayout &, const SchedulerOp
     }
 }
 
-// All kinds of tasks of each set of groups; 0: of none.
+// Calls `body` with each kind of task, for each set of groups. Set 0: the task names no groups.
 void ForEachKind(const GroupLayout &layout, bool withNone,
                  const std::function<void(const TaskOptions &)> &body) {
     std::vector<uint8_t> sets = layout.Sets();
@@ -73,8 +73,8 @@ void ForEachKind(const GroupLayout &layout, bool withNone,
     }
 }
 
-// Tasks that look where they run: before and after a yield, and before and after waits for tasks of
-// the same groups. Only every tenth does more than one look, so that few fibers do.
+// Tasks that check where they run: before and after a yield, and before and after waits for tasks
+// of the same groups. Only every tenth task checks more than once, so few fibers are enough.
 class Visitors {
 public:
     Visitors(GroupWitness &witness, uint32_t count, uint8_t groups)
@@ -95,7 +95,7 @@ private:
         if (i % 30 == 7) {
             test::Batch inner(
                 3, [this](TaskScheduler &inside, uint32_t) { m_witness.See(inside, m_groups); });
-            // names none, so they are where this one is
+            // They name no groups, so they run in the groups of this task.
             scheduler.AddTasksAndWait(3, inner.Tasks());
             m_witness.See(scheduler, m_groups);
             Counter counter;
@@ -110,7 +110,7 @@ private:
     test::Batch m_batch;
 };
 
-// The ways to submit tasks. Each returns when they have finished.
+// The ways to submit tasks. Each one returns when the tasks have finished.
 enum class Way {
     AddTask,
     AddTasks,
@@ -156,10 +156,10 @@ void SubmitBy(TaskScheduler &scheduler, Way way, uint32_t count, const Task *tas
     scheduler.WaitForCounter(&counter);
 }
 
-// By every way, and in bulks: tasks of every kind run where they may.
+// Submits tasks of every kind in every way. They must run only where they may.
 void SubmitAllKinds(TaskScheduler &scheduler, GroupWitness &witness, uint32_t count) {
     ForEachKind(witness.layout, true, [&](const TaskOptions &options) {
-        // would be the caller's
+        // They would inherit the groups of the calling task.
         if (options.groups == 0 && TaskScheduler::Current() != nullptr) return;
         Visitors visitors(witness, count, options.groups);
         for (const Way way : kWays) SubmitBy(scheduler, way, count, visitors.Tasks(), options);
@@ -208,7 +208,7 @@ TEST_CASE("groups: bulks of a thousand run only in the groups that they name", "
     });
 }
 
-// Also from groups that may not run them.
+// Some submitters run in groups that may not run the tasks.
 TEST_CASE("groups: tasks of every kind run where they may, submitted by tasks of each group",
           "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
@@ -275,7 +275,7 @@ TEST_CASE("groups: tasks of every kind run where they may, submitted by a thread
     });
 }
 
-// It runs tasks itself while it waits: only those that name none.
+// While the attached thread waits, it runs tasks itself, but only tasks that name no groups.
 TEST_CASE("groups: an attached thread runs only tasks that name none", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -287,7 +287,8 @@ TEST_CASE("groups: an attached thread runs only tasks that name none", "[groups]
             for (const Way way : kWays) SubmitBy(runner.scheduler, way, 8, visitors.Tasks(), kind);
         });
         const uint32_t afterKinds = witness.ran.load();
-        // One more than there are workers that may run them: they meet only if the thread runs one.
+        // There is one task more than there are workers that may run them. The tasks can meet only
+        // if the attached thread runs one.
         const uint32_t open = layout.WorkersOf(layout.Open()) + 1;
         std::atomic<uint32_t> inside{0};
         test::Batch meeting(open, [&](TaskScheduler &scheduler, uint32_t) {
@@ -304,7 +305,8 @@ TEST_CASE("groups: an attached thread runs only tasks that name none", "[groups]
     });
 }
 
-// As many tasks as a set has workers meet, so each of its workers is woken for them.
+// There are as many tasks as the set has workers. The tasks meet, so each worker of the set must be
+// woken.
 TEST_CASE("groups: all workers of a set run its tasks at once", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         for (const test::Life life : {test::Life::Run, test::Life::Start}) {
@@ -332,7 +334,7 @@ TEST_CASE("groups: all workers of a set run its tasks at once", "[groups]") {
     });
 }
 
-// Groups that lie on both sides of worker 64, and as many groups as there may be.
+// Groups with workers on both sides of index 64, and the largest number of groups.
 TEST_CASE("groups: all workers of each group are woken where there are many", "[groups]") {
     std::vector<WorkerGroup> many(3), most(8);
     many[0].workers = 60;
@@ -369,7 +371,7 @@ TEST_CASE("groups: all workers of each group are woken where there are many", "[
     }
 }
 
-// The same from a worker that keeps busy: others must come for what lies in its queues.
+// The submitter stays busy. So other workers must take the tasks from its queues.
 TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -400,8 +402,8 @@ TEST_CASE("groups: tasks of other groups run while their submitter is busy", "[g
     });
 }
 
-// Fibers that become ready: woken by a worker of their groups or of others, or by a thread that is
-// no worker.
+// Fibers become ready. A worker of their groups, a worker of other groups or an external thread
+// wakes them.
 TEST_CASE("groups: tasks that wait go on in their groups, whoever wakes them", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         if (options.smallFibers < 128) return;
@@ -508,7 +510,7 @@ TEST_CASE("groups: Low tasks that name none run in lowGroups, and SetLowGroups c
                               witness.See(running, expected);
                           });
                           scheduler.AddTasksAndWait(20, low20.Tasks(), test::kLow);
-                          Visitors normal(witness, 20, 0);  // as ever
+                          Visitors normal(witness, 20, 0);  // not Low, so not affected
                           scheduler.AddTasksAndWait(20, normal.Tasks());
                           ++asked;
                       }
@@ -549,7 +551,7 @@ TEST_CASE(
             met = test::YieldUntil(scheduler, [&] { return isHeld.load(); });
             scheduler.AddTasks(40, low.Tasks(), &lowCounter, test::kLow);
             scheduler.AddTasks(40, named.Tasks(), &counter, InGroups(2, Priority::Low));
-            witness.wrong.fetch_add(ran.load());  // nobody has run any
+            witness.wrong.fetch_add(ran.load());  // no task has run yet
             scheduler.SetLowGroups(4);
             scheduler.WaitForCounter(&lowCounter);
             isFree.store(true);
@@ -602,7 +604,7 @@ TEST_CASE(
     });
 }
 
-// And its own groups are the same afterwards.
+// Afterwards the task's own groups must be the same as before.
 TEST_CASE("groups: a task may name others for what it submits", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -654,8 +656,8 @@ TEST_CASE("groups: the main task's groups are inherited, too", "[groups]") {
     }
 }
 
-// A chain through all groups and back, again and again. At most two fibers wait at once, beside the
-// main task's.
+// Chains from each group to each group and back. At most two fibers wait at once, besides the main
+// task's.
 TEST_CASE("groups: tasks of two groups wait for each other's tasks, on few fibers", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -710,7 +712,7 @@ TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", 
                   Meanwhile::OwnTasks, Meanwhile::Nothing}) {
                 for (uint32_t from = 0; from < layout.GroupCount(); ++from) {
                     for (uint32_t to = 0; to < layout.GroupCount(); ++to) {
-                        // Nobody else would run what waits for a worker that waits itself.
+                        // The waiting worker may be the only one that could run the task.
                         if (from == to && meanwhile == Meanwhile::Nothing) continue;
                         const uint8_t own = static_cast<uint8_t>(1u << from),
                                       other = static_cast<uint8_t>(1u << to);
@@ -740,8 +742,8 @@ TEST_CASE("groups: waits for tasks of other groups in every mode of Meanwhile", 
     });
 }
 
-// With OwnTasks a worker must not run other groups' tasks either, though it looks for all tasks of
-// its counter.
+// With OwnTasks a worker looks for all tasks of its counter. It must not run tasks of other groups
+// among them.
 TEST_CASE("groups: a wait with OwnTasks leaves tasks of other groups to them", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -763,7 +765,7 @@ TEST_CASE("groups: a wait with OwnTasks leaves tasks of other groups to them", "
     });
 }
 
-// Every worker waits for tasks of the next one's group at once.
+// All groups wait at once, each for tasks of the next group.
 TEST_CASE("groups: all groups wait for tasks of the next one, priorities mixed", "[groups]") {
     ForEachCase([](const GroupLayout &layout, const SchedulerOptions &options) {
         test::Runner runner(options);
@@ -783,7 +785,7 @@ TEST_CASE("groups: all groups wait for tasks of the next one, priorities mixed",
                     witness.See(running, static_cast<uint8_t>(1u << group));
                 });
                 Counter counter;
-                // So many that all fit into the pool with a fiber to spare.
+                // All of these fit into the pool, with a fiber to spare.
                 for (uint32_t group = 0; group < groups; ++group)
                     scheduler.AddTask(waiters[group], &counter,
                                       InGroups(1u << group, kPriorities[group % 3]));
@@ -808,7 +810,8 @@ TEST_CASE(
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (const uint8_t set : sets) {
                 for (uint32_t worker = 0; worker < layout.Workers(); ++worker) {
-                    if (set == 0 && !layout.MayRun(worker, 0)) continue;  // groups_inherit_test.cpp
+                    // See groups_inherit_test.cpp.
+                    if (set == 0 && !layout.MayRun(worker, 0)) continue;
                     pinnedParents += 1;
                     Visitors children(witness, 8, set);
                     test::Batch pinned(1, [&](TaskScheduler &running, uint32_t) {
@@ -838,7 +841,8 @@ TEST_CASE(
 
 namespace {
 
-// A worker that was at work still is; after a pinned task it has seen SetActiveWorkers.
+// A worker may still be busy with a task. Once it has run a pinned task, it has seen
+// SetActiveWorkers.
 void Notice(TaskScheduler &scheduler, uint32_t worker) {
     test::Batch notice(1, [](TaskScheduler &, uint32_t) {});
     TaskOptions there;
@@ -881,7 +885,7 @@ TEST_CASE("groups: SetActiveWorkers(1) leaves a worker of each group at work", "
     });
 }
 
-// Where nothing else runs, so that it shows that they sleep no longer.
+// Nothing else runs. So the test shows that the workers no longer sleep.
 TEST_CASE("groups: SetActiveWorkers counts over all groups, and brings workers back", "[groups]") {
     const GroupLayout &layout = *test::GroupLayouts()[2];  // 1, 1 (named only), 2
     for (const IdlePolicy idle : kIdlePolicies) {
@@ -890,7 +894,7 @@ TEST_CASE("groups: SetActiveWorkers counts over all groups, and brings workers b
         std::atomic<uint32_t> last{0};
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
                   for (int round = 0; round < 5; ++round) {
-                      for (const uint32_t active : {1u, 3u}) {  // without worker 3
+                      for (const uint32_t active : {1u, 3u}) {  // worker 3 is inactive with both
                           scheduler.SetActiveWorkers(active);
                           Notice(scheduler, 3);
                           test::Batch batch(100, [&](TaskScheduler &running, uint32_t) {
@@ -930,7 +934,8 @@ TEST_CASE("groups: with one group, or none, to name it is to name none", "[group
         CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
                   std::atomic<uint32_t> inside{0};
                   const Status status = scheduler.AttachThread();
-                  // With the attached thread: that one runs only what names none.
+                  // The meeting needs the attached thread, which runs only tasks that name no
+                  // groups.
                   test::Batch meeting(4, [&](TaskScheduler &, uint32_t) {
                       inside.fetch_add(1);
                       wrong.fetch_add(!test::SpinUntil([&] { return inside.load() == 4; }));
@@ -981,7 +986,7 @@ TEST_CASE("groups: Run and Start copy the groups", "[groups]") {
     }
 }
 
-// A new run has new sets.
+// A new run begins without sets.
 TEST_CASE("groups: each run may name nine sets of its own", "[groups]") {
     const GroupLayout &layout = *test::GroupLayouts()[3];
     test::Runner runner(layout.Options());
@@ -1024,8 +1029,8 @@ TEST_CASE("groups: the first tasks of a set may come from several threads at onc
 
 namespace {
 
-// By each call: it is refused, runs nothing, raises no counter, and returns. `calls`: how many
-// reports that makes.
+// Submits in every way. Each call must be refused: it runs nothing, raises no counter, and returns.
+// Adds the number of expected reports to `calls`.
 void RefusedByEachCall(TaskScheduler &scheduler, const TaskOptions &options,
                        std::atomic<uint32_t> &ran, Counter &counter, uint32_t &calls) {
     test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
@@ -1057,13 +1062,13 @@ void CheckRefused(const SchedulerOptions &options, const TaskOptions &kind, cons
         bool atEnd = false;
         CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                   if (before) before(scheduler);
-                  // by a thread that is no worker
+                  // An external thread calls.
                   RefusedByEachCall(scheduler, kind, ran, counter, calls);
                   test::Batch task(1, [&](TaskScheduler &running, uint32_t) {
                       RefusedByEachCall(running, kind, ran, counter, calls);
                   });
                   scheduler.AddTasksAndWait(1, task.Tasks());
-                  test::Marks marks(20);  // and all goes on as ever
+                  test::Marks marks(20);  // later tasks run as usual
                   scheduler.AddTasksAndWait(20, marks.Tasks());
                   atEnd = marks.Wrong() == 0;
               }) == Status::Ok);
@@ -1135,7 +1140,7 @@ TEST_CASE(
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
         CHECK(test::Names(report.what, given.what));
         CHECK(test::Names(report.hint, given.hint));
-        CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);  // it may run afterwards
+        CHECK(runner.Run([](TaskScheduler &) {}) == Status::Ok);  // it can run afterwards
     }
 }
 
@@ -1312,7 +1317,7 @@ std::vector<uint64_t> MaskOf(const std::vector<uint32_t> &cpus) {
     return words;
 }
 
-// Runs once; what each thread of weft finds in onStart.
+// Runs a scheduler once. Returns what each thread of weft finds in onStart.
 std::map<uint32_t, Place> PlacesOf(SchedulerOptions options, test::Life life) {
     struct Places {
         std::mutex mutex;
@@ -1329,7 +1334,7 @@ std::map<uint32_t, Place> PlacesOf(SchedulerOptions options, test::Life life) {
     const std::vector<uint32_t> cpus = CpusOfThread();
     test::Runner runner(options);
     CHECK(test::WhileItRuns(runner, life, [](TaskScheduler &) {}) == Status::Ok);
-    CHECK(NiceOfThread() == nice);  // the caller keeps its own
+    CHECK(NiceOfThread() == nice);  // the caller keeps its nice value
     CHECK(CpusOfThread() == cpus);
     CHECK(test::Faults(runner.log) == "");
     CHECK(places.of.size() == options.workers - (life == test::Life::Run ? 1 : 0));
@@ -1404,12 +1409,12 @@ TEST_CASE("groups: threads of a group keep to its CPUs, those of others to what 
     }
 }
 
-// Each group's words are copied, the second behind the first.
+// The words of all groups are copied, one group after the other.
 TEST_CASE("groups: CPUs of several groups are copied by Run and Start", "[groups]") {
     const std::vector<uint32_t> usable = CpusOfThread();
     for (const test::Life life : {test::Life::Run, test::Life::Start}) {
         std::vector<uint64_t> first = MaskOf({usable.front()}), second = MaskOf({usable.back()});
-        first.resize(first.size() + 3);  // of another length
+        first.resize(first.size() + 3);  // the lengths differ
         WorkerGroup groups[3];
         groups[0].workers = groups[1].workers = groups[2].workers = 1;
         groups[1].cpus = first.data();

@@ -1,4 +1,4 @@
-// The host's functions: memory, threads, traces, and what they may call.
+// The host's functions: memory, threads and traces, and what they may call.
 #include "weft/hooks.h"
 
 #include "support/child_process.h"
@@ -22,8 +22,8 @@ using namespace weft;
 
 namespace {
 
-// Something of everything that takes memory: lanes, slabs, inboxes, posted blocks, waits of
-// threads, attached threads.
+// Uses everything that takes memory: lanes, slabs, inboxes, blocks, waits of threads, attached
+// threads.
 void UseEverything(TaskScheduler &scheduler, std::atomic<uint32_t> &wrong) {
     test::Marks many(3000), pinned(40), own(600);
     test::Batch parent(1, [&](TaskScheduler &inside, uint32_t) {
@@ -60,7 +60,7 @@ TEST_CASE("memory hooks: all that weft allocates comes from the host, and goes b
             memory.AttachTo(options.memory);
             const int64_t before = test::OutstandingAllocations();
             test::Runner runner(options);
-            CHECK(memory.Calls() == 0);                // the constructor takes nothing
+            CHECK(memory.Calls() == 0);                // the constructor allocates nothing
             const test::FailingAllocation failing(0);  // weft's own allocator would fail
             for (int round = 0; round < 3; ++round) {
                 std::atomic<uint32_t> wrong{0};
@@ -72,7 +72,7 @@ TEST_CASE("memory hooks: all that weft allocates comes from the host, and goes b
                 CHECK(wrong.load() == 0);
                 CHECK(bytes.load() > 16 * options.smallStackBytes + 4 * options.largeStackBytes);
                 CHECK(memory.OutstandingBytes() == 0);
-                CHECK(memory.Reservations() == 3 * (round + 1));  // once a class and run
+                CHECK(memory.Reservations() == 3 * (round + 1));  // small, large and reserve stacks
             }
             CHECK(memory.Wrong() == 0);
             CHECK(!failing.HasFailed());
@@ -146,7 +146,7 @@ TEST_CASE("thread hooks: once at each end of each thread of weft, on that thread
                     wrong.fetch_add(found == record.started.end() ||
                                     found->second != std::this_thread::get_id());
                 } else {
-                    // attached threads are the host's
+                    // Attached threads belong to the host.
                     wrong.fetch_add(found != record.started.end());
                 }
                 wrong.fetch_add(record.stops != 0);
@@ -213,7 +213,7 @@ TEST_CASE("trace hooks: what they tell is consistent, in every configuration", "
         test::Batch throwing(4, [&](TaskScheduler &scheduler, uint32_t i) {
             scheduler.Yield();
             ran.fetch_add(i < 4);
-#if !defined(WEFT_NO_EXCEPTIONS)  // weft built so passes nothing on
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
             if (i % 2 == 0) throw 1;
 #endif
         });
@@ -275,7 +275,7 @@ TEST_CASE(
     CHECK((submits[1].event.count == 40 && submits[1].task == "high" &&
            submits[1].event.counter == &counter));
     CHECK((submits[2].event.count == 1 && submits[2].task == "-"));
-    uint32_t awaited = 0;  // published, or run where they were submitted
+    uint32_t awaited = 0;  // sums up all submissions of this batch
     for (size_t i = 3; i < submits.size(); ++i)
         awaited += submits[i].task == "in place too" ? submits[i].event.count : 0;
     CHECK(awaited == 40);
@@ -317,7 +317,7 @@ TEST_CASE("trace hooks: those that are null are not called, each of the others a
           "[hooks]") {
     for (int kind = -1; kind < test::kTracedKinds; ++kind) {
         test::TraceLog trace;
-        // one worker: it does wait
+        // There is one worker, so the task has to wait.
         SchedulerOptions all = test::Options(1, 8, 2, IdlePolicy::Sleep), options = all;
         trace.AttachTo(all);
         options.trace.user = &trace;
@@ -360,7 +360,8 @@ TEST_CASE("trace hooks: each of them may submit, but for fiberSwitch, park and u
         test::Marks nothing(1);
         CHECK(test::WhileItRuns(runner, test::Life::Run, [&](TaskScheduler &scheduler) {
                   scheduler.AddTasksAndWait(1, parent.Tasks());
-                  // Before the main task is resumed. Perhaps no worker slept when the parent came.
+                  // Two kinds may be missing: the main task has not been resumed, and perhaps no
+                  // worker slept when the parent came.
                   CHECK(test::SpinUntil([&] { return kinds.load() >= test::kTracedKinds - 2; }));
                   CHECK(test::SpinUntil([&] {
                       scheduler.AddTasksAndWait(1, nothing.Tasks());
@@ -379,7 +380,7 @@ TEST_CASE("report InHook: a trace hook adds child tasks; that has no effect", "[
     SchedulerOptions options = test::Options(1, 8, 2, IdlePolicy::Sleep);
     trace.AttachTo(options);
     test::Runner runner(options);
-    uint32_t ran = 0, asked = 0;  // one worker: no two hooks at once
+    uint32_t ran = 0, asked = 0;  // one worker, so never two hooks at once
     test::Batch child(1, [&](TaskScheduler &, uint32_t) { ++ran; });
     bool inside = false, kinds[test::kTracedKinds]{};
     trace.also = [&](test::Traced kind, const TraceEvent &) {

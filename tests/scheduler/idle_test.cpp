@@ -16,8 +16,8 @@
 
 using namespace weft;
 
-// Workers that lack a fiber sleep on their thread stacks and cannot run tasks. A wake-up for a task
-// must not end there while a worker with a fiber sleeps.
+// Workers without a fiber sleep on their thread stacks and cannot run tasks. A wake-up for a task
+// must not go to such a worker while a worker with a fiber sleeps.
 TEST_CASE("a wake-up for a task reaches a worker that can run tasks", "[idle][grid]") {
     for (uint32_t workers : {3u, 8u}) {
         for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
@@ -110,7 +110,7 @@ TEST_CASE("ExternalWork: that only waiters are left is no mistake while one live
         Counter gate(1);
         bool slept = false;
         test::Threads external(1, [&](uint32_t) {
-            // the worker has looked before
+            // The worker looks for a stall before it parks.
             slept = test::SpinUntil([&] { return parked.load() != 0; });
             if (isExpected)
                 std::this_thread::sleep_for(
@@ -170,7 +170,7 @@ TEST_CASE("no report of waiters that go on now and then", "[idle]") {
         for (uint32_t i = kTurns; i > 0; --i) scheduler.WaitForCounter(&turns, i - 1);
     }) == Status::Ok);
     external.Join();
-    // Where this process had no processor for so long, it was a stall.
+    // If this process had no processor for so long, the stall was real.
     CHECK((runner.log.Text() == "" ||
            longest >= std::chrono::milliseconds(options.stallMilliseconds)));
 }

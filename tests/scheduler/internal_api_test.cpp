@@ -21,7 +21,8 @@ void Complain(const SchedulerOptions &options) {
              "them");
 }
 
-// An onReport that does something itself. What it does wrong goes to stderr, so it runs in a child.
+// An onReport that calls `again`. Its own mistakes are reported on stderr, so it runs in a child
+// process.
 struct Answer {
     std::function<void()> again;
     uint32_t reports = 0;
@@ -31,11 +32,11 @@ struct Answer {
         options.user = this;
         options.onReport = [](const Report &, void *user) {
             auto *it = static_cast<Answer *>(user);
-            if (++it->reports < 100) it->again();  // else it goes round in circles
+            if (++it->reports < 100) it->again();  // a limit, in case it calls itself without end
         };
         return options;
     }
-    /// Runs `mistake` as a task; the child's code is how many reports there were.
+    /// Runs `mistake` as a task. The exit code of the child is the number of reports.
     void ReportsOf(std::function<void()> mistake) {
         TaskScheduler scheduler(Options());
         scheduler.Run(

@@ -1,4 +1,5 @@
-// What shares a cache line in the scheduler, and how its parts grow with the number of workers.
+// Which parts of the scheduler share cache lines, and how its parts grow with the number of
+// workers.
 #include "scheduler/state/check_options.h"
 #include "scheduler/state/scheduler.h"
 #include "scheduler/state/worker.h"
@@ -13,7 +14,7 @@ using namespace weft::internal;
 
 namespace {
 
-// The cache lines that an object lies in.
+// Returns the cache lines that hold `object`.
 template <class Object>
 std::set<uintptr_t> LinesOf(const Object &object) {
     std::set<uintptr_t> lines;
@@ -63,7 +64,7 @@ TEST_CASE(
                                 its.pinnedTasks, its.exitCall, its.outerSlot);
     const auto written = LinesOfAll(its.inbox, its.asked, its.parker, its.lanes, its.ready);
     CHECK(!AnyShared(own, written));
-    CHECK(!AnyShared(own, LinesOfAll(its.submitted, its.finished)));  // others read them
+    CHECK(!AnyShared(own, LinesOfAll(its.submitted, its.finished)));  // other workers read them
 }
 
 TEST_CASE("layout: each worker has a cache of free fibers, also where there are many workers",

@@ -40,7 +40,7 @@ TEST_CASE("Run runs the main task and returns on the calling thread", "[lifecycl
                       },
                       stack) == Status::Ok);
             CHECK(runs == 1);
-            CHECK(worker == 0);  // the caller
+            CHECK(worker == 0);  // the caller is worker 0
             CHECK(mainThread == std::this_thread::get_id());
             CHECK((fiber < point.smallFibers) == (stack == StackClass::Small));
             CHECK(TaskScheduler::Current() == nullptr);
@@ -74,7 +74,7 @@ TEST_CASE("Run again after Run; stacks and fibers do not leak", "[lifecycle]") {
     CHECK(runner.log.Text() == "");
 }
 
-#if !defined(WEFT_NO_EXCEPTIONS)  // weft built so passes nothing on
+#if !defined(WEFT_NO_EXCEPTIONS)  // built without exceptions, weft catches none
 TEST_CASE("a main task that throws ends the run", "[lifecycle]") {
     for (uint32_t workers : {1u, 2u}) {
         test::Runner runner(test::Options(workers));
@@ -174,7 +174,7 @@ TEST_CASE("fault: start-up failing half-way. Every allocation in turn fails, and
     CHECK(failures < 1000);
 }
 
-// Sanitizers need the address space for themselves; Windows sets no limit to it.
+// Sanitizers need the address space for themselves. Windows sets no limit to it.
 #if !defined(WEFT_ASAN) && !defined(WEFT_TSAN) && !defined(_WIN32)
 TEST_CASE(
     "fault: start-up failing half-way. Threads that cannot all be made: the main task does not run",

@@ -13,7 +13,7 @@ using namespace weft;
 
 namespace {
 
-// How many are inside at once, and how many there ever were.
+// Counts how many tasks are inside now, and how many were inside at once at most.
 struct Gauge {
     std::atomic<uint32_t> inside{0}, most{0}, ran{0};
     void Enter() {
@@ -90,7 +90,7 @@ TEST_CASE("lowGroups: a worker beyond them leaves its own Low tasks to them", "[
     }
 }
 
-// All of them become ready at once.
+// All Low tasks become ready at once.
 TEST_CASE("lowGroups holds for Low tasks that wait and go on", "[low_limit][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -100,7 +100,7 @@ TEST_CASE("lowGroups holds for Low tasks that wait and go on", "[low_limit][grid
         test::Batch low(12, [&](TaskScheduler &scheduler, uint32_t i) {
             waiting.fetch_add(1);
             scheduler.WaitForCounter(&gate, 0, i == 0 ? ResumeOn::SameWorker : ResumeOn::AnyWorker);
-            if (i != 0) gauge.Enter();  // a pinned fiber goes on without asking
+            if (i != 0) gauge.Enter();  // task 0 is pinned, so no limit holds for it
             test::Linger(20);
             if (i != 0) gauge.Leave();
             scheduler.Yield();
@@ -166,9 +166,9 @@ TEST_CASE("lowGroups: one fiber is enough for Low tasks that wait for others of 
                 TaskOptions higher;
                 higher.priority = priority;
                 uint32_t ran = 0, beyond = 0;
-                // one fiber: never at once
+                // There is one fiber, so no two of them run at once.
                 test::Batch inner(5, [&](TaskScheduler &, uint32_t) { ran += 1; });
-                // The main task waits for something else: it runs none of them on its own stack.
+                // The main task waits for another counter. So it runs none of them inline.
                 Counter over(1);
                 test::Batch low(1, [&](TaskScheduler &scheduler, uint32_t) {
                     if (waitsLater) {

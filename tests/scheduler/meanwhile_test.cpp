@@ -16,7 +16,7 @@ using namespace weft;
 
 namespace {
 
-// Tasks that tell on which thread they ran.
+// Tasks that record whether they ran on the waiting thread.
 struct Seen {
     explicit Seen(std::thread::id thread) : waiting(thread) {}
     void Note() {
@@ -74,7 +74,8 @@ TEST_CASE("Meanwhile::Nothing: the waiting thread runs no task, and goes on", "[
 
 namespace {
 
-// A task that waits for two like it. Each thread knows for whom it waits so.
+// A task that waits for two tasks of the same kind. Each thread records which task waits on it with
+// OwnTasks.
 struct Part {
     std::atomic<uint32_t> &wrong, &ran;
     Part *parent;
@@ -236,7 +237,7 @@ TEST_CASE("Meanwhile: the only worker begins no lower task", "[meanwhile]") {
             INFO(static_cast<int>(lowest) << " " << static_cast<int>(by));
             SchedulerOptions options = test::Options(1);
             options.stallMilliseconds =
-                60'000;  // the thread outside may be held up between its Low tasks and the others
+                60'000;  // the external thread may be delayed between its submissions
             test::Runner runner(options);
             runner.Run([&](TaskScheduler &scheduler) {
                 std::atomic<uint32_t> ran[3] = {};
@@ -245,7 +246,7 @@ TEST_CASE("Meanwhile: the only worker begins no lower task", "[meanwhile]") {
                     ran[static_cast<uint32_t>(priority)].fetch_add(1);
                     if (priority == lowest) scheduler.DecrementCounter(&event);
                 };
-                // Whatever else the worker would begin, it would begin while they yield.
+                // If the worker began lower tasks, it would begin them while these tasks yield.
                 auto high = [&](TaskScheduler *running) {
                     for (int i = 0; i < 3; ++i) running->Yield();
                     note(Priority::High);

@@ -1,4 +1,4 @@
-// What the host's memory functions call of weft: it has no effect, and each call is reported.
+// Memory hooks of the host that call weft. Each call must be reported, and must have no effect.
 #include "weft/blocking/blocking_calls.h"
 #include "weft/data/cancellation.h"
 #include "weft/data/worker_local.h"
@@ -35,7 +35,7 @@ namespace {
 
 enum Function : uint32_t { kAllocate = 1, kRelease = 2, kReserveStacks = 4, kReleaseStacks = 8 };
 
-// A host one of whose memory functions does something, once each time that it is armed.
+// A host whose memory hooks run a function once, each time that it is armed.
 class MeddlingHost {
 public:
     explicit MeddlingHost(SchedulerOptions &options) {
@@ -63,9 +63,9 @@ public:
         m_meddling = std::move(meddling);
         m_armed.store(functions);
     }
-    /// It is over, and what it did is visible.
+    /// True if the function has returned. What it did is then visible.
     bool WasCalled() const { return m_armed.load() == 0; }
-    /// Nobody is in it, or will be.
+    /// Afterwards no hook is inside the function, and none will call it.
     void Disarm() {
         test::SpinUntil([&] {
             uint32_t armed = m_armed.load();
@@ -86,7 +86,8 @@ private:
     std::atomic<uint32_t> m_armed{0};
 };
 
-// While it lives no other worker takes what the caller submits, so that the queues have to grow.
+// While an object of this class lives, no other worker takes what the caller submits. So the queues
+// have to grow.
 class OthersBusy {
 public:
     explicit OthersBusy(TaskScheduler &scheduler)
@@ -114,8 +115,8 @@ private:
     test::Batch m_batch;
 };
 
-// More than the deques and the slab of a worker begin with, one by one and in slices; or more
-// blocks than there are.
+// Submits more tasks than the deques and the slab of a worker have room for at first, one by one
+// and in slices. From an external thread, it needs more blocks than there are at first.
 constexpr uint32_t kMany = 3000;
 void SubmitMany(TaskScheduler &scheduler, test::Marks &marks, Counter &counter,
                 bool othersAreBusy = false) {
@@ -129,8 +130,8 @@ Task Raises(uint32_t &count) {
     return {[](TaskScheduler *, void *arg) { ++*static_cast<uint32_t *>(arg); }, &count};
 }
 
-// All that submits or moves counters; each is reported once. Returns how many of those that answer
-// gave a wrong answer.
+// Makes every call that submits or changes counters. Each must be reported once. Returns the number
+// of wrong results.
 constexpr uint32_t kWaysToSubmit = 10;
 uint32_t SubmitInEveryWay(TaskScheduler &scheduler, Counter &one, uint32_t &ran) {
     const Task task = Raises(ran), tasks[3] = {task, task, task};
@@ -148,7 +149,7 @@ uint32_t SubmitInEveryWay(TaskScheduler &scheduler, Counter &one, uint32_t &ran)
     return wrong;
 }
 
-// All that waits, also for what is there already.
+// Makes every call that waits, also for values that are reached already.
 constexpr uint32_t kWaysToWait = 14;
 uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &one, uint32_t &ran) {
     const Task task = Raises(ran);
@@ -174,7 +175,7 @@ uint32_t WaitInEveryWay(TaskScheduler &scheduler, Counter &one, uint32_t &ran) {
     return wrong;
 }
 
-// All by which a thread would begin or end something.
+// Makes every call by which a thread begins or ends something.
 constexpr uint32_t kWaysToBegin = 5;
 uint32_t BeginInEveryWay(TaskScheduler &scheduler) {
     uint32_t wrong = 0;
@@ -186,7 +187,7 @@ uint32_t BeginInEveryWay(TaskScheduler &scheduler) {
     return wrong;
 }
 
-// What stands on these calls.
+// Uses the parts of weft that are built on these calls.
 constexpr uint32_t kOtherWays = 8;
 uint32_t UseInEveryWay(TaskScheduler &scheduler, PostedJob &job, BlockingCalls &calls,
                        FramePipeline &frames, WaitGroup &group, uint32_t &ran) {
@@ -228,7 +229,7 @@ TEST_CASE(
                 {
                     const OthersBusy busy(scheduler);
                     for (uint32_t i = 0; i < kMany; ++i) {
-                        if (host.WasCalled()) host.Arm(meddle);  // each of the growths
+                        if (host.WasCalled()) host.Arm(meddle);  // again after each growth
                         if (i < kMany / 2) scheduler.AddTask(marks[i], &counter);
                         if (i == kMany / 2)
                             scheduler.AddTasks(kMany / 2, marks.Tasks() + i, &counter);
@@ -313,7 +314,7 @@ TEST_CASE("report InHook: a memory hook that uses another scheduler; it has no e
         if (wrong != 0 || ran != 0 || one.Value() != 1) std::_Exit(3);
         if (other.log.CountOf(ReportCode::InHook) != kWaysToSubmit + kWaysToWait + kWaysToBegin)
             std::_Exit(4);
-        other.scheduler.AddTasksAndWait(10, after.Tasks());  // it has gone on
+        other.scheduler.AddTasksAndWait(10, after.Tasks());  // it still works
         other.scheduler.Stop();
         if (after.Wrong() != 0 || runner.log.CountOf(ReportCode::InHook) != 0) std::_Exit(5);
     });
@@ -382,7 +383,7 @@ TEST_CASE(
         CHECK(runner.log.CountOf(ReportCode::InHook) == kOtherWays);
         CHECK(group.IsDone());
         wrong.fetch_add(ran + posted.load());
-        // All of them can be used afterwards.
+        // All of them must still work.
         job.Post();
         wrong.fetch_add(frames.Run(&scheduler, 3) != Status::Ok);
         calls.Run([&] { ++ran; });
@@ -442,7 +443,7 @@ TEST_CASE("memory hooks: they may ask, and the answers are those of the task",
     }
 }
 
-// onReport is called in the hook, and may do no more.
+// onReport is called inside the hook. So the same calls are refused there.
 TEST_CASE("report InHook: an onReport in a memory hook may not use the scheduler either",
           "[hooks][memory_hook]") {
     const test::ChildResult child = test::RunInChild([] {
@@ -493,7 +494,7 @@ TEST_CASE("report InHook: locks in a memory hook exclude all the same, and who w
             if (i == 0) {
                 event.Wait();
             } else {
-                // In the hook the lock is free; it is wanted while the hook has it.
+                // The hook finds the lock free. This task wants it while the hook holds it.
                 test::SpinUntil([&] { return isIn.load(); });
                 const std::lock_guard<Mutex> lock(mutex);
                 ++plain;
@@ -507,7 +508,7 @@ TEST_CASE("report InHook: locks in a memory hook exclude all the same, and who w
             std::unique_lock<Mutex> lock(mutex);
             isIn.store(true);
             test::Linger(2000);
-            changed.wait(lock);  // nobody notifies: it is refused
+            changed.wait(lock);  // it must be refused, because no notification comes
             ++plain;
             lock.unlock();
             event.Set();

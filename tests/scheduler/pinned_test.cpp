@@ -18,7 +18,7 @@ TaskOptions PinnedTo(uint32_t worker, StackClass stack = StackClass::Small) {
     return {Priority::Normal, stack, worker, "pinned"};
 }
 
-// Runs `body` as the main task on the thread of the caller.
+// Runs `body` as the main task, pinned to the calling thread.
 Status RunPinnedMain(test::Runner &runner, std::function<void(TaskScheduler &)> body) {
     auto main = [&](TaskScheduler *running) { body(*running); };
     const Task task = MakeTask(main);
@@ -65,7 +65,7 @@ TEST_CASE("pinned: a task stays on its worker, across waits, yields and submissi
             CHECK(test::WhileItRuns(runner, life, [&](TaskScheduler &scheduler) {
                       Counter counter;
                       for (uint32_t i = 0; i < batch.Count(); ++i) {
-                          // a fiber for each that waits, and one more
+                          // Each task that waits has a fiber, and one fiber is left.
                           scheduler.WaitForCounter(&counter, point.smallFibers - 2);
                           scheduler.AddTask(batch[i], &counter, PinnedTo(i % point.workers));
                       }
@@ -116,7 +116,7 @@ TEST_CASE("pinned: one worker at a time is woken, however long it slept", "[pinn
                     wrong.fetch_add(scheduler.CurrentWorker() != i % workers);
                     ran.fetch_add(1);
                 });
-                // let it fall asleep
+                // The worker may fall asleep meanwhile.
                 if (i % 4 != 0 && idle != IdlePolicy::Spin) test::Linger(i * 3);
                 runner.scheduler.AddTasksAndWait(1, batch.Tasks(), PinnedTo(i % workers));
             }
@@ -199,7 +199,7 @@ TEST_CASE("RunPinnedTasks: a pump on worker 0 runs what others post to it", "[pi
         test::Runner runner(point);
         const std::thread::id window = std::this_thread::get_id();
         std::atomic<uint32_t> wrong{0}, done{0};
-        uint32_t ran = 0, messages = 0;  // plain: the window's thread alone
+        uint32_t ran = 0, messages = 0;  // plain: only the window's thread uses them
         test::Batch message(1, [&](TaskScheduler &scheduler, uint32_t) {
             wrong.fetch_add(scheduler.CurrentWorker() != 0 || std::this_thread::get_id() != window);
             ++messages;
@@ -247,7 +247,7 @@ TEST_CASE("RunPinnedTasks: counts what it runs and respects its maximum", "[pinn
                 order.push_back(i);
             });
             const auto pump = [&](TaskScheduler &scheduler) {
-                answers.push_back(scheduler.RunPinnedTasks());  // nothing yet
+                answers.push_back(scheduler.RunPinnedTasks());  // nothing is pinned yet
                 scheduler.AddTasks(70, batch.Tasks(), nullptr, PinnedTo(index, stack));
                 for (uint32_t max : {0u, 1u, 3u, 30u, 100u, 100u}) {
                     const uint32_t before = ran;
@@ -279,7 +279,7 @@ TEST_CASE("RunPinnedTasks: tasks that wait go on in a later call", "[pinned]") {
         REQUIRE(runner.scheduler.Start() == Status::Ok);
         REQUIRE(runner.scheduler.AttachThread() == Status::Ok);
         Counter gate(1);
-        uint32_t begun = 0, ended = 0;  // plain: this thread alone
+        uint32_t begun = 0, ended = 0;  // plain: only this thread uses them
         test::Batch batch(5, [&](TaskScheduler &scheduler, uint32_t) {
             ++begun;
             scheduler.WaitForCounter(&gate);
@@ -310,7 +310,7 @@ TEST_CASE("report BadOption: a worker out of range; nothing is submitted", "[pin
     test::Batch batch(3, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
     Counter counter(4);
     const auto callAll = [&](TaskScheduler &scheduler) {
-        // 2 and 3: nobody is attached there
+        // No thread is attached as worker 2 or 3.
         for (uint32_t worker : {2u, 3u, 4u, 1000u, kAnyWorker - 1}) {
             scheduler.AddTasks(3, batch.Tasks(), &counter, PinnedTo(worker));
             scheduler.AddTask(batch[0], &counter, PinnedTo(worker));
@@ -318,8 +318,8 @@ TEST_CASE("report BadOption: a worker out of range; nothing is submitted", "[pin
         }
     };
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
-        callAll(scheduler);                               // a task
-        std::thread([&] { callAll(scheduler); }).join();  // and a thread
+        callAll(scheduler);                               // called by a task
+        std::thread([&] { callAll(scheduler); }).join();  // called by a thread
     }) == Status::Ok);
     CHECK(ran.load() == 0);
     CHECK(counter.Value() == 4);
@@ -362,7 +362,7 @@ TEST_CASE("pinned: a task that is pinned goes before Normal tasks that stand in 
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         for (uint32_t i = 0; i < kCount; ++i) scheduler.AddTask(line[i]);
-        // The main task returns: a loop runs them.
+        // The main task returns. So a loop fiber runs them.
     }) == Status::Ok);
     CHECK(postedAt == 5);
     CHECK(pinnedAt == 6);
@@ -377,7 +377,7 @@ TEST_CASE(
     REQUIRE(scheduler.AttachThread() == Status::Ok);
     bool pumped = false;
     Counter gate(1);
-    // What it finds to run is the attached thread itself, whose wait it has ended.
+    // The task ends the wait of the attached thread. Then RunPinnedTasks finds this thread's fiber.
     test::Batch task(1, [&](TaskScheduler &inside, uint32_t) {
         inside.DecrementCounter(&gate);
         inside.RunPinnedTasks();
@@ -405,7 +405,7 @@ TEST_CASE("pinned: a task that polls and yields does not keep a pinned one from 
             test::Batch pinned(
                 1, [&](TaskScheduler &inside, uint32_t) { inside.WaitForCounter(&gate); });
             scheduler.AddTasks(1, pinned.Tasks(), &counter, here);
-            scheduler.Yield();  // it begins, and waits
+            scheduler.Yield();  // the pinned task begins and waits
             scheduler.DecrementCounter(&gate);
             while (!(done = scheduler.PollCounter(&counter)) && ++turns < 100000) scheduler.Yield();
         }) == Status::Ok);
@@ -464,8 +464,8 @@ TEST_CASE("RunPinnedTasks: a pinned task that yields lets the one who pumps go o
 
 namespace {
 
-// The only small fiber is held by a task that waits for `gate`; then pumps on an attached thread,
-// where `body` finds no other stack than the thread's own.
+// A task that waits for `gate` holds the only small fiber. Then an attached thread pumps. So `body`
+// runs on the attached thread's own stack.
 void RunInPlace(Counter &gate, test::Runner &runner, std::function<void(TaskScheduler &)> body) {
     TaskScheduler &scheduler = runner.scheduler;
     Counter held(1), done(1);

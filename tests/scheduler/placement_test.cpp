@@ -27,7 +27,7 @@
 
 using namespace weft;
 
-#if !defined(_WIN32)  // platform/thread_test_windows.cpp has what there is
+#if !defined(_WIN32)  // for Windows: platform/thread_test_windows.cpp
 
 namespace {
 
@@ -41,7 +41,7 @@ std::string NameOfThread() {
     return name;
 }
 
-// Nanoseconds; 0 where the system does not tell.
+// In nanoseconds. 0 if the system cannot tell.
 uint64_t SliceOfThread() {
     struct {
         uint32_t size, policy;
@@ -69,7 +69,7 @@ struct Place {
 
 Place PlaceOfThread() { return {NameOfThread(), CpusOfThread(), NiceOfThread(), SliceOfThread()}; }
 
-// What each thread of weft finds in onStart.
+// Records what each thread of weft finds in onStart.
 class Places {
 public:
     void AttachTo(SchedulerOptions &options) {
@@ -80,13 +80,14 @@ public:
             self.of[worker] = PlaceOfThread();
         };
     }
-    std::map<uint32_t, Place> of;  // after the run
+    std::map<uint32_t, Place> of;  // to be read after the run
 
 private:
     std::mutex m_mutex;
 };
 
-// Runs once, and checks that everything else about it is as ever.
+// Runs a scheduler once. Its tasks must run, the caller must keep its own settings, and no other
+// report may come.
 void RunOnce(SchedulerOptions options, Places &places, test::Life life,
              ReportCode allowed = ReportCode::Stalled) {
     places.AttachTo(options);
@@ -97,7 +98,7 @@ void RunOnce(SchedulerOptions options, Places &places, test::Life life,
               scheduler.AddTasksAndWait(50, marks.Tasks());
           }) == Status::Ok);
     CHECK(marks.Wrong() == 0);
-    CHECK(PlaceOfThread() == before);  // the caller keeps its own
+    CHECK(PlaceOfThread() == before);  // the caller keeps its own settings
     CHECK(places.of.size() == options.workers - (life == test::Life::Run));
     CHECK(runner.log.Count() ==
           runner.log.CountOf(allowed) +
@@ -127,7 +128,7 @@ TEST_CASE("placement: threads are named by the option and their index", "[placem
         SchedulerOptions options = test::Options(3);
         options.threadName = nullptr;
         RunOnce(options, places, life);
-        // inherited
+        // The threads inherit the caller's name.
         for (const auto &[worker, place] : places.of) CHECK(place.name == NameOfThread());
     }
 }
@@ -171,7 +172,7 @@ TEST_CASE("placement: Explicit masks of one word and of several, one for each wo
             for (uint32_t worker = 0; worker < 4; ++worker)
                 add(worker, usable[worker % usable.size()]);
             for (uint32_t cpu : usable) add(3, cpu);
-            if (words == 1024) add(1, 65535);  // which the process may not use
+            if (words == 1024) add(1, 65535);  // the process may not use this CPU
             Places places;
             SchedulerOptions options = test::Options(4);
             options.affinity = {Affinity::Kind::Explicit, words, masks.data()};
@@ -201,7 +202,8 @@ TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the ru
           "[placement]") {
     const Cpus usable = CpusOfThread();
     std::vector<uint64_t> masks(3 * 16);
-    for (uint32_t cpu : usable) masks[16 + cpu / 64] |= uint64_t{1} << cpu % 64;  // worker 1 only
+    // Only worker 1 has usable CPUs.
+    for (uint32_t cpu : usable) masks[16 + cpu / 64] |= uint64_t{1} << cpu % 64;
     for (test::Life life : {test::Life::Run, test::Life::Start}) {
         Places places;
         SchedulerOptions options = test::Options(3);
@@ -214,7 +216,7 @@ TEST_CASE("report BadOption: a mask without a usable CPU is reported, and the ru
                   scheduler.AddTasksAndWait(50, marks.Tasks());
               }) == Status::Ok);
         CHECK(marks.Wrong() == 0);
-        // it goes on as it was
+        // The threads keep the CPUs that they had.
         for (const auto &[worker, place] : places.of) CHECK(place.cpus == usable);
         CHECK(runner.log.CountOf(ReportCode::BadOption) == (life == test::Life::Run ? 1 : 2));
         const test::LoggedReport report = runner.log.First(ReportCode::BadOption);
@@ -278,7 +280,7 @@ TEST_CASE("placement: slices are the option's, on threads of weft alone, and nic
             options.threadNice = 3;
             RunOnce(options, places, life);
             for (const auto &[worker, place] : places.of) {
-                // A system that has no slices (own == 0) takes the call, and nothing comes of it.
+                // A system without slices (own == 0) accepts the call and ignores it.
                 CHECK(place.slice ==
                       (own == 0 || microseconds == 0 ? own : uint64_t{microseconds} * 1000));
                 CHECK(place.nice == NiceOfThread() + 3);
@@ -305,7 +307,7 @@ TEST_CASE(
         std::fprintf(stderr, "ran %u\n", 20 - marks.Wrong());
     });
     CHECK(!child.Died());
-    if (child.output.empty()) return;  // no such users here
+    if (child.output.empty()) return;  // this child could not give up its rights
     CHECK(test::Names(child.output, "WorkerGroup::nice: the system refused -5 for worker 0"));
     CHECK(test::Names(child.output, "for worker 1"));
     CHECK(test::Names(child.output, "ran 20"));

@@ -12,7 +12,7 @@ using namespace weft;
 
 namespace {
 
-// Workers that never sleep take the cores from a main task that gives its own away.
+// Workers that spin take the cores from the main task when it yields. So they get fewer rounds.
 uint32_t Rounds(const test::GridPoint &point) {
     return point.idle == IdlePolicy::Spin ? 24 / point.workers : 40;
 }
@@ -31,9 +31,9 @@ TEST_CASE("fault: lost wake-up in sleep. Work submitted to sleeping workers is f
                 std::atomic<bool> ran{false};
                 test::Batch batch(1, [&](TaskScheduler &, uint32_t) { ran.store(true); });
                 Counter counter;
-                test::Linger(static_cast<int>(round));  // the others go to sleep, or are about to
+                test::Linger(static_cast<int>(round));  // the other workers sleep, or are about to
                 runner.scheduler.AddTask(batch[0], &counter);
-                // The main task keeps its worker: another one must come.
+                // The main task keeps its worker busy. So another worker must run the task.
                 if (!test::SpinUntil([&] { return ran.load(); })) return;
                 ++found;
                 runner.scheduler.WaitForCounter(&counter);
@@ -72,9 +72,8 @@ TEST_CASE("a fiber made ready by a task that goes on is resumed elsewhere", "[re
     }
 }
 
-// The last decrement is made by a task that the waiter helps with on its own stack. The other
-// waiter is then ready too; a worker must come for it although this one goes on with the task that
-// waited.
+// The waiter runs a task inline, and this task makes the last decrement. Then the other waiter is
+// ready, too. Another worker must resume it, although this worker continues the task that waited.
 TEST_CASE("a fiber made ready while its waker helps inline is resumed elsewhere", "[ready]") {
     for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
         uint32_t rounds = 0;
@@ -90,8 +89,8 @@ TEST_CASE("a fiber made ready while its waker helps inline is resumed elsewhere"
                 });
                 scheduler.AddTask(other[0], &all);
                 if (!test::SpinUntil([&] { return waits.load(); })) return;
-                // Run by the helping waiter or stolen: either way it ends when the other worker
-                // most likely sleeps.
+                // The waiter runs this task inline, or the other worker steals it. When it ends,
+                // the worker that does not run it most likely sleeps.
                 test::Batch last(1, [&](TaskScheduler &inner, uint32_t) {
                     test::Linger(5000);
                     inner.DecrementCounter(&counter);
@@ -124,13 +123,13 @@ TEST_CASE("a external thread's decrements resume fibers", "[ready][grid]") {
             running.store(true);
             scheduler.WaitForCounter(&gate);
             left = gate.Value();
-            // Its last call may still be on the way out; the scheduler must be there until it has
-            // returned.
+            // The thread may still be inside its last call. The scheduler must live until this call
+            // has returned.
             test::YieldUntil(scheduler, [&] { return !running.load(); });
         }) == Status::Ok);
         external.join();
         CHECK(left == 0);
-        // that one may come, or not
+        // This report may come, or not.
         CHECK(runner.log.CountOf(ReportCode::Stalled) == runner.log.Count());
     }
 }
@@ -145,8 +144,8 @@ TEST_CASE("Run may return while the external decrement that ended it is still in
             test::SpinUntil([&] { return running.load(); });
             test::Linger(round % 20);
             runner.scheduler.DecrementCounter(&gate);
-            // Nobody waits for these: they come in time, or are refused because the scheduler does
-            // not run any more.
+            // Nothing waits for these calls. They are accepted, or refused because the run has
+            // ended.
             test::SpinUntil([&] {
                 for (int i = 0; i < 20; ++i) runner.scheduler.IncrementCounter(&own);
                 return returned.load();
@@ -159,7 +158,7 @@ TEST_CASE("Run may return while the external decrement that ended it is still in
         returned.store(true);
         external.join();
         REQUIRE(status == Status::Ok);
-        // Both may come, or not.
+        // Each of these reports may come, or not.
         const size_t expected =
             runner.log.CountOf(ReportCode::NotRunning) + runner.log.CountOf(ReportCode::Stalled);
         REQUIRE(runner.log.Count() == expected);

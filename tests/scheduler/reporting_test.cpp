@@ -77,13 +77,13 @@ TEST_CASE("reports: what onReport does wrong on a thread that is no worker goes 
     const test::ChildResult result = test::RunInChild([] {
         SchedulerOptions options = test::Options(1);
         options.onReport = [](const Report &, void *) {
-            if (++s_reports > 3) std::abort();  // without end
+            if (++s_reports > 3) std::abort();  // onReport calls itself without end
             s_scheduler->AddTask({nullptr, nullptr});
             s_scheduler->Stop();
         };
         TaskScheduler scheduler(options);
         s_scheduler = &scheduler;
-        scheduler.AddTask({nullptr, nullptr});  // nothing runs
+        scheduler.AddTask({nullptr, nullptr});  // the scheduler does not run
         scheduler.Stop();
         scheduler.WaitForCounter(nullptr);
         std::fprintf(stderr, "%d reports\n", s_reports);
@@ -107,7 +107,7 @@ TEST_CASE("reports: onReport may wait for another thread's call while the run en
         if (report.code != ReportCode::NullTask) return;
         Shared &its = *static_cast<Shared *>(user);
         its.reports.store(true);
-        test::Linger(5000);  // the main task has returned
+        test::Linger(5000);  // meanwhile the main task returns
         std::thread([&] { its.scheduler->WorkerCount(); }).join();
         its.scheduler->AddTask({[](TaskScheduler *, void *) {}, nullptr});
     };

@@ -1,4 +1,4 @@
-// Start with no workers: the thread that attaches runs everything.
+// Start without workers: the attached thread runs all tasks.
 #include "scheduler/run/attach.h"
 
 #include "support/failing_allocation.h"
@@ -33,7 +33,7 @@ TEST_CASE("no workers: everything runs on the attached thread", "[attach][single
             CHECK(scheduler.CurrentWorker() == 0);
             Counter counter;
             scheduler.AddTasks(50, batch.Tasks(), &counter);
-            CHECK(ran.load() == 0);  // not before it waits
+            CHECK(ran.load() == 0);  // no task runs before the thread waits
             scheduler.WaitForCounter(&counter);
             CHECK(ran.load() == 150);
             scheduler.AddTasksAndWait(50, batch.Tasks());
@@ -79,7 +79,7 @@ TEST_CASE("no workers: the order is the same in every run", "[attach][single][on
             Counter all;
             test::Batch leaves(40, [&](TaskScheduler &, uint32_t i) {
                 order.push_back(1000 + i);
-                if (i % 8 == uint32_t(run) % 2) test::Linger(3);  // time has no influence
+                if (i % 8 == uint32_t(run) % 2) test::Linger(3);  // time must have no influence
             });
             test::Batch batch(40, [&](TaskScheduler &scheduler, uint32_t i) {
                 order.push_back(i);
@@ -170,7 +170,7 @@ TEST_CASE("no workers: WaitIdle of another thread returns when nothing is pendin
             REQUIRE(scheduler.AttachThread() == Status::Ok);
             scheduler.AddTasksAndWait(marks.Count(), marks.Tasks());
         }
-        // while the thread that is attached does the host's work
+        // Meanwhile the attached thread is outside of weft.
         std::thread([&] { scheduler.WaitIdle(); }).join();
         if (attached) scheduler.DetachThread();
         scheduler.Stop();

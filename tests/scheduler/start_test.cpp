@@ -20,7 +20,7 @@ TEST_CASE("Start and Stop, again and again; between them Run", "[start][grid]") 
         for (uint32_t round = 1; round <= 3; ++round) {
             REQUIRE(runner.scheduler.Start() == Status::Ok);
             CHECK(runner.scheduler.WorkerCount() == point.workers);
-            CHECK(runner.scheduler.CurrentWorker() == kAnyWorker);  // the caller is none
+            CHECK(runner.scheduler.CurrentWorker() == kAnyWorker);  // the caller is no worker
             CHECK(TaskScheduler::Current() == nullptr);
             test::Marks marks(50);
             if (round != 2) runner.scheduler.AddTasksAndWait(50, marks.Tasks());
@@ -64,7 +64,7 @@ TEST_CASE("Start twice, Run while started, Start while Run runs: AlreadyRunning"
     CHECK(runner.Run([&](TaskScheduler &) { ran = true; }) == Status::AlreadyRunning);
     CHECK(!ran);
     runner.scheduler.AddTasksAndWait(20, marks.Tasks());
-    CHECK(marks.Wrong() == 0);  // no effect on what runs
+    CHECK(marks.Wrong() == 0);  // the run is not affected
     runner.scheduler.Stop();
 
     Status inside[2] = {Status::Ok, Status::Ok};
@@ -89,7 +89,7 @@ TEST_CASE("Start of several threads at once succeeds for one", "[start]") {
         threads.Join();
         REQUIRE(ok.load() == 1);
         REQUIRE(already.load() == 2);
-        runner.scheduler.Stop();  // by another thread than the one that started it
+        runner.scheduler.Stop();  // not the thread that started it
     }
     CHECK(runner.log.Text() == "");
 }
@@ -148,7 +148,7 @@ TEST_CASE(
     inner.scheduler.DetachThread();
     inner.scheduler.Stop();
     CHECK(outer.log.CountOf(ReportCode::WrongThread) == 1);
-    // one worker: on this thread
+    // There is one worker, which is this thread.
     CHECK(inner.Run([&](TaskScheduler &) { callOuter(); }) == Status::Ok);
     CHECK(outer.log.CountOf(ReportCode::WrongThread) == 2);
     outer.scheduler.DetachThread();
@@ -170,7 +170,7 @@ TEST_CASE("the destructor of a started scheduler stops it, after its tasks", "[s
                 scheduler->AddTasks(size, marks.Tasks());
             }
             CHECK(marks.Wrong() == 0);
-            // the scheduler itself may be counted
+            // The scheduler object itself may be counted.
             CHECK(test::OutstandingAllocations() <= before + 1);
             CHECK(log.Text() == "");
         }
@@ -221,7 +221,7 @@ TEST_CASE("Stop waits for threads that wait in a call", "[start]") {
                 runner.scheduler.AddTasksAndWait(1, blocked.Tasks());
                 back.fetch_add(1);
             });
-            // so the threads are in their calls
+            // Now both threads are inside their calls.
             REQUIRE(test::SpinUntil([&] { return inside.load() == 2; }));
             std::thread stopper([&] {
                 runner.scheduler.Stop();
@@ -251,7 +251,7 @@ TEST_CASE("Stop waits until attached threads have detached", "[start]") {
                 if (runner.scheduler.AttachThread() != Status::Ok) wrong.fetch_add(1);
                 attached.store(true);
                 test::SpinUntil([&] { return mayDetach.load(); });
-                test::Marks marks(20);  // still works, while Stop waits
+                test::Marks marks(20);  // tasks still run while Stop waits
                 runner.scheduler.AddTasksAndWait(20, marks.Tasks());
                 wrong.fetch_add(marks.Wrong());
                 wrong.fetch_add(stopped.load());
@@ -317,7 +317,7 @@ TEST_CASE("two schedulers started at once do not share anything", "[start]") {
     threads.Join();
     first.scheduler.Stop();
     test::Marks marks(10);
-    second.scheduler.AddTasksAndWait(10, marks.Tasks());  // outlives the other
+    second.scheduler.AddTasksAndWait(10, marks.Tasks());  // runs after the other one has stopped
     second.scheduler.Stop();
     CHECK(marks.Wrong() == 0);
     CHECK(wrong.load() == 0);

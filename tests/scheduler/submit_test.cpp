@@ -38,7 +38,7 @@ TEST_CASE("invariant 1: each submitted task runs exactly once", "[submit][grid]"
                 scheduler.AddTasks(batch.Count(), batch.Tasks(), &counter);
                 scheduler.WaitForCounter(&counter);
                 waited = AllAre(runs, 1);
-                scheduler.AddTasks(batch.Count(), batch.Tasks());  // fire and forget: Run drains
+                scheduler.AddTasks(batch.Count(), batch.Tasks());  // Run waits for them
             }) == Status::Ok);
             CHECK(waited);
             CHECK(AllAre(runs, 2));
@@ -115,7 +115,7 @@ TEST_CASE("a submission raises the counter at once, each finished task lowers it
         Counter counter(2);
         test::Batch batch(10, [](TaskScheduler &, uint32_t) {});
         scheduler.AddTasks(10, batch.Tasks(), &counter);
-        values.push_back(counter.Value());  // one worker: nothing has run
+        values.push_back(counter.Value());  // one worker: no task has run yet
         scheduler.AddTask(batch[0], &counter);
         values.push_back(counter.Value());
         scheduler.WaitForCounter(&counter, 2);
@@ -162,8 +162,8 @@ TEST_CASE("hazard 5: a submission never runs tasks, however full the queue is", 
     CHECK(ran.load() == 30 * 301);
 }
 
-// A finished task's decrement may wait until the end of the claimed chunk, but not past a later
-// task's call.
+// The decrement of a finished task may be delayed until the end of the claim. But it must be made
+// before a later task of the claim submits.
 TEST_CASE("invariant 9: a pending decrement is flushed before a later task submits", "[submit]") {
     test::Runner runner(test::Options(1));
     std::atomic<uint32_t> late{0};
@@ -173,7 +173,8 @@ TEST_CASE("invariant 9: a pending decrement is flushed before a later task submi
         Counter counter;
         std::atomic<uint32_t> started{0};
         test::Batch batch(kCount, [&](TaskScheduler &inner, uint32_t) {
-            const uint32_t before = started.fetch_add(1);  // one worker: all of them have finished
+            // One worker: all earlier ones have finished.
+            const uint32_t before = started.fetch_add(1);
             inner.AddTask(nothing[0]);
             const uint32_t outstanding = counter.Value();
             if (outstanding != kCount - before) late.fetch_add(1);

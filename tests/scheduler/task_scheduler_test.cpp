@@ -75,7 +75,7 @@ TEST_CASE("report NullTask: a null function has no effect, neither for itself no
         scheduler.AddTasksAndWait(3, tasks);
         scheduler.AddTask({nullptr, nullptr}, &counter);
         value = counter.Value();
-        scheduler.AddTasks(0, nullptr, &counter);  // nothing, and nothing wrong
+        scheduler.AddTasks(0, nullptr, &counter);  // nothing to submit, and no mistake
         scheduler.AddTasksAndWait(0, nullptr);
     }) == Status::Ok);
     CHECK(ran.load() == 0);
@@ -227,7 +227,7 @@ TEST_CASE("fault: counter used with two schedulers is reported by each call, and
         });
         value = counter.Value();
         scheduler.DecrementCounter(&counter, 2);
-        // At zero it belongs to nobody.
+        // A counter at zero belongs to no scheduler.
         innerStatus = inner.Run([&](TaskScheduler &other) {
             other.AddTask(batch[0], &counter);
             other.WaitForCounter(&counter);
@@ -303,7 +303,7 @@ TEST_CASE("fault: signals on fiber stacks", "[task_scheduler]") {
     test::Runner runner(test::Options(3));
     std::atomic<uint32_t> ran{0}, met{0}, late{0};
     test::Batch batch(100, [&](TaskScheduler &scheduler, uint32_t i) {
-        if (i < 3) {  // so that all workers take part
+        if (i < 3) {  // all workers must take part
             met.fetch_add(1);
             late.fetch_add(!test::SpinUntil([&] { return met.load() == 3; }));
         }

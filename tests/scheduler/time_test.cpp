@@ -62,7 +62,7 @@ TEST_CASE("SleepUntil: a time that has passed, and durations below zero, return 
         SleepFor(scheduler, Clock::duration::min());
         SleepFor(scheduler, Clock::duration::zero());
     }) == Status::Ok);
-    SleepFor(runner.scheduler, Clock::duration::min());  // no scheduler is needed
+    SleepFor(runner.scheduler, Clock::duration::min());  // needs no scheduler
     CHECK(runner.log.Text() == "");
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("WaitForCounterFor: the deadline comes first", "[time][grid]") {
             if (counter.Value() != 2) ++wrong;
             if (!WaitForCounterFor(scheduler, &counter, hours(1), 2)) ++wrong;
             scheduler.DecrementCounter(&counter, 2);
-            scheduler.WaitForCounter(&counter);  // no record was left on it
+            scheduler.WaitForCounter(&counter);  // the timed waits have left no record
         }) == Status::Ok);
         CHECK(wrong == 0);
         CHECK(runner.log.Text() == "");
@@ -140,7 +140,7 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
                 scheduler.DecrementCounter(&soon);
             };
             scheduler.AddTask(MakeTask(lowerSoon));
-            // from now on there are 2,048 records
+            // After this wait there are 2,048 wait records.
             answers[4] = scheduler.WaitForAny(2000, many.data());
             many.back() = &busy[0];
             std::optional<test::FailingAllocation> failing(0);
@@ -162,7 +162,7 @@ TEST_CASE("WaitForAnyUntil: the deadline comes first, or one of the counters", "
         CHECK(after >= deadline);
         CHECK(answers[1] == 2);
         CHECK(answers[2] == 2);
-        CHECK(answers[3] == 2);  // none of two
+        CHECK(answers[3] == 2);  // neither of the two
         CHECK(answers[4] == 1999);
         CHECK(runner.log.Text() == "");
     }
@@ -173,7 +173,7 @@ TEST_CASE("WaitForCounterFor gives its records back", "[time]") {
     uint32_t wrong = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter counter(1);
-        const test::FailingAllocation failing(0);  // there are 64 records
+        const test::FailingAllocation failing(0);  // there are 64 wait records
         for (uint32_t round = 0; round < 500; ++round) {
             if (WaitForCounterFor(scheduler, &counter, microseconds(20))) ++wrong;
         }
@@ -232,7 +232,7 @@ TEST_CASE("deadlines do not wait for a worker that is busy while another one sle
     std::atomic<bool> awake{false}, begun{false};
     test::Batch busy(1, [&](TaskScheduler &, uint32_t) {
         begun.store(true);
-        // for ever, if the other worker does not look at the clock
+        // This never ends if the other worker does not watch the clock.
         while (!awake.load()) std::this_thread::yield();
     });
     test::Batch sleeper(1, [&](TaskScheduler &scheduler, uint32_t) {
@@ -249,8 +249,8 @@ TEST_CASE("deadlines do not wait for a worker that is busy while another one sle
     CHECK(runner.log.Text() == "");
 }
 
-// It stays in the host's allocator: while the worker sleeps there are not blocks enough for so many
-// tasks.
+// The thread is held inside the host's allocator. While the worker sleeps, there are not enough
+// blocks for so many tasks.
 TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]") {
     struct Stay {
         std::atomic<std::thread::id> who{};
@@ -273,7 +273,7 @@ TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]
     std::atomic<uint32_t> ran{0};
     uint32_t rounds = 0;  // more than one if the worker did not sleep
     test::Batch many(5000, [&](TaskScheduler &, uint32_t) { ran.fetch_add(1); });
-    runner.scheduler.WaitIdle();  // then the worker is about to sleep
+    runner.scheduler.WaitIdle();  // now the worker is about to sleep
     test::Threads thread(1, [&](uint32_t) {
         stay.who.store(std::this_thread::get_id());
         for (; rounds < 1000 && !stay.inside.load(); ++rounds)
@@ -281,7 +281,7 @@ TEST_CASE("deadlines do not wait for a thread that stays inside a call", "[time]
     });
     const bool isInside = test::SpinUntil([&] { return stay.inside.load(); });
     test::Batch due(1, [&](TaskScheduler &, uint32_t) { stay.due.store(true); });
-    // long enough for the worker to find nothing
+    // Within this time the worker finds nothing and sleeps.
     AddTaskAt(runner.scheduler, Now() + milliseconds(20), due[0]);
     thread.Join();
     runner.scheduler.Stop();
@@ -447,7 +447,7 @@ TEST_CASE("waits for any leave the waiters of another scheduler alone", "[time]"
         schedulers[i]->IncrementCounter(&counters[i]);
         schedulers[i]->AddTasks(3, waiters.Tasks() + 3 * i);
         CHECK(test::SpinUntil([&] { return began.load() == 3 * (i + 1); }));
-        // the only worker runs it when all three have got in line
+        // The only worker runs this task after all three tasks have begun to wait.
         schedulers[i]->AddTasksAndWait(1, nothing.Tasks());
     }
     ours.scheduler.AddTasksAndWait(1, wrong.Tasks());

@@ -55,7 +55,7 @@ TEST_CASE("WaitForAny gives its records back", "[wait_any]") {
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         Counter zero, busy[3] = {Counter(1), Counter(1), Counter(1)};
         Counter *const all[4] = {&busy[0], &busy[1], &busy[2], &zero};
-        const test::FailingAllocation failing(0);  // there are 64 records
+        const test::FailingAllocation failing(0);  // there are 64 wait records
         for (uint32_t round = 0; round < 500; ++round) {
             if (scheduler.WaitForAny(4, all) != 3) ++wrong;
         }
@@ -155,7 +155,8 @@ TEST_CASE("PollCounter sees the caller's own finished tasks", "[wait_any][grid]"
         INFO(test::Describe(point));
         std::atomic<uint32_t> polledOut{0};
         Counter counter;
-        // The last task of a claim polls for all but itself: tasks of its own claim are among them.
+        // The last task polls until only itself is left. Some of the other tasks are in its own
+        // claim.
         test::Batch batch(64, [&](TaskScheduler &scheduler, uint32_t i) {
             if (i != 63) return;
             if (test::YieldUntil(scheduler, [&] { return scheduler.PollCounter(&counter, 1); }))

@@ -53,7 +53,7 @@ TEST_CASE("WaitIdle: tasks in it do not wait for each other", "[external][wait_i
             };
             if (life == test::Life::Start) {
                 REQUIRE(test::WhileItRuns(runner, life, atOnce) == Status::Ok);
-            } else {  // the main task is pending too, so it must be in WaitIdle itself
+            } else {  // the main task is pending, too, so it must call WaitIdle itself
                 std::atomic<bool> ended{false};
                 std::thread host;
                 CHECK(runner.Run([&](TaskScheduler &scheduler) {

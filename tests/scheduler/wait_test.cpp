@@ -39,7 +39,7 @@ struct Fib {
     }
 };
 
-// A chain of tasks, each of which submits the next and waits for it.
+// A chain of tasks. Each one submits the next one and waits for it.
 struct Link {
     uint32_t depth;
     bool fused;
@@ -68,7 +68,7 @@ TEST_CASE("fork-join recursion", "[wait][grid]") {
         for (bool fused : {false, true}) {
             INFO(test::Describe(point) << (fused ? ", fused" : ""));
             test::Runner runner(point);
-            Fib fib{10, fused};  // 88 tasks that wait: fewer than fibers, whoever steals what
+            Fib fib{10, fused};  // 88 tasks wait, fewer than there are fibers
             CHECK(runner.Run([&](TaskScheduler &scheduler) { Fib::Run(&scheduler, &fib); }) ==
                   Status::Ok);
             CHECK(fib.result == 55);
@@ -84,7 +84,7 @@ TEST_CASE("hazard 2: inline waits nest only while there is stack; deeper ones ta
             INFO(workers << " workers" << (fused ? ", fused" : ""));
             test::Runner runner(test::Options(workers));
             std::atomic<uint32_t> reached{0};
-            // With two workers each link may be stolen, and then each takes a fiber.
+            // With two workers each link may be stolen. Then each link takes a fiber.
             const uint32_t depth = workers == 1 ? 3000 : 100;
             Link first{depth, fused, &reached};
             CHECK(runner.Run([&](TaskScheduler &scheduler) { Link::Run(&scheduler, &first); }) ==
@@ -112,10 +112,10 @@ TEST_CASE("hazard 2: what finished is counted off before a fused wait runs its f
     uint32_t started = 0, waits = 0, wrong = 0;
     test::Batch inner(1, [&](TaskScheduler &, uint32_t) {
         ++waits;
-        wrong += counter.Value() != kCount - (started - 1);  // the caller itself is not finished
+        wrong += counter.Value() != kCount - (started - 1);  // the caller itself has not finished
     });
     test::Batch batch(kCount, [&](TaskScheduler &scheduler, uint32_t) {
-        // The others are short, so that claims of several tasks follow.
+        // The other tasks are short, so later claims take several tasks.
         if (++started % 8 == 5) scheduler.AddTasksAndWait(1, inner.Tasks());
     });
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -159,7 +159,7 @@ TEST_CASE("invariant 5: who returns from a wait sees all that the tasks wrote", 
         test::Runner runner(point);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             for (uint32_t round = 0; round < 30; ++round) {
-                // plain memory: a data race if the wait does not order it
+                // Plain memory: it is a data race if the wait does not order the accesses.
                 std::vector<uint32_t> values(40, 0);
                 test::Batch batch(40, [&](TaskScheduler &, uint32_t i) { values[i] = round + i; });
                 Counter counter;
@@ -187,7 +187,7 @@ TEST_CASE("fault: relaxed fast path. A wait that need not wait orders memory too
             scheduler.AddTask(batch[0], &counter);
             for (int i = 0; i < 2000 && !finishing.load(std::memory_order_relaxed); ++i)
                 std::this_thread::yield();
-            // most likely it has finished altogether now
+            // Most likely the task has finished completely by now.
             for (int i = 0; i < 20; ++i) std::this_thread::yield();
             scheduler.WaitForCounter(&counter);
             wrong += value != round;
@@ -239,7 +239,7 @@ TEST_CASE("fault: two waiters with different targets. Each resumes when its own 
             for (uint32_t value = 9; value != ~0u; --value) {
                 lowest.store(value);
                 scheduler.DecrementCounter(&counter);
-                // whoever was made ready too early goes on now
+                // A waiter that was made ready too early would continue now.
                 for (int i = 0; i < 3; ++i) scheduler.Yield();
                 for (uint32_t i = 0; i < 6; ++i) {
                     if (kTargets[i] < value) continue;
@@ -254,7 +254,7 @@ TEST_CASE("fault: two waiters with different targets. Each resumes when its own 
 }
 
 TEST_CASE("a value that is passed and left again between two looks is not missed", "[wait]") {
-    // one worker: a task that has started and is not running waits
+    // There is one worker. So a task that has started and does not run is waiting.
     test::Runner runner(test::Options(1));
     Counter counter(5);
     std::atomic<uint32_t> started{0}, resumed{0};
@@ -267,7 +267,7 @@ TEST_CASE("a value that is passed and left again between two looks is not missed
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         scheduler.AddTasks(3, waiters.Tasks());
         test::YieldUntil(scheduler, [&] { return started.load() == 3; });
-        scheduler.DecrementCounter(&counter, 3);  // jumps over 3 to 2
+        scheduler.DecrementCounter(&counter, 3);  // from 5 to 2, without being 3
         scheduler.IncrementCounter(&counter, 3);
         atOnce = resumed.load();
         value = counter.Value();
@@ -276,7 +276,7 @@ TEST_CASE("a value that is passed and left again between two looks is not missed
         afterJump = resumed.load();
         scheduler.DecrementCounter(&counter, 5);
     }) == Status::Ok);
-    CHECK(atOnce == 0);  // whoever is made ready is resumed by a worker's loop, not by the caller
+    CHECK(atOnce == 0);  // a worker's loop resumes ready fibers, the caller does not
     CHECK(value == 5);
     CHECK(afterJump == 2);
     CHECK(resumed.load() == 3);
@@ -322,7 +322,7 @@ TEST_CASE(
                 auto counter = std::make_unique<Counter>();
                 scheduler.AddTasks(6, leaf.Tasks(), counter.get());
                 scheduler.WaitForCounter(counter.get());
-                counter.reset();  // AddressSanitizer sees who still looks
+                counter.reset();  // AddressSanitizer reports later accesses
             }
         });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
@@ -344,7 +344,7 @@ TEST_CASE(
             Counter others, all;
             test::Batch work(6, [&](TaskScheduler &inner, uint32_t) {
                 inner.DecrementCounter(counter.get());
-                test::Linger(20);  // so that others resume whom that woke
+                test::Linger(20);  // other workers resume the waiters meanwhile
             });
             std::atomic<uint32_t> started{0};
             test::Batch waiters(3, [&](TaskScheduler &inner, uint32_t i) {
@@ -356,9 +356,9 @@ TEST_CASE(
             if (!test::YieldUntil(scheduler, [&] { return started.load() == 3; })) std::abort();
             scheduler.AddTasks(6, work.Tasks(), &all);
             for (int i = 0; i < 4; ++i) scheduler.DecrementCounter(counter.get());
-            scheduler.WaitForCounter(&others);  // their waits have returned
+            scheduler.WaitForCounter(&others);  // all waiters have returned
             scheduler.WaitForCounter(counter.get());
-            counter.reset();  // while the tasks that lowered it may still be inside that call
+            counter.reset();  // tasks that lowered it may still be inside that call
             scheduler.WaitForCounter(&all);
         }
     }) == Status::Ok);
@@ -388,8 +388,7 @@ TEST_CASE("fault: counter reuse. A counter is used again right after each wait",
     }
 }
 
-// Eight fibers wait for the same counter in rounds; nobody may be resumed twice for one wait, or
-// not at all.
+// Eight fibers wait for the same counter in rounds. Each wait must end exactly once.
 TEST_CASE("hazard 6: a counter that stands at zero is armed again without waking anybody twice",
           "[wait]") {
     test::Runner runner(test::Options(3));
@@ -428,8 +427,8 @@ TEST_CASE("hazard 3: AddTasksAndWait whose first task waits while others take th
           "[wait][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
-        // The first one waits for the last one, or for the one that is stolen first: then many are
-        // outstanding when it goes on, most likely on another worker.
+        // The first task waits for the last one, or for the one that is stolen first. In the second
+        // case many tasks have not finished when it continues, most likely on another worker.
         struct Case {
             uint32_t count, opener;
         };
@@ -473,9 +472,9 @@ TEST_CASE("fault: lock held across a wait. Waiting runs nobody else's tasks on t
                 return;
             }
             scheduler.IncrementCounter(&event);
-            // below the other users in the deques
+            // In the deques it comes after the other users.
             scheduler.AddTask(opener[0], nullptr, test::kLow);
-            scheduler.WaitForCounter(&event);  // with the lock held
+            scheduler.WaitForCounter(&event);  // holds the lock
             entered.fetch_add(1);
             locked.store(false);
         });
@@ -517,8 +516,8 @@ TEST_CASE("ResumeOn::SameWorker continues the fiber on its worker", "[wait][grid
     }
 }
 
-// The waiter may run the child on its own stack; if the child then waits for anything with
-// ResumeOn::AnyWorker, the whole stack may continue elsewhere, with the outer wait on it.
+// The waiter may run the child inline. If the child then waits with ResumeOn::AnyWorker, the whole
+// stack may continue on another worker, with the outer wait on it.
 TEST_CASE("ResumeOn::SameWorker holds although a task that the wait helps with waits itself",
           "[wait]") {
     test::Runner runner(test::Options(2, 128, 32, IdlePolicy::Spin));
@@ -575,7 +574,7 @@ TEST_CASE("fibers that yield take turns", "[wait]") {
         scheduler.AddTasksAndWait(3, batch.Tasks());
     }) == Status::Ok);
     REQUIRE(turns.size() == 18);
-    // Once all three have begun, each comes once in any three turns in a row.
+    // Once all three have begun, each of them runs once in any three steps in a row.
     for (size_t i = 3; i + 6 <= turns.size(); i += 3) {
         CHECK(turns.substr(i, 3) == turns.substr(i + 3, 3));
         CHECK(turns[i] != turns[i + 1]);

@@ -100,14 +100,15 @@ TEST_CASE(
             finished.fetch_add(1);
         });
         std::thread external([&] {
-            // Every small fiber waits; seventeen tasks or more have none.
+            // Every small fiber waits. At least seventeen tasks have no fiber.
             blocked = test::SpinUntil([&] { return started.load() == point.smallFibers; });
             test::Linger(300);
             runner.scheduler.DecrementCounter(&gate);
         });
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             scheduler.AddTasks(20, waiters.Tasks());
-            scheduler.WaitForCounter(&gate);  // not the tasks' counter: no inline help
+            // Another counter than that of the tasks, so none runs inline.
+            scheduler.WaitForCounter(&gate);
         }) == Status::Ok);
         external.join();
         CHECK(blocked);
@@ -115,8 +116,8 @@ TEST_CASE(
     }
 }
 
-// The only small fiber is freed when its loop goes on as a large one. The other worker, which had
-// none, must be woken: the Large task does not end before a Small one has run.
+// The loop on the only small fiber continues on a large fiber and frees the small one. The other
+// worker had no fiber and must be woken: the Large task does not end before a Small task has run.
 TEST_CASE("a freed fiber wakes a worker that sleeps for want of one", "[worker_loop]") {
     for (IdlePolicy idle : {IdlePolicy::Sleep, IdlePolicy::Balanced}) {
         for (int round = 0; round < 10; ++round) {
@@ -130,7 +131,7 @@ TEST_CASE("a freed fiber wakes a worker that sleeps for want of one", "[worker_l
             });
             test::Batch first(1, [&](TaskScheduler &scheduler, uint32_t) {
                 started.store(true);
-                // most likely the main task waits then, and its worker sleeps without a fiber
+                // Most likely the main task waits now, and its worker sleeps without a fiber.
                 test::Linger(2000);
                 scheduler.AddTask(small[0], nullptr, test::kLow);
                 scheduler.AddTask(large[0], nullptr, test::kLarge);
@@ -231,9 +232,9 @@ TEST_CASE("report OutOfSmallFibers: also while a deadline is pending", "[worker_
     ExpectPoolEmpty({IdlePolicy::Balanced, IdlePolicy::Sleep}, true);
 }
 
-// Each of three links submits leaves and then the next link, so the newest task is not one that it
-// waits for: soon all fibers wait. Their leaves are handed to them one by one. The Low task lies in
-// its lane meanwhile.
+// Each of three links submits leaves and then the next link. So the newest task is not one that the
+// link waits for, and soon all fibers wait. Then the waiting tasks get their leaves one by one.
+// Meanwhile the Low task stays in its lane.
 TEST_CASE(
     "report OutOfSmallFibers: not while waiting tasks run what they wait for, without workers",
     "[worker_loop]") {

@@ -64,7 +64,7 @@ TEST_CASE("ConditionVariable: notify_one wakes who came first, notify_all those 
     auto a = [&](TaskScheduler *) { wait('a'); };
     auto b = [&](TaskScheduler *) { wait('b'); };
     auto c = [&](TaskScheduler *) { wait('c'); };
-    changed.notify_one();  // nobody
+    changed.notify_one();  // nobody waits yet
     one.RunUntilItWaits(a);
     one.RunUntilItWaits(b);
     one.RunUntilItWaits(c);
@@ -151,7 +151,7 @@ TEST_CASE("ConditionVariable: the notifier destroys it before the waiter has beg
     test::Runner runner(test::Options(1));
     bool returned = false;
     CHECK(test::WhileItRuns(runner, test::Life::Start, [&](TaskScheduler &scheduler) {
-              struct Lock {  // whose unlock is the moment at which others notify
+              struct Lock {  // its unlock is the moment when others notify
                   std::unique_ptr<ConditionVariable> changed;
                   void lock() {}
                   void unlock() {
@@ -211,11 +211,11 @@ TEST_CASE("report InHook: a wait for a condition in a hook is reported once", "[
               auto leaf = [](TaskScheduler *) {};
               scheduler.AddTask(MakeTask(leaf), &counter, test::Named("hooked"));
               CHECK(test::SpinUntil([&] {
-                  hook.changed.notify_all();  // without the mutex, which would be contended
+                  hook.changed.notify_all();  // without the mutex, so there is no contention
                   return hook.looks.load() == 6;
               }));
               scheduler.WaitForCounter(&counter);
-              const std::lock_guard<Mutex> lock(hook.mutex);  // the hook has returned
+              const std::lock_guard<Mutex> lock(hook.mutex);  // waits until the hook has returned
           }) == Status::Ok);
     CHECK(runner.log.CountOf(ReportCode::InHook) == 1);
 }

@@ -44,7 +44,7 @@ TEST_CASE("Event: auto, each Set lets exactly one pass, in order",
     one.RunUntilItWaits(a);
     one.RunUntilItWaits(b);
     event.Set();
-    CHECK(!event.IsSet());  // it is a's already
+    CHECK(!event.IsSet());  // the signal belongs to `a` already
     CHECK(!event.TryWait());
     one.Settle();
     CHECK(order == "a");
@@ -52,7 +52,7 @@ TEST_CASE("Event: auto, each Set lets exactly one pass, in order",
     one.Settle();
     CHECK(order == "ab");
     event.Set();
-    event.Set();  // one with the one before
+    event.Set();  // has no effect, because the event is set
     CHECK(event.IsSet());
     CHECK(event.TryWait());
     CHECK(!event.TryWait());

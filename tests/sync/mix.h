@@ -1,4 +1,4 @@
-// Tasks and threads of the host that do the same at once.
+// Tasks and external threads that do the same work at once.
 #pragma once
 
 #include "support/scheduler_run.h"
@@ -10,9 +10,9 @@
 
 namespace test {
 
-/// Starts a scheduler; `tasks` tasks and `threads` threads that are no workers call body(scheduler,
-/// index), with indices from 0 on, threads last. True if it ran to its end without a report but for
-/// Stalled.
+/// Starts a scheduler. `tasks` tasks and `threads` external threads call body(scheduler, index).
+/// The tasks have the indices from 0 on, the threads those after them. Returns true if the run
+/// ended and nothing but Stalled was reported.
 inline bool RunMixed(const GridPoint &point, uint32_t tasks, uint32_t threads,
                      const std::function<void(weft::TaskScheduler &, uint32_t)> &body) {
     Runner runner(point);
@@ -28,8 +28,8 @@ inline bool RunMixed(const GridPoint &point, uint32_t tasks, uint32_t threads,
     return status == weft::Status::Ok && Faults(runner.log).empty();
 }
 
-/// A scheduler without threads of its own: the calling one, attached, runs tasks where it yields,
-/// in an order that is always the same. So a test can tell exactly who runs when.
+/// A scheduler without worker threads. The calling thread is attached, and runs tasks when it
+/// yields. The order is always the same, so a test knows exactly when each task runs.
 class OneThread {
 public:
     OneThread() : m_runner(Options(0)) {
@@ -47,13 +47,13 @@ public:
     bool IsFit() const { return m_isFit; }
     weft::TaskScheduler &Scheduler() { return m_runner.scheduler; }
     ReportLog &Log() { return m_runner.log; }
-    /// A task that outlives this call; run until it waits or ends.
+    /// Submits a task that may outlive this call, and runs tasks until it waits or ends.
     template <class Body>
     void RunUntilItWaits(Body &body) {
         Scheduler().AddTask(weft::MakeTask(body), &m_counter);
         Settle();
     }
-    /// Runs all that can run.
+    /// Runs tasks until none can run.
     void Settle() {
         for (int i = 0; i < 16; ++i) Scheduler().Yield();
     }

@@ -29,7 +29,7 @@ TEST_CASE("Mutex: tasks and threads exclude each other, and see what the last on
                 for (uint32_t i = 0; i < kTimes; ++i) {
                     const std::lock_guard<Mutex> lock(*mutex);
                     ++plain;
-                    // held
+                    // The task yields with the lock held.
                     if ((i + index) % 16 == 0 && scheduler.CurrentWorker() != kAnyWorker)
                         scheduler.Yield();
                 }
@@ -54,7 +54,7 @@ TEST_CASE("Mutex: std::unique_lock and std::scoped_lock", "[sync][mutex][one_wor
     lock.unlock();
     CHECK(lock.try_lock_until(std::chrono::system_clock::now() + 1h));
     lock.unlock();
-    CHECK(lock.try_lock_until(std::chrono::steady_clock::now() - 1h));  // it is free
+    CHECK(lock.try_lock_until(std::chrono::steady_clock::now() - 1h));  // the mutex is free
     lock.unlock();
     CHECK(lock.try_lock_for(std::chrono::hours::max()));
 }
@@ -106,7 +106,8 @@ TEST_CASE("Mutex: each that is the first in line is overtaken exactly kMaxOverta
         CHECK(got == turn - 1);
         one.Settle();
         CHECK(got == turn);
-        // It is called off the mutex, and the next one called, in one turn of this thread.
+        // Within one step of this thread, the waiter unlocks the mutex and the next waiter is
+        // notified.
         mayUnlock = turn;
         if (turn == 3) break;
         one.Scheduler().Yield();
@@ -307,7 +308,7 @@ TEST_CASE("report InHook: one lock in a hook is reported once, however often it 
             auto leaf = [](TaskScheduler *) {};
             scheduler.AddTask(MakeTask(leaf), &counter, test::Named("hooked"));
             CHECK(test::SpinUntil([&] { return hook.reports.load() != 0; }));
-            // Each unlock notifies the hook, and each lock comes before it.
+            // The hook waits for the lock. Each unlock notifies it, but the next lock comes first.
             for (int i = 0; i < 100 && !hook.done.load(); ++i) {
                 test::Linger(50);
                 mutex.unlock();

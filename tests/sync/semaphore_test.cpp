@@ -148,7 +148,7 @@ TEST_CASE("Semaphore: who gets in line behind somebody who was called has what t
     }
     CHECK(!semaphore.try_acquire());
     bool got = false;
-    // by itself: this thread runs no task meanwhile
+    // On its own thread. This thread runs no task meanwhile.
     std::thread([&] { got = semaphore.try_acquire_for(10s); }).join();
     CHECK(got);
     CHECK(!passed);

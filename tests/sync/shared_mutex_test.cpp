@@ -80,7 +80,7 @@ TEST_CASE("SharedMutex: a writer is overtaken by exactly kMaxBeforeWake readers"
     CHECK(readers == SharedMutex::kMaxBeforeWake);
     for (uint32_t i = 0; i < readers; ++i) mutex.unlock_shared();
     one.Settle();
-    CHECK(!wrote);  // there is still the first reader
+    CHECK(!wrote);  // the first reader still holds the lock
     mutex.unlock_shared();
     one.Settle();
     CHECK(wrote);

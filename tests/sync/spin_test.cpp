@@ -7,7 +7,7 @@ using namespace weft::internal;
 
 namespace {
 
-// How often it looks before it gives up.
+// Returns how often SpinBriefly looks before it gives up.
 uint32_t LooksInVain(WaitQueue &queue) {
     uint32_t looks = 0;
     CHECK(!SpinBriefly(queue, [&] {

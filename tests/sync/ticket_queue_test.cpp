@@ -60,7 +60,7 @@ TEST_CASE("TicketQueue: all copies of a ticket wait for the same turn",
     second.Done();
     one.Settle();
     CHECK(order == "bbc");
-    CHECK(first.IsTurn());  // it has been
+    CHECK(first.IsTurn());  // its turn has come before
     third.Done();
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("report WrongThread: a ticket that is done twice; it has no effect",
 
 namespace {
 
-// A batch of tasks, each of which lets a task of its own wait for its turn.
+// A batch of tasks. Each of them submits a task that waits for its turn.
 void CheckTasksInTurn(uint32_t workers, test::Submitter submitter) {
     constexpr uint32_t kTickets = 1000;
     test::ReportLog log;

@@ -1,4 +1,4 @@
-// Groups of machines that hwloc is told of, by a description or in XML, and of the real one.
+// Groups of machines that a description or XML gives to hwloc, and of the real machine.
 #include "weft/topology/topology.h"
 
 #include "support/scheduler_run.h"
@@ -40,7 +40,7 @@ Cpus CpusOf(const WorkerGroup &group) {
     return cpus;
 }
 
-// As in "0-3 8".
+// Writes CPUs as in "0-3 8".
 std::string Text(const Cpus &cpus) {
     std::string text;
     for (auto cpu = cpus.begin(); cpu != cpus.end();) {
@@ -53,7 +53,7 @@ std::string Text(const Cpus &cpus) {
     return text;
 }
 
-// One line for each group, as in "node 0: 4 on 0-3".
+// Writes one line for each group, as in "node 0: 4 on 0-3".
 Texts Describe(const Topology &machine) {
     Texts texts;
     for (uint32_t i = 0; i < machine.GroupCount(); ++i) {
@@ -77,7 +77,7 @@ Texts Describe(SplitBy by, const TopologyOptions &options) {
 }
 Texts Describe(SplitBy by, const std::string &source) { return Describe(by, Fake(source.c_str())); }
 
-// A machine that a test makes from a description, changes, and writes as XML.
+// A machine that a test makes from a description, changes and writes as XML.
 class Model {
 public:
     explicit Model(const char *description) {
@@ -90,7 +90,8 @@ public:
     Model(const Model &) = delete;
     Model &operator=(const Model &) = delete;
 
-    // Larger is faster, -1 is unknown. `type`: so that hwloc does not take two for one.
+    // A larger speed is faster, -1 is unknown. Different values of `type` keep hwloc from merging
+    // two kinds.
     Model &Kind(const Cpus &cpus, int speed, const char *type = nullptr) {
         char name[] = "CoreType", value[16] = "";
         std::strncpy(value, type != nullptr ? type : "", sizeof value - 1);
@@ -108,7 +109,7 @@ public:
         hwloc_bitmap_free(set);
         return *this;
     }
-    // As a container does.
+    // Allows only these CPUs, as a container does.
     Model &Allow(const Cpus &cpus) {
         hwloc_bitmap_t set = Set(cpus);
         CHECK(hwloc_topology_allow(m_topology, set, nullptr, HWLOC_ALLOW_FLAG_CUSTOM) == 0);
@@ -134,8 +135,8 @@ private:
     hwloc_topology_t m_topology = nullptr;
 };
 
-// Four performance cores with two threads, CPUs 0 to 7, and four efficiency cores with one, 8, 10,
-// 12 and 14.
+// Four performance cores with two threads each, CPUs 0 to 7, and four efficiency cores with one
+// thread each, CPUs 8, 10, 12 and 14.
 std::string Hybrid() {
     return Model("l3:1 core:8 pu:2")
         .Without({9, 11, 13, 15})
@@ -150,7 +151,7 @@ std::vector<uint64_t> Mask(const Cpus &cpus) {
     return words;
 }
 
-// Of the calling thread.
+// Returns the CPUs of the calling thread.
 Cpus CpusOfThread() {
     const test::Cpus cpus = test::CpusOfThread();
     return {cpus.begin(), cpus.end()};
@@ -266,7 +267,7 @@ TEST_CASE("topology: a machine that tells nothing is one group", "[topology]") {
     CHECK(Describe(SplitBy::CoreKind, "core:4 pu:2") == Texts{"all cores: 8 on 0-7"});
     CHECK(Describe(SplitBy::Cache, "core:4 pu:2") == Texts{"all cores: 8 on 0-7"});
     CHECK(Describe(SplitBy::NumaNode, "core:4 pu:2") ==
-          Texts{"node 0: 8 on 0-7"});  // hwloc makes one
+          Texts{"node 0: 8 on 0-7"});  // hwloc makes one node
     const std::string oneKind = Model("core:4 pu:1").Kind({0, 1, 2, 3}, 5).Xml();
     CHECK(Describe(SplitBy::CoreKind, oneKind) == Texts{"all cores: 4 on 0-3"});
 }
@@ -377,7 +378,7 @@ TEST_CASE("topology: what cannot be read gives no groups, and leaves the schedul
     std::vector<uint64_t> usable(1025, 0);
     options.cpus = usable.data(), options.cpuWords = 0;
     CHECK(refused(SplitBy::NumaNode, options) == Status::BadOption);
-    options.cpuWords = 1;  // no CPU is left
+    options.cpuWords = 1;  // the mask has no CPU
     CHECK(refused(SplitBy::NumaNode, options) == Status::BadOption);
     usable[0] = 1;
     options.cpuWords = 1025;
@@ -400,7 +401,7 @@ TEST_CASE("topology: a scheduler takes the groups, changed or not", "[topology]"
 }
 
 TEST_CASE("topology: groups have only the CPUs that the process may use", "[topology]") {
-    const Cpus usable = CpusOfThread();  // of the main thread, which tests run on
+    const Cpus usable = CpusOfThread();  // the CPUs of the main thread, which runs the tests
     CHECK(Topology(SplitBy::CoreKind).Workers() ==
           std::min(static_cast<uint32_t>(usable.size()), 1024u));
     for (const uint32_t cpu : usable) {
@@ -446,8 +447,8 @@ TEST_CASE("topology: what the calling thread, or another one, may use does not m
 
 namespace {
 
-// Runs a scheduler with these groups: in each group 100 tasks that name it run on its workers, and
-// on its CPUs.
+// Runs a scheduler with these groups. For each group, 100 tasks that name it must run on its
+// workers and on its CPUs.
 void RunInGroups(const Topology &machine) {
     REQUIRE(machine.LastError() == Status::Ok);
     SchedulerOptions options = test::Options(1);
@@ -495,8 +496,7 @@ TEST_CASE("topology: tasks that name a group of the real machine run on its work
         RunInGroups(Topology(by));
 }
 
-// A machine with as many nodes as this one has CPUs, up to four, so that there are groups to choose
-// from.
+// A machine with as many nodes as this one has CPUs, but at most four. So several groups exist.
 TEST_CASE("topology: tasks that name one of several groups run on its workers and CPUs",
           "[topology]") {
     std::string indexes;
