@@ -44,7 +44,7 @@ TEST_CASE("a wake-up for a task reaches a worker that can run tasks", "[idle][gr
     }
 }
 
-TEST_CASE("report Stalled: names who waits, and the wait goes on until a external thread ends it",
+TEST_CASE("report Stalled: names who waits, and the wait goes on until an external thread ends it",
           "[idle]") {
     for (uint32_t workers : {1u, 2u, 8u}) {
         for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Sleep}) {

@@ -105,7 +105,7 @@ TEST_CASE("a fiber made ready while its waker helps inline is resumed elsewhere"
     }
 }
 
-TEST_CASE("a external thread's decrements resume fibers", "[ready][grid]") {
+TEST_CASE("an external thread's decrements resume fibers", "[ready][grid]") {
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         test::Runner runner(point);
