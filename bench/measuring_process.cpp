@@ -63,8 +63,7 @@ MeasuringProcess::~MeasuringProcess() {
 
 double MeasuringProcess::Measure() {
     double answer = 0;
-    if (!Send(m_requests, true) || !Receive(m_answers, answer))
-        std::exit(1);  // it has printed the reason
+    if (!Send(m_requests, true) || !Receive(m_answers, answer)) std::exit(1);  // it said why
     return answer;
 }
 
