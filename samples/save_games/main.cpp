@@ -54,8 +54,8 @@ public:
 
     int File() const { return m_file; }
     bool IsFit() const { return m_isFit; }
-    // Ignores errors: a message that is not sent counts as lost, and the deadline of the sender
-    // repeats it.
+    // Ignores errors. A message that is not sent counts as lost, and the sender repeats it after
+    // its deadline.
     void Send(const Message &message, const Socket &to) const {
         (void)!sendto(m_file, &message, sizeof message, 0,
                       reinterpret_cast<const sockaddr *>(&to.m_address), sizeof to.m_address);
