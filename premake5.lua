@@ -1,10 +1,11 @@
--- The whole build: the library, its tests, benches and samples.
+-- The complete build: the library, its tests, benchmarks and samples.
 --
 --     "$(third_party/setup.sh)" gmake2 && make -C build/premake config=release -j$(nproc)
 --
--- Programs land in build/<Configuration>/. A build with another compiler or option (--cc=clang, --shared,
--- --no-exceptions, --cross) has a folder of its own with the same inside, such as build/clang/ or build/clang-shared/, so
--- that objects never mix. Written for Premake 5.0.0-alpha15; newer ones are untested.
+-- Programs are in build/<Configuration>/. A build with another compiler or option (--cc=clang,
+-- --shared, --no-exceptions, --cross) has its own folder with the same contents, such as
+-- build/clang/ or build/clang-shared/. So objects of different builds never mix. Written for
+-- Premake 5.0.0-alpha15. Newer versions are untested.
 
 local action  = _ACTION or ""
 local isMsvc  = action:startswith("vs")
@@ -84,7 +85,7 @@ include "source/weft.lua"
 dofile "source/layers.lua"
 dofile "third_party/doxygen/docs.lua"
 
--- A program made of the sources that match the patterns; false if there are none yet.
+-- Defines a program from the sources that match the patterns. Returns false if there are none.
 local function program(name, patterns)
     local sources = {}
     for _, pattern in ipairs(patterns) do sources = table.join(sources, os.matchfiles(pattern)) end
@@ -107,7 +108,7 @@ local function linkPng()
     if _OPTIONS.cross then links { "z" } end -- which a static libpng needs
 end
 
--- Catch2 needs exceptions, whatever the rest is built with.
+-- Catch2 needs exceptions in all builds.
 local function testProgram(name, folders)
     local patterns = {}
     for _, folder in ipairs(folders) do table.insert(patterns, "tests/" .. folder .. "/**.cpp") end
@@ -119,7 +120,7 @@ local function testProgram(name, folders)
     return true
 end
 
--- Allocations that fail when a test wants them to (tests/support/failing_allocation.cpp).
+-- Lets allocations fail when a test asks for it (tests/support/failing_allocation.cpp).
 local function letAllocationsFail()
     filter "system:linux"
         linkoptions { "-Wl,--wrap=_ZnwmSt11align_val_tRKSt9nothrow_t,--wrap=_ZdlPvSt11align_val_t" }
@@ -128,7 +129,7 @@ local function letAllocationsFail()
     filter {}
 end
 
--- The library's own sources once more, against another environment.
+-- Adds the sources of the library, compiled for another environment.
 local function simulated()
     files { "source/**.cpp" }
     removefiles { "source/topology/**.cpp", "source/platform/env_production.cpp", "source/platform/parker_*.cpp", "source/platform/thread_*.cpp",
@@ -140,7 +141,8 @@ local function simulated()
     weft.useLibraries()
 end
 
--- A shared library hides what most tests look into, so it has only this test, which needs no more than the headers do.
+-- A shared library hides what most tests use. So its only test is this one, which needs only the
+-- public headers.
 if testProgram("public_api", { "install" }) then
     removefiles { "tests/install/consumer.cpp" }
     weft.use()
@@ -166,7 +168,8 @@ if testProgram("unit_tests", unitTests) then
             flags { "NoPCH" }
         filter { "configurations:*san", "files:not tests/**.cpp" }
             buildoptions { "-O1" }
-        -- Tests of what is compiled apart, in the library: most of what all tests take to compile.
+        -- Tests of the sources that are compiled apart, in the library. They take most of the time
+        -- to compile all tests.
         local apart = "files:tests/platform/** or tests/scheduler/** or tests/sync/** or tests/frame/** or tests/blocking/**"
         if not isClang then -- which wants all that use a precompiled header optimised as that is
             filter { "configurations:Release", apart }
@@ -195,8 +198,8 @@ if testProgram("unit_tests", unitTests) then
     filter {}
 end
 
--- The part of unit_tests that is for ThreadSanitizer: files whose tests see a seeded bug only under it
--- (`grep -h "config: Tsan" tests/mutants/*.patch`). Builds in less than half the time.
+-- The part of unit_tests for ThreadSanitizer: files with tests that find a seeded bug only under it
+-- (`grep -rh "config: Tsan" tests/mutants`). It builds in less than half the time.
 if os.istarget("linux") and program("tsan_tests", {
     "tests/blocking/blocking_calls_test.cpp", "tests/containers/task_slab_test.cpp",
     "tests/containers/work_stealing_deque_test.cpp", "tests/frame/block_pool_test.cpp",
@@ -228,7 +231,7 @@ if testProgram("simulator", { "simulator" }) then
     removefiles { "source/platform/stack_memory_*.cpp" }
 end
 
--- Runs for as long as one likes: tests/soak.sh.
+-- Runs for a given time: tests/soak.sh.
 if program("soak", { "tests/soak/*.cpp" }) then
     includedirs { "tests" }
     filter "files:tests/soak/coroutines.cpp"
@@ -241,7 +244,7 @@ if testProgram("allocation_gate", { "allocation" }) then
     weft.use()
 end
 
--- What weft calls in the C library fails when this program wants it to.
+-- Lets functions of the C library that weft calls fail when this program asks for it.
 if os.istarget("linux") and program("faults", { "tests/faults/*.cpp" }) then
     files { "tests/support/report_log.cpp", "tests/support/scheduler_run.cpp", "tests/support/threads.cpp" }
     includedirs { "source", "tests" }
@@ -251,7 +254,7 @@ end
 
 end
 
--- For libFuzzer, with the library's own sources: tests/fuzz.sh.
+-- A program for libFuzzer, with the sources of the library: tests/fuzz.sh.
 local function fuzzer(name, sources)
     if not isClang or _OPTIONS.shared or not program(name, sources) then return end
     files { "source/**.cpp" }
@@ -262,7 +265,7 @@ local function fuzzer(name, sources)
     buildoptions { "-fsanitize=fuzzer" }
     linkoptions { "-fsanitize=fuzzer" }
     filter "files:tests/fuzz/coroutines.cpp"
-        -- clang 14 finds no way to check the types of functions that it splits into coroutines
+        -- clang 14 cannot check the types of functions that it splits into coroutines
         buildoptions { "-std=c++20", "-fno-sanitize=function" }
     filter {}
 end
@@ -277,7 +280,7 @@ end
 if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame/ideal.cpp" }) then
     includedirs { "bench" }
     weft.use()
-    -- Peers, if they are installed (bench/run.sh does that). OpenMP is g++'s.
+    -- Other systems, if they are installed (bench/run.sh installs them). OpenMP is that of g++.
     filter { "system:linux", "toolset:not clang" }
         buildoptions { "-fopenmp" }
         linkoptions { "-fopenmp" }
@@ -286,7 +289,7 @@ if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame
     if os.isfile("/usr/include/boost/fiber/all.hpp") then links { "boost_fiber" } end
 end
 
--- The library's own sources on a machine in virtual time, which runs described frames as well.
+-- The sources of the library on a machine in virtual time, which also runs described frames.
 if not _OPTIONS.shared and program("machine", { "bench/machine/**.cpp", "bench/frame/*.cpp", "bench/rounds.cpp" }) then
     removefiles { "bench/frame/main.cpp", "bench/frame/plot.cpp", "bench/frame/clock.cpp" }
     simulated()
@@ -314,7 +317,7 @@ for _, folder in ipairs(os.matchdirs("samples/*")) do
     end
 end
 
--- Objects are made anew when the flags in their makefile change.
+-- Builds objects again when the flags in their makefile change.
 local hasGmake, gmake = pcall(require, "gmake2")
 if hasGmake and premake.modules.gmake2 then
     premake.override(premake.modules.gmake2.cpp.elements, "makefile", function(base, prj)
@@ -344,7 +347,7 @@ newaction {
     execute = function() clangFormat("--dry-run --Werror") end
 }
 
--- In both orders, as names that an earlier file hides may go unnoticed in the other one.
+-- Compiles the sources in both orders, because an error in one order may not show in the other one.
 newaction {
     trigger = "check-unity",
     description = "Check that the libraries' sources compile as one file, in either order (g++)",

@@ -1,4 +1,4 @@
-// Tasks of one function, for systems that take them one by one.
+// A batch of tasks with one function, for systems to which tasks are submitted one by one.
 #pragma once
 
 #include "bodies.h"
@@ -22,7 +22,7 @@ struct ArgumentBatch {
     std::vector<void *> args;
 };
 
-/// What those systems have in common.
+/// The members that these systems have in common.
 struct PlainSystem {
     using Context = void *;
     using Function = PlainFunction;

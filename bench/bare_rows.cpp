@@ -1,4 +1,4 @@
-// What the machine charges for the pieces that every job system is made of.
+// Rows without a job system: the cost of the operations from which every job system is built.
 #include "rounds.h"
 #include "sleep_late.h"
 
@@ -29,7 +29,7 @@ void WriteByte(void *cell) { *static_cast<uint8_t *>(cell) = 1; }
 double IndirectCall() {
     std::vector<uint8_t> cells(kOperations);
     void (*volatile slot)(void *) = WriteByte;
-    void (*const function)(void *) = slot;  // unknown to the optimiser
+    void (*const function)(void *) = slot;  // the compiler does not know its value
     const double cost = EachOf(kOperations, [&](uint32_t i) { function(&cells[i]); });
     for (uint8_t cell : cells) {
         if (cell != 1) Wrong("indirect call");
@@ -64,7 +64,7 @@ double Exchange() {
     return cost;
 }
 
-// There and back are two switches.
+// A round trip is two switches.
 double FiberSwitch() {
     namespace fcontext = boost::context::detail;
     std::vector<char> stack(64 << 10);
@@ -77,7 +77,7 @@ double FiberSwitch() {
            2;
 }
 
-// A line goes to the other core and back; half of that.
+// Half of the time in which a cache line goes to the other core and back.
 double LineTransfer() {
     constexpr uint32_t kTrips = 20000;
     std::atomic<uint32_t> word{0};
@@ -97,8 +97,8 @@ double LineTransfer() {
     return cost / 2;
 }
 
-// A thread that has slept in the kernel as long as the parked workers, from the wake-up to its
-// first instruction.
+// The time from a futex wake-up to the first instruction of the woken thread, which has slept as
+// long as the parked workers.
 Quantiles FutexWake() {
     std::vector<double> delays;
     std::atomic<uint32_t> word{0};

@@ -1,3 +1,4 @@
+// Implements the functions that the tasks of all systems call.
 #include "bodies.h"
 
 namespace bench {

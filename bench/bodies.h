@@ -1,4 +1,4 @@
-// What tasks do, the same for every system, and how it is verified.
+// The functions that tasks call, the same for every system, and the checks that they were called.
 #pragma once
 
 #include "rounds.h"
@@ -19,7 +19,8 @@ using Cell = uint32_t;
 inline Cell Sign(const void *arg) { return static_cast<Cell>(reinterpret_cast<uintptr_t>(arg)); }
 BENCH_NOINLINE void WriteCell(void *cell);
 
-/// Cells for `count` tasks. Verify: all were written since the last Clear.
+/// Cells for `count` tasks. Verify() ends the program if a cell was not written since the last
+/// Clear().
 class Cells {
 public:
     explicit Cells(uint32_t count) : m_cells(count) {}
@@ -36,10 +37,11 @@ private:
     std::vector<Cell> m_cells;
 };
 
-/// Keeps the processor busy for that long by the time stamp counter, whatever its clock does.
+/// Keeps the processor busy for this time, measured by the time stamp counter. So a changing clock
+/// frequency does not matter.
 BENCH_NOINLINE void Spin(double nanoseconds);
 
-/// What getrusage says of the whole process.
+/// Figures of the whole process, from getrusage() and /proc.
 double VoluntarySwitches();
 double ProcessorTime();  ///< in nanoseconds
 double ResidentBytes();
@@ -53,15 +55,15 @@ inline uint64_t Mix(uint64_t value) {
     return value ^ value >> 33;
 }
 
-/// The uneven tree: a node of `size` nodes has up to two children, split at a place that depends on
-/// the node alone.
+/// The uneven tree. A node of `size` nodes has up to two children. The place of the split depends
+/// only on the node.
 inline constexpr uint32_t kTreeNodes = 1000000;
 struct Node {
     uint32_t size;
     uint64_t seed;
-    uint64_t nodes = 0;  ///< result: nodes counted below it and itself
+    uint64_t nodes = 0;  ///< result: the number of nodes in this subtree
 
-    /// The node's own work; what is left for the children follows from it.
+    /// The node's own work. Its result decides how the rest is split between the children.
     BENCH_NOINLINE uint64_t Work() const;
     void Split(uint64_t work, Node &left, Node &right) const {
         const uint32_t rest = size - 1;
@@ -70,7 +72,7 @@ struct Node {
     }
 };
 
-/// 4 ns or so: the sum of 16 numbers.
+/// The sum of 16 numbers takes about 4 ns.
 inline constexpr uint32_t kSummands = 16;
 struct Part {
     const uint32_t *first;

@@ -1,27 +1,34 @@
 #!/usr/bin/env bash
-# Compares two states of weft, row by row of what `bench` measures of weft. The machine should have nothing else to do.
+# Compares two states of weft, row by row. The machine should have nothing else to do.
 #
 #     bench/compare.sh OLD NEW [--only TEXT] [--rounds N] [--least K]
 #     bench/compare.sh --quick
 #
-# OLD, NEW   git revisions; `.` is the working tree. A commit is built once, in build/compare/, and kept there.
-# --only     the rows in whose "workload/system/workers" TEXT occurs
-# --rounds   at most so many rounds, 11 to 1000 (42)
+# OLD, NEW   git revisions; `.` is the working tree
+# --only     the rows whose name (workload/system/workers) contains TEXT
+# --rounds   at most this many rounds, 11 to 1000 (42)
 # --least    a measurement is the least of K in one process (1)
-# --quick    compares a few rows of the working tree with the commit in bench/landed. A row fails if three measurements after each other each
-#            take more than 1.1 times as long. A measurement has five rounds, with --least 3
+# --quick    compares a few rows of the working tree with the commit in bench/landed; a row fails
+#            if three measurements in sequence each take more than 1.1 times as long
 #
-# In a round each row is measured in OLD and right after that in NEW, in the next round the other way round. Each measurement is
-# a process of its own. All rows are costs, so a ratio NEW / OLD below 1 is a gain.
+# The rows are those that `bench` measures of weft. A commit is built once, and kept in
+# build/compare/. A measurement of --quick has five rounds, with --least 3.
 #
-# Where other programs use the processors, --least 3 decides far more rows. But it says nothing of what happens only now and then:
-# two workers that contend for a line in one run and not in the next, the slow one of a hundred wake-ups.
+# In a round each row is measured in OLD and right after that in NEW. The next round has the
+# opposite order. Each measurement is a process of its own. In all rows less is better, so a ratio
+# NEW / OLD below 1 is a gain.
 #
-# The rule. Each measured ratio lies above or below the true median of the ratios with a chance of one half, whatever their
-# distribution is. So the number of ratios below it is as random as the number of heads in as many tosses of a coin. The interval
-# from the k-th smallest to the k-th greatest ratio misses the true median only if fewer than k ratios lie below it, or fewer
-# than k above it. A row is looked at after 13, 19, 28, 42 rounds and so on (each time half more), and after the last round. k is the
-# greatest number for which the intervals of all looks at a row together miss with a chance of at most one in a thousand.
+# If other programs use the processors, --least 3 decides far more rows. But it hides what happens
+# only sometimes: two workers that contend for a cache line in one run and not in the next, or the
+# slow one of a hundred wake-ups.
+#
+# The rule. Each measured ratio lies above or below the true median of the ratios with a chance of
+# one half, whatever their distribution is. So the number of ratios below it is as random as the
+# number of heads in as many tosses of a coin. The interval from the k-th smallest to the k-th
+# greatest ratio misses the true median only if fewer than k ratios lie below it, or fewer than k
+# above it. The script looks at a row after 13, 19, 28, 42 rounds and so on (each time half more),
+# and after the last round. k is the greatest number for which the intervals of all looks at a row
+# together miss with a chance of at most one in a thousand.
 #
 #     level     the interval lies in 0.97 to 1.03
 #     faster    the interval lies below 1, and the median of the measured ratios is below 0.97
@@ -48,7 +55,7 @@ done
 if [[ ${#revisions[@]} != 2 || ! $most =~ ^[1-9][0-9]{0,3}$ || ! $least =~ ^[1-9][0-9]{0,2}$ ]]; then usage; fi
 if ((most < 11 || most > 1000)); then usage; fi
 
-# Boost's headers tell the build to link Boost.Fiber, which is a package of its own.
+# Boost's headers make the build link Boost.Fiber, which is a package of its own.
 third_party/setup.sh > /dev/null
 boost=$(dpkg-query -W -f='${Package}\n' 'libboost-context*-dev' | sed -n 's/libboost-context\(.*\)-dev/\1/p' | tail -n 1)
 premake=$(third_party/setup.sh "libboost-fiber$boost-dev")
@@ -64,7 +71,7 @@ build() { # folder
         { tail -n 30 build/bench.log >&2; exit 1; }
 }
 
-# Measures nothing where bench knows --list.
+# Lists the rows. Measures them once only if this version of bench has no --list.
 list_rows() { # folder with a bench; writes rows there
     cd "$1"
     build/Release/bench --list > all_rows 2> /dev/null || {
@@ -75,7 +82,7 @@ list_rows() { # folder with a bench; writes rows there
     grep /weft/ all_rows > rows
 }
 
-# Sets `folder` to one in which build/Release/bench can be run, and `rows` tells its rows.
+# Sets `folder` to a folder in which build/Release/bench can run. Its file `rows` has the names.
 prepare() { # revision
     local id part=build/compare/part
     rm -rf "$part"
@@ -113,7 +120,7 @@ while read -r row; do
 done < <(named "$new")
 [ ${#rows[@]} != 0 ] || { echo "bench/compare.sh: no row to compare" >&2; exit 1; }
 
-# Prints one more measurement. `--only` may find more rows than one, so the row is looked up.
+# Prints one more measurement. `--only` may find several rows, so the row is looked up.
 measure() { # folder, row
     (cd "$1" && build/Release/bench --rounds "$least" --only "$2" --csv "$work/csv" > /dev/null) &&
         awk -F, -v row="$2" '$1 "/" $2 "/" $3 == row { print $6; found = 1 } END { exit !found }' "$work/csv"
@@ -132,7 +139,7 @@ sample() { # row, round; adds the round, OLD's cost and NEW's to the row's file
     echo "$2 $of_old $of_new" >> "$samples/$1"
 }
 
-# Prints medians, the ratio's median, its interval, the verdict.
+# Prints both medians, the median of the ratios, its interval, and the verdict.
 verdict() { # row, how often it is looked at in all
     awk -v looks="$2" '
         function sort(values, n,   i, j, value) {
@@ -143,7 +150,8 @@ verdict() { # row, how often it is looked at in all
             }
         }
         function median(values, n) { return (values[int((n + 1) / 2)] + values[int((n + 2) / 2)]) / 2 }
-        # The greatest k for which fewer than k heads, or fewer than k tails, have no greater chance than that; 0: none.
+        # Returns the greatest k for which the chance of fewer than k heads, or fewer than k tails,
+        # is at most `chance`. Returns 0 if there is none.
         function rank(n, chance,   k, exactly, fewer) {
             exactly = 0.5 ^ n
             for (k = 0; 2 * (fewer + exactly) <= chance; ++k) {

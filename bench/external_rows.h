@@ -1,12 +1,12 @@
-// Threads that are no workers submit one task at a time, and wait at the end.
+// Rows in which external threads submit one task at a time and wait for all of them at the end.
 #pragma once
 
 #include "bodies.h"
 
 namespace bench {
 
-/// The mean cost of a task. `submit(cells)` submits a task for each of the cells and waits for
-/// them.
+/// Returns the mean cost of a task. `submit(cells)` submits a task for each of the cells and waits
+/// for them.
 template <class Submit>
 double ExternalCost(uint32_t threads, Submit submit) {
     constexpr uint32_t kEach = 5000;
@@ -22,7 +22,7 @@ double ExternalCost(uint32_t threads, Submit submit) {
     return cost;
 }
 
-/// `measure(workers, threads)`.
+/// Adds a row for 1, 2, 5 and 10 external threads. `measure(workers, threads)` returns the cost.
 template <class Measure>
 void AddExternalRows(std::vector<Row> &rows, const std::string &system, uint32_t workers,
                      Measure measure) {

@@ -1,4 +1,5 @@
-// The frame layer: memory with tags beside malloc and an arena under a mutex, and frames in flight.
+// Rows of the frame layer. They compare tagged memory with malloc and with an arena under a mutex,
+// and measure pipelines with one to three frames in flight.
 #include "bodies.h"
 
 #include <weft/frame/frame_pipeline.h>
@@ -19,7 +20,7 @@ constexpr uint32_t kTasks = 16, kEach = 2000, kFrames = 50;
 
 size_t BytesOf(uint32_t index) { return 16 + Mix(index) % 15 * 16; }  // 16 to 240
 
-// What a frame's tasks allocate, and how all of it goes back.
+// The memory from which a frame's tasks allocate, and how it is freed.
 struct Tagged {
     explicit Tagged(weft::TaskScheduler &scheduler)
         : pool(weft::SchedulerOptions{}, 32), heap(scheduler, weft::SchedulerOptions{}, pool, 1) {}
@@ -35,7 +36,7 @@ struct Malloc {
     void *Allocate(uint32_t task, uint32_t index, size_t bytes) {
         return pieces[task * kEach + index] = std::malloc(bytes);
     }
-    void FreeOf(uint32_t task) {  // by a task of its own, as the allocations were made
+    void FreeOf(uint32_t task) {  // in parallel: one task for each allocating task
         for (uint32_t i = 0; i < kEach; ++i) std::free(pieces[task * kEach + i]);
     }
     void FreeAll() {}
@@ -91,7 +92,7 @@ struct HeapFrames {
     weft::Task allocate[kTasks], free[kTasks];
 };
 
-// Nanoseconds for an allocation and what it takes to give it back, over all workers' time.
+// Returns the elapsed nanoseconds for each allocation and its release.
 template <class Heap>
 double AllocationCost(uint32_t workers) {
     weft::SchedulerOptions options;
@@ -110,7 +111,8 @@ double AllocationCost(uint32_t workers) {
     return cost;
 }
 
-// Three stages of 100 to 300 microseconds, 600 a frame on average; each is one task.
+// Three stages of 100 to 300 microseconds, 600 microseconds a frame on average. Each stage is one
+// task.
 struct Pipeline {
     static double Nanoseconds(uint64_t frame, uint32_t stage) {
         return 100e3 + static_cast<double>(Mix(frame * 3 + stage + 1) % 201) * 1e3;
@@ -127,7 +129,8 @@ struct Pipeline {
     double latency = 0;
 };
 
-// Microseconds: from frame to frame, or from the begin of the first stage to the end of the last.
+// Returns microseconds: the mean time of a frame, or from the begin of its first stage to the end
+// of its last one if `latency`.
 double FramesInFlight(uint32_t workers, uint32_t inFlight, bool latency) {
     constexpr uint32_t kRunFrames = 200;
     weft::SchedulerOptions options;
@@ -162,7 +165,7 @@ void AddFrameLayerRows(std::vector<Row> &rows, uint32_t workers) {
     add("frame_memory", "malloc", "ns", [=] { return AllocationCost<Malloc>(workers); });
     add("frame_memory", "mutex_arena", "ns", [=] { return AllocationCost<MutexArena>(workers); });
     if (workers < 2) return;
-    const char *const systems[] = {"1_in_flight", "weft", "3_in_flight"};  // two are the default
+    const char *const systems[] = {"1_in_flight", "weft", "3_in_flight"};  // weft: two, the default
     for (uint32_t i = 0; i < 3; ++i) {
         add("frames_in_flight_time", systems[i], "us",
             [=] { return FramesInFlight(workers, i + 1, false); });

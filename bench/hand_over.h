@@ -1,5 +1,5 @@
-// Two tasks that wait for each other in turn, so that every wait suspends and is resumed: for the
-// same two counters, or for a new one in each turn.
+// Two tasks that wait for each other in turn, so that every wait suspends a fiber and resumes it.
+// Player uses the same two counters all the time. FreshPlayer uses a new counter for each turn.
 #pragma once
 
 #include <weft/task_scheduler.h>
@@ -8,7 +8,7 @@
 
 namespace bench {
 
-/// One of the two. Its own counter stands at one at first; `first` begins.
+/// One of the two tasks. Its own counter is 1 at first. The player with `first` begins.
 struct Player {
     weft::Counter *own, *other;
     uint32_t turns;
@@ -25,8 +25,8 @@ struct Player {
     }
 };
 
-/// Of turns with a new counter each, which stands at one at first: turn i waits for turns[i] and
-/// lets the next one go on. Each player has every second turn.
+/// A player whose turns have a counter each, which is 1 at first. Turn i waits for turns[i] and
+/// then decrements the counter of the next turn. Each player has every second turn.
 struct FreshPlayer {
     struct One : weft::Counter {
         One() noexcept : Counter(1) {}

@@ -1,8 +1,8 @@
-// How late urgent work begins while every worker has more Normal work than it can do.
+// Measures how late urgent work begins while every worker has more Normal work than it can do.
 //
-// A running task is never interrupted. So the least that can be expected is the rest of the
-// shortest task that is running, and the goal is at most the length of one task and 100
-// microseconds (50 for the High task).
+// weft never interrupts a running task. So the least possible delay is the rest of the shortest
+// running task. The goal is at most the length of one task and 100 microseconds (50 for the High
+// task).
 #include "bodies.h"
 #include "run_weft.h"
 #include "sleep_late.h"
@@ -17,10 +17,10 @@ namespace bench {
 
 namespace {
 
-// Keeps all workers in Normal tasks, each of which calls `work`, from its beginning to its end. The
-// tasks come in batches, and the last task of a batch to end submits the batch again. A batch
-// without a task in a queue has one that is running. So with two batches for each worker there are
-// always as many tasks in the queues as workers, or more.
+// Keeps all workers busy with Normal tasks from its construction to its destruction. Each task
+// calls `work`. The tasks come in batches, and the last task of a batch submits the batch again. If
+// a batch has no task in a queue, one of its tasks is running. With two batches for each worker,
+// the queues always hold at least as many tasks as there are workers.
 class Load {
 public:
     Load(weft::TaskScheduler &scheduler, uint32_t workers, void (*work)())
@@ -75,8 +75,8 @@ BENCH_NOINLINE uint64_t MixSteps(uint32_t steps) {
     return value;
 }
 
-// How many steps take 50 microseconds while nothing disturbs them: by the fastest of some, as other
-// threads may do so.
+// Returns how many steps take 50 microseconds while nothing disturbs them. The fastest of 20 runs
+// counts, because other threads may disturb some.
 uint32_t StepsOf50Microseconds() {
     constexpr uint32_t kSteps = 10000;
     double least = 1e9;
@@ -88,8 +88,8 @@ uint32_t StepsOf50Microseconds() {
     return static_cast<uint32_t>(kSteps * 50e3 / least);
 }
 
-// A task that Spin ends at a time would be over when its worker gets back the processor that
-// another thread had. This is not.
+// Computes a fixed number of steps. A task that calls Spin would not show the time that another
+// thread had its processor: Spin would end as soon as the worker runs again.
 void Compute50Microseconds() {
     static const uint32_t steps = StepsOf50Microseconds();
     [[maybe_unused]] const volatile uint64_t value = MixSteps(steps);
@@ -98,12 +98,13 @@ void Compute50Microseconds() {
 const weft::TaskOptions kHigh{weft::Priority::High, weft::StackClass::Small, weft::kAnyWorker,
                               nullptr};
 
-// An empty High task that a thread outside submits about every millisecond, beside Normal tasks of
-// 50 microseconds: from just before the call of AddTask to the beginning of the task. That is the
-// call itself and the rest of a Normal task. With as many workers as processors it is also what the
-// threads do to each other: the thread outside takes the processor from a worker until it waits, so
-// that this worker's task takes so much longer, or loses it between the look at the clock and the
-// call.
+// An external thread submits an empty High task about every millisecond, beside Normal tasks of 50
+// microseconds. Returns the time from just before AddTask to the beginning of the task.
+//
+// The time consists of the call and the rest of a Normal task. If there are as many workers as
+// processors, the threads also disturb each other. The external thread takes the processor from a
+// worker until it waits, so the task of this worker takes longer. Or the external thread loses the
+// processor between its look at the clock and the call.
 Quantiles ExternalHigh(uint32_t workers) {
     constexpr uint32_t kTimes = 200;
     weft::SchedulerOptions options;
@@ -112,7 +113,7 @@ Quantiles ExternalHigh(uint32_t workers) {
     if (scheduler.Start() != weft::Status::Ok) Wrong("Start");
     std::vector<double> delays;
     {
-        // so that it is known how many steps that are, before there are tasks
+        // measures the number of steps before there are tasks
         Compute50Microseconds();
         const Load load(scheduler, workers, Compute50Microseconds);
         for (uint32_t i = 0; i < kTimes; ++i) {
@@ -133,10 +134,10 @@ Quantiles ExternalHigh(uint32_t workers) {
 
 void SpinMillisecond() { Spin(1e6); }
 
-// High tasks for a time one millisecond ahead, beside Normal tasks of a millisecond: from that time
-// to the beginning of the task. Each of them submits the next, and works for a part of the
-// millisecond. Without that part the next Normal task of the same worker would always end just when
-// the time has come.
+// High tasks for a time one millisecond ahead, beside Normal tasks of one millisecond. `late` holds
+// the times from the set time to the beginning of the task. Each High task submits the next one and
+// then works for a part of the millisecond. Without this part, the next Normal task of the same
+// worker would always end just at the set time.
 struct TimedTasks {
     explicit TimedTasks(weft::TaskScheduler &scheduler) { SubmitNext(scheduler); }
 
@@ -144,7 +145,7 @@ struct TimedTasks {
         late.push_back(Since(time));
         if (late.size() == kTimedWaits) return;
         const double part = PartOfMillisecond(late.size());
-        SubmitNext(*scheduler);  // from here on all members are the next task's
+        SubmitNext(*scheduler);  // from here on the members belong to the next task
         Spin(part);
     }
     void SubmitNext(weft::TaskScheduler &scheduler) {
@@ -170,7 +171,7 @@ Quantiles TaskAt(uint32_t workers) {
     return InMicroseconds(late);
 }
 
-// A task that waits with such a deadline for a counter that stays at one: until it goes on.
+// A task waits with such a deadline for a counter that stays at 1. Returns how late it continues.
 Quantiles WaitUntil(uint32_t workers) {
     Quantiles late{};
     RunsOnWeft::Run(workers, [&] {

@@ -1,20 +1,23 @@
-// Loops over a range, once for all systems. Beside Run (workloads.h) a system has
+// Workloads of loops over a range, written once for all systems. Besides Run (workloads.h) a system
+// has these members:
 //
-//     template <class Body> static void For(uint32_t count, Body &body);         // body(index)
+//     // Calls body(index).
+//     template <class Body> static void For(uint32_t count, Body &body);
+//
+//     // Calls body(firstRow, endRow, firstColumn, endColumn).
 //     template <class Body> static void ForTiles(uint32_t rows, uint32_t columns, Body &body);
-//                                                          // body(firstRow, endRow, firstColumn,
-//                                                          endColumn)
-//     template <class Body> static double Sum(uint32_t count, Body &body);       // body(first,
-//     end), added up
 //
-// Costs are nanoseconds an index, or a pixel.
+//     // Returns the sum of all body(first, end).
+//     template <class Body> static double Sum(uint32_t count, Body &body);
+//
+// A cost is in nanoseconds for each index, or for each pixel.
 #pragma once
 
 #include "workloads.h"
 
 namespace bench {
 
-/// 2 to 3 ns a turn, from 8 turns on.
+/// Each turn takes 2 to 3 ns, if there are at least 8 turns.
 BENCH_NOINLINE inline uint64_t MixTimes(uint64_t value, uint32_t turns) {
     for (; turns != 0; --turns) value = Mix(value);
     return value;
@@ -31,7 +34,8 @@ public:
         return Filled(workers, count, [](uint32_t i) { return MixTimes(i + 1, kTurns); });
     }
 
-    /// By the clock, so it says nothing of what the body costs, but how well it is spread.
+    /// Each index spins for a fixed time. So the row does not show the cost of the body. It shows
+    /// how evenly the work is spread.
     static double Spun(uint32_t workers, uint32_t count, double nanoseconds) {
         return Filled(workers, count, [=](uint32_t i) {
             Spin(nanoseconds);
@@ -39,7 +43,7 @@ public:
         });
     }
 
-    /// An index costs from nothing to 0.8 microseconds, more and more or less and less.
+    /// The cost of an index rises from zero to 0.8 microseconds, or falls.
     static double Skewed(uint32_t workers, bool falls) {
         return Filled(workers, kSkewed,
                       [=](uint32_t i) { return MixTimes(i + 1, (falls ? kSkewed - i : i) / 4); });
@@ -58,7 +62,7 @@ public:
         return cost;
     }
 
-    /// Each pixel is the mean of the nine around it.
+    /// Each pixel is the mean of itself and its eight neighbours.
     static double Blur(uint32_t workers) {
         constexpr uint32_t kRows = 512, kColumns = 512;
         std::vector<float> from(kRows * kColumns), to(from.size()), expected(from.size());
@@ -97,11 +101,11 @@ public:
     }
 
 private:
-    static constexpr uint32_t kTurns = 10;  // 20 ns or so
+    static constexpr uint32_t kTurns = 10;  // about 20 ns
     static constexpr uint32_t kSkewed = 1000;
 
-    /// The median over batches of loops, each of 20 microseconds or one loop: others may use the
-    /// machine now and then.
+    /// Returns the median over batches of loops, because other programs may use the machine now and
+    /// then. A batch takes about 20 microseconds, or has one loop if a loop takes longer.
     template <class Once>
     static double PerIndex(uint32_t workers, uint32_t count, Once once) {
         std::vector<double> samples;
@@ -138,7 +142,7 @@ private:
             return part;
         };
         const double cost = PerIndex(workers, count, [&] { sum = System::Sum(count, body); });
-        if (sum != body(0, count)) Wrong("sum");  // all of them are whole numbers
+        if (sum != body(0, count)) Wrong("sum");  // exact: all numbers are whole
         return cost;
     }
 

@@ -1,4 +1,4 @@
-// oneTBB: parallel_for and parallel_reduce, with the auto_partitioner that is their default.
+// The loop rows of oneTBB: parallel_for and parallel_reduce with their default, auto_partitioner.
 #include "loop_rows.h"
 
 #if __has_include(<tbb/parallel_reduce.h>)

@@ -1,4 +1,5 @@
-// ParallelFor and ParallelReduce on default options, but for the number of workers.
+// The loop rows of weft: ParallelFor and ParallelReduce. All options but the number of workers are
+// the defaults.
 #include "loop_rows.h"
 #include "run_weft.h"
 

@@ -1,9 +1,5 @@
-// bench --help prints the options.
-//
-// From the repository's root: some rows read bench/frame/aaa.frame.
-//
-// First figures: weft beside a queue under a mutex and the bare costs of the machine. All rows are
-// costs.
+// Measures weft, other job systems and the bare costs of the machine. A lower figure is better in
+// every row. Run it from the root of the repository, because some rows read bench/frame/aaa.frame.
 #include "rounds.h"
 
 #include <CLI/CLI.hpp>

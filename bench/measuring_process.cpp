@@ -1,3 +1,4 @@
+// Implements the process that measures: it gets requests and sends results through two pipes.
 #include "measuring_process.h"
 
 #include "bodies.h"
@@ -41,7 +42,7 @@ MeasuringProcess::MeasuringProcess(const std::function<double()> &measure) {
         std::thread([] { pause(); }).detach();
         bool wanted = false;
         while (Receive(requests[0], wanted) && wanted) {
-            Spin(2e6);  // after a measurement that slept the processor's clock is slow
+            Spin(2e6);  // raises the clock frequency after a measurement that slept
             if (!Send(answers[1], measure())) break;
         }
         std::fflush(nullptr);
@@ -62,7 +63,7 @@ MeasuringProcess::~MeasuringProcess() {
 
 double MeasuringProcess::Measure() {
     double answer = 0;
-    if (!Send(m_requests, true) || !Receive(m_answers, answer)) std::exit(1);  // it has said why
+    if (!Send(m_requests, true) || !Receive(m_answers, answer)) std::exit(1);  // it said why
     return answer;
 }
 

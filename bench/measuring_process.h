@@ -1,9 +1,9 @@
-// A process of its own for each measurement: what one leaves in the heap, or in threads that wait,
-// does not slow down the next. (oneTBB's tasks come from free lists that its other rows shuffle:
-// its bulk rows became four times as dear.)
+// Runs each measurement in a process of its own. So what one measurement leaves in the heap, or in
+// waiting threads, does not slow down the next one. For example, the bulk rows of oneTBB became
+// four times as expensive after its other rows had changed the order of its free lists.
 //
-// A second thread sleeps there all the time: in a process of one thread the C library leaves out
-// its locks' atomic operations, and no engine is such a process.
+// A second thread sleeps in this process. In a process with one thread, the C library's locks do
+// without atomic operations, and a game engine has more than one thread.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,14 @@ namespace bench {
 
 class MeasuringProcess {
 public:
-    /// Forks; so, before there are threads. The process lives on between the calls.
+    /// Forks. Call it before the program starts threads. The process lives until this object is
+    /// destroyed.
     explicit MeasuringProcess(const std::function<double()> &measure);
     ~MeasuringProcess();
     MeasuringProcess(const MeasuringProcess &) = delete;
     MeasuringProcess &operator=(const MeasuringProcess &) = delete;
 
-    /// What `measure` returns there. Ends the program if the process has ended.
+    /// Returns what `measure` returns in that process. Ends the program if the process has ended.
     double Measure();
 
 private:

@@ -1,4 +1,5 @@
-// weft::Mutex beside std::mutex: what it costs to lock it, add one, and unlock it.
+// Rows that compare weft::Mutex with std::mutex: the cost to lock it, add one to a number, and
+// unlock it.
 #include "bodies.h"
 
 #include <weft/sync/mutex.h>
@@ -35,7 +36,7 @@ void RunSum(weft::TaskScheduler *, void *sum) {
     static_cast<Sum<Mutex> *>(sum)->Add();
 }
 
-// measure(scheduler, mutex), between Start and Stop.
+// Calls measure(scheduler, mutex) between Start and Stop.
 template <class Mutex, class Measure>
 double With(uint32_t workers, Measure measure) {
     weft::SchedulerOptions options;
@@ -66,7 +67,7 @@ double Alone() {
     });
 }
 
-// `tasks` tasks at once.
+// `tasks` tasks lock the mutex at the same time.
 template <class Mutex>
 double Tasks(uint32_t workers, uint32_t tasks) {
     return With<Mutex>(workers, [=](weft::TaskScheduler &scheduler, Mutex &mutex) {
@@ -80,7 +81,7 @@ double Tasks(uint32_t workers, uint32_t tasks) {
     });
 }
 
-// Two threads that are no workers.
+// Two external threads lock the mutex at the same time.
 template <class Mutex>
 double Threads() {
     return With<Mutex>(1, [](weft::TaskScheduler &, Mutex &mutex) {

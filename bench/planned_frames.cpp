@@ -1,3 +1,4 @@
+// Reads the described frame and draws the durations of its tasks for each of the measured frames.
 #include "frame/description.h"
 #include "staged_frame.h"
 
@@ -6,7 +7,7 @@ namespace bench {
 const std::vector<std::vector<frame::Stage>> &PlannedFrames() {
     constexpr uint32_t kFrames = 61;  // the first one warms up
     constexpr uint64_t kSeed = 1;
-    constexpr double kShortening = 4;  // or else these rows would take half of the whole run's time
+    constexpr double kShortening = 4;  // without it, these rows take half of all time
     static const std::vector<std::vector<frame::Stage>> frames = [] {
         frame::Frame described;
         const frame::Problem problem = frame::ReadFile("bench/frame/aaa.frame", kSeed, &described);

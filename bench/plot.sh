@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# bench/plot.sh RESULTS.csv PLOT.svg: what a task costs in each system, for one worker and for two.
+# Plots the time of a task in each system, with one worker and with two.
+#
+#     bench/plot.sh RESULTS.csv PLOT.svg
 set -euo pipefail
 
 work=$(mktemp -d)

@@ -1,7 +1,6 @@
-// Posted jobs beside a trivial scheduler, one mutex over one queue: threads that are no workers
-// post jobs, each of them begins once; two workers. The cost is of the whole, posts and runs, for
-// one job; beside it, how often the lock was not free at once, and how evenly the workers took
-// their share.
+// Rows that compare posted jobs with a simple scheduler of one queue under a mutex. External
+// threads post jobs to two workers, and each job runs once. The rows show the cost of a job from
+// post to end, how often a lock was contended, and how evenly the workers shared the jobs.
 #include "bodies.h"
 
 #include <weft/post/posted_job.h>
@@ -19,15 +18,15 @@ constexpr uint32_t kJobs = 40000, kWorkers = 2;
 
 struct Figures {
     double cost;       // nanoseconds for each job
-    double contended;  // of a hundred times that the lock was taken
-    // jobs of the worker that ran most of them, for each one of the worker that ran fewest
+    double contended;  // percent of the lock operations that had to wait
+    // jobs of the worker with the most, divided by jobs of the worker with the fewest
     double share;
 };
 
 struct Tally {
     alignas(128) std::atomic<uint32_t> left;
     struct alignas(128) {
-        uint64_t jobs;  // written by this worker alone, read after all
+        uint64_t jobs;  // only this worker writes it; read at the end
     } ran[kWorkers];
 
     void Count(uint32_t worker) {
@@ -48,7 +47,7 @@ void AwaitAll(const Tally &tally) {
     while (tally.left.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
-// body(first, end) on each of so many threads, which share kJobs.
+// Calls body(first, end) on each of the threads. The threads share kJobs evenly.
 template <class Body>
 double FromThreads(uint32_t threads, Tally &tally, Body body) {
     tally.left.store(kJobs / threads * threads);

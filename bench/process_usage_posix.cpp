@@ -1,3 +1,4 @@
+// Reads context switches, processor time and resident memory of the process on Linux.
 #include "bodies.h"
 
 #include <fstream>
@@ -24,7 +25,7 @@ double ProcessorTime() {
 }
 
 double ResidentBytes() {
-    malloc_trim(0);  // or else it keeps the pages of earlier rows
+    malloc_trim(0);  // returns the pages of earlier rows to the system
     std::ifstream statm("/proc/self/statm");
     double size = 0, resident = 0;
     statm >> size >> resident;

@@ -1,3 +1,4 @@
+// Implements medians, quantiles, the printed table and the CSV file.
 #include "rounds.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std
 
 namespace {
 
-// The median of the rounds' ratios to weft; 0: there is none.
+// Returns the median of the row's ratios to weft, one for each round, or 0 if weft has no such row.
 double RatioToWeft(const std::vector<Row> &rows, const Row &row) {
     const auto weft = std::find_if(rows.begin(), rows.end(), [&](const Row &other) {
         return other.system == "weft" && other.workload == row.workload &&

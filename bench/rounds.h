@@ -1,6 +1,6 @@
-// Interleaved rounds: every system runs every workload once a round, so that a machine that changes
-// its speed changes it for all. What counts is the median over the rounds, and ratios within a
-// round.
+// Takes the samples of all rows in interleaved rounds: every system runs every workload once in
+// each round. So a change in the speed of the machine affects all systems. The result is the median
+// over the rounds, and of the ratios within a round.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct Row {
     std::string system;
     uint32_t workers;
     std::string unit;
-    /// Runs the workload once and returns its cost; aborts if the result is wrong
+    /// Runs the workload once and returns its cost; ends the program if the result is wrong
     std::function<double()> measure;
     std::vector<double> samples;
 };
@@ -32,27 +32,28 @@ struct Quantiles {
 };
 Quantiles QuantilesOf(std::vector<double> samples);
 
-/// Two rows, `workload`_p50 and `workload`_p99.
+/// Adds two rows, `workload`_p50 and `workload`_p99.
 void AddQuantiles(std::vector<Row> &rows, const std::string &workload, const std::string &system,
                   uint32_t workers, std::function<Quantiles()> measure,
                   const std::string &unit = "ns");
 
-/// Takes `rounds` samples of every row, after one that does not count. Each row's are taken in a
+/// Takes `rounds` samples of every row, after one sample that does not count. Each row has a
 /// process of its own.
 void RunRounds(std::vector<Row> &rows, uint32_t rounds);
 
-/// With the ratio of each row to weft's row of the same workload and workers: the median of the
-/// ratios within a round.
+/// Prints all rows. Each row has its ratio to the row of weft with the same workload and number of
+/// workers: the median of the ratios within a round.
 void PrintTable(const std::vector<Row> &rows);
 
-/// workload,system,workers,unit,median,min,max,rounds. False if the file cannot be written.
+/// Writes the columns workload,system,workers,unit,median,min,max,rounds. Returns false if the file
+/// cannot be written.
 bool WriteCsv(const std::vector<Row> &rows, const std::string &path);
 
-/// The processor's own name, fit for a file name.
+/// Returns the processor's name, in a form that is valid in a file name.
 std::string ProcessorName();
 
-/// How long nobody has anything to do before a parked worker is woken: longer than any system here
-/// searches for work (libgomp does for 8 ms).
+/// How long all workers are idle before a parked worker is woken. This is longer than any system
+/// here searches for work (libgomp searches for 8 ms).
 inline constexpr int64_t kParkedNanoseconds = 12000000;
 
 /// Nanoseconds since `begin`.
@@ -60,7 +61,7 @@ inline double Since(Clock::time_point begin) {
     return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-/// Ends the program: a system that loses work is not measured.
+/// Ends the program. A system that loses work is not measured.
 [[noreturn]] void Wrong(const char *what);
 
 void AddBareRows(std::vector<Row> &rows);
@@ -72,7 +73,7 @@ void AddMutexPoolRows(std::vector<Row> &rows, uint32_t workers);
 void AddMutexRows(std::vector<Row> &rows);
 void AddFrameLayerRows(std::vector<Row> &rows, uint32_t workers);
 void AddPostRows(std::vector<Row> &rows);
-// Empty where the library's headers were not there when this was compiled.
+// These add no rows if the headers of the library were missing at compile time.
 void AddOneTbbRows(std::vector<Row> &rows, uint32_t workers);
 void AddOneTbbLoopRows(std::vector<Row> &rows, uint32_t workers);
 void AddBoostFiberRows(std::vector<Row> &rows, uint32_t workers);

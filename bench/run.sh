@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Builds and runs the benchmarks, and prints the table; the machine should have nothing else to do.
+# Builds and runs the benchmarks, and prints the table. The machine should have nothing else to do.
 #
-#     bench/run.sh                            11 rounds of every row; bench/results/<processor>.csv and the plots anew
-#     bench/run.sh --quick [--csv FILE]       3 rounds, under 4 minutes; nothing in bench/results/ changes
-#     bench/run.sh --only TEXT [--csv FILE]   11 rounds of the rows in whose "workload/system/workers" TEXT occurs
+#     bench/run.sh                            11 rounds of every row; writes bench/results/
+#     bench/run.sh --quick [--csv FILE]       3 rounds, under 4 minutes; keeps bench/results/
+#     bench/run.sh --only TEXT [--csv FILE]   11 rounds of the rows whose name contains TEXT
+#
+# The name of a row is workload/system/workers. Without options the script writes
+# bench/results/<processor>.csv and the plots.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +21,7 @@ while [ $# != 0 ]; do
     shift
 done
 
-# The peers, in the version of Boost that is there already.
+# Installs the other systems, for the version of Boost that is installed.
 third_party/setup.sh > /dev/null
 boost=$(dpkg-query -W -f='${Package}\n' 'libboost-context*-dev' | sed -n 's/libboost-context\(.*\)-dev/\1/p' | tail -n 1)
 premake=$(third_party/setup.sh libtbb-dev "libboost-fiber$boost-dev" gnuplot-nox)

@@ -1,4 +1,4 @@
-// Runs a workload in an arena of oneTBB's.
+// Runs a workload in a task arena of oneTBB.
 #pragma once
 
 #include <tbb/global_control.h>

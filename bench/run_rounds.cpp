@@ -1,3 +1,5 @@
+// Runs the rounds: all systems of one workload one after the other, each row in a process of its
+// own.
 #include "measuring_process.h"
 #include "rounds.h"
 
@@ -8,7 +10,8 @@ namespace bench {
 
 namespace {
 
-// All systems of one row one after the other: the processor's clock changes within seconds.
+// Puts the rows with the same workload and workers into one group, so that they are measured one
+// after the other. The clock frequency of the processor changes within seconds.
 std::vector<std::vector<Row *>> GroupRows(std::vector<Row> &rows) {
     std::vector<std::vector<Row *>> groups;
     for (Row &row : rows) {
@@ -37,7 +40,7 @@ void RunRounds(std::vector<Row> &rows, uint32_t rounds) {
                     processes.try_emplace(row, row->measure).first->second.Measure();
                 if (round != 0) row->samples.push_back(sample);
             }
-            std::reverse(group.begin(), group.end());  // nobody is always the first
+            std::reverse(group.begin(), group.end());  // so that no system is always first
         }
     }
 }

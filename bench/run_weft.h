@@ -1,4 +1,4 @@
-// Runs a workload as weft's main task, on default options, but for the number of workers.
+// Runs a workload as the main task of weft. All options but the number of workers are the defaults.
 #pragma once
 
 #include "rounds.h"

@@ -1,4 +1,4 @@
-// How late sleepers go on, and waits with a deadline.
+// Measures how late sleeps and waits with a deadline end.
 #pragma once
 
 #include "bodies.h"
@@ -8,7 +8,8 @@
 
 namespace bench {
 
-/// Of a hundred sleeps of one millisecond each by `sleep`; in nanoseconds.
+/// Returns how late a hundred sleeps of one millisecond end, in nanoseconds. `sleep(duration)`
+/// sleeps.
 template <class Sleep>
 Quantiles SleepLate(Sleep sleep) {
     constexpr std::chrono::milliseconds kDuration(1);
@@ -23,14 +24,14 @@ Quantiles SleepLate(Sleep sleep) {
 
 inline constexpr uint32_t kTimedWaits = 200;
 
-/// Nanoseconds from 0 to less than a millisecond, another part each time.
+/// Returns 0 to less than a millisecond, in nanoseconds. The value differs from call to call.
 inline double PartOfMillisecond(size_t time) {
     return static_cast<double>(Mix(time + 1) % 1000) * 1e3;
 }
 
-/// Of waits by `wait(deadline)`, with deadlines one millisecond ahead; in nanoseconds. The caller
-/// works for a part of each millisecond before it waits. Otherwise a worker that begins a task of a
-/// millisecond then would always end it just in time.
+/// Returns how late `wait(deadline)` ends, in nanoseconds, with deadlines one millisecond ahead.
+/// The caller works for a part of each millisecond before it waits. Otherwise a worker that begins
+/// a task of one millisecond then would always end the task just in time.
 template <class Wait>
 Quantiles TimedWaitsLate(Wait wait) {
     std::vector<double> late;

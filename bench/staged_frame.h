@@ -1,6 +1,6 @@
-// A frame of stages in any of the systems: the tasks of a stage may begin when those of the stages
-// that it is after have ended, and are submitted by the last of these. Priorities and stack sizes
-// are left out: few systems have them.
+// A frame of dependent stages, for all systems. The tasks of a stage may begin when all tasks of
+// the stages before it have ended, and the last of these tasks submits them. There are no
+// priorities and stack sizes, because few systems have them.
 #pragma once
 
 #include "frame/ideal.h"
@@ -27,7 +27,7 @@ public:
     StagedFrame(const StagedFrame &) = delete;
     StagedFrame &operator=(const StagedFrame &) = delete;
 
-    /// The next Run is of this frame, which has the same stages.
+    /// Prepares the next Run for this frame, which has the same stages.
     void Prepare(const std::vector<frame::Stage> &plan) {
         for (size_t i = 0; i < plan.size(); ++i) {
             Stage &stage = m_stages[i];
@@ -41,7 +41,7 @@ public:
         }
     }
 
-    /// Where tasks may be submitted. Returns when all have ended.
+    /// Runs the frame. Call it where tasks may be submitted. Returns when all tasks have ended.
     void Run() {
         Group group;
         m_group = &group;
@@ -73,7 +73,7 @@ private:
         StagedFrame *frame = nullptr;
         std::vector<Item> items;
         std::unique_ptr<Batch> batch;
-        std::vector<Stage *> later;  ///< those that are after this one
+        std::vector<Stage *> later;  ///< the stages that wait for this one
         bool isFirst = false;
         std::atomic<uint32_t> tasksLeft{0}, earlierLeft{0};
     };
@@ -101,12 +101,12 @@ private:
     Group *m_group = nullptr;
 };
 
-/// The stages of bench/frame/aaa.frame, with a quarter of its tasks' durations, frame by frame: the
-/// same in all systems and rounds.
+/// Returns the stages of bench/frame/aaa.frame for each frame, with durations divided by four. They
+/// are the same in all systems and rounds.
 const std::vector<std::vector<frame::Stage>> &PlannedFrames();
 
-/// What frames take, as multiples of their ideals: of the critical path, or of all work / workers
-/// if that is longer.
+/// Returns frame time / ideal time. The ideal is the longer of the critical path and (all work /
+/// workers).
 template <class System>
 Quantiles FramesOverIdeal(uint32_t workers) {
     const std::vector<std::vector<frame::Stage>> &plans = PlannedFrames();

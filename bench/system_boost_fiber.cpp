@@ -1,7 +1,8 @@
-// Boost.Fiber: a fiber for each task, posted and joined, on pooled stacks (the library's manual,
-// and its skynet example). Every task has a stack from its submission on, so the rows with tens of
-// thousands of tasks at once are left to the others. One worker only: its work-stealing scheduler
-// (Boost 1.81) crashed here in every row with two. External rows do without it.
+// The rows of Boost.Fiber. Each task is a fiber on a pooled stack, which is posted and joined, as
+// in the manual and its skynet example. A task has a stack from its submission on, so the rows with
+// tens of thousands of tasks at once are left out. The rows have one worker, because the
+// work-stealing scheduler of Boost 1.81 crashed in every row with two. The rows of external threads
+// do not use that scheduler.
 #include "argument_batch.h"
 #include "external_rows.h"
 #include "sleep_late.h"
@@ -26,7 +27,7 @@ struct BoostFiber : PlainSystem {
 
     template <class Body>
     static void Run(uint32_t, Body body) {
-        std::thread(body).join();  // a scheduler lives as long as its thread
+        std::thread(body).join();  // the fiber scheduler ends with its thread
     }
 
     class Group {
@@ -45,7 +46,7 @@ struct BoostFiber : PlainSystem {
             for (void *arg : batch.args) Add(batch.function, arg);
         }
         void Wait() {
-            // while one waits here, tasks may add others
+            // tasks may add others during a join
             for (size_t i = 0; i < m_fibers.size(); ++i) {
                 fibers::fiber fiber = std::move(m_fibers[i]);
                 fiber.join();
@@ -65,7 +66,7 @@ struct BoostFiber : PlainSystem {
     }
 };
 
-// As weft's row: two fibers that pass a turn to each other.
+// As the row of weft: two fibers that pass a turn to each other.
 double HandOver(uint32_t workers) {
     constexpr uint32_t kTurns = 20000;
     double cost = 0;
@@ -90,7 +91,8 @@ double HandOver(uint32_t workers) {
     return cost;
 }
 
-// Fibers that wait for as long as this lives, on stacks of the library's default allocator.
+// Fibers that wait until this object is destroyed. Their stacks come from the library's default
+// allocator.
 class Blocked {
 public:
     explicit Blocked(uint32_t count) {
@@ -145,8 +147,8 @@ double BytesPerFiber() {
     return (ResidentWith(1008) - ResidentWith(8)) / 1000;
 }
 
-// Threads whose fibers take tasks out of a channel ("Running with worker threads" in the manual,
-// with its numbers).
+// Threads whose fibers take tasks out of a channel. The manual describes this under "Running with
+// worker threads". The numbers of fibers and of channel places are the same.
 class ChannelWorkers {
 public:
     using Task = std::function<void()>;
@@ -177,7 +179,7 @@ private:
     std::vector<std::thread> m_threads;
 };
 
-// What a thread that has no fibers waits for.
+// A countdown for which a thread without fibers can wait.
 class Countdown {
 public:
     explicit Countdown(uint32_t count) : m_count(count) {}
@@ -213,7 +215,7 @@ double External(uint32_t workers, uint32_t threads) {
     });
 }
 
-// As weft's row: beside a fiber that is at work for a millisecond at a time.
+// As the row of weft: waits beside a fiber that works for one millisecond at a time.
 Quantiles WaitUntil() {
     Quantiles late{};
     BoostFiber::Run(1, [&] {

@@ -1,5 +1,5 @@
-// The trivial baseline: one queue under a mutex, threads that sleep on a condition variable. A
-// thread that waits for a group runs other tasks meanwhile.
+// The rows of a simple baseline: one queue under a mutex, with threads that sleep on a condition
+// variable. A thread that waits for a group runs other tasks meanwhile.
 #include "external_rows.h"
 #include "staged_frame.h"
 #include "workloads.h"
@@ -17,7 +17,7 @@ public:
     struct Task {
         void (*function)(Pool *pool, void *arg);
         void *arg;
-        uint32_t *group;  // how many are outstanding; under the mutex
+        uint32_t *group;  // number of tasks that have not ended; protected by the mutex
     };
 
     explicit Pool(uint32_t workers) {
@@ -139,7 +139,7 @@ struct MutexPool {
 };
 
 double External(uint32_t workers, uint32_t threads) {
-    Pool pool(workers + 1);  // the thread that makes it is counted, but runs nothing here
+    Pool pool(workers + 1);  // counts the calling thread, which runs no task here
     return ExternalCost(threads, [&](Cells &cells) {
         MutexPool::Group group(&pool);
         for (uint32_t i = 0; i < cells.Count(); ++i)

@@ -1,6 +1,5 @@
-// oneTBB: task_group::run for each task, task_group::wait. ("task_group" in the oneTBB
-// specification; nested groups as in its fork-join examples, where one of two tasks is the argument
-// of run_and_wait.)
+// The rows of oneTBB: task_group::run for each task, and task_group::wait. Two nested tasks use
+// run_and_wait for one of them, as in the fork-join examples of the oneTBB specification.
 #include "argument_batch.h"
 #include "external_rows.h"
 #include "staged_frame.h"
@@ -57,11 +56,11 @@ double BulkLoop(uint32_t workers) {
     return cost;
 }
 
-// task_arena::enqueue is for threads that stay outside ("does not require the calling thread to
-// join the arena", oneapi/tbb/task_arena.h). To wait for its group a thread joins, and runs tasks;
-// a worker may leave for it (execute, in the same place).
+// External threads submit with task_arena::enqueue, which "does not require the calling thread to
+// join the arena" (oneapi/tbb/task_arena.h). To wait for its group, a thread joins the arena with
+// execute() and runs tasks. A worker may leave the arena to make room for it.
 double External(uint32_t workers, uint32_t threads) {
-    // counts one outside
+    // the limit counts one external thread, too
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, workers + 1);
     tbb::task_arena arena(static_cast<int>(workers), 0);
     return ExternalCost(threads, [&](Cells &cells) {

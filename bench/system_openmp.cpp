@@ -1,7 +1,7 @@
-// OpenMP (libgomp): `omp task` for each task and `omp taskwait`, from a `single` inside a
-// `parallel` region, as in the specification's tasking examples. With one thread libgomp runs a
-// task where it is submitted. Threads outside of the region cannot submit to its team, so there are
-// no rows of external threads.
+// The rows of OpenMP (libgomp): `omp task` for each task and `omp taskwait`, from a `single` inside
+// a `parallel` region, as in the specification's examples. With one thread, libgomp runs a task
+// where it is submitted. There are no rows of external threads, because a thread outside of the
+// region cannot submit to its team.
 #include "argument_batch.h"
 #include "staged_frame.h"
 #include "workloads.h"
@@ -36,15 +36,15 @@ struct OpenMp : PlainSystem {
         void AddAll(const Batch &batch) {
             for (void *arg : batch.args) Add(batch.function, arg);
         }
-        // Waits for the calling task's own children; so a task that adds to another's group waits
-        // for them itself.
+        // Waits only for the children of the calling task. So a task that adds to the group of
+        // another task waits for its children itself.
         void Wait() {
 #pragma omp taskwait
         }
     };
     static constexpr bool kWaitsForOwnChildrenOnly = true;
 
-    // Returns when all tasks that body's tasks have led to have ended.
+    // Returns when all descendants of body's tasks have ended.
     template <class Body>
     static void RunWithDescendants(Body body) {
 #pragma omp taskgroup

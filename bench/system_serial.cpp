@@ -1,4 +1,4 @@
-// No scheduler at all: what the bodies cost.
+// Rows without a scheduler: the cost of the bodies alone.
 #include "workloads.h"
 
 namespace bench {

@@ -1,4 +1,5 @@
-// weft on default options, but for the number of workers.
+// The rows of weft. All options but the number of workers are the defaults, unless a row is about
+// an option.
 #include "external_rows.h"
 #include "hand_over.h"
 #include "run_weft.h"
@@ -67,7 +68,7 @@ struct Weft : RunsOnWeft {
 
 constexpr uint32_t kTurns = 20000;
 
-// The cost of one turn of two players. `across`: each has a worker.
+// Returns the cost of one turn of two players. `across`: each player has its own worker.
 template <class Player>
 double Play(Player (&players)[2], bool across) {
     weft::Counter counter;
@@ -81,7 +82,7 @@ double Play(Player (&players)[2], bool across) {
     return Since(begin) / kTurns;
 }
 
-// The cost of one wait that suspends and is resumed.
+// Returns the cost of one wait that suspends and is resumed.
 double HandOver(uint32_t workers, bool across) {
     double cost = 0;
     Weft::Run(workers, [&] {
@@ -107,7 +108,7 @@ double HandOverFresh(uint32_t workers) {
     return cost;
 }
 
-// Tasks that wait, each on a small fiber of its own, for as long as this lives.
+// Tasks that wait until this object is destroyed. Each is on a small fiber of its own.
 class Blocked {
 public:
     Blocked(weft::TaskScheduler *scheduler, uint32_t count)
@@ -132,8 +133,8 @@ private:
     weft::Counter m_gate{1}, m_notBegun, m_tasks;
 };
 
-// Bulk work while a thousand tasks are blocked. Only systems with fibers have this row: elsewhere
-// each holds a thread.
+// Bulk work while a thousand tasks are blocked. Only systems with fibers have this row. In other
+// systems each blocked task holds a thread.
 double BesideBlocked(uint32_t workers, uint32_t count) {
     constexpr uint32_t kBlocked = 1000;
     weft::SchedulerOptions options;
@@ -157,7 +158,7 @@ double BesideBlocked(uint32_t workers, uint32_t count) {
     return cost;
 }
 
-// What is resident while so many tasks wait, each on a small fiber of its own.
+// Returns the resident memory while that many tasks wait, each on a small fiber of its own.
 double ResidentWith(uint32_t fibers) {
     weft::SchedulerOptions options;
     options.workers = 1;
@@ -178,8 +179,8 @@ double BytesPerFiber() {
     return (ResidentWith(1008) - ResidentWith(8)) / 1000;
 }
 
-// As weft, while a task waits with a deadline one hour ahead. At the end its counter is lowered,
-// which ends that wait.
+// As Weft, while a task waits with a deadline one hour ahead. At the end its counter is
+// decremented, which ends the wait.
 struct WeftBesideDeadline : Weft {
     template <class Body>
     static void Run(uint32_t workers, Body body) {
@@ -199,7 +200,7 @@ struct WeftBesideDeadline : Weft {
     }
 };
 
-// As weft; two tasks that a task adds to its group are its child tasks.
+// As Weft, but two tasks that a task adds to its group are its child tasks.
 struct WeftChildren : Weft {
     class Group : public Weft::Group {
     public:
@@ -211,8 +212,8 @@ struct WeftChildren : Weft {
     };
 };
 
-// As weft, but each worker has a group of its own. All tasks name the group of the main task's
-// worker, so that worker runs all of them.
+// As Weft, but each worker is a group of its own. All tasks name the group of the worker that runs
+// the main task, so this worker runs all of them.
 struct WeftInGroup : Weft {
     template <class Body>
     static void Run(uint32_t workers, Body body) {
@@ -242,7 +243,7 @@ struct WeftInGroup : Weft {
     };
 };
 
-// What a scheduler costs from its making to its end, with a run of one empty task.
+// Returns the time to make a scheduler, run one empty task, and destroy the scheduler.
 double StartUp(uint32_t workers, uint32_t fibers) {
     constexpr uint32_t kTimes = 5;
     const Clock::time_point begin = Clock::now();
@@ -256,7 +257,8 @@ double StartUp(uint32_t workers, uint32_t fibers) {
     return Since(begin) / kTimes;
 }
 
-// What is resident more than before once its workers wait for tasks, in KiB.
+// Returns how much the resident memory grows until the workers of a new scheduler wait for tasks,
+// in KiB.
 double Memory(uint32_t workers, uint32_t fibers) {
     const double before = ResidentBytes();
     weft::SchedulerOptions options;
@@ -289,8 +291,8 @@ double External(uint32_t workers, uint32_t threads) {
     return cost;
 }
 
-// `busy`: all workers have tasks of 20 microseconds meanwhile, so that nobody sleeps until the
-// deadline.
+// Returns how late sleeps end. `busy`: all workers run tasks of 20 microseconds meanwhile, so that
+// no worker sleeps until the deadline.
 Quantiles Late(uint32_t workers, bool busy) {
     Quantiles late{};
     std::atomic<bool> over{false};

@@ -1,24 +1,32 @@
-// The workloads, once for all systems. A system says how its users submit tasks and wait for them:
+// The workloads, written once for all systems. A system has these members, with which its users
+// submit tasks and wait for them:
 //
 //     struct System {
 //         static constexpr const char *kName;
-//         using Context = ...;                                  // what its tasks are called with
-//         beside their argument using Function = void (*)(Context, void *); static Context
-//         Current(); template <class Body> static void Run(uint32_t workers, Body body);   //
-//         body() is where tasks may be submitted class Batch { Batch(Function, Cells &); template
-//         <class Item> Batch(Function, std::vector<Item> &); }; class Group { // tasks that are
-//         waited for together
+//         using Context = ...;                              // a task's first argument
+//         using Function = void (*)(Context, void *);
+//         static Context Current();
+//
+//         // Calls body(), which may submit tasks.
+//         template <class Body> static void Run(uint32_t workers, Body body);
+//
+//         class Batch {                                     // tasks that are submitted in one call
+//             Batch(Function, Cells &);
+//             template <class Item> Batch(Function, std::vector<Item> &);
+//         };
+//         class Group {                                     // tasks that are awaited together
 //             explicit Group(Context = Current());
 //             void Add(Function, void *arg);
 //             void AddTwo(Function, void *first, void *second);
 //             void AddAll(const Batch &);
 //             void Wait();
 //         };
-//         static void Both(Context, Function, void *first, void *second);       // two tasks and a
-//         wait in one call
+//
+//         // Submits two tasks and waits for them in one call.
+//         static void Both(Context, Function, void *first, void *second);
 //     };
 //
-// Every measurement runs once before the clock starts, in the same Run.
+// Most measurements run the workload once in the same Run before the clock starts.
 #pragma once
 
 #include "bodies.h"
@@ -32,11 +40,11 @@ namespace bench {
 
 inline constexpr uint32_t kBulk = 65536;
 inline constexpr uint32_t kFibonacci = 23;
-inline constexpr uint32_t kFibonacciTasks = 92734;  // calls that fib(23) makes below the first one
+inline constexpr uint32_t kFibonacciTasks = 92734;  // recursive calls that fib(23) makes
 inline constexpr uint32_t kFibonacciResult = 28657;
 
-/// The mean cost of one of `tasks` in `once()`, over so many repeats that the clock does not
-/// matter.
+/// Returns the mean cost of one of the `tasks` of `once()`. The number of repeats is large enough
+/// that the clock itself does not matter.
 template <class Once>
 double PerTaskHere(uint32_t repeats, uint32_t tasks, Once once) {
     once();
@@ -45,7 +53,7 @@ double PerTaskHere(uint32_t repeats, uint32_t tasks, Once once) {
     return Since(begin) / repeats / tasks;
 }
 
-/// The same in a Run of its own.
+/// As PerTaskHere, in a Run of its own.
 template <class System, class Once>
 double PerTask(uint32_t workers, uint32_t repeats, uint32_t tasks, Once once) {
     double cost = 0;
@@ -53,19 +61,19 @@ double PerTask(uint32_t workers, uint32_t repeats, uint32_t tasks, Once once) {
     return cost;
 }
 
-/// How often a batch of so many tasks is repeated.
+/// Returns how often a batch of `count` tasks is repeated.
 inline uint32_t BulkRepeats(uint32_t count) { return std::max(kBulk / 4 / count, 4u); }
 
-/// Whether a group waits only for the tasks that its own task added. Then
-/// System::RunWithDescendants(body) waits for all that body() leads to.
+/// True if a group waits only for the tasks that its own task added. Then
+/// System::RunWithDescendants(body) waits for all descendants of body().
 template <class System, class = void>
 struct WaitsForOwnChildrenOnly : std::false_type {};
 template <class System>
 struct WaitsForOwnChildrenOnly<System, std::void_t<decltype(System::kWaitsForOwnChildrenOnly)>>
     : std::true_type {};
 
-/// Whether a wait runs any other task on top of it: then a deep tree overflows the stack, and that
-/// row cannot be measured.
+/// True if a wait may run any other task on top of its own stack frames. Then a deep tree overflows
+/// the stack, and the row of the tree cannot be measured.
 template <class System, class = void>
 struct NestsWithoutBound : std::false_type {};
 template <class System>
@@ -111,7 +119,7 @@ public:
         });
     }
 
-    /// Two children by the call that submits and awaits both, which all systems have.
+    /// A task submits two children and waits for them in one call, which all systems have.
     static double Tree(uint32_t workers) {
         return PerTask<System>(workers, 1, kTreeNodes, [] {
             Node root{kTreeNodes, 1, 0};
@@ -120,7 +128,7 @@ public:
         });
     }
 
-    /// All nodes belong to one group. Nobody waits for children.
+    /// All nodes belong to one group. No task waits for its children.
     static double TreeOneGroup(uint32_t workers) {
         std::vector<GroupNode> nodes(kTreeNodes);
         const double cost = PerTask<System>(workers, 1, kTreeNodes, [&] {
@@ -190,8 +198,8 @@ public:
         return cost;
     }
 
-    /// Elapsed time over what the workers would need at best. `longest` is one task that takes that
-    /// long, at a place that changes; the others take `nanoseconds` each.
+    /// Returns the elapsed time / the ideal time. If `longest` is not 0, one task takes that long,
+    /// at a place that changes from call to call. The others take `nanoseconds` each.
     static double OverIdeal(uint32_t workers, uint32_t count, double nanoseconds,
                             double longest = 0) {
         struct Item {
@@ -224,7 +232,8 @@ public:
         return elapsed / std::max(std::max(nanoseconds, longest), work / workers);
     }
 
-    /// What two tasks of 20 microseconds take right after a flood of empty ones.
+    /// Returns the time of two tasks of 20 microseconds, right after 65,536 tasks that write a
+    /// cell.
     static double PairAfterFlood(uint32_t workers) {
         Cells cells(kBulk);
         const Batch flood(Write, cells);
@@ -247,8 +256,8 @@ public:
         return elapsed / kPairs;
     }
 
-    /// From the submission of a task to its start on the other worker, which has been idle for
-    /// `idle` nanoseconds.
+    /// Returns the time from the submission of a task to its start on the other worker, which has
+    /// been idle for `idle` nanoseconds.
     static Quantiles Wake(double idle) {
         std::vector<double> delays;
         System::Run(2, [&] {
@@ -280,8 +289,8 @@ public:
         return QuantilesOf(std::move(delays));
     }
 
-    /// From the submission of as many tasks as workers, all but one of which sleep, to the start of
-    /// the last one.
+    /// Submits one task for each worker while all workers but one sleep. Returns the time until the
+    /// last task starts.
     static double WakeAll(uint32_t workers) {
         double elapsed = 0;
         constexpr uint32_t kTimes = 20;
@@ -292,7 +301,7 @@ public:
         const Batch batch(
             [](Context, void *start) {
                 static_cast<Start *>(start)->time = Clock::now();
-                Spin(100e3);  // the other tasks are for others
+                Spin(100e3);  // so long that each worker runs one task
             },
             starts);
         System::Run(workers, [&] {
@@ -312,10 +321,10 @@ public:
         return elapsed / kTimes;
     }
 
-    /// A step of a solver as physics engines have it, over what the workers would need at best: a
-    /// task for each worker, which takes blocks of work of a stage until none is left, and then
-    /// spins, and yields to other threads, until all blocks of the stage are done. `neighbours`:
-    /// threads of other programs that never rest.
+    /// A solver step as in physics engines. Returns the elapsed time / the ideal time. Each worker
+    /// has one task, which takes blocks of a stage until none is left. Then it spins, and yields to
+    /// other threads, until all blocks of the stage are done. `neighbours` is the number of threads
+    /// of other programs that never rest.
     static double Solver(uint32_t workers, uint32_t neighbours) {
         constexpr uint32_t kSteps = 20, kStages = 40, kBlocks = 16;
         constexpr double kBlockNanoseconds = 2000;
@@ -367,8 +376,8 @@ public:
         return elapsed / (kSteps * kStages * kBlocks * kBlockNanoseconds / workers);
     }
 
-    /// Frames of four stages of 64 tasks of 5 microseconds each; how often a thread gave up its
-    /// processor in one of them.
+    /// Runs frames of four stages of 64 tasks of 5 microseconds each. Returns how often threads
+    /// gave up their processor in one frame.
     static double SwitchesPerFrame(uint32_t workers) {
         constexpr uint32_t kFrames = 50;
         Cells cells(64);
@@ -393,8 +402,7 @@ public:
         return switches;
     }
 
-    /// Processor time of the process, in percent of the time that passes while there is nothing to
-    /// do.
+    /// Returns the processor time of the idle process, in percent of the elapsed time.
     static double IdleCpu(uint32_t workers) {
         double percent = 0;
         System::Run(workers, [&] {
@@ -408,7 +416,7 @@ public:
         return percent;
     }
 
-    /// Both workers are at work: they and their stacks are warm.
+    /// Gives each worker a task three times, so that the workers and their stacks are warm.
     static void WarmUp(uint32_t workers) {
         for (int round = 0; round < 3; ++round) {
             Group group;
@@ -455,7 +463,8 @@ private:
         node.nodes += left.nodes + right.nodes;
     }
 
-    // The nodes of a left subtree lie behind its parent, those of the right one behind these.
+    // The nodes of the left subtree lie right behind their parent. The nodes of the right subtree
+    // follow them.
     struct GroupNode {
         Node node;
         Group *group;
@@ -492,7 +501,7 @@ private:
     }
 };
 
-/// The rows of a system whose groups can be used from any task.
+/// Adds the rows of a system whose groups can be used from any task.
 template <class System>
 void AddWorkloads(std::vector<Row> &rows, uint32_t workers, const char *name = System::kName) {
     using All = Workloads<System>;

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds samples (Release) and runs them in the repository's root folder.
+# Builds samples (Release) and runs them in the root folder of the repository.
 #
 #     samples/run.sh [NAME|all] [ARGUMENTS...]     the default is frame_loop
 #
-# Installs the toolchain, and for frame_loop libpng and a level (third_party/setup.sh). What the
-# compiler says is in build/samples-build.log; it is shown if a sample does not build.
+# It installs the toolchain, and for frame_loop libpng and a level (third_party/setup.sh). The
+# output of the build is in build/samples-build.log. The script shows it if a sample does not build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,10 +1,11 @@
--- The layer rule: which includes the files of each folder may have. `premake5 check-layers` holds every
--- file to it. An entry is a file, or a folder with a slash at its end. Inside source/scheduler/ each
--- folder is a layer, too. No files may include each other in a circle, where a header and its source
--- file count as one. This does not hold inside platform/, whose files meet in env.h, the seam.
+-- The layer rule: which includes the files of each folder may have. `premake5 check-layers` checks
+-- every file. An entry is a file, or a folder with a slash at its end. Inside of source/scheduler/
+-- each folder is a layer, too. Includes must not form a circle. For this check a header and its
+-- source file count as one. Inside of platform/ circles are allowed, because its files share env.h,
+-- the seam.
 --
--- Angle brackets are for the C++ standard library. Only platform/ includes the operating system's
--- headers, Boost and compiler headers; topology/ is a library of its own, and includes hwloc.
+-- Angle brackets are for the C++ standard library. Only platform/ includes headers of the operating
+-- system, of Boost and of the compiler. topology/ is a library of its own, and includes hwloc.
 
 local below = { "weft/", "platform/", "containers/", "core/" }
 local door = "scheduler/api/internal_api.h"  -- what the parts above the scheduler may use of it
@@ -83,7 +84,7 @@ local function checkFile(file, report)
     end)
 end
 
--- A unit is a header with its source files (those of one platform among them).
+-- Returns the unit of a file: a header and its source files, also those for one platform.
 local function unitOf(file)
     return (file:gsub("^source/", ""):gsub("^include/", ""):gsub("%.%w+$", ""):gsub("_windows$", ""):gsub("_linux$", ""):gsub("_posix$", ""))
 end

@@ -1,12 +1,13 @@
--- The library's project. A user's own Premake script needs nothing else:
+-- The project of the library. The Premake script of a user needs only these lines:
 --
 --     workspace "game" ...
 --     include "third_party/weft/source/weft.lua"
 --     project "game" ...
 --         weft.use()
---         if weft.hasTopology then weft.useTopology() end     -- include/weft/topology/topology.h, where hwloc is installed
+--         if weft.hasTopology then weft.useTopology() end
 --
--- Written for Premake 5.0.0-alpha15, and with newer ones in mind, but those are untested.
+-- The last line is for include/weft/topology/topology.h, if hwloc is installed. Written for Premake
+-- 5.0.0-alpha15. Newer versions are untested.
 
 newoption { trigger = "shared", description = "Build weft as a shared library" }
 newoption { trigger = "no-exceptions", description = "Build weft without C++ exceptions and RTTI" }
@@ -18,7 +19,8 @@ weft.root = path.getdirectory(weft.source)
 weft.version = table.concat({ io.readfile(weft.root .. "/include/weft/version.h")
     :match("MAJOR (%d+).-MINOR (%d+).-PATCH (%d+)") }, ".")
 
--- Each of these files belongs to some operating systems only; takes them out of the current project for the others.
+-- Each of these files belongs to certain operating systems. Removes them from the current project
+-- for the others.
 function weft.removeOtherPlatforms()
     filter "system:linux"
         removefiles { weft.root .. "/**_windows.cpp", weft.root .. "/**_pthread.cpp" }
@@ -29,7 +31,7 @@ function weft.removeOtherPlatforms()
     filter {}
 end
 
--- What weft itself is linked with.
+-- Links what weft itself needs.
 function weft.useLibraries()
     if _OPTIONS.boost then
         local boost = path.getabsolute(_OPTIONS.boost, _WORKING_DIR)
@@ -45,7 +47,7 @@ function weft.useLibraries()
     filter {}
 end
 
--- What weft and its users must be compiled with alike.
+-- Sets the options that must be the same for weft and its users.
 function weft.defineOptions()
     if _OPTIONS.shared then defines { "WEFT_SHARED=1" } end
     if _OPTIONS["no-exceptions"] then defines { "WEFT_NO_EXCEPTIONS=1" } end
@@ -60,15 +62,16 @@ function weft.use()
     weft.useLibraries()
 end
 
--- Whether there is a library weft_topology: it needs hwloc (libhwloc-dev), of the system that weft is built for.
+-- True if there is a library weft_topology. It needs hwloc (libhwloc-dev) for the system for which
+-- weft is built.
 weft.hasTopology = os.istarget("linux") and not _OPTIONS.cross and os.findheader("hwloc.h") ~= nil
 
--- Makes the current project a user of weft_topology, beside weft.use().
+-- Makes the current project a user of weft_topology. Call weft.use(), too.
 function weft.useTopology()
     links { "weft_topology", "hwloc" }
 end
 
--- What the libraries have in common.
+-- Sets what the libraries have in common.
 local function library(kindOfLibrary)
     kind(kindOfLibrary)
     pic "On"
@@ -95,8 +98,8 @@ project "weft"
         filter {}
     end
     filter { "configurations:Release", "system:linux or system:macosx or system:bsd" }
-        -- Otherwise the position of hot functions within a cache line depends on what is linked before them. That shows in
-        -- the time of many empty tasks.
+        -- Without this, the position of hot functions within a cache line depends on what is linked
+        -- before them. This changes the time of many empty tasks.
         buildoptions { "-falign-functions=64" }
     filter {}
     weft.removeOtherPlatforms()

@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
-# Cross-compiles weft for aarch64 and runs it under qemu's user emulation, on x86-64; the last line is the sum.
+# Compiles weft for aarch64 on x86-64, and runs tests under the user emulation of qemu. The last
+# line has the sum.
 #
-#     tests/aarch64.sh                some of the unit tests, 300 schedules of each of the simulator's models, and the sample
-#                                     frame_loop, whose pictures must be those of x86-64
-#     tests/aarch64.sh --full         all unit tests but those that are named below, 3,000 schedules, more pictures
-#     tests/aarch64.sh "[deque]"      arguments go to Catch2, and only unit_tests runs
+#     tests/aarch64.sh                some of the unit tests, 300 schedules of each model of the
+#                                     simulator, and the sample frame_loop, which must draw the
+#                                     same pictures as on x86-64
+#     tests/aarch64.sh --full         all unit tests except those that the script names, 3,000
+#                                     schedules, more pictures
+#     tests/aarch64.sh "[deque]"      runs only unit_tests; the arguments go to Catch2
 #
-# WEFT_CONFIGS is what unit_tests is built as (Release), WEFT_TIMEOUT how many seconds one program may take (600). Compiler
-# and emulator are Debian packages; so are the libraries, which stay out of the system (third_party/setup.sh).
+# WEFT_CONFIGS has the configurations of unit_tests (Release). WEFT_TIMEOUT is the time limit of a
+# program in seconds (600). Compiler, emulator and libraries are Debian packages. The libraries are
+# not installed into the system (third_party/setup.sh).
 #
-# What this cannot show: qemu carries out memory accesses in the order of the machine it runs on, so a memory order that is
-# too weak for aarch64 is not seen here.
+# qemu executes memory accesses in the order of the machine that it runs on. So the tests cannot
+# show a memory order that is too weak for aarch64.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -19,9 +23,12 @@ if [ "${1:-}" = --full ]; then full=yes; shift; fi
 . tests/runs.sh
 . tests/cross.sh
 
-# What does not work under qemu: it accepts MADV_WIPEONFORK and does not do it, so children do not know that they are, and
-# it aborts ("cpu == current_cpu") in a child that was forked beside other threads and makes new ones; it accepts RLIMIT_AS and
-# does not set it; and it lets a seq_cst load go before a seq_cst store to another place (tests/README.md).
+# Left out: what does not work under qemu (tests/README.md).
+# - It accepts MADV_WIPEONFORK without effect. So a forked child does not know that it is a child.
+# - It aborts ("cpu == current_cpu") in a child that was forked beside other threads, when the child
+#   makes threads.
+# - It accepts RLIMIT_AS without effect.
+# - It lets a seq_cst load overtake a seq_cst store to another address.
 excluded="~[fork_mark]~[address_space]"
 store_then_load="~scheduler tags: Release waits*"
 

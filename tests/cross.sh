@@ -1,11 +1,12 @@
 # shellcheck shell=bash
-# What the scripts for other platforms share (aarch64.sh, windows.sh): they have `triplet`, `full`, and all of runs.sh.
+# Functions for the scripts of other platforms (aarch64.sh, windows.sh). These scripts set `triplet`
+# and `full`, and include runs.sh.
 
-# Left out without --full: what takes most of the time.
+# The tests that take most of the time. They run only with --full.
 # shellcheck disable=SC2034
 slow="~[external]~[pinned]~[low_limit]~[frame_loop]~[start]~[active_workers]~[wait_idle]~[attach]"
 
-# The hash of the sample's pictures, in $hash.
+# Runs the sample and sets $hash to the hash of its pictures.
 draw() { # program, arguments
     local log=$logs/${variant:+$variant-}Release-frame_loop.log launcher
     read -ra launcher <<< "$under"

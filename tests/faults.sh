@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Every Nth failure of each function that weft calls in the system, from the first call on until a run in which none
-# failed, and each limit at its smallest value. The last line has the figures; not 0 after a finding.
+# Lets the first call of a function of the system fail, then the second, and so on, until a run in
+# which no call is left to fail. Does this for each function that weft calls. Also runs weft with
+# each limit at its smallest value. The last line has the figures. The exit code is not 0 if there
+# are findings.
 #
 #     tests/faults.sh                      in Debug
-#     tests/faults.sh --full               all scenarios, with all errors, in all configurations
+#     tests/faults.sh --full               all scenarios, all errors, all configurations
 #     tests/faults.sh --only "run-3 mmap"  one scenario and function (see tests/faults/main.cpp)
 #
 # WEFT_CONFIGS names other configurations.

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# libFuzzer over sequences of calls, valid and abusive, with AddressSanitizer and UndefinedBehaviorSanitizer. Begins with the
-# inputs in tests/fuzz/corpus/; those that it finds are kept in build/fuzz/corpus/, and one that fails in build/fuzz/.
-# The last line has the figures.
+# Runs libFuzzer on sequences of valid and invalid calls, with AddressSanitizer and
+# UndefinedBehaviorSanitizer. It begins with the inputs in tests/fuzz/corpus/. It keeps new inputs
+# in build/fuzz/corpus/, and an input that fails in build/fuzz/. The last line has the figures.
 #
-#     tests/fuzz.sh [SECONDS] [ARGUMENTS...]       60 seconds if nothing else is said; arguments go to libFuzzer
-#     tests/fuzz.sh FILE                           plays one input again
-#     tests/fuzz.sh --minimise                     makes tests/fuzz/corpus/ anew from both
-#     tests/fuzz.sh wad ...                        the same with the sample's reader of WADs: damaged levels
+#     tests/fuzz.sh [SECONDS] [ARGUMENTS...]       60 seconds by default; arguments go to libFuzzer
+#     tests/fuzz.sh FILE                           runs one input again
+#     tests/fuzz.sh --minimise                     makes tests/fuzz/corpus/ from both corpora
+#     tests/fuzz.sh wad ...                        the same for the WAD reader of the sample
+#                                                  frame_loop, with damaged levels
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +19,7 @@ if [ "${1:-}" = wad ]; then
     needs+=(libpng-dev freedoom)
 fi
 program=build/clang/Asan/$target
-# What each input does is over within a second, unless something hangs.
+# An input takes less than a second, unless something hangs.
 limits=(-timeout=25 -max_len=256 -rss_limit_mb=4096)
 [ "$target" = fuzz ] || limits+=(-len_control=0)
 export ASAN_OPTIONS=detect_leaks=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}
@@ -37,7 +38,7 @@ if [ "${1:-}" = --minimise ] && [ -n "$corpus" ]; then
     mkdir "$work/merged"
     "$program" -merge=1 "${limits[@]}" "$work/merged" $corpus "$work/corpus"
     rm -f tests/fuzz/corpus/*
-    # 60 at most, of every size.
+    # At most 60 inputs, of all sizes.
     find "$work/merged" -type f -printf '%s %p\n' | sort -n | awk '{ files[NR] = $2 } END {
         step = NR > 60 ? NR / 60 : 1
         for (i = NR; i >= 1; i -= step) print files[int(i + 0.5)]

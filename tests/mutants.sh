@@ -16,8 +16,8 @@
 #   patch changes: below source/, such as scheduler/find, or below include/weft/, such as
 #   include/data for include/weft/data/x.h. Names are unique. tests/mutants/README.md says how to
 #   write a patch.
-# - Generated ones. A statement of source/ whose line ends with the tag [re-check] is deleted; one with
-#   the tag [order] changes places with the next. Then some model of the simulator has to fail.
+# - Generated ones. A statement of source/ whose line ends with the tag [re-check] is deleted. One
+#   with the tag [order] changes places with the next. Then some model of the simulator has to fail.
 # A mutant that no test catches must stand in tests/mutants/survivors.md, with the reason.
 # (tests/relacy.sh weakens the memory orders.)
 #
@@ -47,8 +47,8 @@ give_up() {
     exit 1
 }
 
-# Prints a file with a mutant of the statement that ends in a certain line. The statement, and the one
-# after it, may have several lines, but no block.
+# Prints a file with a mutant of the statement that ends in this line. This statement and the next
+# one may have several lines, but no block.
 mutate() { # recheck|order, line, file
     awk -v kind="$1" -v at="$2" '
         { text[NR] = $0 }
@@ -70,7 +70,7 @@ mutate() { # recheck|order, line, file
         }' "$3"
 }
 
-# Each tag makes a patch.
+# Makes a patch for each tag.
 generate() {
     local kind tag file line name
     for kind in recheck order; do
@@ -114,7 +114,7 @@ index() {
     [ -z "$twice" ] || give_up "more than one patch has this name: ${twice//$'\n'/, }"
 }
 
-# Complains about patches that do not lie in the folder of their layer.
+# Reports patches that are not in the folder of their layer.
 misplaced() {
     awk -F '\t' '
         $3 !~ /^tests\/mutants\// { next }  # generated
@@ -124,7 +124,7 @@ misplaced() {
         }' "$patches/index"
 }
 
-# The part of the index that is about a folder.
+# Prints the part of the index for a folder.
 inside() { # folder, or nothing for all
     local folder=${1:-}
     awk -F '\t' -v folder="${folder%/}" '
@@ -135,7 +135,8 @@ list() { inside "${1:-}" | cut -f 1; }
 
 field() { sed -n "1s/.*$1: *\(.*\)/\1/p" "$2" | sed 's/  *\(config\|program\|tests\|case\): .*//'; }
 
-# The second mutant of each kind. Left out are those that are given more schedules than others.
+# Prints a sample: the second mutant of each kind. Mutants that need more schedules than others are
+# left out.
 sample() {
     # shellcheck disable=SC2086
     printf '%s\n' $sample_of_generated
@@ -171,7 +172,7 @@ table() { # folder
     cat "$patches/rows"
 }
 
-# Where a file that has moved is now: the only one of its name in these folders.
+# Finds a file that has moved: the only file of its name in these folders.
 find_moved() { # file, folders
     local found
     mapfile -t found < <(find "${@:2}" -name "${1##*/}")
@@ -241,7 +242,7 @@ if [ "$mode" = --arrange ]; then
     exit
 fi
 
-# The names of what is to be tried.
+# The names of the mutants to try.
 failed=0
 case $mode in
     --full) mapfile -t names < <(list) ;;
@@ -273,7 +274,7 @@ cut -f 3 "$patches/index" | grep '^tests/mutants/' | xargs cp -t "$patches"
 rm -rf "$root"/taken "$root"/ok-*
 mkdir "$root/taken"
 
-# Makes $work a copy of the tree. It is kept with what was built of it: only files that differ are
+# Makes $work a copy of the tree. The copy and its build are kept. Only files that differ are
 # copied, so that they are newer.
 prepare() {
     mkdir -p "$work"
@@ -339,7 +340,7 @@ run() {
         faults) set -- $case ;;
         *) set -- "$case" ;;
     esac
-    # The simulator itself stops a schedule that does not end, and needs minutes for all models.
+    # The simulator stops a schedule that does not end. It needs minutes for all models.
     [ "$program" != simulator ] || limit=7200
     timeout --kill-after=5 "$limit" "${no_aslr[@]}" "$work/$config-$program/program" "$@" \
         < /dev/null > "$work/log" 2>&1
@@ -351,7 +352,7 @@ result() { # caught|survives|failed, text
     row "$name" "$2" "$((SECONDS - start))"
 }
 
-# Whether the model that has failed in $work passes without the mutant.
+# Checks that the model that has failed in $work passes without the mutant.
 passes_without() {
     local model case
     model=$(sed -n 's/^\([a-z0-9_]*\) *FAILED after .*/\1/p' "$work/log")
@@ -383,7 +384,7 @@ try() {
             ;;
     esac
 
-    # Without the patch the test has to pass. Patches with the same test share that run. A generated
+    # Without the patch the test has to pass. Patches with the same test share this run. A generated
     # mutant has no test of its own: see passes_without.
     key=$(echo "$config $program $files $case" | md5sum | cut -c1-32)
     if [ ! -e "$root/ok-$key" ] && [ "$kind" != generated ]; then
@@ -406,8 +407,8 @@ try() {
         tail -n 20 "$work/log"
         result failed "NOT SHOWN: does not build"
     else
-        # A generated mutant is put to all models. Some model sees most of these mutants within a
-        # few schedules. So each model gets a few before any gets many.
+        # All models run with a generated mutant. For most of these mutants some model fails within
+        # a few schedules. So each model first gets a few schedules.
         label="$config $case" cases=("$case")
         [ "$kind" = chosen ] || cases=("--until-failure --schedules 200"
             "--until-failure --seed 201 --schedules 1800"
@@ -447,7 +448,7 @@ lane() { # number, names
     done
 }
 
-# What became of the mutants of each layer. Seconds: of building and running with the mutant.
+# Prints the results of each layer. The seconds are those of building and running with the mutant.
 summary() { # results
     awk -F '\t' -v OFS='\t' '
         function add(key) {

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# The race finder finds a race of two tasks that ran on one worker, and none where there is none (samples/race_finder).
+# Tests the race finder. It has to find a race of two tasks that ran on one worker, and no race if
+# there is none (samples/race_finder).
 #
 #     tests/race.sh [--full]
 #
-# --full: nor does it find any in the unit tests that use weft, which are ordered by what weft promises alone. (Others look into
-# weft, whose own synchronisation orders nothing in this build.) By clang, which can be told whose code to leave out.
+# With --full it also must find no race in the unit tests that use weft only through its interface.
+# The promises of weft alone order these tests. Other unit tests look into weft, and in this build
+# the synchronisation inside of weft orders nothing. --full builds with clang, which can leave the
+# code of weft out of the instrumentation.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -26,8 +29,9 @@ fi
 passed=$((2 - failed))
 
 if [ "${1:-}" = --full ]; then
-    # Left out: tasks that share plain data because one worker runs them all, which is what it reports; and a test of nested
-    # waits, each of which takes a fiber here.
+    # Leaves out tests whose tasks share plain data because one worker runs them all: the race
+    # finder reports these. Leaves out a test of nested waits, because each wait takes a fiber in
+    # this build.
     tests=
     for tag in active_workers attach blocking cancel claim closure coroutine deferred exhaustion fiber_local find_work external frame \
         hooks idle parallel_for parallel_reduce pinned placement post ready reporting exception_collector single start submit sync \

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Explores memory orders: compiles parts of the library against Relacy (tests/relacy/), where a load
-# gives any value that its order allows, and runs the suites there. Then it shows that they see what they are for: each
-# memory order that is weakened by one step has to make a suite fail, or tests/relacy/survivors.md says why not.
+# Checks memory orders with Relacy (tests/relacy/). Compiles the headers and sources of the
+# mechanisms against it, and runs the suites. There a load returns any value that its memory order
+# allows. Then the script weakens memory orders by one step, one at a time. A suite has to fail each
+# time, or tests/relacy/survivors.md has to give a reason.
 #
 #     tests/relacy.sh                 every suite, and a sample of weakenings
-#     tests/relacy.sh --full          every suite with five times the iterations, and every weakening
+#     tests/relacy.sh --full          every suite with five times the iterations, every weakening
 #     tests/relacy.sh deque gate      these suites, and no weakening
 #
-# WEFT_JOBS is how many run at once (as many as there are processors). What is built stays in build/relacy/; the table of
-# weakenings also in build/relacy/weakenings.txt. The last line says what was done.
+# WEFT_JOBS is the number of parallel jobs (one for each processor). All output is in build/relacy/,
+# the table of weakenings in weakenings.txt there. The last line has the figures.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -20,7 +21,8 @@ percent=${full:+500}
 
 third_party/setup.sh relacy-dev python3 > /dev/null || { echo "third_party/setup.sh failed"; exit 1; }
 
-# Without -fno-lifetime-dse the compiler drops what Relacy writes to an object before its constructor begins.
+# Without -fno-lifetime-dse the compiler removes what Relacy writes to an object before its
+# constructor begins.
 export WEFT_RELACY_FLAGS="-std=c++17 -O1 -w -fno-lifetime-dse -DWEFT_RELACY=1 -include relacy/env_relacy.h"
 mkdir -p "$out"
 echo '#include "relacy/env_relacy.h"' > "$out/precompiled.h"  # most of what each suite takes to compile
@@ -48,7 +50,7 @@ if [ $# = 0 ]; then
     for file in tests/relacy/*.cpp; do suites+=("$(basename "$file" .cpp)"); done
 fi
 
-# One suite's table, under its name; xargs runs several at once.
+# Prints the table of one suite, with its name before each line. xargs runs several suites at once.
 run_suite() { # suite, percent
     local status
     timeout --kill-after=10 1200 "build/relacy/$1" --iterations "$2" > "build/relacy/$1.log" 2>&1

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# Builds and runs tests; the last line is the sum of the test cases of all programs.
+# Builds and runs tests. The last line has the sum of the test cases of all programs.
 #
-#     tests/run.sh                  less than four minutes on two cores: all unit tests in Debug, those
-#                                   that are for ThreadSanitizer again under it, and the simulator's
-#                                   quick form
-#     tests/run.sh "deque*"         arguments go to Catch2, and only unit_tests runs
-#     tests/run.sh --sanitizers     all unit tests in Release, Asan (with UBSan) and Tsan; the last
+#     tests/run.sh                  less than four minutes on two cores: all unit tests in Debug,
+#                                   some of them under ThreadSanitizer, and a short form of the
+#                                   simulator
+#     tests/run.sh "deque*"         runs only unit_tests; the arguments go to Catch2
+#     tests/run.sh --sanitizers     all unit tests in Release, Asan (with UBSan) and Tsan, the last
 #                                   two with the checks of debug builds. Also the allocation gate,
 #                                   the counts and bounds of `machine`, more schedules of the
-#                                   simulator, and the blocks of code in README.md
+#                                   simulator, and the checks of the documents
 #     tests/run.sh --extras         all of that, and Debug, clang, Valgrind, the shared library, the
 #                                   library without exceptions, and programs that use an installed
 #                                   weft
 #     WEFT_CONFIGS="Debug Tsan" tests/run.sh      unit_tests in these configurations only
 #
-# It installs what it needs (third_party/setup.sh). Before each step it prints which one of how many
-# it is, and after it how long building and running took. WEFT_TIMEOUT is how many seconds one
-# program may run (600). A program's output is shown when it fails, and kept in build/test-logs/.
-# The last line but one says how long all of it took.
+# The script installs what it needs (third_party/setup.sh). Before each step it prints the number of
+# the step, and afterwards the time of building and running. WEFT_TIMEOUT is the time limit of a
+# program in seconds (600). The output of a program is in build/test-logs/. The script shows it if
+# the program fails. The last line but one has the total time.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -41,7 +41,7 @@ export ASAN_OPTIONS=$asan${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1${TSAN_OPTIONS:+:$TSAN_OPTIONS}
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}
 
-# A sample counts as one test, by its exit code.
+# A sample is one test. Its exit code is the result.
 # shellcheck disable=SC2317
 run_sample() { # configuration, program
     local name="$variant $1 $2" log=$logs/$variant-$1-$2.log
@@ -51,7 +51,7 @@ run_sample() { # configuration, program
     echo "[$SECONDS s] $name: 1 passed"
 }
 
-# The next steps are built in this variant. Its makefiles are made only when it changes.
+# Sets the variant in which the next steps are built. Makes the makefiles only if it changes.
 declare -A options=([clang]=--cc=clang [shared]=--shared [no-exceptions]=--no-exceptions)
 configured=none
 use() { # variant
@@ -61,8 +61,9 @@ use() { # variant
     configure "$1" ${options[${1:-none}]:-} && configured=$1
 }
 
-# Builds a program and does something with it: `run`, `run_sample` or `:`, nothing. A script in
-# tests/ builds what it needs itself. As long as `steps` is empty, a step is only counted.
+# Builds a program and then does what the first argument says: `run`, `run_sample`, or `:` for
+# nothing. A script in tests/ builds what it needs itself. While `steps` is empty, steps are only
+# counted.
 step() { # what to do, variant, configuration, program, arguments
     number=$((number + 1))
     [ -n "$steps" ] || return 0
@@ -72,7 +73,7 @@ step() { # what to do, variant, configuration, program, arguments
     "$1" "${@:3}"
 }
 
-# unit_tests in each configuration; in Release other programs, too, if no tests are selected.
+# Runs unit_tests in each configuration. If no tests are selected, Release runs other programs, too.
 unit_tests() { # variant, other programs
     local configuration program
     for configuration in $configurations; do
@@ -94,7 +95,7 @@ quick() {
 sanitizers() {
     unit_tests "" allocation_gate
     [ "${#arguments[@]}" = 0 ] && [[ " $configurations " = *" Release "* ]] || return
-    # What tasks cost in atomic operations and cache line transfers has not changed unnoticed.
+    # The numbers of atomic operations and cache line transfers of a task must not change unnoticed.
     step run "" Release machine counts --check bench/machine/counts.csv
     step run "" Release machine bounds  # wake-ups and efficiency on many virtual cores
     step run "" Release simulate 3000
@@ -102,9 +103,10 @@ sanitizers() {
     step run "" Release readme/run      # its blocks of code compile
 }
 
-# Memcheck sees what AddressSanitizer does not: memory that was never written. It runs one thread at
-# a time and does not know all of the floating-point control words. What is left out waits for
-# minutes, tests just those, or leaves Memcheck no address space.
+# Memcheck finds reads of memory that was never written, which AddressSanitizer does not find. It
+# runs one thread at a time, and does not support all floating-point control words. Left out are
+# tests that then take minutes, tests of control words, and tests that leave no address space to
+# Memcheck.
 memcheck() {
     local under="valgrind --quiet --error-exitcode=99 --fair-sched=yes"
     under+=" --child-silent-after-fork=yes"
@@ -139,8 +141,8 @@ valgrind_header=/usr/include/valgrind/valgrind.h
 absent=
 [ -e "$valgrind_header" ] || absent=yes
 premake=$(third_party/setup.sh "${packages[@]}") || { fail "third_party/setup.sh"; finish; }
-# Objects made before the header came do not tell Valgrind of stacks, and do not know that they
-# depend on it.
+# Objects from the time before the header was installed do not inform Valgrind of stacks. The build
+# does not know that they depend on the header.
 [ -z "$absent" ] || [ ! -e "$valgrind_header" ] || find build -name fiber_context.o -delete
 
 steps='' number=0

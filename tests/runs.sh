@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Functions that configure, build, run and add up test programs, for scripts that are in the root
-# folder. They set `premake`, and may set `under`, the words before a program. Each result has the
-# seconds since the script began before it.
+# Functions that configure, build and run test programs, and add up their results. They are for
+# scripts that run in the root folder. These scripts set `premake`, and may set `under`: the words
+# before a program. Each result begins with the seconds since the start of the script.
 
 export WEFT_ANNOUNCE_TESTS=1
 seconds=${WEFT_TIMEOUT:-600}
@@ -23,8 +23,8 @@ fail() {
     echo "[$SECONDS s] FAILED: $*"
 }
 
-# What comes next is built with these options of Premake, in build/VARIANT/; without a variant, in
-# build/.
+# Builds what follows with these options of Premake, in build/VARIANT/, or in build/ without a
+# variant.
 configure() { # variant, options
     variant=$1
     shift
@@ -52,7 +52,8 @@ run() { # configuration, program, arguments
     local start=$SECONDS status counts test launcher=()
     local program=build/$variant/$1/$2
     [ -x "$program" ] || program=tests/$2.sh
-    # TSan, g++'s and clang's, cannot start under some kernels' address space randomisation.
+    # ThreadSanitizer of g++ and clang cannot start with the address space randomisation of some
+    # kernels.
     local no_aslr=(setarch "$(uname -m)" -R)
     [ "$1" != Tsan ] || ! "${no_aslr[@]}" true 2>/dev/null || launcher=("${no_aslr[@]}")
     if [ -n "$under" ]; then

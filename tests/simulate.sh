@@ -1,15 +1,19 @@
 #!/usr/bin/env bash
-# Explores schedules of the production sources on virtual threads: each model of tests/simulator/. The last line but one has the
-# figures; a seed that fails is printed with the command that replays it.
+# Explores schedules of the production sources on virtual threads, for each model of
+# tests/simulator/. If a seed fails, the script prints the command that replays it. The last line
+# but one has the figures.
 #
-#     tests/simulate.sh [SCHEDULES [SEED]]      of each model (60,000), from this seed on (1); all models, on all cores
-#     tests/simulate.sh --full                  5,000,000 of each
-#     tests/simulate.sh --weak ...              where a load may give an older value, see simulator/weak_memory.h
-#                                               (15,000; --full: 1,000,000)
+#     tests/simulate.sh [SCHEDULES [SEED]]   schedules of each model (60,000), from this seed on
+#                                            (1); all models, on all cores
+#     tests/simulate.sh --full               5,000,000 schedules of each model
+#     tests/simulate.sh --weak ...           loads may return older values, see
+#                                            simulator/weak_memory.h (15,000; --full: 1,000,000)
 #     tests/simulate.sh [--weak] --replay MODEL SEED
-#                                               one schedule, step by step: the thread, its access, the place in the source
+#                                            one schedule, step by step: the thread, its access, the
+#                                            place in the source
 #
-# Models that take long explore a share of the schedules. What is called distinct differs within its model.
+# Slow models explore a part of the schedules. The figure `distinct` counts schedules that differ
+# within one model.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +31,8 @@ if [ "${1:-}" = --replay ]; then
     steps=$(mktemp) places=$(mktemp)
     trap 'rm -f "$steps" "$places"' EXIT
     "$simulator" $weak --model "$2" --seed "$3" --schedules 1 --steps > "$steps" || true
-    # For each place the innermost function that is not the simulated atomic itself, and the one that it is inlined in.
+    # For each place prints the innermost function that does not belong to the simulated atomic, and
+    # the function into which it is inlined.
     awk '$2 == "thread" {print $5}' "$steps" | sort -u > "$places.raw"
     addr2line -aifCe "$simulator" < "$places.raw" | awk '
         function finish() { if (place != "") print place "\t" name (outer != name ? " in " outer : "") "\t" file }

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Random graphs of tasks under signals, changing CPUs and a load, with an account of every task, counter and fiber.
-# The last line has the figures; a seed that fails is printed with the command that tries it again.
+# Runs random graphs of tasks under signals, changing CPU masks and load. Accounts for each task,
+# counter and fiber. If a seed fails, the script prints the command that tries it again. The last
+# line has the figures.
 #
-#     tests/soak.sh [SECONDS] [ARGUMENTS...]       60 seconds of each configuration if nothing else is said
-#     tests/soak.sh 600 --hooks                    counts fiber switches, and checks each task by the trace hooks as well
-#     tests/soak.sh 60 --seed 17                   this seed again and again
+#     tests/soak.sh [SECONDS] [ARGUMENTS...]   each configuration, 60 seconds by default
+#     tests/soak.sh 600 --hooks                also counts fiber switches, and checks each task with
+#                                              the trace hooks
+#     tests/soak.sh 60 --seed 17               repeats this seed
 #     WEFT_CONFIGS="Release Asan Tsan" tests/soak.sh 30
 #
-# WEFT_CONFIGS is Release if it is not set.
+# The default of WEFT_CONFIGS is Release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +29,7 @@ for configuration in ${WEFT_CONFIGS:-Release}; do
         exit 1
     fi
     launcher=()
-    # TSan cannot start under some kernels' address space randomisation.
+    # ThreadSanitizer cannot start with the address space randomisation of some kernels.
     [ "$configuration" != Tsan ] || ! setarch "$(uname -m)" -R true 2> /dev/null || launcher=(setarch "$(uname -m)" -R)
     "${launcher[@]}" "build/$configuration/soak" --seconds "$seconds" "$@" < /dev/null | tee build/test-logs/soak.log ||
         failed=1

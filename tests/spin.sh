@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
-# Explores models of the protocols (tests/spin/*.pml) exhaustively with Spin, and shows that each finds seeded bugs.
+# Explores all states of models of the protocols (tests/spin/*.pml) with Spin, and shows that each
+# model finds seeded bugs.
 #
 #     tests/spin.sh                  all models within small bounds, and all seeded bugs
-#     tests/spin.sh --full           larger bounds too
+#     tests/spin.sh --full           also larger bounds
 #     tests/spin.sh [--full] wait    one model, or several
 #
-# The rows say model, claim, bounds, states, depth, result and seconds. Claim `safety`: no assertion is violated and nobody
-# is left behind (invalid end state). Other claims are the model's ltl formulas, checked under weak fairness. A row fails if
-# the search was not exhaustive: a limit of depth or memory, states that were hashed away, no state at all. It fails too if a
-# formula is never put to the test, and a model fails if no row reaches some line of a process. A seeded bug (-DBUG_...) has to be
-# caught. Claim `follow`: what was observed in runs of the real code (tests/spin/*_trace.cpp) can happen in the model.
-# The last line but one is the sum of states, and the last how many rows passed.
+# A row has model, claim, bounds, states, depth, result and seconds.
+#
+#     safety     no assertion is violated, and no process is stuck (invalid end state)
+#     follow     recorded runs of the code (tests/spin/*_trace.cpp) are possible in the model
+#     others     an ltl formula of the model, checked with weak fairness
+#
+# A row fails if the search was not exhaustive: a limit of depth or memory, hashed states, no state.
+# It also fails if a formula was never evaluated. A model fails if no row reaches some line of a
+# process. Each seeded bug (-DBUG_...) must be caught. The last line but one has the sum of the
+# states, and the last line the numbers of rows that passed and failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -25,7 +30,7 @@ mkdir -p "$cache"
 
 row() { printf '%-8s | %-8s | %-52s | %9s | %5s | %-66s | %s\n' "$@"; }
 
-# Several models at once, each by a run of this script of its own; those that take longest begin first.
+# Runs several models at once, each with a run of this script. The slowest models begin first.
 if [ $# != 1 ]; then
     [ $# != 0 ] || set -- shutdown pool sleep reuse wait deque
     row model claim bounds states depth result seconds
@@ -49,7 +54,8 @@ fail() { # what; the row's model, claim and bounds are in variables
     [ ! -s "${2:-}" ] || tail -n 20 "$2"
 }
 
-# Makes $pan, the verifier of a model with these definitions. It is kept under the checksum of what it is made of.
+# Makes $pan, the verifier of a model with these definitions. The checksum of its sources is the
+# name under which it is kept.
 build() { # definitions
     local source=tests/spin/$model.pml work traces=/dev/null options=(-O2 -w -DMEMLIM=12000)
     [ "${bounds#BUG_}" = "$bounds" ] || options=(-O0 -w -DMEMLIM=12000)  # it is found quickly
@@ -68,7 +74,7 @@ build() { # definitions
         > "$work/log" 2>&1 || { cat "$work/log"; return 1; }
 }
 
-# Runs $pan. Sets errors, stored, depth, and problem if the search was not exhaustive.
+# Runs $pan. Sets errors, stored and depth. Sets problem if the search was not exhaustive.
 explore() {
     local arguments=(-m100000)
     [ "$claim" = safety ] || [ "$claim" = follow ] || arguments+=(-a -f -N "$claim")
@@ -86,8 +92,9 @@ explore() {
     fi
 }
 
-# What the log says was not reached in processes or claims, as "name line"; of processes only what stands in them in the model's
-# file: the steps of an inline may stand in several places, some of which need larger bounds.
+# Prints what the log lists as not reached in processes or claims, as "name line". Of processes it
+# prints only lines of the process itself. The steps of an inline may occur in several places, and
+# some of these need larger bounds.
 unreached() { # proctype|claim
     local inside
     inside=$(awk '/^(proctype|init) /, /^}/ { printf " %d ", NR }' "tests/spin/$model.pml")
@@ -139,7 +146,7 @@ bug() { # model claim name definitions...
     row "$model" "$claim" "$bounds" "$stored" "$depth" "caught: ${found:0:58}" "$((SECONDS - start))"
 }
 
-# Every line of a model was reached in one row at least.
+# Checks that at least one row reached each line of the model.
 covered() {
     local rows
     model=$only claim=safety bounds="all lines" stored='' depth='' start=$SECONDS
@@ -154,8 +161,8 @@ covered() {
     fi
 }
 
-# Makes $program, that prints the traces of a model, from production sources (with a mutant's patch). An object is kept under the
-# checksum of what it is made of.
+# Makes $program from production sources, with the patch of a mutant if there is one. It prints the
+# traces of a model. The checksum of its sources is the name under which an object is kept.
 trace_program() { # mutant
     local mutant=$1 tree=$cache/tree-$model${1:+-$1} headers object objects=() missing=() sources file
     local options=(-std=c++17 -O1 -DNDEBUG -DWEFT_SIMULATOR=1 -include tests/simulator/env_simulator.h -Iinclude -Isource -Itests)
@@ -183,8 +190,9 @@ trace_program() { # mutant
     g++ -o "$program" "${objects[@]}" -lboost_context
 }
 
-# Conformance: each of so many runs of the real code is a run of the model (follow.pml). With a mutant
-# (NAME.patch in tests/mutants/) at least one must not be. The program gets the model's definitions as arguments.
+# Conformance: each of the runs of the real code must be a run of the model (follow.pml). With a
+# mutant (NAME.patch in tests/mutants/) at least one run must not be. The definitions of the model
+# are the arguments of the program.
 follow() { # model runs mutant definitions...
     model=$1 claim=follow
     local runs=$2 mutant=$3 log=$PWD/$cache/$model-follow.log accepted refused

@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Cross-compiles weft for 64-bit Windows with mingw-w64 and runs it under wine, on x86-64; the last line is the sum.
+# Compiles weft for 64-bit Windows with mingw-w64 on x86-64, and runs tests under wine. The last
+# line has the sum.
 #
-#     tests/windows.sh                some of the unit tests, 300 schedules of each of the simulator's models, and the sample
-#                                     frame_loop, whose pictures must be those of Linux
-#     tests/windows.sh --full         all unit tests that there are for Windows, 3,000 schedules, more pictures
-#     tests/windows.sh "[deque]"      arguments go to Catch2, and only unit_tests runs
+#     tests/windows.sh                some of the unit tests, 300 schedules of each model of the
+#                                     simulator, and the sample frame_loop, which must draw the
+#                                     same pictures as on Linux
+#     tests/windows.sh --full         all unit tests for Windows, 3,000 schedules, more pictures
+#     tests/windows.sh "[deque]"      runs only unit_tests; the arguments go to Catch2
 #
-# WEFT_CONFIGS is what unit_tests is built as (Release), WEFT_TIMEOUT how many seconds one program may take (600). Compiler,
-# wine and zlib are Debian packages; Boost.Context and libpng are built from Debian's source packages and stay out of the
-# system (third_party/setup.sh). So does wine's own folder: all in ${WEFT_CACHE:-~/.cache/weft}.
+# WEFT_CONFIGS has the configurations of unit_tests (Release). WEFT_TIMEOUT is the time limit of a
+# program in seconds (600). Compiler, wine and zlib are Debian packages. Boost.Context and libpng
+# are built from the source packages of Debian, and are not installed into the system
+# (third_party/setup.sh). They and the folder of wine are in ${WEFT_CACHE:-~/.cache/weft}.
 #
-# What this cannot show: wine stands for the system's part of Windows, its scheduler is that of Linux, and another compiler
-# than mingw's has not been tried.
+# wine replaces the system part of Windows, and threads are scheduled by Linux. So the tests cannot
+# show how Windows itself behaves. Compilers other than mingw are untested.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -25,7 +28,7 @@ triplet=x86_64-w64-mingw32
 premake=$(third_party/setup.sh catch2 freedoom g++-mingw-w64-x86-64 wine wine64) || { fail "third_party/setup.sh"; finish; }
 libraries=$(third_party/setup.sh --libraries=windows) || { fail "third_party/setup.sh --libraries=windows"; finish; }
 
-# Debian's wine asks for its 32-bit half as well when it is called by that name.
+# Without this path, the wine of Debian also asks for its 32-bit part.
 PATH=/usr/lib/wine:$PATH
 WINEPREFIX=$(dirname "$libraries")/wine
 export WINEPREFIX WINEARCH=win64 WINEDEBUG=-all

@@ -1,3 +1,4 @@
+// Reads the clock of the machine.
 #include "frame/clock.h"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The clock that frames are measured with. In virtual time another one stands in for it
+// The clock that measures frames. Programs in virtual time define it differently
 // (bench/machine/frame_clock.cpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// Reads the description of a frame and draws the durations of its tasks.
 #include "frame/description.h"
 
 #include "frame/ideal.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr uint32_t kMaxTasks = 100000;
 constexpr double kMaxNs = 10e9;
 
-// One line, word by word. The first mistake is kept; what is read after it has no meaning.
+// Reads one line word by word. Keeps the first mistake. What is read after a mistake is not valid.
 class Line {
 public:
     explicit Line(const std::string &text) {
@@ -43,7 +44,7 @@ public:
         if (found != word) Fail(std::string("expected ") + word + ", found " + found);
     }
 
-    // A number with one of the units; times the unit's factor.
+    // Reads a number with one of the units and multiplies it by the factor of the unit.
     double Number(const char *what, const std::vector<std::pair<const char *, double>> &units,
                   double least, double most) {
         const std::string word = Word(what);
@@ -111,7 +112,7 @@ bool IsKeyword(const std::string &word) {
            word == "stack";
 }
 
-// The names of earlier stages, up to the next keyword.
+// Reads the names of earlier stages, up to the next keyword.
 std::vector<uint32_t> ReadAfter(Line &line, const std::vector<Stage> &stages) {
     std::vector<uint32_t> after;
     do {
@@ -159,12 +160,12 @@ Stage ReadStage(Line &line, const std::vector<Stage> &stages, Duration *duration
     return stage;
 }
 
-// From 0 to 1, without 0.
+// Returns a random number above 0, up to 1.
 double Uniform(std::mt19937_64 &random) {
     return (static_cast<double>(random() >> 11) + 1) * 0x1p-53;
 }
 
-// Box and Muller.
+// The Box-Muller transform: a normal distribution with mean 0 and standard deviation 1.
 double Normal(std::mt19937_64 &random) {
     const double radius = std::sqrt(-2 * std::log(Uniform(random)));
     return radius * std::cos(6.283185307179586 * Uniform(random));

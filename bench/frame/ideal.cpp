@@ -1,3 +1,4 @@
+// Computes the ideal time of a frame, and checks its stages.
 #include "frame/ideal.h"
 
 #include <algorithm>

@@ -1,24 +1,24 @@
-// What a frame takes at least, however it is scheduled.
+// The least time that a frame can take with any schedule.
 #pragma once
 
 #include "frame/frame.h"
 
 namespace frame {
 
-/// What one frame's tasks took, or are going to take, in nanoseconds.
+/// The known or measured durations of the tasks of one frame, in nanoseconds.
 struct Work {
-    std::vector<double> longest;  ///< task of each stage
-    double all = 0;               ///< tasks together
+    std::vector<double> longest;  ///< the longest task of each stage
+    double all = 0;               ///< the sum of all tasks
 };
 
-/// By Stage::nanoseconds. Without `longest` if a stage does not tell.
+/// Returns the durations from Stage::nanoseconds. `longest` is empty if a stage has none.
 Work KnownWork(const std::vector<Stage> &stages);
 
-/// The larger of the critical path (the longest tasks of stages that follow each other) and all
-/// work / workers.
+/// Returns the longer of the critical path (the longest tasks of stages that follow each other) and
+/// all work / workers.
 double IdealNs(const std::vector<Stage> &stages, const Work &work, uint32_t workers);
 
-/// What keeps the stages from being run, if anything.
+/// Returns a description if the stages cannot be run, or an empty text.
 Problem Check(const std::vector<Stage> &stages);
 
 }  // namespace frame

@@ -1,6 +1,4 @@
-// Runs a described frame on weft again and again, and says how well it was scheduled.
-//
-//     frame_bench bench/frame/aaa.frame --workers 4 --plot aaa.svg
+// Runs a described frame on weft many times, and reports how well weft scheduled it.
 #include "frame/description.h"
 
 #include <CLI/CLI.hpp>

@@ -1,3 +1,4 @@
+// Draws a histogram of the frames and their ideals with gnuplot.
 #include "frame/frame.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr uint32_t kBins = 50;
 
-// For a string in single quotes.
+// Returns the text as a gnuplot string in single quotes.
 std::string Quoted(const std::string &text) {
     std::string quoted = "'";
     for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
@@ -23,7 +24,7 @@ double Ms(double ns) { return ns * 1e-6; }
 struct Bins {
     double begin, width;
 
-    // Frames in each bin; what is beyond the last one counts there.
+    // Returns the number of frames in each bin. Frames beyond the last bin count in it.
     std::vector<uint32_t> Count(const std::vector<double> &samples) const {
         std::vector<uint32_t> counts(kBins);
         for (const double sample : samples) {
@@ -34,7 +35,7 @@ struct Bins {
     }
 };
 
-// The middle of each bin and how many frames are in it.
+// Sends the middle of each bin and the number of its frames.
 void SendCounts(std::FILE *gnuplot, const char *name, const Bins &bins,
                 const std::vector<uint32_t> &counts) {
     std::fprintf(gnuplot, "$%s << END\n", name);
@@ -44,7 +45,7 @@ void SendCounts(std::FILE *gnuplot, const char *name, const Bins &bins,
     std::fprintf(gnuplot, "END\n");
 }
 
-// A line across the plot, with its name beside its upper end.
+// Sends a line across the plot, with its name beside the upper end.
 void SendMark(std::FILE *gnuplot, const char *name, double ms, double height) {
     std::fprintf(gnuplot,
                  "set arrow from %.9g, graph 0 to %.9g, graph %.3g nohead front dashtype 2\n", ms,

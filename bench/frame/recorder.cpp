@@ -1,3 +1,4 @@
+// Connects the recorder with the trace hooks, and merges the events of all workers.
 #include "frame/recorder.h"
 
 #include "frame/clock.h"

@@ -1,4 +1,4 @@
-// What happened in a run, by weft's trace hooks.
+// Records the events of a run with weft's trace hooks.
 #pragma once
 
 #include <weft/hooks.h>
@@ -12,30 +12,31 @@ struct Event {
     enum class Kind : uint8_t {
         FrameBegin,
         FrameEnd,
-        Submit,  ///< of all tasks of a stage; right before it
-        Begin,   ///< of a task, on `fiber`
+        Submit,  ///< right before all tasks of a stage are submitted
+        Begin,   ///< a task begins on `fiber`
         End,
-        Switch  ///< the worker goes on with `fiber`
+        Switch  ///< the worker switches to `fiber`
     };
     int64_t ns;
     Kind kind;
     uint32_t worker, fiber;
-    const char *task;  ///< the name that it was submitted with
+    const char *task;  ///< the name with which the task was submitted
 };
 
-/// Collects events; each worker in a list of its own.
+/// Collects events. Each worker has a list of its own.
 class Recorder {
 public:
-    /// `room`: for so many events of each worker no list has to grow during the run.
+    /// `room` is the number of events for each worker that fit without an allocation during the
+    /// run.
     Recorder(uint32_t workers, size_t room);
 
-    /// Outlives the run.
+    /// Sets the hooks. The recorder must outlive the run.
     void AttachTo(weft::TraceHooks &hooks);
 
-    /// On the worker that it names.
+    /// Adds an event. Call it on the worker that it names.
     void Add(Event::Kind kind, uint32_t worker, uint32_t fiber, const char *task);
 
-    /// Of all workers, the earliest first. Not during the run.
+    /// Returns the events of all workers in the order of time. Do not call it during the run.
     std::vector<Event> Events() const;
 
 private:

@@ -1,3 +1,4 @@
+// Prints the report and writes its CSV file.
 #include "frame/frame.h"
 #include "rounds.h"
 

@@ -1,5 +1,6 @@
-// A stage is started by a task of its own, which waits for the stages that it is after. Such tasks
-// are submitted in the order of the stages: whoever waits for a stage finds its counter raised.
+// Runs the frames. Each stage has a task of its own, which waits for earlier stages and then
+// submits the tasks of the stage. These starting tasks are submitted in the order of the stages. So
+// the counter of a stage is above zero before another stage waits for it.
 #include "frame/clock.h"
 #include "frame/shares.h"
 
@@ -9,14 +10,14 @@ namespace frame {
 
 namespace {
 
-// in all: two events each
+// kTracedTasks limits the events of a run: a task has two
 constexpr uint32_t kTracedFrames = 100, kTracedWarmUp = 20, kTracedTasks = 500000;
 
 struct alignas(64) Starter {  // so that no two counters share a cache line
     const Stage *stage = nullptr;
     Recorder *recorder = nullptr;
     std::vector<weft::Counter *> after;
-    weft::Counter done;  // of this task and all of the stage
+    weft::Counter done;  // counts this task and all tasks of the stage
 };
 
 void Record(Recorder *recorder, Event::Kind kind, const weft::TaskScheduler &scheduler,
@@ -30,7 +31,8 @@ void StartStage(weft::TaskScheduler *scheduler, void *arg) {
     const Stage &stage = *starter.stage;
     scheduler->WaitForAll(static_cast<uint32_t>(starter.after.size()), starter.after.data());
     Record(starter.recorder, Event::Kind::Submit, *scheduler, stage.name.c_str());
-    // `done` counts this task as well, so it cannot be at zero before it counts the stage's.
+    // `done` counts this task, too. So it cannot reach zero before it counts the tasks of the
+    // stage.
     scheduler->AddTasks(static_cast<uint32_t>(stage.tasks.size()), stage.tasks.data(),
                         &starter.done,
                         {stage.priority, stage.stack, weft::kAnyWorker, stage.name.c_str()});
@@ -67,8 +69,8 @@ public:
                    : "weft does not run";
     }
 
-    std::vector<double> frames, ideals;  // ideals: if the tasks' durations are known
-    double knownNs = 0;                  // of all tasks, if so
+    std::vector<double> frames, ideals;  // ideals: only if the durations are known
+    double knownNs = 0;                  // the sum of the known durations
 
 private:
     void RunAll(weft::TaskScheduler *scheduler) {
@@ -111,7 +113,7 @@ uint32_t WorkersOf(const RunOptions &options) {
     return weft::TaskScheduler(ask).WorkerCount();
 }
 
-// With hooks: fills what only they tell.
+// Runs the frames with hooks, and fills the part of the report that needs them.
 Problem RunTraced(Frame &frame, const RunOptions &options, Report *report) {
     RunOptions shorter = options;
     shorter.frames = std::min({options.frames, kTracedFrames, kTracedTasks / report->tasks + 1});

@@ -1,3 +1,4 @@
+// Computes shares, durations and steals from the recorded events.
 #include "frame/shares.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ struct StageState {
     uint32_t notBegun, notEnded, submitter;
 };
 
-// Goes through the events once, with what each worker and each stage is doing at the moment.
+// Reads the events once, in order. It keeps what each worker and each stage does at the moment.
 class Accountant {
 public:
     Accountant(const std::vector<Stage> &stages, uint32_t workers)
@@ -81,7 +82,7 @@ private:
                            [this](uint32_t earlier) { return HasEnded(earlier); });
     }
 
-    // Whether a worker without a task is without one because of the frame's shape. Changes only
+    // Finds out whether the shape of the frame leaves workers without a task. This changes only
     // when a task begins or ends.
     void LookForTasks() {
         m_mustBeIdle = false;
@@ -145,9 +146,9 @@ private:
 
     const std::vector<Stage> &m_stages;
     std::unordered_map<const char *, uint32_t> m_places;
-    // by fiber; more than one where a task helps while it waits
+    // by fiber; several tasks if a task runs another one while it waits
     std::vector<std::vector<RunningTask>> m_stacks;
-    std::vector<uint32_t> m_current;  // fiber, by worker
+    std::vector<uint32_t> m_current;  // by worker: its fiber
     std::vector<StageState> m_states;
     int64_t m_now = 0, m_frameBegin = 0;
     bool m_isInFrame = false, m_mustBeIdle = false;

@@ -1,3 +1,4 @@
+// Checks limits of wake-up times and efficiency on many cores.
 #include "machine/runs.h"
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// Fits the costs of the model to measured results, and checks the fit on other rows.
 #include "machine/runs.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace machine {
 
 namespace {
 
-// Medians of weft with one worker.
+// Reads the medians of weft with one worker.
 std::map<std::string, double> ReadResults(const char *file) {
     std::map<std::string, double> results;
     std::ifstream stream(file);
@@ -29,7 +30,7 @@ std::map<std::string, double> ReadResults(const char *file) {
     return results;
 }
 
-// What one task costs: measured, and in the model with its own prices.
+// The cost of one task: measured, and in the model with its own costs.
 struct Point {
     const char *workload;
     bool isFitted;
@@ -53,14 +54,14 @@ std::vector<Point> MeasurePoints(const std::map<std::string, double> &measured) 
 }
 
 struct Fit {
-    double task;   // nanoseconds of a task without its atomic operations
-    double scale;  // of the model's prices
+    double task;   // cost of a task without atomic operations, nanoseconds
+    double scale;  // factor for the costs of the model
 
     double Of(const Point &point) const { return task + scale * point.atomics; }
     double ErrorOf(const Point &point) const { return Of(point) / point.measured - 1; }
 };
 
-// Least squares of the relative errors.
+// Minimises the squares of the relative errors.
 Fit FitTo(const std::vector<Point> &points) {
     double tt = 0, ta = 0, aa = 0, t1 = 0, a1 = 0;
     for (const Point &point : points) {
@@ -93,9 +94,9 @@ void PrintErrors(const char *which, const Fit &fit, const std::vector<Point> &po
 
 }  // namespace
 
-// With one worker no line moves, so only the prices of operations can be fitted. Each row has about
-// ten operations for one read-modify-write: their ratio cannot be told from these rows, and stays
-// what it is in the model.
+// With one worker no cache line moves, so only the costs of operations can be fitted. Each row has
+// about ten operations for one read-modify-write. So the rows do not show the ratio of the two
+// costs, and the fit keeps the ratio of the model.
 bool Calibrate(const char *resultsFile) {
     const std::vector<Point> points = MeasurePoints(ReadResults(resultsFile));
     if (points.empty()) {

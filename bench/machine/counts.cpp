@@ -1,3 +1,4 @@
+// Prints how many atomic operations and transfers a task needs, and compares them with a table.
 #include "machine/runs.h"
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// Prints the efficiency of batches and frames for numbers of cores and core layouts.
 #include "machine/runs.h"
 
 #include "weft/task_scheduler.h"
@@ -13,15 +14,15 @@ namespace {
 
 struct Point {
     double efficiency;  ///< ideal time / time
-    double operations;  ///< each task
+    double operations;  ///< for each task
     double transfers;
 };
 
-// The machine, and the scheduler on it.
+// The machine and the workers of the scheduler on it.
 struct Place {
     Costs costs;
     uint32_t workers;
-    uint32_t groups = 1;  // equal ones; each has its share of the tasks
+    uint32_t groups = 1;  // equal worker groups; each gets its share of the tasks
 };
 
 struct Shape {
@@ -32,7 +33,7 @@ struct Shape {
 
 void Compute(TaskScheduler *, void *nanoseconds) { Work(*static_cast<double *>(nanoseconds)); }
 
-// One batch of equal tasks, when it runs for the third time.
+// Measures a batch of equal tasks in its third run.
 Point MeasureBatch(const Place &place, uint32_t count, double nanoseconds) {
     std::vector<Task> tasks(count, Task{Compute, &nanoseconds});
     double elapsed = 0;
@@ -69,8 +70,8 @@ Shape InAll(const char *name, uint32_t count, double nanoseconds) {
     return {name, [=](const Place &place) { return MeasureBatch(place, count, nanoseconds); }};
 }
 
-// From the mean of (frame time / ideal time) of the file's frames. OfGreedy: the same for a
-// scheduler that costs nothing.
+// Returns the shape of a described frame. Its efficiency is 1 / the mean of (frame time / ideal
+// time). OfGreedy does the same for a scheduler that costs nothing.
 Shape OfFrame(const char *file) {
     const auto measure = [=](const Place &place) {
         const FrameResult result = MeasureFrames(place.costs, place.workers, false, file);
@@ -99,7 +100,7 @@ std::vector<Shape> Shapes(const char *frameFile) {
     return shapes;
 }
 
-// A row without its beginning.
+// Prints the columns of a row after its name.
 void PrintPoint(const Point &point) {
     std::printf("%.3f,%.1f,%.1f\n", point.efficiency, point.operations, point.transfers);
     std::fflush(stdout);
@@ -139,7 +140,7 @@ void PrintLayouts(const char *frameFile) {
     std::printf("workload,cores,efficiency,operations_per_task,transfers_per_task\n");
     for (const Shape &shape : Shapes(frameFile)) {
         for (const auto &[name, place] : layouts) {
-            // What a frame takes at best is known for equal cores.
+            // The ideal time of a frame is known for equal cores only.
             if (shape.isFrame && (place.groups != 1 || place.costs.firstSlow < place.workers))
                 continue;
             std::printf("%s,%s,", shape.name.c_str(), name);

@@ -1,4 +1,4 @@
-// What described frames measure time with, and spend it with, in virtual time.
+// Defines the clock and Spin for described frames in virtual time.
 #include "bodies.h"
 #include "frame/clock.h"
 #include "machine/machine.h"

@@ -1,3 +1,4 @@
+// Runs described frames on the machine in virtual time.
 #include "frame/description.h"
 #include "frame/ideal.h"
 #include "machine/greedy.h"

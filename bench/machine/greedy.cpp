@@ -1,3 +1,4 @@
+// Implements the greedy scheduler as a simulation of events.
 #include "machine/greedy.h"
 
 #include <queue>

@@ -1,13 +1,14 @@
-// A scheduler that costs nothing, to tell what a frame's shape takes from what scheduling takes.
+// A scheduler that costs nothing. It separates the time that the shape of a frame needs from the
+// time that scheduling needs.
 #pragma once
 
 #include "frame/frame.h"
 
 namespace machine {
 
-/// How long the frame takes if no worker is ever idle while a task may begin, and each takes the
-/// one with the highest priority, and of those the first of the stage that could begin first. By
-/// Stage::nanoseconds.
+/// Returns the time of the frame if no worker is idle while a task may begin. A worker takes a task
+/// with the highest priority, and among these one of the stage that could begin first. The
+/// durations are those of Stage::nanoseconds.
 double GreedyNs(const std::vector<frame::Stage> &stages, uint32_t workers);
 
 }  // namespace machine

@@ -1,3 +1,5 @@
+// Implements the machine in virtual time: cores, cache lines, and the environment of weft
+// (platform/env.h).
 #include "machine/machine.h"
 
 #include "simulator/env_simulator.h"
@@ -25,7 +27,7 @@ constexpr size_t kStackBytes = 256 << 10;
 constexpr double kNever = 1e300;
 
 struct Core {
-    fcontext::fcontext_t context = nullptr;  // while it does not run
+    fcontext::fcontext_t context = nullptr;  // saved while the core does not run
     std::unique_ptr<char[]> stack;
     void (*entry)(void *) = nullptr;
     void *arg = nullptr;
@@ -36,22 +38,22 @@ struct Core {
     uint32_t joiner = kNobody;
     bool runnable = false;
     bool done = false;
-    bool joined = false;  // done, and another thread may have it
+    bool joined = false;  // done; a new thread may have this core
 };
 
 struct Line {
-    std::bitset<kCores> holders;  // of a copy; its writer is the only one then
-    // who wants to write it, and has not asked yet, gets it later than this
+    std::bitset<kCores> holders;  // cores with a copy; after a write only the writer
+    // a core that asks to write the line later gets it at this time at the earliest
     double freeAt = 0;
 };
 
-// One run at a time.
+// There is only one run at a time.
 struct State {
     std::vector<Core> cores{kCores};
     uint32_t count = 0;
     uint32_t current = 0;
-    std::vector<uint32_t> others;  // that are runnable, as a heap, the earliest at its front
-    double nextClock = kNever;     // of that one
+    std::vector<uint32_t> others;  // runnable cores as a heap, the earliest first
+    double nextClock = kNever;     // clock of the earliest
     fcontext::fcontext_t host = nullptr;
     const std::function<void()> *body = nullptr;
     std::unordered_map<uintptr_t, Line> lines;
@@ -61,7 +63,7 @@ struct State {
 
 State s_state;
 
-// Of two with equal clocks the one with the smaller index is earlier.
+// If two clocks are equal, the core with the smaller index is earlier.
 bool IsLater(uint32_t a, uint32_t b) {
     const double clockA = s_state.cores[a].clock, clockB = s_state.cores[b].clock;
     return clockA != clockB ? clockA > clockB : a > b;
@@ -87,7 +89,7 @@ void SwitchToEarliest() {
     *static_cast<fcontext::fcontext_t *>(landed.data) = landed.fctx;
 }
 
-// Whoever is earliest goes on. The calling core comes back when that is itself.
+// Switches to the core with the earliest clock. Returns when the calling core is the earliest.
 void Yield() {
     const State &state = s_state;
     const Core &own = state.cores[state.current];
@@ -118,10 +120,10 @@ void Entry(fcontext::transfer_t landed) {
         MakeRunnable(core.joiner);
     }
     for (uint32_t i = 0; i < state.count; ++i) {
-        if (!state.cores[i].done) Yield();  // never comes back: it is done
+        if (!state.cores[i].done) Yield();  // does not return: this core is done
     }
     fcontext::jump_fcontext(state.host, nullptr);
-    std::abort();  // nor from the host
+    std::abort();  // the host does not return here
 }
 
 uint32_t AddCore(void (*entry)(void *), void *arg, double clock) {
@@ -145,13 +147,13 @@ uint32_t AddCore(void (*entry)(void *), void *arg, double clock) {
     return index;
 }
 
-// Nanoseconds of what takes so long on a fast core.
+// Returns the time on this core of work that takes `nanoseconds` on a fast core.
 double OnThisCore(double nanoseconds) {
     return s_state.current < s_state.costs.firstSlow ? nanoseconds
                                                      : nanoseconds * s_state.costs.slowness;
 }
 
-// Whether a core of another domain takes part: one that has the only copies, or one that loses its
+// Returns whether a core of another domain takes part: it has the only copies, or it loses its
 // copy.
 bool IsFar(const Line &line, bool toWrite) {
     const State &state = s_state;
@@ -165,8 +167,8 @@ bool IsFar(const Line &line, bool toWrite) {
     return toWrite ? isElsewhere : !isHere;
 }
 
-// Those who want to write a line get it one after another, each for long enough to do what it wants
-// it for.
+// Moves the line to this core. Cores that write a line get it one after another, and each keeps it
+// for `hold`.
 void Fetch(Line &line, bool toWrite) {
     State &state = s_state;
     Core &own = state.cores[state.current];
@@ -174,7 +176,7 @@ void Fetch(Line &line, bool toWrite) {
     const double begin = std::max(own.clock, line.freeAt);
     own.clock = begin + (IsFar(line, toWrite) ? state.costs.farTransfer : state.costs.transfer);
     if (toWrite) line.freeAt = own.clock + state.costs.hold;
-    Yield();  // until it is here
+    Yield();  // until the line has arrived
 }
 
 void Access(const void *address, weft::env::Access access) {
@@ -225,14 +227,14 @@ namespace weft::env {
 
 using namespace machine;
 
-// Before it takes effect all that happens earlier elsewhere has happened.
+// First runs everything that happens earlier on other cores.
 void SchedulePoint(const void *address, Access access) noexcept {
     if (s_state.count == 0) return;  // outside of runs
     Yield();
     if (access != Access::None) machine::Access(address, access);
 }
 
-// The line is fetched for writing, as far as it is not here already.
+// Fetches the line for writing, if this core does not own it already.
 void PrefetchForWrite(const void *address) noexcept {
     if (s_state.count == 0) return;
     Yield();
@@ -257,7 +259,7 @@ void *ExchangeCallSlot(void *value) noexcept {
 void *HookSlot() noexcept { return s_state.cores[s_state.current].hookSlot; }
 void SetHookSlot(void *value) noexcept { s_state.cores[s_state.current].hookSlot = value; }
 
-// No workload has deadlines.
+// Workloads have no deadlines.
 bool Parker::ParkUntil(uint64_t deadline) noexcept {
     if (deadline != ~uint64_t{0}) {
         std::fprintf(stderr, "machine: it knows no deadlines\n");

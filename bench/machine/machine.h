@@ -1,6 +1,6 @@
-// A machine in virtual time: the scheduler's own sources on up to 128 virtual cores, one thread
-// each, and a clock for every core. Nothing here depends on the machine that runs it, nor on
-// chance: equal programs give equal figures.
+// A machine in virtual time. It runs the sources of the scheduler on up to 128 virtual cores. Each
+// core has one thread and a clock. Results do not depend on the real machine or on chance: equal
+// programs give equal figures.
 //
 // The core with the earliest clock runs until its next atomic operation. A model of a coherent
 // cache gives its cost: `operation` for each one, and `update` more for a read-modify-write. A
@@ -18,7 +18,7 @@
 
 namespace machine {
 
-/// Nanoseconds.
+/// The costs of the model, in nanoseconds.
 struct Costs {
     double operation = 1;  ///< an atomic operation, with the instructions around it
     double update = 2;     ///< a read-modify-write, on top of that
@@ -40,7 +40,7 @@ struct Costs {
     }
 };
 
-/// What all cores did.
+/// Numbers of what all cores did.
 struct Counts {
     uint64_t operations = 0;
     uint64_t updates = 0;
@@ -60,7 +60,7 @@ void Run(const Costs &costs, const std::function<void()> &body);
 
 // Call the following only from `body`, or from code and threads that it starts.
 
-/// The calling core computes for so long.
+/// The calling core computes for this time.
 void Work(double nanoseconds);
 
 /// The calling core's clock, in nanoseconds.

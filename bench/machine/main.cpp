@@ -1,4 +1,5 @@
-// Figures of weft on a machine in virtual time (machine.h). machine --help prints the commands.
+// Prints figures of weft on a machine in virtual time (machine.h). `machine --help` prints the
+// commands.
 #include "machine/runs.h"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
-// Where the operating system puts the heap must not decide which atomics share a cache line. All
-// that the scheduler allocates has an alignment, so each of such allocations gets pages of its own,
-// and lines that nobody holds yet.
+// Makes results independent of where the heap places memory, which decides which atomics share a
+// cache line. All allocations of the scheduler have an alignment. So each such allocation gets its
+// own pages, and cache lines that no core holds yet.
 #include "machine/machine.h"
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# bench/machine/plot.sh CURVES.csv PLOT.svg: efficiency on 2 to 128 cores, one panel for each price of a cache line.
+# Plots the efficiency on 2 to 128 cores, one panel for each cost of a cache line transfer.
+#
+#     bench/machine/plot.sh CURVES.csv PLOT.svg
 set -euo pipefail
 
 work=$(mktemp -d)

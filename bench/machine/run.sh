@@ -1,7 +1,11 @@
 #!/usr/bin/env bash
-# What virtual time says, anew; it is the same on every machine, and takes some minutes of one core.
+# Writes the results of the machine in virtual time again. They are the same on every machine. It
+# takes some minutes of one core.
 #
-#     bench/machine/run.sh [RESULTS.csv]    bench/results/virtual_time.csv and .svg, core_layouts.csv, calibration.txt for RESULTS.csv
+#     bench/machine/run.sh [RESULTS.csv]
+#
+# It writes these files in bench/results/: virtual_time.csv and .svg, core_layouts.csv, and
+# calibration.txt, which compares the model with RESULTS.csv.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 measured=${1:-bench/results/AMD-EPYC.csv}

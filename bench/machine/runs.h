@@ -1,4 +1,5 @@
-// What is run on the machine in virtual time.
+// The runs on the machine in virtual time: workloads, described frames, and the tables of each
+// command.
 #pragma once
 
 #include "frame/frame.h"
@@ -13,22 +14,21 @@ class TaskScheduler;
 
 namespace machine {
 
-/// One workload of the benchmark, as often as the figures need it.
+/// A workload of the benchmark. It is repeated as often as a figure needs.
 struct Workload {
     const char *name;
-    uint64_t tasks;  ///< that one repeat runs
+    uint64_t tasks;  ///< number of tasks in one repeat
     std::function<void()> repeat;
     bool calibrates;  ///< its measured cost is used to fit the model; the others check it
 };
 
-/// Runs `body` as the main task of a scheduler with so many workers, on a machine with these costs.
-/// `groups`: the workers are divided into so many equal ones.
+/// Runs `body` as the main task of a scheduler with `workers` workers, on a machine with these
+/// costs. The workers are divided into `groups` equal groups.
 void RunMain(const Costs &costs, uint32_t workers,
              const std::function<void(weft::TaskScheduler *)> &body, uint32_t groups = 1);
 
-/// In the main task of a scheduler with so many workers, on a machine with these costs: what the
-/// tasks of one repeat took all cores together, and how long it was; after two repeats that do not
-/// count.
+/// Measures one repeat of a workload, after two repeats that do not count. The workload runs in the
+/// main task of a scheduler. The result has the operations of all cores and the elapsed time.
 struct Result {
     Counts counts;
     double nanoseconds;
@@ -37,38 +37,39 @@ Result Measure(const Costs &costs, uint32_t workers, const Workload &workload);
 
 std::vector<Workload> Workloads();
 
-/// Runs a described frame, as frame_bench does; `hooks`: for all that it says. Ends the program if
-/// the file is no good.
+/// Runs a described frame, as frame_bench does. With `hooks` the report is complete. Ends the
+/// program if the file is not valid.
 struct FrameResult {
     frame::Report report;
-    double operations;  ///< each task
+    double operations;  ///< for each task
     double transfers;
 };
 FrameResult MeasureFrames(const Costs &costs, uint32_t workers, bool hooks, const char *file);
 
 double Mean(const std::vector<double> &values);
 
-/// The mean of (frame time / ideal time) of the same frames, if GreedyNs gives the frame time.
+/// Returns the mean of (frame time / ideal time) of the same frames, with the frame times of
+/// GreedyNs.
 double GreedyRatio(uint32_t workers, const char *file);
 
-/// False if `file` is given and its content is another.
+/// Returns false if `file` is not null and has other content.
 bool PrintCounts(const char *file);
-/// `quick`: up to 16 workers; `only`: for so many; both for a transfer of 80 ns alone.
-/// `frameFile`: a described frame, or null.
+/// `quick`: up to 16 workers. `only`: this number of workers, or 0 for all. With either, the cost
+/// of a transfer is always 80 ns. `frameFile`: a described frame, or null.
 void PrintCurves(bool quick, uint32_t only, const char *frameFile);
-/// The same on 16 cores that are not all alike: two cache domains, fast and slow ones.
+/// As PrintCurves, on 16 cores in two cache domains, or with fast and slow cores.
 void PrintLayouts(const char *frameFile);
-/// The time from the submission of a task for each sleeping worker until all have begun one. The
-/// unit is the time of one wake-up: Costs::wake + Costs::wakeUp.
+/// Submits a task for each sleeping worker. Returns the time until all have begun one. The unit is
+/// the time of one wake-up: Costs::wake + Costs::wakeUp.
 double WakeUpTimes(uint32_t sleepers, bool inOneCall);
 void PrintWakeUps();
-/// Ideal time / time of a batch with 128 equal tasks for each worker.
+/// Returns ideal time / time of a batch with 128 equal tasks for each worker.
 double BatchEfficiency(uint32_t workers, double nanoseconds);
 /// Checks limits on many cores. Returns false if one is not met.
 bool PrintBounds();
-/// What frame_bench prints, on so many workers.
+/// Prints the report of frame_bench for this number of workers.
 void PrintFrames(const char *file, uint32_t workers, double transfer);
-/// False if the file cannot be read.
+/// Returns false if the file has no usable rows.
 bool Calibrate(const char *resultsFile);
 
 }  // namespace machine

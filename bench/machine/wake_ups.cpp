@@ -1,3 +1,4 @@
+// Measures how long it takes until many sleeping workers are awake.
 #include "machine/runs.h"
 
 #include "weft/task_scheduler.h"
@@ -12,7 +13,7 @@ using namespace weft;
 
 namespace {
 
-constexpr double kTaskNs = 400e3;  // so long that no worker runs two
+constexpr double kTaskNs = 400e3;  // so long that no worker runs two tasks
 
 void Begin(TaskScheduler *, void *began) {
     *static_cast<double *>(began) = Now();

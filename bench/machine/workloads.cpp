@@ -1,3 +1,4 @@
+// Defines the workloads, and measures them in virtual time.
 #include "machine/runs.h"
 
 #include "hand_over.h"
@@ -44,7 +45,7 @@ void Fibonacci(TaskScheduler *scheduler, void *arg) {
     scheduler->WaitForCounter(&counter);
 }
 constexpr uintptr_t kFibonacci = 15;
-constexpr uint64_t kFibonacciTasks = 1972;  // calls that fib(15) makes below the first one
+constexpr uint64_t kFibonacciTasks = 1972;  // recursive calls that fib(15) makes
 
 void Producers() {
     const Task producer{[](TaskScheduler *scheduler, void *counter) {
@@ -61,7 +62,7 @@ void Producers() {
 
 void HandOver() {
     constexpr uint32_t kTurns = 1000;
-    alignas(128) Counter turns[2] = {Counter(1), Counter(1)};  // on one line, wherever the stack is
+    alignas(128) Counter turns[2] = {Counter(1), Counter(1)};  // always on one cache line
     bench::Player players[2] = {{&turns[0], &turns[1], kTurns / 2, true},
                                 {&turns[1], &turns[0], kTurns / 2, false}};
     const Task tasks[2] = {{bench::Player::Play, &players[0]}, {bench::Player::Play, &players[1]}};

@@ -1,6 +1,6 @@
-// Makes the mistakes that weft reports, one after the other, and prints the report of each: its
-// code, what was wrong, what to do. What ends the process is done in a child process, whose stderr
-// is read.
+// Makes the mistakes that weft reports, one after the other. Prints each report: its code, what was
+// wrong, and what to do. A child process makes a mistake that ends the process, and its stderr is
+// read.
 //
 //     samples/run.sh anti_patterns
 #include "anti_patterns/mistakes.h"
@@ -18,12 +18,12 @@ using anti_patterns::AllMistakes;
 using anti_patterns::Log;
 using anti_patterns::Mistake;
 
-// Addresses differ from run to run.
+// Replaces addresses, because they differ from run to run.
 std::string WithoutAddresses(const std::string &text) {
     return std::regex_replace(text, std::regex("0x[0-9a-f]+"), "0x...");
 }
 
-// The first line that the child writes to stderr as it dies, or an empty text.
+// Returns the first line that the child writes to stderr, or an empty text.
 std::string MakeInChild(const Mistake &mistake) {
     int pipeEnds[2];
     if (pipe(pipeEnds) != 0) return {};

@@ -1,3 +1,4 @@
+// The mistakes. Each function makes one.
 #include "anti_patterns/mistakes.h"
 
 #include <stdexcept>
@@ -35,7 +36,7 @@ void TwoSchedulers(Log &log) {
     if (first.Start() != Status::Ok || second.Start() != Status::Ok) return;
     Counter counter;
     first.IncrementCounter(&counter);
-    second.AddTask({Nothing, nullptr}, &counter);  // not added
+    second.AddTask({Nothing, nullptr}, &counter);  // refused: it is not added
     first.DecrementCounter(&counter);
 }
 
@@ -77,7 +78,8 @@ void WaitForArgument(TaskScheduler *scheduler, void *counter) {
     scheduler->WaitForCounter(static_cast<Counter *>(counter));
 }
 
-// Runs `main` until all that there is waits for `event`; then another thread of the host helps.
+// Runs `main`. When weft has reported that every task waits for `event`, an external thread ends
+// the wait.
 void RunUntilHelped(Log &log, const SchedulerOptions &options, TaskFunction main) {
     Counter event(1);
     TaskScheduler scheduler(options);
@@ -102,7 +104,7 @@ void PoolTooSmall(Log &log) {
 
 void Stalled(Log &log) { RunUntilHelped(log, log.Options(), WaitForArgument); }
 
-volatile uint32_t s_result = 0;  // so that the compiler keeps the recursion
+volatile uint32_t s_result = 0;  // keeps the compiler from removing the recursion
 
 uint32_t Recurse(uint32_t depth) {
     volatile char room[1024];

@@ -1,4 +1,4 @@
-// Mistakes that weft reports, each as small as it can be made.
+// The mistakes that weft reports, each in its smallest form.
 #pragma once
 
 #include <weft/task_scheduler.h>
@@ -10,10 +10,10 @@
 
 namespace anti_patterns {
 
-/// Keeps what is reported.
+/// Collects reports.
 class Log {
 public:
-    /// Of a scheduler with one worker that reports here.
+    /// Returns options for a scheduler with one worker that reports to this log.
     weft::SchedulerOptions Options() {
         weft::SchedulerOptions options;
         options.workers = 1;
@@ -28,8 +28,8 @@ public:
         std::unique_lock<std::mutex> lock(m_mutex);
         m_added.wait(lock, [&] { return !m_codes.empty(); });
     }
-    /// "what. hint" of the one report; empty if that was another, or not the only one. Nobody
-    /// reports any more.
+    /// Returns "what. hint" if there is exactly one report and it has this code. Otherwise returns
+    /// an empty text. Call it when no thread can report any more.
     std::string TextOf(weft::ReportCode code) const {
         return m_codes.size() == 1 && m_codes[0] == code ? m_text : std::string();
     }
@@ -48,10 +48,10 @@ private:
 };
 
 struct Mistake {
-    weft::ReportCode code;  ///< of the report that it leads to
+    weft::ReportCode code;  ///< the code of its report
     const char *codeName;
     void (*make)(Log &log);
-    bool fatal;  ///< must be made in a child process; reports to stderr
+    bool fatal;  ///< ends the process; needs a child process, reports to stderr
 };
 
 const std::vector<Mistake> &AllMistakes();

@@ -1,10 +1,9 @@
-// Reads files by hundreds of tasks. Each waits for its read, and its worker goes on computing: the
-// reads are made by threads beside the workers. The same tasks are run once more with the reads
-// made by the workers themselves, for comparison.
+// Reads files in hundreds of tasks. Each task waits for its read on a thread beside the workers,
+// while its worker runs other tasks. For comparison, the workers then make the same reads
+// themselves.
 //
-//     samples/run.sh blocking_reads [MILLISECONDS]
-//
-// MILLISECONDS: each read takes so much longer, as on a slow disk; 2 by default.
+//     samples/run.sh blocking_reads        # each read takes 2 ms longer, as on a slow disk
+//     samples/run.sh blocking_reads 10     # each read takes 10 ms longer
 #include <weft/blocking/blocking_calls.h>
 
 #include <CLI/CLI.hpp>
@@ -32,7 +31,7 @@ unsigned char ByteAt(uint32_t file, uint32_t position) {
     return static_cast<unsigned char>(file * 31 + position * 7);
 }
 
-// Files in a folder of their own, which goes away with this.
+// Files in a folder of their own. The destructor removes the folder.
 class Files {
 public:
     Files() : m_folder(NewFolder()) {
@@ -67,14 +66,14 @@ struct Run {
     std::chrono::milliseconds delay;
 };
 
-// What a read brings. errno is the reading thread's own, so it is a part of the answer.
+// The result of a read. The error is part of it, because errno belongs to the thread that reads.
 struct Answer {
     size_t bytes;
     int error;
 };
 
 Answer ReadFile(const std::string &path, char *buffer, std::chrono::milliseconds delay) {
-    std::this_thread::sleep_for(delay);  // the disk
+    std::this_thread::sleep_for(delay);  // stands for a slow disk
     std::FILE *stream = std::fopen(path.c_str(), "rb");
     if (stream == nullptr) return {0, errno};
     const size_t bytes = std::fread(buffer, 1, kFileBytes, stream);
@@ -103,7 +102,7 @@ struct Read {
     }
 };
 
-// About half a millisecond of the processor.
+// Computes for about half a millisecond.
 void Compute(weft::TaskScheduler *, void *arg) {
     uint32_t value = 1;
     for (int i = 0; i < 200000; ++i) value = value * 1664525u + 1013904223u;
@@ -116,7 +115,7 @@ struct Times {
     bool right;
 };
 
-// The reads are submitted first, so that workers that make them have to begin with them.
+// The reads are submitted first. So workers that make reads themselves begin with them.
 Times RunAll(weft::TaskScheduler &scheduler, const Run &run, uint32_t readCount) {
     std::vector<Read> reads(readCount);
     std::vector<uint32_t> results(kComputations);
@@ -140,7 +139,7 @@ Times RunAll(weft::TaskScheduler &scheduler, const Run &run, uint32_t readCount)
     return {Seconds(computed - begin), Seconds(end - begin), right};
 }
 
-// What a call costs that does nothing: there, and back.
+// Returns the time of a call that does nothing: to the other thread and back.
 double EmptyCall(weft::BlockingCalls &calls) {
     constexpr int kCalls = 2000;
     const Clock::time_point begin = Clock::now();
@@ -163,8 +162,8 @@ struct Main {
         weft::BlockingCalls calls(*scheduler);
         const Run beside{&files, &calls, self.delay}, onWorkers{&files, nullptr, self.delay};
 
-        // In rounds, one after the other, as ratios: other work on the machine comes to all three
-        // alike.
+        // The three runs take turns, and the results are ratios. So other work on the machine
+        // affects all three in the same way.
         std::vector<double> alone, computing, reading, blocked;
         for (uint32_t round = 0; round < kRounds; ++round) {
             const Times none = RunAll(*scheduler, beside, 0);

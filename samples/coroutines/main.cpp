@@ -1,6 +1,6 @@
-// A thousand visitors of a shop as coroutines: each waits for the door to open, walks for a while,
-// has its things counted by a task, and pays. None of them holds a fiber while it waits, so 8
-// fibers are enough.
+// A thousand visitors of a shop are coroutines. Each waits until the door opens, walks for a while,
+// has a task count its things, and pays. A waiting coroutine holds no fiber, so 8 fibers are
+// enough.
 //
 //     samples/run.sh coroutines
 #include <weft/coroutine.h>
@@ -35,7 +35,7 @@ weft::Coroutine<uint32_t> Count(uint32_t things) {
 
 weft::Coroutine<> Visit(Shop &shop, uint32_t number) {
     co_await shop.open;
-    co_await std::chrono::microseconds(number % 50 * 100);  // walks
+    co_await std::chrono::microseconds(number % 50 * 100);  // the visitor walks
     const uint32_t price = co_await Count(number % 10);
     shop.takings.fetch_add(price);
 }

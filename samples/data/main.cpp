@@ -1,6 +1,6 @@
-// A loader of small "assets": counts per worker, the name of the asset at hand wherever a function
-// wants it, a search that ends when somebody has found what is wanted, and an asset that cannot be
-// read.
+// A loader of small "assets". It counts parts by worker, gives every function the name of the
+// current asset, stops a search when one task has found a result, and reports an asset that cannot
+// be read.
 //
 //     samples/run.sh data
 #include <weft/algorithms/parallel_for.h>
@@ -24,11 +24,11 @@ struct Loader {
         : scheduler(running), parts(running, options, 0u), asset(running, options, "no asset") {}
 
     weft::TaskScheduler &scheduler;
-    weft::WorkerLocal<uint32_t> parts;    // read by each worker
-    weft::FiberLocal<std::string> asset;  // that the running task is about
+    weft::WorkerLocal<uint32_t> parts;    // parts that each worker has read
+    weft::FiberLocal<std::string> asset;  // the asset of the running task
     std::atomic<uint32_t> wrongNames{0};
 
-    // Somewhere deep in the reader of a format: it knows the name without having been told.
+    // Stands for a function deep inside a reader. No parameter gives it the name.
     void Fail() { throw std::runtime_error("cannot read " + *asset.Get()); }
 
     void LoadPart(uint32_t index, uint32_t part) {
@@ -50,14 +50,15 @@ struct Loader {
             work.push_back(failures.Wrap(loadPart(part)));
         weft::Counter counter;
         for (auto &each : work) scheduler.AddTask(weft::MakeTask(each), &counter);
-        // Some of them run right here, on top of this task.
+        // Some of these tasks run here, on top of this task.
         scheduler.WaitForCounter(&counter);
         wrongNames += *asset.Get() != name;
         weft::WaitAndRethrow(scheduler, &counter, failures);
     }
 };
 
-// A number whose square ends with these digits; there are eight in the range, and one is enough.
+// Finds a number whose square ends with these digits. The range has eight of them, and one is
+// enough.
 uint64_t Find(weft::TaskScheduler &scheduler) {
     weft::CancelSource found(scheduler);
     weft::LoopOptions options;

@@ -1,6 +1,6 @@
-// A host that keeps its own main loop: weft is started beside it, the loop's thread is attached and
-// runs tasks while it waits for them. A streaming job of Low tasks, limited to one worker, goes on
-// across the frames. Trace hooks count.
+// A program that keeps its own main loop. weft runs beside it. The thread of the loop is attached,
+// and runs tasks while it waits for them. A streaming job of Low tasks is limited to one worker and
+// continues across the frames. Trace hooks count the tasks.
 //
 //     samples/run.sh embed_own_loop
 #include <weft/task_scheduler.h>
@@ -14,13 +14,13 @@ namespace {
 constexpr uint32_t kFrames = 5, kBodies = 64, kStrips = 256, kChunks = 200, kChunkBytes = 20000;
 constexpr const char *kSimulate = "simulate", *kDraw = "draw", *kStream = "stream";
 
-// What the hooks count. They are called by all workers at once.
+// The counts of the hooks. Several workers call the hooks at the same time.
 struct Statistics {
     std::atomic<uint32_t> simulated{0}, drawn{0}, streamed{0};
-    std::atomic<uint32_t> streaming{0};     // now
-    std::atomic<uint32_t> maxStreaming{0};  // at once
+    std::atomic<uint32_t> streaming{0};     // running now
+    std::atomic<uint32_t> maxStreaming{0};  // most at the same time
 
-    // Names are compared as pointers: the hook is told the one that the task was submitted with.
+    // Compares names as pointers: a hook gets the same pointer that the task was submitted with.
     static void OnBegin(const weft::TraceEvent &event, void *user) {
         Statistics &self = *static_cast<Statistics *>(user);
         if (event.task != kStream) return;
@@ -73,9 +73,9 @@ std::vector<weft::Task> TasksOf(weft::TaskFunction function, std::vector<Item> &
 int main() {
     Statistics statistics;
     weft::SchedulerOptions options;
-    // streaming takes at most one thread
+    // at most one worker runs streaming tasks
     const weft::WorkerGroup groups[2] = {{"streaming", 1}, {"frame", 2}};
-    options.workers = 3;  // threads of weft's own
+    options.workers = 3;  // threads that weft makes
     options.groups = groups;
     options.groupCount = 2;
     options.lowGroups = 1;
@@ -93,7 +93,7 @@ int main() {
     const std::vector<weft::Task> draw = TasksOf(Strip::Draw, strips);
     const std::vector<weft::Task> load = TasksOf(Chunk::Load, chunks);
 
-    weft::Counter streaming;  // nobody waits for it before the last frame
+    weft::Counter streaming;  // checked only after the last frame
     scheduler.AddTasks(kChunks, load.data(), &streaming,
                        {weft::Priority::Low, weft::StackClass::Small, weft::kAnyWorker, kStream});
 
@@ -117,7 +117,7 @@ int main() {
         for (const Strip &strip : strips) right &= strip.seen == int(kBodies * 3 * (frame + 1));
     }
 
-    scheduler.WaitIdle();  // also for what no counter was asked about
+    scheduler.WaitIdle();  // also waits for the streaming tasks
     right &= scheduler.PollCounter(&streaming) && statistics.streamed == kChunks &&
              statistics.maxStreaming == 1;
     std::printf("streamed %u chunks, %u at once: %s\n", statistics.streamed.load(),

@@ -1,6 +1,5 @@
-// Two threads of the host that are not attached, a network thread and an audio thread: they submit
-// tasks, block until counters are low enough, move counters by hand, and signal an event that a
-// task waits for.
+// Two external threads, for network and audio, use weft. They submit tasks, block until counters
+// are low enough, change counters by hand, and signal an event for which a task waits.
 //
 //     samples/run.sh external_threads
 #include <weft/external_work.h>
@@ -17,27 +16,27 @@ constexpr uint32_t kPackets = 50, kPacketBytes = 1000, kBlocks = 40, kSamples = 
 
 weft::TaskScheduler *s_scheduler = nullptr;
 
-// Network: packets arrive here, tasks read them.
+// Network: packets arrive on this thread, and tasks read them.
 struct Packet {
     uint32_t number;
-    weft::Counter *unread;  // of all packets
+    weft::Counter *unread;  // counts all packets
     uint32_t checksum;
 
     static void Read(weft::TaskScheduler *scheduler, void *arg) {
         Packet &packet = *static_cast<Packet *>(arg);
         for (uint32_t i = 0; i < kPacketBytes; ++i) packet.checksum += packet.number + i;
-        scheduler->DecrementCounter(packet.unread);  // by hand; afterwards the packet may be gone
+        scheduler->DecrementCounter(packet.unread);  // by hand; the packet may be gone now
     }
 };
 
 struct Session {
     weft::Counter connected{1};  // an event: zero once it has happened
-    bool isConnected = false;    // plain: the counter orders it
+    bool isConnected = false;    // not atomic: the counter orders the accesses
     bool loggedIn = false;
 
     static void LogIn(weft::TaskScheduler *scheduler, void *arg) {
         Session &session = *static_cast<Session *>(arg);
-        // the fiber waits; its worker does other things
+        // the fiber waits, and its worker runs other tasks
         scheduler->WaitForCounter(&session.connected);
         session.loggedIn = session.isConnected;
     }
@@ -48,20 +47,20 @@ void NetworkThread(Session *session, uint32_t *received) {
     s_scheduler->DecrementCounter(&session->connected);
 
     weft::Counter unread;
-    s_scheduler->IncrementCounter(&unread, kPackets);  // so many will come
+    s_scheduler->IncrementCounter(&unread, kPackets);  // the number of packets that will arrive
     std::vector<Packet> packets;
     packets.reserve(kPackets);
     for (uint32_t i = 0; i < kPackets; ++i) {
         packets.push_back({i, &unread, 0});
         s_scheduler->AddTask({Packet::Read, &packets.back()});
     }
-    // until half of them are read: this thread blocks
+    // blocks this thread until half of the packets have been read
     s_scheduler->WaitForCounter(&unread, kPackets / 2);
     s_scheduler->WaitForCounter(&unread);
     for (const Packet &packet : packets) *received += packet.checksum;
 }
 
-// Audio: two buffers, filled by tasks and played here, whichever is full first.
+// Audio: tasks fill two buffers. This thread plays the buffer that is full first.
 struct Buffer {
     uint32_t block = 0;
     uint32_t samples[kSamples] = {};
@@ -97,7 +96,7 @@ int main() {
     weft::TaskScheduler scheduler;
     if (scheduler.Start() != weft::Status::Ok) return 1;
     s_scheduler = &scheduler;
-    // LogIn alone may wait, for the network thread: no reason for a report
+    // for a time only LogIn is pending, and waits for an external thread: prevents a report
     const weft::ExternalWork outside(scheduler);
 
     Session session;

@@ -1,3 +1,4 @@
+// Sine, direction and square root in fixed-point arithmetic.
 #include "fixed.h"
 
 #include <array>
@@ -8,7 +9,7 @@ namespace {
 constexpr int kQuarterSteps = 4096;
 constexpr int kStepShift = 18;  // 2^32 / (4 * kQuarterSteps)
 
-// Taylor's series with 30 fraction bits; the terms after the eighth are zero at that precision.
+// Taylor's series with 30 fraction bits. With this precision the terms after the eighth are zero.
 std::array<int32_t, kQuarterSteps + 1> MakeQuarterSine() {
     constexpr int64_t kHalfPi = 1686629713;  // pi / 2 * 2^30
     std::array<int32_t, kQuarterSteps + 1> table{};
@@ -38,11 +39,11 @@ Fixed Sine(Angle angle) {
     return negative ? -value : value;
 }
 
-// Bisection over the sine table: the largest step whose direction is not beyond the vector.
+// Bisection over the sine table. Finds the largest step whose direction is not beyond the vector.
 Angle AngleOf(Fixed dx, Fixed dy) {
     if (dx == 0 && dy == 0) return 0;
     Angle quarters = 0;
-    while (dx <= 0 || dy < 0) {  // turn it by quarters into the first quadrant
+    while (dx <= 0 || dy < 0) {  // turns the vector into the first quadrant
         const Fixed turned = dy;
         dy = -dx;
         dx = turned;

@@ -1,5 +1,5 @@
-// Fixed-point arithmetic. The picture must be the same on every processor, so nothing here or in
-// the code that uses it is a floating-point number.
+// Fixed-point arithmetic. The picture must be the same on every processor. So this code and the
+// code that uses it have no floating-point numbers.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace frame_loop {
 
-// 16.16, held in 64 bits: the product of any two coordinates of a level still fits
+// 16.16 in 64 bits, so that the product of any two coordinates of a level fits
 using Fixed = int64_t;
 using Angle = uint32_t;  // a full circle is 2^32; 0 is east, a quarter turn is north
 
@@ -28,7 +28,7 @@ inline Angle AngleOfDegrees(int degrees) {
 int64_t SquareRoot(int64_t value);  // rounds down
 inline Fixed Distance(Fixed dx, Fixed dy) {
     const int64_t x = dx >> 4,
-                  // 12 fraction bits, or the squares of a large level's diagonal overflow
+                  // 12 fraction bits, so that the squares of a large diagonal fit
         y = dy >> 4;
     return SquareRoot(x * x + y * y) * 16;
 }

@@ -1,3 +1,4 @@
+// Runs the frames: as tasks in a frame pipeline, or one after the other.
 #include "frame.h"
 
 #include <weft/frame/frame_pipeline.h>
@@ -12,7 +13,7 @@
 namespace frame_loop {
 namespace {
 
-// the world of a frame is made while the picture of the one before it is drawn
+// the world of a frame is made while the picture of the frame before it is drawn
 constexpr uint32_t kInFlight = 2;
 constexpr int kFramesPerPicture = 60, kRowsPerTask = 16;
 constexpr size_t kMonstersPerTask = 4;
@@ -69,7 +70,7 @@ private:
             : world(game.start), scene(options.width, options.height) {}
         World world;
         Scene scene;
-        uint64_t *bands = nullptr;  // hashes; freed with the frame's tag
+        uint64_t *bands = nullptr;  // hashes; freed with the tag of the frame
     };
     struct Picture {
         Loop *loop;
@@ -105,7 +106,7 @@ private:
     }
 
     void MakeWorld(const weft::FrameParams &params) {
-        if (params.frame == 0) return;  // it is there
+        if (params.frame == 0) return;  // the first world exists already
         Announce(m_options.onThink, params);
         const World &now = m_frames[(params.slot + kInFlight - 1) % kInFlight].world;
         World &next = m_frames[params.slot].world;
@@ -158,8 +159,8 @@ private:
             hook(&m_scheduler, static_cast<int>(params.frame), m_options.user);
     }
 
-    // Runs work(0) to work(count - 1) as tasks and waits for them; in the plain loop one after the
-    // other.
+    // Runs work(0) to work(count - 1) as tasks and waits for them. The plain loop runs them one
+    // after the other.
     template <class Work>
     void RunStage(Stage stage, size_t count, const Work &work) {
         const auto run = [&](size_t index) { Measure(stage, [&] { work(index); }); };
@@ -186,7 +187,7 @@ private:
     }
 
     template <class Work>
-    void Measure(Stage stage, const Work &work) {  // for work that does not wait
+    void Measure(Stage stage, const Work &work) {  // `work` must not wait
         const bool asTask = weft::TaskScheduler::Current() != nullptr;
         WorkerShare &share = m_result.workers[asTask ? m_scheduler.CurrentWorker() : 0];
         const int64_t start = NowNs();
@@ -195,8 +196,8 @@ private:
         ++share.tasks;
     }
 
-    // Encoding a picture takes longer than a frame: it gets its own copy and a task that no frame
-    // waits for.
+    // Encoding a picture takes longer than a frame. So it uses a copy of the picture, and no frame
+    // waits for its task.
     void StartPicture(const weft::FrameParams &params) {
         const std::string number = std::to_string(params.frame),
                           zeros(6 - std::min<size_t>(number.size(), 6), '0');
@@ -239,7 +240,7 @@ private:
     weft::TaskScheduler m_scheduler;
     weft::BlockPool m_blocks{m_schedulerOptions, 2 * kInFlight},
         m_scratch{m_schedulerOptions, 64, 64 << 10};
-    // a tag for each frame in flight
+    // one tag for each frame in flight
     weft::TaggedHeap m_heap{m_scheduler, m_schedulerOptions, m_blocks, kInFlight};
     std::vector<Frame> m_frames;
     std::deque<Picture> m_pictures;  // a deque: it grows while tasks write older ones

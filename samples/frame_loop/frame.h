@@ -1,5 +1,5 @@
-// The loop over the frames: as tasks of weft, where the world of frame n + 1 is made beside the
-// picture of frame n, and as a plain loop that does the same things one after the other.
+// The loop over the frames. RunTasks makes the world of frame n + 1 at the same time as the picture
+// of frame n, in tasks of weft. RunSerial is a plain loop that does the same work in sequence.
 #pragma once
 
 #include "render.h"
@@ -17,14 +17,14 @@ struct RunOptions {
     uint32_t workers = weft::kAnyWorker;
     std::string pictures;  // an existing directory for a PNG of every 60th frame; empty: none
 
-    // Called at the beginning of the tasks that make a frame's world and its picture; never by
-    // RunSerial.
+    // Called at the beginning of the tasks that make the world and the picture of a frame.
+    // RunSerial does not call them.
     using Hook = void (*)(weft::TaskScheduler *scheduler, int frame, void *user);
     Hook onThink = nullptr, onRender = nullptr;
     void *user = nullptr;
 };
 
-struct alignas(64) WorkerShare {  // a cache line each: every worker counts for itself
+struct alignas(64) WorkerShare {  // a cache line for each worker
     uint64_t tasks = 0;
     std::array<int64_t, kStages> stageNs{};
 };

@@ -1,6 +1,5 @@
-// The game: a level, what stands and walks in it, and the way that the viewer takes. Thinking reads
-// the world of one frame and writes that of the next, so that each monster of a frame is
-// independent of all others.
+// The game: a level, its things and monsters, and the viewer's path. Thinking reads the world of
+// one frame and writes the world of the next. So all monsters of a frame are independent.
 #pragma once
 
 #include "level.h"
@@ -29,29 +28,28 @@ struct Monster {
     int kind, floor, subsector;
     int alert;           // frames for which it still hunts the viewer
     int walked;          // frames, for the picture of its walk
-    Fixed stepX, stepY;  // where it wants to go: written by Think, used up by Move
+    Fixed stepX, stepY;  // where it wants to go: Think writes it, Move applies it
 };
 
 using World = std::vector<Monster>;
 
-struct Game {  // nothing in it changes while the frames run
+struct Game {  // it does not change while the frames run
     Textures textures;
     Level level;
     std::vector<MonsterKind> kinds;
     std::vector<Scenery> scenery;
     World start;
-    std::vector<Viewpoint> path;  // one viewpoint a frame, then again from the beginning
+    std::vector<Viewpoint> path;  // one viewpoint for each frame, repeated at the end
 };
 
 Problem LoadGame(const Wad &wad, const std::string &levelName, Game *game);
 
-// What LoadGame is made of. Things of unknown type and those of whom the WAD has no sprite are left
-// out.
+// The parts of LoadGame. Things with an unknown type, or without a sprite in the WAD, are left out.
 void PlaceThings(TextureLoader *textures, Game *game);
 void FindPath(Game *game, Problem *problem);
 
-// Both fill the monsters [first, last) of `next`, which has as many as `now`; Move after all of
-// Think.
+// Both write the monsters [first, last) of `next`, which is as large as `now`. Call Move when Think
+// has been called for all monsters.
 void Think(const Game &game, const Viewpoint &viewer, const World &now, World *next, size_t first,
            size_t last);
 void Move(const Game &game, const World &now, World *next, size_t first, size_t last);

@@ -1,3 +1,4 @@
+// Answers questions about a level: where a point is, what it stands on, what it can see.
 #include "level.h"
 
 #include <cstdlib>
@@ -5,8 +6,8 @@
 namespace frame_loop {
 namespace {
 
-// Visits the subsectors in the halves that `sides` lets through (1 right, 2 left, 3 both) until
-// `visit` says false.
+// Visits the subsectors of the halves that `sides` selects (1 right, 2 left, 3 both) until `visit`
+// returns false.
 template <class Sides, class Visit>
 void WalkTree(const Level &level, Sides sides, Visit visit) {
     std::array<int, Level::kMaxDepth + 2> open;
@@ -24,7 +25,7 @@ void WalkTree(const Level &level, Sides sides, Visit visit) {
     }
 }
 
-// A segment and a square meet unless one of three lines keeps them apart: the two axes and the
+// A segment and a square touch unless one of three lines separates them: the two axes and the
 // segment itself.
 bool Touches(const Seg &seg, Fixed x, Fixed y, Fixed radius) {
     const auto apart = [radius](int a, int b, Fixed middle) {
@@ -73,11 +74,11 @@ Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blocking
     return footing;
 }
 
-// The openings that the line of sight passes narrow a window, measured as the height above `z` that
-// the line would have at its far end. Their order does not matter.
+// The openings on the line of sight narrow a window. The window is measured as the height above `z`
+// at the far end of the line. So the order of the openings does not matter.
 bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY, Fixed bottom,
             Fixed top) {
-    const int64_t dx = (toX - x) >> 8, dy = (toY - y) >> 8;  // two of these multiplied fit 64 bits
+    const int64_t dx = (toX - x) >> 8, dy = (toY - y) >> 8;  // the product of two fits 64 bits
     Fixed low = bottom - z, high = top - z;
     const auto sides = [&](const Node &node) {
         const int64_t from = node.SideOf(x, y), to = node.SideOf(toX, toY);
@@ -92,7 +93,7 @@ bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY,
             const int64_t from = seg.SideOf(x, y), to = seg.SideOf(toX, toY);
             if ((from > 0) == (to > 0) || isLeft(seg.x1, seg.y1) == isLeft(seg.x2, seg.y2))
                 continue;
-            // of the way, where it meets the seg
+            // the part of the way up to the seg
             const Fixed part = (from >> 6) * kOne / (((from - to) >> 6) | 1);
             if (seg.back == kNone) low = high;
             if (part <= 0 || seg.back == kNone) continue;

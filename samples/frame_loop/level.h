@@ -1,12 +1,12 @@
-// A level: its geometry as the WAD gives it, checked once on loading (every index in here is valid,
-// the tree is one), and the questions that the game asks of it.
+// A level: its geometry from the WAD, and the questions that the game asks. The loader checks the
+// geometry once, so all indices are valid and the nodes make a tree.
 #pragma once
 
 #include "textures.h"
 
 namespace frame_loop {
 
-inline constexpr int kMaxStep = 24;  // map units that anyone can climb
+inline constexpr int kMaxStep = 24;  // the highest step that can be climbed, map units
 
 struct Sector {
     int floor, ceiling;  // map units
@@ -29,7 +29,7 @@ struct Seg {  // a piece of a line, seen from one side
     int x1, y1, x2, y2, offset, flags, side, front, back;
     Fixed length;
 
-    int64_t SideOf(Fixed x, Fixed y) const {  // right, where it can be seen from: > 0
+    int64_t SideOf(Fixed x, Fixed y) const {  // > 0 on the right, the visible side
         return (x - ToFixed(x1)) * (y2 - y1) - (y - ToFixed(y1)) * (x2 - x1);
     }
 };
@@ -68,19 +68,19 @@ struct Level {
     const Sector &SectorOf(int subsector) const { return sectors[subsectors[subsector].sector]; }
 };
 
-// Doors are loaded open, for nobody in this sample presses a button.
+// Loads a level. Its doors are open, because nothing in this sample opens doors.
 void LoadLevel(const Wad &wad, const std::string &name, TextureLoader *textures, Level *level,
                Problem *problem);
 
-// What a square of 2 x radius around a point stands on and is under.
+// The floor below and the ceiling above a square of 2 x radius around a point.
 struct Footing {
     int floor, ceiling, lowestFloor;
     bool blocked;  // by a wall
-    int work;      // steps that the answer took
+    int work;      // number of steps of the computation
 };
 Footing FootingAt(const Level &level, Fixed x, Fixed y, int radius, int blockingFlags);
 
-// Whether anything between `bottom` and `top` above (toX, toY) can be seen from (x, y, z).
+// Returns whether something between `bottom` and `top` at (toX, toY) can be seen from (x, y, z).
 bool CanSee(const Level &level, Fixed x, Fixed y, Fixed z, Fixed toX, Fixed toY, Fixed bottom,
             Fixed top);
 

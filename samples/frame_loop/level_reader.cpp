@@ -1,3 +1,4 @@
+// Reads a level from a WAD and checks it.
 #include "level.h"
 
 #include <utility>
@@ -5,7 +6,7 @@
 namespace frame_loop {
 namespace {
 
-// Reads the lumps that follow a level's name.
+// Reads the lumps that follow the name of the level.
 class LevelReader {
 public:
     LevelReader(const Wad &wad, TextureLoader *textures, Level *level, Problem *problem)
@@ -144,8 +145,8 @@ private:
         m_level.root = static_cast<int>(m_level.nodes.size()) - 1;
     }
 
-    // Every node at most once and none too deep: then each walk of the tree ends and needs a small
-    // stack only.
+    // Checks that no node occurs twice and that the tree is not too deep. Then each walk of the
+    // tree ends, and needs only a small stack.
     void CheckTree() {
         std::vector<std::pair<int, int>> open{{m_level.root, 0}};
         std::vector<bool> seen(m_level.nodes.size());
@@ -161,7 +162,8 @@ private:
         }
     }
 
-    // A closed door is a sector whose ceiling rests on its floor and that something can trigger.
+    // Opens the doors. A closed door is a sector whose ceiling is at its floor, and which something
+    // can trigger.
     void OpenDoors() {
         std::vector<int> opened(m_level.sectors.size(), INT16_MIN);
         std::vector<bool> triggered(m_level.sectors.size());
@@ -193,7 +195,7 @@ private:
     Bytes m_vertexes;
 };
 
-std::string SkyOf(const std::string &level) {  // by episode, or by the number of the map
+std::string SkyOf(const std::string &level) {  // from the episode or the number of the map
     if (level.size() == 4 && level[0] == 'E' && level[1] >= '1' && level[1] <= '4')
         return std::string("SKY") + level[1];
     return level.compare(0, 3, "MAP") != 0 || level < "MAP12" ? "SKY1"

@@ -1,5 +1,6 @@
-// A small but real game frame on weft: monsters think and move while a viewer walks through a
-// level, and every frame is found, drawn, composed and presented as tasks.
+// A small but real game frame on weft. Monsters think and move while a viewer walks through a
+// level. Tasks make each frame: they find what is visible, draw it, compose the picture and present
+// it.
 //
 //     samples/run.sh frame_loop --workers 4 --frames 600 --level E1M1
 #include "frame.h"
@@ -86,7 +87,8 @@ void PrintTimes(const RunResult &result) {
     }
 }
 
-// Against a real run of the first frames with one worker; the pictures must be the same, too.
+// Compares with a second run of the first frames with one worker. The pictures must be the same,
+// too.
 Problem PrintSpeedUp(const Game &game, RunOptions options, const RunResult &result) {
     options.workers = 1;
     options.frames = std::min(options.frames, kComparedFrames);

@@ -1,3 +1,4 @@
+// Finds the path of the viewer through a level.
 #include "game.h"
 
 #include <utility>
@@ -7,7 +8,7 @@ namespace {
 
 constexpr int kCellSide = 32, kMaxPull = 24;  // map units; cells
 constexpr int kRadius = 16, kHeight = 56, kEyeHeight = 41, kEyeRoom = 12;
-// map units a frame; after so many frames the walk begins anew
+// map units for each frame; number of frames, after which the walk repeats
 constexpr int kSpeed = 10, kPoints = 1800;
 constexpr int kSmoothing = 4, kLookAhead = 12, kTurnSmoothing = 10;  // frames
 constexpr int kCount = kPoints + 2 * (kLookAhead + kTurnSmoothing);
@@ -16,7 +17,7 @@ struct Point {
     Fixed x, y;
 };
 
-// The level as a grid of cells, each with the neighbours that one can walk to.
+// The level as a grid of cells. Each cell has the neighbours to which the viewer can walk.
 class Walker {
 public:
     Walker(const Level &level, Point start, int maxStep, int64_t *budget)
@@ -42,7 +43,7 @@ public:
 
     size_t Cells() const { return m_centers.size(); }
 
-    // From one place to another that is far away, and so on; as the corners of a line.
+    // Returns the corners of a line that goes from one distant place to the next.
     std::vector<Point> Tour(size_t length) {
         std::vector<int> route{0};
         while (route.size() < length && m_centers.size() > 1) {
@@ -59,8 +60,8 @@ public:
     }
 
 private:
-    // Breadth first: the cells that can be reached, the nearest first, and from which one each is
-    // reached.
+    // Breadth-first search. Returns the cells that can be reached, the nearest first. `way` gets
+    // the cell from which each was reached.
     static std::vector<int> Search(const std::vector<std::vector<int>> &exits, int start,
                                    std::vector<int> *way) {
         std::vector<int> cells{start};
@@ -107,15 +108,15 @@ private:
     int m_maxStep;
     int64_t *m_budget;
     std::vector<Point> m_centers;
-    // m_ways: also up where one can only jump down, as by a lift
+    // m_ways also has the ways back up, where the viewer can only jump down
     std::vector<std::vector<int>> m_exits, m_ways;
 };
 
-// From the player's start; where only lifts or teleporters lead out, over any step, or from another
-// thing.
+// Returns a tour from the player's start. If only lifts or teleporters lead out of there, the tour
+// may climb any step, or begin at another thing.
 std::vector<Point> FindTour(const Level &level, const Thing &start) {
     constexpr size_t kEnoughCells = 400, kTourCells = size_t{2} * kCount * kSpeed / kCellSide;
-    // of FootingAt's steps: bounds the time that a broken file can cost
+    // in steps of FootingAt; limits the time that a broken file can cost
     int64_t budget = 50'000'000;
     const auto pointOf = [](const Thing &thing) {
         return Point{ToFixed(thing.x), ToFixed(thing.y)};
@@ -128,10 +129,10 @@ std::vector<Point> FindTour(const Level &level, const Thing &start) {
     return best.Tour(kTourCells);
 }
 
-// Points along the line, each a frame's walk from the last.
+// Returns points along the line. The distance between two points is the walk of one frame.
 std::vector<Point> Resample(const std::vector<Point> &corners) {
     std::vector<Point> points;
-    Fixed along = 0;  // how far the next point lies on the present stretch
+    Fixed along = 0;  // the distance of the next point from a
     for (size_t i = 0; i + 1 < corners.size(); ++i) {
         const Point a = corners[i], b = corners[i + 1];
         const Fixed length = Distance(b.x - a.x, b.y - a.y);
@@ -144,7 +145,7 @@ std::vector<Point> Resample(const std::vector<Point> &corners) {
     return points;
 }
 
-// The mean of `value` over the frames around one.
+// Returns the mean of `value` over the frames around `frame`.
 template <class Value>
 Fixed Smooth(int frame, int reach, Value value) {
     Fixed sum = 0;
@@ -164,7 +165,7 @@ void FindPath(Game *game, Problem *problem) {
     const std::vector<Point> points = Resample(FindTour(level, *start));
     std::vector<Viewpoint> path(kCount);
     std::vector<Fixed> eyes(kCount),
-        turns(kCount);  // turns: the sum of all turns, which unlike an angle has a mean
+        turns(kCount);  // sums of turns: unlike angles, they have a mean
     for (int i = 0; i < kCount; ++i) {
         path[i].x = Smooth(i, kSmoothing, [&](int j) { return points[j].x; });
         path[i].y = Smooth(i, kSmoothing, [&](int j) { return points[j].y; });
@@ -183,7 +184,7 @@ void FindPath(Game *game, Problem *problem) {
     for (int i = 0; i < kCount; ++i) {
         const Fixed floor = ToFixed(FootingAt(level, path[i].x, path[i].y, kEyeRoom, 0).floor);
         path[i].z = std::max(Smooth(i, kSmoothing, [&](int j) { return eyes[j]; }),
-                             floor + ToFixed(kEyeRoom));  // never in a ledge
+                             floor + ToFixed(kEyeRoom));  // never inside a ledge
         path[i].angle =
             static_cast<Angle>(Smooth(i, kTurnSmoothing, [&](int j) { return turns[j]; }));
     }

@@ -1,10 +1,11 @@
+// Draws the columns of a picture and turns its rows into colours.
 #include "render.h"
 
 namespace frame_loop {
 namespace {
 
-// Draws one column of the frame: walls, floors and ceilings from the viewer outwards, then from the
-// farthest back what has holes to look through.
+// Draws one column of the picture. First it draws walls, floors and ceilings from the viewer
+// outwards. Then it draws sprites and walls with holes, the farthest first.
 class ColumnPainter {
 public:
     ColumnPainter(const Game &game, const Scene &scene, Strip *strip, int column, uint8_t *pixels)
@@ -33,16 +34,17 @@ private:
         return m_column >= it.left && m_column < it.right;
     }
 
-    // The first row whose middle is not above a height.
+    // Returns the first row whose middle is not above this height.
     int RowOf(Fixed aboveEye) const {
         const Fixed row = ToFixed(m_scene.height) / 2 - aboveEye * m_scene.focal * kOne / m_depth;
         return static_cast<int>(std::clamp<Fixed>((row + kOne / 2 - 1) >> 16, 0, m_scene.height));
     }
-    // The height above the eye of a row's middle, at the present depth.
+    // Returns the height above the eye of the middle of a row, at the current depth.
     Fixed HeightOf(int row) const { return Step() * (m_scene.height - 2 * row - 1) / 2; }
     Fixed Step() const { return m_depth / m_scene.focal; }
 
-    // Finds where the column's ray meets the seg; false if it runs beside it.
+    // Finds the point where the ray of the column meets the seg. Returns false if the ray misses
+    // it.
     bool Meet(const VisibleSeg &it) {
         constexpr int kBits = 24;  // of the place along the seg
         const Fixed turn = it.across2 - it.across1 - Multiply(m_slope, it.depth2 - it.depth1);
@@ -81,13 +83,13 @@ private:
                       m_bottom);
             m_bottom = m_top;
         } else {
-            // where a texture is missing, the plane behind goes on: levels make invisible pits of
-            // that
+            // if a texture is missing, the plane behind continues: levels use this for invisible
+            // pits
             const Sector &back = m_level.sectors[seg.back];
             const Fixed backCeiling = ToFixed(back.ceiling) - eye,
                         backFloor = ToFixed(back.floor) - eye;
             const int upperEnd = RowOf(backCeiling), lowerBegin = RowOf(backFloor);
-            // sky goes on over lower sky
+            // sky continues over lower sky
             const bool bothSky = back.ceilingFlat == kSky && front.ceilingFlat == kSky;
             if (!bothSky && side.upper != kNone) {
                 PaintWall(
@@ -109,7 +111,7 @@ private:
         return texture == kNone ? 0 : ToFixed(m_textures.walls[texture].height);
     }
 
-    // Walls along the axes are lit a little differently, so that corners show.
+    // Walls along the axes have a slightly different light, so that corners are visible.
     const uint8_t *WallColors(const Seg &seg) const {
         const int contrast = seg.y1 == seg.y2 ? -16 : seg.x1 == seg.x2 ? 16 : 0;
         return m_textures.ColorsAt(m_textures.ShadesOf(m_level.sectors[seg.front].light + contrast),
@@ -151,7 +153,8 @@ private:
         }
     }
 
-    // The sky is a cylinder around the level, 1024 texels about, and as high as the frame.
+    // The sky is a cylinder around the level. It has 1024 texels around, and the height of the
+    // frame.
     void PaintSky(int first, int last) {
         if (m_level.sky == kNone) return;
         const Image &image = m_textures.walls[m_level.sky];
@@ -162,8 +165,8 @@ private:
             m_pixels[row] = m_textures.colormap[texels[row * 200 / m_scene.height % image.height]];
     }
 
-    // Whether a sprite's middle is farther than the seg: by depth, or if that is no answer, by the
-    // seg's line.
+    // Returns whether the middle of a sprite is behind the seg. The depths decide, or the line of
+    // the seg if the depth is between those of its ends.
     static bool IsBehind(const VisibleSprite &sprite, const VisibleSeg &it) {
         if (sprite.depth <= std::min(it.depth1, it.depth2)) return false;
         return sprite.depth >= std::max(it.depth1, it.depth2) ||
@@ -197,8 +200,8 @@ private:
                    top, bottom);
     }
 
-    // The middle texture of a line with two sides: it hangs in the opening and is not repeated
-    // downwards.
+    // Draws the middle texture of a line with two sides. It hangs in the opening and is not
+    // repeated downwards.
     void PaintGrating(const Passed &passed) {
         const Seg &seg = *passed.seg->seg;
         const Side &side = m_level.sides[seg.side];
@@ -231,10 +234,10 @@ private:
     Strip &m_strip;
     int m_column;
     uint8_t *m_pixels;
-    // the column's ray: across the view, and in the level, for a depth of one
+    // the ray of the column: across the view, and in the level, for a depth of one
     Fixed m_slope, m_rayX, m_rayY;
     int m_top = 0, m_bottom;            // the rows still open
-    Fixed m_depth = kOne, m_along = 0;  // of what is being painted
+    Fixed m_depth = kOne, m_along = 0;  // of the current wall or sprite
     const uint8_t *m_colors = nullptr;
 };
 

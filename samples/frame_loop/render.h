@@ -1,5 +1,6 @@
-// One frame's picture: the walk of the tree lists what can be seen from front to back, then each
-// strip of columns is drawn on its own, then rows of the result become colours.
+// The picture of one frame, in three steps. FindVisible walks the tree and lists what is visible,
+// from front to back. DrawStrip draws a strip of columns, independently of other strips.
+// ComposeRows turns rows into colours.
 #pragma once
 
 #include "game.h"
@@ -19,27 +20,28 @@ struct VisibleSprite {
     bool mirrored;
 };
 
-// What one column passed on its way from the viewer: a seg, and the rows that stay open behind it.
+// What one column has passed on its way from the viewer: a seg, and the rows that stay open behind
+// it.
 struct Passed {
     const VisibleSeg *seg;
     Fixed depth, along;
     int top, bottom;
 };
 
-struct Strip {  // the memory of the task that draws it
+struct Strip {  // the memory of a task that draws a strip
     std::vector<const VisibleSeg *> segs;
     std::vector<const VisibleSprite *> sprites;
     std::vector<Passed> passed;
-    std::vector<int> behind;  // of each sprite the last passed seg that it is behind
+    std::vector<int> behind;  // for each sprite the last passed seg in front of it
 };
 
 struct Scene {
     Scene(int frameWidth, int frameHeight);
 
     static constexpr int kStripColumns = 16;
-    static constexpr Fixed kNear = kOne;  // what is nearer is not seen
+    static constexpr Fixed kNear = kOne;  // nearer things are not visible
     int width, height, focal;             // focal: pixels; the view is a quarter turn wide
-    // depth at which a plane one unit off the eye crosses the row's middle
+    // the depth at which a plane one unit above or below the eye crosses the middle of the row
     std::vector<Fixed> rowDepth;
     Viewpoint eye{};
     Fixed sine = 0, cosine = 0;
@@ -53,10 +55,10 @@ struct Scene {
 
 void FindVisible(const Game &game, const Viewpoint &eye, const World &world, Scene *scene);
 void DrawStrip(const Game &game, Scene *scene, size_t strip);
-// returns the rows' hash
+// returns the hash of the rows
 uint64_t ComposeRows(const Game &game, Scene *scene, int firstRow, int lastRow);
 
-// FNV-1a by words; the shift lets high bits reach low ones.
+// FNV-1a by words. The shift lets high bits affect low ones.
 inline constexpr uint64_t kHashStart = 0xcbf29ce484222325;
 inline uint64_t HashStep(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * 0x100000001b3;

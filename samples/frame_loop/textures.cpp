@@ -1,3 +1,4 @@
+// Reads and composes the pictures of a WAD.
 #include "textures.h"
 
 namespace frame_loop {
@@ -25,7 +26,8 @@ void TextureLoader::ReadColors() {
         return Report(m_problem, "PLAYPAL or COLORMAP is truncated");
     std::copy_n(palette.data, m_textures.palette.size(), m_textures.palette.begin());
     std::copy_n(colormap.data, m_textures.colormap.size(), m_textures.colormap.begin());
-    // A sector's light says how dark its distance is; within a few steps everything is brighter.
+    // The light of a sector sets the darkness at a distance. Near the viewer everything is
+    // brighter.
     for (int light = 0; light < Textures::kLights; ++light)
         for (int distance = 0; distance < Textures::kDistances; ++distance) {
             const int gain = std::min(24, 1280 / (16 * distance + 8));
@@ -68,8 +70,9 @@ bool TextureLoader::Affords(int width, int height) {
     return m_texelBudget >= 0;
 }
 
-// A patch: four 16-bit numbers (width, height, left, top), the offset of each column, and each
-// column as posts (first row, length, a pad byte, texels, a pad byte) up to a first row of 255.
+// Decodes a patch: four 16-bit numbers (width, height, left, top), the offset of each column, and
+// the columns. A column is a list of posts (first row, length, a pad byte, texels, a pad byte). It
+// ends with the first row 255.
 Image TextureLoader::Decode(const std::string &name, Bytes lump) {
     constexpr int kMaxPosts = 512;
     if (!Affords(lump.I16(0), lump.I16(2))) return Broken(name);
@@ -83,7 +86,7 @@ Image TextureLoader::Decode(const std::string &name, Bytes lump) {
             const int first = lump.U8(at), length = lump.U8(at + 1);
             if (at >= lump.size || at + 3 + length > lump.size || posts == kMaxPosts)
                 return Broken(name);
-            // beyond row 254 they count on from the post before
+            // after row 254 a post counts from the post before it
             row = first <= row ? row + first : first;
             for (int i = 0; i < length && row + i < image.height; ++i) {
                 image.texels[image.Texel(x, row + i)] = lump.data[at + 3 + i];
@@ -103,8 +106,8 @@ const Image &TextureLoader::Patch(const std::string &name) {
         .first->second;
 }
 
-// A texture: name, flags, width, height, four unused bytes, number of patches; of each patch the
-// place within the texture, its number in PNAMES and four unused bytes.
+// Composes a texture: name, flags, width, height, four unused bytes, and the number of patches. A
+// patch has its place within the texture, its number in PNAMES, and four unused bytes.
 Image TextureLoader::Compose(const std::string &name) {
     const auto definition = m_definitions.find(name);
     const Bytes lump = definition == m_definitions.end() ? Bytes{} : definition->second;
@@ -148,8 +151,8 @@ int TextureLoader::Flat(const std::string &name) {
     return place->second;
 }
 
-// Sprite lumps are named by four letters, then a frame letter and a rotation (0: all sides alike);
-// a second such pair means that the mirror image serves there.
+// The name of a sprite lump has four letters, then a frame letter and a rotation (0: the same from
+// all sides). A second pair of frame and rotation means that the mirror image is used for it.
 int TextureLoader::Sprite(const std::string &prefix, char frame) {
     const auto [place, isNew] = m_sprites.insert({prefix + frame, kNone});
     if (!isNew) return place->second;

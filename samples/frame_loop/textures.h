@@ -1,5 +1,5 @@
-// The pictures of a WAD: wall textures composed of patches, flats for floors and ceilings, sprites
-// with their rotations, the palette, and the tables that darken a colour with distance.
+// The pictures of a WAD: wall textures made of patches, flats for floors and ceilings, and sprites
+// with their rotations. Also the palette and the tables that darken a colour with distance.
 #pragma once
 
 #include "fixed.h"
@@ -22,7 +22,7 @@ struct Image {
     std::vector<uint8_t> texels, opaque;  // column after column
 };
 
-// by the eighth of a circle that the viewer sees: 0 front, 2 its left side, 4 back
+// by the eighth of a circle from which the viewer looks: 0 front, 2 its left side, 4 back
 struct SpriteFrame {
     std::array<int, 8> image;
     std::array<bool, 8> mirrored;
@@ -32,9 +32,9 @@ inline constexpr int kNone = -1, kSky = -1, kFlatSide = 64;
 
 struct Textures {
     static constexpr int kLights = 32, kDistances = 256;
-    // by distance, the darkness as a row of the colour map
+    // the darkness at each distance, as a row of the colour map
     using Shades = std::array<uint8_t, kDistances>;
-    std::vector<Image> walls, images;  // images: of sprites
+    std::vector<Image> walls, images;  // images: the sprites
     std::vector<std::vector<uint8_t>> flats;
     std::vector<SpriteFrame> sprites;
     std::array<uint8_t, 768> palette{};
@@ -44,12 +44,12 @@ struct Textures {
     const Shades &ShadesOf(int light) const {
         return shades[std::clamp(light / 8, 0, kLights - 1)];
     }
-    const uint8_t *ColorsAt(const Shades &of, Fixed depth) const {  // one step each 16 units
+    const uint8_t *ColorsAt(const Shades &of, Fixed depth) const {  // one step for every 16 units
         return &colormap[size_t{of[std::min<Fixed>(depth >> 20, kDistances - 1)]} * 256];
     }
 };
 
-// Loads what is asked for, each thing once.
+// Loads pictures on request, each picture once.
 class TextureLoader {
 public:
     TextureLoader(const Wad &wad, Textures *textures, Problem *problem);
@@ -71,11 +71,11 @@ private:
     Textures &m_textures;
     Problem *m_problem;
     std::vector<std::string> m_patchNames;
-    // of wall textures; each reaches to the end of its lump
+    // definitions of wall textures; each Bytes reaches to the end of its lump
     std::map<std::string, Bytes> m_definitions;
     std::map<std::string, Image> m_patches;
     std::map<std::string, int> m_walls, m_flats, m_sprites;
-    // bounds the time and memory that a broken file can cost
+    // limits the time and memory that a broken file can cost
     int64_t m_texelBudget = int64_t{1} << 26;
 };
 

@@ -1,3 +1,4 @@
+// Places the things of a level, and moves the monsters.
 #include "game.h"
 
 #include <cstdlib>
@@ -7,8 +8,7 @@
 namespace frame_loop {
 namespace {
 
-// Numbers and names belong to the file format: type, sprite; of monsters radius, height and speed,
-// too.
+// Types and names of sprites, from the file format. Monsters also have radius, height and speed.
 constexpr const char *kMonsters =
     "3004 POSS 20 56 2  9 SPOS 20 56 2     65 CPOS 20 56 2    3001 TROO 20 56 3  3002 SARG 30 56 4 "
     "58 SARG 30 56 4    3005 HEAD 31 56 3  3006 SKUL 16 56 4  3003 BOSS 24 64 3  69 BOS2 24 64 3 "
@@ -30,11 +30,12 @@ constexpr const char *kScenery =  // the fifth letter is the frame
     "POL1A "
     "26 POL6A 27 POL4A 28 POL2A 29 POL3A";
 
-constexpr int kHardSkill = 4, kSeveralPlayersOnly = 16;  // of a thing's flags
+constexpr int kHardSkill = 4, kSeveralPlayersOnly = 16;  // bits in the flags of a thing
 
 uint32_t Random(uint32_t *state) { return (*state = *state * 1664525 + 1013904223) >> 8; }
 
-// Whether a monster can go there: walls and steps, and the others, from whom it may only move away.
+// Returns whether a monster can go there. Walls, steps and other monsters can block it. It may move
+// away from another monster that is too near.
 bool Fits(const Game &game, const World &now, const Monster &monster, Fixed x, Fixed y,
           Footing *footing) {
     const MonsterKind &kind = game.kinds[monster.kind];
@@ -98,7 +99,7 @@ void Think(const Game &game, const Viewpoint &viewer, const World &now, World *n
         Fixed speed = ToFixed(kind.speed);
         monster.alert = sees ? kAlertFrames : std::max(monster.alert - 1, 0);
         if (sees) {
-            // beyond half a circle: the other way round
+            // more than half a circle: turns the other way round
             const Angle turn = AngleOf(dx, dy) - monster.angle;
             monster.angle +=
                 turn < 2 * kQuarterTurn ? std::min(turn, kMaxTurn) : std::max(turn, 0 - kMaxTurn);
@@ -112,13 +113,14 @@ void Think(const Game &game, const Viewpoint &viewer, const World &now, World *n
     }
 }
 
-// The whole step, or along one axis to slide past a wall; else it looks for another way.
+// Makes the whole step, or a step along one axis to slide along a wall. If neither is possible, the
+// monster turns.
 void Move(const Game &game, const World &now, World *next, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
         Monster &monster = (*next)[i];
         const std::array<std::pair<Fixed, Fixed>, 3> ways{
             {{monster.stepX, monster.stepY}, {monster.stepX, 0}, {0, monster.stepY}}};
-        if (ways[0] == ways[1] && ways[0] == ways[2]) continue;  // it stands
+        if (ways[0] == ways[1] && ways[0] == ways[2]) continue;  // it does not move
         Footing footing{};
         const auto way = std::find_if(ways.begin(), ways.end(), [&](const auto &step) {
             return step != std::pair<Fixed, Fixed>() &&

@@ -1,3 +1,4 @@
+// Finds what is visible from the eye, from front to back.
 #include "render.h"
 
 #include <cstdlib>
@@ -10,8 +11,8 @@ class Walk {
 public:
     Walk(const Game &game, Scene *scene) : m_game(game), m_scene(*scene) {}
 
-    // Nearer half first; a half whose box lies outside the view or behind closed columns is left
-    // out.
+    // Visits the nearer half of a node first. Skips a half whose box is outside of the view or
+    // behind closed columns.
     void Run() {
         std::array<std::pair<int, const Box *>, Level::kMaxDepth + 2> open;
         size_t count = 0;
@@ -57,7 +58,7 @@ private:
                 Multiply(dx, m_scene.sine) - Multiply(dy, m_scene.cosine)};
     }
 
-    // The first column whose middle is not left of the point.
+    // Returns the first column whose middle is not left of the point.
     int ColumnOf(View point) const {
         const Fixed column =
             ToFixed(m_scene.width) / 2 + point.across * m_scene.focal * kOne / point.depth;

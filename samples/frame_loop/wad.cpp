@@ -1,3 +1,4 @@
+// Reads the header and the directory of a WAD file.
 #include "wad.h"
 
 #include <cctype>

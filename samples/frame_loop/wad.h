@@ -1,4 +1,4 @@
-// Reader of WAD files: a header, lumps of data, and a directory of the lumps' names and places.
+// Reads WAD files: a header, lumps of data, and a directory with the names and places of the lumps.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace frame_loop {
 
-// What is wrong with a file; empty: nothing. Only the first report is kept, later ones follow from
-// it.
+// A description of what is wrong with a file; empty if nothing is. Only the first report is kept,
+// because the others may follow from it.
 using Problem = std::string;
 inline void Report(Problem *problem, const std::string &what) {
     if (problem->empty()) *problem = what;
 }
 
-// A piece of a file. Reading outside it gives 0, so that no broken offset can do harm.
+// A piece of a file. A read outside of it gives 0, so a wrong offset does no harm.
 struct Bytes {
     const uint8_t *data = nullptr;
     size_t size = 0;
@@ -25,7 +25,7 @@ struct Bytes {
     int U16(size_t at) const { return U8(at) | U8(at + 1) << 8; }
     int I16(size_t at) const { return static_cast<int16_t>(U16(at)); }
     uint32_t U32(size_t at) const { return uint32_t(U16(at)) | uint32_t(U16(at + 2)) << 16; }
-    // up to eight characters, in capitals
+    // up to eight characters, in upper case
     std::string Name(size_t at) const;
     Bytes Part(size_t at, size_t bytes) const { return {data + at, bytes}; }  // must lie within
 };
@@ -49,7 +49,8 @@ struct Wad {
     const Lump *Find(const std::string &name, char space = kAll) const;
 };
 
-// Where `third_party/setup.sh freedoom` puts a link to the levels. Programs run in the root folder.
+// The link to the levels that `third_party/setup.sh freedoom` makes. Programs run in the root
+// folder.
 constexpr const char *kFreedoom = "build/freedoom1.wad";
 
 Problem ParseWad(std::vector<uint8_t> file, Wad *wad);

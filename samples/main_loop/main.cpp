@@ -1,6 +1,6 @@
-// A whole main loop on weft: an attached main thread, three stages of 200 tasks for each frame, a
-// streaming job beside the frames, a wait with a budget of 2 ms, calls that only the main thread
-// may make, an error handler, and the shutdown. samples/main_loop/README.md explains each part.
+// A complete main loop on weft. samples/main_loop/README.md explains each part: an attached main
+// thread, three stages of 200 tasks for each frame, a streaming job beside the frames, a wait with
+// a budget of 2 ms, calls that only the main thread may make, an error handler, and the shutdown.
 //
 //     samples/run.sh main_loop
 #include <weft/blocking/blocking_calls.h>
@@ -64,7 +64,7 @@ struct Device {
     }
 };
 
-// Streams a file in one task. The task waits often, and holds no worker while it waits.
+// Streams a file in one task. The task waits often. It holds no worker while it waits.
 struct Streaming {
     Streaming(weft::BlockingCalls &c, std::FILE *f, Device &d, const weft::TaskOptions &main)
         : calls(c), file(f), device(d), onMainThread(main) {}
@@ -88,7 +88,7 @@ struct Streaming {
             scheduler->AddTasksAndWait(1, &upload, self.onMainThread);
         }
     }
-    // On a thread beside the workers: it may block.
+    // Runs on a thread beside the workers, so it may block.
     size_t Read() {
         std::this_thread::sleep_for(1ms);  // a slow disk
         return std::fread(buffer.data(), 1, buffer.size(), file);
@@ -120,10 +120,10 @@ void Play(weft::TaskScheduler &scheduler, std::FILE *file, Result &result) {
     scheduler.AddTask({Streaming::Run, &streaming}, &streaming.running, beside);
 
     for (uint32_t frame = 0; frame < kFrames; ++frame) {
-        // 1. Calls that tasks have sent to this thread.
+        // 1. Makes the calls that tasks have sent to this thread.
         scheduler.RunPinnedTasks(8);
 
-        // 2. Three stages. A stage begins when all tasks of the stage before it have finished.
+        // 2. Runs three stages. A stage begins when all tasks of the stage before it have finished.
         for (const std::vector<weft::Task> &stage : stages) {
             weft::Counter counter;
             scheduler.AddTasks(kBodies, stage.data(), &counter, inFrame);
@@ -131,12 +131,13 @@ void Play(weft::TaskScheduler &scheduler, std::FILE *file, Result &result) {
             scheduler.WaitForCounter(&counter, weft::Meanwhile::NormalOrHigher);
         }
 
-        // 3. What is left of the frame: at most 2 ms. This thread begins only High tasks.
+        // 3. Uses the rest of the frame, at most 2 ms. This thread begins only High tasks.
         result.framesInTime +=
             weft::WaitForCounterFor(scheduler, &streaming.running, 2ms, weft::Meanwhile::HighOnly);
     }
 
-    // The end. The streaming task uses the device, the buffer and this thread: wait for it first.
+    // Shutdown. The streaming task uses the device, the buffer and this thread, so wait for it
+    // first.
     scheduler.WaitForCounter(&streaming.running);
     for (const Body &body : bodies) result.pixels += body.pixels;
     result.bytes = streaming.bytes;
@@ -146,11 +147,11 @@ void Play(weft::TaskScheduler &scheduler, std::FILE *file, Result &result) {
 }  // namespace
 
 int main(int, char **arguments) {
-    std::FILE *file = std::fopen(arguments[0], "rb");  // this program, as a file to be streamed
+    std::FILE *file = std::fopen(arguments[0], "rb");  // streams the file of this program
     if (file == nullptr) return std::fprintf(stderr, "cannot read %s\n", arguments[0]), 1;
 
     weft::SchedulerOptions options;
-    options.workers = std::max(2u, std::thread::hardware_concurrency()) - 1;  // and this thread
+    options.workers = std::max(2u, std::thread::hardware_concurrency()) - 1;  // and main thread
     options.onReport = OnReport;
     weft::TaskScheduler scheduler(options);  // makes no thread yet
     if (scheduler.Start() != weft::Status::Ok) return 1;
@@ -161,7 +162,7 @@ int main(int, char **arguments) {
 
     scheduler.DetachThread();  // before Stop, and on this thread
     scheduler.Stop();          // returns when no task is pending
-    std::fclose(file);         // nobody reads it any more
+    std::fclose(file);         // no task reads it any more
 
     const uint64_t pixels = uint64_t{kBodies} * kFrames * (kFrames + 1);
     const bool right = result.right && result.pixels == pixels && s_reports == 0;

@@ -1,6 +1,6 @@
-// Loops over ranges: a height map is filled index by index, smoothed tile by tile, and its mean and
-// its highest place are found. The mean is the same to the last bit whatever the number of workers;
-// so it is checked against one worker.
+// Loops over ranges. A height map is filled index by index and smoothed tile by tile. Then its mean
+// and its highest place are found. The mean has the same bits with any number of workers, so the
+// sample compares it with the mean of a run with one worker.
 //
 //     samples/run.sh parallel_for
 #include <weft/algorithms/parallel_for.h>
@@ -63,7 +63,7 @@ void Survey(weft::TaskScheduler *scheduler, void *arg) {
     result.mean = sum / static_cast<float>(heights.size());
 
     weft::LoopOptions options;
-    options.grain = 1000;  // places that one worker looks at, at least
+    options.grain = 1000;  // each worker takes at least this many places
     options.name = "peak";
     result.peak = weft::ParallelReduce(
         *scheduler, 0, kRows * kColumns, Peak{0, 0},

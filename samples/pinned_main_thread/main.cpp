@@ -1,6 +1,6 @@
-// A thread that owns a window: only it may make the window's calls, as many systems demand. Tasks
-// on any worker post such calls, pinned to that thread; it pumps them between its frames. The
-// window has no lock, and needs none.
+// A window that only one thread may use, as many systems demand. Tasks on all workers submit calls
+// that are pinned to this thread, and the thread runs them between its frames. The window needs no
+// lock.
 //
 //     samples/run.sh pinned_main_thread
 #include <weft/task_scheduler.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kFrames = 20, kTexturesPerFrame = 24, kPixels = 4096;
 
-// As a window of the system: of one thread. It notes calls that come from another.
+// Stands for a window of the system. It counts calls from other threads than its owner.
 class Window {
 public:
     explicit Window(uint32_t textures) : m_textures(textures) {}
@@ -33,7 +33,7 @@ public:
     uint32_t Texture(uint32_t texture) const { return m_textures[texture]; }
 
 private:
-    // Not inlined: a compiler may keep the thread's id across a wait.
+    // Not inlined, because a compiler may keep the id of the thread across a wait.
     [[gnu::noinline]] void NoteCaller() { m_wrong += std::this_thread::get_id() != m_owner; }
     const std::thread::id m_owner = std::this_thread::get_id();
     std::vector<uint32_t> m_textures, m_events;
@@ -41,14 +41,14 @@ private:
     std::atomic<uint32_t> m_wrong{0};
 };
 
-constexpr uint32_t kWindowThread = 0;  // Run's caller is worker 0
+constexpr uint32_t kWindowThread = 0;  // the thread that calls Run is worker 0
 
 struct Texture {
     Window *window;
     uint32_t number;
     uint32_t sum;
 
-    // Any worker: makes the pixels, then has the window's thread upload them.
+    // Runs on any worker. Makes the pixels, and then has the thread of the window upload them.
     static void Make(weft::TaskScheduler *scheduler, void *arg) {
         Texture &texture = *static_cast<Texture *>(arg);
         for (uint32_t pixel = 0; pixel < kPixels; ++pixel)
@@ -57,7 +57,7 @@ struct Texture {
         scheduler->AddTasksAndWait(
             1, &upload,
             {weft::Priority::High, weft::StackClass::Small, kWindowThread, "window call"});
-        ++texture.sum;  // the upload is done: the pixels may be used again
+        ++texture.sum;  // the upload has ended, so the pixels may change
     }
     static void Upload(weft::TaskScheduler *, void *arg) {
         const Texture &texture = *static_cast<Texture *>(arg);
@@ -71,7 +71,7 @@ uint32_t Expected(uint32_t number) {
     return sum;
 }
 
-// The main task. It is pinned, so it goes on on the window's thread after each wait.
+// The main task is pinned. So it continues on the thread of the window after each wait.
 void Main(weft::TaskScheduler *scheduler, void *arg) {
     Window &window = *static_cast<Window *>(arg);
     for (uint32_t frame = 0; frame < kFrames; ++frame) {
@@ -85,7 +85,7 @@ void Main(weft::TaskScheduler *scheduler, void *arg) {
         weft::Counter made;
         scheduler->AddTasks(kTexturesPerFrame, tasks.data(), &made);
         while (!scheduler->PollCounter(&made)) {
-            scheduler->RunPinnedTasks(8);  // a few window calls, and back to the window
+            scheduler->RunPinnedTasks(8);  // at most 8 window calls
             window.HandleEvents();
             scheduler->Yield();
         }

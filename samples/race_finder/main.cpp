@@ -1,10 +1,10 @@
-// Two tasks race, and nobody notices: with one worker they run one after the other. weft as a race
-// finder tells.
+// Two tasks race, but with one worker they run one after the other. So an ordinary build shows no
+// problem and prints a 2 every time. A build as a race finder reports the race.
 //
-//     "$(third_party/setup.sh)" --race-finder gmake2 && make -C build/race-finder/premake
-//     config=tsan race_finder build/race-finder/Tsan/race_finder
-//
-// An ordinary build prints a 2 every time. With --no-race there is nothing to be found.
+//     "$(third_party/setup.sh)" --race-finder gmake2
+//     make -C build/race-finder/premake config=tsan race_finder
+//     build/race-finder/Tsan/race_finder               # reports the race
+//     build/race-finder/Tsan/race_finder --no-race     # leaves the race out
 #include <weft/task_scheduler.h>
 
 #include <CLI/CLI.hpp>
@@ -17,11 +17,11 @@ struct Enemy {
     int health = 0;
 };
 
-// Both read, change and write the same enemy, and nothing says which comes first.
+// Both tasks read, change and write the same enemy, and nothing orders them.
 void Burn(weft::TaskScheduler *, void *enemy) { static_cast<Enemy *>(enemy)->health += 1; }
 void Bite(weft::TaskScheduler *, void *enemy) { static_cast<Enemy *>(enemy)->health += 1; }
 
-// Without a mistake: what one group of tasks wrote is read by the next, which begins after a wait.
+// No race: each of these tasks begins after a wait for the one before it.
 void Heal(weft::TaskScheduler *, void *enemy) { static_cast<Enemy *>(enemy)->health += 1; }
 
 void Frame(weft::TaskScheduler *scheduler, void *arg) {

@@ -1,6 +1,6 @@
-// Thousands of saves at once, each in five steps: lock the player's slot, load it, change it, store
-// it, unlock it. The storage is behind a socket on loopback that loses messages: each request has a
-// deadline and is repeated. One thread, which is no worker, runs epoll and signals the jobs; no
+// Thousands of saves run at once, each in five steps: lock the player's slot, load it, change it,
+// store it, unlock it. The storage is behind a socket on loopback that loses messages, so each
+// request has a deadline and is repeated. One external thread runs epoll and signals the jobs. No
 // save holds a fiber while it waits.
 //
 //     samples/run.sh save_games [SAVES]
@@ -33,11 +33,11 @@ enum class Op : uint32_t { Lock, Load, Store, Unlock, Quit };
 struct Message {
     Op op;
     uint32_t save, player, value;
-    uint32_t number;  // of the request; the reply has the same
+    uint32_t number;  // the number of the request; the reply has the same
     uint32_t isDone;
 };
 
-// One datagram socket, bound to loopback.
+// A datagram socket that is bound to loopback.
 class Socket {
 public:
     Socket() : m_file(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
@@ -54,7 +54,8 @@ public:
 
     int File() const { return m_file; }
     bool IsFit() const { return m_isFit; }
-    // What does not go out is lost: the sender's deadline sees to that.
+    // Ignores errors. A message that is not sent counts as lost, and the sender repeats it after
+    // its deadline.
     void Send(const Message &message, const Socket &to) const {
         (void)!sendto(m_file, &message, sizeof message, 0,
                       reinterpret_cast<const sockaddr *>(&to.m_address), sizeof to.m_address);
@@ -69,7 +70,7 @@ private:
     bool m_isFit;
 };
 
-// The storage: keeps values, and one lock for each, whose owner may repeat itself.
+// The storage keeps values, and one lock for each. The owner of a lock may repeat a request.
 class Storage {
 public:
     bool Answer(Message &message) {
@@ -103,7 +104,8 @@ class Save;
 struct Game {
     explicit Game(uint32_t count) : left(count), saves(count) {}
     struct Awaited {
-        // of the request that is under way; whoever sets it to 0 decides its end
+        // the number of the pending request; the thread that sets it to 0 decides how the request
+        // ends
         std::atomic<uint32_t> number{0};
         Save *save = nullptr;
     };
@@ -145,7 +147,7 @@ private:
     static void Loaded(weft::TaskScheduler *, weft::PostedJob *job) {
         Save &save = Of(job);
         if (!save.HasReply()) return;
-        save.m_message.value = save.m_reply.value + 1;  // what would be the game's work
+        save.m_message.value = save.m_reply.value + 1;  // stands for the work of the game
         save.Ask(Op::Store, Stored);
     }
     static void Stored(weft::TaskScheduler *, weft::PostedJob *job) {
@@ -168,8 +170,8 @@ private:
         m_game.client.Send(m_message, m_game.server);
         PostOnWakeFor(20ms);
     }
-    // If not, the save has been posted again: for the signal that is on its way, or the request is
-    // repeated.
+    // Returns whether the reply has come. If not, the save has been posted again: either for the
+    // signal that is on its way, or because the request is repeated.
     bool HasReply() {
         if (ReceiveSignal()) return true;
         if (Awaited().exchange(0, std::memory_order_acq_rel) == 0) {
@@ -189,12 +191,12 @@ private:
 
 void Game::Reply(const Message &message) {
     Awaited &awaited = saves[message.save];
-    uint32_t number = message.number;  // not an older request's
+    uint32_t number = message.number;  // refuses the reply to an older request
     if (awaited.number.compare_exchange_strong(number, 0, std::memory_order_acq_rel))
         awaited.save->Answer(message);
 }
 
-// Both ends of the wire: what asks the storage, and its replies.
+// Serves both sockets: the requests to the storage, and its replies.
 void Game::RunEpoll() {
     const int poll = epoll_create1(EPOLL_CLOEXEC);
     for (const Socket *socket : {&client, &server}) {

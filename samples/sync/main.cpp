@@ -1,8 +1,11 @@
-// A small bank that tasks of weft and two threads of the host use at once: accounts behind a
-// SharedMutex, a bounded queue of orders behind a Mutex and ConditionVariables, at most two
-// counters open (Semaphore), a ledger that is written in the order of the tickets, an Event that
-// opens the bank, and a WaitGroup that says when all is done. Whoever waits as a task gives its
-// worker away.
+// A small bank that tasks and two external threads use at once. A task that waits frees its worker.
+//
+//     accounts                             SharedMutex
+//     a bounded queue of orders            Mutex, ConditionVariable
+//     at most two open counters            Semaphore
+//     a ledger in the order of tickets     TicketQueue
+//     the opening of the bank              Event
+//     the end of all work                  WaitGroup
 //
 //     samples/run.sh sync
 #include <weft/external_work.h>
@@ -79,11 +82,11 @@ struct Bank {
     weft::ConditionVariable notFull, notEmpty;
     std::deque<Order> queue;
     weft::TicketQueue ledgerOrder;
-    std::vector<int> ledger;  // the amounts, in the order in which they were taken in
+    std::vector<int> ledger;  // the amounts, in the order of the tickets
     weft::WaitGroup allDone;
 };
 
-// A task for each order, whichever it gets.
+// There is one task for each order. It takes any order.
 void Clerk(weft::TaskScheduler *, void *arg) {
     Bank &bank = *static_cast<Bank *>(arg);
     bank.opens.Wait();
@@ -97,7 +100,7 @@ void Clerk(weft::TaskScheduler *, void *arg) {
     bank.allDone.Done();
 }
 
-// A thread of the host: takes orders in. It blocks where the queue is full.
+// An external thread that puts orders into the queue. It blocks while the queue is full.
 void Post(Bank *bank) {
     for (uint32_t i = 0; i < kOrders; ++i) {
         bank->Put({i % kAccounts, (i * 3 + 1) % kAccounts, static_cast<int>(i % 7 + 1),
@@ -105,7 +108,7 @@ void Post(Bank *bank) {
     }
 }
 
-// Another one: looks whether money was lost or made.
+// Another external thread. It checks that no money was lost or made.
 void Audit(Bank *bank, uint32_t *wrong) {
     bank->opens.Wait();
     for (uint32_t i = 0; i < kAudits; ++i) {
@@ -118,7 +121,7 @@ void Audit(Bank *bank, uint32_t *wrong) {
 
 int main() {
     weft::SchedulerOptions options;
-    options.smallFibers = kOrders + 8;  // each clerk holds one while it waits
+    options.smallFibers = kOrders + 8;  // a waiting clerk holds a fiber
     weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok) return 1;
 
@@ -126,7 +129,7 @@ int main() {
     bool inOrder = true;
     {
         Bank bank(scheduler);
-        // all tasks may wait for our threads: no reason for a report
+        // all tasks may wait for external threads: prevents a report
         const weft::ExternalWork outside(scheduler);
         const std::vector<weft::Task> clerks(kOrders, {Clerk, &bank});
         weft::Counter ended;

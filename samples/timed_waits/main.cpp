@@ -1,6 +1,6 @@
-// A game at 200 frames a second whose path finder is sometimes slower than a frame: the frame waits
-// for it for two milliseconds at most and else goes on with the old path. The time until the next
-// frame is slept by the fiber, not by its worker.
+// A game with 200 frames a second, whose path finder is sometimes slower than a frame. The frame
+// waits for a new path for at most two milliseconds. Otherwise it uses the old path. Until the next
+// frame, the fiber sleeps, and its worker does not.
 //
 //     samples/run.sh timed_waits
 #include <weft/time.h>
@@ -14,14 +14,14 @@ using namespace std::chrono_literals;
 
 constexpr uint32_t kFrames = 40;
 
-// Finds a path in the background, one at a time. Every fourth takes until long after the frame.
+// Finds paths in the background, one at a time. Every fourth path takes longer than two frames.
 struct PathFinder {
     weft::Counter running;
     uint32_t asked = 0, found = 0;
 
     static void Find(weft::TaskScheduler *scheduler, void *arg) {
         PathFinder &finder = *static_cast<PathFinder *>(arg);
-        // what would be hard work
+        // stands for the computation
         weft::SleepFor(*scheduler, finder.asked % 4 == 0 ? 12ms : 200us);
         finder.found = finder.asked;
     }

@@ -1,4 +1,5 @@
-// Closures lie in blocks of a pool: none is allocated while no more are pending than ever before.
+// Tests that closures allocate nothing while no more of them are pending than ever before. Their
+// blocks come from a pool.
 #include "weft/closure.h"
 #include "allocation/interposed.h"
 #include "weft/deferred.h"
@@ -24,8 +25,8 @@ struct Closures {
             refused.fetch_add(1);
     }
 
-    // `width` times ten closures by ten closures, as many after another counter, and by the other
-    // thread.
+    // Adds `width` closures in each of ten closures, `width` tasks after another counter, and ten
+    // closures on the external thread.
     void Round(TaskScheduler &scheduler, uint32_t width, uint32_t number) {
         Counter all, first, external(1);
         m_external = &external;
@@ -61,8 +62,8 @@ struct Closures {
         }
     }
 
-    // Caches keep some blocks that others lack: so the warm-up has more of them out than the rounds
-    // that count.
+    // Some caches keep blocks that others need. So the warm-up uses more blocks at once than the
+    // rounds that count.
     static constexpr uint32_t kWarmUp = 100, kRounds = 500, kWidth = 10, kWarmWidth = 60;
     static constexpr uint64_t kCalled =
         kWarmUp * (11 * kWarmWidth + 10) + kRounds * (11 * kWidth + 10);
@@ -81,7 +82,7 @@ struct Closures {
     }
 
 private:
-    Counter *m_external = nullptr;  // of the round
+    Counter *m_external = nullptr;  // the counter of the round
 };
 
 }  // namespace
@@ -91,7 +92,7 @@ TEST_CASE("invariant 9: closures and tasks that follow allocate nothing", "[allo
         INFO(workers << " workers");
         SchedulerOptions options;
         options.workers = workers;
-        // of waiters, while the external thread is late
+        // ignores reports of waits, while the external thread is late
         options.onReport = [](const Report &, void *) {};
         Closures closures;
         CHECK(TaskScheduler(options).Run(Closures::Main, &closures) == Status::Ok);

@@ -1,4 +1,4 @@
-// The frame layer's share of invariant 9: memory is acquired before the frames, and never during
+// Tests invariant 9 for the frame layer: memory is acquired before the frames, and never during
 // them.
 #include "allocation/interposed.h"
 #include "weft/frame/frame_pipeline.h"

@@ -1,3 +1,4 @@
+// Replaces functions of the C library by functions that count a call and then make it.
 #include "allocation/interposed.h"
 
 #include <atomic>
@@ -20,7 +21,7 @@ void Count(std::atomic<uint64_t> &calls = s_calls) {
     if (s_counting.load(std::memory_order_relaxed)) calls.fetch_add(1, std::memory_order_relaxed);
 }
 
-// dlsym may allocate before we know the real functions.
+// dlsym may allocate before the real functions are known. Such memory comes from here.
 alignas(64) char s_early[16 << 10];
 std::atomic<size_t> s_earlyUsed{0};
 thread_local bool t_resolving = false;
@@ -43,7 +44,7 @@ struct Resolving {
 
 }  // namespace
 
-// `next` is the C library's definition of the function.
+// Defines `next`, the function of the C library with this name.
 #define NEXT(name)                              \
     static std::atomic<void *> s_next{nullptr}; \
     if (s_next.load() == nullptr) {             \
@@ -139,7 +140,7 @@ long syscall(long number, ...) noexcept {
     long arguments[6];
     va_list list;
     va_start(list, number);
-    for (long &argument : arguments) argument = va_arg(list, long);  // as many as there can be
+    for (long &argument : arguments) argument = va_arg(list, long);  // the maximum number
     va_end(list);
     return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
                 arguments[5]);

@@ -1,21 +1,21 @@
-// Counts the calls of this process that get memory from the C library or from the system, and those
-// of the system that weft makes itself.
+// Counts the calls of this process that get or change memory, and its direct system calls.
 #pragma once
 
 #include <cstdint>
 
 namespace test {
 
-/// Calls of malloc, calloc, realloc, free, aligned_alloc, posix_memalign, memalign, mmap, munmap,
-/// mprotect and madvise, by any thread, while counting was on.
+/// Returns the number of calls of malloc, calloc, realloc, free, aligned_alloc, posix_memalign,
+/// memalign, mmap, munmap, mprotect and madvise, by all threads, while counting was on.
 uint64_t CountedCalls();
 
-/// Calls of syscall, which is how weft sleeps and wakes, by any thread, while counting was on.
+/// Returns the number of calls of syscall, by all threads, while counting was on. weft sleeps and
+/// wakes threads with syscall.
 uint64_t CountedSystemCalls();
 
 void CountCalls(bool on);
 
-/// While it is on, threads wait in pthread_setname_np, which is the first thing that a thread of
+/// While it is on, threads wait in pthread_setname_np. This is the first function that a thread of
 /// weft calls.
 void HoldNewThreads(bool on);
 

@@ -1,4 +1,4 @@
-// Loops allocate nothing, and neither do reductions to numbers.
+// Tests that loops, and reductions to numbers, allocate nothing.
 #include "allocation/interposed.h"
 #include "weft/algorithms/parallel_reduce.h"
 

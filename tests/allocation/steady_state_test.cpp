@@ -1,4 +1,5 @@
-// Invariant 9: no allocation on the steady path of add, run, wait and resume.
+// Tests invariant 9: the steady path of add, run, wait and resume allocates nothing, and makes few
+// system calls.
 #include "allocation/interposed.h"
 #include "weft/task_scheduler.h"
 
@@ -21,8 +22,8 @@ constexpr TaskOptions kHigh{Priority::High, StackClass::Small, kAnyWorker, "high
 constexpr TaskOptions kLow{Priority::Low, StackClass::Small, kAnyWorker, "low"};
 constexpr TaskOptions kLarge{Priority::Normal, StackClass::Large, kAnyWorker, "large"};
 
-// What a game's frame does, in small. The figures stay below what queues and slabs hold from the
-// start.
+// A small form of what the frame of a game does. The numbers of tasks fit the initial size of
+// queues and slabs.
 struct Game {
     std::atomic<uint64_t> work{0};
     std::atomic<uint32_t> externalFrame{0};
@@ -54,7 +55,7 @@ struct Game {
         for (Task &task : forks) task = {Forks, this};
         for (Task &task : yields) task = {Yields, this};
         scheduler->IncrementCounter(&event);
-        externalFrame.store(number);  // the external thread lowers it
+        externalFrame.store(number);  // then the external thread decrements `event`
         Counter all, other;
         scheduler->AddTasks(200, batch, &all);
         scheduler->AddTasks(12, forks, &all, kHigh);
@@ -70,9 +71,9 @@ struct Game {
     }
     static constexpr uint64_t kWorkPerFrame = 200 + 12 * 7 + 6 + 6 * 7 + 100 + 1;
 
-    // Each submission wakes two workers at most, and each fiber that goes on wakes one; who is
-    // woken sleeps once more. Who is alone sleeps when it waits for the external thread: four calls
-    // at most.
+    // The limit of system calls for a frame. A submission wakes at most two workers. A fiber that
+    // continues wakes at most one. Each woken worker sleeps once more. A single worker sleeps only
+    // when it waits for the external thread: at most four calls.
     static constexpr uint32_t kSubmissions = 6 + 18 * 2, kGoOn = 5 + 18 * 2 + 6 * 2;
     static constexpr uint32_t kMaxSystemCalls = 2 * (2 * kSubmissions + kGoOn);
 
@@ -135,14 +136,14 @@ TEST_CASE("the interposed functions count", "[allocation]") {
 
 namespace {
 
-// `run` makes a scheduler with these options go through the frames.
+// Checks frames with these options. `run` runs the frames on the scheduler.
 template <class Run>
 void CheckFrames(const SchedulerOptions &given, bool alone, const Run &run) {
     SchedulerOptions options = given;
     for (IdlePolicy idle : {IdlePolicy::Balanced, IdlePolicy::Sleep}) {
         INFO(options.workers << " workers");
         options.idle = idle;
-        // of waiters, while the external thread is late
+        // ignores reports of waits, while the external thread is late
         options.onReport = [](const Report &, void *) {};
         TaskScheduler scheduler(options);
         Game game;

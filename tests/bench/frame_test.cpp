@@ -1,3 +1,4 @@
+// Tests the description, ideals, shares and report of described frames (bench/frame/).
 #include "frame/description.h"
 #include "frame/shares.h"
 
@@ -21,7 +22,7 @@ Problem ProblemOf(const std::string &text) {
     return ParseText(text, &frame);
 }
 
-// Stages whose tasks do nothing and take so many nanoseconds.
+// A stage whose tasks do nothing. Their durations are given.
 Stage Known(const std::string &name, std::vector<double> nanoseconds, std::vector<uint32_t> after) {
     Stage stage{name, {}, after};
     stage.tasks.assign(nanoseconds.size(), {[](weft::TaskScheduler *, void *) {}, nullptr});
@@ -104,7 +105,7 @@ TEST_CASE("frame: what is wrong in a description is named with its line", "[fram
     CHECK(ReadFile("no/such.frame", 1, &frame) == "no/such.frame: cannot be read");
 }
 
-// In the repository's root folder, where tests/run.sh runs the tests.
+// Needs the root of the repository as the working folder, where tests/run.sh runs the tests.
 TEST_CASE("frame: the shipped descriptions are good", "[frame]") {
     for (const auto &[name, least] :
          {std::pair("indie", 150u), std::pair("aaa", 1000u), std::pair("spiky", 400u)}) {
@@ -173,9 +174,12 @@ TEST_CASE("frame: a percentile is the sample that so many do not exceed", "[fram
     CHECK(Percentile({7}, 99) == 7);
 }
 
-// Worker 0 starts the stages on fiber 0. Tuning: "first" has one task, from 10 to 30 on worker 0;
-// "second" two, from 40 to 60 on worker 0 and, while worker 1 had to get up, from 45 to 55 there.
-// The frame lasts from 0 to 100.
+// A recorded frame from 0 to 100. Worker 0 starts the stages on fiber 0.
+//
+//     stage    worker   from   to
+//     first    0        10     30
+//     second   0        40     60     without the task from 50 to 54
+//     second   1        45     55
 TEST_CASE("frame: shares and steals of a recorded frame", "[frame]") {
     using Kind = Event::Kind;
     const std::vector<Stage> stages{Known("first", {0}, {}), Known("second", {0, 0}, {0})};
@@ -191,11 +195,11 @@ TEST_CASE("frame: shares and steals of a recorded frame", "[frame]") {
     };
     const Account account = TakeAccount(events, stages, 2);
     REQUIRE(account.workers.size() == 2);
-    // 50 to 54: worker 0 has left its task, and there is no other.
+    // 50 to 54: worker 0 does not run its task, and no other task is left
     CHECK(account.workers[0].busy == Approx(0.20 + 0.16));
     CHECK(account.workers[0].idle == Approx(0.04));
     CHECK(account.workers[0].overhead == Approx(0.60));
-    // Idle while the first stage's only task runs, and from 55 to 60.
+    // idle while the only task of the first stage runs, and from 55 to 60
     CHECK(account.workers[1].busy == Approx(0.10));
     CHECK(account.workers[1].idle == Approx(0.25));
     CHECK(account.workers[1].overhead == Approx(0.65));
@@ -207,11 +211,10 @@ TEST_CASE("frame: shares and steals of a recorded frame", "[frame]") {
 
 namespace {
 
-// A stage's tasks count themselves, and what had been counted of the stages before it when they
-// began.
+// Each task counts itself. It also checks the counts of the earlier stages when it begins.
 struct Counted {
     std::atomic<uint32_t> begun{0};
-    std::vector<std::pair<const Counted *, uint32_t>> after;  // with their number of tasks
+    std::vector<std::pair<const Counted *, uint32_t>> after;  // stage, number of its tasks
     std::atomic<uint32_t> tooEarly{0};
     uint32_t frames = 0;
 
@@ -252,7 +255,7 @@ TEST_CASE("frame: every task runs once a frame, after the stages that its stage 
     const Report report = RunFrames(frame, options);
     CHECK(report.problem == "");
     for (uint32_t i = 0; i < kStages; ++i) {
-        // without hooks, and with them
+        // a run without hooks, and a run with hooks
         CHECK(counted[i].begun == kTasks[i] * 2 * (kFrames + kWarmUp));
         CHECK(counted[i].tooEarly == 0);
     }

@@ -1,3 +1,4 @@
+// Tests the frame of stages with which the benchmark measures all systems (bench/staged_frame.h).
 #include "staged_frame.h"
 
 #include "argument_batch.h"
@@ -11,9 +12,9 @@ using namespace bench;
 
 namespace {
 
-std::vector<size_t> s_choices;  // how many tasks there were to choose from, whenever one was run
+std::vector<size_t> s_choices;  // for each task that was run: the number of waiting tasks
 
-// Runs what has been added, in any order.
+// A system without workers, which runs the added tasks in random order.
 struct AnyOrder : PlainSystem {
     class Group {
     public:

@@ -1,3 +1,4 @@
+// The smallest user of weft. tests/install/run.sh builds it in each way in which weft can be used.
 #include <weft/task_scheduler.h>
 
 void Increment(weft::TaskScheduler *, void *number) { ++*static_cast<int *>(number); }

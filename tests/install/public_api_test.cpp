@@ -1,5 +1,5 @@
-// Calls everything that the public headers declare, from outside: what a shared library forgot to
-// export does not link.
+// Calls all that the public headers declare, from outside of the library. A function that a shared
+// library does not export fails to link.
 
 #include <weft/blocking/blocking_calls.h>
 #include <weft/task_scheduler.h>

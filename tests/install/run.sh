@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
-# Builds and runs a small program (consumer.cpp) that uses weft in each of the ways it can be had:
-#
-#     CMake, from weft's sources or installed; pkg-config; a Premake script of one's own
-#
-# In a temporary folder; what fails shows the output of its commands.
+# Builds and runs a small program (consumer.cpp) in each way in which a user can build with weft:
+# CMake with the sources of weft, CMake with an installed weft, pkg-config, and a Premake script.
+# All files are in a temporary folder. If a way fails, the script shows the output of its commands.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 root=$PWD
@@ -28,7 +26,7 @@ attempt() { # name, function, arguments
     fi
 }
 
-# The program with a build script of CMake's, and what that script has for weft.
+# Builds the program with CMake. `line` is what its CMakeLists.txt has for weft.
 with_cmake() { # folder, line of CMakeLists.txt, options
     local folder=$1 line=$2
     shift 2
@@ -90,7 +88,7 @@ install_with_premake() { # prefix
     (cd "$1/include" && find weft -name '*.h' | sort) | cmp headers -
 }
 
-# What a packager does: the files lie below another root, and nothing in them says so.
+# Installs as a packager does: the files are below another root, and no file contains its path.
 install_with_destdir() {
     (cd "$root" && "$premake" install --prefix=/opt/weft --destdir="$work/package")
     [ -f package/opt/weft/lib/libweft.a ]

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Checks the documents:
 #
-#     blocks    Each ```cpp block of README.md and of the pages in samples/, include/weft/ and bench/ compiles on its own, after
-#               blocks.h, which has what it takes from around it. A block has to be declarations: statements go into a function.
-#     links     The target of each relative link exists, in all documents; so does the heading that it names.
-#     lines     The documents that everybody reads first stay short.
+#     blocks    Each ```cpp block of README.md and of the pages in samples/, include/weft/ and
+#               bench/ compiles on its own, after blocks.h, which declares what its surroundings
+#               provide. A block must consist of declarations: statements go into a function.
+#     links     The target of each relative link exists, in all documents. If the link names a
+#               heading, the heading exists, too.
+#     lines     The documents that are read first are not longer than a limit.
 #
-# An error names the file and the line. Nothing is built but in a temporary folder.
+# An error names the file and the line. All output is in a temporary folder.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit
 
@@ -24,17 +26,18 @@ mapfile -t with_blocks < <(printf '%s\n' "${documents[@]}" | grep -E '^((include
 
 # ---- blocks
 
-# A block may have an argument or a result that it does not use.
+# A block may have an unused argument or result.
 check=(g++ -std=c++20 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-unused-variable -Wno-unused-function
     "-I$work" -Iinclude -Itests/readme)
 
-# What all blocks include, compiled once.
+# Compiles once what all blocks include.
 if ! "${check[@]}" -x c++-header -o "$work/blocks.h.gch" tests/readme/blocks.h; then
     echo "0 passed, 1 failed"
     exit 1
 fi
 
-# Block by block into WORK/FILE:LINE.cpp, with a comma for each slash; the line is that of the block's first one.
+# Writes each block into WORK/FILE:LINE.cpp, with a comma for each slash. LINE is the first line of
+# the block.
 awk -v work="$work" '
     FNR == 1 { file = ""; flat = FILENAME; gsub("/", ",", flat) }
     /^ *```/ && file { close(file); file = ""; next }
@@ -63,14 +66,14 @@ done
 
 # ---- links
 
-# The headings of a document as GitHub names them, one a line.
+# Prints the headings of a document in the form of GitHub anchors, one on a line.
 anchors_of() { # document
     awk '/^ *```/ { inside = !inside }
          !inside && /^#+ / { sub(/^#+ */, ""); text = tolower($0); gsub(/[^a-z0-9 _-]/, "", text); gsub(/ /, "-", text)
                              print text (seen[text]++ ? "-" seen[text] - 1 : "") }' "$1"
 }
 
-# FILE:LINE TARGET of each link outside of code.
+# Writes FILE:LINE TARGET for each link outside of code.
 awk 'FNR == 1 { inside = 0 }
      /^ *```/ { inside = !inside; next }
      inside || /^    / { next }

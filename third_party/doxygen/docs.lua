@@ -1,10 +1,12 @@
--- `premake5 docs`: the reference of the public headers and the guide pages, by Doxygen, in build/docs/html.
+-- `premake5 docs`: makes the reference of the public headers and the guide pages with Doxygen, in
+-- build/docs/html.
 --
--- Doxygen 1.9 reads copies below build/docs/input, in which three things differ. Line numbers stay the same.
---   headers   the comment at the top is the description of the file, and its example is a block of code
---   pages     headings have the anchors that GitHub gives them, so that links to them work
---   links     between pages and to headers are Doxygen's references; what else the repository holds is not part of
---             the documentation, so of a link to it only the text remains
+-- Doxygen 1.9 reads copies below build/docs/input. Line numbers stay the same. Three things differ.
+--
+--     headers   the comment at the top is the description of the file, with its example as code
+--     pages     headings have the anchors that GitHub gives them, so that links to them work
+--     links     links between pages and to headers are references of Doxygen; other files of the
+--               repository are not part of the documentation, so only the text of the link remains
 
 local copies = "build/docs/input/"
 local doxyfile = "third_party/doxygen/Doxyfile"
@@ -20,7 +22,7 @@ local function findInput()
     pages["README.md"] = "index"
 end
 
--- "a/b/../c" is "a/c".
+-- Resolves a relative path: "a/b/../c" is "a/c".
 local function resolve(folder, target)
     local parts = {}
     for part in path.join(folder, target):gmatch("[^/]+") do
@@ -29,7 +31,8 @@ local function resolve(folder, target)
     return table.concat(parts, "/")
 end
 
--- The anchor that GitHub gives to a heading, after the page's name. `counts`: how often the page had each before.
+-- Returns the anchor that GitHub gives to a heading, after the name of the page. `counts` has the
+-- number of earlier headings of the page with the same anchor.
 local function anchorOf(page, heading, counts)
     local anchor = pages[page] .. "-" .. heading:lower():gsub("[^%w%-_ \128-\255]", ""):gsub(" ", "-")
     local count = counts[anchor] or 0
@@ -37,7 +40,7 @@ local function anchorOf(page, heading, counts)
     return count == 0 and anchor or anchor .. "-" .. count
 end
 
--- What a link of the page names for Doxygen; nil if it is not part of the documentation.
+-- Returns the Doxygen reference for a link of the page, or nil if the target is not documented.
 local function reference(page, target)
     local file, anchor = target:match("^([^#]*)#?(.*)$")
     file = file == "" and page or resolve(path.getdirectory(page), file)
@@ -81,7 +84,8 @@ local function convertPage(page, content)
     return table.concat(lines, "\n") .. "\n"
 end
 
--- Indented code becomes a block with highlighting; the empty lines around it make room for its marks.
+-- Turns indented code into a code block with highlighting. The empty lines around it make room for
+-- the marks.
 local function convertHeader(content)
     local lines, isCode = {}, false
     local function isExample(i) return (lines[i] or ""):startswith("//     ") end
@@ -111,7 +115,8 @@ local function writeCopy(file, convert)
     if not ok then error(message, 0) end
 end
 
--- Prints each warning once, though Doxygen repeats those of a function on each page that shows it.
+-- Runs Doxygen and prints each warning once. Doxygen repeats the warnings of a function on each
+-- page that shows it.
 local function runDoxygen()
     local configuration, log = "build/docs/Doxyfile", "build/docs/doxygen.log"
     io.writefile(configuration, io.readfile(doxyfile) .. "PROJECT_NUMBER = " .. weft.version .. "\n")

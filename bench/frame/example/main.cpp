@@ -1,6 +1,6 @@
-// A frame of one's own, in the report of frame_bench: what samples/frame_loop does in its frames,
-// much simplified. Things think and move, what can be seen is found, strips of a picture are drawn,
-// and the picture is composed.
+// An example of a program that measures its own frame with the report of frame_bench. The frame is
+// a simplified form of the one of samples/frame_loop. Things think and move, the visible things are
+// found, strips of a picture are drawn, and the picture is composed.
 #include "frame/frame.h"
 
 #include <cmath>
@@ -21,7 +21,7 @@ struct Game {
     uint32_t sum = 0;
 };
 
-// What one task of a stage works on.
+// The part of the data on which one task of a stage works.
 struct Part {
     Game *game;
     uint32_t begin, end;

@@ -1,3 +1,4 @@
+// Tests the fixed-point arithmetic of the sample frame_loop.
 #include "frame_loop/fixed.h"
 
 #include <catch2/catch.hpp>
@@ -33,7 +34,7 @@ TEST_CASE("frame_loop: the direction of a vector is found in all quadrants", "[f
         const double radians = static_cast<double>(angle) / kFullCircle * kTwoPi;
         const auto part = [](double value) { return static_cast<Fixed>(value * 1e8); };
         const Angle found = AngleOf(part(std::cos(radians)), part(std::sin(radians)));
-        // a step of the table
+        // the error is at most two steps of the table
         REQUIRE(std::abs(static_cast<int32_t>(found - static_cast<Angle>(angle))) <= 1 << 19);
     }
 }

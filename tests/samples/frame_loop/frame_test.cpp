@@ -1,3 +1,4 @@
+// Tests the frames of the sample frame_loop: pictures, overlap, path and monsters.
 #include "frame_loop/frame.h"
 
 #include "game_files.h"
@@ -38,7 +39,7 @@ TEST_CASE("frame_loop: the pictures do not depend on the number of workers", "[f
 
 TEST_CASE("frame_loop: with two workers both work", "[frame_loop]") {
     const auto game = test::LevelOf("E1M1");
-    // percent; another program may hold a processor for some time, but not every time
+    // percent; several attempts, because another program may hold a processor for some time
     uint64_t best = 0;
     for (int attempt = 0; attempt < 5 && best < 20; ++attempt) {
         const RunResult result = RunTasks(*game, Small(600, 2));
@@ -81,7 +82,7 @@ TEST_CASE("frame_loop: thinking and rendering of neighbouring frames overlap", "
     }
 }
 
-#if !defined(__SANITIZE_THREAD__)  // one thread
+#if !defined(__SANITIZE_THREAD__)  // these tests use one thread
 TEST_CASE("frame_loop: every frame has its own picture", "[frame_loop]") {
     const auto game = test::LevelOf("E1M1");
     const RunResult result = RunSerial(*game, Small(200));
@@ -104,7 +105,7 @@ TEST_CASE("frame_loop: another level, path, size or monster makes other pictures
 
 TEST_CASE("frame_loop: the viewer walks through the level and never stands in a wall",
           "[frame_loop]") {
-    // E2M8, E3M7: the start is a closet
+    // in E2M8 and E3M7 the start is a closet
     for (const char *name : {"E1M1", "E1M2", "E2M8", "E3M7", "E4M7"}) {
         const auto game = test::LevelOf(name);
         INFO(name);

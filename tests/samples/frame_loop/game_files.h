@@ -1,4 +1,4 @@
-// The WAD of Debian's package `freedoom`, read once for all tests.
+// Reads the WAD of the Debian package `freedoom`, once for all tests.
 #pragma once
 
 #include "frame_loop/game.h"

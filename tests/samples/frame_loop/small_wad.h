@@ -1,4 +1,4 @@
-// One level of a WAD as a WAD of its own.
+// Makes a small WAD from one level of a WAD, for tests that damage it many times.
 #pragma once
 
 #include "frame_loop/frame.h"
@@ -13,8 +13,7 @@ namespace test {
 
 using namespace frame_loop;
 
-// What of the WAD one level needs, as a WAD of its own that is small enough to be broken many
-// times.
+// A WAD with one level and all that the level needs. It is small enough to be damaged many times.
 class SmallWad {
 public:
     SmallWad(const Wad &all, const std::string &level) : m_level(level) {
@@ -39,7 +38,7 @@ public:
         for (size_t i = 0; i < 4; ++i) m_file[at + i] = static_cast<uint8_t>(value >> (8 * i));
     }
 
-    // Loads it; if that works, runs some frames. Returns what was wrong.
+    // Loads the file, and runs some frames if it is valid. Returns what was wrong.
     Problem Try(const std::vector<uint8_t> &file) const {
         Wad wad;
         Game game;

@@ -1,3 +1,4 @@
+// Tests that the sample frame_loop refuses files that are not valid WADs.
 #include "frame_loop/wad.h"
 
 #include "frame_loop/frame.h"
@@ -22,7 +23,7 @@ TEST_CASE("frame_loop: what is no WAD is refused with a message", "[frame_loop]"
     CHECK(LoadGame(test::Freedoom(), "PLAYPAL", &game) != "");
 }
 
-#if !defined(__SANITIZE_THREAD__)  // one thread, and half a minute
+#if !defined(__SANITIZE_THREAD__)  // one thread, and too slow
 TEST_CASE("frame_loop: a truncated WAD is refused wherever it ends", "[frame_loop]") {
     const SmallWad small(test::Freedoom(), "E1M1");
     REQUIRE(small.Try(small.m_file) == "");
