@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks memory orders with Relacy (tests/relacy/). Compiles the headers and sources of the
-# mechanisms against it, and runs the suites. There a load returns any value that its memory order
+# Checks memory orders with Relacy (tests/relacy/). Compiles parts of the library against it, and
+# runs the suites. There a load returns any value that its memory order
 # allows. Then the script weakens memory orders by one step, one at a time. A suite has to fail each
 # time, or tests/relacy/survivors.md has to give a reason.
 #

@@ -48,7 +48,7 @@ struct CurrentScheduler {};
 
 /// A coroutine that has not begun, and later its result.
 ///
-/// It begins once: when another coroutine awaits it, or by Start. If it never begins, the
+/// It begins once: when another coroutine awaits it, or by StartCoroutine. If it never begins, the
 /// destructor of this object destroys it. If it has begun already or was moved from, a second begin
 /// is reported (NullTask) and has no effect: the awaiting coroutine continues at once with the
 /// value `Result()`, or with std::bad_optional_access if there is no such value.
@@ -185,7 +185,7 @@ bool MayBegin(TaskScheduler &scheduler, std::coroutine_handle<Promise> handle) n
 
 struct PromiseBase {
     CoroutineRoot *root = nullptr;
-    std::coroutine_handle<> caller;  // null: it was begun by Start
+    std::coroutine_handle<> caller;  // null: it was begun by StartCoroutine
     std::exception_ptr error;
 
     struct AtEnd {
@@ -237,7 +237,7 @@ struct Promise : PromiseBase {
 
 template <>
 struct Promise<void> : PromiseBase {
-    CoroutineRoot ownRoot;  // used if it was begun by Start
+    CoroutineRoot ownRoot;  // used if it was begun by StartCoroutine
     CoroutineTask first;
     Coroutine<void> get_return_object() noexcept;
     void return_void() noexcept {}

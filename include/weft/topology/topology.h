@@ -58,12 +58,12 @@ class Topology {
 public:
     static constexpr uint32_t kMaxGroups = 8;
 
-    /// Reads the machine. See Result for errors; after an error there are no groups.
+    /// Reads the machine. See LastError for errors; after an error there are no groups.
     ///
     /// Names of groups. CoreKind: "P cores" and "E cores"; "kind 0", "kind 1" and so on if there
     /// are more than two kinds or their speeds are unknown. Cache: "cache 0" and so on, in hwloc's
-    /// order. Node: "node N", with the system's number. The constructor takes milliseconds, reads
-    /// files, and allocates memory without MemoryHooks.
+    /// order. NumaNode: "node N", with the system's number. The constructor takes milliseconds,
+    /// reads files, and allocates memory without MemoryHooks.
     ///
     /// Call it on a thread that is not a worker. On x86, hwloc binds the calling thread to each CPU
     /// in turn, and then restores its mask. If you call it on the main thread, do not construct
