@@ -1,4 +1,5 @@
-// ParallelFor and ParallelReduce: their parts lie on stacks that others look at.
+// Models of ParallelFor and ParallelReduce. The state of a loop lies on the stack of its caller,
+// while other workers use it.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/algorithms/parallel_reduce.h"
@@ -9,7 +10,7 @@ namespace simulator {
 
 namespace {
 
-// How often each index was run.
+// Counts how often each index has run. Each must run exactly once.
 class Marks {
 public:
     explicit Marks(uint32_t count) : m_marks(count) {}
@@ -50,7 +51,7 @@ void Loop() {
         static_cast<StackClass>(Random(2)));
 }
 
-// Fewer Large fibers than workers.
+// There may be fewer Large fibers than workers. A loop with Large tasks must still run each index.
 void LoopLarge() {
     const uint32_t large = 1 + Random(2);
     SchedulerOptions options = Options(large + Random(3), 12, large);
@@ -103,8 +104,8 @@ void LoopWaits() {
         StackClass::Small);
 }
 
-// Each index holds its worker until as many have begun as there are workers: each part has to be
-// offered to whoever is idle.
+// Each iteration blocks its worker until as many iterations have begun as there are workers. So the
+// loop must offer work to each idle worker. Otherwise the model ends in a deadlock.
 void LoopMeets() {
     const uint32_t workers = 2 + Random(2), count = workers + Random(3);
     SchedulerOptions options = LoopSchedulerOptions(workers);
@@ -122,8 +123,8 @@ void LoopMeets() {
         StackClass::Small);
 }
 
-// From an attached thread and one that is no worker, at once; right after, the scheduler is
-// stopped.
+// An external thread and an attached thread run loops at the same time. Right after that the
+// scheduler is stopped.
 void LoopOutside() {
     SchedulerOptions options = LoopSchedulerOptions(1 + Random(2));
     TaskScheduler scheduler(options);
@@ -138,7 +139,7 @@ void LoopOutside() {
     scheduler.Stop();
 }
 
-// From a thread that is no worker, while the main task returns: the run lasts as long as the loop.
+// An external thread runs a loop while the main task returns. The run must not end before the loop.
 void LoopLast() {
     TaskScheduler scheduler(LoopSchedulerOptions(1 + Random(3)));
     uint32_t begun = 0, sum = 0;

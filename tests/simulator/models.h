@@ -1,4 +1,4 @@
-// What the simulator explores. Each model is run once a schedule, as virtual thread 0.
+// The list of models. Each schedule runs one model as virtual thread 0.
 #pragma once
 
 #include <cstdint>
