@@ -10,6 +10,7 @@ namespace simulator {
 
 namespace {
 
+// Takes so many steps, so that other threads can get ahead.
 void Linger(uint32_t steps) {
     for (; steps != 0; --steps) weft::env::SchedulePoint(nullptr);
 }

@@ -86,6 +86,8 @@ void Deque(uint64_t firstIndex, bool isAcquiredLate = false) {
     for (uint32_t count : taken) Check(count == 1, "a task was lost or run twice in the deque");
 }
 
+// Three threads claim bits with ClearAny and set them again. No bit may be claimed twice or be
+// lost.
 void BitSet() {
     AtomicBitSet bits;
     Check(bits.Acquire(70), "no memory");
@@ -116,6 +118,8 @@ struct Node {
     uint32_t order = 0;
 };
 
+// Two producers push while a consumer takes all. Each node must arrive once, in the order of its
+// producer.
 void List() {
     PushList<Node> list;
     Node nodes[2][3];

@@ -10,6 +10,7 @@ namespace simulator {
 
 namespace {
 
+// Takes up to two steps, so that other threads can get ahead.
 void Linger() {
     for (uint32_t i = Random(3); i != 0; --i) weft::env::SchedulePoint(nullptr);
 }

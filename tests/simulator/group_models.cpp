@@ -128,6 +128,7 @@ private:
     uint32_t m_done = 0;
 };
 
+// A tree of tasks with groups of their own or inherited ones. All must run.
 void Groups(uint32_t depth) {
     const Layout layout;
     Tree tree(layout);

@@ -42,6 +42,7 @@ void RunMarked(TaskScheduler &scheduler, uint32_t count) {
     marks.CheckAll();
 }
 
+// A few loops with up to 12 indices, any grain and any priority.
 void Loop() {
     RunMain(
         LoopSchedulerOptions(1 + Random(3)),
@@ -68,6 +69,7 @@ void LoopLarge() {
         StackClass::Large);
 }
 
+// Each iteration of a loop runs another loop.
 void LoopNested() {
     RunMain(
         LoopSchedulerOptions(1 + Random(3)),
@@ -82,6 +84,7 @@ void LoopNested() {
         StackClass::Small);
 }
 
+// Each iteration submits a task and waits for it, so an iteration may resume on another worker.
 void LoopWaits() {
     RunMain(
         LoopSchedulerOptions(1 + Random(2)),
@@ -167,6 +170,7 @@ void LoopLast() {
     Check(sum == (reduce ? 6 : 0), "an index is not in the result");
 }
 
+// A reduction must join only neighbouring results, in order, and cover the whole range.
 void Reduce() {
     struct Stretch {
         uint32_t first, last;

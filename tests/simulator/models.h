@@ -11,7 +11,7 @@ struct Model {
     const char *name;
     const char *explores;
     std::function<void()> body;
-    uint64_t share = 1;  ///< it takes long: one schedule for so many of the others
+    uint64_t share = 1;  ///< for slow models: one schedule for so many of the others
 };
 
 std::vector<Model> ContainerModels();  ///< deque, counters, parts on their own
