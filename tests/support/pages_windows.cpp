@@ -8,7 +8,7 @@ namespace test {
 
 namespace {
 
-// Calls use(region) for all that this process has reserved or committed.
+// Calls use(region) for each region that this process has reserved or committed.
 template <class Use>
 void ForEachRegion(Use use) {
     MEMORY_BASIC_INFORMATION region;

@@ -63,7 +63,7 @@ bool YieldUntil(weft::TaskScheduler &scheduler, const std::function<bool()> &don
     while (!done()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
         scheduler.Yield();
-        std::this_thread::yield();  // fewer cores than workers
+        std::this_thread::yield();  // there may be fewer cores than workers
     }
     return true;
 }
