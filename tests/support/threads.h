@@ -52,8 +52,8 @@ const char *Describe(Life life);
 weft::Status WhileItRuns(Runner &runner, Life life,
                          const std::function<void(weft::TaskScheduler &)> &host);
 
-/// The reports, or nothing if all are of stalls: a main task that waits for an external thread may
-/// cause these. Empty if there are none.
+/// The reports of the log. Empty if there are none, or only reports of stalls: a main task that
+/// waits for an external thread may cause these.
 std::string Faults(const ReportLog &log);
 
 }  // namespace test
