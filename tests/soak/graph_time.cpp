@@ -1,4 +1,4 @@
-// Nodes of a graph that wait with deadlines, and tasks that begin later.
+// Nodes of a graph that wait with deadlines, and deferred tasks.
 #include "soak/graph.h"
 
 #include "weft/data/cancellation.h"
@@ -42,7 +42,7 @@ void Graph::Sleepers(TaskScheduler &scheduler, Node &, Random &random) {
     Meet(scheduler, random, 1 + random.Below(8), sleep, nullptr);
 }
 
-// Tasks that begin when a gate has fallen so far, or at a time.
+// Tasks that begin when a gate has fallen to a value, or at a time.
 void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
     constexpr uint32_t kMax = 6;
     struct Later {
@@ -85,7 +85,7 @@ void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
     nodes.Check();
 }
 
-// Waits and sleeps without an end, but for the cancellation.
+// Waits and sleeps that only a cancellation ends.
 void Graph::Cancelled(TaskScheduler &scheduler, Node &, Random &random) {
     struct Endless {
         CancelSource source;
