@@ -49,6 +49,7 @@ struct DequeTest : Suite<Test, kThreads> {
     }
 };
 
+// The owner pushes two items and pops, while a thief steals.
 struct OneThief : DequeTest<OneThief, 2> {
     void before() { Acquire(4); }
     void thread(unsigned index) {
@@ -64,6 +65,7 @@ struct OneThief : DequeTest<OneThief, 2> {
     }
 };
 
+// The owner publishes three items at once and pops, while two thieves steal.
 struct TwoThieves : DequeTest<TwoThieves, 3> {
     void before() { Acquire(4); }
     void thread(unsigned index) {

@@ -100,6 +100,7 @@ struct StarvedAtWords : PoolTest<StarvedAtWords, 2, 2, 1> {
     void thread(unsigned index) { index == 0 ? TakeOrSleep(0) : Free(0, 1); }
 };
 
+// Two workers are starved and two fibers are freed. Each worker must get one.
 struct TwoStarved : PoolTest<TwoStarved, 3, 2, 3> {
     void before() { Acquire(); }
     void thread(unsigned index) {

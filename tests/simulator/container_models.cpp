@@ -274,7 +274,7 @@ void CounterLifetime() {
 }
 
 // Two users with a cache and one without take objects from a pool that grows once. They pass some
-// objects to each other and return them. Each object must have one user at a time, who sees what
+// objects to each other and return them. Each object must have one user at a time, which sees what
 // the previous user wrote. No object may be lost, and the pool may hand out only objects that
 // exist.
 void CachedObjects() {

@@ -170,8 +170,9 @@ void SingleThread() {
 }
 
 // A task, the attached thread and an external thread submit the same kinds of work at once. There
-// are no workers and few fibers. In half of the schedules there is an ExternalWork object. It
-// suppresses stall reports, and weft then sets no stall timer, which could hide a lost wake-up.
+// are no workers and few fibers. In half of the schedules there is an ExternalWork object. Then
+// weft sets no stall timer, whose wake-up could hide a lost one. In the other half no stall may be
+// reported.
 class SameWork {
 public:
     explicit SameWork(TaskScheduler &scheduler) : m_scheduler(scheduler) {}

@@ -751,7 +751,7 @@ void AwaitedTasksAreHigh() {
               "the tasks that a High task waits for were not shared");
 }
 
-// Workers run tasks of one counter, one after the other, while somebody waits for a value above
+// Workers run tasks of one counter, one after the other, while a waiter waits for a value above
 // zero. The pending decrements must not delay this wait by more than one task of each worker and
 // 100 microseconds. The same bound holds for Counter::Value.
 void ValuesInTime() {

@@ -135,9 +135,9 @@ void LargeLimited() {
     Check(done == 1, "a Large task was lost");
 }
 
-// A Large task for which no fiber is free is handed to its waiters while their list is being
-// sorted: for a waiter for a value above zero, or for the end of a WaitForAny. The task must not be
-// lost.
+// No Large fiber is free for a Large task, and a rescuer looks for a waiter of its counter.
+// Meanwhile another thread sorts the counter's list, for a waiter for a value above zero, or
+// because a WaitForAny ends. The task must not be lost.
 void LargeSorted(bool any) {
     Counters counters;
     uint32_t done = 0;

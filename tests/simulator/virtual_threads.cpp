@@ -1,3 +1,4 @@
+// The scheduler of virtual threads, and the functions of weft::env that use it.
 #include "simulator/virtual_threads.h"
 
 #include "platform/compiler.h"

@@ -119,8 +119,8 @@ void NothingAttached() {
     Check(done == 4, "a task was lost");
 }
 
-// Each of two tasks blocks its worker until the other one has lowered its counter. Both must resume
-// without help from another worker.
+// Each of two tasks blocks its worker until the other one has lowered its counter. Both must
+// resume, although their workers do not look for work.
 void NothingMeets() {
     Counters counters;
     Counter *const lowered[2] = {counters.New(1), counters.New(1)};

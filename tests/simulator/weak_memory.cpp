@@ -1,3 +1,4 @@
+// The model of weak memory: the stores of each location, and the view of each thread.
 #include "simulator/weak_memory.h"
 
 #include "simulator/virtual_threads.h"

@@ -141,6 +141,7 @@ void Graph::Blocking(TaskScheduler &scheduler, Node &node, Random &random) {
     Await(scheduler, submitted, random);
 }
 
+// A ParallelFor must visit each index once. Then a ParallelReduce must give the right sum.
 void Graph::Loops(TaskScheduler &scheduler, Node &, Random &random) {
     const Permit helpers(*this, 2 * m_workers);
     if (!helpers) return;

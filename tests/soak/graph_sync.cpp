@@ -148,6 +148,7 @@ struct Store {
 
 }  // namespace
 
+// Each child must get its turn once (Turns).
 void Graph::OneByOne(TaskScheduler &scheduler, Node &, Random &random) {
     Turns turns(scheduler, random.Below(4));
     const uint32_t count = 1 + random.Below(12);
@@ -156,6 +157,7 @@ void Graph::OneByOne(TaskScheduler &scheduler, Node &, Random &random) {
         m_figures.Fail("%u of %u had their turn, by %u", turns.had, count, turns.sort);
 }
 
+// Children read and write a pair of numbers under a SharedMutex (Pair).
 void Graph::Readers(TaskScheduler &scheduler, Node &, Random &random) {
     Pair pair(scheduler);
     const uint32_t count = 1 + random.Below(16), writers = (count + 3) / 4;
@@ -164,6 +166,7 @@ void Graph::Readers(TaskScheduler &scheduler, Node &, Random &random) {
         m_figures.Fail("%u writers have written %u and %u times", writers, pair.first, pair.second);
 }
 
+// Children add and take items with a ConditionVariable (Store).
 void Graph::Consumers(TaskScheduler &scheduler, Node &, Random &random) {
     Store store(scheduler);
     const uint32_t count = 1 + random.Below(12), brought = (count + 1) / 2;

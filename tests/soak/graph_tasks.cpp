@@ -43,6 +43,7 @@ void Graph::Step(TaskScheduler &scheduler, Node &node, Random &random) {
     nodes.Check();
 }
 
+// Waits for the first of three groups of children, and then for all of them.
 void Graph::Any(TaskScheduler &scheduler, Node &node, Random &random) {
     constexpr uint32_t kGroups = 3;
     Nodes groups[kGroups] = {{*this, random, Children(random), node.depth - 1},
@@ -63,6 +64,7 @@ void Graph::Any(TaskScheduler &scheduler, Node &node, Random &random) {
     for (Nodes &nodes : groups) nodes.Check();
 }
 
+// Polls the counter of the children and yields, instead of waiting.
 void Graph::Poll(TaskScheduler &scheduler, Node &node, Random &random) {
     Nodes nodes(*this, random, Children(random), node.depth - 1);
     Counter counter;
@@ -148,6 +150,7 @@ void Graph::Marks(TaskScheduler &scheduler, Node &, Random &random) {
     m_ran.fetch_add(count, std::memory_order_relaxed);
 }
 
+// Submits tasks for which nothing waits. They must have run at the end of the run.
 void Graph::Forget(TaskScheduler &scheduler, Node &, Random &random) {
     const uint32_t count = 1 + random.Below(4);
     const uint32_t first = m_forgottenCount.fetch_add(count);

@@ -17,6 +17,7 @@ Clock::time_point Soon(Random &random) {
 
 }  // namespace
 
+// Waits for children with short timeouts, until all have finished.
 void Graph::InPieces(TaskScheduler &scheduler, Node &node, Random &random) {
     Nodes nodes(*this, random, Children(random), node.depth - 1);
     Counter counter;
@@ -29,6 +30,7 @@ void Graph::InPieces(TaskScheduler &scheduler, Node &node, Random &random) {
     nodes.Check();
 }
 
+// Children sleep until a deadline. None may wake up earlier.
 void Graph::Sleepers(TaskScheduler &scheduler, Node &, Random &random) {
     const auto sleep = [](Graph &graph, TaskScheduler &running, Node &node) {
         const Permit permit(graph, running);

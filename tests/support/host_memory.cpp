@@ -1,3 +1,4 @@
+// The memory functions that HostMemory gives to a scheduler, and their checks.
 #include "support/host_memory.h"
 
 #include "support/pages.h"

@@ -1,3 +1,4 @@
+// Pages and mappings with the Windows API.
 #include "support/pages.h"
 
 #include "platform/windows_api.h"

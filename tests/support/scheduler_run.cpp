@@ -1,3 +1,4 @@
+// The options, the grid and the helpers of scheduler_run.h.
 #include "support/scheduler_run.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// Recursions that overflow the stack.
 #include "support/stack_overflow.h"
 
 #include <cstdint>
