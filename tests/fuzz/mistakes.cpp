@@ -1,4 +1,5 @@
-// Calls that are wrong. Each must be reported once, with its code, and have no effect.
+// Mistakes with tasks, options, groups, counters and the life of a scheduler. Each must be reported
+// once, with its code, and have no effect.
 #include "fuzz/script.h"
 
 namespace fuzz {

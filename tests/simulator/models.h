@@ -15,10 +15,10 @@ struct Model {
 };
 
 std::vector<Model> ContainerModels();  ///< containers and the counter alone
-std::vector<Model> SchedulerModels();  ///< the whole scheduler
+std::vector<Model> SchedulerModels();  ///< the whole scheduler, basic features
 std::vector<Model> FairModels();       ///< bounds of waiting times
-std::vector<Model> WaitModels();       ///< what threads do while they wait
-std::vector<Model> OwnModels();        ///< waits whose thread runs only what they depend on
+std::vector<Model> WaitModels();       ///< restricted waits, child tasks
+std::vector<Model> OwnModels();        ///< waits with Meanwhile::OwnTasks
 std::vector<Model> LargeModels();      ///< Large tasks with too few fibers
 std::vector<Model> EmbedModels();      ///< a scheduler among the threads of a host
 std::vector<Model> GroupModels();      ///< groups of workers

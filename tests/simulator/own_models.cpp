@@ -1,4 +1,4 @@
-// Waits whose thread runs only what they depend on (Meanwhile::OwnTasks).
+// Models of waits with Meanwhile::OwnTasks, whose thread runs only what the wait depends on.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "simulator/weak_memory.h"
@@ -16,8 +16,8 @@ namespace {
 
 // Options of a tree: what its tasks do besides submitting children and waiting for them.
 struct Forms {
-    bool allOwn = false;    // every wait is one with OwnTasks
-    bool rootOwn = false;   // only the root's wait is
+    bool allOwn = false;    // every wait uses OwnTasks
+    bool rootOwn = false;   // only the root's wait uses OwnTasks
     bool pinned = false;    // some tasks are pinned
     bool deferred = false;  // some children follow another task (AddTaskAfter)
     bool timed = false;     // some waits have a deadline, far away
@@ -38,7 +38,7 @@ class Tree;
 
 struct Node {
     Tree *tree;
-    Node *parent;  // whose wait depends on this one; null if there is none
+    Node *parent;  // the node whose wait depends on this one, or null
     uint32_t height;
 };
 
@@ -157,7 +157,8 @@ void OwnTree(const Forms &forms, uint32_t height) {
 
 // Two workers wait with OwnTasks. What the first wait needs comes late, to the queues of the second
 // worker, whose own wait does not depend on it. It is a task of the first wait's counter, a task
-// that a deferred task of this counter follows, or a fiber that becomes ready.
+// that a deferred task of this counter follows, or a fiber that becomes ready. The first worker
+// must be woken for it. Otherwise the model ends in a deadlock.
 void OwnNeedsComeLate() {
     Counters counters;
     Counter *const own = counters.New(1), *const others = counters.New(),
@@ -208,9 +209,9 @@ void OwnNeedsComeLate() {
     Check(done == (form == 1 ? 5u : 4u), "a task was lost");
 }
 
-// One or two workers wait with OwnTasks. The tasks that they need lie in another worker's queue,
-// among tasks that they do not need. Then that worker waits with Nothing or HighOnly. No worker is
-// open now, so the waiting workers must find their tasks themselves.
+// One or two workers wait with OwnTasks. The tasks that they need are in another worker's queue,
+// among tasks that they do not need. Then that worker waits with Nothing or HighOnly. So each
+// worker is restricted now, and the waiting workers must find their tasks themselves.
 void OwnNeedsAreBuried() {
     Counters counters;
     Counter *const gate = counters.New(2), *const others = counters.New();
@@ -258,8 +259,8 @@ void OwnNeedsAreBuried() {
 }
 
 // Two tasks wait for the same counter, only the first one with OwnTasks. The second one runs a task
-// of this counter on its own stack. That task waits for a leaf, which lies in the queue of a worker
-// that waits with OwnTasks for something else.
+// of this counter on its own stack. That task waits for a leaf in the queue of a worker that waits
+// with OwnTasks for something else. The first worker must run the leaf.
 void OwnSharesCounter() {
     Counters counters;
     Counter *const shared = counters.New(1), *const others = counters.New(),
