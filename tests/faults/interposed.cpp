@@ -1,3 +1,5 @@
+// The wrappers of the functions that can fail. They count calls, let the planned ones fail, and
+// track what weft holds.
 #include "faults/interposed.h"
 
 #include <cerrno>
@@ -21,7 +23,7 @@ namespace {
 
 std::atomic<bool> s_armed{false};
 std::atomic<uint32_t> s_next{0};  // number of the next call of the planned functions
-Plan s_plan;                      // written while nothing is armed
+Plan s_plan;                      // written only while nothing is armed
 Calls *s_calls = nullptr;
 bool s_oldKernel = false;
 
@@ -57,7 +59,7 @@ struct Mapping {
     size_t bytes;
 };
 
-// Few at a time.
+// A list of mappings. There are few at a time.
 class Mappings {
 public:
     void Add(Mapping added) {
@@ -131,7 +133,7 @@ uint32_t WrongUnmaps() { return s_wrongUnmaps.load(); }
 using faults::Function;
 using faults::MustFail;
 
-// `real` is the C library's function, or a sanitizer's.
+// `real` is the function of the C library or of a sanitizer.
 extern "C" {
 
 void *__real_mmap(void *, size_t, int, int, int, off_t) noexcept;
@@ -201,7 +203,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (!MustFail(Function::ThreadCreate))
         return __real_pthread_create(thread, attributes, entry, arg);
     const int error = errno;
-    usleep(500);  // those that were made before are in the middle of something
+    usleep(500);  // so that the threads that were started before get ahead
     return error;
 }
 
@@ -217,7 +219,7 @@ int __wrap_pthread_key_create(pthread_key_t *key, void (*destroy)(void *)) noexc
 
 int __real_pthread_setspecific(pthread_key_t, const void *) noexcept;
 int __wrap_pthread_setspecific(pthread_key_t key, const void *value) noexcept {
-    // Only a value needs memory.
+    // Only setting a value needs memory.
     return value != nullptr && MustFail(Function::SetSpecific)
                ? errno
                : __real_pthread_setspecific(key, value);
@@ -253,14 +255,14 @@ int __wrap_setpriority(__priority_which_t which, id_t who, int priority) noexcep
 
 int __real_sigaltstack(const stack_t *, stack_t *) noexcept;
 int __wrap_sigaltstack(const stack_t *next, stack_t *before) noexcept {
-    // To ask, and to switch it off, needs nothing.
+    // A query, and switching the signal stack off, need nothing.
     const bool sets = next != nullptr && (next->ss_flags & SS_DISABLE) == 0;
     return sets && MustFail(Function::SigAltStack) ? -1 : __real_sigaltstack(next, before);
 }
 
 int __real_sigaction(int, const struct sigaction *, struct sigaction *) noexcept;
 int __wrap_sigaction(int number, const struct sigaction *next, struct sigaction *before) noexcept {
-    // What the system refuses is a new handler of weft's; not that the one before it comes back.
+    // Only weft's new handler fails. Setting the previous handler again does not.
     const bool sets = next != nullptr && (next->sa_flags & SA_ONSTACK) != 0;
     return sets && MustFail(Function::SigAction) ? -1 : __real_sigaction(number, next, before);
 }

@@ -1,8 +1,7 @@
-// The functions that weft calls in the C library and in the host. Any call of any of them can be
-// made to fail.
+// Lets calls of functions of the C library and of the host fail that weft calls.
 //
-// The linker sends the calls of weft and of this program here (--wrap, see wrap.options), not those
-// that the C library makes itself.
+// The linker redirects calls of weft and of this program to the wrappers (--wrap, see
+// wrap.options), but not calls inside the C library.
 #pragma once
 
 #include <atomic>
@@ -40,14 +39,14 @@ inline constexpr uint32_t kFunctions = static_cast<uint32_t>(Function::Count);
 inline constexpr uint32_t BitOf(Function function) { return 1u << static_cast<uint32_t>(function); }
 
 struct Plan {
-    uint32_t functions = 0;  // calls of these, counted together
-    uint32_t nth = 1;        // fail from this one on
-    uint32_t count = 1;      // as many of them
-    // with this; 0: with what is usual for the function, or (FutexWait) a wake-up for no reason
+    uint32_t functions = 0;  // calls of all these functions are counted together
+    uint32_t nth = 1;        // the first call that fails
+    uint32_t count = 1;      // how many calls fail from there on
+    // The error code. 0: the usual one of the function, or (FutexWait) a spurious wake-up.
     int error = 0;
 };
 
-/// What was called and what failed. May lie in memory that two processes share.
+/// How many calls were made and how many failed. May be in memory that two processes share.
 struct Calls {
     std::atomic<uint32_t> made[kFunctions];
     std::atomic<uint32_t> failed[kFunctions];
@@ -61,20 +60,21 @@ struct Calls {
     }
 };
 
-/// From here on calls are counted and fail. `calls` outlives that.
+/// From now on, until Disarm, calls are counted and fail. `calls` must live until then.
 void Arm(const Plan &plan, Calls &calls);
 void Disarm();
 
-/// Also for functions that are no C library's. Sets errno.
+/// Counts a call, and returns whether it must fail. Then it sets errno. Functions of the host use
+/// it, too.
 bool MustFail(Function function);
 
-/// Whether it has failed since Arm.
+/// Whether a call of this function has failed since Arm.
 bool HasFailed(Function function);
 
-/// Without guard pages by madvise, as Linux before 6.13.
+/// Whether to behave like Linux before 6.13, whose madvise has no guard pages.
 void SetOldKernel(bool old);
 
-/// What weft holds: outstanding allocations, mappings, thread attributes, sets of CPUs.
+/// What weft holds: the numbers of allocations, mappings, thread attributes and sets of CPUs.
 struct Held {
     int64_t allocations, mappings, attributes, cpuSets;
     bool operator==(const Held &other) const {
@@ -83,9 +83,9 @@ struct Held {
     }
 };
 Held HeldNow();
-/// Unmappings of what was not mapped.
+/// How often munmap was called for something that was not mapped.
 uint32_t WrongUnmaps();
-/// Gives back what munmap refused to take.
+/// Unmaps what munmap has refused to unmap.
 void UnmapRefused();
 
 }  // namespace faults

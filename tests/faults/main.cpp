@@ -1,12 +1,13 @@
-// Every Nth failure of every function that weft calls, until a run in which nothing failed; and
-// each limit at its smallest value.
+// Lets each function that weft calls fail: the first call, then the second, and so on, until a run
+// in which no call failed. Also runs with each limit at its smallest value.
 //
-//     faults [--full] [--only TEXT]                    scenarios and functions whose "scenario
-//     function" contains TEXT faults --one SCENARIO FUNCTION ERRNO NTH COUNT   one trial in this
-//     process, for a debugger
+//     faults [--full] [--only TEXT]
+//         scenarios and functions whose "scenario function" contains TEXT
+//     faults --one SCENARIO FUNCTION ERRNO NTH COUNT
+//         one trial in this process, for a debugger
 //
-// Each trial is a process of its own, so that a crash, a hang and a report that ends the process
-// are a trial's result.
+// Each trial has its own process. So a crash, a hang and a report that ends the process are results
+// of a trial.
 #include "faults/trial.h"
 
 #include <algorithm>
@@ -30,16 +31,17 @@ using weft::ReportCode;
 using weft::Status;
 
 constexpr uint32_t kAlways = ~0u;
-constexpr uint32_t kMaxCalls = 3000;  // of a scenario: more would mean that it never succeeds
+constexpr uint32_t kMaxCalls =
+    3000;  // of a scenario: with more calls it would probably never succeed
 constexpr uint32_t kMaxFindings = 5;
-constexpr unsigned kSeconds = 30;  // that a trial may take: it takes milliseconds
+constexpr unsigned kSeconds = 30;  // bound of a trial, which takes milliseconds
 
 struct Failure {
     const char *name;
     uint32_t functions;
     std::vector<int> errors;
     Expected expected;
-    bool fatal = false;  // the report OutOfMemory may end the process
+    bool fatal = false;  // a fatal report OutOfMemory is permitted
 };
 
 std::vector<Failure> ExceptionCollector() {
@@ -48,7 +50,7 @@ std::vector<Failure> ExceptionCollector() {
     };
     const Expected none;
     const Expected threads = status(Status::ThreadFailed, true);
-    const Expected key = status(Status::OutOfMemory, false);  // Stop does without
+    const Expected key = status(Status::OutOfMemory, false);  // Stop works without the key
     const Expected place{BitOf(Status::Ok), BitOf(ReportCode::BadOption), false};
     const Expected refused{BitOf(Status::Ok), BitOf(ReportCode::BadOption), true};
     const Expected memory{BitOf(Status::Ok) | BitOf(Status::OutOfMemory),
@@ -75,7 +77,7 @@ std::vector<Failure> ExceptionCollector() {
         {"pthread_key_create", BitOf(Function::KeyCreate), {EAGAIN, ENOMEM}, key},
         {"pthread_setspecific", BitOf(Function::SetSpecific), {ENOMEM}, key},
         {"sched_getaffinity", BitOf(Function::GetAffinity), {EINVAL, EPERM}, place},
-        // or a worker stays where it is
+        // A worker may also stay where it is, without a report.
         {"sched_setaffinity", BitOf(Function::SetAffinity), {EINVAL, EPERM}, place},
         {"CPU_ALLOC", BitOf(Function::CpuAlloc), {ENOMEM}, place},
         {"setpriority", BitOf(Function::SetPriority), {EACCES, EPERM}, refused},
@@ -89,7 +91,7 @@ std::vector<Failure> ExceptionCollector() {
          {ENOMEM},
          status(Status::OutOfMemory, true)},
     };
-    // A system that is out of everything.
+    // A system on which all of these functions fail.
     Failure every{"all", 0, {0}, memory, true};
     for (const Failure &failure : all) {
         if (failure.functions == BitOf(Function::FutexWait)) continue;
@@ -154,10 +156,10 @@ private:
             functions &= ~(BitOf(Function::MadviseGuard) | BitOf(Function::MadviseUnguard));
         if (functions == 0) return;
         for (size_t i = 0; i < failure.errors.size(); ++i) {
-            // the code behind them is the same
+            // One error code is enough here, because the code that handles them is the same.
             if (i != 0 && !m_full && scenario.workers != 2) continue;
-            // One call fails; or all do from there on.
-            // for ever it would only be a loop that is busy
+            // Lets one call fail, or all from there on. Waits that fail for ever would only be a
+            // busy loop, so at most 50 of them fail.
             const bool waits = functions == BitOf(Function::FutexWait);
             for (const uint32_t count : {1u, waits ? 50 : kAlways}) {
                 if (all && count == 1) continue;
@@ -197,7 +199,7 @@ private:
         figures.unnoticed += statuses == 0 && !reported && !m_record->fatal.load();
     }
 
-    // False after a finding.
+    // Runs one trial. Returns false after a finding.
     bool Try(const std::string &name, const Scenario &scenario, const Plan *plan,
              const Expected &expected, bool fatal) {
         std::memset(static_cast<void *>(m_record), 0, sizeof *m_record);
@@ -258,7 +260,7 @@ private:
             std::printf("%-26s %8u %8u %10u %13u %12u %9u %6u %10u\n", m_names[i].c_str(),
                         row.trials, row.failed, of(Status::OutOfMemory), of(Status::OutOfMappings),
                         of(Status::ThreadFailed), row.reported, row.fatal, row.unnoticed);
-            // A check of nothing would pass.
+            // If the function was never called, nothing was tested.
             if (row.failed == 0 && m_only.empty() && m_findings == 0)
                 Find(m_names[i], "was never called");
         }

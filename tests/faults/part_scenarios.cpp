@@ -1,4 +1,4 @@
-// What stands on the scheduler, while calls fail: blocking calls, deferred tasks, frames, posts and
+// Scenarios of the layers above the scheduler: blocking calls, deferred tasks, frames, posts and
 // locks.
 #include "faults/trial.h"
 
@@ -20,13 +20,13 @@ using namespace weft;
 
 namespace {
 
-// A thread that the system refuses, and want of memory, show in LastError; the calls are made in
+// LastError tells if a thread could not be started or there was no memory. All calls are made in
 // any case.
 void Blocking(Trial &trial) {
     std::atomic<uint32_t> made{0}, wrong{0};
     const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
         BlockingOptions options;
-        options.maxThreads = 1;  // each that there ever was leaves a stack in the C library's cache
+        options.maxThreads = 1;  // each thread that ended leaves a stack in the C library's cache
         BlockingCalls calls(scheduler, options);
         test::Batch callers(3, [&](TaskScheduler &, uint32_t i) {
             const uint32_t answer = calls.Run([&] {
@@ -47,8 +47,8 @@ void Blocking(Trial &trial) {
                 "every blocking call is made once");
 }
 
-// Another task opens the gate: without memory for its record AddTaskAfter waits by itself, and says
-// so.
+// Another task opens the gate. Without memory for a wait record, AddTaskAfter waits itself and
+// reports this.
 void Deferred(Trial &trial) {
     test::Marks after(150), timed(150);
     const bool ran = RunMain(trial, trial.First(), [&](TaskScheduler &scheduler) {
@@ -64,7 +64,7 @@ void Deferred(Trial &trial) {
     trial.Check(after.Wrong(ran) + timed.Wrong(ran) == 0, "every deferred task has run once");
 }
 
-// Without memory there are no blocks, and that is reported; frames run all the same.
+// Without memory there are no blocks, which is reported. Frames run all the same.
 void Frames(Trial &trial) {
     std::atomic<bool> reported{false};
     SchedulerOptions options;
@@ -92,7 +92,7 @@ void Frames(Trial &trial) {
     trial.Check(frames == (ran ? 5 : 0), "every frame has run once");
 }
 
-// Jobs of a queue, and a group, whose handles share a piece of memory.
+// Jobs of a queue, and a wait group, whose handles share memory.
 void Posts(Trial &trial) {
     static std::atomic<uint32_t> s_begun;
     s_begun.store(0);

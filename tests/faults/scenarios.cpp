@@ -1,4 +1,4 @@
-// What is done with a scheduler while calls fail.
+// Scenarios: what is done with a scheduler while calls fail, and the limits.
 #include "faults/trial.h"
 
 #include "support/low_groups.h"
@@ -21,7 +21,7 @@ TaskOptions PinnedTo(uint32_t worker) {
     return {Priority::Normal, StackClass::Small, worker, "pinned"};
 }
 
-// Waits for any of them, and then, if that could not be, for the first alone.
+// Waits for any of the counters. If this fails because of memory, waits for the first one only.
 void WaitForAnyOf(Trial &trial, TaskScheduler &scheduler, uint32_t count,
                   Counter *const *counters) {
     if (scheduler.WaitForAny(count, counters) != count) return;
@@ -30,8 +30,7 @@ void WaitForAnyOf(Trial &trial, TaskScheduler &scheduler, uint32_t count,
     scheduler.WaitForCounter(counters[0]);
 }
 
-// ---- start and end
-// ------------------------------------------------------------------------------------------------
+// ---- start and end ----
 
 void Run(Trial &trial) {
     test::Marks plain(40), inner(18), large(3), pinned(2), last(5);
@@ -50,7 +49,7 @@ void Run(Trial &trial) {
         trial.Check(plain.Wrong() + inner.Wrong() + large.Wrong() == 0,
                     "what was waited for has run once");
         scheduler.AddTask(pinned[1], nullptr, PinnedTo(0));
-        scheduler.AddTasks(5, last.Tasks());  // nobody waits
+        scheduler.AddTasks(5, last.Tasks());  // no wait for these
     });
     trial.Check(plain.Wrong(ran) + inner.Wrong(ran) + large.Wrong(ran) + pinned.Wrong(ran) +
                         last.Wrong(ran) ==
@@ -79,8 +78,8 @@ void StartAndStop(Trial &trial) {
     trial.Check(last.Wrong() == 0, "Stop runs what is left");
 }
 
-// Without workers: the one thread that attaches runs the tasks, others wait, and Stop runs what is
-// left.
+// Without workers. The one attached thread runs the tasks, an external thread waits, and Stop runs
+// the rest.
 void SingleThreaded(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     if (!trial.IsOk(scheduler.Start())) return;
@@ -90,7 +89,7 @@ void SingleThreaded(Trial &trial) {
     test::Threads threads(1, [&](uint32_t) {
         scheduler.AddTasks(12, external.Tasks(), &counter);
         submitted.store(true);
-        scheduler.WaitForCounter(&counter);  // Stop may have come before
+        scheduler.WaitForCounter(&counter);  // Stop may have run the tasks before
         trial.Check(external.Wrong() == 0, "what a thread waits for has run once");
         done.store(true);
     });
@@ -112,8 +111,7 @@ void SingleThreaded(Trial &trial) {
     trial.Check(external.Wrong() + own.Wrong() + left.Wrong() == 0, "Stop runs what is left");
 }
 
-// ---- threads beside the workers
-// -----------------------------------------------------------------------------------
+// ---- threads beside the workers ----
 
 void Attach(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
@@ -133,7 +131,7 @@ void Attach(Trial &trial) {
                                       PinnedTo(scheduler.CurrentWorker()));
                 if (attached) scheduler.RunPinnedTasks();
                 if (attached) scheduler.Yield();
-                // Detaching runs it.
+                // DetachThread runs this task.
                 if (attached)
                     scheduler.AddTask(pinned[3 * self + 2], nullptr,
                                       PinnedTo(scheduler.CurrentWorker()));
@@ -150,7 +148,8 @@ void Attach(Trial &trial) {
     trial.Check(first.Wrong() + pinned.Wrong() + second.Wrong() == 0, "every task has run once");
 }
 
-// A thread that ends without detaching is detached, or was never attached; Stop returns.
+// A thread ends without detaching. If it was attached, weft detaches it and reports this. Stop must
+// return.
 void LeaveAttached(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     if (!trial.IsOk(scheduler.Start())) return;
@@ -210,10 +209,9 @@ void ManyWaitingThreads(Trial &trial) {
     scheduler.Stop();
 }
 
-// ---- waits
-// --------------------------------------------------------------------------------------------------------
+// ---- waits ----
 
-// More counters than there are spare records at the start.
+// More counters than spare records at the start.
 void WaitForAny(Trial &trial) {
     constexpr uint32_t kCounters = 150;
     test::Marks marks(kCounters);
@@ -235,7 +233,7 @@ void WaitForAny(Trial &trial) {
     trial.Check(marks.Wrong(ran + 1u) == 0, "every task has run once");
 }
 
-// Sleeps and wake-ups, of workers and of another thread.
+// Workers and an external thread sleep and are woken repeatedly.
 void Park(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     if (!trial.IsOk(scheduler.Start())) return;
@@ -250,10 +248,9 @@ void Park(Trial &trial) {
     trial.Check(marks.Wrong() == 0, "every task has run once");
 }
 
-// ---- queues that grow
-// ---------------------------------------------------------------------------------------------
+// ---- queues that grow ----
 
-// Deques, slabs, ready lanes and the backlog of large tasks.
+// Deques, slabs, queues of ready fibers and the backlog of Large tasks grow.
 void Grow(Trial &trial) {
     test::Marks batch(6000), singles(600), backlog(40);
     std::atomic<uint32_t> through{0};
@@ -283,7 +280,8 @@ void Grow(Trial &trial) {
                 "every task has run once");
 }
 
-// More posted and pinned tasks than there are blocks at the start, while the worker is busy.
+// More tasks from an external thread, some of them pinned, than blocks at the start, while the
+// worker is busy.
 void Post(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     if (!trial.IsOk(scheduler.Start())) return;
@@ -306,8 +304,7 @@ void Post(Trial &trial) {
     trial.Check(posted.Wrong() + pinned.Wrong() == 0, "every task has run once");
 }
 
-// ---- several schedulers
-// -------------------------------------------------------------------------------------------
+// ---- several schedulers ----
 
 void Several(Trial &trial) {
     TaskScheduler &outer = trial.First(), &inner = trial.Second();
@@ -336,8 +333,7 @@ void Several(Trial &trial) {
                 "every task has run once");
 }
 
-// ---- the host's memory
-// --------------------------------------------------------------------------------------------
+// ---- the host's memory ----
 
 void UseHostMemory(SchedulerOptions &options) {
     options.memory.allocate = [](size_t bytes, size_t alignment, void *) -> void * {
@@ -354,7 +350,8 @@ void UseHostMemory(SchedulerOptions &options) {
         return pages != MAP_FAILED ? pages : nullptr;
     };
     options.memory.releaseStacks = [](void *pages, size_t bytes, void *) {
-        // The host goes on with them. (What the system refuses to take back remains a guard.)
+        // The host uses these pages again, so all must be writable. If the system refused to remove
+        // a guard, that guard page stays.
         if (!HasFailed(Function::MprotectUnguard) && !HasFailed(Function::MadviseUnguard)) {
             const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
             for (size_t i = 0; i < bytes; i += page) static_cast<volatile char *>(pages)[i] = 1;
@@ -363,8 +360,7 @@ void UseHostMemory(SchedulerOptions &options) {
     };
 }
 
-// ---- where threads run
-// --------------------------------------------------------------------------------------------
+// ---- where threads run ----
 
 void PlaceCompact(SchedulerOptions &options) {
     options.affinity.kind = Affinity::Kind::Compact;
@@ -389,11 +385,10 @@ void OneOfEach(SchedulerOptions &options) {
 
 void ManyFibers(SchedulerOptions &options) { options.smallFibers = 128; }
 
-// ---- everything at once
-// -------------------------------------------------------------------------------------------
+// ---- all features together ----
 
-// What works with one fiber of each class: tasks that fork and wait for what they forked, tasks of
-// all classes, an attached thread, other threads, and a task that waits for one of them.
+// Works with one fiber of each class: tasks that fork and wait for their children, tasks of all
+// classes, an attached thread, external threads, and a task that waits for one of them.
 void Host(Trial &trial, TaskScheduler &scheduler, uint32_t rounds) {
     std::atomic<bool> eventDue{false};
     Counter event;
@@ -401,7 +396,7 @@ void Host(Trial &trial, TaskScheduler &scheduler, uint32_t rounds) {
     const auto attach = [&] {
         if (trial.IsOk(scheduler.AttachThread())) return true;
         if (!single) return false;
-        Disarm();  // nobody would run anything
+        Disarm();  // otherwise no thread would run tasks
         return trial.IsOk(scheduler.AttachThread());
     };
     for (uint32_t round = 0; round < rounds; ++round) {
@@ -487,8 +482,8 @@ void HostRun(Trial &trial) {
     host.Join();
 }
 
-// What works when the main task holds the only fiber of its class: tasks that fork and wait for
-// what they forked, and an event of another thread.
+// Works while the main task holds the only fiber of its class: tasks that fork and wait for their
+// children, and an event of another thread.
 void RunAlone(Trial &trial) {
     TaskScheduler &scheduler = trial.First();
     test::Marks inner(15), waited(40);
@@ -584,7 +579,7 @@ namespace {
 
 #if defined(WEFT_DEBUG)
 constexpr size_t kLeastStack =
-    64 << 10;  // unoptimised code and the checkers need more than the least that is permitted
+    64 << 10;  // unoptimised code and sanitizers need more than the permitted minimum
 #else
 constexpr size_t kLeastStack = 16 << 10;
 #endif
@@ -618,7 +613,7 @@ void AllLimits(SchedulerOptions &options) {
     for (const Limit &limit : kLimits) limit.set(options);
     options.idle = kIdle;
 }
-// HostRun's main task waits on a large fiber, so that its tasks need another.
+// HostRun's main task waits on a Large fiber, so its tasks need another one.
 template <IdlePolicy kIdle>
 void AllLimitsButLarge(SchedulerOptions &options) {
     AllLimits<kIdle>(options);
@@ -628,8 +623,8 @@ void AllLimitsButLarge(SchedulerOptions &options) {
 }  // namespace
 
 std::vector<Scenario> Limits() {
-    // A nice value that this user may not set is reported, and the run goes on; so is a mask
-    // without a usable CPU.
+    // A nice value that this user may not set is reported, and so is a mask without a usable CPU.
+    // The run continues.
     constexpr uint32_t kReports =
         kPoolReports | BitOf(ReportCode::BadOption) | BitOf(ReportCode::NoWorkers);
     std::vector<Scenario> all = {

@@ -1,3 +1,4 @@
+// Runs the rounds of a trial, and compares the state of the process before and after them.
 #include "faults/trial.h"
 
 #include "platform/sanitizers.h"
@@ -27,7 +28,7 @@ uint32_t Threads() {
     return count;
 }
 
-// Lines of /proc/self/maps, read without memory of our own.
+// Returns the number of lines of /proc/self/maps, without allocating memory.
 uint32_t MapsLines() {
     const int file = open("/proc/self/maps", O_RDONLY);
     char buffer[4096];
@@ -39,7 +40,7 @@ uint32_t MapsLines() {
     return lines;
 }
 
-// What a round must leave as it was.
+// The state of the process that a round must not change.
 struct State {
     Held held = HeldNow();
     uint32_t mapsLines = MapsLines();
@@ -120,10 +121,11 @@ void Trial::Round() {
 void Trial::Run(const Plan *plan, const Expected &expected) {
     SetOldKernel(m_scenario.oldKernel);
     m_round = "before";
-    // What is made once in a process can fail only the first time.
+    // What is made once in a process can fail only the first time, so these trials have no round
+    // before.
     const uint32_t once = BitOf(Function::KeyCreate) | BitOf(Function::SetSpecific);
     const bool cold = plan != nullptr && (plan->functions & once) != 0;
-    // not after a round: a thread that was joined is listed for a while
+    // Counted before the first round, because the system lists a joined thread for a while.
     const uint32_t threads = Threads();
     if (!cold) Round();
     const State before;

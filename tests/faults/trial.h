@@ -1,5 +1,5 @@
-// One process of its own in which a scenario runs: once in peace, once with failures, and once in
-// peace again.
+// A trial: a process that runs a scenario three times, without failures, with failures, and without
+// failures again.
 #pragma once
 
 #include "faults/interposed.h"
@@ -16,25 +16,26 @@ namespace faults {
 inline constexpr uint32_t BitOf(weft::Status status) { return 1u << static_cast<uint32_t>(status); }
 inline constexpr uint32_t BitOf(weft::ReportCode code) { return 1u << static_cast<uint32_t>(code); }
 
-/// What a trial tells the process that watches it. In memory that both share, so that it outlives
-/// an abort.
+/// The result of a trial, in memory that it shares with the watching process. So it outlives an
+/// abort.
 struct Record {
     Calls calls;
     std::atomic<uint32_t> statuses;      // of the round with failures, as bits
-    std::atomic<uint32_t> reports;       // likewise
-    std::atomic<uint32_t> reportNumber;  // how many there were
+    std::atomic<uint32_t> reports;       // of the round with failures, as bits
+    std::atomic<uint32_t> reportNumber;  // number of reports
     std::atomic<bool> armed;
-    std::atomic<bool> fatal;       // a report that ends the process has been made
-    std::atomic<bool> hasFinding;  // in `finding`
-    char finding[400];             // the first that was wrong
+    std::atomic<bool> fatal;       // a fatal report was made
+    std::atomic<bool> hasFinding;  // `finding` is set
+    char finding[400];             // the first finding
     char fatalWhat[200];           // the text of the fatal report
 };
 
-/// What may come of a failure, and what must.
+/// What a failure may cause, and what it must cause.
 struct Expected {
-    uint32_t statuses = BitOf(weft::Status::Ok);  // that Run, Start and AttachThread may return
-    uint32_t reports = 0;                         // that may be made
-    // by another status than Ok, or by one of these reports
+    uint32_t statuses =
+        BitOf(weft::Status::Ok);  // results that Run, Start and AttachThread may return
+    uint32_t reports = 0;         // reports that may be made
+    // A failure must cause another status than Ok, or one of these reports.
     bool mustShow = false;
 };
 
@@ -44,19 +45,19 @@ class Trial {
 public:
     Trial(const Scenario &scenario, Record &record);
 
-    /// The whole of it. `plan` may be null: all three rounds in peace.
+    /// Runs the whole trial. If `plan` is null, no round has failures.
     void Run(const Plan *plan, const Expected &expected);
 
     weft::TaskScheduler &First() { return *m_schedulers[0]; }
     weft::TaskScheduler &Second() { return *m_schedulers[1]; }
 
-    // For rounds, any thread.
+    // For rounds. Thread-safe.
 
-    /// What Run, Start or AttachThread returned; true if Ok.
+    /// Notes what Run, Start or AttachThread returned. Returns true if it is Ok.
     bool IsOk(weft::Status status);
-    /// Notes the finding if it does not hold.
+    /// Notes a finding if `holds` is false.
     void Check(bool holds, const char *what);
-    /// A report of this kind was made in this round.
+    /// Whether a report with this code was made in this round.
     bool WasReported(weft::ReportCode code) const { return (m_reports.load() & BitOf(code)) != 0; }
 
 private:
@@ -72,7 +73,7 @@ private:
     std::unique_ptr<weft::TaskScheduler> m_schedulers[2];
 };
 
-/// Runs `body(TaskScheduler &)` as the main task. True if Run returned Ok.
+/// Runs `body(TaskScheduler &)` as the main task. Returns true if Run returned Ok.
 template <class Body>
 bool RunMain(Trial &trial, weft::TaskScheduler &scheduler, Body body,
              weft::StackClass stack = weft::StackClass::Large) {
@@ -82,23 +83,23 @@ bool RunMain(Trial &trial, weft::TaskScheduler &scheduler, Body body,
                                     {weft::Priority::Normal, stack, weft::kAnyWorker, "main"}));
 }
 
-/// Two schedulers with the same options, and what is done with them. A round ends with both at
-/// rest.
+/// Two schedulers with the same options, and what a round does with them. At the end of a round
+/// neither of them runs.
 struct Scenario {
     const char *name;
     uint32_t workers;
-    void (*configure)(weft::SchedulerOptions &options);  // null: nothing but a small pool
+    void (*configure)(weft::SchedulerOptions &options);  // null: only a small pool is set
     void (*round)(Trial &trial);
-    uint32_t functions = 0;  // that it is about; 0: all
-    uint32_t reports = 0;    // that it makes in peace
-    bool oldKernel = false;  // no guard pages by madvise
-    bool onlyFull = false;   // left out by default
+    uint32_t functions = 0;  // the functions that it is for; 0: all
+    uint32_t reports = 0;    // the reports that it causes without failures
+    bool oldKernel = false;  // madvise has no guard pages
+    bool onlyFull = false;   // only with --full
 };
 
 const std::vector<Scenario> &Scenarios();
-/// Of what stands on the scheduler.
+/// Scenarios of the layers above the scheduler.
 const std::vector<Scenario> &PartScenarios();
-/// Each limit at its smallest value, alone and with the others. In peace.
+/// Each limit at its smallest value, alone and with the others. Without failures.
 std::vector<Scenario> Limits();
 
 }  // namespace faults

@@ -1,4 +1,4 @@
-// Calls that threads beside the workers make.
+// Blocking calls, and their mistakes.
 #include "weft/blocking/blocking_calls.h"
 
 #include "fuzz/script.h"
@@ -12,7 +12,7 @@ using namespace weft;
 
 namespace {
 
-// It is gone as soon as its function has begun.
+// A call that is deleted as soon as its function has begun.
 struct OwnCall {
     explicit OwnCall(Cell &of) : cell(of), call(Make, this) {}
     static void Make(void *arg) {
@@ -37,7 +37,8 @@ void Script::Block() {
     Cell *cells = m_world.NewCells(2);
     if (cells == nullptr) return;
     if (!m_mayWait || how == 0) {
-        // Without a wait at the end of this script the run may be over before the call is.
+        // Without a wait at the end of this script, the run may end before the call. So no counter
+        // of the script is used.
         Counter *counter = m_mayWait ? SomeCounter() : nullptr;
         return Require(SubmitOwn(calls, cells[0], counter) == Status::Ok, "Submit");
     }
@@ -77,8 +78,8 @@ void Script::BlockApart() {
         Require(cells[i].ran.load() == 1, "a call was not made before the end");
 }
 
-// What cannot be counted is not called, and may be submitted with a better counter then. If it was
-// called all the same, it is gone by now.
+// Submits a call with counters that are refused. The call must not be made, so it can be submitted
+// again with a valid counter. If it was made all the same, it is deleted by now.
 void Script::RefuseCounters() {
     BlockingCalls &calls = *m_world.shared->calls;
     Cell *cell = m_world.NewCells(1);
@@ -103,7 +104,7 @@ void Script::RefuseCounters() {
     Require(cell->ran.load() == 1, "a call was refused, and then not made once");
 }
 
-// Answered, not reported; but for counters.
+// Mistakes that only the returned status shows, and RefuseCounters, whose mistakes are reported.
 void Script::MistakeInBlocking() {
     BlockingCall none(nullptr, nullptr);
     Counter own(1);

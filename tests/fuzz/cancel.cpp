@@ -1,4 +1,4 @@
-// Waits, sleeps and tasks that are cancelled. (Loops: loops.cpp.)
+// Waits, sleeps and tasks that are cancelled. Cancelled loops are in loops.cpp.
 #include "weft/data/cancellation.h"
 
 #include "fuzz/script.h"

@@ -1,5 +1,5 @@
 // Coroutines that wait for tasks, times, events, turns and each other. Compiled as C++20, unlike
-// the rest.
+// the other files.
 #include "weft/coroutine.h"
 
 #include "fuzz/script.h"
@@ -13,10 +13,10 @@ using std::chrono::microseconds;
 
 namespace {
 
-constexpr uint32_t kGone = 4;  // what a coroutine throws
+constexpr uint32_t kGone = 4;  // the value that a coroutine throws
 
-// What all coroutines of one call share. Each of their frames holds it, so that its end is the end
-// of the last frame.
+// State that all coroutines of one call share. Each of their frames holds a reference, so it is
+// destroyed with the last frame.
 struct Group {
     Group(World &of, TaskScheduler &by, const TaskOptions &options)
         : world(of), scheduler(by), worker(options.worker) {}
@@ -26,10 +26,10 @@ struct Group {
     }
     World &world;
     TaskScheduler &scheduler;
-    const uint32_t worker;  // the only one that may run them, unless it is any
+    const uint32_t worker;  // the only worker that may run them, or kAnyWorker
     Event turn{scheduler, EventReset::Auto, true};
-    std::atomic<uint32_t> turns{0};  // that were asked for
-    uint32_t passed = 0;             // not atomic: a turn is one coroutine's
+    std::atomic<uint32_t> turns{0};  // number of requested turns
+    uint32_t passed = 0;             // not atomic: only the coroutine that has the turn uses it
 };
 
 using Held = std::shared_ptr<Group>;
@@ -68,7 +68,7 @@ Coroutine<> AwaitTime(Held group, uint32_t byte) {
     Require(Now() >= end, "a coroutine went on before its time");
 }
 
-// The event is gone as soon as the wait has returned.
+// The event is destroyed as soon as the wait has returned.
 Coroutine<> AwaitEvent(Held group, EventReset reset) {
     Cell *cell = group->world.NewCells(1);
     if (cell == nullptr) co_return;
@@ -90,7 +90,7 @@ Coroutine<> AwaitTurn(Held group, uint32_t byte) {
     group->turn.Set();
 }
 
-// 1 + 2 + ... + depth; some of the calls wait.
+// Returns 1 + 2 + ... + depth. Some of the calls wait.
 Coroutine<uint64_t> Sum(Held group, uint32_t depth) {
     if (depth == 0) co_return 0;
     if (depth % 3 == 0) co_await AwaitTasks(group, 1, 0);
@@ -148,15 +148,15 @@ Coroutine<> Walk(Held group, Cell *cell, Bytes steps, bool throws) {
 
 }  // namespace
 
-// All take the same steps, some without the first ones. None holds a fiber while it waits, so there
-// may be many.
+// All coroutines take the same steps, some without the first ones. None holds a fiber while it
+// waits, so there may be many.
 void Script::UseCoroutines() {
     const uint32_t byte = m_bytes.Next(), count = 1 + byte % 64;
     const bool waits = byte >= 128 && m_mayWait, throws = (byte & 64) != 0;
     TaskOptions options = Options();
     Counter done, *const counter = waits ? &done : SomeCounter();
     const Bytes steps = m_bytes.Split(m_bytes.Below(16));
-    // A thread must not detach before the coroutines have ended that are pinned to it.
+    // A thread must not detach before the coroutines that are pinned to it have ended.
     if (counter == nullptr && m_caller == Caller::Attached) options.worker = kAnyWorker;
     Cell *cells = m_world.NewCells(count);
     if (cells == nullptr) return;

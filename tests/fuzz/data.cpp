@@ -1,4 +1,4 @@
-// Values of workers, and exceptions that are thrown again.
+// WorkerLocal, FiberLocal, and exceptions that are thrown again.
 #include "fuzz/script.h"
 #include "fuzz/shared.h"
 #include "weft/data/exception_collector.h"

@@ -1,4 +1,4 @@
-// Tasks that follow counters, or come at times.
+// Deferred tasks, which follow a counter or begin at a time.
 #include "weft/deferred.h"
 
 #include "fuzz/script.h"
@@ -9,7 +9,7 @@ using namespace weft;
 
 namespace {
 
-// The cells of those that it follows lie before its own.
+// A task that follows others. The cells of these tasks lie before its own cell.
 void Following(TaskScheduler *scheduler, void *arg) {
     Cell *const cell = static_cast<Cell *>(arg);
     const Cell *const first = static_cast<Cell *>(cell->target);
@@ -35,7 +35,8 @@ Cell *Script::AddHelpers(uint32_t count, TaskFunction function, void *target, Co
     return cells;
 }
 
-// Of the script's counters those that count it come later, so that none waits for itself.
+// A deferred task that follows a counter of the script is counted by a later counter of the script,
+// so no task waits for itself.
 void Script::SubmitAfter() {
     const uint32_t which = m_bytes.Below(Account::kCounters), value = m_bytes.Below(4);
     const uint32_t later = which + 1 + m_bytes.Below(Account::kCounters - which);
@@ -50,7 +51,8 @@ void Script::SubmitAfter() {
 
 void Script::SubmitChain() {
     const uint32_t count = m_bytes.Below(12), how = m_bytes.Below(8), value = how % 4;
-    const bool stays = how >= 4;  // the counter, at `value`: it was raised by hand
+    const bool stays =
+        how >= 4;  // the counter stays at `value`, by which the script has incremented it
     Counter *counter = SomeCounter();
     Cell *cells = m_world.NewCells(count + 1);
     if (cells == nullptr) return;

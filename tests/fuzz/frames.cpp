@@ -1,4 +1,4 @@
-// Frames on their way through the stages of a pipeline, with memory whose tag is the frame's slot.
+// Frames in a pipeline. The slot of a frame is the tag of its memory.
 #include "fuzz/script.h"
 #include "weft/frame/frame_pipeline.h"
 #include "weft/frame/scratch_arena.h"
@@ -11,7 +11,7 @@ using namespace weft;
 namespace {
 
 constexpr uint32_t kMaxStages = 3, kMaxInFlight = 3, kNever = ~0u;
-constexpr uint32_t kBlocks = 64, kBlockBytes = 4096;  // each allocation takes one at most
+constexpr uint32_t kBlocks = 64, kBlockBytes = 4096;  // each allocation takes at most one block
 
 struct Production {
     struct Stage {
@@ -36,14 +36,14 @@ struct Production {
 
     World &world;
     const uint32_t count, inFlight;
-    uint32_t numbers = 0;                          // in each piece of memory
+    uint32_t numbers = 0;                          // number of values in each piece of memory
     uint32_t stopsAt = kNever, throwsAt = kNever;  // marks
     Cell *cells = nullptr;                         // of each stage of each frame, by their marks
     FramePipeline *pipeline = nullptr;
     BlockPool pool;
     TaggedHeap heap;
     std::atomic<uint64_t> ended[kMaxStages]{};
-    // not atomic: the order of the stages is all that protects them
+    // Not atomic: the order of the stages protects them.
     uint32_t *pieces[kMaxInFlight][kMaxStages]{};
 };
 
@@ -75,7 +75,7 @@ void Production::Allocate(uint32_t stage, const FrameParams &params, uint32_t ma
     for (uint32_t i = 0; i < numbers; ++i) first[i] = mark;
 }
 
-// The last stage of the frame has it to itself.
+// Called by the last stage of a frame, when no other stage uses the frame's memory.
 void Production::FreeFrame(const FrameParams &params) {
     for (uint32_t stage = 0; stage < count; ++stage) {
         const uint32_t *const first = pieces[params.slot][stage],
@@ -121,7 +121,7 @@ void CheckStamps(const FrameRing &ring, uint64_t frame, uint32_t stages) {
 
 }  // namespace
 
-// The pipeline has a fiber that waits, and each of its stages has one.
+// The pipeline needs a fiber that waits, and each of its stages needs one.
 void Script::UseFrames() {
     const uint32_t shape = m_bytes.Next(), frames = m_bytes.Below(12), special = m_bytes.Next(),
                    at = m_bytes.Below(36);

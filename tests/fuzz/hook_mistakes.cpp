@@ -1,4 +1,4 @@
-// Calls that wait, from a hook. Each must be reported once, and not wait.
+// Calls that wait, from a hook. Each must be reported once and must not wait.
 #include "fuzz/world.h"
 #include "weft/algorithms/parallel_for.h"
 #include "weft/sync/condition_variable.h"
@@ -51,7 +51,8 @@ void WaitForSignalInHook(TaskScheduler &inside, uint32_t which) {
         Latch(inside, 1).wait();
     } else {
         CancelSource source(inside);
-        // A sleep that is over is no mistake: its time must not pass while the thread is preempted.
+        // A sleep whose time has passed is no mistake, so the time must be far away, even if the
+        // thread is preempted.
         Require(!SleepUntilOrCancel(inside, Now() + std::chrono::hours(1), source.Token()),
                 "a hook has slept");
     }

@@ -1,4 +1,4 @@
-// Mutexes. Who holds one does nothing meanwhile that waits for another script.
+// Mutexes. While a script holds one, it makes no call that waits for another script.
 #include "fuzz/script.h"
 #include "fuzz/shared.h"
 
@@ -54,7 +54,7 @@ void Script::UseMutex() {
     for (uint32_t i = 0; i < 2; ++i) all[i].Leave();
 }
 
-// A mutex belongs to no thread.
+// Another task unlocks the mutex: a mutex belongs to no thread.
 void Script::UnlockElsewhere() {
     Shared::Guarded &guarded = m_world.shared->guarded[m_bytes.Below(2)];
     Cell *cell = m_world.NewCells(1);

@@ -1,5 +1,5 @@
-// Loops and reductions. Each part of a loop may wait, so there are no more parts than fibers to
-// spare.
+// Loops and reductions. Each part of a loop may wait, so there are at most as many parts as spare
+// fibers.
 #include "weft/algorithms/parallel_for.h"
 #include "weft/algorithms/parallel_reduce.h"
 
@@ -14,12 +14,12 @@ using namespace weft;
 
 namespace {
 
-// A range that is not empty; joining is not commutative.
+// A range with at least one index. Joining two ranges is not commutative.
 struct Range {
     uint32_t first, last;
 };
 
-constexpr uint32_t kGone = 3;  // what a body throws
+constexpr uint32_t kGone = 3;  // the value that a body throws
 
 }  // namespace
 

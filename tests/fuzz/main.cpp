@@ -1,4 +1,5 @@
-// Sequences of calls, valid and abusive, for libFuzzer: see tests/fuzz.sh.
+// The entry point for libFuzzer: plays an input as a sequence of calls, valid ones and mistakes.
+// See tests/fuzz.sh.
 #include "fuzz/world.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {

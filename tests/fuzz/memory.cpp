@@ -1,5 +1,5 @@
-// Memory that is allocated under tags by several tasks, and freed by tag; and the mistakes that one
-// makes with it.
+// TaggedHeap and ScratchArena: several tasks allocate under tags, and tags are freed. Also their
+// mistakes.
 #include "fuzz/script.h"
 #include "weft/frame/scratch_arena.h"
 #include "weft/frame/tagged_heap.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kBlockBytes = 4096, kMaxTags = 3, kMaxPieces = 12;
 
-// What one task allocates: at most one block, and one for its scratch.
+// The allocations of one task: at most one block under a tag, and one for its scratch memory.
 struct Piece {
     TaggedHeap *heap;
     BlockPool *pool;
@@ -53,7 +53,7 @@ void Allocating(TaskScheduler *scheduler, void *arg) {
     Leaf(scheduler, arg);
 }
 
-// All tags from `first` on have what their pieces say.
+// The tags from `first` on must have what their pieces say, and the others nothing.
 void CheckTags(const TaggedHeap &heap, const Piece *pieces, uint32_t count, uint32_t first,
                uint32_t tags) {
     uint32_t owners = 0, blocks = 0;
@@ -82,7 +82,7 @@ void Script::UseMemory() {
     const uint32_t shape = m_bytes.Next(), size = m_bytes.Next();
     const TaskOptions options = Options();
     const uint32_t tags = 1 + shape % kMaxTags, count = 1 + shape / kMaxTags % kMaxPieces;
-    const bool alone = shape >= 216;  // the script does all of it itself
+    const bool alone = shape >= 216;  // no tasks: the script allocates everything
     Cell *cells = m_mayWait && !alone ? m_world.NewCells(count) : nullptr;
     if (cells == nullptr && !alone) return;
     BlockPool pool(m_world.options, 2 * kMaxPieces, kBlockBytes);
@@ -97,7 +97,7 @@ void Script::UseMemory() {
         cells[i].target = &pieces[i];
         m_scheduler.AddTask({Allocating, &cells[i]}, &done, options);
     }
-    pieces[0].Allocate();  // perhaps by a thread that is no worker
+    pieces[0].Allocate();  // this may be an external thread
     for (uint32_t i = 1; i < count && alone; ++i) pieces[i].Allocate();
     if (!alone) m_scheduler.WaitForCounter(&done);
     for (uint32_t freed = 0; freed <= tags; ++freed) {
@@ -150,7 +150,7 @@ void Script::MistakeInMemory() {
         if (kind == 5) {
             Require(heap.Allocate(1, kBlockBytes) != nullptr, "there was no second block");
             expect(ReportCode::OutOfMemory, [&] {
-                // reported once
+                // Both attempts must fail. The mistake is reported once.
                 for (uint32_t i = 0; i < 2; ++i) Require(!heap.Allocate(1, 1), "a third block");
             });
             heap.Free(1);

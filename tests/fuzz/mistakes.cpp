@@ -1,4 +1,5 @@
-// Calls that are wrong. Each must be reported once, with its code, and have no effect.
+// Mistakes with tasks, options, groups, counters and the life of a scheduler. Each must be reported
+// once, with its code, and have no effect.
 #include "fuzz/script.h"
 
 namespace fuzz {
@@ -32,8 +33,8 @@ void Script::MistakeInOptions() {
     if (kind == 1) options.stack = static_cast<StackClass>(2 + m_bytes.Below(254));
     if (kind == 2) options.worker = places + m_bytes.Next();
     if (kind == 3) {
-        // The last place for attached threads: there are never so many. Without workers there is
-        // one thread's only.
+        // The index of the last attached thread, which no thread has, because there are never so
+        // many. Without workers only one thread may attach.
         options = {};
         options.worker = places - 1;
     }
@@ -56,7 +57,7 @@ void Script::MistakeInGroups() {
     const uint32_t kind = m_bytes.Below(4);
     TaskOptions options;
     options.groups = kind == 0 ? uint8_t{0x88} : uint8_t{1};
-    if (kind != 0) options.worker = 0;  // without workers the attached thread
+    if (kind != 0) options.worker = 0;  // without workers this is the attached thread
     m_world.oracle.Expect(ReportCode::BadOption, [&] {
         if (kind < 2) m_scheduler.AddTask(task, counter, options);
         if (kind == 2) m_scheduler.AddTasksAndWait(1, &task, options);
@@ -87,7 +88,7 @@ void Script::MistakeWithCounts() {
     if (cell == nullptr) return;
     const uint32_t kind = m_bytes.Below(4), n = m_bytes.Next();
     Counter own(kind == 3 ? ~0u : n);
-    // More than all tasks of an input and all that is ever added by hand.
+    // More than all tasks of an input, and than all increments by scripts.
     if (kind == 0) {
         Counter &shared = m_account.counters[n % Account::kCounters];
         m_world.oracle.Expect(ReportCode::CounterUnderflow,
@@ -168,7 +169,7 @@ void Script::MistakeWithOther() {
     Require(held.Value() == 3, "a scheduler has changed the counter of another one");
 }
 
-// Answered, not reported.
+// Mistakes that only the returned status shows.
 void Script::MistakeInLife() {
     const auto main = [](TaskScheduler *, void *) { Finding("the main task of a second Run"); };
     if (m_world.options.workers == 0) {
@@ -184,7 +185,7 @@ void Script::MistakeInLife() {
     }
 }
 
-// Options that cannot be.
+// Starts with invalid options.
 void Script::MistakeAtStart() {
     SchedulerOptions bad = m_world.options;
     switch (m_bytes.Below(16)) {

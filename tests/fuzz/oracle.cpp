@@ -1,3 +1,4 @@
+// Compares the reports with the expected ones.
 #include "fuzz/oracle.h"
 
 #include <cstdio>
@@ -18,7 +19,7 @@ void Oracle::AttachTo(SchedulerOptions &options) {
     options.user = this;
 }
 
-// Not inlined: the caller may come back on another thread.
+// Not inlined: the caller may continue on another thread after a call.
 __attribute__((noinline)) Oracle::Watch *Oracle::Exchange(Watch *watch) {
     thread_local Watch *t_watch = nullptr;
     asm volatile("");
@@ -27,7 +28,7 @@ __attribute__((noinline)) Oracle::Watch *Oracle::Exchange(Watch *watch) {
 
 void Oracle::Leave(const Watch &watch, Watch *outer) {
     Require(watch.count == 1, "a mistake was not reported");
-    // a hook's mistake inside another one's; hooks stay on their thread
+    // A hook's mistake may lie inside another mistake. Hooks stay on their thread.
     if (outer != nullptr) Exchange(outer);
 }
 
@@ -35,7 +36,7 @@ void Oracle::OnReport(const Report &report, void *user) {
     Oracle &self = *static_cast<Oracle *>(user);
     Require(report.what != nullptr && *report.what != 0, "a report does not say what is wrong");
     Require(report.hint != nullptr && *report.hint != 0, "a report has no hint");
-    Watch *const watch = Exchange(nullptr);  // the second report of one mistake finds none
+    Watch *const watch = Exchange(nullptr);  // a second report of the same mistake finds null
     if (watch != nullptr && watch->code == report.code) {
         ++watch->count;
         return;
@@ -51,7 +52,7 @@ void Oracle::OnReport(const Report &report, void *user) {
         case ReportCode::FloatingPointState:
             self.m_bent.fetch_add(1);
             break;
-        case ReportCode::Stalled:  // a thread will end their waits
+        case ReportCode::Stalled:  // a thread will end these waits
             break;
         case ReportCode::NoWorkers:
             Require(self.mayLackWorkers.load(), report.what);

@@ -1,4 +1,4 @@
-// What must be true of every input.
+// What must hold for each input.
 #pragma once
 
 #include "weft/task_scheduler.h"
@@ -8,19 +8,20 @@
 
 namespace fuzz {
 
-/// Ends the process; libFuzzer keeps the input.
+/// Ends the process. libFuzzer keeps the input.
 [[noreturn]] void Finding(const char *what, const char *detail = "");
 
 inline void Require(bool condition, const char *what) {
     if (!condition) Finding(what);
 }
 
-/// Compares what is reported with what should be.
+/// Compares the reports with the expected ones.
 class Oracle {
 public:
     void AttachTo(weft::SchedulerOptions &options);
 
-    /// mistake() must be reported once, as `code`, and on this thread. It may go on on another one.
+    /// mistake() must cause one report, with this code and on this thread. The caller may continue
+    /// on another thread.
     template <class Mistake>
     void Expect(weft::ReportCode code, Mistake mistake) {
         Watch watch{code, 0};
@@ -29,10 +30,10 @@ public:
         Leave(watch, outer);
     }
 
-    // Of these as many as there are mistakes, at some time.
+    // The expected numbers of reports that may come at any time.
     std::atomic<uint32_t> willThrow{0}, willLeave{0}, willBend{0};
-    std::atomic<bool> mayLackWorkers{false};  ///< NoWorkers may come
-    /// When all is over.
+    std::atomic<bool> mayLackWorkers{false};  ///< NoWorkers may be reported
+    /// Called when all schedulers have ended.
     void CheckCounts();
 
 private:

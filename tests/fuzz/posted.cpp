@@ -41,8 +41,9 @@ private:
 
     Jobs &m_jobs;
     Bytes m_steps;
-    Reason m_reason = Reason::None;  // for which it will begin
-    // by the signal that it has received, if that came after it began: the next wait ends
+    Reason m_reason = Reason::None;  // why the callback will be called next
+    // The job has received a signal that may have come after the callback began. Then the next wait
+    // ends at once.
     bool m_mayBeCalled = false;
 };
 
@@ -67,7 +68,7 @@ void Job::Step() {
     if (m_reason == Reason::Signal && !isSignalled) {
         Require(IsExpired() || mayBeCalled, "a job was called and has no signal");
         m_jobs.posts.fetch_add(1);
-        return PostOnWake();  // the signal is on its way
+        return PostOnWake();  // the signal will come
     }
     m_reason = Reason::None;
     if (m_steps.IsEmpty()) {
@@ -103,14 +104,14 @@ void Job::WaitForSignal(Clock::duration duration) {
 
 }  // namespace
 
-// The end of the queue waits for all jobs but those that nobody has called yet.
+// The end of the queue waits for all jobs, except those that wait and have not been woken.
 void Script::PostJobs() {
     const uint32_t count = 1 + m_bytes.Below(4);
     const bool waits = m_bytes.Below(2) != 0;
     const TaskOptions options = Options();
     Bytes steps[4] = {m_bytes, m_bytes, m_bytes, m_bytes};
     for (uint32_t i = 0; i < count; ++i) steps[i] = m_bytes.Split(m_bytes.Below(8));
-    const Spares spare(m_world, 1);  // while a job has a deadline
+    const Spares spare(m_world, 1);  // in use while a job has a deadline
     if (!m_mayWait || spare.Count() == 0) return;
     Jobs jobs(m_world, m_scheduler, options, waits);
     for (uint32_t i = 0; i < count; ++i) new Job(jobs, steps[i]);
@@ -150,24 +151,24 @@ void Script::MistakeInJobs() {
     queue.reset();
 }
 
-// Nobody may run the jobs of this queue: what would make one ready is refused, and takes the job
-// out of the queue, so that its end waits for nothing.
+// No worker may run the jobs of this queue. A call that would make a job ready is refused and
+// removes the job from the queue. So the end of the queue waits for nothing.
 void Script::MistakeInJobOptions() {
     const uint32_t how = m_bytes.Below(4), count = 1 + m_bytes.Below(3);
     TaskOptions nobody = Options();
-    // there are never so many threads
+    // There are never so many attached threads.
     nobody.worker = m_world.options.workers + m_world.options.maxAttached - 1;
     PostQueue queue(m_scheduler, nobody);
     const auto refuse = [&](auto call) { m_world.oracle.Expect(ReportCode::BadOption, call); };
     for (uint32_t i = 0; i < count; ++i) {
         PostedJob job(queue, kNever);
         if (how == 0) refuse([&] { job.Post(); });
-        if (how == 1) refuse([&] { job.PostAt(Clock::time_point()); });  // which has passed
+        if (how == 1) refuse([&] { job.PostAt(Clock::time_point()); });  // a time in the past
         if (how < 2) continue;
         job.PostOnWake();
         refuse([&] { how == 2 ? job.Wake() : job.Signal(); });
         Require(job.ReceiveSignal() == (how == 3), "the signal of a job that nobody may run");
-        refuse([&] { job.PostOnWake(); });  // it was called since its last beginning
+        refuse([&] { job.PostOnWake(); });  // the job was woken since its callback began last
     }
 }
 

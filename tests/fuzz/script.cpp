@@ -1,3 +1,4 @@
+// Plays a script: chooses calls by its bytes. This file has the calls about tasks and counters.
 #include "fuzz/script.h"
 
 #include "fuzz/shared.h"
@@ -15,7 +16,7 @@ void Yielding(TaskScheduler *scheduler, void *cell) {
     Leaf(scheduler, cell);
 }
 
-// The cells of its children lie before its own.
+// A task that submits child tasks. The cells of its children lie before its own cell.
 void Parent(TaskScheduler *scheduler, void *arg) {
     Cell *const cell = static_cast<Cell *>(arg);
     Cell *const first = static_cast<Cell *>(cell->target);
@@ -65,8 +66,8 @@ void Script::Play() {
     }
 }
 
-// Bytes below kFirstLater are calls that there were before weft/time.h, and mean what they always
-// did; so do those below kFirstNewest, calls that there were before coroutines and frames.
+// Old inputs keep their meaning: bytes below kFirstLater are the first kinds of calls, and those
+// below kFirstNewest were added later.
 void Script::Call() {
     constexpr uint32_t kFirstLater = 132, kFirstNewest = 225;
     const uint32_t byte = m_bytes.Next();
@@ -175,7 +176,7 @@ TaskOptions Script::Options() {
     return options;
 }
 
-// A task of this script's is submitted with these options, and they have no mistake.
+// Notes that a task of this script is submitted with these options, without a mistake.
 void Script::Accept(Cell &cell, const TaskOptions &options) const {
     cell.accepted = true;
     cell.groups = options.groups != 0 ? options.groups
@@ -248,21 +249,22 @@ void Script::SubmitStrange() {
     m_scheduler.AddTask({m_bytes.Below(2) == 0 ? Throwing : Bending, cell}, counter, Options());
 }
 
-// Takes back what the counter was raised by hand.
+// Decrements the counter by what the script has incremented it.
 void Script::Settle(uint32_t counter) {
     uint32_t &byHand = m_account.byHand[counter];
     if (byHand != 0) m_scheduler.DecrementCounter(&m_account.counters[counter], byHand);
     byHand = 0;
 }
 
-// Before a wait for the tasks of `counter`: some may come after tasks of those before it.
+// Called before a wait for the tasks of `counter`: some of them may follow tasks of earlier
+// counters.
 void Script::SettleBefore(uint32_t counter) {
     for (uint32_t i = 0; i < counter; ++i) {
         if (m_account.isFollowed[i]) Settle(i);
     }
 }
 
-// A task with child tasks, which may be large or pinned.
+// A task with child tasks, which may be Large or pinned.
 void Script::SubmitParent() {
     const uint32_t count = m_bytes.Below(20), which = m_bytes.Below(Account::kCounters);
     Cell *cells = m_world.NewCells(count + 1);
@@ -348,7 +350,7 @@ void Script::GiveWay() {
     }
 }
 
-// To the other scheduler this is a thread that blocks.
+// For the other scheduler the caller is an external thread that blocks.
 void Script::UseOther() {
     Cell *cells = m_world.other != nullptr ? m_world.NewCells(4) : nullptr;
     if (cells == nullptr) return;
@@ -382,8 +384,8 @@ void Script::Ask() {
 void Script::StartThread() {
     const uint32_t kind = m_bytes.Below(3);
     const Bytes bytes = m_bytes.Split(m_bytes.Below(32));
-    // The host's only: it waits for its threads before it ends the run, and tasks may be the last
-    // that run in it.
+    // Only the host's script does this: it waits for its threads before it ends the run. Tasks may
+    // be the last users of the run, so they must not.
     if (m_depth == 0) m_world.StartThread(m_scheduler, bytes, kind != 0, kind == 2);
 }
 

@@ -1,4 +1,4 @@
-// A sequence of calls, made by one task or thread.
+// A sequence of calls that one task or thread makes.
 #pragma once
 
 #include "fuzz/world.h"
@@ -8,8 +8,8 @@ namespace fuzz {
 
 class Script {
 public:
-    /// `mayWait`: or else only calls that do not. `depth`: of scripts inside scripts.
-    /// `cell`: of the task that plays it, if that names groups.
+    /// `mayWait`: if false, makes only calls that do not wait. `depth`: nesting of scripts inside
+    /// scripts. `cell`: the cell of the task that plays the script, or null.
     Script(World &world, weft::TaskScheduler &scheduler, Caller caller, Bytes bytes, uint32_t depth,
            bool mayWait, const Cell *cell = nullptr);
     void Play();
@@ -21,7 +21,7 @@ private:
     void CallNewest(uint32_t kind);
     weft::TaskOptions Options();
     void Accept(Cell &cell, const weft::TaskOptions &options) const;
-    weft::TaskOptions SmallOptions();  // for tasks that may wait: Spares are small
+    weft::TaskOptions SmallOptions();  // for tasks that may wait: Spares are small fibers
     weft::Counter *SomeCounter();
     void Submit();
     void SubmitAndWait();
@@ -40,14 +40,14 @@ private:
     void Settle(uint32_t counter);
     void SettleBefore(uint32_t counter);
 
-    // What came with weft/time.h and later, a file for each family.
+    // Calls of weft/time.h and later headers, with a file for each family.
     weft::Clock::duration Short();
     weft::Clock::time_point Soon();
-    /// `count` tasks that are accepted, each with a cell whose target is `target`; null: too many
-    /// cells.
+    /// Submits `count` tasks without a mistake. Each has a cell with this target. Returns null if
+    /// there are too many cells.
     Cell *AddHelpers(uint32_t count, weft::TaskFunction function, void *target,
                      weft::Counter *counter);
-    /// What does not wait for any other script: for whoever has locked something.
+    /// Makes a call that does not wait for another script. For a script that holds a lock.
     void Inside();
     void WaitInTime();
     void Sleep();
@@ -77,7 +77,7 @@ private:
     void UseFrames();
     void UseMemory();
 
-    // mistakes.cpp: each is reported once and changes nothing.
+    // Mistakes, each of which must be reported once and change nothing. In mistakes.cpp:
     void MistakeInTasks();
     void MistakeInOptions();
     void MistakeInGroups();

@@ -1,3 +1,4 @@
+// The checks of the objects that all scripts share.
 #include "fuzz/shared.h"
 
 namespace fuzz {

@@ -1,4 +1,4 @@
-// What all scripts of an input use together, with a note of who is where.
+// Objects that all scripts of an input use together, with checks of who uses them at the same time.
 #pragma once
 
 #include "fuzz/oracle.h"
@@ -21,7 +21,7 @@ namespace fuzz {
 
 class Script;
 
-/// A place for `most` at once.
+/// A section that at most `most` may enter at once.
 class Place {
 public:
     explicit Place(uint32_t most) : m_most(most) {}
@@ -38,10 +38,10 @@ struct Shared {
     static constexpr uint32_t kUsers = 2, kCallThreads = 2;
 
     Shared(weft::TaskScheduler &scheduler, const weft::SchedulerOptions &options);
-    /// When all is over: nobody is inside, and nothing is lost.
+    /// Called at the end of the input: no script is inside, and nothing is lost.
     void CheckEnd();
 
-    /// Of two the first is locked first.
+    /// Lock order: a script that needs both locks guarded[0] before guarded[1].
     struct Guarded {
         explicit Guarded(weft::TaskScheduler &scheduler) : mutex(scheduler) {}
         weft::Mutex mutex;
@@ -50,14 +50,14 @@ struct Shared {
         void Leave();
 
     private:
-        uint64_t m_entered = 0, m_left = 0;  // as the mutex says: these are not atomic
+        uint64_t m_entered = 0, m_left = 0;  // not atomic: protected by the mutex
     } guarded[2];
 
     weft::SharedMutex sharedMutex;
     Place writers{1}, readers{~0u};
 
-    /// Takers wait until there is something. Whoever takes has put something before, or puts it
-    /// back. The mutex is held by nobody who waits.
+    /// Takers wait until there is an item. A taker adds an item before, or puts its item back. No
+    /// script holds the mutex while it waits.
     weft::Mutex stockMutex;
     weft::ConditionVariable stocked;
     uint32_t stock = 0;
@@ -69,14 +69,14 @@ struct Shared {
     weft::Event manualEvent, autoEvent;
 
     weft::TicketQueue tickets;
-    std::mutex ticketOrder;  // of Take, and of the numbers
+    std::mutex ticketOrder;  // protects Take and the numbers
     uint32_t taken = 0, done = 0;
 
-    std::optional<weft::BlockingCalls> calls;  ///< until all is over
+    std::optional<weft::BlockingCalls> calls;  ///< destroyed at the end of the input
 
     weft::WorkerLocal<uint64_t> hits;
     std::atomic<uint64_t> allHits{0};
-    weft::FiberLocal<const Script *> script;  ///< that plays
+    weft::FiberLocal<const Script *> script;  ///< the script that the fiber plays
 };
 
 }  // namespace fuzz

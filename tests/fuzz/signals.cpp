@@ -1,5 +1,6 @@
-// Conditions, permits, events, and things that have to happen first. What this script alone uses
-// dies as soon as its wait has returned, though the helpers may not have.
+// Condition variables, semaphores, events, latches and wait groups. Objects that only one script
+// uses are destroyed as soon as the script's wait has returned, even if helpers have not returned
+// yet.
 #include "fuzz/script.h"
 #include "fuzz/shared.h"
 #include "weft/sync/latch.h"
@@ -111,7 +112,7 @@ void Script::UseSemaphore() {
     shared.semaphore.release();
 }
 
-// Of all: nobody knows who sets it next.
+// The events that all scripts share. It is unknown who sets them next, so waits need a timeout.
 void Script::UseEvent() {
     const uint32_t how = m_bytes.Below(12);
     Event &event = how % 2 == 0 ? m_world.shared->manualEvent : m_world.shared->autoEvent;
@@ -157,7 +158,7 @@ void Script::UseLatch() {
         Require(cells[i].ran.load() == 1, "a latch is at zero too early");
 }
 
-// It is given up without a wait, too: the last of its handles ends it.
+// The group may also be given up without a wait. Its last handle destroys it.
 void Script::UseWaitGroup() {
     const uint32_t count = m_bytes.Below(8), how = m_bytes.Below(3);
     Cell *cells = m_world.NewCells(count);

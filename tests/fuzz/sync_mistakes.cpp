@@ -1,5 +1,4 @@
-// Locks and signals that are used wrongly. Each must be reported once, with its code, and have no
-// effect.
+// Mistakes with locks and signals. Each must be reported once, with its code, and have no effect.
 #include "fuzz/script.h"
 #include "weft/sync/condition_variable.h"
 #include "weft/sync/event.h"
@@ -30,7 +29,7 @@ void Script::MistakeInLocks() {
         if (kind < 2) mutex.unlock();
         if (kind == 2) shared.unlock();
         if (kind == 3) shared.unlock_shared();
-        if (kind == 4) shared.unlock();  // as it was not locked
+        if (kind == 4) shared.unlock();  // because it is not locked this way
         if (kind == 5) shared.unlock_shared();
     });
     if (kind == 5) {
@@ -81,7 +80,7 @@ void Script::MistakeInSignals() {
     }
 }
 
-// What needs no waiting is none.
+// Objects of a scheduler that does not run. Calls that do not have to wait are no mistakes.
 void Script::MistakeInSyncOfIdle() {
     constexpr std::chrono::microseconds kShort{20};
     TaskScheduler &idle = *m_world.idle;

@@ -1,4 +1,4 @@
-// Turns in an order that was settled before.
+// Tickets: turns in a fixed order.
 #include "fuzz/script.h"
 #include "fuzz/shared.h"
 
@@ -26,7 +26,7 @@ void TakingTurn(TaskScheduler *scheduler, void *arg) {
 
 }  // namespace
 
-// Of all scripts.
+// Takes a ticket of the queue that all scripts share.
 void Script::UseTickets() {
     const uint32_t how = m_bytes.Below(3);
     if (!m_mayWait) return Require(Ticket().IsTurn(), "no ticket has to wait");
@@ -48,8 +48,8 @@ void Script::UseTickets() {
     ticket.Done();
 }
 
-// The first and the last are the script's, those between are done by tasks that come in another
-// order.
+// A queue of the script's own. The script has the first and the last ticket. Tasks, which are
+// submitted in another order, have the others.
 void Script::UseOwnTickets() {
     const Spares spares(m_world, 3);
     const uint32_t count = spares.Count(), order = m_bytes.Next();

@@ -1,5 +1,5 @@
-// Waits with deadlines and deferred tasks that are wrong. Each must be reported once, with its
-// code, and have no effect.
+// Mistakes with deadlines and deferred tasks. Each must be reported once, with its code, and have
+// no effect.
 #include "fuzz/script.h"
 #include "weft/deferred.h"
 
@@ -9,7 +9,7 @@ using namespace weft;
 
 namespace {
 
-constexpr std::chrono::milliseconds kLong{20};  // beside what a refused call takes
+constexpr std::chrono::milliseconds kLong{20};  // compared to the duration of a refused call
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void Script::MistakeInDeferred() {
     ReportCode code = ReportCode::BadOption;
     if (kind == 0) task.function = nullptr, code = ReportCode::NullTask;
     if (kind == 1) options.priority = static_cast<Priority>(3 + m_bytes.Below(253));
-    // never so many
+    // There are never so many attached threads.
     if (kind == 2) options.worker = m_world.options.workers + m_world.options.maxAttached - 1;
     if (kind == 3) by = m_world.idle.get(), code = ReportCode::NotRunning;
     if (kind == 4) counter = &full, code = ReportCode::CounterOverflow;

@@ -1,4 +1,4 @@
-// Waits with deadlines, and sleeping.
+// Waits with deadlines, and sleeps.
 #include "fuzz/script.h"
 
 namespace fuzz {
@@ -48,7 +48,7 @@ void Script::WaitInTime() {
 void Script::Sleep() {
     if (!m_mayWait) return SleepUntil(m_scheduler, Clock::time_point::min());
     const uint32_t how = m_bytes.Below(3);
-    // which sleeps in the operating system
+    // A scheduler that does not run: the sleep is a sleep of the thread.
     TaskScheduler *const by = how == 2 ? m_world.idle.get() : &m_scheduler;
     how == 0 ? SleepUntil(*by, Soon()) : SleepFor(*by, Short());
 }

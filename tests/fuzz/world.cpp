@@ -1,3 +1,4 @@
+// Sets up the schedulers for an input, and plays it.
 #include "fuzz/world.h"
 
 #include "fuzz/script.h"
@@ -12,16 +13,17 @@ World::World(Bytes bytes) : m_bytes(bytes), m_cells(kCells) { Choose(); }
 
 World::~World() = default;
 
-// The first bytes of an input say what it is played on.
+// The first bytes of an input choose the options of the schedulers.
 void World::Choose() {
     static constexpr uint32_t kPools[][2] = {{2, 1}, {3, 2}, {8, 4}};
-    const uint32_t first = m_bytes.Next();  // below 128: there are no groups to name
+    const uint32_t first = m_bytes.Next();  // below 128: no groups
     life = static_cast<Life>(first % 4);
     options.workers = life == Life::WithoutWorkers ? 0 : 1 + m_bytes.Below(3);
     const uint32_t pool = m_bytes.Below(3);
     options.smallFibers = kPools[pool][0];
     options.largeFibers = kPools[pool][1];
-    options.smallStackBytes = options.largeStackBytes = 128 << 10;  // AddressSanitizer's frames
+    options.smallStackBytes = options.largeStackBytes =
+        128 << 10;  // AddressSanitizer needs large frames
     options.maxAttached = 5;
     const uint32_t more = m_bytes.Next();
     options.idle = static_cast<IdlePolicy>(more % 3);
@@ -52,8 +54,8 @@ void World::Choose() {
     }
 }
 
-// 1 and 1, 2 and 1, or three groups of 1. The last one is namedOnly, unless there are only two
-// workers.
+// Two groups of 1 and 1 or of 2 and 1 workers, or three groups of 1. The last group is namedOnly,
+// unless there are only two workers.
 void World::ChooseGroups(uint32_t layout) {
     options.groups = m_groups;
     options.groupCount = layout == 3 ? 3 : 2;
@@ -105,7 +107,7 @@ void World::ChooseHooks() {
 void World::Play() {
     if (other != nullptr) {
         Require(other->Start() == Status::Ok, "Start of the other one");
-        other->IncrementCounter(&held, 1);  // from here on it is its own
+        other->IncrementCounter(&held, 1);  // from now on the counter belongs to this scheduler
     }
     const uint32_t lives = 1 + m_bytes.Below(2);
     for (uint32_t i = 1; i < lives; ++i) Live(m_bytes.Split(m_bytes.Next()));
@@ -150,7 +152,7 @@ void World::Host(Bytes bytes, Caller caller) {
 }
 
 void World::CheckEnd() {
-    shared->calls.reset();  // all are made
+    shared->calls.reset();  // waits until all calls are made
     shared->CheckEnd();
     for (uint32_t i = 0; i < kCells; ++i) {
         const uint32_t expected = m_cells[i].accepted ? 1 : 0;
@@ -182,7 +184,7 @@ void World::StartThread(TaskScheduler &inside, Bytes bytes, bool attached, bool 
     inside.IncrementCounter(&threads);
     const std::lock_guard<std::mutex> lock(m_mutex);
     m_threads.emplace_back([this, &inside, bytes, attached, leaves] {
-        if (attached && life == Life::WithoutWorkers) {  // the host is the one
+        if (attached && life == Life::WithoutWorkers) {  // the host is the only attached thread
             oracle.Expect(ReportCode::BadOption, [&] {
                 Require(inside.AttachThread() == Status::BadOption, "a second thread attached");
             });

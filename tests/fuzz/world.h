@@ -17,27 +17,27 @@ namespace fuzz {
 class World;
 struct Shared;
 
-/// What a task is given, and its account.
+/// The argument of a task, and its account.
 struct Cell {
     World *world = nullptr;
-    Bytes bytes{nullptr, 0};  // of a task that is a script
+    Bytes bytes{nullptr, 0};  // if the task plays a script
     uint32_t depth = 0;
-    bool accepted = false;       // its submission had no mistake
-    void *target = nullptr;      // of a helper: what it does something with
-    weft::TaskOptions options;   // of its children
-    uint8_t groups = 0;          // that it runs in; 0: it names none
-    bool mayRunAnywhere = true;  // or only in these
-    weft::Counter before;        // of a task that follows others: theirs
-    uint32_t maxUnfinished = 0;  // of these, when it begins
+    bool accepted = false;       // it was submitted without a mistake
+    void *target = nullptr;      // of a helper: the object that it uses
+    weft::TaskOptions options;   // of its child tasks
+    uint8_t groups = 0;          // the groups in which it runs; 0: it names none
+    bool mayRunAnywhere = true;  // false: only in these groups
+    weft::Counter before;        // of a task that follows others: the counter of these
+    uint32_t maxUnfinished = 0;  // how many of these may be unfinished when it begins
     std::atomic<uint32_t> ran{0};
 };
 
-/// Counters of one script, and by how much it has raised each by hand.
+/// Counters of one script, and by how much the script has incremented each.
 struct Account {
     static constexpr uint32_t kCounters = 3;
     weft::Counter counters[kCounters];
     uint32_t byHand[kCounters]{};
-    bool isFollowed[kCounters]{};  // tasks that later counters count come after it
+    bool isFollowed[kCounters]{};  // tasks of later counters may follow it
     bool mayRise[kCounters]{};     // its tasks submit children
 };
 
@@ -51,33 +51,34 @@ public:
     World(const World &) = delete;
     World &operator=(const World &) = delete;
 
-    /// Plays the input, to the end of every scheduler and thread.
+    /// Plays the input until all schedulers and threads have ended.
     void Play();
 
     // For scripts. Any thread.
     /// Cells of new tasks, or null if there were too many.
     Cell *NewCells(uint32_t count);
     Account &NewAccount();
-    /// A thread of its own that plays `bytes`; at most three in all.
+    /// Starts a thread that plays `bytes`. There are at most three.
     void StartThread(weft::TaskScheduler &scheduler, Bytes bytes, bool attached, bool leaves);
-    /// Leave to wait, see Permit in ../soak/graph.cpp; null: no.
+    /// A permit to wait (see Permit in ../soak/graph.h), or null.
     std::atomic<int32_t> *Permit(uint32_t fiber);
     void GiveBack(std::atomic<int32_t> *permit);
-    /// Sets of groups that tasks may name, 1 to 3; 0: there are no groups, so that all name none.
+    /// Returns a set of groups for a task to name. Returns 0 (the task names none) if `set` is 0 or
+    /// there are no groups.
     uint8_t Groups(uint32_t set) const;
-    /// A task in these groups is on a worker of them.
+    /// Checks that the caller, a task in these groups, is on a worker of them.
     void CheckPlace(const weft::TaskScheduler &running, uint8_t groups) const;
 
     Life life;
-    bool mayBeLarge;  ///< tasks
+    bool mayBeLarge;  ///< tasks may be Large
     weft::SchedulerOptions options;
     Oracle oracle;
     std::unique_ptr<weft::TaskScheduler> scheduler;
-    std::unique_ptr<weft::TaskScheduler> other;  ///< runs, unless it is null
+    std::unique_ptr<weft::TaskScheduler> other;  ///< runs, or is null
     std::unique_ptr<weft::TaskScheduler> idle;   ///< never runs
-    weft::Counter held{2};                       ///< while `other` runs, its
-    weft::Counter threads;                       ///< that play, and have not finished
-    std::unique_ptr<Shared> shared;              ///< by all scripts; see shared.h
+    weft::Counter held{2};                       ///< belongs to `other` while that runs
+    weft::Counter threads;           ///< number of threads that play and have not finished
+    std::unique_ptr<Shared> shared;  ///< used by all scripts; see shared.h
 
 private:
     void Choose();
@@ -103,7 +104,7 @@ private:
     std::vector<std::thread> m_threads;
 };
 
-/// Small fibers, up to `most`, for tasks that may wait and help a script.
+/// Permits for up to `most` small fibers, for tasks that may wait and help a script.
 class Spares {
 public:
     static constexpr uint32_t kMax = 6;

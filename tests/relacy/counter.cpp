@@ -1,5 +1,6 @@
-// Waiting for a count. Who goes on sees what the counted tasks wrote (invariant 5), and after a
-// wait for zero nobody touches the counter any more (invariant 4): it is freed at once.
+// Waits for a counter (core/counter_waiting.h). A waiter that resumes must see what the counted
+// tasks wrote (invariant 5). After a wait for zero no thread may access the counter (invariant 4),
+// so the tests free it at once.
 #include "relacy/suite.h"
 
 #include "core/counter_waiting.h"
@@ -18,8 +19,8 @@ struct CounterTest : Suite<Test, kThreads> {
     static constexpr uint32_t kOther = 100;  // an owner that is no fiber
     CounterWaiting waiting;
     Counter *counter = nullptr;
-    uint32_t begin = 0;     // the count at first
-    Data result[kThreads];  // of each thread's task
+    uint32_t begin = 0;     // the initial count
+    Data result[kThreads];  // the result of each thread's task
     env::Atomic<uint32_t> done[kThreads];
     Data context[kFibers];  // what a fiber left on its stack
     Data contextOfOther;
@@ -55,12 +56,12 @@ struct CounterTest : Suite<Test, kThreads> {
         contextOfOther.Write(2);
         Check(++otherResumed == 1, "resumed twice, or taken off and resumed");
     }
-    /// All of the first `count` threads' tasks have finished.
+    /// All tasks of the first `count` threads have finished.
     void SeesAll(uint32_t count = kThreads) {
         for (uint32_t i = 0; i < count; ++i)
             Check(result[i].Read() == 1, "the result of a counted task is missing");
     }
-    /// At least so many have.
+    /// At least `count` tasks have finished.
     void SeesSome(uint32_t count) {
         for (const env::Atomic<uint32_t> &flag : done)
             count -= std::min(count, flag.load(kRelaxed));
@@ -103,7 +104,7 @@ struct CounterTest : Suite<Test, kThreads> {
     }
 };
 
-// Two tasks, a waiter for zero, which frees the counter.
+// Two tasks finish while a waiter for zero registers. The waiter frees the counter.
 struct Zero : CounterTest<Zero, 3> {
     void before() { Acquire(2); }
     void thread(unsigned index) {
@@ -122,11 +123,11 @@ struct Zero : CounterTest<Zero, 3> {
     }
 };
 
-// The same for who only looks.
+// Like Zero, but a thread polls the counter and then frees it.
 struct Polled : CounterTest<Polled, 3> {
     void before() {
         Acquire(2);
-        Wait(0, 1);  // so that a decrement may be sorting when the count is zero
+        Wait(0, 1);  // so that a decrement may be sorting when the count becomes zero
     }
     void thread(unsigned index) {
         if (index < 2) return Finish(index);
@@ -141,7 +142,8 @@ struct Polled : CounterTest<Polled, 3> {
     }
 };
 
-// Waiters for 2, 1 and 0, and three tasks: lists are sorted, put back, and sorted again by others.
+// Three tasks finish, with waiters for 2, 1 and 0. Lists are sorted, put back, and sorted again by
+// other threads. Each waiter must be notified once.
 struct Targets : CounterTest<Targets, 3> {
     void before() {
         Acquire(3);
@@ -158,7 +160,7 @@ struct Targets : CounterTest<Targets, 3> {
     }
 };
 
-// Waiters come while others sort.
+// Waiters register while another thread sorts the list.
 struct Coming : CounterTest<Coming, 3> {
     void before() {
         Acquire(2);
@@ -179,7 +181,8 @@ struct Coming : CounterTest<Coming, 3> {
     }
 };
 
-// One counts on while others sort, and leaves notes.
+// A thread adds to the counter while another one sorts, so it leaves a note. Each waiter must still
+// be notified.
 struct Notes : CounterTest<Notes, 3> {
     void before() {
         Acquire(2);
@@ -201,7 +204,8 @@ struct Notes : CounterTest<Notes, 3> {
     }
 };
 
-// A tasks adds tasks: who sees zero sees what they wrote, through the additions.
+// A task adds further tasks to its counter. A waiter for zero must see what all of them wrote, also
+// through the additions.
 struct Additions : CounterTest<Additions, 3> {
     void before() {
         Acquire(2);
@@ -225,7 +229,8 @@ struct Additions : CounterTest<Additions, 3> {
     }
 };
 
-// A record is taken off a list beside a waiter that stays, while the tasks finish.
+// A record is removed from a list, beside a waiter that stays, while the tasks finish. Its owner
+// must be notified or the removal must succeed, never both.
 struct Removal : CounterTest<Removal, 3> {
     void before() {
         Acquire(2);
@@ -249,7 +254,7 @@ struct Removal : CounterTest<Removal, 3> {
     }
 };
 
-// The same, and the record is used again for a waiter of another target.
+// Like Removal, but the record is then used again for a waiter with another target.
 struct RemovalOfTarget : CounterTest<RemovalOfTarget, 3> {
     void before() {
         Acquire(2);
@@ -278,8 +283,8 @@ struct RemovalOfTarget : CounterTest<RemovalOfTarget, 3> {
     }
 };
 
-// Somebody begins to wait for a value while another one finds that nobody does, and hides the
-// notice.
+// A waiter for a value registers while another thread finds no such waiter and hides the notice.
+// The waiter must not stay unnoticed.
 struct NoticeOfValue : CounterTest<NoticeOfValue, 2> {
     Notices notices;
     void before() {

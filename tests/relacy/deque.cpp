@@ -1,5 +1,5 @@
-// One owner and its thieves. Every item comes out once, and with what its owner wrote before it was
-// pushed.
+// The work-stealing deque with one owner and its thieves. Each item must come out once, and its
+// taker must see what the owner wrote before it pushed the item.
 #include "relacy/suite.h"
 
 #include "containers/work_stealing_deque.h"
@@ -49,6 +49,7 @@ struct DequeTest : Suite<Test, kThreads> {
     }
 };
 
+// The owner pushes two items and pops, while a thief steals.
 struct OneThief : DequeTest<OneThief, 2> {
     void before() { Acquire(4); }
     void thread(unsigned index) {
@@ -64,6 +65,7 @@ struct OneThief : DequeTest<OneThief, 2> {
     }
 };
 
+// The owner publishes three items at once and pops, while two thieves steal.
 struct TwoThieves : DequeTest<TwoThieves, 3> {
     void before() { Acquire(4); }
     void thread(unsigned index) {
@@ -79,7 +81,7 @@ struct TwoThieves : DequeTest<TwoThieves, 3> {
     }
 };
 
-// Places in the ring are used again behind the thieves.
+// Slots of the ring are used again while thieves read them.
 struct Reuse : DequeTest<Reuse, 2> {
     void before() { Acquire(2); }
     void thread(unsigned index) {
@@ -97,7 +99,7 @@ struct Reuse : DequeTest<Reuse, 2> {
     }
 };
 
-// The ring grows under the thieves.
+// The ring grows while thieves steal.
 struct Growth : DequeTest<Growth, 3> {
     void before() { Acquire(1); }
     void thread(unsigned index) {

@@ -1,25 +1,24 @@
-// The environment in which memory orders are checked, by Relacy (D. Vyukov): an atomic remembers
-// what was written to it, a load may give an older value wherever its order allows that, and memory
-// that threads use without having synchronised is a data race. One iteration is one schedule, and
-// one choice of a value for each load; its number is its seed.
+// The environment in which Relacy (D. Vyukov) checks memory orders. Each atomic remembers the
+// values that were written to it, and a load may return an older one if its order permits that. An
+// unsynchronised access to data is a data race. One iteration is one schedule, with one choice of a
+// value for each load. Its number is its seed.
 //
-// An atomic is as large as the machine's, so that structures and their assertions are those that
-// ship. What Relacy knows of it stands in a table beside it (Cell). Zeroed memory that is used as
-// atomics without having been constructed (the deque's rings) gets its cells when it is first
-// touched.
+// An atomic is as large as in production, so structures and their static assertions do not change.
+// What Relacy knows of an atomic is in a table beside it (Cell). Zeroed memory that is used as
+// atomics without construction (the deque's rings) gets its cells on the first access.
 //
-// Three mistakes are found that Relacy alone does not see:
-// - a block from weft::internal::Memory that is used by a thread which does not know of its
-// allocation, or freed by one
-//   which does not know of every use (Block);
-// - a load whose value was relied upon, and a store of another thread's that is not ordered behind
-// it: a processor may
-//   carry out that store first. Relacy has no loads of values that are written later
-//   (RelyOnLastLoad);
-// - plain members that atomics publish (Plain).
+// This environment also finds three mistakes that Relacy alone does not see:
+//
+// - A thread uses a block from weft::internal::Memory without being ordered after its allocation,
+//   or frees it without being ordered after all uses (Block).
+// - A thread relies on the value of a load, and another thread's store is not ordered after this
+//   load. A processor may execute that store first. Relacy has no loads of values that are written
+//   later (RelyOnLastLoad).
+// - Plain members that atomics publish are accessed without order (Plain).
 #pragma once
 
-// Every standard header that the suites use comes before Relacy, whose macros would change it.
+// All standard headers that the suites use come before Relacy, because its macros would change
+// them.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,7 +35,7 @@
 
 #include <relacy/relacy.hpp>
 
-// The macros by which Relacy takes over programs as they stand.
+// Relacy's macros that replace keywords and functions in unchanged programs.
 #undef new
 #undef delete
 #undef malloc
@@ -60,7 +59,7 @@
 
 namespace weft::env {
 
-/// Where in the sources under test an operation stands: Relacy's histories show it.
+/// The place of an operation in the sources under test, for Relacy's histories.
 struct Where : rl::debug_info {
     Where(const char *file = __builtin_FILE(),
           unsigned line = static_cast<unsigned>(__builtin_LINE()),
@@ -70,15 +69,15 @@ struct Where : rl::debug_info {
 
 [[noreturn]] inline void FailAs(rl::test_result_e result, const char *what,
                                 const rl::debug_info &where) noexcept {
-    rl::ctx().fail_test(what, result, where);  // leaves the thread for good
+    rl::ctx().fail_test(what, result, where);  // does not return to the thread
     std::abort();
 }
 
 constexpr uint32_t kMaxThreads = 4;
 
-/// Memory from weft::internal::Memory. Its variable is written when it is allocated and when it is
-/// freed, and read at each use of an atomic in it. It is kept to the end of the iteration, so that
-/// late uses are seen.
+/// Memory from weft::internal::Memory. Its variable is written at the allocation and when the block
+/// is freed, and read at each use of an atomic in it. The block is kept to the end of the
+/// iteration, so that late uses are found.
 struct Block {
     char *begin;
     size_t bytes;
@@ -86,18 +85,18 @@ struct Block {
     bool freed;
 };
 
-/// What is known of the atomic at `address`.
+/// What is known about the atomic at `address`.
 struct Cell {
     const void *address;
     void *atomic;  // rl::atomic<T>
     void (*destroy)(void *atomic);
-    Block *block;  // null: not in one
-    bool isRaw;    // zeroed memory that was never constructed
+    Block *block;  // null if it is in no block
+    bool isRaw;    // in zeroed memory, never constructed
     size_t reliedOn[kMaxThreads];
     Cell *next;
 };
 
-/// All that is known, of one iteration.
+/// The state of one iteration.
 class World {
 public:
     static World &Get() noexcept {
@@ -106,7 +105,7 @@ public:
     }
 
     void Begin() noexcept {
-        // a failed iteration leaves everything as it was
+        // An iteration that failed has not cleaned up.
         std::memset(m_buckets, 0, sizeof m_buckets);
         m_cellsUsed = m_blocksUsed = 0;
         m_unused = nullptr;
@@ -189,7 +188,7 @@ public:
         const Load &load = m_lastLoad[rl::thread_index()];
         load.cell->reliedOn[rl::thread_index()] = load.clock;
     }
-    /// A store to `cell` by this thread must be ordered behind every load that somebody relies on.
+    /// A store to `cell` by this thread must be ordered after each load on which a thread relies.
     void CheckStore(const Cell &cell, const rl::debug_info &where) noexcept {
         const auto threads = static_cast<uint32_t>(rl::ctx().get_thread_count());
         for (uint32_t i = 0; i < threads; ++i) {
@@ -226,8 +225,8 @@ private:
     Load m_lastLoad[kMaxThreads] = {};
 };
 
-/// The caller goes by what its last load from zeroed memory gave: the deque's CAS has shown that it
-/// was not too late.
+/// The caller relies on its last load from zeroed memory: the deque's CAS has shown that the load
+/// was in time.
 inline void RelyOnLastLoad() noexcept { World::Get().RelyOnLastLoad(); }
 
 inline rl::memory_order Relacys(std::memory_order order) noexcept {
@@ -279,8 +278,9 @@ public:
             return true;
         expected = Back(seen);
         if (failure == std::memory_order_relaxed) return false;
-        // Relacy has the rules of C++11, where a failure may not be ordered more strongly than a
-        // success. Having seen the newest value, this thread loads that one again.
+        // Relacy follows C++11, where the order of a failure may not be stronger than that of a
+        // success. This thread has seen the newest value, so it loads this value again with the
+        // order of the failure.
         const rl::preemption_disabler atOnce(rl::ctx());
         expected = Back(atomic.load(Relacys(failure), where));
         return false;
@@ -299,7 +299,7 @@ public:
     }
 
 private:
-    // Relacy does not know pointers to constants.
+    // Relacy does not support pointers to constants.
     using Stored = std::conditional_t<std::is_pointer_v<T>, uintptr_t, T>;
     static Stored Known(T value) noexcept {
         if constexpr (std::is_pointer_v<T>)
@@ -324,8 +324,8 @@ private:
         void *memory = std::malloc(sizeof(rl::atomic<Stored>));
         World::Get().Add(this, new (memory) rl::atomic<Stored>(Known(m_initial)), Destroy);
     }
-    // Its first value is one that everybody knows of: who may touch the memory at all knows of its
-    // allocation (At).
+    // All threads know the first value, because a thread that may access the memory is ordered
+    // after its allocation (At).
     Cell &ConstructRaw(const rl::debug_info &where) const noexcept {
         auto *atomic = new (std::malloc(sizeof(rl::atomic<Stored>))) rl::atomic<Stored>();
         const rl::preemption_disabler atOnce(rl::ctx());
@@ -353,7 +353,7 @@ private:
     T m_initial;
 };
 
-/// Reads and writes that atomics must order.
+/// Plain data whose accesses atomics must order.
 template <class T>
 class Plain {
 public:
@@ -368,7 +368,7 @@ public:
     Plain &operator=(const Plain &other) noexcept {
         const T value = other;
         if (m_guard == nullptr)
-            // written by this thread
+            // The first write, by this thread.
             m_guard = new (std::malloc(sizeof(rl::var<int>))) rl::var<int>(1);
         else
             (*m_guard)(Where()) = 1;
@@ -390,15 +390,15 @@ inline uint64_t Ticks() noexcept { return 0; }
 inline double TicksPerMicrosecond() noexcept { return 1; }
 inline uint64_t Now() noexcept { return 0; }
 
-/// Who waits in a loop sees, sooner or later, what it waits for.
+/// Lets another thread run. A loop with Pause sees the awaited value at some time.
 inline void Pause() noexcept { rl::yield(1, Where()); }
 inline void YieldThread() noexcept { Pause(); }
 inline int32_t CurrentCpu() noexcept { return -1; }
 inline void NapThread() noexcept { Pause(); }
 inline uint32_t ThreadHint() noexcept { return rl::thread_index(); }
 
-/// What was written before an Unpark is visible after the Park that it ends; all who park is a
-/// deadlock.
+/// What was written before Unpark is visible after the Park that it ends. If all threads park, this
+/// is a deadlock.
 class Parker {
 public:
     Parker() noexcept { m_event.init(false, false, Where()); }
@@ -425,7 +425,7 @@ private:
     Atomic<uint32_t> m_told{0};
 };
 
-// What the scheduler's data is made of, and no suite uses.
+// Types of the scheduler's members that no suite uses.
 class Thread {
 public:
     bool Start(void (*)(void *), void *, size_t) noexcept { return false; }

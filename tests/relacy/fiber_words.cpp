@@ -1,5 +1,6 @@
-// Which fibers are free. Each is held by one at a time, who finds its stack as the last one left
-// it; and who lacks a fiber finds each that is free, or is told.
+// The sets of free fibers (AtomicBitSet, FiberPool). Each fiber must have one user at a time, which
+// finds the stack as the previous user left it. A worker that lacks a fiber must find each free
+// one, or must be woken for it.
 #include "relacy/suite.h"
 
 #include "core/fiber_pool.h"
@@ -11,7 +12,7 @@ namespace relacy {
 
 namespace {
 
-// Bits alone.
+// AtomicBitSet alone: three threads claim bits and set them again.
 struct Bits : Suite<Bits, 3> {
     AtomicBitSet bits;
     Data stack[3];
@@ -40,7 +41,7 @@ struct Bits : Suite<Bits, 3> {
     void after() { Check(bits.Test(1) && bits.Test(68), "a bit was lost"); }
 };
 
-// Fibers that are all out but one or two; workers with caches if the pool is large.
+// A pool from which all fibers have been taken. Large pools have caches for the workers.
 template <class Test, int kThreads, uint32_t kSmall, uint32_t kWorkers>
 struct PoolTest : Suite<Test, kThreads> {
     FiberPool pool;
@@ -64,7 +65,8 @@ struct PoolTest : Suite<Test, kThreads> {
         --holders[fiber];
         pool.ReleaseFiber(fiber, worker);
     }
-    // As scheduler/fiber_switch.cpp frees a fiber, and scheduler/ready.cpp wakes a starved worker.
+    // Like FreeFiber in scheduler/wait/fiber_switch.cpp and WakeStarved in
+    // scheduler/submit/wake.cpp.
     void Free(uint32_t fiber, uint32_t worker) {
         Release(fiber, worker);
         if (!pool.AnyStarved()) return;
@@ -77,7 +79,8 @@ struct PoolTest : Suite<Test, kThreads> {
         Take(fiber);
         return true;
     }
-    // As scheduler/worker_loop.cpp: a worker that finds no fiber says so, looks again, and sleeps.
+    // Like WithoutFiber in scheduler/run/worker_loop.cpp: a worker that finds no fiber marks itself
+    // as starved, looks again, and sleeps.
     void TakeOrSleep(uint32_t worker) {
         while (!TryTake(worker)) {
             pool.SetStarved(worker, true);
@@ -91,12 +94,13 @@ struct PoolTest : Suite<Test, kThreads> {
     }
 };
 
-// A small pool: no caches.
+// A starved worker in a small pool without caches. It must get the fiber that another worker frees.
 struct StarvedAtWords : PoolTest<StarvedAtWords, 2, 2, 1> {
     void before() { Acquire(); }
     void thread(unsigned index) { index == 0 ? TakeOrSleep(0) : Free(0, 1); }
 };
 
+// Two workers are starved and two fibers are freed. Each worker must get one.
 struct TwoStarved : PoolTest<TwoStarved, 3, 2, 3> {
     void before() { Acquire(); }
     void thread(unsigned index) {
@@ -106,14 +110,14 @@ struct TwoStarved : PoolTest<TwoStarved, 3, 2, 3> {
     }
 };
 
-// The free fiber goes to the cache of whoever frees it.
+// Like StarvedAtWords, but the freed fiber goes to the cache of the worker that frees it.
 struct StarvedAtCaches : PoolTest<StarvedAtCaches, 2, 32, 2> {
     void before() { Acquire(); }
     void thread(unsigned index) { index == 0 ? TakeOrSleep(0) : Free(0, 1); }
 };
 
-// The starved worker does not look a second time by itself: whoever frees a fiber must see that it
-// is starved, or it must see the fiber when it looks after having said so.
+// A worker marks itself as starved and then looks for a fiber, while another worker frees one and
+// then looks for starved workers. At least one of them must find the other.
 template <uint32_t kFibers, uint32_t kWorkers>
 struct SaysSo : PoolTest<SaysSo<kFibers, kWorkers>, 2, kFibers, kWorkers> {
     bool found = false, told = false;
@@ -134,7 +138,8 @@ struct SaysSo : PoolTest<SaysSo<kFibers, kWorkers>, 2, kFibers, kWorkers> {
 using SaysSoOnce = SaysSo<2, 1>;
 using SaysSoOnceAtCaches = SaysSo<32, 2>;  // with caches
 
-// An owner takes from its cache while others rob it.
+// An owner takes a fiber from its cache while others take fibers from the same cache. No fiber may
+// be lost or have two users.
 struct Robbers : PoolTest<Robbers, 3, 32, 2> {
     void before() {
         Acquire();
@@ -151,10 +156,10 @@ struct Robbers : PoolTest<Robbers, 3, 32, 2> {
     void after() { Check(TryTake(0) && !TryTake(0), "a fiber was lost, or is free twice"); }
 };
 
-// A task that needs a Large fiber is put aside, then its worker looks for one again; who frees one
-// looks for such tasks.
+// A worker puts a task aside that needs a Large fiber, and then looks for a fiber again. Another
+// worker frees one, and then looks for such tasks. At least one of them must find the other.
 struct Backlog : PoolTest<Backlog, 2, 2, 1> {
-    env::Atomic<uint32_t> backlog{0};  // as Scheduler::largeBacklog
+    env::Atomic<uint32_t> backlog{0};  // like Scheduler::largeBacklog
     bool found = false, told = false;
     void before() { Acquire(); }
     void thread(unsigned index) {

@@ -1,12 +1,14 @@
-// The end of a run and threads that are no workers. A call finds a scheduler that is there until it
-// goes out, or none; what calls did is known to who decides.
+// The entry gate (EntryGate) between external threads and the end of a run. A call must find a
+// scheduler that exists until the call leaves, or none. The thread that decides about the end must
+// see what earlier calls did.
 #include "relacy/suite.h"
 
 #include "scheduler/state/entry_gate.h"
 
 namespace weft {
 
-// What lies in a TaskScheduler is the gate's; nothing else of it is needed.
+// The gate needs only the members of TaskScheduler, so this file defines its constructor and
+// destructor.
 TaskScheduler::TaskScheduler(const SchedulerOptions &options) noexcept {
     internal::EntryGate::Construct(*this, options);
 }
@@ -14,11 +16,11 @@ TaskScheduler::~TaskScheduler() { internal::EntryGate::StateOf(*this).~Scheduler
 
 namespace internal {
 
-// Stands in for the real one.
+// Replaces the real scheduler.
 struct Scheduler {
     relacy::Data memory;              // written when it is freed
-    relacy::Data submitted;           // by the one thread that submits
-    env::Atomic<uint32_t> guests{0};  // as in scheduler/scheduler.h
+    relacy::Data submitted;           // by the thread that submits
+    env::Atomic<uint32_t> guests{0};  // like the member of the real one
 };
 
 }  // namespace internal
@@ -40,7 +42,7 @@ struct GateTest : Suite<Test, kThreads> {
         over = true;
         scheduler.memory.Write(1);
     }
-    // One call: whether there was a scheduler.
+    // Makes one call. Returns whether it found a scheduler.
     template <class Inside>
     bool Call(Inside inside) {
         EntryGate::Visit visit(taskScheduler);
@@ -54,7 +56,7 @@ struct GateTest : Suite<Test, kThreads> {
     }
 };
 
-// Two threads call once each, one ends the run.
+// Two threads make a call each, while a third one ends the run.
 struct Calls : GateTest<Calls, 3> {
     void before() { EntryGate::Open(taskScheduler, &scheduler); }
     void thread(unsigned index) {
@@ -67,7 +69,8 @@ struct Calls : GateTest<Calls, 3> {
     }
 };
 
-// A call submits: whoever decides sees that, or the call comes too late.
+// A call submits while another thread decides about the end. That thread must see the submission,
+// or the call must find no scheduler.
 struct Submits : GateTest<Submits, 2> {
     bool taken = false;
     bool seen = false;
@@ -86,7 +89,7 @@ struct Submits : GateTest<Submits, 2> {
     void after() { Check(taken ? !over : over, "a call was lost, or the run goes on for nothing"); }
 };
 
-// Started beside a call: what was made ready before the gate opened is there.
+// The gate opens beside a call. The call must see what was written before the opening.
 struct Opens : GateTest<Opens, 2> {
     Data made;
     void thread(unsigned index) {
@@ -99,7 +102,8 @@ struct Opens : GateTest<Opens, 2> {
     }
 };
 
-// Two decide at the same time; the second is told by the first.
+// Two threads decide at the same time. The second one must see what the first one wrote in its
+// decision.
 struct Deciders : GateTest<Deciders, 3> {
     void before() { EntryGate::Open(taskScheduler, &scheduler); }
     Data decided;
@@ -116,7 +120,8 @@ struct Deciders : GateTest<Deciders, 3> {
     void after() { Check(decided.Read() == 2, "a decision was lost"); }
 };
 
-// A thread that blocks inside a call is a guest and goes out meanwhile; its scheduler waits for it.
+// A thread that blocks in a call becomes a guest and goes out meanwhile. The scheduler must exist
+// until the guest has left.
 struct Guest : GateTest<Guest, 2> {
     env::Parker told;
     void before() { EntryGate::Open(taskScheduler, &scheduler); }

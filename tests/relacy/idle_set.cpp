@@ -1,5 +1,5 @@
-// Who publishes work and who falls asleep: no wake-up is lost, or everybody sleeps and the work
-// lies there (a deadlock).
+// IdleSet: threads that publish work and workers that fall asleep. No wake-up may be lost. A lost
+// one is a deadlock here: all workers sleep although there is work.
 #include "relacy/suite.h"
 
 #include "containers/push_list.h"
@@ -10,7 +10,8 @@ namespace relacy {
 
 namespace {
 
-// One owner of a deque; the others are workers that end with the first item that they get.
+// Thread 0 owns a deque. The other threads are workers, which end after the first item that they
+// get.
 template <class Test, int kThreads>
 struct IdleTest : Suite<Test, kThreads> {
     static constexpr uint32_t kWorkers = kThreads - 1;
@@ -52,12 +53,12 @@ struct IdleTest : Suite<Test, kThreads> {
         if (searches) {
             if (idle.StopSearching()) WakeForAny();
         } else {
-            WakeForAny();  // it may have been woken for something else
+            WakeForAny();  // the worker may have been woken for something else
         }
     }
 };
 
-// One worker.
+// One worker falls asleep while an item is published.
 struct Sleeper : IdleTest<Sleeper, 2> {
     void thread(unsigned index) {
         if (index != 0) return Work(index, WorkerMode::Tasks);
@@ -66,8 +67,8 @@ struct Sleeper : IdleTest<Sleeper, 2> {
     }
 };
 
-// Two workers and two items, one after the other: who relies on a searcher relies on its waking the
-// next.
+// Two workers fall asleep while two items are published one after the other. The second publication
+// wakes no worker if it finds a searcher. Then this searcher must wake the other worker.
 struct TwoSleepers : IdleTest<TwoSleepers, 3> {
     void thread(unsigned index) {
         if (index != 0) return Work(index, WorkerMode::Tasks);
@@ -78,7 +79,7 @@ struct TwoSleepers : IdleTest<TwoSleepers, 3> {
     }
 };
 
-// Two items published at once, and two woken for them.
+// Two items are published at once, and two workers are woken for them.
 struct Batch : IdleTest<Batch, 3> {
     void thread(unsigned index) {
         if (index != 0) return Work(index, WorkerMode::Tasks);
@@ -93,7 +94,7 @@ struct Batch : IdleTest<Batch, 3> {
     }
 };
 
-// A starved worker takes ready fibers too, but nobody may rely on it as a searcher.
+// One of two workers is starved. It takes items here, too, but it must not count as a searcher.
 struct Starved : IdleTest<Starved, 3> {
     void thread(unsigned index) {
         if (index != 0)
@@ -105,7 +106,8 @@ struct Starved : IdleTest<Starved, 3> {
     }
 };
 
-// One worker is woken by name, by two others.
+// Two threads push to the inbox of a certain worker and wake it (TakeSleeperAt). It must get both
+// items.
 struct InboxItem {
     env::Plain<InboxItem *> next;
 };
@@ -128,9 +130,10 @@ struct ByName : IdleTest<ByName, 3> {
     }
 };
 
-// Requests that are answered when all has finished, as by AnswerIdleRequests: one thread puts a
-// request back because something is unfinished, and looks at the sleepers; the other finishes that,
-// announces that it will sleep, and looks at the requests. One of the two answers.
+// Requests that are answered when all tasks have finished, as in AnswerIdleRequests. One thread
+// puts a request back because a task is unfinished, and then checks the idle state. The other
+// thread finishes this task, announces that it sleeps, and checks the requests. Exactly one of them
+// must answer.
 struct Request {
     env::Plain<Request *> next;
 };

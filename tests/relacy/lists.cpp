@@ -1,6 +1,6 @@
-// Inbox and injector: nodes arrive once, with what was written to them, in the order of each
-// producer; and a consumer that sleeps is told, or one that has cleared its notice sees what came
-// before that.
+// PushList as inbox and as injector. Each node must arrive once, with what was written to it, in
+// the order of its producer. A consumer that sleeps must be woken. A consumer that has cleared its
+// notice must see what was pushed before.
 #include "relacy/suite.h"
 
 #include "containers/push_list.h"
@@ -42,7 +42,7 @@ struct ListTest : Suite<Test, kThreads> {
     }
 };
 
-// Two producers, one consumer.
+// Two producers and one consumer.
 struct Producers : ListTest<Producers, 3> {
     void thread(unsigned index) {
         if (index < 2) {
@@ -59,7 +59,8 @@ struct Producers : ListTest<Producers, 3> {
     }
 };
 
-// Two consumers take everything in turn: workers at the injector.
+// Two consumers take all nodes, like workers that look at the injector. Each node must go to one of
+// them.
 struct Consumers : ListTest<Consumers, 3> {
     void thread(unsigned index) {
         if (index == 0) {
@@ -79,8 +80,8 @@ struct Consumers : ListTest<Consumers, 3> {
     }
 };
 
-// The owner of an inbox announces that it will sleep and looks once more; who pushes looks for it
-// by name.
+// The owner of an inbox announces that it sleeps and looks once more. A producer pushes, and then
+// wakes this worker if it sleeps (TakeSleeperAt).
 struct Inbox : ListTest<Inbox, 3> {
     IdleSet idle;
     env::Parker parker;
@@ -99,7 +100,7 @@ struct Inbox : ListTest<Inbox, 3> {
     }
 };
 
-// The injector: any worker will do.
+// Like Inbox, for the injector: a producer wakes any worker that sleeps.
 struct Injector : ListTest<Injector, 3> {
     IdleSet idle;
     env::Parker parker;
@@ -122,8 +123,9 @@ struct Injector : ListTest<Injector, 3> {
     }
 };
 
-// The consumer clears the notice and looks then (find_work.cpp). Who has seen the notice set tells
-// nobody again: so either there is nothing left, or the notice is set.
+// The consumer clears the notice and then takes all nodes (scheduler/find/arrivals.cpp). A producer
+// that finds the notice set does not set it again. So at the end the list must be empty, or the
+// notice must be set.
 struct Noticed : ListTest<Noticed, 2> {
     Notices notices;
 

@@ -6,7 +6,7 @@ import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# How each order is weakened by one step, by the kind of operation.
+# The orders that are one step weaker, for each kind of operation.
 WEAKER = {
     "load": {"SeqCst": ["Acquire"], "Acquire": ["Relaxed"]},
     "store": {"SeqCst": ["Release"], "Release": ["Relaxed"]},
@@ -14,7 +14,7 @@ WEAKER = {
 }
 STANDARD = {"Relaxed": "relaxed", "Acquire": "acquire", "Release": "release", "AcqRel": "acq_rel", "SeqCst": "seq_cst"}
 ORDER = re.compile(r"\bk(SeqCst|AcqRel|Acquire|Release)\b|\bstd::memory_order_(seq_cst|acq_rel|acquire|release)\b")
-# Functions that hand an order on to the operation of their word (weft/sync/wait_queue.h, sync/permit_word.h).
+# Functions that pass an order on to the operation of their word (weft/sync/wait_queue.h, sync/permit_word.h).
 HANDED_ON = {"Word": "load", "Change": "update", "ChangeFree": "update"}
 NOT_FUNCTIONS = {"if", "for", "while", "switch", "do", "else", "return", "catch", "sizeof", "alignas", "noexcept", "decltype"}
 
@@ -35,7 +35,7 @@ def functions(code):
             header = re.sub(r"\btemplate\s*<[^<>]*>", "", code[begin:position])
             name = stack[-1] if stack else None
             found = re.match(r"\s*(?:[\w:<>,&*~#\s]|\[\[\w+\]\])*?(~?\w+)\s*\(", header)
-            # A lambda, or an initialiser, belongs to the function around it.
+            # A lambda or an initialiser belongs to the function around it.
             if found and found.group(1) not in NOT_FUNCTIONS and not re.search(r"\[[^\[\]]*\]\s*(\(|$)", header):
                 if not re.search(r"=\s*$|\breturn\b", header):
                     name = found.group(1)

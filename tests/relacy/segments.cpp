@@ -1,5 +1,5 @@
-// Objects of a pool: one user at a time, who comes after the last one; segments are added under the
-// users' hands.
+// SegmentPool and CachedPool. Each object must have one user at a time, which sees what the
+// previous user wrote, also while segments are added.
 #include "relacy/suite.h"
 
 #include "containers/cached_pool.h"
@@ -9,7 +9,7 @@ namespace relacy {
 
 namespace {
 
-constexpr uint32_t kFirst = 4;  // in the first segment, and in the second one
+constexpr uint32_t kFirst = 4;  // objects in the first segment, and in the second one
 
 struct Item {
     env::Plain<int> value;
@@ -41,7 +41,7 @@ struct SegmentTest : Suite<Test, kThreads> {
     void after() { pool.Release(); }
 };
 
-// Taken and given back.
+// Threads take objects and return them.
 struct UsedInTurn : SegmentTest<UsedInTurn, 3> {
     void before() { Acquire(0); }
     void thread(unsigned) {
@@ -50,13 +50,14 @@ struct UsedInTurn : SegmentTest<UsedInTurn, 3> {
     }
 };
 
-// The first segment is out: one of three threads adds the second, and all find it.
+// The first segment is used up. One of three threads adds the second one, and all must find it.
 struct Segments : SegmentTest<Segments, 3> {
     void before() { Acquire(kFirst); }
     void thread(unsigned) { Take(); }
 };
 
-// Taken by one thread and given back by another, which learns of it in order: as wait records are.
+// An object is taken by one thread and returned by another one, like a wait record. The second
+// thread is ordered after the first.
 struct HandedOver : SegmentTest<HandedOver, 2> {
     env::Atomic<uint32_t> handed{0};
     void before() { Acquire(kFirst); }
@@ -71,11 +72,11 @@ struct HandedOver : SegmentTest<HandedOver, 2> {
     }
 };
 
-// Two objects are taken and come back together, in the other order.
+// Two objects are taken and returned together, in the reverse order.
 struct Together : SegmentTest<Together, 3> {
     void before() {
         Acquire(1);         // three are left
-        most = 8 * kFirst;  // who does not see yet what came back adds more
+        most = 8 * kFirst;  // a thread that does not see the returned objects yet adds more
     }
     void thread(unsigned index) {
         if (index == 0) {
@@ -93,9 +94,9 @@ struct Together : SegmentTest<Together, 3> {
     }
 };
 
-// Several are taken at once while one of them is taken by another thread, which then makes the pool
-// grow and links the object to the new segment: who follows that link may not have seen the
-// segment.
+// A thread takes several objects at once. Meanwhile another thread takes one of them, makes the
+// pool grow, and links the object to the new segment. The first thread may follow this link without
+// having seen the segment.
 struct Batches : SegmentTest<Batches, 2> {
     void before() {
         Acquire(kFirst - 1);
@@ -118,7 +119,8 @@ struct Batches : SegmentTest<Batches, 2> {
     }
 };
 
-// The last ones, of a pool that cannot grow: who comes too late has none.
+// The pool cannot grow, and threads take the last objects. Each object must go to one of them, and
+// the others get none.
 struct LastOnes : Suite<LastOnes, 3> {
     SegmentPool<Item, 1, kFirst> pool;
     int users[kFirst] = {};
@@ -139,7 +141,8 @@ struct LastOnes : Suite<LastOnes, 3> {
     }
 };
 
-// Two users with caches, and one without, who gives back what another one took.
+// Two users with caches, and one without. Each of the other users may return an object that the
+// first one has taken.
 struct Cached : Suite<Cached, 3> {
     using Pool = CachedPool<Item, 4, kFirst, 2>;
     Pool pool;

@@ -1,6 +1,6 @@
-// The end of a run: the scheduler's own search, sleep, wake-ups, gate and guests, around a loop and
-// tasks of the test's. Nothing that was submitted is forgotten, somebody ends the run, and nobody
-// uses a scheduler that is gone.
+// The end of a run: the scheduler's own search, sleep, wake-ups, gate and guests, with a worker
+// loop and tasks of the test. No submitted task may be lost, the run must end, and no thread may
+// access a scheduler that is gone.
 #include "relacy/suite.h"
 
 #include "scheduler/find/claim.h"
@@ -37,7 +37,7 @@
 
 namespace relacy {
 
-void (*runClaimed)(Worker *worker) = nullptr;  // by the test that runs
+void (*runClaimed)(Worker *worker) = nullptr;  // set by the test that runs
 
 }  // namespace relacy
 
@@ -50,7 +50,8 @@ TaskScheduler::~TaskScheduler() { internal::EntryGate::StateOf(*this).~Scheduler
 
 namespace internal {
 
-// No slices here, nothing pinned, no fiber switches; every report fails.
+// Replacements for the rest of the scheduler: no slices, nothing pinned, no fiber switches. A
+// report is a failure.
 void ClaimEntry(Worker *worker, const TaskEntry &entry, Level, bool) noexcept {
     worker->claim.single = entry.TheTask();
     worker->claim.counter = entry.TheCounter();
@@ -77,7 +78,7 @@ void WatchForStall(Worker *) noexcept {}
 bool AnyPinnedTask(const Worker *) noexcept { return false; }
 void LowerPending(Worker *) noexcept { relacy::Check(false, "no decrement is delayed here"); }
 bool LookIfPendingIsDue(Worker *) noexcept { return true; }
-// A task that waits keeps its stack, and its worker goes on as a loop on top of it: so only one may
+// A task that waits keeps its stack. Its worker runs the loop on top of it, so only one task may
 // wait at a time.
 void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn) noexcept {
     Scheduler &scheduler = *worker->scheduler;
@@ -128,9 +129,9 @@ struct RunTest : Suite<Test, kThreads> {
     TaskScheduler taskScheduler;
     Scheduler scheduler;
     char stack[64];
-    Fiber fiber{0, stack, sizeof stack};  // that every task seems to be on
+    Fiber fiber{0, stack, sizeof stack};  // all tasks seem to run on this fiber
     Data memory;                          // written when the scheduler is freed
-    Data written[kTasks];                 // by whoever submits a task, and then by the task
+    Data written[kTasks];                 // by the submitter of each task, and then by the task
     int ran[kTasks] = {};
     uint32_t returned = 0;
 
@@ -176,7 +177,7 @@ struct RunTest : Suite<Test, kThreads> {
         Enqueue(worker, 1, &task, counter, {});
         WakeForAny(scheduler, worker);
     }
-    // As MainTask, and the claim around it.
+    // Like MainTask, and the claim around it.
     template <class Main>
     void RunMain(Main main) {
         main(&scheduler.workers[0]);
@@ -191,11 +192,11 @@ struct RunTest : Suite<Test, kThreads> {
         written[number].Write(2);
         Check(++ran[number] == 1, "invariant 1: a task runs twice");
         static_cast<Test *>(this)->Run(worker, static_cast<uint32_t>(number));
-        // As LowerPending.
+        // Like LowerPending.
         CountFinished(worker, 1);
         if (counter != nullptr) LowerCounter(scheduler, worker, *counter, 1);
     }
-    // As ThreadLoop, and the loop on a fiber.
+    // Like ThreadLoop, and the loop on a fiber.
     void Loop(uint32_t index) {
         Worker *worker = &scheduler.workers[index];
         while (!scheduler.stopping.load(kRelaxed)) {
@@ -221,7 +222,7 @@ struct RunTest : Suite<Test, kThreads> {
     }
 };
 
-// A task of the main task's submits another.
+// The main task submits a task, which submits another one. Both must run before the end.
 struct Tasks : RunTest<Tasks, 2, 2> {
     void before() { Acquire(); }
     void thread(unsigned index) {
@@ -234,7 +235,8 @@ struct Tasks : RunTest<Tasks, 2, 2> {
     void Ended() { Check(ran[1] == 1 && ran[2] == 1, "a task was forgotten"); }
 };
 
-// A look at a counter alone, as every wait begins with.
+// A check of a counter without a wait, with which each wait begins. It must see what the counted
+// task wrote.
 struct Looks : Suite<Looks, 2> {
     CounterWaiting waiting;
     Counter counter{1};
@@ -250,7 +252,7 @@ struct Looks : Suite<Looks, 2> {
     }
 };
 
-// A thread that is no worker waits for a task.
+// An external thread waits for a task.
 struct Waits : RunTest<Waits, 2, 1> {
     Counter counter{1};
     Data result;
@@ -269,7 +271,7 @@ struct Waits : RunTest<Waits, 2, 1> {
     void Ended() { Check(ran[1] == 1, "a task was forgotten"); }
 };
 
-// A thread that is no worker submits: the task runs, or there was no scheduler any more.
+// An external thread submits. The task must run, or the thread must find no scheduler.
 struct Posts : RunTest<Posts, 2, 1> {
     bool posted = false;
     void before() { Acquire(); }
@@ -288,7 +290,7 @@ struct Posts : RunTest<Posts, 2, 1> {
     void Ended() { Check(ran[1] == (posted ? 1 : 0), "a task was forgotten"); }
 };
 
-// A thread that is no worker asks to be told when nothing is pending.
+// An external thread waits until nothing is pending (WaitIdle).
 struct Idles : RunTest<Idles, 2, 1> {
     void before() { Acquire(); }
     void thread(unsigned index) {
@@ -304,7 +306,7 @@ struct Idles : RunTest<Idles, 2, 1> {
     void Ended() { Check(ran[1] == 1, "a task was forgotten"); }
 };
 
-// Stop, by a thread that is no worker: as StopScheduler, after Start, which has no main task.
+// An external thread calls Stop after Start, so there is no main task. Like StopScheduler.
 struct Stops : RunTest<Stops, 2, 1> {
     void before() {
         Acquire();
@@ -319,7 +321,8 @@ struct Stops : RunTest<Stops, 2, 1> {
     void Ended() {}
 };
 
-// A task submits another and asks to be told when nothing else is pending.
+// A task submits another one and calls WaitIdle. The wait must not end before that task has
+// finished.
 struct TaskIdles : RunTest<TaskIdles, 2, 2> {
     void before() { Acquire(); }
     void thread(unsigned index) {

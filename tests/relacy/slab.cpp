@@ -1,5 +1,5 @@
-// A batch's tasks are copied into a slab, read by whoever runs them, and written over only after
-// that.
+// TaskSlab: the tasks of a batch are copied to a slab. The worker that runs a task must see the
+// copy, and the memory may be overwritten only after that.
 #include "relacy/suite.h"
 
 #include "containers/task_slab.h"
@@ -12,7 +12,7 @@ struct Slabs : Suite<Slabs, 3> {
     static constexpr uint32_t kTasks = 3;
     TaskSlab slabs[3];  // of the owner and two thieves
     Task *first = nullptr;
-    Data tasks[8];  // by their place in the first block
+    Data tasks[8];  // by their index in the first block
     env::Atomic<uint32_t> offered[kTasks];
 
     void before() {
@@ -31,7 +31,7 @@ struct Slabs : Suite<Slabs, 3> {
             }
         } else {
             for (uint32_t i = 0; i < kTasks; ++i) {
-                // Each is run by one of the two.
+                // One of the two thieves runs each task.
                 const uint32_t place = offered[i].exchange(0, kAcquire);
                 if (place == 0) continue;
                 Check(tasks[place - 1].Read() == static_cast<int>(i), "another task");

@@ -1,4 +1,4 @@
-// What the suites share: how a test is run, and data that is published.
+// The base of all suites: runs a test, and checks data that threads publish.
 //
 //     struct TwoThreads : Suite<TwoThreads, 2> {
 //         void before() {}                  // alone
@@ -11,8 +11,8 @@
 //         return runner.Report();
 //     }
 //
-// Nothing in a test may depend on addresses or on earlier iterations: a failing one is run a second
-// time for its history.
+// A test must not depend on addresses or on earlier iterations, because a failed iteration is run a
+// second time to print its history.
 #pragma once
 
 #include "platform/env.h"
@@ -20,7 +20,7 @@
 
 namespace weft::internal {
 
-// In place of platform/memory.cpp.
+// Replaces platform/memory.cpp.
 inline void *Memory::AllocateZeroed(size_t bytes, size_t alignment) const noexcept {
     return env::World::Get().Allocate(bytes, alignment);
 }
@@ -35,7 +35,7 @@ namespace relacy {
 using namespace weft;
 using namespace weft::internal;
 
-// Constructed before the test's own members and destroyed after them.
+// A base class that is constructed before the members of the test, and destroyed after them.
 struct Iteration {
     Iteration() noexcept { env::World::Get().Begin(); }
     ~Iteration() { env::World::Get().End(); }
@@ -48,7 +48,8 @@ inline void Check(bool condition, const char *what, env::Where where = {}) noexc
     if (!condition) env::FailAs(rl::test_result_user_assert_failed, what, where);
 }
 
-/// Data that one thread writes and another reads: a race unless something orders the two.
+/// Data that one thread writes and another one reads. Without an order between the two this is a
+/// data race.
 class Data {
 public:
     void Write(int value, env::Where where = {}) noexcept { m_value(where) = value; }
@@ -98,7 +99,7 @@ public:
                         rl::test_result_str(params.test_result));
         }
         std::fflush(stdout);
-        // the failed iteration's threads are still in the middle of something
+        // The threads of the failed iteration have not ended.
         if (!ok) std::exit(1);
     }
 
@@ -109,8 +110,7 @@ public:
     }
 
 private:
-    // What rl::simulate does, with one of its three ways to choose schedules: the others need just
-    // as long to compile.
+    // Like rl::simulate, with only one of its three schedulers. The others take as long to compile.
     template <class Test>
     rl::test_result_e Explore(rl::test_params &params) const {
         using Random = rl::random_scheduler<Test::params::thread_count>;

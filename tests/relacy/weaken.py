@@ -28,7 +28,7 @@ from orders import ROOT, weakenings  # noqa: E402
 
 SURVIVORS = "tests/relacy/survivors.md"
 
-# What the suites exercise. All other files with atomic operations are put to the simulator's models.
+# Files that the suites test. All other files with atomic operations are tested with the simulator's models.
 SOURCES = [
     "source/containers/work_stealing_deque.h",
     "source/containers/push_list.h",
@@ -48,7 +48,7 @@ SOURCES = [
     "include/weft/counter.h",
 ]
 
-# Models by the beginnings of their names, for files that only they run; the other files are put to all models.
+# For files that only some models use: the beginnings of the names of these models. The other files are tested with all models.
 MODELS = {
     "source/blocking/": ("call_",),
     "source/frame/": ("frame", "tagged_", "arenas"),
@@ -59,10 +59,10 @@ MODELS = {
     "include/weft/frame/": ("frame",),
 }
 
-# Replaced by the environments of both.
+# Files that the environments of both replace.
 NEITHER = ["source/platform/"]
 
-# Shows in every run that the suites can fail: file, function, and part of the operation.
+# Weakenings that each run includes, to show that the suites can fail: file, function, and part of the operation.
 SAMPLE = [
     ("source/containers/work_stealing_deque.h", "PopIf", "m_bottom.exchange(bottom, kSeqCst)"),
     ("source/containers/push_list.h", "TakeAll", "m_head.exchange(nullptr, kAcquire)"),
@@ -79,7 +79,7 @@ def suites():
 
 
 def compiler(tree):
-    # Without optimisation: most of the time goes into compiling, and what is seen at all is seen soon.
+    # Without optimisation: most of the time is compile time, and a weakening that is found is found soon.
     flags = os.environ["WEFT_RELACY_FLAGS"].replace("-O1", "-O0")
     return (os.environ.get("CXX", "g++").split() + flags.split() +
             ["-I" + os.path.join(tree, folder) for folder in ("include", "source", "tests")])
@@ -140,7 +140,7 @@ def simulate(tree, file, schedules):
     if begins is not None:
         names = subprocess.run([simulator, "--list"], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
         runs = [["--model", name] for name in names.split() if name.startswith(begins)]
-        schedules *= 4  # they are few
+        schedules *= 4  # few models
     passed = 0
     for model in runs:
         try:
@@ -186,7 +186,7 @@ def find(work, slot, weakening, percent, schedules):
     try:
         if weakening.file not in SOURCES:
             return simulate(tree, weakening.file, schedules)
-        header = os.path.join(tree, "tests/relacy/env_relacy.h")  # most of what each suite takes to compile
+        header = os.path.join(tree, "tests/relacy/env_relacy.h")  # most of the compile time of a suite
         if not os.path.exists(header + ".gch"):
             flags = [flag for flag in compiler(tree) if flag not in ("-include", "relacy/env_relacy.h")]
             subprocess.run(flags + ["-x", "c++-header", header, "-o", header + ".gch"], check=True)
@@ -206,7 +206,7 @@ def find(work, slot, weakening, percent, schedules):
             iterations += int(re.search(r"(\d+) iterations$", run.stdout.strip()).group(1))
         return None, iterations
     finally:
-        shutil.copy(original, changed)  # newer than what was built of it
+        shutil.copy(original, changed)  # newer than what was built from it
 
 
 def main():

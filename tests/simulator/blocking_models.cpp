@@ -1,4 +1,5 @@
-// Blocking calls: threads beside the workers that make them, and are started, woken and ended.
+// Models of BlockingCalls: the threads that make blocking calls, how they are started, woken and
+// ended, and how a task gets its answer.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/blocking/blocking_calls.h"
@@ -9,11 +10,13 @@ namespace simulator {
 
 namespace {
 
+// Takes so many steps, so that other threads can get ahead.
 void Linger(uint32_t steps) {
     for (; steps != 0; --steps) weft::env::SchedulePoint(nullptr);
 }
 
-// A call that cannot return until `awaited` of its kind have begun: it needs as many threads.
+// A call that returns only when `awaited` such calls have begun. So it needs as many threads at
+// once.
 struct Gathering {
     uint32_t awaited;
     uint32_t come = 0;
@@ -23,10 +26,10 @@ struct Gathering {
     }
 };
 
-// All fibers may wait for calls at once: no reason for a report.
+// There are enough fibers for all tasks to wait for calls at once, so any report is a failure.
 SchedulerOptions WaitingOptions(uint32_t workers) { return Options(workers, 8, 1); }
 
-// Threads end after so short a time that they do in some schedules, at any place.
+// The idle time is so short that in some schedules a thread ends at any possible place.
 BlockingOptions CallOptions(uint32_t threads) {
     BlockingOptions options;
     options.maxThreads = threads;
@@ -36,8 +39,9 @@ BlockingOptions CallOptions(uint32_t threads) {
 
 bool OnWorker() { return TaskScheduler::Current() != nullptr; }
 
-// A call for each of some tasks, the answer to each task; a second round finds threads that sleep,
-// or have ended.
+// Up to three tasks make a blocking call each, in two rounds. Each task must get the answer to its
+// own question. In the second round threads may be asleep or may have ended. Shows lost calls and
+// mixed-up answers.
 void Answers() {
     uint32_t made = 0, answered = 0;
     RunMain(WaitingOptions(1 + Random(2)), [&](TaskScheduler *scheduler) {
@@ -65,8 +69,9 @@ void Answers() {
     Check(made == answered, "a call was lost");
 }
 
-// As many calls as there may be threads, which wait for each other, again and again: no call waits
-// while a thread sleeps, or a place is vacant.
+// As many calls as there may be threads wait for each other, in three rounds. No call may stay
+// queued while a thread sleeps or another thread may be started. Otherwise the model ends in a
+// deadlock.
 void CallsMeet() {
     const uint32_t together = 2 + Random(2);
     RunMain(WaitingOptions(1 + Random(2)), [&](TaskScheduler *scheduler) {
@@ -89,8 +94,9 @@ void CallsMeet() {
     });
 }
 
-// The same, submitted in one go while the threads of the round before come to rest and end each
-// other.
+// Like CallsMeet, but all calls of a round are submitted in a row, while the threads of the
+// previous round go to sleep or end because they are idle. Shows a call that counts on a thread
+// that is about to end.
 void CallsMeetAgain() {
     constexpr uint32_t kTogether = 3;
     BlockingOptions options;
@@ -115,7 +121,8 @@ void CallsMeetAgain() {
     });
 }
 
-// The one worker goes on with a task that the call waits for.
+// A blocking call waits for a task. The only worker must run this task while another task waits for
+// the call. Otherwise the model ends in a deadlock.
 void WorkerGoesOn() {
     bool computed = false;
     RunMain(WaitingOptions(1), [&](TaskScheduler *scheduler) {
@@ -133,8 +140,9 @@ void WorkerGoesOn() {
     });
 }
 
-// The system refuses threads: some of them, or all. Every call is made, some of them by workers.
-// When it does no longer, there are as many threads as there may be.
+// The system refuses to start some or all threads. Each call must still be made, some of them by
+// workers. Later the system accepts threads again. Then as many calls as there may be threads must
+// be able to run at once.
 void Refused() {
     uint32_t made = 0;
     const uint32_t workers = 1 + Random(2), threads = 1 + Random(3);
@@ -159,9 +167,9 @@ void Refused() {
     });
 }
 
-// A task and a host's thread submit without waiting; the calls outlive their tasks, and the end
-// comes while some are under way. Each call is dead when its function has begun: nobody may touch
-// it then.
+// A task and external threads submit calls without waiting for them. The calls outlive the task,
+// and BlockingCalls is destroyed while some are still running. Each call object is marked dead as
+// soon as its function has begun. Shows lost calls and accesses to a call that may be gone.
 void Submitted() {
     struct OneCall {
         uint32_t *made;
@@ -202,8 +210,8 @@ void Submitted() {
     scheduler.Stop();
 }
 
-// The end in a task: its fiber waits for what is under way, while the only worker runs what that
-// waits for.
+// A task destroys BlockingCalls on the only worker. Its fiber must wait for the calls that are
+// running, while the worker runs the task for which these calls wait.
 void EndInTask() {
     bool computed = false;
     RunMain(WaitingOptions(1), [&](TaskScheduler *scheduler) {
@@ -224,7 +232,8 @@ void EndInTask() {
     });
 }
 
-// No workers: the attached thread waits for a call and runs tasks meanwhile.
+// There are no workers. The attached thread waits for a call and must run tasks meanwhile, because
+// the call waits for one of them.
 void WithoutWorkers() {
     bool computed = false;
     TaskScheduler scheduler(WaitingOptions(0));
@@ -246,8 +255,8 @@ void WithoutWorkers() {
     scheduler.Stop();
 }
 
-// Hooks make calls: before the run begins, while workers are about to sleep, and when the run is
-// over.
+// Hooks make calls: before the run begins, when a worker goes to sleep or wakes another one, and
+// after the run. Each call must be made once, and not by a worker.
 void FromHooks() {
     struct Shared {
         BlockingCalls *calls;

@@ -1,4 +1,5 @@
-// Single mechanisms, driven directly by virtual threads.
+// Models of single containers and of the counter. Virtual threads call them directly, without a
+// scheduler.
 #include "containers/atomic_bit_set.h"
 #include "containers/cached_pool.h"
 #include "containers/push_list.h"
@@ -36,8 +37,8 @@ private:
     std::vector<Member> m_members;
 };
 
-// Invariant 7: `operation` takes at most so many atomic operations, whatever the others do in the
-// meantime.
+// Invariant 7: `operation` takes at most `most` atomic operations, whatever the other threads do
+// meanwhile.
 template <class Operation>
 auto Bounded(uint64_t most, Operation operation) {
     const uint64_t before = OwnSteps();
@@ -48,7 +49,8 @@ auto Bounded(uint64_t most, Operation operation) {
 
 constexpr uint64_t kPopSteps = 8, kStealSteps = 5;  // counted in the source
 
-// One owner pushes and pops, thieves steal, the ring grows: every item comes out exactly once.
+// The owner pushes and pops while two thieves steal and the ring grows. Each item must come out
+// exactly once, and each operation must be bounded.
 void Deque(uint64_t firstIndex, bool isAcquiredLate = false) {
     WorkStealingDeque<uint64_t> deque;
     if (!isAcquiredLate) Check(deque.Acquire(2, firstIndex), "no memory");
@@ -84,6 +86,8 @@ void Deque(uint64_t firstIndex, bool isAcquiredLate = false) {
     for (uint32_t count : taken) Check(count == 1, "a task was lost or run twice in the deque");
 }
 
+// Three threads claim bits with ClearAny and set them again. No bit may be claimed twice or be
+// lost.
 void BitSet() {
     AtomicBitSet bits;
     Check(bits.Acquire(70), "no memory");
@@ -114,6 +118,8 @@ struct Node {
     uint32_t order = 0;
 };
 
+// Two producers push while a consumer takes all. Each node must arrive once, in the order of its
+// producer.
 void List() {
     PushList<Node> list;
     Node nodes[2][3];
@@ -142,7 +148,8 @@ void List() {
     Check(seen[0] == 3 && seen[1] == 3, "a node was lost");
 }
 
-// Whoever has the lock is alone, and sees what the last one wrote.
+// Three threads add to a sum under a lock. One thread at a time may hold the lock, and it must see
+// what the previous holder wrote.
 void Lock() {
     SpinLock lock;
     weft::env::Atomic<uint32_t> sum{0};
@@ -159,8 +166,9 @@ void Lock() {
     Check(sum.load(kRelaxed) == 6, "what was written under the lock was lost");
 }
 
-// Waiters with random targets, decrements and additions at random: an observer sees every count
-// there ever is. A waiter is woken exactly if its target was reached while it was registered.
+// Threads register waiters with random targets, decrement the counter and add to it. An observer
+// sees each value of the count. A waiter must be notified exactly once if its target was reached
+// while it was registered, and otherwise not before the end.
 void Counters() {
     constexpr uint32_t kWaiters = 4;
     CounterWaiting waiting;
@@ -177,15 +185,15 @@ void Counters() {
     });
     const auto wait = [&](uint32_t waiter) {
         target[waiter] = Random(4);
-        // Counts from before the registration are none of its business; Register itself looks at
-        // the count of its CAS.
+        // Values from before the registration do not count. Register itself checks the value that
+        // its CAS replaces.
         lowest[waiter] = ~0u;
         registered[waiter] = true;
         if (waiting.Register(word, waiter, target[waiter]) ==
             CounterWaiting::Registration::Satisfied) {
             registered[waiter] = false;
             ++woken[waiter];
-            // it may have gone by a count from before
+            // With weak memory, Register may have used a value from before the registration.
             if (weak::g_orders != nullptr) lowest[waiter] = ~0u;
         }
     };
@@ -233,8 +241,8 @@ void Counters() {
     for (uint32_t count : woken) Check(count == 1, "not every waiter was woken at zero");
 }
 
-// The waiter for zero frees the counter at once; nobody may touch it after the decrement that
-// satisfied it.
+// The waiter for zero frees the counter at once. Shows an access to the counter after the decrement
+// that reached zero.
 void CounterLifetime() {
     CounterWaiting waiting;
     Check(waiting.Acquire(2, 1), "no memory");
@@ -265,9 +273,10 @@ void CounterLifetime() {
     Check(dead, "lost wake-up in wait");
 }
 
-// Two users with caches and one without take objects, hand some to each other and give them back,
-// of a pool that grows once: each object has one user at a time, who sees what the last one wrote;
-// none is lost, and none is given away that is not there.
+// Two users with a cache and one without take objects from a pool that grows once. They pass some
+// objects to each other and return them. Each object must have one user at a time, which sees what
+// the previous user wrote. No object may be lost, and the pool may hand out only objects that
+// exist.
 void CachedObjects() {
     struct Object {
         weft::env::Atomic<uint32_t> last{0};  // relaxed: ordered by the pool
@@ -333,7 +342,9 @@ void CachedObjects() {
     Check(objects == Pool::kMaxItems, "an object was lost");
 }
 
-// Two schedulers come and go, and others look at what they find.
+// Two threads publish objects under scheduler tags and release the tags, while two others call
+// SchedulerTag::Find. Release must wait until all visits have ended. Shows a visit to a dead
+// object.
 void Tags() {
     struct Object {
         weft::env::Atomic<uint32_t> visits{0};

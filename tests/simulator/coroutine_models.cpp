@@ -1,4 +1,4 @@
-// Coroutines. Compiled as C++20; as what the rest is, there are none of these models.
+// Models of coroutines. The coroutines need C++20. Without it this file provides no models.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 
@@ -35,14 +35,16 @@ Coroutine<> Visit(Shared &shared, uint32_t value) {
     ++shared.ended;
 }
 
-// They wait for an event, a counter and a time, which come from a task, a thread that is no worker,
-// and by themselves.
+// Coroutines wait for an event, a counter and a time. A task sets the event, the task and an
+// external thread lower the counter. Each coroutine must resume after what it waits for, and must
+// end exactly once.
 void Coroutines() {
     constexpr uint32_t kCount = 3;
     Counters counters;
     Counter *counter = counters.New(2);
     SchedulerOptions options = Options(1 + Random(2), 2 + Random(2), 1);
-    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
+    options.onReport =
+        OnlyThese<ReportCode::Stalled>;  // all coroutines may wait for the external thread
     TaskScheduler scheduler(options);
     Shared shared(scheduler, counter);
     HostThread thread([&] { scheduler.DecrementCounter(counter); });
@@ -71,13 +73,14 @@ Coroutine<> Home(TaskScheduler &scheduler, uint32_t worker, Counter &counter, ui
     ++ended;
 }
 
-// A thread detaches while coroutines that are pinned to it have not begun, or wait: they end before
-// it has.
+// A thread detaches while coroutines that are pinned to it have not begun or are waiting. All of
+// them must end on this thread before DetachThread returns.
 void CoroutineDetach() {
     Counters counters;
     Counter *counter = counters.New(1);
     SchedulerOptions options = Options(1, 3, 1);
-    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
+    options.onReport = OnlyThese<ReportCode::Stalled>;  // the coroutines may wait for a task that
+                                                        // is not submitted yet
     TaskScheduler scheduler(options);
     uint32_t ended = 0;
     Counter done;

@@ -1,4 +1,5 @@
-// Everything at once among two to eight workers.
+// Models that combine many features at random, with two to eight workers: priorities, group limits,
+// pinned tasks, both stack classes, waits, yields and inactive workers.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "support/low_groups.h"
@@ -11,12 +12,12 @@ namespace simulator {
 
 namespace {
 
-// What all tasks of a schedule share. Virtual threads take turns, so nothing here is atomic.
+// State that all tasks of a schedule share. Virtual threads take turns, so nothing here is atomic.
 struct Crowd {
     Counters counters;
     uint32_t workers = 0;
     uint32_t left = 16;    // tasks that may still be submitted
-    uint32_t waiters = 0;  // tasks that may still wait: there are fibers for those
+    uint32_t waiters = 0;  // tasks that may still wait: there are fibers for so many
     uint32_t pinnedOneIn = 4;
     uint32_t submitted = 0, ran = 0;
     struct Job;
@@ -40,7 +41,8 @@ TaskOptions AnyOptions(const Crowd &crowd) {
     return options;
 }
 
-// Submits up to three tasks, and waits for them or leaves them to the end of the run.
+// Submits up to three tasks. Then it waits for them, or leaves them to the end of the run. A wait
+// must not return before these tasks have finished.
 void SubmitSome(TaskScheduler *scheduler, Crowd &crowd) {
     const uint32_t count = std::min(crowd.left, Random(4));
     if (count == 0) return;
@@ -50,7 +52,8 @@ void SubmitSome(TaskScheduler *scheduler, Crowd &crowd) {
     Task tasks[3];
     Crowd::Job *jobs[3];
     for (uint32_t i = 0; i < count; ++i) {
-        // A Large one does not: there are not enough fibers for those that it could wait for.
+        // A Large task must not wait: there are not enough Large fibers for the tasks for which it
+        // could wait.
         const bool mayWait = options.stack == StackClass::Small && crowd.waiters != 0;
         if (mayWait) --crowd.waiters;
         crowd.jobs.push_back(
@@ -112,14 +115,14 @@ void CrowdOf(uint32_t smallFibers, uint32_t waiters, uint32_t pinnedOneIn = 4,
     Check(crowd.ran == crowd.submitted, "a task was lost");
 }
 
-// The same work from an attached thread and from one that is no worker, while workers may become
-// inactive.
+// An attached thread, an external thread and tasks submit such work, while workers may become
+// inactive. Each task must run exactly once.
 void CrowdFromOutside() {
     Crowd crowd;
     crowd.waiters = 8;
     crowd.workers = 1 + Random(4);
     SchedulerOptions options = Options(crowd.workers, 12, 1);
-    // a thread may be about to do what they wait for
+    // All fibers may wait while a thread of the host is about to submit more.
     options.onReport = OnlyThese<ReportCode::Stalled>;
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");

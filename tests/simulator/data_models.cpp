@@ -1,5 +1,5 @@
-// Cancellation: whoever waits with a token is woken by its counter or by its source. Exceptions
-// that are kept.
+// Models of cancellation (a wait with a token ends by its counter or by its source) and of
+// ExceptionCollector.
 #include "simulator/sync_support.h"
 #include "weft/algorithms/parallel_for.h"
 #include "weft/data/cancellation.h"
@@ -11,8 +11,10 @@ namespace simulator {
 
 namespace {
 
-// Tasks and a thread wait for a counter that a task lowers, while two others cancel them. Then the
-// counter and the source die.
+// Two tasks and a thread wait for a counter with a token. A task lowers the counter, or a task and
+// the thread cancel, or both happen. Then the counter and the source are destroyed. Each wait must
+// end, and for a reason that is visible to it. Shows lost wake-ups and accesses after the
+// destruction.
 void CancelWait() {
     Counters counters;
     Counter *counter = counters.New(1);
@@ -69,7 +71,8 @@ void CancelWait() {
     delete source;
 }
 
-// Who sleeps is woken when cancelled, or by the deadline.
+// A sleep with a token must end when it is cancelled or when its deadline has passed, and not
+// earlier.
 void CancelSleep() {
     RunMain(Options(1 + Random(2), 4, 2), [](TaskScheduler *scheduler) {
         using std::chrono::microseconds;
@@ -88,8 +91,9 @@ void CancelSleep() {
     });
 }
 
-// A loop that is cancelled from within and from outside: no index is run twice, and all have
-// returned when it does.
+// A ParallelFor is cancelled by one of its own iterations and by another task. No index may run
+// twice, and none may still run after the loop has returned. Without a cancellation each index must
+// run.
 void CancelLoop() {
     RunMain(
         Options(1 + Random(3), 12, 1),
@@ -122,7 +126,8 @@ void CancelLoop() {
         StackClass::Small);
 }
 
-// Exceptions of two tasks and a thread, while another thread looks for the first one.
+// Two threads keep an exception each, while a third one polls First. The third one must see what
+// was written before the exception was kept. Both exceptions must be counted.
 void FirstFailure() {
     WithScheduler([](TaskScheduler &scheduler) {
         ExceptionCollector failures;

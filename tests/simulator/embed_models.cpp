@@ -1,5 +1,5 @@
-// The whole scheduler among threads that are not its own: Start and Stop, attached threads,
-// submission from anywhere.
+// Models of a scheduler inside a host: Start and Stop, attached threads, external threads that
+// submit and wait, pinned tasks, inactive workers.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "support/low_groups.h"
@@ -11,7 +11,8 @@ namespace simulator {
 
 namespace {
 
-// Two threads submit and wait between Start and Stop, and while Stop waits.
+// Two external threads submit and wait between Start and Stop, or while Stop waits for the end. All
+// tasks of a submission must run, or none. Calls that end before Stop must be accepted.
 void StartStop() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
@@ -33,7 +34,9 @@ void StartStop() {
     Check(early || ran >= 2, "a call between Start and Stop was refused");
 }
 
-// A thread attaches, submits to all and to itself, waits and detaches, while another posts to it.
+// A thread attaches, submits tasks for any worker and for itself, waits and detaches. An external
+// thread submits a task that is pinned to it. Pinned tasks must run only on the attached thread,
+// and no accepted task may be lost.
 void Attached() {
     uint32_t ran = 0, elsewhere = 0;
     uint32_t self = kAnyWorker;
@@ -46,8 +49,8 @@ void Attached() {
     };
     SchedulerOptions options = Options(1 + Random(2), 1 + Random(3), 1);
     options.maxAttached = 1;
-    // The other thread may come too late; and with one fiber the pinned task may take it while
-    // others wait.
+    // The external thread may submit after the other one has detached, or after the end. With one
+    // fiber, a pinned task may occupy it while others wait.
     options.onReport = OnlyThese<ReportCode::BadOption, ReportCode::NotRunning, ReportCode::Stalled,
                                  ReportCode::OutOfSmallFibers>;
     TaskScheduler scheduler(options);
@@ -85,7 +88,8 @@ void Attached() {
     Check(posted.IsZero(), "a pinned task was lost");
 }
 
-// Pinned tasks wait for each other across workers, with few fibers.
+// Tasks that are pinned to different workers wait for each other in a chain, with hardly more
+// fibers than tasks. Each must begin and resume on its own worker, and all must end.
 void Pinned() {
     const uint32_t workers = 2 + Random(2);
     uint32_t elsewhere = 0, ran = 0;
@@ -123,7 +127,8 @@ void Pinned() {
     Check(ran == workers, "a pinned task was lost");
 }
 
-// No workers: the attached thread runs everything, also what others submit; Stop runs the rest.
+// There are no workers. The attached thread must run all tasks, including those of an external
+// thread. Stop must run the rest.
 void SingleThread() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
@@ -164,9 +169,10 @@ void SingleThread() {
     Check(ran == expected, "a task was lost");
 }
 
-// Tasks, the attached thread and another thread ask for the same work at once. There are no workers
-// and few fibers. Outside work keeps the watch for stalls from setting its timer, which would wake
-// a thread that nobody else has woken; without it, nothing is told as a stall.
+// A task, the attached thread and an external thread submit the same kinds of work at once. There
+// are no workers and few fibers. In half of the schedules there is an ExternalWork object. Then
+// weft sets no stall timer, whose wake-up could hide a lost one. In the other half no stall may be
+// reported.
 class SameWork {
 public:
     explicit SameWork(TaskScheduler &scheduler) : m_scheduler(scheduler) {}
@@ -252,7 +258,8 @@ void EveryCaller() {
           "a task was lost");
 }
 
-// Low tasks that wait, with one permit among them; Normal ones beside them.
+// Low tasks wait, and only one worker may run Low tasks. A task of another priority ends their
+// wait. Two Low tasks must not run at once, neither at the beginning nor after the wait.
 void LowLimit() {
     uint32_t inside = 0, done = 0;
     Counter gate(1);
@@ -278,7 +285,7 @@ void LowLimit() {
     if (lowOptions.stack == StackClass::Large) options.largeFibers = 4;
     RunMain(options, [&](TaskScheduler *scheduler) {
         Counter counter;
-        // What is submitted last may run on top of the wait.
+        // The task that was submitted last may run inline in the wait.
         const bool lowLast = Random(2) != 0;
         if (lowLast) scheduler->AddTask(MakeTask(opener), &counter);
         for (int i = 0; i < 3; ++i) scheduler->AddTask(MakeTask(low), &counter, lowOptions);
@@ -288,7 +295,8 @@ void LowLimit() {
     Check(done == 4, "a task was lost");
 }
 
-// Workers become inactive and active again while there is work, some of it pinned to them.
+// Workers become inactive and active again while there is work, some of it pinned to an inactive
+// worker. No task may be lost, and the pinned task must run on its worker.
 void ActiveWorkers() {
     uint32_t done = 0, elsewhere = 0;
     const uint32_t workers = 2 + Random(2);
@@ -315,8 +323,9 @@ void ActiveWorkers() {
     Check(elsewhere == 0, "a pinned task ran elsewhere");
 }
 
-// Two tasks wait for the first of the same counters, one of which may die as soon as both have
-// returned.
+// Two tasks call WaitForAny for the same two counters. Each must return a counter that is zero. One
+// counter is destroyed as soon as both have returned. Shows a wait record that stays on a dead
+// counter.
 void WaitAny() {
     Counters counters;
     Counter *const all[2] = {counters.New(1), counters.New(2)};
@@ -340,7 +349,8 @@ void WaitAny() {
     Check(returned == 2, "a task was lost");
 }
 
-// The system refuses a thread: those that there are end, and nothing ran.
+// The system refuses a thread in Run. Run must end the threads that it has started and return
+// ThreadFailed, and no task may run.
 void StartFails() {
     TaskScheduler scheduler(Options(4, 4, 1));
     LimitThreads(Random(3));

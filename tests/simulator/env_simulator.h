@@ -1,6 +1,6 @@
-// The environment in which schedules are explored: threads are virtual, all on one OS thread, and
-// every atomic operation is a point where another one may go on. Memory is sequentially consistent,
-// or follows weak_memory.h. See virtual_threads.h.
+// The simulator's environment, which replaces env_production.h. Threads are virtual and run on one
+// OS thread. Before each atomic operation another thread may continue. Memory is sequentially
+// consistent, or follows weak_memory.h. See virtual_threads.h.
 #pragma once
 
 #include "simulator/weak_memory.h"
@@ -19,8 +19,8 @@ namespace weak = simulator::weak;
 
 enum class Access : uint8_t { None, Load, Store, Update /* a read-modify-write */ };
 
-/// Another virtual thread may run now. `address`: what the caller is about to touch; dead memory
-/// ends the schedule.
+/// Another virtual thread may run now. `address` is what the caller is about to access. If that
+/// memory is dead, the schedule ends with a failure.
 void SchedulePoint(const void *address, Access access = Access::None) noexcept;
 
 template <class T>
@@ -61,7 +61,7 @@ public:
         expected = m_value;
         return false;
     }
-    /// For observers: no schedule point.
+    /// Reads the newest value without a schedule point, for observers.
     T Peek() const noexcept { return m_value; }
 
     T fetch_add(T value, std::memory_order order) noexcept {
@@ -104,18 +104,17 @@ private:
 template <class T>
 using Plain = T;
 
-/// A hint that the line is written next.
+/// A hint that the caller writes to this cache line next.
 void PrefetchForWrite(const void *address) noexcept;
 
-/// Virtual time: it advances by one with every schedule point.
+/// Virtual time. Each schedule point advances it by one tick.
 uint64_t Ticks() noexcept;
 double TicksPerMicrosecond() noexcept;
 
-/// The same in nanoseconds. When all threads sleep and one of them until a deadline, it is that
-/// deadline.
+/// Virtual time in nanoseconds. If all threads sleep, it jumps to the first deadline.
 uint64_t Now() noexcept;
 
-/// A schedule point at which the caller asks for somebody else.
+/// A schedule point that lets another thread run first, if there is one.
 void Pause() noexcept;
 
 void *ThreadSlot() noexcept;
@@ -187,7 +186,7 @@ uint32_t ThreadHint() noexcept;
 void YieldThread() noexcept;
 void NapThread() noexcept;
 
-/// Weft noticed that it is broken: ends the schedule.
+/// weft has found that one of its invariants is broken. Ends the schedule with a failure.
 [[noreturn]] void Panic(const char *invariant) noexcept;
 
 }  // namespace weft::env

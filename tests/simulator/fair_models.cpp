@@ -1,5 +1,5 @@
-// What every policy promises: who waits, and how long at most. In virtual time: tasks compute for
-// so many microseconds, and a step takes a nanosecond.
+// Models that check how long something waits at most, and how work is shared among workers. Time is
+// virtual: tasks compute for a number of microseconds, and a step takes a nanosecond.
 #include "simulator/fair_support.h"
 #include "simulator/models.h"
 #include "support/low_groups.h"
@@ -14,7 +14,7 @@ namespace simulator {
 
 namespace {
 
-// Loops that keep all workers busy by submitting four tasks and waiting for them, until `over`.
+// Loops that keep all workers busy: each submits four tasks and waits for them, until `over`.
 struct Loops {
     Counters *counters;
     const bool *over;
@@ -44,8 +44,9 @@ struct Loops {
 
 enum class Caller { Outside, Pinned, Timer };
 
-// Every wait is a scheduling point, also where the waiter runs its own tasks: what comes from
-// outside, what is pinned and a deadline do not wait for the end of loops.
+// All workers run loops of waits. A High task of an external thread, a pinned task or a deadline
+// must begin after the current task, although each waiter has tasks of its own to run inline. Shows
+// a wait that is no scheduling point.
 void LoopsGiveTurns(Caller caller) {
     Counters counters;
     Event event;
@@ -82,8 +83,8 @@ void LoopsGiveTurns(Caller caller) {
               "it began later than after the longest task and 50 microseconds");
 }
 
-// A High task that another worker, which is in a long task, has submitted goes before what this
-// worker has.
+// A worker submits a High task and then computes for long. The other worker has Normal tasks in its
+// own lane. It must run the High task before the next Normal task.
 void HighGoesFirst() {
     Counters counters;
     Event event;
@@ -113,8 +114,9 @@ void HighGoesFirst() {
     CheckSoon(event.late <= (20 + 10) * kUs, "a High task waited for Normal ones");
 }
 
-// Something is always there to run before it: the oldest Low task, or the oldest of the same
-// priority, which goes last.
+// Other tasks are submitted without end, and a task with the given priority is the oldest one. It
+// is Low, or its lane serves newer tasks first. It must begin within the bound that
+// agingMilliseconds gives.
 void NothingStarves(Priority priority) {
     struct Flood {
         const bool *over;
@@ -149,8 +151,8 @@ void NothingStarves(Priority priority) {
     Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
 }
 
-// Several queues are late at once, and one of them stays so: they are served in turn. High tasks
-// keep the worker busy.
+// High tasks keep the worker busy, and several queues are late at once, one of them for the whole
+// time. The late queues must be served in turn, so that none of them starves.
 void NoneOfSeveralStarves() {
     struct Flood {
         const bool *over;
@@ -190,14 +192,15 @@ void NoneOfSeveralStarves() {
     const Task first = MakeTask(main);
     Check(scheduler.Run(first.function, first.arg) == Status::Ok, "Run failed");
     outside.Join();
-    // A sixth of the time is for each of the three queues that are late: a few tasks of 200 us lie
-    // between two of the same queue.
+    // Each of the three late queues gets a sixth of the time. So a few tasks of 200 us run between
+    // two tasks of the same queue.
     for (const Event &event : events)
         Check(event.late <= 10000 * kUs, "one of several queues starved");
 }
 
-// All fibers are with Low tasks that sleep for longer than a stall may last: a High task waits for
-// one of them, and that is reported.
+// All fibers belong to Low tasks that sleep for longer than stallMilliseconds. A High task waits
+// for a free fiber. It must begin with the first one, and OutOfSmallFibers must be reported in
+// time.
 void SleepersHoldAllFibers() {
     constexpr uint32_t kFibers = 4;
     static uint64_t reported;
@@ -221,7 +224,7 @@ void SleepersHoldAllFibers() {
     for (uint32_t i = 0; i < kFibers; ++i)
         scheduler.AddTask(MakeTask(sleeps), nullptr, Of(Priority::Low));
     while (asleep != kFibers) Compute(100);
-    Compute(100);  // the last one too
+    Compute(100);  // so that the last task sleeps, too
     event.Ask();
     scheduler.AddTask(MakeTask(high), nullptr, Of(Priority::High));
     scheduler.Stop();
@@ -231,7 +234,8 @@ void SleepersHoldAllFibers() {
     CheckSoon(reported <= event.asked + 626 * 1000 * kUs, "a stall was reported late");
 }
 
-// A wait that is over at once gives others a turn, and goes on where it was if it is to.
+// Tasks wait for a counter that is already at its value, while High tasks arrive. Such a wait lets
+// others run first. With ResumeOn::SameWorker it must resume on the same worker.
 void TurnsKeepTheWorker() {
     Counters counters;
     const SchedulerOptions options = FairOptions(2);
@@ -264,7 +268,7 @@ void TurnsKeepTheWorker() {
     });
 }
 
-// Polls and yields, until `over`.
+// Polls and yields until `over`.
 struct Poll {
     const bool *over;
     static void Run(TaskScheduler *scheduler, void *arg) {
@@ -275,8 +279,9 @@ struct Poll {
     }
 };
 
-// All fibers are taken, and some poll and yield: a Low fiber behind a Low task for which there is
-// no fiber, and a Low task that somebody waits for.
+// All fibers are in use, and some tasks poll and yield. A Low task must not starve: either a ready
+// Low fiber with a Low task in front of it for which there is no fiber, or a Low task for which
+// another task waits.
 void NothingStarvesWithoutFibers() {
     Event event;
     Counters counters;
@@ -324,8 +329,8 @@ void NothingStarvesWithoutFibers() {
     Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
 }
 
-// Fibers that are pinned to an inactive worker poll and yield; one of lower priority does so for
-// what they wait for.
+// Tasks that are pinned to an inactive worker poll and yield until a Low task of the same worker
+// has resumed from its own Yield. This task must not starve.
 void NothingStarvesOnInactive() {
     Event event;
     Counters counters;
@@ -351,7 +356,8 @@ void NothingStarvesOnInactive() {
     Check(event.late <= 10000 * kUs, "it waited for longer than the bound");
 }
 
-// While Low tasks are late, they have between an eighth and a quarter of the time.
+// Endless High tasks, and Low tasks that are late. While the Low tasks are late, they must get
+// between an eighth and a quarter of the time.
 void LateWorkHasItsShare() {
     struct Work {
         uint64_t *busy;
@@ -384,7 +390,8 @@ void LateWorkHasItsShare() {
           "late work has not an eighth to a quarter of the time");
 }
 
-// Deadlines are processed at the end of the task that is running then.
+// All workers are busy when a deadline passes. A worker must process it at the end of its current
+// task.
 void DeadlinesInTime() {
     Event event;
     const uint32_t workers = 1 + Random(2);
@@ -411,8 +418,8 @@ void DeadlinesInTime() {
           "a deadline was later than the longest task and 100 microseconds");
 }
 
-// Tasks of a batch whose first ones say nothing about the others: what one worker has claimed does
-// not keep the others idle.
+// A batch has short tasks and a run of long ones. Workers that claim many tasks, because the first
+// ones were short, must not keep the long ones while others are idle.
 void ClaimsAreShared() {
     const uint32_t workers = 2;
     const SchedulerOptions options = FairOptions(workers);
@@ -441,7 +448,8 @@ void ClaimsAreShared() {
     Check(end - begin <= (40 * 100 / 2 + 400) * kUs, "one worker kept what others could have run");
 }
 
-// A Low task, which only one worker may run, and others that need the one Large fiber.
+// There are one Large fiber and Large tasks. Some of them are Low, and only one worker may run
+// these. Each task must find the fiber soon after it is freed.
 void LowLarge(SchedulerOptions options) {
     uint32_t done = 0;
     const uint64_t begin = weft::env::Now();
@@ -466,8 +474,8 @@ void LowLarge(SchedulerOptions options) {
               "a Large task waited for a free fiber to be noticed");
 }
 
-// A searcher holds a Low task that needs a Large fiber, and none is free. A Low fiber is ready in
-// the queue of a busy worker.
+// A searcher has found a Low task that needs a Large fiber, and none is free. Then a Low fiber
+// becomes ready in the queue of a busy worker. The searcher must still take this fiber.
 void LowReadyBesideLarge() {
     Counters counters;
     bool hasLarge = false, hasBusy = false, isOver = false;
@@ -516,7 +524,8 @@ void LowReadyBesideLarge() {
     CheckSoon(low.late <= 100 * kUs, "a ready fiber was left to a busy worker");
 }
 
-// A thread detaches, and a Low task of its own has yielded. There are no workers.
+// There are no workers. A thread detaches while its own Low tasks yield. DetachThread must run them
+// to the end without a pause.
 void DetachesBesideLow() {
     CountNanoseconds();
     SchedulerOptions options = Options(0, 8, 1);
@@ -539,9 +548,9 @@ void DetachesBesideLow() {
     scheduler.Stop();
 }
 
-// How many atomic operations the one worker makes for a task that an external thread submits while
-// it sleeps, with so many fibers: from the task to the next one, and so with all that it does
-// before it sleeps. The least of a few.
+// The number of atomic operations that the one worker makes for a task of an external thread, with
+// so many fibers. It is counted from one task to the next, so it includes the way into sleep and
+// out of it. Returns the smallest of a few counts.
 uint64_t StepsOfOneTask(uint32_t fibers) {
     SchedulerOptions options = FairOptions(1);
     options.smallFibers = fibers;
@@ -562,14 +571,16 @@ uint64_t StepsOfOneTask(uint32_t fibers) {
     return least;
 }
 
-// Nothing scans in proportion to the pool. A pool's bits are looked at in words of 64.
+// What an idle scheduler does must not be proportional to its number of fibers. It may look at the
+// pool in words of 64 bits.
 void IdleDoesNotScan() {
     const uint64_t few = StepsOfOneTask(128), many = StepsOfOneTask(2048);
     Check(many < few + 1920 / 16,
           "what an idle scheduler does grows with the number of its fibers");
 }
 
-// Low tasks, one after the other, and workers that may not run them: these are not woken for them.
+// Low tasks run one after the other on the only worker that may run them. The other workers must
+// not be woken for them.
 void LimitWakesOne() {
     uint32_t woken = 0, done = 0;
     SchedulerOptions options = FairOptions(4);
@@ -583,7 +594,7 @@ void LimitWakesOne() {
         ++done;
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        Compute(200);  // the others fall asleep
+        Compute(200);  // the other workers fall asleep
         woken = 0;
         Counter counter;
         for (int i = 0; i < 100; ++i)
@@ -594,7 +605,8 @@ void LimitWakesOne() {
     Check(done == 100, "a task was lost");
 }
 
-// A thread with 2 ms left waits beside tasks of 10 ms, which it must not begin.
+// A task waits with a deadline in 2 ms beside tasks of 10 ms. Meanwhile does not allow its worker
+// to begin these tasks. So the wait must end soon after the deadline.
 void WaitKeepsBudget() {
     Counters counters;
     const Meanwhile meanwhile = static_cast<Meanwhile>(1 + Random(4));
@@ -624,8 +636,9 @@ void WaitKeepsBudget() {
     Check(done == 5, "a task was lost");
 }
 
-// As many tasks as workers, and it takes 50 us until a worker that is woken goes on: whoever goes
-// on wakes three others. If the tasks come one by one, their submitter wakes only one.
+// There are as many tasks as workers, all but one of which sleep. A wake-up takes 50 us. Each
+// worker that wakes must wake up to three others, so that all tasks begin after a few levels of a
+// tree. If the tasks are submitted one by one, their submitter wakes only one worker.
 void WakesLikeATree() {
     constexpr uint64_t kLatency = 50 * kUs;
     const bool isBatch = Random(2) != 0;
@@ -645,7 +658,7 @@ void WakesLikeATree() {
         Compute(5000);
     };
     RunMain(options, [&](TaskScheduler *scheduler) {
-        Compute(1000);  // the others fall asleep
+        Compute(1000);  // the other workers fall asleep
         const std::vector<Task> tasks(workers, MakeTask(task));
         Counter *counter = counters.New();
         asked = weft::env::Now();
@@ -662,8 +675,9 @@ void WakesLikeATree() {
               "workers were woken one after the other");
 }
 
-// Workers that were woken for tasks and found none. Later each is woken for a pinned task: it wakes
-// nobody for the tasks of then, but it may wake one worker, as it was the last searcher.
+// Workers are woken for tasks that others run first. Later each of them is woken for a pinned task.
+// It must not wake other workers for the earlier tasks. It may wake one, because it was the last
+// searcher.
 void WakesNobodyLater() {
     constexpr uint32_t kWorkers = 9;
     Counters counters;
@@ -676,7 +690,7 @@ void WakesNobodyLater() {
     };
     auto empty = [](TaskScheduler *) {};
     RunMain(options, [&](TaskScheduler *scheduler) {
-        Compute(1000);  // the others fall asleep
+        Compute(1000);  // the other workers fall asleep
         const std::vector<Task> tasks(kWorkers, MakeTask(empty));
         scheduler->AddTasksAndWait(kWorkers, tasks.data());
         Compute(1000);
@@ -695,7 +709,8 @@ void WakesNobodyLater() {
     Check(most <= 2, "a worker woke others for tasks that are gone");
 }
 
-// Normal tasks that a High task waits for go before the Normal tasks of another worker's own lane.
+// A High task waits for Normal tasks. They count as High, so another worker must run them before
+// the Normal tasks of its own lane.
 void AwaitedTasksAreHigh() {
     Counters counters;
     Counter *const rest = counters.New();
@@ -705,11 +720,11 @@ void AwaitedTasksAreHigh() {
         Compute(1000);
         ++done;
     };
-    auto loads = [&](TaskScheduler *scheduler) {  // its worker's own lane
+    auto loads = [&](TaskScheduler *scheduler) {  // into its worker's own lane
         for (int i = 0; i < 30; ++i) scheduler->AddTask(MakeTask(normal), rest);
         Compute(1000);
     };
-    const bool raises = Random(2) != 0;  // the task itself
+    const bool raises = Random(2) != 0;  // the task raises its priority itself
     auto waits = [&](TaskScheduler *scheduler) {
         if (raises) scheduler->SetPriority(Priority::High);
         Counter *counter = counters.New();
@@ -722,7 +737,7 @@ void AwaitedTasksAreHigh() {
     RunMain(FairOptions(2), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
         scheduler->AddTask(MakeTask(loads), counter);
-        Compute(500);  // another worker has taken it
+        Compute(500);  // by now another worker has taken it
         scheduler->AddTask(MakeTask(waits), counter,
                            Of(raises ? Priority::Normal : Priority::High));
         scheduler->WaitForCounter(counter);
@@ -731,14 +746,14 @@ void AwaitedTasksAreHigh() {
         Counters::Kill(rest);
     });
     Check(done == 38, "a task was lost");
-    // Two workers share them, after the task that the other one is in.
+    // Two workers share the tasks, after the other one has finished its current task.
     CheckSoon(took <= 5000 * kUs + 200 * kUs,
               "the tasks that a High task waits for were not shared");
 }
 
-// Tasks of one counter follow each other on each worker, and somebody waits for a value above zero:
-// that is late by one task of each worker and 100 microseconds at most. So is what Counter::Value
-// says.
+// Workers run tasks of one counter, one after the other, while a waiter waits for a value above
+// zero. The pending decrements must not delay this wait by more than one task of each worker and
+// 100 microseconds. The same bound holds for Counter::Value.
 void ValuesInTime() {
     enum Kind : uint32_t { Fiber, Outside, Timed, After, Poll, kKinds };
     constexpr uint32_t kTasks = 60, kValue = 30;
@@ -748,7 +763,8 @@ void ValuesInTime() {
     const bool isBatch = Random(2) != 0;
     const Kind kind = static_cast<Kind>(Random(kKinds));
     const uint64_t before = Random(3) * length * kTasks / 4;  // the wait begins while they run
-    // Short ones, and suddenly longer ones: Counter::Value may be late by more then.
+    // Short tasks and then longer ones. Counter::Value may be late by more in that case, so Poll
+    // has none.
     const uint32_t shortTasks = kind == Poll ? 0 : Random(2) * (kTasks - kValue - 5);
     Counter *const counter = counters.New(), *const rest = counters.New();
     uint32_t finished = 0;
@@ -761,7 +777,7 @@ void ValuesInTime() {
     auto ends = [&](TaskScheduler *) {
         isOver = true;
         event.over = true;
-        event.late = weft::env::Now();  // when; see below
+        event.late = weft::env::Now();  // the time of the end, not a delay; see below
     };
     auto waits = [&](TaskScheduler *self) {
         if (kind == Timed) {
@@ -805,13 +821,14 @@ void ValuesInTime() {
     Counters::Kill(counter);
     Counters::Kill(rest);
     Check(finished == kTasks && isOver, "a task was lost");
-    // Whoever was woken begins after the task that its worker is in.
+    // A fiber that was made ready begins after the current task of its worker.
     const uint64_t since = std::max(event.asked, waitsSince);
     CheckSoon(event.late <= since + (2 * length + 100 + 40) * kUs, "a wait for a value was late");
 }
 
-// A value is reached for a moment only, between two tasks of a claim: the second one submits more
-// tasks of the counter a while later. These wait for whoever waits for the value since that moment.
+// A counter reaches a value only for a moment, between two tasks of a claim. The second task
+// submits more tasks of the counter after that, which wait for the waiter. The waiter must be
+// notified, although decrements are pending. Otherwise the model ends in a deadlock.
 void ValuePassesInClaim() {
     constexpr uint32_t kTasks = 20, kValue = 10;
     Counters counters;
@@ -839,7 +856,8 @@ void ValuePassesInClaim() {
     Counters::Kill(gate);
 }
 
-// A tree whose tasks all count on one counter: tasks of it submit tasks of it.
+// All tasks of a tree use one counter: its tasks submit further tasks with the same counter. The
+// wait for zero must end only when all of them have finished.
 void TreeOnOneCounter() {
     Counters counters;
     Counter *const counter = counters.New();
@@ -872,8 +890,9 @@ void TreeOnOneCounter() {
     });
 }
 
-// Two tasks that wake each other stay on one worker, although another one has nothing to do. But
-// when one of them wakes the other and goes on itself, the other worker takes that one.
+// Two tasks wake each other in turn, and another worker is idle. Both tasks must stay on one
+// worker. But when one task wakes the other one and then continues to compute, the idle worker must
+// take the woken one soon.
 void HandOversStay() {
     constexpr uint32_t kTurns = 200;
     Counters counters;
@@ -925,8 +944,9 @@ void HandOversStay() {
     CheckSoon(event.late <= 25 * kUs, "a task that was woken beside an idle worker began late");
 }
 
-// Nobody who waits for zero waits for more than the counted tasks, although decrements are kept
-// from one to the next.
+// A worker runs tasks of one counter and then tasks of another one. It keeps decrements pending
+// from one task to the next. A wait for zero must not be delayed by the tasks that it does not
+// count.
 void ZeroInTime() {
     constexpr uint32_t kTasks = 40;
     Counters counters;

@@ -1,5 +1,5 @@
-// For models of how long anything waits at most. In virtual time: tasks compute for so many
-// microseconds, and a step takes a nanosecond.
+// Helpers for models that measure how long something takes. Time is virtual: tasks compute for a
+// number of microseconds, and a step takes a nanosecond.
 #pragma once
 
 #include "simulator/model_support.h"
@@ -12,7 +12,7 @@ inline constexpr uint64_t kUs = 1000;  // nanoseconds
 inline SchedulerOptions FairOptions(uint32_t workers) {
     CountNanoseconds();
     SchedulerOptions options = Options(workers, 32, 4);
-    options.idle = IdlePolicy::Sleep;  // who searches makes steps, and time pass
+    options.idle = IdlePolicy::Sleep;  // a search takes steps, and so virtual time
     return options;
 }
 
@@ -20,7 +20,7 @@ inline TaskOptions Of(Priority priority) {
     return {priority, StackClass::Small, kAnyWorker, nullptr};
 }
 
-// When it was asked for, and how long it took to begin.
+// Measures how long it takes from a request (Ask) until its task begins (Begin).
 struct Event {
     uint64_t asked = 0;
     uint64_t late = ~uint64_t{0};
@@ -32,8 +32,8 @@ struct Event {
     }
 };
 
-// How soon another thread sees a hint, memory orders do not say: with --weak a bound of time that
-// rests on one is not checked.
+// Checks a bound of time that depends on a hint to another thread. Memory orders do not bound when
+// a hint becomes visible, so this is not checked with --weak.
 inline void CheckSoon(bool isSoon, const char *what) {
     Check(isSoon || weak::g_orders != nullptr, what);
 }

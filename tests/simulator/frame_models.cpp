@@ -1,4 +1,5 @@
-// The frame layer: stages of consecutive frames, and the memory that they leave to each other.
+// Models of the frame layer: stages of consecutive frames, and the memory that frames allocate and
+// free.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/frame/frame_pipeline.h"
@@ -9,14 +10,15 @@ namespace simulator {
 
 namespace {
 
+// Takes up to two steps, so that other threads can get ahead.
 void Linger() {
     for (uint32_t i = Random(3); i != 0; --i) weft::env::SchedulePoint(nullptr);
 }
 
 constexpr size_t kBlock = 4 << 10;
 
-// Stages that check whose turn it is. A stage of a frame that is in the ring has the slot that
-// others of its frame have.
+// Stages of a pipeline, which check their order: a stage runs for each frame in turn, after the
+// previous stage of this frame, and all stages of a frame see the same slot.
 struct Stages {
     struct Arg {
         Stages *stages;
@@ -63,7 +65,8 @@ struct Stages {
     FrameStage stages[4];
 };
 
-// Somebody else waits for one frame, or reads the ring.
+// A pipeline runs a few frames, while a task waits for one of them and reads the ring. The wait
+// must not return early. All stages of all frames must run.
 void Frames() {
     Stages stages(1 + Random(3), 1 + Random(3));
     const SchedulerOptions options = Options(1 + Random(3), 12, 2);
@@ -72,7 +75,7 @@ void Frames() {
     FramePipeline pipeline(options, stages.count, stages.stages, stages.inFlight);
     RunMain(options, [&](TaskScheduler *scheduler) {
         auto wait = [&](TaskScheduler *self) {
-            // else there may be nothing to wait for
+            // If the pipeline does not run yet, WaitForFrame may have nothing to wait for.
             const bool running = stages.begun.load(std::memory_order_acquire) != 0;
             const bool completed = pipeline.WaitForFrame(self, awaited);
             Check(completed || !running || awaited == frames, "who waits goes on too early");
@@ -94,7 +97,8 @@ void Frames() {
     Check(pipeline.Frames().FramesCompleted() == frames, "a frame was lost");
 }
 
-// From a thread that is none of the scheduler's, and stopped by a stage or by that thread.
+// An external thread runs a pipeline without a last frame. A stage or another thread stops it. Each
+// frame that has begun must be completed, and a wait for a frame that never ran must return false.
 void FramesStopped() {
     Stages stages(1 + Random(3), 1 + Random(2));
     const SchedulerOptions options = Options(1 + Random(2), 12, 2);
@@ -118,7 +122,8 @@ void FramesStopped() {
     scheduler.Stop();
 }
 
-// What tasks have of the heap is nobody else's until the tag is freed; then it is.
+// Pieces of a TaggedHeap that one owner has allocated. Their contents must not change until the tag
+// is freed. After that the memory may be handed out again.
 struct Owner {
     struct Piece {
         uint32_t *first, *last;
@@ -141,8 +146,9 @@ struct Owner {
 
 size_t RandomBytes() { return Random(4) == 0 ? kBlock + 4 : kBlock / 2 - 8 * Random(2); }
 
-// Tasks of two tags allocate, wait and look; one tag is freed while the other is used; a thread of
-// the host, too.
+// Tasks allocate under two tags, yield and verify their pieces. A thread of the host allocates,
+// too. One tag is freed while the other one is in use. Shows memory with two owners and blocks that
+// are lost.
 void TaggedHeaps() {
     SchedulerOptions options = Options(1 + Random(3), 12, 2);
     options.onReport = OnlyThese<ReportCode::OutOfMemory>;
@@ -157,7 +163,7 @@ void TaggedHeaps() {
             const uint32_t index = next[tag]++;
             for (uint32_t i = 1 + Random(2); i != 0; --i) {
                 owners[index].Take(heap, tag, RandomBytes(), 100 * index + i);
-                if (Random(2) != 0) self->Yield();  // and on another worker, perhaps
+                if (Random(2) != 0) self->Yield();  // it may resume on another worker
             }
             owners[index].Verify();
         };
@@ -191,9 +197,9 @@ void TaggedHeaps() {
     }
 }
 
-// Workers and a thread of the host begin with two tags at once, and a task with an arena: there are
-// just enough blocks if those who allocate under a tag share one. Nobody may find none left, not
-// even while others have one in vain.
+// Workers and a thread of the host begin to allocate under two tags at once, and a task uses an
+// arena. There are just enough blocks if all that allocate under one tag share a block. No
+// allocation may fail, not even while another caller holds a block that it does not need.
 void TaggedShare() {
     const SchedulerOptions options = Options(1 + Random(3), 12, 2);
     TaskScheduler scheduler(options);
@@ -237,8 +243,8 @@ void TaggedShare() {
     }
 }
 
-// A frame's memory is freed by its last stage, while other frames allocate: the tag is used again
-// at once.
+// The last stage of a frame frees the memory of this frame, while other frames allocate. The tag is
+// used again at once. No block may be lost, or be handed out twice.
 void TaggedFrames() {
     Stages stages(2, 1 + Random(3));
     const SchedulerOptions options = Options(1 + Random(2), 12, 2);
@@ -249,7 +255,7 @@ void TaggedFrames() {
     stages.onEnd = [&](uint32_t stage, const FrameParams &params) {
         const uint32_t tag = params.slot;
         const auto value = static_cast<uint32_t>(params.frame);
-        // an eighth leaves room
+        // With an eighth of a block, the next stage's piece fits into the same block.
         owners[tag].Take(heap, tag, kBlock / (Random(2) != 0 ? 2 : 8), 10 * value + stage);
         Check(owners[tag].pieces.size() == stage + 1, "a block of a frame was not given back");
         owners[tag].Verify();
@@ -265,7 +271,8 @@ void TaggedFrames() {
     Check(pool.BlocksInUse() == 0, "a block was lost");
 }
 
-// Arenas of tasks that wait, from a pool that has just enough blocks.
+// Tasks with arenas yield. The pool has just enough blocks for them. Shows memory with two owners
+// and blocks that are lost.
 void Arenas() {
     const SchedulerOptions options = Options(1 + Random(3), 12, 2);
     BlockPool pool(options, 3 * 2, kBlock);

@@ -1,5 +1,5 @@
-// The frame layer by itself: what a thread that is ordered by nothing else sees by way of it. With
-// --weak.
+// Models of the frame layer alone, for --weak: only the frame layer orders these threads, so each
+// must see through it what another one wrote.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/frame/frame_pipeline.h"
@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kBlock = 4 << 10;
 
-// Two threads run it, one after the other: what the first run left, its end too, is over for the
-// second.
+// Two threads run the same pipeline, one after the other. A stage stops the first run. This must
+// end the first run, and it must not end the second one.
 void FramesAgain() {
     struct Stage {
         FramePipeline *pipeline;
@@ -27,7 +27,7 @@ void FramesAgain() {
         }
     } stage{};
     SchedulerOptions options = Options(1 + Random(3), 12, 2);
-    options.onReport = OnlyThese<ReportCode::BadOption>;  // the pipeline runs already
+    options.onReport = OnlyThese<ReportCode::BadOption>;  // the pipeline is already running
     const FrameStage of{Stage::Run, &stage, {}};
     FramePipeline pipeline(options, 1, &of, 1);
     stage.pipeline = &pipeline;
@@ -44,8 +44,9 @@ void FramesAgain() {
     scheduler.Stop();
 }
 
-// Frames take their places in the ring, while somebody reads those that were there 16 frames
-// before.
+// New frames replace those of 16 frames before in the ring, while another thread reads these. Read
+// must return the stamps of the frame that it was asked for, or fail. If a frame has completed, its
+// data must be visible.
 void FrameStamps() {
     struct {
         Clock::time_point begun{}, ended{};
@@ -86,12 +87,12 @@ void FrameStamps() {
     reader.Join();
 }
 
-// Threads that are ordered by nothing but the heap, and by what is retained: whoever has a block
-// sees what was in it before.
+// Only the heap and Retain/Release order these threads. A thread that gets a block must see what
+// its previous owner wrote to it.
 void TaggedTraces() {
     SchedulerOptions options = Options(1, 4, 1);
     options.onReport = OnlyThese<ReportCode::OutOfMemory, ReportCode::MemoryInUse>;
-    TaskScheduler scheduler(options);  // does not run
+    TaskScheduler scheduler(options);  // it does not run
     BlockPool pool(options, 1, kBlock);
     TaggedHeap heap(scheduler, options, pool, 2);
     Traced *pieces[2];

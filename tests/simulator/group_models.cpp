@@ -1,5 +1,5 @@
-// Groups of workers: each task runs where it may, none is lost, and none waits for a group that
-// need not run it.
+// Models of groups of workers: each task runs only where it may, no task is lost, and no task waits
+// for a group that does not have to run it.
 #include "platform/memory.h"
 #include "simulator/fair_support.h"
 #include "simulator/models.h"
@@ -12,7 +12,8 @@ namespace simulator {
 
 namespace {
 
-// Two or three groups of one or two workers.
+// The groups of a scheduler: by default two or three groups of one or two workers each, some of
+// which run only tasks that name them.
 class Layout {
 public:
     Layout() {
@@ -26,7 +27,7 @@ public:
         if (Random(3) == 0) m_low = static_cast<uint8_t>(1u << Random(m_count));
     }
 
-    // Two groups of so many workers each.
+    // Two groups with these numbers of workers.
     Layout(uint32_t first, uint32_t second) : m_count(2), m_workers(first + second), m_open(3) {
         m_groups[0].workers = first;
         m_groups[1].workers = second;
@@ -42,7 +43,7 @@ public:
         options.lowGroups = m_low;
     }
 
-    // Whether the worker, or attached thread, may run a task of these groups; or of none, 0.
+    // Whether this worker or attached thread may run a task that names these groups (0: none).
     bool MayRun(uint32_t worker, uint8_t groups, Priority priority) const {
         const uint8_t low = priority == Priority::Low ? m_low : uint8_t{0};
         if (worker >= m_workers) return groups == 0 && low == 0;
@@ -59,7 +60,8 @@ private:
     uint8_t m_open = 0, m_low = 0;
 };
 
-// Tasks that submit tasks of other groups, wait for them, yield, and are waited for.
+// A tree of tasks that submit tasks for other groups, wait for them and yield. Each task checks
+// where it runs.
 class Tree {
 public:
     explicit Tree(const Layout &layout) : m_layout(layout) {}
@@ -73,7 +75,7 @@ private:
     struct Node {
         Tree *tree;
         uint32_t depth;
-        uint8_t named;  // by itself, or by the nearest task above that names groups; 0: nobody
+        uint8_t named;  // by this task or the nearest ancestor that names groups; 0: none
         Priority priority;
         static void Begin(TaskScheduler *scheduler, void *node) {
             const Node its = *static_cast<Node *>(node);
@@ -126,6 +128,7 @@ private:
     uint32_t m_done = 0;
 };
 
+// A tree of tasks with groups of their own or inherited ones. All must run.
 void Groups(uint32_t depth) {
     const Layout layout;
     Tree tree(layout);
@@ -135,14 +138,14 @@ void Groups(uint32_t depth) {
         Counter counter;
         tree.Run(scheduler, depth, &counter);
         scheduler->WaitForCounter(&counter);
-        // What the waits of other tasks wait for has been waited for.
+        // Some tasks have no counter for which anybody waits.
         scheduler->WaitIdle();
     });
     Check(tree.IsDone(), "a task was lost");
 }
 
-// A task of each group waits for tasks of the next one, with priorities mixed and hardly a fiber to
-// spare.
+// A task of each group waits for tasks of the next group. The priorities are mixed and there is
+// hardly a spare fiber. All tasks must run.
 void GroupsInARing() {
     const Layout layout;
     SchedulerOptions options = Options(layout.Workers(), layout.Workers() + 1, 2);
@@ -187,7 +190,8 @@ void GroupsInARing() {
     Check(ran == rounds * layout.Count() * tasks, "a task was lost");
 }
 
-// Threads that are no workers, and one that is attached, submit to groups and wait.
+// External threads and an attached thread submit tasks for groups and wait. An attached thread must
+// not run a task that names groups.
 void GroupsFromOutside() {
     const Layout layout;
     Tree first(layout), second(layout);
@@ -219,10 +223,10 @@ void GroupsFromOutside() {
     Check(first.IsDone() && second.IsDone(), "a task was lost");
 }
 
-// The groups of Low tasks change while there are some.
+// SetLowGroups changes the groups of Low tasks while such tasks are queued. No task may be lost.
 void LowGroupsChange() {
     const Layout layout;
-    // or what is late would be found by its age
+    // Without aging, which would find a task that was forgotten.
     SchedulerOptions options = FairOptions(layout.Workers());
     layout.ApplyTo(options);
     uint32_t done = 0;
@@ -241,7 +245,7 @@ void LowGroupsChange() {
     Check(done == 6, "a task was lost");
 }
 
-// A scheduler with groups, and a task whose beginning is waited for.
+// A scheduler with groups, and an event that measures when a task begins.
 struct Fair {
     const Layout layout;
     SchedulerOptions options = FairOptions(layout.Workers());
@@ -249,7 +253,7 @@ struct Fair {
     Counters counters;
 
     Fair() { layout.ApplyTo(options); }
-    // Runs `main`, and waits for what that submits with the counter.
+    // Runs `main`, and waits for the tasks that it submits with the counter.
     template <class Main>
     void Run(Main main) {
         RunMain(options, [&](TaskScheduler *scheduler) {
@@ -261,8 +265,8 @@ struct Fair {
     }
 };
 
-// All groups but one have endless work. A task of the other group, which a busy worker submits,
-// begins at once.
+// All groups but one have endless work. A busy worker submits a task for the idle group. It must
+// begin at once.
 void GroupIsReserved() {
     Fair fair;
     const Layout &layout = fair.layout;
@@ -294,8 +298,8 @@ void GroupIsReserved() {
     CheckSoon(event.late <= 20 * kUs, "a task waited although its group had nothing else to do");
 }
 
-// Workers of a group have Normal work. A High task of their group, which another group's worker may
-// have submitted, goes before that.
+// The workers of a group have Normal work. A High task for this group, perhaps from a worker of
+// another group, must begin before the remaining Normal tasks.
 void HighInGroup() {
     Fair fair;
     const Layout &layout = fair.layout;
@@ -312,13 +316,13 @@ void HighInGroup() {
         its.priority = Priority::High;
         event.Ask();
         scheduler->AddTask(MakeTask(high), counter, its);
-        Compute(100);  // this worker does not run it
+        Compute(100);  // this worker does not run the High task
     });
     CheckSoon(event.late <= (20 + 10) * kUs, "a High task waited for Normal ones of its group");
 }
 
-// A Low task that only one group runs waits for Normal tasks. Another group's worker takes its
-// share of them at once.
+// A Low task, which only one group may run, waits for Normal tasks. The worker of the other group
+// must take its share of them at once.
 void LowIsHelped() {
     const Layout layout(1, 1);
     SchedulerOptions options = FairOptions(layout.Workers());
@@ -341,9 +345,9 @@ void LowIsHelped() {
     CheckSoon(event.late <= 20 * kUs, "Normal tasks waited for the worker of a Low one");
 }
 
-// A fiber of a group becomes ready on a worker that does not go on with it: it is inactive, begins
-// something else first, or runs pinned tasks in the middle of a task. All others sleep. Another
-// worker of the group is woken.
+// A fiber of a group becomes ready on a worker that does not continue it: this worker is inactive,
+// runs another task first, or runs pinned tasks in the middle of a task. All other workers sleep.
+// Another worker of the group must be woken.
 enum class On { Busy, Inactive, Pumping };
 void ReadyInGroup(On on) {
     const Layout layout(1, 2);
@@ -351,7 +355,7 @@ void ReadyInGroup(On on) {
     layout.ApplyTo(options);
     TaskScheduler scheduler(options);
     Check(scheduler.Start() == Status::Ok, "Start failed");
-    // and the first worker of each other group
+    // The first worker of each other group stays active, too.
     if (on == On::Inactive) scheduler.SetActiveWorkers(1);
     Event event;
     Counter last(1), all;
@@ -379,7 +383,7 @@ void ReadyInGroup(On on) {
     its.groups = 2;
     scheduler.AddTask(MakeTask(waiter), &all, its);
     while (!waits) weft::env::Pause();
-    for (uint32_t i = 0; i < 600; ++i) weft::env::Pause();  // the workers sleep
+    for (uint32_t i = 0; i < 600; ++i) weft::env::Pause();  // the workers fall asleep
     event.Ask();
     if (on == On::Pumping) {
         scheduler.AddTask(MakeTask(pumps), &all, there);
@@ -392,16 +396,18 @@ void ReadyInGroup(On on) {
     CheckSoon(event.late <= 20 * kUs, "a ready fiber waited although a worker of its group slept");
 }
 
-// There are two fibers: the main task's, and one of a task that waits. What that waits for comes
-// later, perhaps from a worker of another group, and runs on its stack: the main task waits for
-// something else.
+// There are two fibers. One belongs to the main task, the other one to a task that waits. The tasks
+// for which it waits are submitted later, perhaps by a worker of another group, while the main task
+// waits for something else. They must run on the stack of the waiter, and the waiter must resume in
+// its group.
 void HandedToGroup() {
     const Layout layout(1, 1);
     SchedulerOptions options = Options(layout.Workers(), 1, 0);
     layout.ApplyTo(options);
-    const uint32_t group = Random(2);  // and its worker
+    const uint32_t group = Random(2);  // also the index of this group's only worker
     options.lowGroups = static_cast<uint8_t>(1u << group);
-    // A worker makes its queues of a set when it gets the first task of it: that may take long.
+    // A worker allocates its queues for a set of groups when it gets the first task of this set.
+    // The pauses make this take long.
     static uint32_t s_pauses;
     s_pauses = 0;
     options.memory.allocate = [](size_t bytes, size_t alignment, void *) -> void * {
@@ -432,7 +438,7 @@ void HandedToGroup() {
         TaskOptions higher = its;
         higher.priority = Priority::Normal;
         s_pauses = Random(200);
-        // the others may sleep then
+        // The other workers may be asleep after that.
         for (uint32_t i = Random(2) * 300; i != 0; --i) weft::env::Pause();
         for (uint32_t i = 0; i < leaves; ++i) running->AddTask(MakeTask(leaf), &comes, higher);
         running->DecrementCounter(&comes);
@@ -446,7 +452,7 @@ void HandedToGroup() {
             outside.Start();
         else
             submit();
-        // What only the other group may run does not wait until this worker looks for work.
+        // A task for the other group must run although this worker does not look for work.
         while (its.groups != 0 && scheduler->CurrentWorker() != group && ran != leaves) {
             scheduler->Yield();
             weft::env::Pause();
@@ -457,8 +463,8 @@ void HandedToGroup() {
     Check(ran == leaves, "a task was lost");
 }
 
-// Tasks that name no groups keep all workers busy. One that names a group begins in the bound of
-// agingMilliseconds.
+// Tasks without groups, and tasks of some groups, keep all workers busy. A further task, mostly one
+// that names groups, must begin within the bound that agingMilliseconds gives.
 void NamedDoesNotStarve() {
     Fair fair;
     const Layout &layout = fair.layout;
@@ -492,8 +498,8 @@ void NamedDoesNotStarve() {
         event.Ask();
         scheduler->AddTask(MakeTask(begins), counter, its);
     });
-    // It is late after 1 ms. Then up to 12 tasks of 20 us begin before it, in a sixth of the time
-    // or, beside other late queues, less.
+    // The task is late after 1 ms. Then up to 12 tasks of 20 us begin before it, because a late
+    // queue gets a sixth of the time, or less beside other late queues.
     CheckSoon(event.late <= kBound, "a task starved");
 }
 

@@ -1,4 +1,4 @@
-// Idleness and the end of a run, while tasks still come.
+// Models of WaitIdle and of the end of a run, while tasks are still submitted.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 
@@ -6,8 +6,8 @@ namespace simulator {
 
 namespace {
 
-// A thread that waits, and goes on about when the main task returns: the last guest lets the run
-// end.
+// An external thread waits, and its wait ends at about the time when the main task returns. The run
+// must end when this last guest has left.
 void GuestAtTheEnd() {
     SchedulerOptions options = Options(1, 2, 1);
     options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NotRunning>;
@@ -27,7 +27,8 @@ void GuestAtTheEnd() {
     guest.Join();
 }
 
-// The main task returns while another thread submits and waits: what was accepted runs.
+// The main task returns while an external thread submits and waits. Each task that was accepted
+// must run before Run returns.
 void SubmitAtTheEnd() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
@@ -39,7 +40,7 @@ void SubmitAtTheEnd() {
     uint32_t accepted = ~0u;
     HostThread host([&] {
         scheduler.AddTasks(2, tasks, &counter);
-        accepted = counter.Value();  // none, if it was refused
+        accepted = counter.Value();  // 0 if the tasks were refused
         scheduler.WaitForCounter(&counter);
         Check(counter.IsZero(), "a thread's wait ended too early");
         scheduler.AddTask(tasks[2]);
@@ -58,8 +59,8 @@ void SubmitAtTheEnd() {
     Check(ranInRun == ran, "a task ran after Run");
 }
 
-// A hook that submits at every switch: what the scheduler accepts runs, and what it refuses it
-// reports, also while the run ends.
+// A hook submits a task at each fiber switch, also while the run ends. Each task must either run or
+// be refused with a report.
 void HookSubmits() {
     struct Shared {
         TaskScheduler *scheduler;
@@ -84,7 +85,8 @@ void HookSubmits() {
           "a task that a hook submitted was lost");
 }
 
-// WaitIdle of tasks and of another thread: all tasks submitted before it have finished.
+// Tasks and threads call WaitIdle. It must return only when all tasks that were submitted before
+// have finished.
 void Idle() {
     uint32_t ran = 0;
     auto leaf = [&](TaskScheduler *) { ++ran; };
@@ -108,8 +110,8 @@ void Idle() {
     scheduler.Stop();
 }
 
-// Two threads that each submit and wait for idleness again and again: requests come while those
-// before are answered.
+// Two threads repeatedly submit a task and call WaitIdle. So new requests arrive while earlier ones
+// are answered. No wait may return early or hang.
 void IdleRounds() {
     SchedulerOptions options = Options(1, 4, 1);
     TaskScheduler scheduler(options);
@@ -130,8 +132,8 @@ void IdleRounds() {
     scheduler.Stop();
 }
 
-// A task that is answered leaves WaitIdle and finishes, while the answer to a thread whose task
-// still runs is on its way.
+// A task in WaitIdle is notified and finishes, while a thread in WaitIdle has a task that still
+// runs. The thread must not be notified early.
 void IdleLeaves() {
     const uint32_t hosts = 1 + Random(2);
     TaskScheduler scheduler(Options(2 + Random(2), 8, 1));
@@ -157,8 +159,8 @@ void IdleLeaves() {
     scheduler.Stop();
 }
 
-// Tasks for which it was idle at the same moment leave WaitIdle together, and then wait for each
-// other.
+// Three tasks call WaitIdle and then wait for each other. The scheduler is idle for all of them at
+// the same moment, so all must be notified. Otherwise the model ends in a deadlock.
 void IdleTogether() {
     SchedulerOptions options = Options(2 + Random(2), 8, 1);
     options.onReport = OnlyThese<ReportCode::Stalled>;
@@ -176,8 +178,9 @@ void IdleTogether() {
     scheduler.Stop();
 }
 
-// No workers: WaitIdle of a thread that comes while the attached thread runs its task, or while
-// that does the host's work.
+// There are no workers. An external thread calls WaitIdle while the attached thread runs its task,
+// or while the attached thread runs code of the host. The wait must end without another call of the
+// attached thread.
 void IdleWithoutWorkers() {
     uint32_t ran = 0;
     weft::env::Atomic<bool> done{false};
@@ -199,8 +202,9 @@ void IdleWithoutWorkers() {
     host.Join();
 }
 
-// WaitIdle while a thread attaches for the first time, whose task another worker runs: what waits
-// is still pending.
+// A task waits while a thread attaches for the first time and submits a task that another worker
+// runs. WaitIdle must not return before the waiting task has finished, although finished tasks are
+// counted for a new worker.
 void IdleAndAttached() {
     Counter gate(1);
     uint32_t passed = 0;
@@ -229,7 +233,7 @@ void IdleAndAttached() {
     scheduler.Stop();
 }
 
-// What a host's onReport does in ReportAtTheEnd.
+// The state of onReport in ReportAtTheEnd.
 struct Reporting {
     TaskScheduler *scheduler;
     weft::env::Atomic<bool> released{false};
@@ -246,8 +250,9 @@ void CallFromReport(const Report &report, void *user) {
     while (!reporting.released.load(std::memory_order_acquire)) weft::env::Pause();
 }
 
-// A thread's mistake is reported while the run ends. Its onReport calls weft, and waits for another
-// thread, as for one that holds a lock, which calls weft too.
+// A mistake of an external thread is reported while the run ends. onReport calls weft, and then
+// waits for another thread that calls weft, too (as if that thread held a lock). Both calls must
+// return, and the report must come once.
 void ReportAtTheEnd() {
     SchedulerOptions options = Options(1, 2, 1);
     Reporting reporting;

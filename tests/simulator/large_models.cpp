@@ -1,4 +1,4 @@
-// Large tasks and too few Large fibers.
+// Models of Large tasks with too few Large fibers.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "support/low_groups.h"
@@ -17,7 +17,7 @@ TaskOptions Large() {
     return options;
 }
 
-// With room on a Large stack for a task on top of another one.
+// A Large stack has room for an inline task here.
 SchedulerOptions LargeOptions(uint32_t workers, uint32_t largeFibers) {
     SchedulerOptions options = Options(workers, 6, largeFibers);
     options.largeStackBytes = 64 << 10;
@@ -28,7 +28,7 @@ void Pauses(uint32_t most) {
     for (uint32_t i = Random(most); i > 0; --i) weft::env::Pause();
 }
 
-// More Large tasks than Large fibers; some wait.
+// There are more Large tasks than Large fibers, and some of the tasks wait. All must run.
 void LargeTasks() {
     Counters counters;
     uint32_t done = 0;
@@ -51,8 +51,8 @@ void LargeTasks() {
     Check(done == 6, "a Large task was lost");
 }
 
-// Those who wait for Large tasks have all the Large fibers: they run them themselves, whoever took
-// them.
+// Tasks that wait for Large tasks occupy all Large fibers. They must run the awaited tasks on their
+// own fibers, whichever worker has taken these tasks.
 void LargeWaits() {
     Counters counters;
     uint32_t done = 0;
@@ -81,7 +81,7 @@ void LargeWaits() {
     Check(done >= 3 * parents, "a Large task was lost");
 }
 
-// The same for waits with a deadline, which is an hour away.
+// Like LargeWaits, with a deadline that is an hour away. No wait may last until the deadline.
 void LargeTimed() {
     Counters counters;
     uint32_t done = 0, inTime = 0;
@@ -107,8 +107,8 @@ void LargeTimed() {
     Check(inTime == parents, "a task that waits had to wait for its deadline");
 }
 
-// The only Large fiber waits for a Large Low task, which then runs on top of the waiter: where Low
-// tasks may run, also after a yield.
+// The only Large fiber waits for a Large Low task. This task must run on top of the waiter, and
+// only on a worker that may run Low tasks, also after a yield.
 void LargeLimited() {
     uint32_t done = 0;
     SchedulerOptions options = LargeOptions(2, 1);
@@ -135,8 +135,9 @@ void LargeLimited() {
     Check(done == 1, "a Large task was lost");
 }
 
-// A Large task is put away while the list of those who wait for it is being sorted, for somebody
-// who waits for more than zero, or whose wait for any of two counters ends.
+// No Large fiber is free for a Large task, and a rescuer looks for a waiter of its counter.
+// Meanwhile another thread sorts the counter's list, for a waiter for a value above zero, or
+// because a WaitForAny ends. The task must not be lost.
 void LargeSorted(bool any) {
     Counters counters;
     uint32_t done = 0;
@@ -160,17 +161,17 @@ void LargeSorted(bool any) {
     Check(done == 3, "a Large task was lost");
 }
 
-// More Large tasks wait than there are Large fibers, and only the report of that makes the host let
-// them go on.
+// More Large tasks wait than there are Large fibers. Only the report of this stall makes the host
+// end their wait. The report must come.
 void StallIsTold() {
     static weft::env::Parker *s_host;
     weft::env::Parker host;
     s_host = &host;
     SchedulerOptions options = LargeOptions(2 + Random(2), 1 + Random(2));
     options.idle = IdlePolicy::Sleep;
-    options.stallMilliseconds = 1;  // so that the one that sets the timer may be held up for longer
+    options.stallMilliseconds = 1;  // so short that the worker that sets the timer may be late
     options.onReport = [](const Report &report, void *) {
-        // The host may be held up while it lowers the counter.
+        // The host may be interrupted while it lowers the counter.
         if (report.code == ReportCode::Stalled && s_host == nullptr) return;
         if (report.code != ReportCode::OutOfLargeFibers) Fail(report.what);
         std::exchange(s_host, nullptr)->Unpark();
@@ -208,13 +209,15 @@ SchedulerOptions LateOptions(bool low) {
     return options;
 }
 
-// Of those who share the only permit for Low tasks, or worker 0.
+// Options of tasks that exclude each other: Low tasks that only one worker may run, or tasks that
+// are pinned to worker 0.
 TaskOptions Late(bool low, StackClass stack) {
     return {low ? Priority::Low : Priority::Normal, stack, low ? kAnyWorker : 0};
 }
 
-// Who waits for a Large task cannot go on before that has run: its worker, or the only permit for
-// Low tasks, belongs to a task that polls until then. Another Large fiber comes free.
+// A task waits for a Large task. The waiter cannot resume before that task has run, because its
+// worker (or the only worker for Low tasks) runs a task that polls for it. Then another Large fiber
+// becomes free. The Large task must run on it.
 void LargeWaiterStays(bool low) {
     TaskScheduler scheduler(LateOptions(low));
     Counter gate(1), began(1), counter, others;
@@ -250,8 +253,8 @@ void LargeWaiterStays(bool low) {
     host.Join();
 }
 
-// Two wait for the same Large task; the first of them cannot go on before that has run, as above,
-// and no Large fiber is free.
+// Two tasks wait for the same Large task, and no Large fiber is free. The first waiter cannot
+// resume before the Large task has run, as in LargeWaiterStays. The second waiter must run it.
 void LargeTwoWaiters(bool low) {
     TaskScheduler scheduler(LateOptions(low));
     Counter began(2), counter(1), others;

@@ -1,4 +1,5 @@
-// ParallelFor and ParallelReduce: their parts lie on stacks that others look at.
+// Models of ParallelFor and ParallelReduce. The state of a loop lies on the stack of its caller,
+// while other workers use it.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/algorithms/parallel_reduce.h"
@@ -9,7 +10,7 @@ namespace simulator {
 
 namespace {
 
-// How often each index was run.
+// Counts how often each index has run. Each must run exactly once.
 class Marks {
 public:
     explicit Marks(uint32_t count) : m_marks(count) {}
@@ -41,6 +42,7 @@ void RunMarked(TaskScheduler &scheduler, uint32_t count) {
     marks.CheckAll();
 }
 
+// A few loops with up to 12 indices, any grain and any priority.
 void Loop() {
     RunMain(
         LoopSchedulerOptions(1 + Random(3)),
@@ -50,7 +52,7 @@ void Loop() {
         static_cast<StackClass>(Random(2)));
 }
 
-// Fewer Large fibers than workers.
+// There may be fewer Large fibers than workers. A loop with Large tasks must still run each index.
 void LoopLarge() {
     const uint32_t large = 1 + Random(2);
     SchedulerOptions options = Options(large + Random(3), 12, large);
@@ -67,6 +69,7 @@ void LoopLarge() {
         StackClass::Large);
 }
 
+// Each iteration of a loop runs another loop.
 void LoopNested() {
     RunMain(
         LoopSchedulerOptions(1 + Random(3)),
@@ -81,6 +84,7 @@ void LoopNested() {
         StackClass::Small);
 }
 
+// Each iteration submits a task and waits for it, so an iteration may resume on another worker.
 void LoopWaits() {
     RunMain(
         LoopSchedulerOptions(1 + Random(2)),
@@ -103,8 +107,8 @@ void LoopWaits() {
         StackClass::Small);
 }
 
-// Each index holds its worker until as many have begun as there are workers: each part has to be
-// offered to whoever is idle.
+// Each iteration blocks its worker until as many iterations have begun as there are workers. So the
+// loop must offer work to each idle worker. Otherwise the model ends in a deadlock.
 void LoopMeets() {
     const uint32_t workers = 2 + Random(2), count = workers + Random(3);
     SchedulerOptions options = LoopSchedulerOptions(workers);
@@ -122,8 +126,8 @@ void LoopMeets() {
         StackClass::Small);
 }
 
-// From an attached thread and one that is no worker, at once; right after, the scheduler is
-// stopped.
+// An external thread and an attached thread run loops at the same time. Right after that the
+// scheduler is stopped.
 void LoopOutside() {
     SchedulerOptions options = LoopSchedulerOptions(1 + Random(2));
     TaskScheduler scheduler(options);
@@ -138,7 +142,7 @@ void LoopOutside() {
     scheduler.Stop();
 }
 
-// From a thread that is no worker, while the main task returns: the run lasts as long as the loop.
+// An external thread runs a loop while the main task returns. The run must not end before the loop.
 void LoopLast() {
     TaskScheduler scheduler(LoopSchedulerOptions(1 + Random(3)));
     uint32_t begun = 0, sum = 0;
@@ -166,6 +170,7 @@ void LoopLast() {
     Check(sum == (reduce ? 6 : 0), "an index is not in the result");
 }
 
+// A reduction must join only neighbouring results, in order, and cover the whole range.
 void Reduce() {
     struct Stretch {
         uint32_t first, last;

@@ -1,6 +1,6 @@
-// Explores thread schedules of weft's own sources; simulator --help prints the options. A failing
-// seed is printed with the command that replays it. --weak: see weak_memory.h. --steps: see
-// tests/simulate.sh.
+// The simulator's program: explores thread schedules of weft's own sources. It prints a failing
+// seed together with the command that replays it. Options: simulator --help. For --weak see
+// weak_memory.h, for --steps tests/simulate.sh.
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
 #include "simulator/weak_memory.h"
@@ -63,7 +63,7 @@ void ExploreModel(const simulator::Model &model, const Options &options, Totals 
 
 int main(int argc, char **argv) {
 #if defined(M_TRIM_THRESHOLD)
-    // What a schedule frees is kept for the next one.
+    // Keeps the memory that a schedule frees for the next schedule.
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
 #endif

@@ -1,5 +1,5 @@
-// Tasks that hold their workers until another task runs: whoever leaves work behind has to tell
-// somebody who sleeps.
+// Models in which tasks block their workers until another task has run. A worker that leaves work
+// behind must wake another one for it. Otherwise these models end in a deadlock.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 
@@ -7,7 +7,7 @@ namespace simulator {
 
 namespace {
 
-// A task that blocks its worker until `awaited` of them have come.
+// A call of Come blocks its worker until there are `awaited` calls.
 struct Meeting {
     uint32_t awaited;
     uint32_t come = 0;
@@ -23,10 +23,10 @@ SchedulerOptions MeetingOptions(uint32_t workers) {
     return options;
 }
 
-constexpr uint32_t kSlice = 18;  // so many tasks of one call lie in a deque as one entry
+constexpr uint32_t kSlice = 18;  // so many tasks of one submission are one entry of a lane
 
-// As many as there are workers, one by one or the last of many; those before take so long that
-// nobody claims several.
+// As many tasks as workers block until all have begun. They are submitted one by one, or they are
+// the last tasks of a batch. The earlier tasks take so long that no worker claims several at once.
 void Meet() {
     const uint32_t workers = 2 + Random(2);
     Meeting meeting{workers};
@@ -52,8 +52,8 @@ void Meet() {
     Check(meeting.come == workers, "a task was lost");
 }
 
-// A task that was claimed together with another one waits, goes on, and then needs the other one to
-// run elsewhere.
+// A task that was claimed together with another one waits and resumes. Then it blocks until the
+// other one has run. The other one must run elsewhere, although it was claimed.
 void MeetClaimed() {
     Meeting meeting{2};
     Counter gate(1);
@@ -64,7 +64,7 @@ void MeetClaimed() {
     } shared{&meeting, &gate};
     auto one = [&](TaskScheduler *scheduler) {
         const uint32_t index = shared.next++;  // in the order in which they begin
-        if (index < 4) return;                 // short: several are claimed at once from now on
+        if (index < 4) return;                 // short: from now on a worker claims several at once
         if (index == 4) scheduler->WaitForCounter(&gate);
         if (index < 6) meeting.Come();
     };
@@ -83,7 +83,7 @@ void MeetClaimed() {
     Check(shared.next == kSlice, "a task was lost");
 }
 
-// One call of AddTasks that makes one entry of a deque.
+// Submits a batch that is one slice, and waits for it.
 template <class Body>
 void RunSlice(uint32_t workers, Body &body) {
     Task tasks[kSlice];
@@ -98,13 +98,14 @@ void RunSlice(uint32_t workers, Body &body) {
         StackClass::Small);
 }
 
-// Tasks that were claimed together with others wait, and help with what they wait for.
+// Tasks that were claimed together with others submit tasks and wait for them, so they run some of
+// them inline. Each task must run exactly once.
 void ClaimHelps() {
     uint32_t begun = 0, leaves = 0, expected = 0;
     auto leaf = [&](TaskScheduler *) { ++leaves; };
     auto one = [&](TaskScheduler *scheduler) {
         if (begun++ < 4 || Random(2) != 0)
-            return;  // the first ones are short: several are claimed at once from then on
+            return;  // the first ones are short: from then on a worker claims several at once
         const uint32_t count = Random(2) != 0 ? 2 : kSlice;
         expected += count;
         Counter counter;
@@ -117,13 +118,14 @@ void ClaimHelps() {
     Check(begun == kSlice && leaves == expected, "a task was lost or run twice");
 }
 
-// A worker has claimed several tasks. One of them blocks the thread until the next one has run.
+// A worker has claimed several tasks. One of them blocks the thread (Meanwhile::Nothing) until the
+// next one has run. The worker must put the rest of its claim back.
 void ClaimBlocks() {
     uint32_t begun = 0;
     const uint32_t blocking = 4 + Random(kSlice - 5);
     Counter next(1);
     auto one = [&](TaskScheduler *scheduler) {
-        // the first ones are short: several are claimed at once from then on
+        // The first ones are short: from then on a worker claims several at once.
         const uint32_t mine = begun++;
         if (mine == blocking) scheduler->WaitForCounter(&next, Meanwhile::Nothing);
         if (mine == blocking + 1) scheduler->DecrementCounter(&next);
@@ -132,7 +134,7 @@ void ClaimBlocks() {
     Check(begun == kSlice && next.IsZero(), "a task was lost or run twice");
 }
 
-// Workers that were inactive take part again.
+// Two tasks need two workers at once, one of which was inactive before. It must take part again.
 void MeetActive() {
     Meeting meeting{2};
     auto come = [&](TaskScheduler *) { meeting.Come(); };
@@ -155,8 +157,8 @@ void MeetActive() {
     Check(meeting.come == 2, "a task was lost");
 }
 
-// A Large task that found the large fiber taken, while the fiber comes free; and as many others as
-// there are other workers.
+// A Large task has found no free Large fiber, and the fiber is freed at that moment. It must run
+// while as many other tasks as there are other workers block for it.
 void MeetLarge() {
     const uint32_t workers = 2 + Random(3);
     Meeting meeting{workers};
@@ -177,7 +179,8 @@ void MeetLarge() {
     Check(meeting.come == workers, "a task was lost");
 }
 
-// A Large task that only a sleeping worker may run, while the only large fiber comes free.
+// Each of two workers has a pinned Large task, and there is one Large fiber. The second worker may
+// sleep when the fiber is freed. It must be woken.
 void PinnedLarge() {
     uint32_t ran = 0;
     auto count = [&](TaskScheduler *) { ++ran; };
@@ -195,8 +198,8 @@ void PinnedLarge() {
     Check(ran == 2, "a task was lost");
 }
 
-// An attached thread holds itself until a worker has run what it submitted: its queue is one that
-// the others did not know.
+// A thread attaches, submits a task and blocks until a worker has run it. The worker must find the
+// queue of the new worker.
 void MeetAttached() {
     TaskScheduler scheduler(MeetingOptions(1));
     Check(scheduler.Start() == Status::Ok, "Start failed");
@@ -214,8 +217,8 @@ void MeetAttached() {
     Check(meeting.come == 2, "a task was lost");
 }
 
-// A starved worker that is woken for a freed fiber, but has become inactive, while another starved
-// one has a task.
+// Starved workers sleep, and one of them is woken for a freed fiber. But it has become inactive,
+// while another starved worker has a task. This worker must get the fiber.
 void MeetInactive() {
     SchedulerOptions options = MeetingOptions(3);
     options.smallFibers = 2;
@@ -241,8 +244,8 @@ void MeetInactive() {
     scheduler.Stop();
 }
 
-// A starved worker that is woken for a fiber that others made ready, but goes away with one of its
-// own.
+// A starved worker is woken for a ready fiber, but continues a fiber of its own, which blocks until
+// the other fiber has continued. Another worker must be woken for that one.
 void MeetReady() {
     SchedulerOptions options = MeetingOptions(3);
     options.smallFibers = 3 + Random(2);
@@ -281,8 +284,9 @@ void MeetReady() {
     scheduler.Stop();
 }
 
-// An inactive worker has two pinned fibers, the first of which waits for a task of a worker that is
-// starved until the second has ended: nobody may think that all are waiting.
+// An inactive worker has two pinned fibers. The first one waits for a task of a worker that is
+// starved until the second one has ended. weft must not take this for a state in which all fibers
+// wait.
 void PinnedKept() {
     SchedulerOptions options = Options(2, 3, 1);
     RunMain(
@@ -305,8 +309,8 @@ void PinnedKept() {
         StackClass::Small);
 }
 
-// The end of a pinned task makes a fiber ready on an inactive worker, and the next pinned task
-// holds that worker until the fiber has gone on elsewhere.
+// The end of a pinned task makes a fiber ready on an inactive worker. The next pinned task blocks
+// this worker until the fiber has continued. Another worker must be woken for the fiber.
 void MeetPinned() {
     RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
         bool wentOn = false;
@@ -325,7 +329,8 @@ void MeetPinned() {
     });
 }
 
-// Who pumps does nothing else: what a pinned task made ready is for the others, who sleep.
+// A pinned task makes a fiber ready in a call of RunPinnedTasks. This worker runs only pinned
+// tasks, so a sleeping worker must be woken for the fiber.
 void PumpWakes() {
     RunMain(MeetingOptions(2), [&](TaskScheduler *scheduler) {
         bool wentOn = false;
@@ -347,7 +352,8 @@ void PumpWakes() {
     });
 }
 
-// What was put back for want of a fiber has not run; and what came first goes first, also then.
+// RunPinnedTasks puts a pinned task back because no fiber is free. It must not count this task as
+// run, and the order of the pinned tasks must not change.
 void PumpCounts() {
     SchedulerOptions options = Options(2, 3, 2);
     options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::OutOfSmallFibers>;
@@ -380,8 +386,8 @@ void PumpCounts() {
           "Run failed");
 }
 
-// A task yields on a worker that has become inactive, and no fiber is free: it goes on on the other
-// worker, which sleeps.
+// A task yields on a worker that has become inactive, and no fiber is free. It must continue on the
+// other worker, which sleeps.
 void YieldInactive() {
     RunMain(
         Options(2, 2, 1),

@@ -1,4 +1,4 @@
-// What models of the whole scheduler share.
+// Helpers for models of the whole scheduler.
 #pragma once
 
 #include "core/counter_word.h"
@@ -12,11 +12,13 @@ namespace simulator {
 
 using namespace weft;
 
-// Counters whose death is checked: their memory is not used again within a schedule.
+// Counters for models that check that weft no longer uses a counter after the wait for zero. Their
+// memory is not used again within a schedule.
 class Counters {
 public:
     Counter *New(uint32_t count = 0) { return &m_counters.emplace_back(count); }
-    /// The wait for zero has returned: whoever touches it from now on is wrong.
+    /// Call this when the wait for zero has returned. An access after that ends the schedule with a
+    /// failure.
     static void Kill(Counter *counter) {
         Check(weft::internal::CounterWord{weft::internal::CounterAccess::Word(*counter).Peek()}
                       .Count() == 0,
@@ -28,7 +30,8 @@ private:
     std::deque<Counter> m_counters;
 };
 
-// Ordered by what is explored, or read too old.
+// Data with relaxed order. With --weak a thread sees the newest value only if the code under test
+// orders the accesses.
 class Cell {
 public:
     uint32_t Get() const { return m_value.load(std::memory_order_relaxed); }
@@ -39,7 +42,7 @@ private:
     weft::env::Atomic<uint32_t> m_value{0};
 };
 
-// What passes from hand to hand: whoever has it next has to see what the last one wrote.
+// Data that threads pass to each other. Each user must see what the previous one wrote.
 class Traced {
 public:
     void Use(uint32_t value) {
@@ -66,13 +69,13 @@ inline SchedulerOptions Options(uint32_t workers, uint32_t smallFibers, uint32_t
     return options;
 }
 
-// Reports of these kinds are part of the model.
+// An onReport that fails for all reports except these.
 template <ReportCode... kAllowed>
 void OnlyThese(const Report &report, void *) {
     if (!((report.code == kAllowed) || ...)) Fail(report.what);
 }
 
-// A thread of the host. Joined by Join, not by the destructor: a schedule may end in between.
+// A thread of the host. Call Join: the destructor does not, because a schedule may end earlier.
 template <class Work>
 class HostThread {
 public:
@@ -87,6 +90,7 @@ private:
     weft::env::Thread m_thread;
 };
 
+// Runs `main` as the main task of a new scheduler, until the run has ended.
 template <class Main>
 void RunMain(const SchedulerOptions &options, Main main, StackClass stack = StackClass::Large) {
     TaskScheduler scheduler(options);

@@ -1,4 +1,4 @@
-// Waits whose thread runs only what they depend on (Meanwhile::OwnTasks).
+// Models of waits with Meanwhile::OwnTasks, whose thread runs only what the wait depends on.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "simulator/weak_memory.h"
@@ -16,8 +16,8 @@ namespace {
 
 // Options of a tree: what its tasks do besides submitting children and waiting for them.
 struct Forms {
-    bool allOwn = false;    // every wait is one with OwnTasks
-    bool rootOwn = false;   // only the root waits so
+    bool allOwn = false;    // every wait uses OwnTasks
+    bool rootOwn = false;   // only the root's wait uses OwnTasks
     bool pinned = false;    // some tasks are pinned
     bool deferred = false;  // some children follow another task (AddTaskAfter)
     bool timed = false;     // some waits have a deadline, far away
@@ -25,7 +25,7 @@ struct Forms {
     bool limited = false;   // only one worker runs Low tasks
     bool yields = true;
     uint32_t priorities = 1;
-    // each task with children also submits up to so many that no task of the tree waits for
+    // Each task with children also submits up to so many tasks for which no task of the tree waits.
     uint32_t strangers = 2;
 };
 
@@ -38,7 +38,7 @@ class Tree;
 
 struct Node {
     Tree *tree;
-    Node *parent;  // whose wait depends on this one; null if there is none
+    Node *parent;  // the node whose wait depends on this one, or null
     uint32_t height;
 };
 
@@ -157,7 +157,8 @@ void OwnTree(const Forms &forms, uint32_t height) {
 
 // Two workers wait with OwnTasks. What the first wait needs comes late, to the queues of the second
 // worker, whose own wait does not depend on it. It is a task of the first wait's counter, a task
-// that a deferred task of this counter follows, or a fiber that becomes ready.
+// that a deferred task of this counter follows, or a fiber that becomes ready. The first worker
+// must be woken for it. Otherwise the model ends in a deadlock.
 void OwnNeedsComeLate() {
     Counters counters;
     Counter *const own = counters.New(1), *const others = counters.New(),
@@ -208,9 +209,9 @@ void OwnNeedsComeLate() {
     Check(done == (form == 1 ? 5u : 4u), "a task was lost");
 }
 
-// One or two workers wait with OwnTasks. The tasks that they need lie in another worker's queue,
-// among tasks that they do not need. Then that worker waits with Nothing or HighOnly. No worker is
-// open now, so the waiting workers must find their tasks themselves.
+// One or two workers wait with OwnTasks. The tasks that they need are in another worker's queue,
+// among tasks that they do not need. Then that worker waits with Nothing or HighOnly. So each
+// worker is restricted now, and the waiting workers must find their tasks themselves.
 void OwnNeedsAreBuried() {
     Counters counters;
     Counter *const gate = counters.New(2), *const others = counters.New();
@@ -258,8 +259,8 @@ void OwnNeedsAreBuried() {
 }
 
 // Two tasks wait for the same counter, only the first one with OwnTasks. The second one runs a task
-// of this counter on its own stack. That task waits for a leaf, which lies in the queue of a worker
-// that waits with OwnTasks for something else.
+// of this counter on its own stack. That task waits for a leaf in the queue of a worker that waits
+// with OwnTasks for something else. The first worker must run the leaf.
 void OwnSharesCounter() {
     Counters counters;
     Counter *const shared = counters.New(1), *const others = counters.New(),
@@ -302,8 +303,9 @@ void OwnSharesCounter() {
     Check(done == 5, "a task was lost");
 }
 
-// What a wait with OwnTasks needs lies behind a task that cannot end before the wait does: as if it
-// took a lock that the waiter holds. The worker of that task is open, but does not come back.
+// What a wait with OwnTasks needs lies behind a task that cannot end before the wait does, as if it
+// wanted a lock that the waiter holds. The worker of that task is not restricted, but it does not
+// come back to its queue. So the waiting worker must find its task soon.
 void OwnNeedsNobodyElse() {
     CountNanoseconds();
     Counters counters;
@@ -345,8 +347,9 @@ void OwnNeedsNobodyElse() {
           "a worker looked too late for what its wait needs");
 }
 
-// Two tasks wait for each other's counter to be nearly at zero, while workers look whether they
-// need what is pinned to them.
+// Two tasks wait for each other's counter to be nearly at zero, so their waits form a circle.
+// Workers follow these waits to find out whether they need what is pinned to them. They must not do
+// this without end.
 void OwnClimbsInCircles() {
     Counters counters;
     Counter *const sides[2] = {counters.New(1), counters.New(1)}, *const gate = counters.New(2),
@@ -362,7 +365,7 @@ void OwnClimbsInCircles() {
             scheduler->WaitForCounter(self.other, 1);
             ++*self.done;
         }
-        // On its own worker: something is pinned there that this wait does not need.
+        // Something is pinned to this worker that its wait does not need.
         static void Own(TaskScheduler *scheduler, void *arg) {
             Side &self = *static_cast<Side *>(arg);
             TaskOptions here;
@@ -391,8 +394,8 @@ void OwnClimbsInCircles() {
     Check(done == 4, "a task was lost");
 }
 
-// A pinned task waits with OwnTasks while its thread runs pinned tasks: the thread goes on with
-// neither its own code nor with others.
+// A pinned task waits with OwnTasks inside RunPinnedTasks of an attached thread. Until this wait is
+// over, the thread must neither return to the host nor run other tasks.
 void OwnKeepsHost() {
     Counters counters;
     uint32_t done = 0;
@@ -448,8 +451,8 @@ void OwnKeepsHost() {
     Check(done == 4, "a task was lost");
 }
 
-// No fiber is left for the task that a restricted wait needs, but the waiter has room for it. The
-// other worker blocks until it has run.
+// No fiber is free for the task that a restricted wait needs, but the task fits on the stack of the
+// waiter. The other worker blocks until this task has run. So it must run inline.
 void OwnHasRoom() {
     Counters counters;
     Counter *const own = counters.New(1), *const others = counters.New(),
@@ -482,7 +485,7 @@ void OwnHasRoom() {
 std::vector<Model> OwnModels() {
     Forms all, pinned, deferred, timed, values, priorities, limited, any;
     all.allOwn = true;
-    // each of two such waits could need what is pinned to the other worker
+    // With two restricted waits, each could need a task that is pinned to the other worker.
     pinned.pinned = pinned.rootOwn = true;
     deferred.deferred = true;
     timed.timed = true;

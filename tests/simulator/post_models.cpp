@@ -1,5 +1,5 @@
-// Posted jobs: what a deadline, a call and the end of a job or of its queue may do to each other.
-// Jobs that have ended are overwritten, so that whoever still uses one falls over it.
+// Models of posted jobs: a deadline, a signal or a wake-up, and the end of a job or of its queue
+// happen at the same time. A job that has ended is overwritten, so that a later access to it fails.
 #include "simulator/sync_support.h"
 #include "weft/post/posted_job.h"
 
@@ -10,8 +10,8 @@ namespace simulator {
 
 namespace {
 
-// A queue whose memory is not used again within a schedule, and is dead, and overwritten, after its
-// end.
+// A PostQueue whose memory is overwritten and marked dead after its end, and is not used again
+// within a schedule.
 class Queue {
 public:
     explicit Queue(TaskScheduler &scheduler) { new (m_storage) PostQueue(scheduler); }
@@ -62,7 +62,9 @@ void WithWorkers(uint32_t workers, Body body) {
     scheduler.Stop();
 }
 
-// A task and a thread of the host post each their own jobs; each job ends in its callback.
+// A task and a thread of the host post their own jobs. Each job is destroyed in its callback. Each
+// must begin once, in the order of its poster if there is one worker. After the queue's end all
+// that jobs wrote must be visible.
 void PostOrder() {
     constexpr uint32_t kEach = 3;
     const uint32_t workers = 1 + Random(2);
@@ -106,9 +108,10 @@ void PostOrder() {
     });
 }
 
-// The race of the talk: a deadline passes and the job is destroyed while a thread signals it; right
-// after, the queue ends. Whoever takes the job out of `slot` decides whether there will be a
-// signal.
+// A job waits for a signal with a deadline. The deadline passes, and the job is destroyed, while a
+// thread signals it. Right after that the queue ends. `slot` decides: the job expects no signal if
+// it takes itself out, and a signal if the thread does. Shows a job that ends twice, never, or
+// before its signal.
 void PostRace() {
     WithScheduler([](TaskScheduler &scheduler) {
         Queue queue(scheduler);
@@ -130,7 +133,7 @@ void PostRace() {
             } else {
                 Check(self.IsExpired(), "it began without a reason");
                 if (slot.exchange(nullptr, std::memory_order_acq_rel) == nullptr) {
-                    // the signal is on its way
+                    // The thread has taken the job and is going to signal it.
                     return retries ? self.PostOnWakeFor(Soon()) : self.PostOnWake();
                 }
             }
@@ -156,8 +159,8 @@ void PostRace() {
     });
 }
 
-// The signal is the last thing; the job that receives it ends, and the queue at once, though Signal
-// has not returned.
+// A job ends when it receives its signal, and the queue ends at once, although Signal has not
+// returned yet. Shows an access of Signal to the job or to the queue after that.
 void PostEnd() {
     WithScheduler([](TaskScheduler &scheduler) {
         Queue queue(scheduler);
@@ -176,7 +179,8 @@ void PostEnd() {
         auto *const job = place.Make(queue.Get(), body);
         auto leaf = [](auto &) {};
         BodyJob<decltype(leaf)> others[2] = {{queue.Get(), leaf},
-                                             // their runners may take the first
+                                             // The tasks that run these jobs may take the first
+                                             // job.
                                              {queue.Get(), leaf}};
         HostThread host([&] { job->Signal(); });
         const bool isLate = Random(4) != 0;
@@ -196,7 +200,8 @@ void PostEnd() {
     });
 }
 
-// The queue ends while its jobs post themselves and each other again and again.
+// The queue ends while its jobs post themselves and each other repeatedly. The end must wait for
+// all of them.
 void PostGoesOn() {
     WithScheduler([](TaskScheduler &scheduler) {
         constexpr uint32_t kTurns = 3;
@@ -220,7 +225,8 @@ void PostGoesOn() {
     });
 }
 
-// Woken while it works and while it waits, by two: nothing that was given before a wake-up stays.
+// Two callers wake a job while it runs and while it waits. The job must see everything that was
+// given to it before a wake-up.
 void PostWake() {
     WithScheduler([](TaskScheduler &scheduler) {
         constexpr uint32_t kAll = 4;
@@ -251,8 +257,8 @@ void PostWake() {
     });
 }
 
-// As many jobs as workers, posted one after the other, each of which holds its worker until all
-// have begun: at once, or when their time comes.
+// As many jobs as workers are posted one after the other, at once or with a time. Each blocks its
+// worker until all have begun. Otherwise the model ends in a deadlock.
 void PostMeet() {
     const uint32_t workers = 2 + Random(2);
     WithWorkers(workers, [&](TaskScheduler &scheduler) {
@@ -279,8 +285,9 @@ void PostMeet() {
     });
 }
 
-// Tuning come, some waits end before; the dispatcher begins, is rung and ends; the queue waits for
-// it.
+// Jobs with a time or a timeout, some of which are signalled earlier. The task that serves the
+// deadlines begins, is woken and ends meanwhile. No job may begin early or be lost, and a deadline
+// that is no longer needed must not delay the end of the queue.
 void PostTimes() {
     WithScheduler([](TaskScheduler &scheduler) {
         struct Timed : PostedJob {

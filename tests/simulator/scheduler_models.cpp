@@ -1,4 +1,4 @@
-// The whole scheduler: the production sources on virtual threads.
+// Basic models of the whole scheduler.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/closure.h"
@@ -17,6 +17,7 @@ struct Node {
     uint32_t ran;
 };
 
+// A task submits two children and waits for them. Each must run exactly once before the wait ends.
 void Tree(TaskScheduler *scheduler, void *arg) {
     Node *node = static_cast<Node *>(arg);
     ++node->ran;
@@ -36,7 +37,8 @@ void ForkJoin(uint32_t workers, uint32_t fibers) {
     RunMain(Options(workers, fibers, 1), [&](TaskScheduler *scheduler) { Tree(scheduler, &root); });
 }
 
-// Two tasks that hand a turn to each other, so that every wait is ended by the other's decrement.
+// Two tasks end each other's waits in turn, on either worker. Each wait must end, and its counter
+// may be destroyed then.
 void HandOver() {
     Counters counters;
     constexpr uint32_t kTurns = 3;
@@ -68,8 +70,9 @@ void HandOver() {
     Check(passed[0] == kTurns && passed[1] == kTurns, "a turn was lost");
 }
 
-// A task leaves for one that it made ready, and is made ready itself while it leaves: others must
-// be told, because the task that goes on blocks its worker until the first has gone on too.
+// A task waits and its worker continues a fiber that this task made ready. Meanwhile the task
+// itself is made ready. The continued fiber blocks its worker until the task has resumed. So
+// another worker must be woken for the task.
 void LeftForReady() {
     Counters counters;
     Counter *starts = counters.New(1), *gate = counters.New(1), *counter = counters.New();
@@ -96,10 +99,10 @@ void LeftForReady() {
     Check(passed, "a task was lost");
 }
 
-// Slices: a task waits for a later task of its own slice, and every task runs once.
+// A task waits for a later task of its own slice. Each task must run exactly once in each round.
 void Slices() {
     Counters counters;
-    constexpr uint32_t kTasks = 18;  // more than are published one by one
+    constexpr uint32_t kTasks = 18;  // so many that the batch is split into slices
     uint32_t ran[kTasks] = {};
     Counter *gate = counters.New(1);
     struct Item {
@@ -132,7 +135,8 @@ void Slices() {
     for (uint32_t count : ran) Check(count == 2, "a task was lost or run twice");
 }
 
-// Fewer fibers than waiting tasks: the thread stacks must carry on.
+// Nearly all fibers wait, so workers sleep on their thread stacks without a fiber. The last task
+// must still get a fiber.
 void OutOfSmallFibers() {
     Counters counters;
     const uint32_t fibers = 2 + Random(2);
@@ -150,7 +154,7 @@ void OutOfSmallFibers() {
     const uint32_t workers = 2 + Random(2);
     RunMain(Options(workers, fibers, 1), [&](TaskScheduler *scheduler) {
         Counter *counter = counters.New();
-        // At most fibers - 1 of them can wait for the opener at any time.
+        // At most fibers - 1 tasks wait for the opener at any time.
         for (uint32_t i = 0; i + 1 < fibers; ++i) scheduler->AddTask(MakeTask(waiter), counter);
         scheduler->AddTask(MakeTask(opener), counter);
         scheduler->WaitForCounter(counter, 1);
@@ -161,7 +165,8 @@ void OutOfSmallFibers() {
     Check(done == fibers, "a task was lost");
 }
 
-// A thread that is no worker ends a wait while the workers fall asleep.
+// An external thread decrements the counter of a waiting task while the workers fall asleep. The
+// wait must end.
 void ExternalDecrement() {
     Counters counters;
     Counter *gate = counters.New(1);
@@ -189,7 +194,8 @@ void ExternalDecrement() {
     });
 }
 
-// Work for all lanes, yields in between, tasks that nobody counts: Run drains.
+// Tasks of all priorities without a counter, some of which yield. Run must not return before all
+// have run.
 void LanesAndYield() {
     Counters counters;
     uint32_t done = 0;
@@ -210,6 +216,7 @@ void LanesAndYield() {
     Check(done == 6, "Run did not drain");
 }
 
+// A tree of AddTasksAndWait, whose tasks run inline. Each must run exactly once.
 void Fused() {
     Counters counters;
     uint32_t done = 0;
@@ -235,9 +242,9 @@ void Fused() {
     Check(done == 13, "a task was lost or run twice");
 }
 
-// Closures that are submitted by tasks, by closures that wait, and by a thread that is no worker:
-// each is called once and destroyed once, sees what was written before, and is over before its
-// counter falls.
+// Closures are submitted by tasks, by closures that wait, and by an external thread. Each must be
+// called once and destroyed once, must see what was written before its submission, and must be
+// destroyed before its counter is lowered.
 struct Ledger {
     uint32_t made = 0, ended = 0, called = 0;
 };

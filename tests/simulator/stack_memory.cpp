@@ -1,5 +1,5 @@
-// Stacks that are kept for the next schedule: the system's calls took two thirds of an
-// exploration's time.
+// StackMemory for the simulator. It keeps stacks for the next schedule, because mapping them anew
+// takes most of the time of a schedule.
 #include "platform/stack_memory.h"
 
 #include "support/pages.h"
@@ -12,13 +12,13 @@ namespace weft::internal {
 
 namespace {
 
-// by all bytes and the bytes of a stack
+// Free memory, by its size and the size of a stack.
 std::map<std::pair<size_t, size_t>, std::vector<char *>> s_free;
 
 }  // namespace
 
 Status StackMemory::Acquire(size_t count, size_t stackBytes, const MemoryHooks *hooks) noexcept {
-    m_hooks = hooks;  // not asked
+    m_hooks = hooks;  // they are not called
     m_pageBytes = m_guardBytes = test::PageBytes();
     m_stackBytes = (stackBytes + m_pageBytes - 1) / m_pageBytes * m_pageBytes;
     const size_t stride = m_stackBytes + m_guardBytes;

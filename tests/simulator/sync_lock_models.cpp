@@ -1,6 +1,5 @@
-// The mutexes and the semaphore of weft/sync/: tasks and a thread of the host that wait for each
-// other by them. What they must order is in relaxed atomics, so that with --weak a value that is
-// too old shows.
+// Models of the mutexes and the semaphore of weft/sync/, which tasks and a thread of the host use
+// together. The protected data has relaxed order, so that --weak shows values that are too old.
 #include "simulator/sync_support.h"
 #include "weft/sync/event.h"
 #include "weft/sync/mutex.h"
@@ -14,7 +13,8 @@ namespace simulator {
 
 namespace {
 
-// Some give up; whoever has it is alone, and sees what the last one wrote.
+// Tasks and a thread lock a mutex, some with a timeout. One at a time may hold it, and must see
+// what the previous holder wrote.
 void SyncMutex() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mutex mutex(scheduler);
@@ -42,13 +42,14 @@ void SyncMutex() {
     });
 }
 
-// Whoever comes last destroys it after unlocking. (It comes last in line, or finds it free.)
+// The last user of a mutex destroys it after it has unlocked it. It is the last waiter, or it finds
+// the mutex free. Shows an access of an earlier unlock to a mutex that is gone.
 void SyncMutexLifetime() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mortal<Mutex> mutex(scheduler);
         mutex->lock();
         const uint32_t others = Random(2);
-        uint32_t left = others;  // by the mutex
+        uint32_t left = others;  // protected by the mutex
         bool isLast = false;
         auto other = [&](TaskScheduler *) {
             const std::lock_guard<Mutex> lock(*mutex);
@@ -73,8 +74,8 @@ void SyncMutexLifetime() {
     });
 }
 
-// The run ends while a thread of the host gets in line, so that whoever calls it cannot lower its
-// counter.
+// The run ends while a thread of the host begins to wait for a mutex or an event, so a notifier may
+// be unable to use the scheduler. The wait must still end.
 void SyncStops() {
     SchedulerOptions options = Options(1, 6, 1);
     options.onReport = OnlyThese<ReportCode::Stalled, ReportCode::NotRunning>;
@@ -102,7 +103,8 @@ void SyncStops() {
     holder.Join();
 }
 
-// Nobody gets less: a waiter comes to its turn though newcomers never stop before.
+// A task locks the mutex without end until a waiter has got it. The waiter must get it: newcomers
+// may overtake it only a bounded number of times.
 void SyncFair() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mutex mutex(scheduler);
@@ -121,6 +123,8 @@ void SyncFair() {
     });
 }
 
+// Readers and writers of a SharedMutex, some with a timeout. A writer must be alone, and no write
+// may be lost.
 void SyncShared() {
     WithScheduler([](TaskScheduler &scheduler) {
         SharedMutex mutex(scheduler);
@@ -157,8 +161,8 @@ void SyncShared() {
     });
 }
 
-// Two threads unlock at once what was locked once, while a task waits and finds no worker: one of
-// them is told so.
+// Two threads unlock a mutex that was locked once, while a task waits for it and no worker is free
+// to run this task. WrongThread must be reported to one of them, and the mutex must stay intact.
 void SyncUnlockedTwice() {
     uint32_t refused = 0;
     SchedulerOptions options = Options(1, 6, 1);
@@ -180,7 +184,7 @@ void SyncUnlockedTwice() {
     mutex.lock();
     Counter ended;
     scheduler.AddTask(MakeTask(wait), &ended);
-    SleepFor(scheduler, Soon());  // most often it waits by then
+    SleepFor(scheduler, Soon());  // in most schedules the task waits by then
     scheduler.AddTask(MakeTask(keepBusy), &ended);
     while (!isBusy.load(std::memory_order_acquire)) weft::env::Pause();
     HostThread host([&] { mutex.unlock(); });
@@ -194,7 +198,8 @@ void SyncUnlockedTwice() {
     scheduler.Stop();
 }
 
-// What is released and not acquired is still there, whoever gave up.
+// Permits are released, acquired and waited for with a timeout. No permit may be lost or appear
+// from nowhere, and acquire must see what was written before release.
 void SyncSemaphore() {
     WithScheduler([](TaskScheduler &scheduler) {
         Semaphore semaphore(scheduler, 1);

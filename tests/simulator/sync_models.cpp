@@ -1,5 +1,6 @@
-// What else there is in weft/sync/: tasks and a thread of the host that tell each other by it. What
-// it must order is in relaxed atomics, so that with --weak a value that is too old shows.
+// Models of events, condition variables, tickets, latches and wait groups of weft/sync/, which
+// tasks and a thread of the host use together. The data has relaxed order, so that --weak shows
+// values that are too old.
 #include "simulator/sync_support.h"
 #include "weft/sync/condition_variable.h"
 #include "weft/sync/event.h"
@@ -14,7 +15,8 @@ namespace simulator {
 
 namespace {
 
-// One waits and then destroys the event; another one sets it.
+// One caller waits for an event and destroys it, another one sets it. Set must not access the event
+// after that, and the waiter must see what was written before Set.
 void SyncEventLifetime() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mortal<Event> event(scheduler, Random(2) != 0 ? EventReset::Manual : EventReset::Auto);
@@ -38,7 +40,8 @@ void SyncEventLifetime() {
     });
 }
 
-// Two post work and set the event; one resets it, looks for work, and waits if there is none.
+// Two callers post work and set an event. A third one resets the event, looks for work, and waits
+// if there is too little. It must not miss work.
 void SyncEventReset() {
     WithScheduler([](TaskScheduler &scheduler) {
         Event event(scheduler);
@@ -58,7 +61,8 @@ void SyncEventReset() {
     });
 }
 
-// Auto: what is set once is passed once at a time; who passes without need sets it again.
+// An event with EventReset::Auto is set once. One wait must end at a time. A waiter that does not
+// need it sets the event again.
 void SyncEventAuto() {
     WithScheduler([](TaskScheduler &scheduler) {
         Event event(scheduler, EventReset::Auto);
@@ -80,8 +84,8 @@ void SyncEventAuto() {
     });
 }
 
-// A place for one item, producers and consumers of both kinds, some of whom give up; who was
-// notified last destroys it.
+// Producers and consumers use items under a condition variable, with and without timeouts. Each
+// notify_one must reach a waiter that needs an item. Otherwise the model ends in a deadlock.
 void SyncCondition() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mutex mutex(scheduler);
@@ -109,6 +113,8 @@ void SyncCondition() {
     });
 }
 
+// A caller notifies all waiters and destroys the condition variable at once. Shows an access of a
+// waiter to a condition variable that is gone.
 void SyncConditionLifetime() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mutex mutex(scheduler);
@@ -134,6 +140,9 @@ void SyncConditionLifetime() {
     });
 }
 
+// Tasks and a thread take their turns in the order of their tickets: by a wait, by polling, or by a
+// task that the queue submits. The last one destroys the queue. Turns must come in order, each
+// exactly once.
 void SyncTickets() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mortal<TicketQueue> queue(scheduler);
@@ -180,7 +189,8 @@ void SyncTickets() {
     });
 }
 
-// Who waits for the latch destroys it; the group lives as long as its last handle.
+// The waiter for a latch destroys it, and the waiter for a WaitGroup destroys its own handle. Shows
+// accesses to a latch that is gone. The waiters must see what was written before the count down.
 void SyncLatch() {
     WithScheduler([](TaskScheduler &scheduler) {
         Mortal<Latch> latch(scheduler, 2);

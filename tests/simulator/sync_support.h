@@ -1,4 +1,4 @@
-// What models of weft/sync/ share.
+// Helpers for models of weft/sync/ and of other parts that wait.
 #pragma once
 
 #include "simulator/model_support.h"
@@ -12,7 +12,8 @@
 
 namespace simulator {
 
-// Called by `tasks` tasks and one thread of the host, with indices from 0 on, the thread last.
+// Calls `body` in `tasks` tasks and in one thread of the host at the same time. The index of a task
+// is its number, the thread has the index `tasks`.
 template <class Body>
 void AllAtOnce(TaskScheduler &scheduler, uint32_t tasks, Body body) {
     struct Call {
@@ -31,6 +32,7 @@ void AllAtOnce(TaskScheduler &scheduler, uint32_t tasks, Body body) {
     host.Join();
 }
 
+// Runs `body` between Start and Stop of a scheduler with one or two workers.
 template <class Body>
 void WithScheduler(Body body) {
     SchedulerOptions options = Options(1 + Random(2), 6, 1);
@@ -41,7 +43,8 @@ void WithScheduler(Body body) {
     scheduler.Stop();
 }
 
-// An object whose user may destroy it: what touches it then fails, or finds no sense in it.
+// An object that its user may destroy in the model. An access after Die fails, or reads values
+// without sense.
 template <class T>
 class Mortal {
 public:
@@ -64,6 +67,7 @@ private:
     std::unique_ptr<Memory> m_memory;
 };
 
+// A random short duration.
 inline Clock::duration Soon() { return Clock::duration(Random(400)); }
 
 }  // namespace simulator

@@ -1,4 +1,4 @@
-// Deadlines: in virtual time, which passes by itself when all threads sleep.
+// Models of deadlines. Time is virtual: it jumps to the next deadline if all threads sleep.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/deferred.h"
@@ -12,13 +12,14 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Short beside the time that a worker searches, of that order, or long.
+// A random duration: short compared to a worker's search, similar, or long.
 Clock::duration Some() {
     static constexpr uint32_t kMax[] = {20, 300, 5000};
     return microseconds(Random(kMax[Random(3)]));
 }
 
-// A wait that others may end; then the counter dies.
+// A wait with a timeout, during which others may lower the counter. After it the counter may be
+// destroyed.
 struct TimedWait {
     Counter *counter;
     Clock::duration duration = Some();
@@ -34,7 +35,8 @@ struct TimedWait {
     }
 };
 
-// Somebody lowers a counter about when waits for it time out, for zero and for more.
+// Tasks lower a counter at about the time when waits for it time out, for zero and for a value
+// above. Each wait must end once, for a reason that holds.
 void Deadline() {
     Counters counters;
     Counter *counter = counters.New(2);
@@ -57,9 +59,10 @@ void Deadline() {
     Counters::Kill(counter);
 }
 
-// Tasks that sleep, and others that hold their workers until those that sleep are awake: all
-// workers but one, some of them by a task that only they may run. Whoever sleeps until a deadline,
-// or would have looked at it next, may be needed for that.
+// Tasks sleep, and other tasks block all workers but one until the sleepers are awake. Some of the
+// blocking tasks are pinned. So the blocked worker may be the one that sleeps until the deadline,
+// or the next one that would check it. Another worker must take over this duty. Otherwise the
+// sleepers never wake.
 struct Sleepers {
     uint32_t workers, count;
     uint32_t begun = 0, awake = 0, held = 0;
@@ -92,7 +95,7 @@ struct Sleepers {
                     scheduler->AddTask(MakeTask(hold), &counter, here);
                 }
                 if (Random(2) != 0) SleepFor(*scheduler, Some());
-                // Who polls never lets its worker search.
+                // A task that polls keeps its worker from searching for work.
                 if (Random(2) != 0)
                     while (!scheduler->PollCounter(&counter)) scheduler->Yield();
                 scheduler->WaitForCounter(&counter);
@@ -102,12 +105,14 @@ struct Sleepers {
     }
 };
 
+// There are more fibers than tasks.
 void SleepersOnManyFibers() {
     Sleepers sleepers{1 + Random(3), 1 + Random(3)};
     sleepers.Run(Options(sleepers.workers, 12, 1));
 }
 
-// Workers without a fiber keep time too.
+// There are hardly more fibers than workers. Workers without a free fiber must process deadlines,
+// too.
 void SleepersOnFewFibers() {
     Sleepers sleepers{1 + Random(3), 2 + Random(3)};
     SchedulerOptions options = Options(sleepers.workers, sleepers.workers + Random(3), 1);
@@ -116,8 +121,8 @@ void SleepersOnFewFibers() {
     sleepers.Run(options);
 }
 
-// A thread that is no worker waits until a deadline, while a task lowers the counter and the run
-// may end.
+// An external thread waits with a deadline, while a task lowers the counter and the run may end.
+// The wait must end.
 void DeadlineExternal() {
     Counters counters;
     Counter *counter = counters.New(1);
@@ -138,8 +143,9 @@ void DeadlineExternal() {
     Counters::Kill(counter);
 }
 
-// Tasks and a thread that is no worker wait for whichever of two counters is first, or a deadline;
-// then the counters die.
+// Tasks and an external thread wait with a deadline for any of two counters. Each wait must end
+// once, for a reason that holds. Then the counters are destroyed. Shows a wait record that stays on
+// a dead counter.
 void DeadlineAny() {
     Counters counters;
     Counter *const both[2] = {counters.New(1), counters.New(1)};
@@ -172,8 +178,8 @@ void DeadlineAny() {
     for (Counter *counter : both) Counters::Kill(counter);
 }
 
-// An attached thread keeps time where there are no workers; it and a task wait with deadlines, some
-// are lowered by a thread that is none.
+// An attached thread must process deadlines if there are no workers. It and two tasks wait with
+// deadlines, and an external thread lowers the counter.
 void DeadlineAttached() {
     Counters counters;
     Counter *counter = counters.New(1);
@@ -202,14 +208,15 @@ void DeadlineAttached() {
     Counters::Kill(counter);
 }
 
-// Tasks that follow a counter, or a time, while the counter falls, by tasks and by a thread that is
-// no worker, and the run may end.
+// Deferred tasks follow a counter or a time. A task and an external thread lower the counter, and
+// the run may end. Each deferred task must run once, and not early.
 void Deferred() {
     Counters counters;
     Counter *counter = counters.New(2);
     uint32_t ran[4] = {};
     SchedulerOptions options = Options(1 + Random(2), 3 + Random(2), 1);
-    options.onReport = OnlyThese<ReportCode::Stalled>;  // all may wait for the thread
+    options.onReport =
+        OnlyThese<ReportCode::Stalled>;  // all tasks may wait for the external thread
     TaskScheduler scheduler(options);
     HostThread thread([&] { scheduler.DecrementCounter(counter); });
     auto one = [&](TaskScheduler *) {
@@ -250,8 +257,8 @@ void Deferred() {
     Counters::Kill(counter);
 }
 
-// A task brings a deadline while the other worker goes to sleep, and holds its own worker until it
-// is over: only the other one can look after it.
+// A task sets a deadline while the other worker falls asleep, and then blocks its own worker until
+// the deadline has been processed. The other worker must process it.
 void TimedBusy() {
     uint32_t ran = 0;
     RunMain(Options(2, 4, 1), [&](TaskScheduler *scheduler) {
@@ -266,9 +273,9 @@ void TimedBusy() {
     Check(ran == 3, "a task ran twice or never");
 }
 
-// Two workers without a free fiber. One holds itself, by a task that only it may run, from one
-// deadline until the next is over: the other has to look after that one, although it may have got
-// up and gone back to sleep for the first.
+// Neither of two workers has a free fiber. A pinned task blocks one of them after one deadline
+// until the next deadline has been processed. The other worker must process this one, even if it
+// has just woken for the first one and gone back to sleep.
 void TimedStarved() {
     bool held = false, last = false;
     SchedulerOptions options = Options(2, 2, 1);
@@ -295,8 +302,8 @@ void TimedStarved() {
     Check(held, "a task was lost");
 }
 
-// The ticks begin anew while tasks sleep and others keep their workers busy, as after the machine
-// was suspended.
+// The tick counter restarts while tasks sleep and others keep their workers busy, as after a
+// suspend of the machine. The sleepers must still wake up.
 void TicksRestart() {
     uint32_t awake = 0;
     auto sleep = [&](TaskScheduler *scheduler) {

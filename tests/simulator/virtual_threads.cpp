@@ -1,3 +1,4 @@
+// The scheduler of virtual threads, and the functions of weft::env that use it.
 #include "simulator/virtual_threads.h"
 
 #include "platform/compiler.h"
@@ -27,7 +28,7 @@ constexpr uint32_t kNobody = ~0u;
 constexpr uint64_t kNever = ~uint64_t{0};
 constexpr size_t kStackBytes = 128 << 10;
 constexpr uint64_t kMaxSteps = 1000000;
-constexpr uint64_t kFairTurn = 1500;  // steps in a row before others get a chance, about
+constexpr uint64_t kFairTurn = 1500;  // steps in a row, roughly, before another thread runs
 
 struct VirtualThread {
     fcontext::fcontext_t context = nullptr;  // while it does not run
@@ -50,7 +51,7 @@ struct DeadRange {
     const char *end;
 };
 
-// One schedule at a time.
+// The state of the running schedule. There is one at a time.
 struct State {
     std::vector<VirtualThread> threads;
     uint32_t count = 0;
@@ -58,15 +59,15 @@ struct State {
     fcontext::fcontext_t host = nullptr;
     uint64_t random = 1;
     uint64_t steps = 0;
-    uint64_t alone = 0;   // the first steps, before there was a second thread
-    uint64_t passed = 0;  // ticks in which all slept
+    uint64_t alone = 0;   // the steps before there was a second thread
+    uint64_t passed = 0;  // ticks during which all threads slept
     uint64_t ticksBefore = 0;
     uint64_t turn = 0;  // steps that the running thread has taken in a row
     uint64_t turnEnd = kFairTurn;
     uint64_t hash = 0;
     int64_t lowest = 0;
     bool randomWalk = false;
-    std::vector<uint64_t> changes;  // steps at which the running thread becomes the lowest
+    std::vector<uint64_t> changes;  // steps at which the running thread gets the lowest priority
     std::vector<DeadRange> dead;
     std::string failure;
     const std::function<void()> *body = nullptr;
@@ -80,21 +81,22 @@ struct State {
 State s_state;
 
 #if defined(_WIN32)
-extern "C" const char __image_base__;  // the linker's
+extern "C" const char __image_base__;  // from the linker
 const char &kImage = __image_base__;
 #else
 extern "C" const char __executable_start;
 const char &kImage = __executable_start;
 #endif
 
-// One line: the step, the thread, what it does next, and the place in the program, for addr2line.
+// Prints one line: the step, the thread, its next access, and the place in the program (for
+// addr2line).
 void PrintStep(weft::env::Access access, const void *place) {
     static constexpr const char *kAccesses[] = {"-", "load", "store", "update"};
     const State &state = s_state;
     std::printf("%8llu  thread %-2u  %-6s  %#zx\n", static_cast<unsigned long long>(state.steps),
                 state.current, kAccesses[static_cast<int>(access)],
                 reinterpret_cast<uintptr_t>(place) - reinterpret_cast<uintptr_t>(&kImage) -
-                    1);  // the call, not where it returns
+                    1);  // the address of the call, not of its return
 }
 
 uint64_t NextRandom() {
@@ -138,11 +140,11 @@ void SwitchToThread(uint32_t next) {
 
 [[noreturn]] void LeaveToHost() {
     fcontext::jump_fcontext(s_state.host, nullptr);
-    std::abort();  // the host never comes back to an ended schedule
+    std::abort();  // the host never returns to a schedule that has ended
 }
 
-// Those whose deadline has come are runnable. If nobody else is, time passes until the first
-// deadline.
+// Makes threads runnable whose deadline has passed. If no thread is runnable, time jumps to the
+// first deadline.
 void LookAtClock() {
     State &state = s_state;
     uint64_t first = kNever;
@@ -171,12 +173,13 @@ void ReSchedule() {
     SwitchToThread(next);
 }
 
-// A loop without an atomic operation takes no step, and nobody else has a turn. On Windows it does
-// not end.
+// A loop without an atomic operation takes no step, so no other thread can run. A signal ends such
+// a schedule. On Windows the loop does not end.
 #if defined(_WIN32)
 void WatchForLoops() {}
 #else
-constexpr time_t kSecondsWithoutStep = 5;  // of processor time; thousands of schedules
+constexpr time_t kSecondsWithoutStep =
+    5;  // of processor time, in which thousands of schedules run otherwise
 
 void FailInLoop(int) {
     static uint64_t s_seen = 0;
@@ -189,7 +192,7 @@ void FailInLoop(int) {
 void WatchForLoops() {
     struct sigaction action {};
     action.sa_handler = FailInLoop;
-    action.sa_flags = SA_NODEFER | SA_RESTART;  // it does not return to what it has interrupted
+    action.sa_flags = SA_NODEFER | SA_RESTART;  // the handler does not return
     sigaction(SIGPROF, &action, nullptr);
     const itimerval every{{kSecondsWithoutStep, 0}, {kSecondsWithoutStep, 0}};
     setitimer(ITIMER_PROF, &every, nullptr);
@@ -260,14 +263,14 @@ Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     for (int i = 0; i < 4; ++i) NextRandom();
     state.steps = state.alone = state.passed = state.turn = 0;
     state.turnEnd = kFairTurn;
-    state.ticksBefore = uint64_t{1} << 50;  // a past that they can go back to
+    state.ticksBefore = uint64_t{1} << 50;  // so that RestartTicks can set the ticks back
     state.hash = 0xcbf29ce484222325ull;
     state.lowest = 0;
     state.randomWalk = seed % 2 == 0;
     state.ticksPerMicrosecond = seed % 3 == 0 ? 4 : 1;
     state.changes.clear();
     const uint64_t depth = 1 + seed % 7;
-    // schedules have 25 to some thousands of steps
+    // Schedules have between 25 and some thousands of steps.
     const uint64_t horizon = 32ull << NextRandom() % 8;
     for (uint64_t i = 0; i < depth; ++i) state.changes.push_back(NextRandom() % horizon);
     state.dead.clear();
@@ -276,7 +279,7 @@ Outcome Explore(uint64_t seed, const std::function<void()> &body) {
     state.body = &body;
     if (weak::g_orders != nullptr) weak::g_orders->Reset();
     AddThread(nullptr, nullptr);
-    // Thread 0 stores the host's context through the pointer that it lands with.
+    // Thread 0 stores the host's context through the pointer that it receives.
     fcontext::jump_fcontext(state.threads[0].context, &state.host);
     Outcome outcome;
     outcome.failure = state.failure;
@@ -345,8 +348,8 @@ WEFT_NOINLINE void SchedulePoint(const void *address, Access access) noexcept {
     if (state.count == 1) state.alone = step;
     if (++state.turn > state.turnEnd) {
         state.turn = 0;
-        // Turns of one length could end at the same place of a loop for ever, which no machine
-        // does.
+        // With turns of one length, each turn could end at the same place of a loop. This does not
+        // happen on a machine.
         state.turnEnd = kFairTurn / 2 + NextRandom() % kFairTurn;
         Lower(state.threads[state.current]);
     }
@@ -416,7 +419,7 @@ bool Thread::Start(void (*entry)(void *), void *arg, size_t) noexcept {
     const uint32_t started = AddThread(entry, arg);
     if (weak::g_orders != nullptr) weak::g_orders->Started(started);
     SchedulePoint(nullptr);
-    // The handle is plain data to its user, and is watched nevertheless.
+    // The handle is plain data, but the simulator checks that the joining thread sees it.
     if (weak::g_orders != nullptr)
         weak::g_orders->Store(this, m_thread, started, std::memory_order_relaxed);
     m_thread = started;

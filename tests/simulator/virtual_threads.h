@@ -1,11 +1,10 @@
-// Virtual threads under a seeded scheduler.
+// Virtual threads under a seeded scheduler. A schedule depends on its seed only.
 //
-// A schedule is a function of its seed alone. Every other seed follows probabilistic concurrency
-// testing (S. Burckhardt et al., "A randomized scheduler with probabilistic guarantees of finding
-// bugs", ASPLOS 2010): every thread has a random priority, the highest runs, and at 1 to 7 random
-// steps, within the first 32 to 4,096, the running one becomes the lowest. The others are random
-// walks. A thread that pauses, or that ran for long, also becomes the lowest: spin loops are fair
-// in the end.
+// Odd seeds use probabilistic concurrency testing (S. Burckhardt et al., "A randomized scheduler
+// with probabilistic guarantees of finding bugs", ASPLOS 2010): each thread has a random priority,
+// and the highest one runs. At 1 to 7 random steps, within the first 32 to 4,096, the running
+// thread gets the lowest priority. Even seeds are random walks. A thread that pauses or has run for
+// long also gets the lowest priority, so that spin loops end.
 #pragma once
 
 #include <cstddef>
@@ -15,66 +14,68 @@
 
 namespace simulator {
 
-/// That one schedule may have.
+/// Virtual threads in one schedule, at most.
 inline constexpr uint32_t kMaxThreads = 40;
 
-/// What one schedule did.
+/// The result of one schedule.
 struct Outcome {
     std::string failure;  ///< empty: none
     uint64_t steps = 0;
-    uint64_t hash = 0;  ///< of all choices: which thread went on at which step
+    uint64_t hash = 0;  ///< of all choices: which thread continued at which step
     uint32_t threads = 0;
 };
 
-/// Runs `body` as virtual thread 0 until it and all threads that it starts have ended. `seed` 0 is
-/// not allowed.
+/// Runs `body` as virtual thread 0 until it and all threads that it has started have ended. `seed`
+/// must not be 0.
 Outcome Explore(uint64_t seed, const std::function<void()> &body);
 
-/// Ends the running schedule with a failure. From a virtual thread.
+/// Ends the running schedule with a failure. Called by virtual threads.
 [[noreturn]] void Fail(const char *message);
 
 inline void Check(bool condition, const char *message) {
     if (!condition) Fail(message);
 }
 
-/// From now on nobody may touch this memory with an atomic operation; up to 32 ranges a schedule.
+/// From now on an atomic operation on this memory ends the schedule with a failure. The last 32
+/// such ranges of a schedule count.
 void MarkDead(const void *address, size_t bytes);
 
-/// Calls `observer` before every atomic operation of the rest of this schedule: it sees every value
-/// that there ever is.
+/// Calls `observer` before each atomic operation in the rest of this schedule. So it sees each
+/// value that an atomic variable takes.
 void Observe(std::function<void()> observer);
 
-/// For observers: what that operation is about to touch; null if there is none.
+/// The address that the observed operation is about to access, or null. Called by observers.
 const void *Accessed();
 
-/// Only so many more threads can be started in this schedule.
+/// Only `count` more threads can be started in this schedule.
 void LimitThreads(uint32_t count);
 
-/// The ticks begin anew, as after the machine was suspended; the clock goes on.
+/// Restarts the tick counter, as after a suspend of the machine. The clock (Now) continues.
 void RestartTicks();
 
-/// A step takes a nanosecond, from here to the end of the schedule. For models of how long
-/// something takes; first of all.
+/// A step takes a nanosecond from here to the end of the schedule. For models that measure
+/// durations. Call it first.
 void CountNanoseconds();
 
-/// The calling thread computes for so long. Others go on meanwhile, as on processors of their own.
+/// The calling thread computes for so long. Meanwhile the other threads continue, as if each had
+/// its own processor.
 void Compute(uint64_t microseconds);
 
-/// From now on each step is printed when it is about to happen: its number, the thread, the access,
-/// the place in the program.
+/// From now on each step is printed before it happens: its number, the thread, the access, and the
+/// place in the program.
 void PrintSteps(bool printed);
 
-/// Atomic operations that the calling virtual thread has made so far.
+/// The number of atomic operations that the calling virtual thread has made so far.
 uint64_t OwnSteps();
 
 /// The running virtual thread, and whether it is the only one so far.
 uint32_t CurrentThread();
 bool IsAlone();
 
-/// A choice that was not one of threads makes the schedule another one.
+/// Adds a choice other than the next thread to the hash of the schedule.
 void NoteChoice(uint32_t choice);
 
-/// Random numbers of the schedule's seed.
+/// A random number below `below`, from the schedule's seed.
 uint32_t Random(uint32_t below);
 
 }  // namespace simulator

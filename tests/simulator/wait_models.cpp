@@ -1,4 +1,5 @@
-// Waits that say what their thread does meanwhile.
+// Models of restricted waits (Meanwhile), in which a thread runs only some tasks or none, and of
+// child tasks.
 #include "simulator/model_support.h"
 #include "simulator/models.h"
 #include "weft/time.h"
@@ -12,7 +13,8 @@ namespace {
 
 constexpr uint32_t kNowhere = ~0u;
 
-// Whoever waits runs nothing on its worker until the wait is over.
+// A task waits with Meanwhile::Nothing. No task may run on its worker until the wait is over, and
+// the wait must end on this worker.
 void NothingRuns() {
     Counters counters;
     uint32_t done = 0, waitingOn = kNowhere, pinnedRan = 0;
@@ -61,8 +63,8 @@ void NothingRuns() {
     Check(done == 8 && pinnedRan == 2, "a task was lost");
 }
 
-// Only the thread that blocks is there to look after its deadline, unless another thread is
-// quicker.
+// The only worker blocks with a deadline. It must process this deadline itself, unless an external
+// thread lowers the counter earlier.
 void NothingUntil() {
     Counter byHand(1);
     bool inTime = false, wasLowered = false;
@@ -85,8 +87,8 @@ void NothingUntil() {
     Check(byHand.IsZero(), "a decrement was lost");
 }
 
-// An attached thread blocks, with tasks in its own queues and some of what it has claimed, and
-// detaches.
+// An attached thread blocks while its own queues and its claim hold tasks. Others must run these
+// tasks. Then the thread detaches.
 void NothingAttached() {
     Counters counters;
     uint32_t done = 0;
@@ -117,8 +119,8 @@ void NothingAttached() {
     Check(done == 4, "a task was lost");
 }
 
-// Each of two tasks blocks its worker until the other one has lowered its counter: what is ready
-// goes on by itself.
+// Each of two tasks blocks its worker until the other one has lowered its counter. Both must
+// resume, although their workers do not look for work.
 void NothingMeets() {
     Counters counters;
     Counter *const lowered[2] = {counters.New(1), counters.New(1)};
@@ -147,7 +149,8 @@ void NothingMeets() {
     Check(done == 2, "a task was lost");
 }
 
-// What a restricted worker begins. Tasks of the awaited counter have the waiter's priority, Normal.
+// Checks what a restricted worker begins. Tasks of the awaited counter count with the waiter's
+// priority, which is Normal.
 struct Restriction {
     uint32_t worker = kNowhere;
     Priority lowest = Priority::Low;
@@ -179,7 +182,8 @@ struct Other {
     }
 };
 
-// A wait for a counter among tasks of all priorities.
+// A wait with HighOnly or NormalOrHigher among tasks of all priorities. Its worker must not begin a
+// lower task, and the wait must end on this worker.
 void HigherOnly() {
     Counters counters;
     Restriction restriction;
@@ -210,7 +214,8 @@ void HigherOnly() {
     Check(restriction.done == expected, "a task was lost");
 }
 
-// All others are held until a High task has run, which only the restricted worker can run.
+// All other workers are blocked until a High task has run. The restricted worker must be woken for
+// it and run it.
 void HigherWakes() {
     Counters counters;
     Counter *const event = counters.New(1), *const go = counters.New(1);
@@ -243,8 +248,8 @@ void HigherWakes() {
     });
 }
 
-// The same, and it has no fiber until another worker frees one, which then goes on with a task that
-// holds it.
+// Like HigherWakes, but the restricted worker has no fiber. Another worker frees one, and then
+// continues a task that blocks it. The restricted worker must be woken for the freed fiber.
 void HigherGetsStack() {
     Counters counters;
     Counter *const event = counters.New(1), *const go = counters.New(1);
@@ -271,7 +276,7 @@ void HigherGetsStack() {
     });
 }
 
-// Two tasks restrict their workers; each goes on as soon as the other one has lowered its counter.
+// Two tasks restrict their workers. Each must resume when the other one has lowered its counter.
 void HigherMeets() {
     Counters counters;
     Counter *const lowered[2] = {counters.New(1), counters.New(1)};
@@ -301,9 +306,9 @@ void HigherMeets() {
     Check(done == 4, "a task was lost");
 }
 
-// Three workers wait with restrictions, and one fiber is free for all of them. There is nothing to
-// do until a deadline: they sleep until then, and do not wake each other for the fiber again and
-// again. With OwnTasks each looks every 2 ms, and wakes at most the two others.
+// Three workers wait with a restriction, and one free fiber is left for them. Until a deadline
+// there is nothing to do. They must sleep, and not wake each other for the fiber again and again.
+// With OwnTasks each worker looks for work every 2 ms, and wakes at most the two others.
 void RestrictedRest() {
     Counters counters;
     Counter *const event = counters.New(1), *const go = counters.New();
@@ -322,7 +327,7 @@ void RestrictedRest() {
     RunMain(options, [&](TaskScheduler *scheduler) {
         scheduler->AddTask(MakeTask(waits), go);
         scheduler->AddTask(MakeTask(waits), go);
-        Compute(1000);  // they wait
+        Compute(1000);  // by now both tasks wait
         parks = 0;
         Check(!WaitForCounterFor(*scheduler, event, std::chrono::milliseconds(50), meanwhile),
               "nobody lowers it");
@@ -334,8 +339,8 @@ void RestrictedRest() {
     Check(done == 2, "a task was lost");
 }
 
-// A tree of child tasks. The wait for its root's counter, or for the root alone, is over when all
-// have finished. Some wait themselves before they submit children.
+// A tree of child tasks. Some of them wait before they submit children. A wait for the counter of
+// the root, or for the root alone, must end only when the whole tree has finished.
 void ChildTree() {
     Counters counters;
     const uint32_t depth = 2 + Random(2);
@@ -357,7 +362,8 @@ void ChildTree() {
                 scheduler->Yield();
             }
             if (self.depth != 0) {
-                Node *const next = static_cast<Node *>(arg) + 1;  // all of one depth have the same
+                Node *const next =
+                    static_cast<Node *>(arg) + 1;  // shared by all nodes of one depth
                 const Task children[] = {{Visit, next}, {Visit, next}};
                 TaskOptions options;
                 options.priority = static_cast<Priority>(Random(3));

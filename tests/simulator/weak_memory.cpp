@@ -1,3 +1,4 @@
+// The model of weak memory: the stores of each location, and the view of each thread.
 #include "simulator/weak_memory.h"
 
 #include "simulator/virtual_threads.h"
@@ -9,21 +10,23 @@ namespace simulator::weak {
 
 namespace {
 
-constexpr uint32_t kKept = 8;  // of the latest stores to a location
+constexpr uint32_t kKept = 8;  // number of latest stores that a location keeps
 
 struct Record {
     uint64_t value;
-    View released;  // what a load with acquire takes over
+    View released;  // the view that an acquire load of this store adds to its own
 };
 
-// The stores to a location are numbered from 0, its value before the first one that was noted.
+// One atomic variable. Its stores are numbered. Number 0 is its value before the first store that
+// was recorded.
 struct Location {
-    Record records[kKept];  // of store n in place n % kKept
+    Record records[kKept];  // store n has place n % kKept
     uint32_t newest;
     uint32_t newestSeqCst;
 };
 
-// One schedule at a time. Locations are used again by the next one, with the memory of their views.
+// The state of the running schedule. The next schedule uses the locations again, with the memory of
+// their views.
 std::unordered_map<const void *, uint32_t> s_numbers;
 std::vector<Location> s_locations;
 uint32_t s_count = 0;
@@ -51,7 +54,7 @@ void Join(View &into, const View &from) {
 
 View &Mine() { return s_views[CurrentThread()]; }
 
-// Null while all stores to it were made by one thread that was alone.
+// Returns null if all stores were made while there was only one thread.
 Location *Find(const void *address, uint32_t &number) {
     const auto found = s_numbers.find(address);
     if (found == s_numbers.end()) return nullptr;
@@ -71,7 +74,7 @@ Location &FindOrMake(const void *address, uint64_t before, uint32_t &number) {
     return location;
 }
 
-// The next store. `inherited`: what it carries in any case.
+// Appends a store. `inherited` is the view that it carries even if it is no release.
 void Append(Location &location, uint32_t number, uint64_t value, std::memory_order order,
             const View *inherited) {
     View &mine = Mine();
@@ -106,7 +109,8 @@ public:
         if (order == std::memory_order_seq_cst) oldest = std::max(oldest, location->newestSeqCst);
         if (location->newest >= kKept) oldest = std::max(oldest, location->newest - kKept + 1);
         uint32_t index = location->newest;
-        // Now and then, so that loops end, and so that what follows from one old value has room.
+        // Old values are read only now and then. So loops end, and the consequences of one old
+        // value can develop.
         if (oldest < index && Random(3) == 0) index = oldest + Random(index - oldest);
         if (index != location->newest) NoteChoice(location->newest - index);
         known = index;

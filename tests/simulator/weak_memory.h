@@ -1,16 +1,19 @@
-// Memory orders in the simulator (simulator --weak): a load may give an older value, if its order
-// allows that.
+// Weak memory orders in the simulator (simulator --weak): a load may return an older value if its
+// order permits that.
 //
-// A view-based model: every location keeps its latest stores, and every thread has a view, which
-// says how old a value it may still read of each location. A store with release carries its
-// writer's view, a load with acquire takes that over; a read-modify-write reads the newest value,
-// and passes on the view of the store that it replaces (release sequences, as of C++20). A load
-// with seq_cst reads nothing older than the newest store with seq_cst. Starting and joining a
-// thread, and waking one, carry views too. What the model leaves out: stores become visible in the
-// order in which they are carried out, a load never takes a value from a later store, a CAS that
-// fails reads the newest value, and plain data is always the newest: for that there are Relacy and
-// ThreadSanitizer. (J. Kang et al., "A promising semantics for relaxed-memory concurrency", POPL
-// 2017, without promises.)
+// This is a view-based model (J. Kang et al., "A promising semantics for relaxed-memory
+// concurrency", POPL 2017, without promises). Each location keeps its latest stores. Each thread
+// has a view: for each location, the oldest store that it may still read.
+//
+// - A release store carries the view of its thread. An acquire load adds that view to its own.
+// - A read-modify-write reads the newest value. It passes on the view of the store that it replaces
+//   (a release sequence, as of C++20).
+// - A seq_cst load reads nothing older than the newest seq_cst store to the location.
+// - Starting, joining and waking a thread passes on views, too.
+//
+// The model leaves out the following, which Relacy and ThreadSanitizer cover in part. Stores become
+// visible in the order in which they are executed. A load never returns the value of a later store.
+// A CAS that fails reads the newest value. Plain data always has the newest value.
 #pragma once
 
 #include <atomic>
@@ -19,34 +22,34 @@
 
 namespace simulator::weak {
 
-/// How old a value may be read, by location: the number of a store.
+/// A view: for each location, the number of the oldest store that may still be read.
 using View = std::vector<uint32_t>;
 
-/// What the simulated atomics ask and tell.
+/// The interface through which the simulated atomics use the model.
 class Orders {
 public:
     /// A new schedule begins.
     virtual void Reset() noexcept = 0;
 
-    /// What a load of `address` gives, whose newest value is `newest`.
+    /// Returns the value that a load of `address` reads. `newest` is its newest value.
     virtual uint64_t Load(const void *address, uint64_t newest,
                           std::memory_order order) noexcept = 0;
     virtual void Store(const void *address, uint64_t before, uint64_t value,
                        std::memory_order order) noexcept = 0;
-    /// Of a read-modify-write that has read `before`.
+    /// Records a read-modify-write that has read `before`.
     virtual void Update(const void *address, uint64_t before, uint64_t value,
                         std::memory_order order) noexcept = 0;
-    /// Of a CAS that has failed: it has read the newest value.
+    /// Records a CAS that has failed. It has read the newest value.
     virtual void LoadNewest(const void *address, std::memory_order order) noexcept = 0;
-    /// Another object begins to live there.
+    /// A new object begins to live at this address.
     virtual void Forget(const void *address) noexcept = 0;
 
-    /// What the current thread knows is added to `view`; and the other way round.
+    /// Publish adds the current thread's view to `view`. TakeOver does the reverse.
     virtual void Publish(View &view) noexcept = 0;
     virtual void TakeOver(const View &view) noexcept = 0;
 
-    /// Thread `started` begins with what the current one knows; and the other way round, when it
-    /// was joined.
+    /// Thread `started` begins with the current thread's view. Joined adds the view of thread
+    /// `joined` to the current thread's view.
     virtual void Started(uint32_t started) noexcept = 0;
     virtual void Joined(uint32_t joined) noexcept = 0;
 
@@ -54,11 +57,11 @@ protected:
     ~Orders() = default;
 };
 
-/// Null: every load gives the newest value. A pointer, because programs without orders are linked
-/// without them.
+/// If it is null, each load reads the newest value. It is a pointer, so that programs without this
+/// model can be linked without it.
 inline Orders *g_orders = nullptr;
 
-/// From now on loads may give older values. Before the first schedule.
+/// From now on loads may return older values. Call it before the first schedule.
 void TurnOn() noexcept;
 
 }  // namespace simulator::weak

@@ -1,4 +1,4 @@
-// Nodes of a graph that are coroutines' children. Compiled as C++20, unlike the rest.
+// Nodes of a graph that start coroutines. Compiled as C++20, unlike the other files.
 #include "soak/graph.h"
 
 #include "weft/coroutine.h"
@@ -11,15 +11,15 @@ using std::chrono::microseconds;
 
 namespace {
 
-// What the coroutines of one node share. Their own tasks are not in the account: each says when it
-// ends.
+// State that the coroutines of one node share. The account does not include their tasks, so each
+// coroutine reports its own end.
 struct Walk {
     Walk(Graph &of, TaskScheduler &by)
         : graph(of), scheduler(by), turn(by, EventReset::Auto, true) {}
     Graph &graph;
     TaskScheduler &scheduler;
     Event turn;
-    uint32_t passed = 0;  // plain: whoever has the turn
+    uint32_t passed = 0;  // plain: only the coroutine that has the turn uses it
     std::atomic<uint32_t> ended{0};
 };
 

@@ -1,4 +1,4 @@
-// The census of fibers.
+// The census of fibers: checks that all fibers of the pool are free.
 #include "soak/instance.h"
 
 namespace soak {
@@ -15,7 +15,7 @@ struct Census {
         scheduler->DecrementCounter(&census.arrived);
         scheduler->WaitForCounter(&census.gate);
     }
-    // They stay there.
+    // Starts `count` tasks that all wait at the gate.
     void Fill(TaskScheduler &scheduler, uint32_t count, StackClass stack) {
         scheduler.IncrementCounter(&arrived, count);
         for (uint32_t i = 0; i < count; ++i) {
@@ -35,7 +35,7 @@ void CheckFibers(TaskScheduler &scheduler, const SchedulerOptions &options, uint
     const uint32_t fibers = options.smallFibers + options.largeFibers;
     Census census(fibers);
     if (mainFibers != 0) census.seen[scheduler.CurrentFiber()].fetch_add(1);
-    // Large ones first: without a small fiber no loop could begin them.
+    // Large fibers first: without a free small fiber no loop could begin Large tasks.
     census.Fill(scheduler, options.largeFibers - mainFibers, StackClass::Large);
     census.Fill(scheduler, options.smallFibers, StackClass::Small);
     for (uint32_t i = 0; i < fibers; ++i) {

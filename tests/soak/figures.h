@@ -1,5 +1,4 @@
-// What a soak has done so far. Lies in memory that the process that soaks and the one that watches
-// it share.
+// The figures of a soak, in memory that the soaking and the watching process share.
 #pragma once
 
 #include <atomic>
@@ -7,29 +6,29 @@
 
 namespace soak {
 
-/// Names of the tasks that the account is of. weft's own, which posts, loops and coroutines submit,
-/// have others.
+/// Names of the tasks that the account includes. Tasks of weft itself (posts, loops, coroutines)
+/// have other names.
 inline constexpr const char *kTaskNames[] = {"node", "batch", "main", "census"};
 
 struct Figures {
-    std::atomic<uint64_t> seed{0};  ///< of the round that runs
+    std::atomic<uint64_t> seed{0};  ///< of the current round
     std::atomic<uint64_t> rounds{0};
     std::atomic<uint64_t> schedulers{0};
     std::atomic<uint64_t> runs{0};        ///< of schedulers
-    std::atomic<uint64_t> tasks{0};       ///< submitted, seen to have run once each
-    std::atomic<uint64_t> graphTasks{0};  ///< of these, in graphs whose tasks wait
+    std::atomic<uint64_t> tasks{0};       ///< submitted, and seen to have run once each
+    std::atomic<uint64_t> graphTasks{0};  ///< those of `tasks` that are in graphs whose tasks wait
     std::atomic<uint64_t> waits{0};       ///< calls that wait, by tasks and threads
     std::atomic<uint64_t> switches{0};    ///< of fibers; with --hooks
     std::atomic<uint64_t> signals{0};
     std::atomic<uint64_t> masks{0};  ///< changes of CPU masks
     std::atomic<uint32_t> failed{0};
-    char failure[512]{};  ///< the first one
+    char failure[512]{};  ///< the first failure
 
-    /// Notes what went wrong; the round goes on as far as it can.
+    /// Notes a failure. The round continues as far as it can.
     void Fail(const char *format, ...) noexcept __attribute__((format(printf, 2, 3)));
 };
 
-/// The same numbers for the same seed (SplitMix64).
+/// Pseudo-random numbers (SplitMix64). The same seed gives the same numbers.
 class Random {
 public:
     explicit Random(uint64_t seed) : m_state(seed) {}
@@ -39,7 +38,7 @@ public:
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         return z ^ (z >> 31);
     }
-    /// 0 to bound - 1.
+    /// Returns a number from 0 to bound - 1.
     uint32_t Below(uint32_t bound) noexcept {
         return static_cast<uint32_t>((Next() >> 32) * bound >> 32);
     }

@@ -1,4 +1,4 @@
-// Frames in a pipeline, whose stages hand on memory and submit tasks.
+// Frames in a pipeline, whose stages pass on memory and submit tasks.
 #include "soak/instance.h"
 
 #include "weft/frame/block_pool.h"
@@ -32,8 +32,8 @@ struct Pipeline {
     uint32_t *cells[kMaxFramesInFlight]{};
     std::atomic<uint64_t> tasks{0};
 
-    // The first stage takes memory of its frame's, each adds one to every cell by a task, and the
-    // last one gives it back.
+    // The first stage allocates memory for its frame. Each stage adds one to all cells in a task.
+    // The last stage frees the memory.
     void Stage(TaskScheduler *scheduler, const FrameParams &params, uint32_t stage) {
         if (stage == 0) cells[params.slot] = heap.NewArray<uint32_t>(params.slot, kCells);
         uint32_t *const frame = cells[params.slot];

@@ -1,3 +1,4 @@
+// The common part of the graphs: permits, nodes, options, and the choice of what a node does.
 #include "soak/graph.h"
 
 namespace soak {
@@ -5,7 +6,7 @@ namespace soak {
 using namespace weft;
 
 Permit::Permit(Graph &graph, const TaskScheduler &scheduler)
-    // Threads' own stacks are not of the pool.
+    // The stack of a thread belongs to no pool.
     : m_permits(scheduler.CurrentFiber() >= graph.m_pool
                     ? nullptr
                     : &graph.m_permits[scheduler.CurrentFiber() < graph.m_smallFibers ? 0 : 1]),
@@ -124,7 +125,7 @@ void Graph::RunNode(TaskScheduler *scheduler, void *arg) {
         graph.m_figures.Fail("a task's scheduler is another one");
     const bool throws = node.depth == 0 && node.seed % 1024 == 0;
     if (throws) graph.m_thrown.fetch_add(1);
-    // the last that it does with the node
+    // After this the node must not be accessed.
     if (node.finished != nullptr) node.finished->fetch_add(1);
 #if defined(__cpp_exceptions)
     if (throws) throw 1;
@@ -169,14 +170,14 @@ void Graph::Leaf(TaskScheduler &scheduler, Node &, Random &random) {
     }
 }
 
-// Of about one in eight, pinned; of about one in eight, large.
+// About one task in eight is pinned, and about one in eight is Large.
 TaskOptions Graph::Options(Random &random) const {
     TaskOptions options;
     options.priority = static_cast<Priority>(random.Below(3));
     if (m_large && random.OneIn(8)) options.stack = StackClass::Large;
     if (m_workers != 0 && random.OneIn(8)) options.worker = random.Below(m_workers);
     options.name = kTaskNames[0];
-    // Of about one in four, in groups that it names.
+    // About one task in four names groups.
     if (!m_groupEnds.empty() && options.worker == kAnyWorker && random.OneIn(4))
         options.groups = static_cast<uint8_t>(1 + random.Below((1u << m_groupEnds.size()) - 1));
     return options;

@@ -14,22 +14,22 @@ namespace soak {
 class Graph;
 struct Node;
 
-/// A node's part in what its siblings do together.
+/// What a node does together with its siblings.
 using NodeAct = void (*)(Graph &graph, weft::TaskScheduler &scheduler, Node &node);
 
-/// A task of a graph. What it does follows from its seed.
+/// A task of a graph. Its seed decides what it does.
 struct Node {
     Graph *graph = nullptr;
     uint64_t seed = 0;
-    uint32_t depth = 0;                         ///< 0: a leaf
-    uint32_t worker = weft::kAnyWorker;         ///< that it is pinned to
-    uint8_t groups = 0;                         ///< that it names
-    std::atomic<uint32_t> *finished = nullptr;  ///< raised last
-    /// Plain: who reads it must have waited for the task
+    uint32_t depth = 0;                         ///< 0 for a leaf
+    uint32_t worker = weft::kAnyWorker;         ///< the worker to which it is pinned
+    uint8_t groups = 0;                         ///< the groups that it names
+    std::atomic<uint32_t> *finished = nullptr;  ///< incremented last
+    /// Plain: read it only after a wait for the task.
     uint32_t ran = 0;
-    NodeAct act = nullptr;  ///< instead of what follows from the seed
+    NodeAct act = nullptr;  ///< called instead of what the seed decides
     void *with = nullptr;
-    uint32_t number = 0;  ///< among them, from 0
+    uint32_t number = 0;  ///< its index among its siblings
 };
 
 /// Nodes that are submitted together.
@@ -39,11 +39,11 @@ public:
     uint32_t Count() const { return static_cast<uint32_t>(m_tasks.size()); }
     const weft::Task *Tasks() const { return m_tasks.data(); }
     Node &operator[](uint32_t i) { return m_nodes[i]; }
-    void Place(const weft::TaskOptions &options);  ///< where they may run
-    /// Each of them calls `act`, with that.
+    void Place(const weft::TaskOptions &options);  ///< notes where they may run
+    /// Makes each node call `act` with `with`.
     void GiveParts(NodeAct act, void *with);
     uint32_t Finished() const { return m_finished.load(); }
-    /// After a wait for all of them: each has run once.
+    /// Call it after a wait for all of them. Each must have run once.
     void Check();
 
 private:
@@ -53,14 +53,14 @@ private:
     std::vector<weft::Task> m_tasks;
 };
 
-/// Leave to wait: so few have it at once that one fiber of each class is left for the others'
-/// tasks. When all of a class wait for tasks that need one, they wait for ever; that is the user's
-/// mistake, and is not made here.
+/// A permit to wait. So few tasks have one at a time that a fiber of each class is left for other
+/// tasks. If all fibers of a class waited for tasks of this class, the waits would never end. That
+/// would be a mistake of the user, which the soak does not make.
 class Permit {
 public:
-    /// For whoever waits on the fiber that it runs on.
+    /// For a wait on the caller's own fiber.
     Permit(Graph &graph, const weft::TaskScheduler &scheduler);
-    /// For tasks of weft's own that wait on small fibers.
+    /// For tasks of weft itself that wait on small fibers.
     Permit(Graph &graph, uint32_t small);
     ~Permit();
     Permit(const Permit &) = delete;
@@ -74,25 +74,25 @@ private:
     bool m_granted = true;
 };
 
-/// One run's graphs. All its functions may be called by any number of threads and tasks at once.
+/// The graphs of one run. Thread-safe.
 class Graph {
 public:
-    /// `mainFibers`: large fibers that are waiting all the time (the main task's).
+    /// `mainFibers`: number of Large fibers that wait all the time (that of the main task).
     Graph(Figures &figures, const weft::SchedulerOptions &options, uint32_t workers,
           uint32_t mainFibers);
 
-    /// Grows about `tasks` tasks from the caller, waits for them, and checks each. Any thread. If
-    /// `worker` is given, those that the caller itself submits are pinned to it.
+    /// Grows about `tasks` tasks from the caller, waits for them, and checks each. Thread-safe. If
+    /// `worker` is given, the tasks that the caller itself submits are pinned to it.
     void Grow(weft::TaskScheduler &scheduler, uint64_t seed, uint32_t tasks,
               uint32_t worker = weft::kAnyWorker);
 
-    /// From Start to StopLowering some tasks wait for gates; a thread that is no worker lowers them
-    /// in LowerGates, which returns after StopLowering.
+    /// Between StartLowering and StopLowering some tasks wait for gates. An external thread lowers
+    /// these in LowerGates, which returns after StopLowering.
     void StartLowering() { m_lowering.store(true); }
     void LowerGates(weft::TaskScheduler &scheduler);
     void StopLowering() { m_lowering.store(false); }
 
-    /// After the run: what was started and forgotten has run, too.
+    /// Called after the run. Tasks for which nothing waited must have run, too.
     void CheckForgotten();
     uint64_t Ran() const { return m_ran.load(); }
     uint64_t Submitted() const { return m_submitted.load(); }
@@ -140,7 +140,7 @@ private:
     void Submit(weft::TaskScheduler &scheduler, Nodes &nodes, Random &random,
                 weft::Counter *counter);
     void Await(weft::TaskScheduler &scheduler, weft::Counter &counter, Random &random);
-    /// Children that call `act`, with that: submits them, calls `meanwhile`, waits for them and
+    /// Submits children that call `act` with `with`, calls `meanwhile`, waits for the children and
     /// checks them.
     template <class Meanwhile>
     void Meet(weft::TaskScheduler &scheduler, Random &random, uint32_t count, NodeAct act,
@@ -161,7 +161,7 @@ private:
     Figures &m_figures;
     const uint32_t m_smallFibers, m_pool, m_workers;
     std::vector<uint32_t> m_groupEnds;  // the workers of group i end below this index
-    const bool m_large;                 // tasks may ask for large stacks
+    const bool m_large;                 // whether tasks may ask for Large stacks
     std::atomic<int32_t> m_permits[2];
     std::atomic<int64_t> m_budget{0};
     std::atomic<uint64_t> m_ran{0}, m_submitted{0}, m_waits{0}, m_thrown{0};

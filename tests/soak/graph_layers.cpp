@@ -1,5 +1,5 @@
-// Nodes of a graph that use posts, blocking calls and loops, whose own tasks are not in the
-// account.
+// Nodes of a graph that use posted jobs, blocking calls and loops. The account does not include the
+// tasks of these layers.
 #include "soak/graph.h"
 
 #include "weft/algorithms/parallel_for.h"
@@ -26,7 +26,7 @@ struct Posts {
     std::atomic<uint32_t> steps{0};
 };
 
-// Posts itself again and again, each time otherwise.
+// Posts itself repeatedly, in a different way each time.
 class Job : public PostedJob {
 public:
     Job(Graph &graph, Posts &posts, uint64_t seed, uint32_t steps)
@@ -43,7 +43,7 @@ private:
             self.m_graph.TheFigures().Fail("a signal was lost");
         self.m_signalled = false;
         self.m_posts.steps.fetch_add(1);
-        // gone, perhaps
+        // After this the job may be gone.
         if (--self.m_left == 0) return scheduler->DecrementCounter(&self.m_posts.running);
         const microseconds soon(self.m_random.Below(200));
         switch (self.m_random.Below(5)) {
@@ -71,7 +71,7 @@ private:
 
 }  // namespace
 
-// Jobs that children wake up while these work and wait.
+// Children wake jobs while these run or wait.
 void Graph::Posted(TaskScheduler &scheduler, Node &, Random &random) {
     const Permit dispatcher(*this, 1u);
     if (!dispatcher) return;
@@ -100,8 +100,8 @@ void Graph::Posted(TaskScheduler &scheduler, Node &, Random &random) {
         m_figures.Fail("jobs took %u steps and not %u", posts.steps.load(), steps);
 }
 
-// Children that call the system, by threads that come and go. Rarely: making a thread takes as long
-// as a thousand tasks.
+// Children make blocking calls on threads that start and end. This is rare, because starting a
+// thread takes as long as a thousand tasks.
 void Graph::Blocking(TaskScheduler &scheduler, Node &node, Random &random) {
     if (!random.OneIn(8)) return Fork(scheduler, node, random);
     struct Calls {
@@ -135,11 +135,13 @@ void Graph::Blocking(TaskScheduler &scheduler, Node &node, Random &random) {
             if (calls.calls.Submit(call, &submitted) != Status::Ok)
                 m_figures.Fail("a blocking call was refused");
         });
-        if (random.OneIn(2)) Await(scheduler, submitted, random);  // or its end waits for it
+        if (random.OneIn(2))
+            Await(scheduler, submitted, random);  // otherwise the destructor waits for the call
     }
     Await(scheduler, submitted, random);
 }
 
+// A ParallelFor must visit each index once. Then a ParallelReduce must give the right sum.
 void Graph::Loops(TaskScheduler &scheduler, Node &, Random &random) {
     const Permit helpers(*this, 2 * m_workers);
     if (!helpers) return;

@@ -1,4 +1,4 @@
-// Nodes of a graph whose children meet at locks and signals.
+// Nodes of a graph whose children use the same locks and signals.
 #include "soak/graph.h"
 
 #include "weft/sync/condition_variable.h"
@@ -19,13 +19,14 @@ using std::chrono::microseconds;
 
 namespace {
 
-// Who has no leave to wait looks again and again; the fiber of who has the lock goes on meanwhile.
+// For a task without a permit: tries again and again. Meanwhile the fiber of the lock's holder
+// continues.
 template <class Try>
 void Spin(TaskScheduler &scheduler, Try tryOnce) {
     while (!tryOnce()) scheduler.Yield();
 }
 
-// One child at a time, by one of four means.
+// One child at a time has the turn, by one of four means.
 struct Turns {
     explicit Turns(TaskScheduler &scheduler, uint32_t means)
         : sort(means),
@@ -39,7 +40,7 @@ struct Turns {
     Semaphore semaphore;
     Event event;
     TicketQueue tickets;
-    uint32_t had = 0;  // plain: whoever has the turn
+    uint32_t had = 0;  // plain: only the task that has the turn uses it
 
     static void Act(Graph &graph, TaskScheduler &scheduler, Node &node) {
         Turns &turns = *static_cast<Turns *>(node.with);
@@ -89,7 +90,7 @@ struct Turns {
     }
 };
 
-// Two figures that are only ever changed together.
+// Two numbers that writers change together. A reader must see them equal.
 struct Pair {
     explicit Pair(TaskScheduler &scheduler) : mutex(scheduler) {}
     SharedMutex mutex;
@@ -125,7 +126,8 @@ struct Store {
     ConditionVariable filled;
     uint32_t items = 0, taken = 0;
 
-    // The even ones bring something, and the odd ones, which are no more of them, take it away.
+    // Children with even numbers add an item. Those with odd numbers take one. There are at most as
+    // many takers as items.
     static void Act(Graph &graph, TaskScheduler &scheduler, Node &node) {
         Store &store = *static_cast<Store *>(node.with);
         const Permit permit(graph, scheduler);
@@ -146,6 +148,7 @@ struct Store {
 
 }  // namespace
 
+// Each child must get its turn once (Turns).
 void Graph::OneByOne(TaskScheduler &scheduler, Node &, Random &random) {
     Turns turns(scheduler, random.Below(4));
     const uint32_t count = 1 + random.Below(12);
@@ -154,6 +157,7 @@ void Graph::OneByOne(TaskScheduler &scheduler, Node &, Random &random) {
         m_figures.Fail("%u of %u had their turn, by %u", turns.had, count, turns.sort);
 }
 
+// Children read and write a pair of numbers under a SharedMutex (Pair).
 void Graph::Readers(TaskScheduler &scheduler, Node &, Random &random) {
     Pair pair(scheduler);
     const uint32_t count = 1 + random.Below(16), writers = (count + 3) / 4;
@@ -162,6 +166,7 @@ void Graph::Readers(TaskScheduler &scheduler, Node &, Random &random) {
         m_figures.Fail("%u writers have written %u and %u times", writers, pair.first, pair.second);
 }
 
+// Children add and take items with a ConditionVariable (Store).
 void Graph::Consumers(TaskScheduler &scheduler, Node &, Random &random) {
     Store store(scheduler);
     const uint32_t count = 1 + random.Below(12), brought = (count + 1) / 2;
@@ -170,7 +175,7 @@ void Graph::Consumers(TaskScheduler &scheduler, Node &, Random &random) {
         m_figures.Fail("of %u items %u are there and %u taken", brought, store.items, store.taken);
 }
 
-// Each child has a handle of its own.
+// Each child has its own handle of a WaitGroup.
 void Graph::Group(TaskScheduler &scheduler, Node &, Random &random) {
     const uint32_t count = 1 + random.Below(12);
     struct Members {

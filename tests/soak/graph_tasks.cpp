@@ -25,7 +25,7 @@ void Graph::ForkAndWait(TaskScheduler &scheduler, Node &node, Random &random) {
     nodes.Check();
 }
 
-// Waits for less and less to be outstanding.
+// Waits for smaller and smaller values of a counter.
 void Graph::Step(TaskScheduler &scheduler, Node &node, Random &random) {
     Nodes nodes(*this, random, Children(random), node.depth - 1);
     Counter counter;
@@ -43,6 +43,7 @@ void Graph::Step(TaskScheduler &scheduler, Node &node, Random &random) {
     nodes.Check();
 }
 
+// Waits for the first of three groups of children, and then for all of them.
 void Graph::Any(TaskScheduler &scheduler, Node &node, Random &random) {
     constexpr uint32_t kGroups = 3;
     Nodes groups[kGroups] = {{*this, random, Children(random), node.depth - 1},
@@ -63,6 +64,7 @@ void Graph::Any(TaskScheduler &scheduler, Node &node, Random &random) {
     for (Nodes &nodes : groups) nodes.Check();
 }
 
+// Polls the counter of the children and yields, instead of waiting.
 void Graph::Poll(TaskScheduler &scheduler, Node &node, Random &random) {
     Nodes nodes(*this, random, Children(random), node.depth - 1);
     Counter counter;
@@ -70,10 +72,10 @@ void Graph::Poll(TaskScheduler &scheduler, Node &node, Random &random) {
     while (!scheduler.PollCounter(&counter)) scheduler.Yield();
     nodes.Check();
     CountWait();
-    scheduler.WaitForCounter(&counter);  // before it goes: a poll is no wait
+    scheduler.WaitForCounter(&counter);  // before the counter is destroyed: a poll is no wait
 }
 
-// Tasks wait for different counts of one gate, which falls, and rises again in between.
+// Tasks wait for different values of one gate. The gate falls, and rises again in between.
 void Graph::Targets(TaskScheduler &scheduler, Node &, Random &random) {
     struct Falling {
         Counter gate;
@@ -106,7 +108,7 @@ void Graph::Targets(TaskScheduler &scheduler, Node &, Random &random) {
     if (falling.gate.Value() != 0) m_figures.Fail("a gate is %u in the end", falling.gate.Value());
 }
 
-// A thread that is no worker ends this wait.
+// An external thread ends this wait.
 void Graph::Gate(TaskScheduler &scheduler, Node &, Random &random) {
     Counter gate(1);
     {
@@ -130,7 +132,7 @@ void Graph::LowerGates(TaskScheduler &scheduler) {
     }
 }
 
-// Many small tasks that mark a cell each.
+// Many small tasks, each of which marks a cell.
 void Graph::Marks(TaskScheduler &scheduler, Node &, Random &random) {
     const uint32_t count = 1 + random.Below(random.OneIn(4) ? 4000 : 200);
     std::vector<uint8_t> cells(count);
@@ -148,6 +150,7 @@ void Graph::Marks(TaskScheduler &scheduler, Node &, Random &random) {
     m_ran.fetch_add(count, std::memory_order_relaxed);
 }
 
+// Submits tasks for which nothing waits. They must have run at the end of the run.
 void Graph::Forget(TaskScheduler &scheduler, Node &, Random &random) {
     const uint32_t count = 1 + random.Below(4);
     const uint32_t first = m_forgottenCount.fetch_add(count);

@@ -1,4 +1,4 @@
-// Nodes of a graph that wait with deadlines, and tasks that begin later.
+// Nodes of a graph that wait with deadlines, and deferred tasks.
 #include "soak/graph.h"
 
 #include "weft/data/cancellation.h"
@@ -17,6 +17,7 @@ Clock::time_point Soon(Random &random) {
 
 }  // namespace
 
+// Waits for children with short timeouts, until all have finished.
 void Graph::InPieces(TaskScheduler &scheduler, Node &node, Random &random) {
     Nodes nodes(*this, random, Children(random), node.depth - 1);
     Counter counter;
@@ -29,6 +30,7 @@ void Graph::InPieces(TaskScheduler &scheduler, Node &node, Random &random) {
     nodes.Check();
 }
 
+// Children sleep until a deadline. None may wake up earlier.
 void Graph::Sleepers(TaskScheduler &scheduler, Node &, Random &random) {
     const auto sleep = [](Graph &graph, TaskScheduler &running, Node &node) {
         const Permit permit(graph, running);
@@ -42,7 +44,7 @@ void Graph::Sleepers(TaskScheduler &scheduler, Node &, Random &random) {
     Meet(scheduler, random, 1 + random.Below(8), sleep, nullptr);
 }
 
-// Tasks that begin when a gate has fallen so far, or at a time.
+// Tasks that begin when a gate has fallen to a value, or at a time.
 void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
     constexpr uint32_t kMax = 6;
     struct Later {
@@ -85,7 +87,7 @@ void Graph::Deferred(TaskScheduler &scheduler, Node &, Random &random) {
     nodes.Check();
 }
 
-// Waits and sleeps without an end, but for the cancellation.
+// Waits and sleeps that only a cancellation ends.
 void Graph::Cancelled(TaskScheduler &scheduler, Node &, Random &random) {
     struct Endless {
         CancelSource source;

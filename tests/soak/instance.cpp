@@ -1,3 +1,4 @@
+// The work that the soak does with one TaskScheduler, and the checks after each run.
 #include "soak/instance.h"
 #include "support/low_groups.h"
 
@@ -60,8 +61,8 @@ SchedulerOptions Instance::RandomOptions() {
     return options;
 }
 
-// Two or three groups, if there are so many workers. The last one may be namedOnly, and Low tasks
-// may have groups of their own.
+// Chooses two or three groups, if there are enough workers. The last group may be namedOnly, and
+// Low tasks may have their own groups.
 void Instance::ChooseGroups(SchedulerOptions &options) {
     if (options.workers < 2 || options.workers == kAnyWorker) return;
     const uint32_t count = options.workers == 2 || m_random.OneIn(2) ? 2 : 3;
@@ -118,7 +119,7 @@ bool Instance::IsCounted(const TraceEvent &event) {
 
 void Instance::Report(const weft::Report &report, void *user) {
     Instance &self = *static_cast<Instance *>(user);
-    if (report.code == ReportCode::Stalled) return;  // a thread will lower those counters
+    if (report.code == ReportCode::Stalled) return;  // a thread will lower these counters
     if (report.code == ReportCode::TaskThrew) {
         self.m_threw.fetch_add(1);
         return;
@@ -158,7 +159,7 @@ void Instance::LiveAfterStart(TaskScheduler &scheduler) {
     scheduler.Stop();
 }
 
-// By the main task, by an attached thread or by one that is no worker.
+// Called by the main task, an attached thread or an external thread.
 void Instance::Work(TaskScheduler &scheduler, uint32_t mainFibers, uint32_t attached) {
     m_graph = std::make_unique<Graph>(m_figures, m_options, scheduler.WorkerCount(), mainFibers);
     StartHelpers(scheduler, attached);
@@ -201,7 +202,7 @@ void Instance::StartHelpers(TaskScheduler &scheduler, uint32_t attached) {
     });
 }
 
-// The threads are joined when they have nothing left to do but to end.
+// The threads are joined when only their end is left.
 void Instance::EndHelpers(TaskScheduler &scheduler) {
     scheduler.WaitForCounter(&m_helping);
     m_graph->StopLowering();
@@ -231,7 +232,7 @@ void Instance::HelpAttached(TaskScheduler &scheduler, uint64_t seed) {
     }
 }
 
-// Cheap tasks, the same ones again and again, about `tasks` in all: each has a cell that counts how
+// Cheap tasks, the same ones repeatedly, about `tasks` in all. Each has a cell that counts how
 // often it has run.
 void Instance::Batches(TaskScheduler &scheduler, Random &random, uint32_t tasks) {
     const uint32_t size = std::min(1 + random.Below(1u << (1 + random.Below(16))), tasks);

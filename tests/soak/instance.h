@@ -1,4 +1,4 @@
-// One TaskScheduler with random options, and all that is done with it.
+// One TaskScheduler with random options, and the work that the soak does with it.
 #pragma once
 
 #include "soak/figures.h"
@@ -15,12 +15,13 @@ namespace soak {
 
 class Instance {
 public:
-    /// `nested`: it is made by a task of another one.
+    /// `nested`: a task of another scheduler makes this one.
     Instance(uint64_t seed, bool hooks, bool nested, Figures &figures);
     Instance(const Instance &) = delete;
     Instance &operator=(const Instance &) = delete;
 
-    /// Runs it one to three times, by Run or by Start and Stop, and checks the account of each run.
+    /// Runs the scheduler one to three times, with Run or with Start and Stop, and checks the
+    /// account of each run.
     void Live();
 
 private:
@@ -61,8 +62,8 @@ private:
     std::atomic<uint64_t> m_begun{0}, m_ended{0}, m_threw{0};
 };
 
-/// Every fiber of the pool at once in a task that waits: so all were free. `mainFibers`: large ones
-/// that the caller is on.
+/// Checks that all fibers are free: fills each with a task that waits. `mainFibers`: number of
+/// Large fibers that the caller uses.
 void CheckFibers(weft::TaskScheduler &scheduler, const weft::SchedulerOptions &options,
                  uint32_t mainFibers, Figures &figures);
 

@@ -1,9 +1,9 @@
-// Soaks for a while: rounds of random task graphs, each by a seed, beside signals, changing CPUs
-// and a load.
+// Runs rounds of random task graphs for a given time, each with its own seed, under signals,
+// changing CPU masks and load.
 //
-// soak --help prints the options. With --seed every round is of that seed: how a failure is found
-// again (the schedule differs each time). The process that is started only watches, and is the
-// load; another one soaks. So whatever ends that one, the seed is known.
+// soak --help prints the options. With --seed each round has this seed, which is how to reproduce a
+// failure (the schedule differs each time). The first process only watches and makes the load. A
+// second process soaks. So the seed is known, however the second process ends.
 #include "soak/figures.h"
 #include "soak/noise.h"
 #include "soak/round.h"
@@ -39,7 +39,7 @@ struct Settings {
     uint32_t seconds = 60;
     uint64_t seed =  // of the first round
         static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count() / 1000);
-    bool same = false;  // of all of them
+    bool same = false;  // true if --seed is given: all rounds have this seed
     bool hooks = false;
 };
 
@@ -54,8 +54,9 @@ void Soak(const Settings &settings, Figures &figures) {
     } while (Clock::now() < end && figures.failed.load() == 0);
 }
 
-// Loads a third of a CPU until the child has ended, or is stuck. Time is counted in turns, so that
-// it may be stopped. What has failed may be why a round does not end.
+// Loads a third of a CPU until the child has ended or is stuck. Time is counted in turns, so the
+// process may be stopped meanwhile. After a failure the limit is shorter, because the failure may
+// be why a round does not end.
 int Watch(pid_t child, const Figures &figures, bool &stuck) {
     constexpr int kTurnMs = 15, kStuckMs = 120000;
     uint64_t rounds = 0;
@@ -66,7 +67,7 @@ int Watch(pid_t child, const Figures &figures, bool &stuck) {
         rounds = figures.rounds.load();
         if (since > (figures.failed.load() != 0 ? kStuckMs / 12 : kStuckMs) && !stuck) {
             stuck = true;
-            kill(child, SIGABRT);  // a core shows where
+            kill(child, SIGABRT);  // the core file shows where it is stuck
         }
         const auto until = Clock::now() + std::chrono::milliseconds(kTurnMs / 3);
         while (Clock::now() < until) {

@@ -1,3 +1,4 @@
+// The signals and the changes of CPU masks.
 #include "soak/noise.h"
 
 #include "soak/figures.h"
@@ -19,7 +20,8 @@ namespace {
 
 std::atomic<uint64_t> *s_signals = nullptr;
 
-// On whatever stack the thread is on. It uses a part of it, and looks whether that stays its own.
+// Runs on the current stack of the thread. It writes to a part of this stack, and checks that
+// nothing else writes to it.
 void OnSignal(int) {
     const int error = errno;
     volatile unsigned char frame[1024];
@@ -71,7 +73,7 @@ void Disturb(const std::atomic<bool> &stop, Figures &figures) {
         for (const pid_t thread : Threads()) {
             if (thread == self) continue;
             if (masks) sched_setaffinity(thread, sizeof some, &some);
-            syscall(SYS_tgkill, process, thread, SIGPROF);  // it may have ended
+            syscall(SYS_tgkill, process, thread, SIGPROF);  // the thread may have ended
         }
         if (masks) figures.masks.fetch_add(1);
         usleep(1000);

@@ -1,4 +1,4 @@
-// What makes every schedule likely: signals in all threads, and CPUs that come and go.
+// Noise that makes rare schedules likely: signals in all threads, and changing sets of CPUs.
 #pragma once
 
 #include "soak/figures.h"
@@ -8,9 +8,9 @@
 
 namespace soak {
 
-/// While it lives: SIGPROF about 1,000 times a second by the processor time of the process, and
-/// once more in each of its threads; every few milliseconds each thread gets another set of CPUs
-/// out of those that the process began with.
+/// While it lives, the process gets SIGPROF about 1,000 times per second of processor time, and
+/// each of its threads gets it as well. Every few milliseconds each thread gets another subset of
+/// the CPUs with which the process began.
 class Noise {
 public:
     explicit Noise(Figures &figures);

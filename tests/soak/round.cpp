@@ -1,3 +1,4 @@
+// Makes and runs the schedulers of a round, each on a thread of its own.
 #include "soak/round.h"
 
 #include "soak/instance.h"

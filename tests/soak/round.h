@@ -1,12 +1,12 @@
-// One seed's worth of soaking: schedulers side by side, each run several times.
+// One round of the soak, with one seed: several schedulers side by side, each run several times.
 #pragma once
 
 #include "soak/figures.h"
 
 namespace soak {
 
-/// `hooks`: count fiber switches, and check that each task begins and ends once by the trace hooks,
-/// too (it costs).
+/// `hooks`: also count fiber switches, and check with the trace hooks that each task begins and
+/// ends once. This costs time.
 void RunRound(uint64_t seed, bool hooks, Figures &figures);
 
 }  // namespace soak

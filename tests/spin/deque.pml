@@ -1,16 +1,16 @@
-/* The work-stealing deque: source/containers/work_stealing_deque.h.
+/* The work-stealing deque: source/containers/work_stealing_deque.h. Names are those of the source.
  *
- * Modelled    one owner (Push and Publish of bursts, Pop, a PopIf that refuses, Grow) and THIEVES thieves (Steal), who
- *             make as many attempts as they like. Each load, store and read-modify-write of m_top, m_bottom, m_ring and of
- *             a slot is one step; an item is two words (LoadWords), so that it can be torn. Names as in the source.
- * Bounds      ITEMS items in bursts of at most BURST; rings of 2, 4 and 8 slots; indices modulo 16, beginning at FIRST,
- *             so that they wrap.
- * Asserted    each item comes out exactly once and whole; the ring has room for what is reserved; all items are out in the
- *             end. Invariant 7: pop and steal have no loop here, as they have none there.
- * Left out    memory orders (each step is sequentially consistent), failing allocation. Reads of what only the owner
- *             writes are merged with the step that follows them.
- * Followed    each change of m_top, m_bottom and m_ring's capacity, and which thread each item came out to, in runs of
- *             the source (deque_trace.cpp); what lies in the slots shows only in what comes out.
+ * Modelled    One owner pushes bursts (Push, Publish), pops (Pop), pops with a predicate that refuses (PopIf), and grows the
+ *             ring (Grow). THIEVES thieves steal (Steal) as often as they like. Each load, store and read-modify-write of
+ *             m_top, m_bottom, m_ring and a slot is one step. An item has two words (LoadWords), so it can be torn.
+ * Bounds      ITEMS items in bursts of at most BURST; rings of 2, 4 and 8 slots. Indices are modulo 16 and begin at FIRST,
+ *             so they wrap.
+ * Asserted    Each item comes out exactly once and is not torn. The ring has room for what was reserved. At the end all
+ *             items are out. Invariant 7: Pop and Steal have no loop, neither here nor in the source.
+ * Left out    Memory orders (each step is sequentially consistent) and allocations that fail. A read of what only the owner
+ *             writes is merged with the step that follows it.
+ * Followed    In runs of the source (deque_trace.cpp): each change of m_top, m_bottom and the capacity of m_ring, and which
+ *             thread got each item. The slots are seen only by the items that come out.
  */
 #ifndef ITEMS
 #define ITEMS 4
@@ -33,11 +33,11 @@
 byte top = FIRST;
 byte bottom = FIRST;
 byte ring = 0;
-byte low[14];   /* the slots of all rings; an item's first word */
-byte high[14];  /* and its second */
-byte taken = 0; /* items that came out, one bit each */
+byte low[14];   /* the slots of all rings: the first word of an item */
+byte high[14];  /* and its second word */
+byte taken = 0; /* the items that came out: a bit for each */
 #ifdef TRACES
-short takers;   /* who has them: two bits each */
+short takers;   /* which thread has each item: two bits for each */
 #endif
 
 inline Take(first, second, who) {
@@ -78,7 +78,7 @@ reserve:
             seen = top;                                         /* MakeRoom */
             if
             :: DISTANCE(seen, bottom) + count <= CAPACITY(ring) -> skip
-            :: else ->                                          /* Grow: copies into a ring that nobody sees yet */
+            :: else ->                                          /* Grow: copies to a ring that no thief can see yet */
                 assert(ring < 2);
                 d_step {
                     i = seen;
@@ -115,7 +115,7 @@ reserve:
 #endif
         if
         :: NEGATIVE(DISTANCE(top, begin)) -> if :: next > ITEMS -> break :: else -> skip fi
-        :: else -> item = low[SLOT(ring, begin)];               /* the owner's own */
+        :: else -> item = low[SLOT(ring, begin)];               /* only the owner writes slots */
             if
             :: skip                                             /* the predicate refuses */
             :: d_step { bottom = begin; Follow() };             /* exchange */

@@ -1,7 +1,7 @@
-// deque_trace RUNS: a deque's indices and ring, and which thread each item came out to, for
-// deque.pml. The threads are those of the model, within its default bounds: an owner that pushes
-// four items, in bursts of up to two, and pops now and then, and in the end until it is empty; two
-// thieves.
+// deque_trace RUNS: traces for deque.pml: the deque's indices and ring, and which thread got each
+// item. The threads are those of the model within its default bounds. The owner pushes four items
+// in bursts of up to two, pops now and then, and at the end pops until the deque is empty. Two
+// thieves steal.
 #include "containers/work_stealing_deque.h"
 #include "spin/private_members.h"
 #include "spin/traces.h"
@@ -39,8 +39,8 @@ namespace {
 constexpr uint64_t kItems = 4, kFirst = ~uint64_t{0} - 1;  // modulo 16: 14, as in the model
 constexpr uint32_t kThieves = 2;
 
-// What came out, as deque.pml packs it: two bits for each item, who has it. A bit above them all:
-// something else came out.
+// The items that came out, packed as in deque.pml: two bits for each item, which thread has it. The
+// bit above them is set if anything else came out.
 class Taken {
 public:
     void Add(uint32_t who, const Item &item) {

@@ -1,8 +1,8 @@
-/* Conformance, with -DTRACES=n (tests/spin.sh, rows `follow`): for each of n traces of the real code, is there a run of the
- * model in which the same is observed? A model says what that is (OBSERVED, a C expression over its state), calls Follow()
- * within each step that changes it, says when it has come to what was the end of the real run (OVER), and ends with
- * TheClaim. The verifier searches for such a run of each trace, and prints which have none, and how many values of them
- * have one. Without TRACES nothing of this is there.
+/* Conformance of a model with the code, with -DTRACES=n (rows `follow` of tests/spin.sh). For each of n traces of the real
+ * code, Spin searches for a run of the model in which the same values are observed. The model defines the observed value
+ * (OBSERVED, a C expression over its state) and the end of a real run (OVER). It calls Follow() in each step that changes
+ * the observed value, and it ends with TheClaim. The verifier prints the traces for which it found no run, and how many of
+ * their values the model could follow. Without TRACES this file defines nothing.
  */
 #ifdef TRACES
 c_decl {
@@ -19,7 +19,7 @@ static void Report(void) {
         if (!accepted[i]) printf("refused: %d, after %d of %d values\n", i, furthest[i], lengths[i]);
 }
 };
-short observed, which;  /* so many values of this trace have been observed; -1: another one than in the trace */
+short observed, which;  /* how many values of this trace were observed; -1: a value that is not in it */
 inline Follow() {
     c_code {
         if (now.observed > 0 && traces[now.which][now.observed - 1] == (OBSERVED)) {
@@ -41,7 +41,7 @@ inline ChooseTrace() {
 #define TheClaim never { \
     do \
     :: IN_TRACE && !(AT_END && (OVER)) \
-    :: IN_TRACE && AT_END && (OVER) -> c_code { accepted[now.which] = 1; }  /* and no further */ \
+    :: IN_TRACE && AT_END && (OVER) -> c_code { accepted[now.which] = 1; }  /* the search ends here */ \
     od \
 }
 #else

@@ -1,26 +1,28 @@
-/* Running out of fibers: source/core/fiber_pool.{h,cpp}, source/scheduler/worker_loop.cpp (RunLoop, ThreadLoop,
- * LoopFiber, WithoutFiber), fiber_switch.cpp (SuspendTo, FreeFiber), idle.cpp (Sleep), ready.cpp (MakeReady, WakeForAny,
- * WakeStarved, WakeForTasks, WakeEverySleeper), find_work.cpp (TakeInjected), idle_set.h with both of its sets, pinned.cpp
- * (SortInbox), rescue.cpp.
+/* Running out of fibers. Names are those of the source: core/fiber_pool.{h,cpp}, core/idle_set.h with both of its sets, and in
+ * scheduler/: run/worker_loop.cpp (RunLoop, ThreadLoop, LoopFiber, WithoutFiber), wait/fiber_switch.cpp (SuspendTo, FreeFiber),
+ * wait/sleep.cpp (Sleep), submit/deliver.cpp (MakeReady), submit/wake.cpp (WakeForAny, WakeStarved, WakeForTasks,
+ * WakeEverySleeper), find/arrivals.cpp (TakeInjected), find/pinned.cpp (SortInbox), find/rescue.cpp.
  *
- * Modelled    WORKERS workers share FIBERS small fibers. Each task may wait; then its worker goes on on another fiber, or on
- *             the thread's own stack if none is free, where it can only resume. TASKS tasks, the last POSTED of which come
- *             from a thread that is no worker while the others run, and PINNED tasks for worker 0 alone, likewise; their
- *             fibers come back to it by inbox. Another thread makes waiting fibers ready at any time. A worker that finds
- *             nothing frees its fiber and sleeps. CACHES=1: each worker has a cache of one slot. Names as in the source.
- * Bounds      as above; the workers' tasks lie in one place and their ready fibers in another, so a look that is no search
- *             may miss tasks that are there; each task waits at most once; who goes through the lanes takes RESCUES
- *             tasks out. ONE_LOOK=1: each search looks once.
- * Asserted    invariant 3: who acquires a fiber is the only one to hold it. When all is quiet every task has run, all
- *             fibers are free, nobody is starved, and the idle state is right. A park token is never overwritten.
- * Liveness    all_run: every task is run although fibers run out. With ONE_LOOK=1: in the source the clock ends a search.
- * Left out    memory orders, Large fibers, a task that is handed to a waiter, inactive workers, priorities, the reports (sleep.pml has
- *             more of searching).
- * Followed    each change of the free fibers, of the starved workers, of the idle state and its two sets of sleepers, of how
- *             much is in the injector, in worker 0's inbox, in the lanes and among the ready fibers, and of how many tasks
- *             have ended, in runs of the whole scheduler up to its coming to rest (pool_trace.cpp), with one fiber and
- *             without caches. Parkers only then: all are parked. Notices that come late, and the wake-ups for the timer of a
- *             stall, are modelled there alone.
+ * Modelled    WORKERS workers share FIBERS small fibers. Each task may wait. Then its worker continues on another fiber. If
+ *             none is free, the worker continues on its thread stack, where it can only resume fibers. There are TASKS tasks,
+ *             the last POSTED of which come from an external thread while the others run. There are PINNED tasks for worker 0
+ *             only, which also come from an external thread. Their fibers return to worker 0 through its inbox. Other threads
+ *             make waiting fibers ready at any time. A worker that finds nothing frees its fiber and sleeps. With CACHES=1
+ *             each worker has a cache of one fiber.
+ * Bounds      The tasks of all workers lie in one place, and their ready fibers in another one. So a check that is no search
+ *             may miss tasks that are there. Each task waits at most once. A rescuer takes RESCUES tasks out of the lanes.
+ *             With ONE_LOOK=1 each search looks once.
+ * Asserted    Invariant 3: a fiber that is acquired has one user. When nothing happens any more, each task has run, all
+ *             fibers are free, no worker is starved, and the idle state is right. A token of a parker is never overwritten.
+ * Liveness    all_run: each task runs, although fibers run out. With ONE_LOOK=1, because in the source the clock ends a
+ *             search.
+ * Left out    Memory orders, Large fibers, tasks that are handed to a waiter, inactive workers, priorities, reports.
+ *             sleep.pml has more about searches.
+ * Followed    In runs of the whole scheduler until all is quiet (pool_trace.cpp), with one fiber and without caches: each
+ *             change of the free fibers, of the starved workers, of the idle state and its two sets of sleepers, of the number
+ *             of items in the injector, in worker 0's inbox, in the lanes and among the ready fibers, and of the number of
+ *             finished tasks. Parkers are compared at the end: all threads are parked. Only these rows contain notices that
+ *             are late, and wake-ups for the timer of a stall.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -54,18 +56,18 @@
 #define BIT(i) (1 << (i))
 
 byte free = (1 << FIBERS) - 1;  /* m_freeSmall; sets of bits */
-bool held[FIBERS];              /* somebody runs on it, or a task waits on it */
+bool held[FIBERS];              /* it belongs to a worker or to a task that waits */
 bool waiting[FIBERS];
 byte injectedFibers, injected;  /* the injector: ready fibers, a set of bits, and tasks */
-byte ready;                     /* a set of bits: the workers' ready fibers; tasks in their lanes */
+byte ready;                     /* a set of bits: the ready fibers of workers; tasks in lanes */
 byte lane = TASKS - POSTED;
 byte starved;                   /* m_starved */
-byte inbox, inboxFibers;          /* worker 0's inbox: pinned tasks; a set of bits: fibers of such tasks that are ready */
-byte pinned;                    /* likewise: fibers on which such a task waits */
+byte inbox, inboxFibers;          /* worker 0's inbox: pinned tasks; a set of bits: ready fibers of such tasks */
+byte pinned;                    /* a set of bits: fibers on which a pinned task waits */
 byte searchers, sleepers, others;   /* m_state */
 byte asleep, starvedAsleep;     /* m_asleep, m_starvedAsleep */
 bool token[WORKERS];            /* the parkers */
-byte inLine;                    /* rescues, as a set: for whom somebody got in line while no fiber was free */
+byte inLine;                    /* `rescues`, as a set: workers that must check again for a waiter */
 byte ended;
 #if CACHES
 byte cache[WORKERS];            /* fiber plus one */
@@ -143,7 +145,7 @@ look:
             SetAny(found);
             if
 #if !ONE_LOOK
-            :: found = false; goto look                         /* SearchForFibers, which looks first and then for a fiber */
+            :: found = false; goto look                         /* SearchForFibers: looks again, then checks for a free fiber */
 #endif
             :: found -> found = false
             :: !found -> Rescue()
@@ -180,7 +182,7 @@ end_starved:        atomic { token[self] -> token[self] = false };
     fi;
 
     do                                                          /* RunLoop, on `fiber` */
-    :: resumes ->                                               /* a task goes on, and ends */
+    :: resumes ->                                               /* a task resumes and ends */
         atomic { resumes = false; ended++; Follow() }
     :: !resumes ->
         SortInbox();
@@ -208,7 +210,7 @@ end_starved:        atomic { token[self] -> token[self] = false };
             :: mine == 0 ->
                 if
                 :: atomic { lane > 0 -> lane--; found = true; Follow() }
-                :: atomic { lane == 0 || !searching -> skip }   /* it is another worker's */
+                :: atomic { lane == 0 || !searching -> skip }   /* the task is in another worker's lane */
                 fi
             fi;
             if
@@ -223,7 +225,7 @@ end_starved:        atomic { token[self] -> token[self] = false };
                 :: atomic { ended++; Follow() }                 /* the task ends without a wait */
                 :: skip ->                                      /* SuspendTo(ToWaiting) */
                     if
-                    :: TakeReady(next)                          /* FindReady, if they are its own */
+                    :: TakeReady(next)                          /* FindReady, if the fiber is the worker's own */
                     :: skip
                     fi;
                     if
@@ -243,7 +245,7 @@ end_starved:        atomic { token[self] -> token[self] = false };
                     fi
                 fi;
                 isPinned = false
-            :: else ->                                          /* SearchForTasks, in vain */
+            :: else ->                                          /* SearchForTasks found nothing */
                 if
                 :: !searching -> atomic { searching = true; searchers++; Follow() }
 #if !ONE_LOOK
@@ -286,7 +288,7 @@ proctype PinnedPoster() {
     od
 }
 
-/* Lowers what a fiber waits for. */
+/* Lowers the counter for which a fiber waits. */
 proctype Resumer(byte fiber) {
     byte who;
 

@@ -1,7 +1,7 @@
-/* Running out of fibers: the steps of pool.pml, named as in the source. `self`, and what they leave results in, are the
- * caller's.
+/* The steps of pool.pml (running out of fibers). Names are those of the source. `self`, and the variables for results,
+ * belong to the process that takes the step.
  */
-#line 10005  /* Spin shows these lines as if they were the model's: so tests/spin.sh tells them apart */
+#line 10005  /* Spin reports these lines as lines of the model. The number lets tests/spin.sh tell them apart. */
 
 inline Unpark(who) { assert(!token[who]); token[who] = true }
 
@@ -19,7 +19,7 @@ inline ClearAny(set, home, found) {
     }
 }
 
-/* WakeForAny: one that can run tasks, or else a starved one. */
+/* WakeForAny: wakes a worker that can run tasks. If there is none, wakes a starved one. */
 inline Wake(home) {
     if
     :: atomic { !(searchers == 0 && sleepers + others > 0) -> skip }
@@ -41,7 +41,7 @@ inline Wake(home) {
     fi
 }
 
-/* WakeForTasks: only who can run them, while fewer search than there are tasks. */
+/* WakeForTasks: wakes only workers that can run tasks, while there are fewer searchers than tasks. */
 inline WakeForTasks(home, count) {
     if
     :: atomic { !(searchers < count && sleepers + others > 0) -> skip }
@@ -70,7 +70,7 @@ inline WakeStarved(home) {
 #endif
 }
 
-/* The same for `free`; m_freeSmall has one word here. */
+/* ClearAny of m_freeSmall, which has one word here. */
 inline TakeFree(found) {
     d_step {
         found = 0;
@@ -93,7 +93,7 @@ inline Hold(fiber) {
     fi
 }
 
-/* Owner and robber alike take the slot by exchange. */
+/* The owner and other workers take the fiber from the cache with an exchange. */
 inline TakeSlot(slot, into) {
 #ifdef BUG_SLOT_TAKEN_WITHOUT_EXCHANGE
     into = cache[slot];
@@ -131,7 +131,7 @@ inline AcquireFiber(into) {
 #endif
 }
 
-/* FreeFiber, in FinishSwitch: the fiber has been left. */
+/* FreeFiber, in FinishSwitch: no thread runs on the fiber any more. */
 inline FreeFiber(fiber) {
 #if CACHES
     if
@@ -157,7 +157,7 @@ inline StopSearching() {
     fi
 }
 
-/* ReadyFiber: any of them, as they come. */
+/* ReadyFiber: takes the first ready fiber. */
 inline TakeReady(into) {
     d_step {
         into = 0;
@@ -199,13 +199,13 @@ inline TakePinnedFiber(into) {
     }
 }
 
-/* What others published goes to the worker's own deques; a task at a time. */
+/* TakeInjected: moves what others have published to the worker's own deques, one task at a time. */
 inline TakeAllInjected() {
     atomic { moved = injected; fibers = injectedFibers; injected = 0; injectedFibers = 0; Follow() };
     if
     :: fibers != 0 -> atomic { ready = ready | fibers; owes = true; Follow() };
         if
-        :: fibers & (fibers - 1) -> Wake(self)                  /* two of them */
+        :: fibers & (fibers - 1) -> Wake(self)                  /* two or more */
         :: else -> skip
         fi;
         fibers = 0
@@ -227,7 +227,7 @@ inline TakeAllInjected() {
 inline TakeInjected() {
 #ifdef TRACES
     if
-    :: skip                                                     /* the notice has not come yet */
+    :: skip                                                     /* the notice is not visible yet */
     :: TakeAllInjected()
     fi
 #else
@@ -235,7 +235,9 @@ inline TakeInjected() {
 #endif
 }
 
-/* WatchForStall sets a timer, once here, and SetTimer wakes somebody; so does a starved worker that has slept until a deadline. */
+/* WatchForStall sets a timer, here only once, and SetTimer wakes a worker. A starved worker that has slept until a deadline
+ * wakes one, too (WakeForDeadlines).
+ */
 inline WatchForStall() {
 #ifdef TRACES
     if
@@ -258,7 +260,7 @@ inline WakeForDeadlines() {
 #endif
 }
 
-/* WakeForMore: where the searcher found something there may be more. */
+/* WakeForMore: there may be more tasks where the searcher has found one. */
 inline WakeForMore() {
     if
     :: atomic { lane > 0 -> skip }; WakeForTasks(self, 1)
@@ -278,7 +280,7 @@ inline SetAny(result) {         /* FiberPool::AnyFree(Small) */
 #endif
 }
 
-/* With the parker. */
+/* TakeSleeperAt, and then the parker. */
 inline TakeSleeperAt(w) {
     if
     :: atomic { asleep & BIT(w) -> asleep = asleep & ~BIT(w); Follow() };
@@ -294,13 +296,13 @@ inline TakeSleeperAt(w) {
     fi
 }
 
-/* OfferRoom: the fiber has got in line. */
+/* OfferRoom: the fiber is registered on its counter. */
 inline OfferRoom() {
     SetAny(found);
     if
     :: !found -> atomic { inLine = BIT(WORKERS) - 1; Follow() };
         if
-        :: atomic { sleepers + others == 0 -> skip }            /* WakeEverySleeper, one by one */
+        :: atomic { sleepers + others == 0 -> skip }            /* WakeEverySleeper: one after the other */
         :: atomic { sleepers + others > 0 -> skip };
             do
             :: tries < WORKERS -> TakeSleeperAt(tries); tries++
@@ -312,7 +314,7 @@ inline OfferRoom() {
     fi
 }
 
-/* Rescue, of a worker without a fiber: each task in turn is taken out, is one that nobody waits for, and is put back. */
+/* Rescue, by a worker without a fiber: takes a task out of a lane, finds no waiter for it, and puts it back. */
 inline Rescue() {
     atomic { inLine = inLine & ~BIT(self) };
     do
@@ -322,7 +324,7 @@ inline Rescue() {
     tries = 0
 }
 
-/* One is owed if the pick was something else than the only ready fiber; those of others lie in `ready` too. */
+/* Pays an owed wake-up, unless the worker picked the only ready fiber. `ready` also contains fibers of other workers. */
 inline PayWake(picked) {
     if
     :: owes ->

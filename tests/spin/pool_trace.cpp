@@ -1,8 +1,8 @@
-// pool_trace RUNS: free fibers, starved workers, the idle state with both sets of sleepers, where
-// work lies, and how many tasks have ended, for pool.pml, in runs of the whole scheduler up to its
-// coming to rest. Two workers share one small fiber; a thread submits a task, another one a task
-// that is pinned to worker 0; either may wait, for a counter that a third thread lowers once it
-// waits.
+// pool_trace RUNS: traces for pool.pml: the free fibers, the starved workers, the idle state with
+// both sets of sleepers, where work lies, and how many tasks have ended. They come from runs of the
+// whole scheduler until all is quiet. Two workers share one small fiber. One thread submits a task,
+// another one a task that is pinned to worker 0. Each task may wait, for a counter that a third
+// thread lowers as soon as the task waits.
 #include "core/counter_word.h"
 #include "scheduler/state/entry_gate.h"
 #include "spin/scheduler_trace.h"
@@ -13,7 +13,8 @@ using namespace weft;
 
 constexpr uint32_t kWorkers = 2, kFibers = 1, kTasks = 2;
 
-// As pool.pml packs it. Lanes and ready fibers of both workers are one place there.
+// The observed value, packed as in pool.pml. The model has one place for the lanes and one for the
+// ready fibers of both workers.
 uint32_t Observe(const internal::Scheduler &scheduler, uint32_t ended) {
     const spin::IdleState state(scheduler.idle);
     uint32_t tasks = 0, ready = 0;
@@ -28,7 +29,7 @@ uint32_t Observe(const internal::Scheduler &scheduler, uint32_t ended) {
            tasks << 19 | ready << 21;
 }
 
-// Lowers what tasks wait for, each counter once.
+// Lowers the counters for which tasks wait, each counter once.
 class Resumer {
 public:
     explicit Resumer(TaskScheduler &scheduler) : m_scheduler(scheduler) {}
@@ -66,7 +67,7 @@ void Run(traces::Trace &trace) {
     uint32_t ended = 0, posted = 0;
     const auto run = [&](uint32_t number, bool waits) {
         if (waits) scheduler.WaitForCounter(&resumer.CounterOf(number));
-        env::SchedulePoint(nullptr);  // what came before is seen by itself
+        env::SchedulePoint(nullptr);  // makes the steps before this one separate in the trace
         ++ended;
     };
     const bool firstWaits = simulator::Random(2) != 0, secondWaits = simulator::Random(2) != 0;

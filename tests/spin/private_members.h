@@ -1,5 +1,5 @@
-// For programs that observe what is private: access is not checked where a template is instantiated
-// explicitly.
+// Access to private members for programs that observe them: C++ does not check access in an
+// explicit instantiation of a template.
 //
 //     namespace spin {
 //     struct Value { friend constexpr auto Member(Value); };

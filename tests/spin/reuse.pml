@@ -1,20 +1,21 @@
-/* A counter's memory used again: source/core/counter_waiting.{h,cpp} (Add, Decrement, Push, NextOwner),
- * source/scheduler/submit.cpp (Submit), wait.cpp, ready.cpp (WakeOwners).
+/* Using the memory of a counter again. Names are those of the source: core/counter_waiting.{h,cpp} (Add, Decrement, Push,
+ * NextOwner), and in scheduler/: submit/submit.cpp (Submit), submit/notify.cpp (WakeOwners), wait/wait.cpp.
  *
- * Modelled    fiber 0 goes ROUNDS times through: make a counter, or keep the last one; submit TASKS tasks; wait for zero;
- *             destroy it, perhaps, and go on at once at the same address. Fiber 1 waits for zero or one in each round.
- *             WORKERS workers take tasks, one or several, and count them off at once (load, then CAS; with fiber 1's target
- *             also Sort), and walk through the list that they get, a record at a time, while the fibers that they made ready
- *             already run, and register their own records again. Names as in the source.
- * Bounds      ROUNDS, TASKS, WORKERS; two fibers. Rounds are counted, so that an ABA shows: the same bits in another round.
- * Asserted    nobody but the tasks of a round, and those who wait in it, touches the word in that round, and nobody while
- *             it is destroyed; fiber 0 goes on when all tasks of the round have ended, not before; each wait ends once.
- * Liveness    ends: fiber 0 comes to the end of the last round.
- * Left out    memory orders, tags, notes (nobody adds while somebody sorts), the switch to another fiber (wait.pml).
- * Followed    each change of the word, of the round, of how many of its tasks have ended, and of how many waits of each fiber,
- *             in runs of the whole scheduler up to its coming to rest (reuse_trace.cpp); and that nobody touches the word
- *             while it is destroyed, not even to read it. In these runs each task is counted off by itself: several are only
- *             where a round has more than 16 tasks (submit.cpp: slices), or in AddTasksAndWait with its own counter.
+ * Modelled    Fiber 0 does the following ROUNDS times: it makes a counter or keeps the last one, submits TASKS tasks, waits
+ *             for zero, perhaps destroys the counter, and continues at once at the same address. Fiber 1 waits for zero or one
+ *             in each round. WORKERS workers take tasks, one or several at a time, and decrement the counter by all of them
+ *             (a load, then a CAS, and Sort because of fiber 1's target). Then they go through the list of notified records,
+ *             one at a time, while the fibers that they have made ready already run and register their records again.
+ * Bounds      ROUNDS, TASKS, WORKERS; two fibers. The model counts the rounds, so it finds an ABA problem: the same bits in
+ *             another round.
+ * Asserted    Only the tasks of a round, and the fibers that wait in it, access the word in this round. No process accesses
+ *             it while it is destroyed. Fiber 0 continues only when all tasks of the round have ended. Each wait ends once.
+ * Liveness    ends: fiber 0 reaches the end of the last round.
+ * Left out    Memory orders, tags, notes (no process adds during a sort), the switch to another fiber (wait.pml).
+ * Followed    In runs of the whole scheduler until all is quiet (reuse_trace.cpp): each change of the word, of the round, of
+ *             the number of its finished tasks, and of the number of waits of each fiber. Also that no thread accesses the
+ *             word while it is destroyed, not even to read it. In these runs each decrement is for one task. Larger ones
+ *             occur only if a round has more than 16 tasks (slices), or in AddTasksAndWait with its own counter.
  */
 #ifndef ROUNDS
 #define ROUNDS 3
@@ -43,12 +44,12 @@ byte word = JUNK;
 bool alive;
 byte round;       /* 1 .. ROUNDS */
 byte tasks;       /* submitted and not taken */
-byte ended;       /* of this round, before their decrement */
+byte ended;       /* finished tasks of this round, before their decrement */
 byte next[2], value[2];
 bool ready[2];
 byte submitted;   /* the last round whose tasks were submitted */
-byte past;        /* the last round in which fiber 1 is registered, or need not be */
-byte went[2];     /* how many of its waits have ended */
+byte past;        /* the last round in which fiber 1 has registered, or does not have to */
+byte went[2];     /* number of waits that have ended */
 bool over;
 
 #ifdef TRACES
@@ -59,7 +60,7 @@ bool over;
 
 inline Touch(mine) { assert(alive && round == mine) }
 
-/* Wait, on fiber `self`: the word `w`, and `target` are the caller's. */
+/* Wait, on fiber `self`. The word `w` and `target` belong to the process that takes the step. */
 inline Wait(self, mine) {
     atomic { Touch(mine); w = word };
     do
@@ -98,7 +99,7 @@ proctype Owner() {
         mine++;
         if
         :: !alive -> atomic { alive = true; word = 0; round = mine; ended = 0; Follow() }
-        :: alive -> atomic { round = mine; ended = 0; Follow() } /* the same counter goes on */
+        :: alive -> atomic { round = mine; ended = 0; Follow() } /* uses the same counter again */
         fi;
         atomic { Touch(mine); w = word };                       /* Submit: Add, and then publish */
         do
@@ -114,7 +115,7 @@ proctype Owner() {
         atomic { done = false; w = 0; tasks = tasks + TASKS; submitted = mine };
         Wait(0, mine);
         assert(ended == TASKS);
-        past == mine;                                           /* the user knows that fiber 1 waits, or has waited */
+        past == mine;                                           /* the user knows that fiber 1 has registered, or has waited */
         if
         :: atomic { alive = false; word = JUNK; Follow() }
         :: skip
@@ -131,7 +132,7 @@ proctype Companion() {
     do
     :: mine < ROUNDS ->
         mine++;
-        submitted == mine;                                      /* fiber 0 says so */
+        submitted == mine;                                      /* fiber 0 has submitted the tasks */
         if
         :: target = 0
         :: target = 1
@@ -164,7 +165,7 @@ end:
     do
     :: atomic { tasks > 0 -> tasks--; mine = round };
         atomic { ended++; ran = 1; Follow() };                  /* the task itself */
-        do                                                      /* and others, that it claimed with it */
+        do                                                      /* and others of the same claim */
         :: atomic { tasks > 0 -> tasks-- }; atomic { ended++; ran++; Follow() }
         :: break
         od;

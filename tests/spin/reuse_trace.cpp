@@ -1,8 +1,8 @@
-// reuse_trace RUNS: what a counter's memory holds in each round, how many of the round's tasks have
-// ended, and how many waits of each fiber, for reuse.pml, in runs of the whole scheduler up to its
-// coming to rest. Three workers; one task goes through the rounds as fiber 0, another one waits
-// beside it as fiber 1. Only an observer can see that fiber 1 is registered: the calling thread
-// tells fiber 0.
+// reuse_trace RUNS: traces for reuse.pml: the counter's memory in each round, how many tasks of the
+// round have ended, and how many waits of each fiber. They come from runs of the whole scheduler
+// until all is quiet. There are three workers. One task goes through the rounds as fiber 0, another
+// one waits beside it as fiber 1. Only an observer can see that fiber 1 has registered, so the
+// calling thread notifies fiber 0 of it.
 #include "core/counter_word.h"
 #include "scheduler/state/entry_gate.h"
 #include "spin/scheduler_trace.h"
@@ -16,11 +16,11 @@ using namespace weft;
 
 constexpr uint32_t kWorkers = 3, kFibers = 5, kRounds = 3, kTasks = 3;
 constexpr uint32_t kNoFiber = ~0u;
-constexpr uint32_t kJunkInModel = 63, kTouched = 255;  // the latter is no word of the model's
-// What destroyed memory holds. Who takes it for a counter finds nobody on its list.
+constexpr uint32_t kJunkInModel = 63, kTouched = 255;  // the latter is no word of the model
+// The contents of destroyed memory. If it is taken for a counter, its list is empty.
 constexpr uint64_t kJunk = ~0ull & ~(uint64_t{internal::CounterWord::kMaxRecords} << 9);
 
-// Makes what came before a step of its own in the trace.
+// Makes the steps before this one separate in the trace.
 void Step() { env::SchedulePoint(nullptr); }
 
 template <class Condition>
@@ -40,7 +40,7 @@ public:
     void Owner() {
         m_fibers[0] = internal::CurrentWorker()->current->index;
         const auto run = [this](TaskScheduler *) {
-            // Some end together: then one counts off while another one sorts.
+            // Some tasks end together, so that one decrements while another one sorts.
             const uint32_t others = simulator::Random(kTasks);
             LingerUntil([&] { return m_ended >= others; });
             ++m_ended;
@@ -54,7 +54,7 @@ public:
             const Task tasks[kTasks] = {MakeTask(run), MakeTask(run), MakeTask(run)};
             m_scheduler.AddTasks(kTasks, tasks, &TheCounter());
             m_scheduler.DecrementCounter(&m_submitted[round]);
-            if (simulator::Random(2) != 0) Linger();  // or it takes the tasks itself
+            if (simulator::Random(2) != 0) Linger();  // otherwise it may take the tasks itself
             WaitAs(0, 0);
             if (m_past != round) m_scheduler.WaitForCounter(&m_passed[round]);
             if (simulator::Random(2) == 0) continue;
@@ -73,7 +73,7 @@ public:
         }
     }
 
-    // Tells fiber 0 what it cannot see, until nothing happens any more.
+    // Notifies fiber 0 when fiber 1 has registered, until nothing happens any more.
     void Watch() {
         for (uint32_t told = 0; told < m_past || !spin::AllParked(*spin::s_scheduler);
              env::Pause()) {
@@ -81,7 +81,7 @@ public:
         }
     }
 
-    // As reuse.pml packs it.
+    // The observed value, packed as in reuse.pml.
     uint32_t Observe() {
         const internal::CounterWord word{internal::CounterAccess::Word(TheCounter()).Peek()};
         if (m_alive && HeadOf(word) == 2) m_past = m_round;
@@ -93,7 +93,7 @@ public:
 private:
     Counter &TheCounter() { return *std::launder(reinterpret_cast<Counter *>(m_memory)); }
 
-    // 1: fiber 0; 2: fiber 1; 3: neither of them.
+    // The first record of the list. 1: fiber 0, 2: fiber 1, 3: another one, 0: none.
     uint32_t HeadOf(internal::CounterWord word) const {
         if (word.Head() == 0) return 0;
         return word.Head() == m_fibers[0] + 1 ? 1 : word.Head() == m_fibers[1] + 1 ? 2 : 3;

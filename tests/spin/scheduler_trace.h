@@ -1,4 +1,4 @@
-// What the programs that trace the whole scheduler look at. No schedule points: for observers.
+// What the trace programs observe in a whole scheduler. These functions have no schedule points.
 #pragma once
 
 #include "scheduler/state/scheduler.h"
@@ -74,7 +74,7 @@ template struct Reveal<StarvedOf, &FiberPool::m_starved>;
 template struct Reveal<Notified, &weft::env::Parker::m_notified>;
 template struct Reveal<Sleeper, &weft::env::Parker::m_sleeper>;
 
-/// Of the run that goes on; null until its first thread begins.
+/// The scheduler of the current run; null until its first thread begins.
 inline Scheduler *s_scheduler = nullptr;
 
 inline weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers) {
@@ -82,7 +82,7 @@ inline weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers) {
     options.workers = workers;
     options.smallFibers = smallFibers;
     options.largeFibers = 1;
-    // of what is meant to be, or of a mutant
+    // Other reports are expected, or come from a mutant.
     options.onReport = [](const weft::Report &report, void *) {
         if (report.fatal) simulator::Fail(report.what);
     };
@@ -100,8 +100,8 @@ inline uint32_t FirstBits(const AtomicBitSet &set) {
 inline uint32_t FreeSmall(const FiberPool &pool) { return FirstBits(pool.*Member(FreeSmallOf())); }
 inline uint32_t Starved(const FiberPool &pool) { return FirstBits(pool.*Member(StarvedOf())); }
 
-/// As in IdleSet::State; two bits of each number. Whoever takes a sleeper between its bit and its
-/// count makes one of them -1.
+/// The numbers of IdleSet::State, two bits of each. A number can be -1 for a moment: a waker may
+/// take a sleeper between the change of its bit and that of the number.
 struct IdleState {
     explicit IdleState(const IdleSet &idle)
         : asleep(FirstBits(idle.*Member(Asleep()))),
@@ -149,7 +149,7 @@ inline uint32_t ReadyOf(const Worker &worker) {
     return fibers;
 }
 
-/// Nothing happens any more, unless another thread does something.
+/// Whether all workers are parked, so that nothing happens until another thread does something.
 inline bool AllParked(const Scheduler &scheduler) {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         const weft::env::Parker &parker = scheduler.workers[i].parker;

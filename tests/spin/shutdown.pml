@@ -1,25 +1,25 @@
-/* The end of a run: source/scheduler/gate.h, idle.cpp (SearchForTasks, Sleep, PendingTasks, RunIsOver, EndRun), external.cpp
- * (BecomeGuest, CeaseGuest, WaitExternal), lifecycle.cpp (MainTask, StopScheduler, JoinThreads, Release), post.cpp, ready.cpp
- * (WakeForAny, WakeAll), find_work.cpp (TakeInjected), claim.h (CountFinished). The steps stand in shutdown_steps.pml.
+/* The end of a run. Names are those of the source: in scheduler/: state/entry_gate.h, run/search.cpp (SearchForTasks),
+ * wait/sleep.cpp (Sleep, PendingTasks, RunIsOver, EndRun), wait/external.cpp (BecomeGuest, CeaseGuest, WaitExternal),
+ * run/lifecycle.cpp (MainTask, StopScheduler, JoinThreads), submit/post.cpp, submit/wake.cpp (WakeForAny, WakeAll),
+ * submit/pending.cpp (CountFinished), find/arrivals.cpp (TakeInjected). The steps are in shutdown_steps.pml.
  *
- * Modelled    WORKERS workers that run tasks, search, announce, look once more, ask whether the run is over, close the gate
- *             and ask again, and park; VISITORS threads that are no workers, each of which comes in, submits a task, perhaps
- *             waits for it as a guest, and goes out, at any time, also too early and too late. The first CHILDREN tasks
- *             submit one more. The end is wanted by a thread that calls Stop, or with MAIN=1 by the main task, which worker 0
- *             begins with. Each load, store and read-modify-write of closing, scheduler, inside, guests, endWanted, stopping,
- *             the counts of tasks, the injector, the lanes, the idle state, the sleepers' bits and the parkers is one step.
- *             Names as in the source.
- * Bounds      as above; each visitor has a stripe of its own; tasks of one lane come out in any order. ONE_LOOK=1: each
- *             search looks once; in the source the clock ends a search.
- * Asserted    nobody touches the scheduler after its release; at the release nothing is pending, what visitors submitted
- *             included, and nobody is a guest; nobody stays behind (invalid end state).
- * Liveness    all_home: every worker goes home, and the caller of Stop or Run with them. With ONE_LOOK=1.
- * Left out    memory orders, attached threads, WaitIdle, scheduling without workers, a second run, the end of the fibers,
- *             when a timer for a stall is due.
- * Followed    each change of closing, scheduler, inside, guests, endWanted, stopping, the counts of tasks, how much is in the
- *             injector and in each lane, the idle state and the sleepers' bits, in whole runs from Start or Run up to the
- *             visitors' end (shutdown_trace.cpp), with two visitors and one child. After the release only of what the public object
- *             holds. Parkers, and what a guest waits for, by what follows from them.
+ * Modelled    WORKERS workers run tasks, search, announce that they sleep, check for work again, check whether the run is
+ *             over, close the gate, check this again, and park. VISITORS external threads come in, submit a task, perhaps wait
+ *             for it as a guest, and go out, at any time, also too early or too late. The first CHILDREN tasks submit one more
+ *             task. A thread that calls Stop wants the end, or with MAIN=1 the main task, with which worker 0 begins. Each
+ *             load, store and read-modify-write of closing, scheduler, inside, guests, endWanted, stopping, the counts of
+ *             tasks, the injector, the lanes, the idle state, the bits of the sleepers and the parkers is one step.
+ * Bounds      Each visitor has its own stripe. The tasks of a lane come out in any order. With ONE_LOOK=1 each search looks
+ *             once; in the source the clock ends a search.
+ * Asserted    No process accesses the scheduler after its release. At the release no task is pending, including those of
+ *             visitors, and there is no guest. All processes end (otherwise: invalid end state).
+ * Liveness    all_home: each worker ends, and so does the call of Stop or Run. With ONE_LOOK=1.
+ * Left out    Memory orders, attached threads, WaitIdle, scheduling without workers, a second run, the end of the fibers, the
+ *             time of a stall.
+ * Followed    In whole runs, from Start or Run to the end of the visitors (shutdown_trace.cpp), with two visitors and one
+ *             child: each change of closing, scheduler, inside, guests, endWanted, stopping, the counts of tasks, the number
+ *             of items in the injector and in each lane, the idle state and the bits of the sleepers. After the release only
+ *             the members of the public object. Parkers, and the counters of guests, only by their consequences.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -41,24 +41,24 @@
 #define NONE 255
 #define MAIN_TASK 254
 
-/* The taskScheduler. */
+/* The public object. */
 bool closing, running;                  /* `scheduler` is not null */
 byte inside[VISITORS];
 
-/* The scheduler. Tasks are numbers: the visitors' come first, each with a counter, then the children. */
+/* The scheduler. Tasks are numbers: first those of the visitors, each with a counter, then the children. */
 bool released;
 bool endWanted, stopping;
 byte guests, externalSubmitted;
 byte submitted[WORKERS], finished[WORKERS];
 byte injector, lane[WORKERS];           /* sets of bits */
-bool shown;                             /* the notice of what is in the injector */
+bool shown;                             /* the notice for the injector */
 bool popping[WORKERS];
 byte searchers, sleepers;               /* m_state */
 byte asleep;                            /* m_asleep */
 bool token[WORKERS];                    /* the parkers */
-bool answered[VISITORS];                /* the visitor's counter is at zero */
+bool answered[VISITORS];                /* the counter of the visitor's task is zero */
 byte spawned, home;
-bool watched;                           /* a timer is set for a stall, once */
+bool watched;                           /* a timer for a stall was set; this happens once */
 
 #if defined(TRACES) && WORKERS == 2 && VISITORS == 2
 byte gone;
@@ -88,8 +88,8 @@ proctype Worker(byte self) {
     fi;
 #endif
     do
-    :: atomic { task == NONE && stopping -> break }             /* RunLoop, Search, ThreadLoop: go home */
-    :: task != NONE ->                                          /* it runs */
+    :: atomic { task == NONE && stopping -> break }             /* RunLoop, search, ThreadLoop: the worker ends */
+    :: task != NONE ->                                          /* the task runs */
         if
         :: atomic { spawned < CHILDREN -> moved = VISITORS + spawned; spawned++ };  /* Publish */
             atomic { submitted[self]++; Follow() };
@@ -110,7 +110,7 @@ proctype Worker(byte self) {
         TakeOwn();
         if
         :: searching -> LookAtOthers()                          /* Steal */
-        :: !searching && task == NONE && !large ->              /* perhaps once before it is counted (MaySteal) */
+        :: !searching && task == NONE && !large ->              /* perhaps a look before it counts as a searcher (MaySteal) */
             if
             :: LookAtOthers()
             :: skip
@@ -126,7 +126,7 @@ proctype Worker(byte self) {
             :: else -> skip
             fi;
             WakeForMore()
-        :: !searching && large -> large = false                 /* ContinueOn a small one, where its loop goes on */
+        :: !searching && large -> large = false                 /* ContinueOn: its loop continues on a small fiber */
         :: task != NONE && !searching && !large -> skip
         :: task == NONE && !searching && !large ->              /* StartSearching */
             atomic { searching = true; searchers++; Follow() }
@@ -141,7 +141,7 @@ proctype Worker(byte self) {
             if
             :: found ->                                         /* GetUp */
                 found = false;
-                if                                          /* the notice was hidden, and nobody has taken it yet */
+                if                                          /* the notice was cleared, but the item is still there */
                 :: atomic { injector != 0 -> shown = true }
                 :: atomic { injector == 0 -> skip }
                 fi;
@@ -185,7 +185,7 @@ proctype Visitor(byte self) {
         fi
     od;
     if
-    :: atomic { !running -> skip }                              /* it is told that the scheduler does not run */
+    :: atomic { !running -> skip }                              /* the call reports NotRunning */
     :: atomic { running -> Touch() };
         atomic { Touch(); externalSubmitted++; Follow() };       /* Post */
         atomic { Touch(); injector = injector | BIT(self); Follow() };
@@ -195,7 +195,7 @@ proctype Visitor(byte self) {
         :: skip                                                 /* AddTask, or the task has run */
         :: atomic { Touch(); guests++; Follow() };              /* WaitExternal: BecomeGuest */
             if
-            :: atomic { answered[self] -> Touch() }             /* Satisfied: it stays inside */
+            :: atomic { answered[self] -> Touch() }             /* Satisfied: the visitor stays inside */
             :: atomic { !answered[self] -> Touch() };           /* registered */
                 atomic { inside[self]--; Follow() };            /* GoOut */
                 answered[self];                                 /* Park */

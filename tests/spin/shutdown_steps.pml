@@ -1,10 +1,10 @@
-/* The end of a run: the steps of shutdown.pml, named as in the source. `self`, and what they leave results in, are the caller's.
- */
-#line 10004  /* Spin shows these lines as if they were the model's: so tests/spin.sh tells them apart */
+/* The steps of shutdown.pml (the end of a run). Names are those of the source. `self`, and the variables for results, belong to
+ * the process that takes the step. */
+#line 10004  /* Spin reports these lines as lines of the model. The number lets tests/spin.sh tell them apart. */
 
 inline Touch() { assert(!released) }
 
-/* ClearAny, within one word, then the state, then the parker. */
+/* TakeSleeper: ClearAny in one word, then the state, then the parker. */
 inline TakeSleeper() {
     atomic { Touch(); seen = asleep; who = NONE };
     do
@@ -17,7 +17,7 @@ inline TakeSleeper() {
             od;
             if
             :: asleep & BIT(lowest) -> asleep = asleep & ~BIT(lowest); who = lowest; seen = 0; Follow()
-            :: else -> seen = asleep & ~(BIT(lowest + 1) - 1)   /* somebody was faster */
+            :: else -> seen = asleep & ~(BIT(lowest + 1) - 1)   /* another process took this bit */
             fi;
             lowest = 0
         }
@@ -31,8 +31,8 @@ inline TakeSleeper() {
     fi
 }
 
-/* WakeForTasks: one for each task without a searcher. With one task, WakeForAny, too. The source wakes up to three and lets these wake the
- * others; here at most two sleep besides the caller. */
+/* WakeForTasks: wakes a worker for each task without a searcher. For one task also WakeForAny. In the source a call wakes up
+ * to three workers, which wake further ones. Here at most two workers sleep besides the caller. */
 inline Wake(count) {
     if
     :: atomic { !(searchers < count && sleepers > 0) -> Touch() }  /* Missing */
@@ -50,7 +50,7 @@ inline Wake(count) {
     who = NONE
 }
 
-/* Of the worker's own lane and of the one where it last found something, which may be either. */
+/* WakeForMore: looks at the worker's own lane and the one where it last found something, which may be either. */
 inline WakeForMore() {
     if
     :: atomic { lane[self] != 0 || lane[(self + 1) % WORKERS] != 0 -> skip }; Wake(1)
@@ -58,11 +58,11 @@ inline WakeForMore() {
     fi
 }
 
-/* One of a set's tasks, any of them. */
+/* Any task of a set. */
 #define CanTake(set) (lowest < TASKS && (set & BIT(lowest)))
 #define CanPass(set) (lowest < TASKS && (!(set & BIT(lowest)) || (set >> (lowest + 1)) != 0))
 
-/* What visitors submitted goes to the worker's own lane when its notice is seen; a task at a time. */
+/* TakeInjected: if the notice is visible, moves the visitors' tasks to the worker's own lane, one task at a time. */
 inline TakeInjected() {
     if
     :: atomic { !shown -> seen = 0 }
@@ -98,7 +98,7 @@ inline TakeTask(place) {
     }
 }
 
-/* The last one leaves a deque in steps: between them others may find it empty or not. */
+/* The last item leaves a deque in several steps. Between them other workers may find the deque empty or not. */
 inline TakeOwn() {
     atomic { TakeTask(lane[self]); popping[self] = task != NONE && lane[self] == 0 };
     popping[self] = false
@@ -127,7 +127,7 @@ inline AnyWork(result) {
     i = 0
 }
 
-/* With PendingTasks: finished first, then submitted. */
+/* RunIsOver with PendingTasks, which adds finished tasks first, then submitted ones. */
 inline RunIsOver() {
     over = endWanted;
     if
@@ -175,7 +175,7 @@ inline NobodyInside() {
     i = 0
 }
 
-/* EntryGate::Close: `over` is what the question said while nobody was inside. */
+/* EntryGate::Close. `over` is the result of RunIsOver while no thread was inside. */
 inline Close() {
     atomic { !closing -> closing = true; Follow() };
     do

@@ -1,8 +1,8 @@
-// shutdown_trace RUNS MUTANT [-DMAIN=1]: the gate, who is inside, what says that the end is wanted
-// and has come, the counts of tasks, where tasks lie, and the idle state, for shutdown.pml, in
-// whole runs of the scheduler. Two workers; two threads submit one task each, and may wait for it,
-// at any time, before and after the run too; the first task that begins submits another one. The
-// end is wanted by the thread that calls Start and Stop, or by the main task of Run.
+// shutdown_trace RUNS MUTANT [-DMAIN=1]: traces for shutdown.pml: the gate, the threads inside, the
+// flags of the end, the counts of tasks, where tasks lie, and the idle state. They come from whole
+// runs of the scheduler. There are two workers. Two threads submit a task each and may wait for it,
+// at any time, also before and after the run. The first task that begins submits another one. The
+// thread that calls Start and Stop wants the end, or the main task of Run.
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/scheduler.h"
 #include "spin/scheduler_trace.h"
@@ -20,7 +20,7 @@ constexpr uint32_t kWorkers = 2, kVisitors = 2;
 bool s_hasMainTask = false;
 bool s_released = false;
 
-// As shutdown.pml packs it.
+// The scheduler's part of the observed value, packed as in shutdown.pml.
 uint32_t ObserveScheduler(const internal::Scheduler &scheduler) {
     const spin::IdleState state(scheduler.idle);
     const internal::Worker &first = scheduler.workers[0], &second = scheduler.workers[1];
@@ -36,19 +36,20 @@ uint32_t ObserveScheduler(const internal::Scheduler &scheduler) {
 
 uint32_t Observe(const internal::SchedulerState &taskScheduler) {
     internal::Scheduler *running = taskScheduler.scheduler.Peek();
-    if (running != nullptr) spin::s_scheduler = running;  // Run's workers may begin later
+    if (running != nullptr) spin::s_scheduler = running;  // the workers of Run may begin later
     uint32_t packed = taskScheduler.closing.Peek() | static_cast<uint32_t>(running != nullptr) << 1;
-    // Each visitor has a stripe of its own: that of its thread's number, the first of which is 1.
+    // Each visitor has its own stripe. Its index is the number of its thread, which begins at 1.
     for (uint32_t i = 0; i < kVisitors; ++i)
         packed |= taskScheduler.stripes[i + 1].inside.Peek() << (2 + i);
     if (s_released) return packed;
-    // nobody has done anything yet: the main task is submitted
+    // Before the first step only the main task is submitted.
     const uint32_t before = s_hasMainTask ? 1u << 6 : 0;
     return packed | (spin::s_scheduler != nullptr ? ObserveScheduler(*spin::s_scheduler) : before)
                         << 4;
 }
 
-// A mutant's run that has ended although it must not: it goes on with a scheduler that is gone.
+// Whether the run has ended although it must not (a mutant's run). After that the code would use a
+// scheduler that is gone.
 bool IsBroken(const internal::Scheduler &scheduler) {
     uint64_t pending = scheduler.externalSubmitted.Peek();
     for (uint32_t i = 0; i < kWorkers; ++i) {
@@ -57,7 +58,7 @@ bool IsBroken(const internal::Scheduler &scheduler) {
     return scheduler.stopping.Peek() && (pending != 0 || scheduler.guests.Peek() != 0);
 }
 
-// The fibers are the first thing that is released; after that nobody may touch anything.
+// The fibers are released first. After that no thread may access anything.
 const MemoryHooks kMemory = [] {
     MemoryHooks hooks;
     hooks.allocate = [](size_t bytes, size_t alignment, void *) {

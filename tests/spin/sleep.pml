@@ -1,26 +1,27 @@
-/* Going to sleep and being woken: source/core/idle_set.h, source/scheduler/idle.cpp (SearchForTasks, StopSearching,
- * Sleep, GetUp, LookInsteadOfSleeping), ready.cpp (MakeReady, WakeWanted, WakeForAny), stall.cpp (WatchForStall),
- * find_work.cpp (FindOwn), any_work.cpp (AnyWork).
+/* Falling asleep and waking up. Names are those of the source: core/idle_set.h, and in scheduler/: run/search.cpp
+ * (SearchForTasks, StopSearching), wait/sleep.cpp (Sleep, GetUp, LookInsteadOfSleeping), submit/deliver.cpp (MakeReady),
+ * submit/wake.cpp (WakeWanted, WakeForAny), find/stall.cpp (WatchForStall), find/find_work.cpp (FindOwn), find/any_work.cpp.
  *
- * Modelled    WORKERS workers that look, search, announce, look once more, and park; POSTERS threads that are no workers,
- *             each of which publishes one task (FIBERS=1: ready fiber) in the injector and then looks for a sleeper (Post);
- *             and workers that publish: when they see its notice, they move what is in the injector to their own lane, or
- *             among their ready fibers (TakeInjected); the first CHILDREN tasks to run submit one task each (Publish), or
- *             make a fiber ready whose wake-up is owed until the next pick (willPollNext, wakePending), by yielding or by their
- *             end. Each look at a deque, each change of one, of the idle state, of a sleeper's bit, and of a parker is one
- *             step. The wake-up by who first finds that all sleep, which sets the time of a stall. Names as in the source.
- * Bounds      WORKERS, POSTERS, CHILDREN; one lane. Balanced and Sleep: a search may end after any look. EAGER=1: a worker
- *             that has announced looks on instead of parking.
- * Asserted    a worker has an unpark to consume if its bit was taken, and no other; a park token is never overwritten; when
- *             all is quiet, nobody searches, every published task has run, and the state counts as many sleepers as there
- *             are. RENDEZVOUS=1: no task ends before all have begun, so each needs a worker of its own: a task that is left
- *             to a worker that is busy shows as an invalid end state.
- * Liveness    all_run: every published task is run.
- * Left out    memory orders; priorities, pinned work, starved and inactive workers (pool.pml); claims; the clock that
- *             decides how often a searcher looks. The epoch, which only reports need.
- * Followed    each change of the idle state, of the sleepers' bits, of how much is in the injector, in each lane and among each
- *             worker's ready fibers, and of how many tasks have begun, in runs of the whole scheduler up to its coming to
- *             rest (sleep_trace.cpp). Parkers only then: all are parked.
+ * Modelled    WORKERS workers look for work, search, announce that they sleep, check for work again, and park. POSTERS external
+ *             threads each publish a task (with FIBERS=1 a ready fiber) in the injector, and then check for a sleeper (Post).
+ *             Workers publish, too. When they see the notice, they move the items of the injector to their own lane or to
+ *             their ready fibers (TakeInjected). The first CHILDREN tasks submit one task each (Publish), or make a fiber
+ *             ready by a yield or by their end. The wake-up for this fiber is owed until the worker's next pick
+ *             (willPollNext, wakePending). The first worker that finds that all sleep wakes one, because it sets the timer of
+ *             a stall. Each look at a deque, and each change of a deque, of the idle state, of a sleeper's bit and of a
+ *             parker is one step.
+ * Bounds      WORKERS, POSTERS, CHILDREN; one lane. IdlePolicy is Balanced or Sleep: a search may end after any look. With
+ *             EAGER=1 a worker that has announced its sleep keeps looking instead of parking.
+ * Asserted    A worker has a token to consume if and only if its bit was taken. A token is never overwritten. When nothing
+ *             happens any more, there is no searcher, each published task has run, and the state counts the sleepers right.
+ *             With RENDEZVOUS=1 no task ends before all have begun, so each needs its own worker. A task that is left to a
+ *             busy worker then causes an invalid end state.
+ * Liveness    all_run: each published task runs.
+ * Left out    Memory orders; priorities, pinned tasks, starved and inactive workers (pool.pml); claims; the clock that
+ *             bounds a search; the epoch, which only reports need.
+ * Followed    In runs of the whole scheduler until all is quiet (sleep_trace.cpp): each change of the idle state, of the bits
+ *             of the sleepers, of the number of items in the injector, in each lane and among each worker's ready fibers, and
+ *             of the number of tasks that have begun. Parkers are compared at the end: all threads are parked.
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -44,13 +45,13 @@
 #define NONE 255
 #define BIT(i) (1 << (i))
 
-byte injector;              /* how many tasks and ready fibers */
+byte injector;              /* number of tasks or ready fibers */
 byte lane[WORKERS], ready[WORKERS];
 byte searchers, sleepers;   /* m_state, one word: read and changed in one step */
 byte asleep;                /* m_asleep */
 bool token[WORKERS];        /* the parkers */
-bool shown;                 /* the notice of what is in the injector */
-bool watched;               /* the time of a stall has been noted */
+bool shown;                 /* the notice for the injector */
+bool watched;               /* the timer of a stall was set */
 byte begun, ended;
 
 #if defined(TRACES) && WORKERS == 2
@@ -63,7 +64,7 @@ byte posted;
 
 inline Unpark(who) { assert(!token[who]); token[who] = true }
 
-/* ClearAny, within one word, then the state, then the parker. */
+/* TakeSleeper: ClearAny in one word, then the state, then the parker. */
 inline TakeSleeper() {
     atomic { seen = asleep; who = NONE };
     do
@@ -75,7 +76,7 @@ inline TakeSleeper() {
             od;
             if
             :: asleep & BIT(lowest) -> asleep = asleep & ~BIT(lowest); who = lowest; seen = 0; Follow()
-            :: else -> seen = asleep & ~(BIT(lowest + 1) - 1)   /* somebody was faster */
+            :: else -> seen = asleep & ~(BIT(lowest + 1) - 1)   /* another process took this bit */
             fi;
             lowest = 0
         }
@@ -89,8 +90,8 @@ inline TakeSleeper() {
     fi
 }
 
-/* WakeForTasks: one for each task without a searcher. With one task, WakeForAny, too. The source wakes up to three and lets these wake the
- * others; here at most two sleep besides the caller. */
+/* WakeForTasks: wakes a worker for each task without a searcher. For one task also WakeForAny. In the source a call wakes up
+ * to three workers, which wake further ones. Here at most two workers sleep besides the caller. */
 inline Wake(count) {
     if
     :: atomic { !(searchers < count && sleepers > 0) -> skip }  /* Missing */
@@ -108,7 +109,7 @@ inline Wake(count) {
     who = NONE
 }
 
-/* Of the worker's own lane and of the one where it last found something, which may be either. */
+/* WakeForMore: looks at the worker's own lane and the one where it last found something, which may be either. */
 inline WakeForMore() {
     if
     :: atomic { lane[self] != 0 || lane[(self + 1) % WORKERS] != 0 -> skip }; Wake(1)
@@ -132,7 +133,7 @@ inline TakeInjected() {
         Wake(moved);
         moved = 0
 #else
-    :: i > 0 -> owes = true;                                    /* one of them may be picked next */
+    :: i > 0 -> owes = true;                                    /* the worker may pick one of them next */
         do
         :: i > 1 -> atomic { ready[self]++; i--; moved++; Follow() }
         :: else -> break
@@ -146,7 +147,7 @@ inline TakeInjected() {
     fi
 }
 
-/* What the owner misses in one of its own stays missing: nobody else adds. So its looks at both are one step. */
+/* Only the owner adds to its queues, so a queue that it finds empty stays empty. So its looks at both are one step. */
 inline LookAtOwn() {
     atomic {
         if
@@ -180,7 +181,7 @@ inline LookAtOthers(place, fibersAreThere) {
 inline FindOwn() {
     TakeInjected();
     if
-    :: yielded -> atomic {                                      /* NotUrgent */
+    :: yielded -> atomic {                                      /* taskBeforeReady */
             yielded = false;
             if
             :: lane[self] > 0 -> lane[self]--; found = true; Follow()
@@ -201,7 +202,7 @@ inline FindOwn() {
     :: owes ->
         owes = false;
         if
-        :: atomic { found && isFiber && ready[self] == 0 -> skip }  /* IsHandOver */
+        :: atomic { found && isFiber && ready[self] == 0 -> skip }  /* a hand-over: nothing is owed */
         :: atomic { !(found && isFiber && ready[self] == 0) -> skip }; Wake(1)
         fi
     :: else -> skip
@@ -217,7 +218,7 @@ end:
     :: FindOwn();
         if
         :: searching && !found -> LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)  /* Steal */
-        :: !searching && !found ->                              /* perhaps once before it is counted (MaySteal) */
+        :: !searching && !found ->                              /* perhaps a look before it counts as a searcher (MaySteal) */
             if
             :: LookAtOthers(ready[OTHER], true); LookAtOthers(lane[OTHER], false)
             :: skip
@@ -245,7 +246,7 @@ end:
             :: atomic { begun < CHILDREN -> begun++; Follow() };
                 if
                 :: atomic { lane[self]++; Follow() }; Wake(1)   /* Publish */
-                :: if                                           /* it yields or ends, and MakeReady hands over */
+                :: if                                           /* it yields or ends, and makes a fiber ready (MakeReady) */
                    :: yielded = true
                    :: skip
                    fi;
@@ -274,7 +275,7 @@ end:
             :: atomic { asleep = asleep | BIT(self); Follow() };  /* Announce: the bit, and then the state */
                 atomic { searchers--; sleepers++; Follow() };
 #ifndef BUG_NO_LAST_LOOK
-                do                                              /* AnyWork; its own are empty */
+                do                                              /* AnyWork; its own queues are empty */
                 :: !found && i == 0 -> atomic { found = injector > 0; i = 1 }
                 :: !found && 0 < i && i < 2 * WORKERS - 1 -> atomic {
                         found = ((i & 1) -> ready[(self + (i + 1) / 2) % WORKERS] : lane[(self + i / 2) % WORKERS]) > 0;
@@ -292,7 +293,7 @@ end:
                 if
                 :: found ->                                     /* GetUp: Cancel, or consume the unpark */
                     found = false;
-                    if                                          /* the notice was hidden, and nobody has taken it yet */
+                    if                                          /* the notice was cleared, but the item is still there */
                     :: atomic { injector != 0 -> shown = true }
                     :: atomic { injector == 0 -> skip }
                     fi;
@@ -334,7 +335,7 @@ proctype Poster() {
 #endif
 }
 
-#if !EAGER && !defined(TRACES)  /* otherwise it is never quiet */
+#if !EAGER && !defined(TRACES)  /* with these the model never comes to rest */
 proctype Monitor() {
     byte i;
 

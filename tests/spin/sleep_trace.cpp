@@ -1,7 +1,7 @@
-// sleep_trace RUNS: the idle state, where work lies, and how many tasks have begun, for sleep.pml,
-// in runs of the whole scheduler up to its coming to rest. Two workers; two threads that submit one
-// task each; the first task that begins submits another one, or yields: the model's threads within
-// its default bounds.
+// sleep_trace RUNS: traces for sleep.pml: the idle state, where work lies, and how many tasks have
+// begun. They come from runs of the whole scheduler until all is quiet. The threads are those of
+// the model within its default bounds: two workers, and two threads that submit a task each. The
+// first task that begins submits another one, or yields.
 #include "scheduler/state/entry_gate.h"
 #include "scheduler/state/scheduler.h"
 #include "spin/private_members.h"
@@ -13,7 +13,7 @@ using namespace weft;
 
 constexpr uint32_t kWorkers = 2, kPosters = 2;
 
-// As sleep.pml packs it.
+// The observed value, packed as in sleep.pml.
 uint32_t Observe(const internal::Scheduler &scheduler, uint32_t begun) {
     const spin::IdleState state(scheduler.idle);
     uint32_t packed = state.searchers | state.sleepers << 2 | state.asleep << 4 | begun << 6;
@@ -31,7 +31,7 @@ void Run(traces::Trace &trace) {
     TaskScheduler scheduler(options);
     uint32_t begun = 0;
     const auto begin = [&] {
-        env::SchedulePoint(nullptr);  // what came before is seen by itself
+        env::SchedulePoint(nullptr);  // makes the steps before this one separate in the trace
         return ++begun;
     };
     auto child = [&](TaskScheduler *) { begin(); };

@@ -1,3 +1,4 @@
+// The program part that all trace programs share: collects different traces and prints them.
 #include "spin/traces.h"
 
 #include "platform/env.h"

@@ -1,6 +1,5 @@
-// What the trace programs (tests/spin/*_trace.cpp) share: so many different runs of production
-// sources under the simulator's scheduler, printed as C tables of the values that were observed,
-// for a model to follow (follow.pml).
+// Helpers for the trace programs (tests/spin/*_trace.cpp). They run production sources under the
+// simulator and print a number of different traces as C tables, which a model follows (follow.pml).
 #pragma once
 
 #include "simulator/virtual_threads.h"
@@ -11,15 +10,15 @@
 
 namespace traces {
 
-/// What was observed in one run: each value that differs from the one before.
+/// The trace of one run: each observed value that differs from the previous one.
 class Trace {
 public:
-    /// From now on `observe` is asked before every atomic operation, up to End.
+    /// From now on, until End, calls `observe` before each atomic operation.
     void Begin(std::function<uint32_t()> observe);
-    void Note();  ///< in addition, now
-    void End();   ///< what comes after it is no part of the trace
-    /// From `observe`: what it returns now is the last value. For a run that must not go on from
-    /// here.
+    void Note();  ///< observes once more, now
+    void End();   ///< the rest of the run does not belong to the trace
+    /// Called in `observe`: the value that it returns now is the last one. For a run that must not
+    /// continue from here.
     void EndsHere() { m_endsHere = true; }
 
     bool HasEnded() const { return m_ended; }
@@ -31,11 +30,11 @@ private:
     bool m_endsHere = false, m_ended = false;
 };
 
-/// Starts these as virtual threads, and joins them.
+/// Runs these as virtual threads, and joins them.
 void RunAll(std::vector<std::function<void()>> &works);
 
-/// The rest of main: PROGRAM RUNS [MUTANT [...]]. A schedule that fails ends it; a mutant's may
-/// fail once the trace has ended.
+/// The rest of main: PROGRAM RUNS [MUTANT [...]]. A schedule that fails ends the program. With a
+/// mutant it may fail after the end of the trace.
 int Print(int argc, char **argv, const std::function<void(Trace &)> &run);
 
 }  // namespace traces

@@ -1,20 +1,22 @@
-/* Waiting for a counter, and cleaning up after it: source/core/counter_waiting.{h,cpp}, counter_word.h, and how
- * source/scheduler/wait.cpp and fiber_switch.cpp use them.
+/* Waits for a counter, and their end. Names are those of the source: core/counter_waiting.{h,cpp}, core/counter_word.h, and
+ * their use in scheduler/wait/wait.cpp and scheduler/wait/fiber_switch.cpp.
  *
- * Modelled    fibers that wait for a target (IsSatisfied; leave; Register, which is Push, done by the next context;
- *             go on once made ready), tasks that count off one (Decrement, Sort, SortList, NextOwner), and a task that adds
- *             (Add with its notes). Each load of the word and each CAS is one step; what lies in records that nobody else
- *             can reach goes with the CAS that publishes or detaches them. Names as in the source.
- * Bounds      the count begins at DECREMENTS + ADDERS + HOLDER; fiber 0 waits for zero, fibers 1 .. FIBERS - 1 for 1 or 2;
- *             each adder adds one and counts off two; as many spare records as there are adders, so none waits for one.
- *             With HOLDER=1 the adders count off one and then add one, and the last tasks wait until all else is over.
- * Asserted    a fiber goes on only if its target was reached since it registered (reached), once, and only after it was
- *             left (running); nobody touches the word once fiber 0 has returned and the others are past their registration
- *             (dead); the word is clean in the end; nobody is left behind (invalid end state). With HOLDER=1, before the
- *             last tasks: whoever's target was passed, if only for a moment, is ready.
- * Liveness    goes_on: a waiter whose target was reached goes on.
- * Left out    memory orders; tags; overflow, underflow; TryDecrement (the same CAS, without a list); RegisterOther and
+ * Modelled    Fibers wait for a target: they check the counter (IsSatisfied), leave their stack, register (Register, which is
+ *             Push, by the next context on the thread), and continue once they are made ready. Tasks decrement by one
+ *             (Decrement, Sort, SortList, NextOwner). A task adds (Add with its notes). Each load and each CAS of the word is
+ *             one step. Accesses to records that no other process can reach are merged with the CAS that publishes or
+ *             detaches the records.
+ * Bounds      The count begins at DECREMENTS + ADDERS + HOLDER. Fiber 0 waits for zero, fibers 1 .. FIBERS - 1 for 1 or 2.
+ *             Each adder adds one and decrements by two. There are as many spare records as adders, so no adder waits for one.
+ *             With HOLDER=1 the adders decrement by one and then add one, and the last tasks run when all else is over.
+ * Asserted    A fiber continues only if its target was reached after it had registered (reached), only once, and only after
+ *             it has left its stack (running). No process accesses the word after fiber 0 has returned and the others have
+ *             passed their registration (dead). At the end the word is zero. All processes end (otherwise: invalid end
+ *             state). With HOLDER=1, before the last tasks: a fiber whose target was passed, even for a moment, is ready.
+ * Liveness    goes_on: a waiter whose target was reached continues.
+ * Left out    Memory orders; tags; overflow and underflow; TryDecrement (the same CAS without a list); RegisterOther and
  *             Remove; what a waiter runs meanwhile.
+ * Followed    In runs of the source in which no waiter continues (wait_trace.cpp): each change of the word.
  */
 #ifndef FIBERS
 #define FIBERS 2
@@ -28,7 +30,7 @@
 #ifndef HOLDER
 #define HOLDER 0
 #endif
-#define RECORDS (FIBERS + ADDERS)  /* own records first, then spare ones for notes */
+#define RECORDS (FIBERS + ADDERS)  /* the fibers' own records, then spare records for notes */
 
 /* The word: | count | head : 4 | sorting | eager | */
 #define WORD(count, head, sorting, eager) ((count) * 64 + (head) * 4 + (sorting) * 2 + (eager))
@@ -47,15 +49,15 @@ byte next[RECORDS], value[RECORDS];
 bool dead;                                    /* the counter's memory is gone */
 bool running[FIBERS], registered[FIBERS], reached[FIBERS], ready[FIBERS], past[FIBERS], returned[FIBERS];
 byte target[FIBERS];
-byte finished;                                /* tasks that will not touch the word again */
+byte finished;                                /* tasks that do not access the word any more */
 
 inline Touch() { assert(!dead) }
 
-#define OBSERVED now.word                     /* of real runs, in which nobody goes on (wait_trace.cpp) */
+#define OBSERVED now.word                     /* in real runs no waiter continues (wait_trace.cpp) */
 #define OVER     (finished == DECREMENTS + ADDERS)
 #include "follow.pml"
 
-/* After each change of the count; within the step that changes it. */
+/* Called in each step that changes the count. */
 inline Watch() {
     i = 0;
     do
@@ -109,7 +111,7 @@ proctype Waiter(byte self) {
                     word = WORD(COUNT(w), self + 1, SORTING(w), EAGER(w) || target[self] != 0);
                     Follow();
                     registered[self] = true;
-                    reached[self] = COUNT(w) <= target[self];  /* zero, while somebody sorts */
+                    reached[self] = COUNT(w) <= target[self];  /* true only for zero during a sort */
                     past[self] = true;
                     waits = false
                 :: else -> w = word
@@ -141,7 +143,7 @@ proctype Waiter(byte self) {
     fi
 }
 
-/* Goes through a list that it alone holds; `lowest` is the least count since the record it stands at was pushed. */
+/* Goes through a list that no other process can reach. `lowest` is the lowest count since the current record was pushed. */
 inline SortList(start) {
     list = start;
     do
@@ -209,7 +211,7 @@ inline Sort() {
 #ifdef BUG_SORTER_FORGETS_NEW
             :: word == w ->
 #else
-            :: word == w && HEAD(w) != 0 ->               /* more came: detach them too */
+            :: word == w && HEAD(w) != 0 ->               /* new records: detaches them, too */
                 word = WORD(COUNT(w), 0, 1, 0);
                 Follow();
                 lowest = COUNT(w);
@@ -294,7 +296,7 @@ proctype Task(bool adds; byte note) {
 }
 
 #if HOLDER
-/* Keeps the count above zero until all is quiet; then come the last tasks. */
+/* Keeps the count above zero until all other processes have done their work. Then it starts the last tasks. */
 proctype Holder() {
     byte i;
     atomic {

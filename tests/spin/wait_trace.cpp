@@ -1,5 +1,5 @@
-// wait_trace RUNS: the values that a counter's word has, for wait.pml. The threads are those of the
-// model, within its default bounds; the waiters are left with their registration, and do not go on.
+// wait_trace RUNS: traces for wait.pml: the values of a counter's word. The threads are those of
+// the model within its default bounds. The waiters only register and do not continue.
 #include "core/counter_waiting.h"
 #include "platform/env.h"
 #include "spin/traces.h"
@@ -10,7 +10,7 @@ using namespace weft::internal;
 
 constexpr uint32_t kFibers = 2, kDecrements = 2, kAdders = 1;
 
-// As wait.pml packs it: the scheduler's tag is left out.
+// The word, packed as in wait.pml, without the scheduler's tag.
 uint32_t Pack(CounterWord word) {
     return word.Count() * 64 + word.Head() * 4 + (word.IsSorting() ? 2 : 0) +
            (word.IsEager() ? 1 : 0);

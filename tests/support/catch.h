@@ -1,3 +1,3 @@
-// Compiled once for all tests. Without a guard: g++ takes a pragma in it for a mistake, and Catch2
-// has its own.
+// Compiled once, as a precompiled header of all tests. It has no include guard: g++ warns of the
+// pragma here, and Catch2's header has its own guard.
 #include <catch2/catch.hpp>

@@ -1,3 +1,4 @@
+// RunInChild with fork. The parent collects what the child writes to stderr, and how it ends.
 #include "support/child_process.h"
 
 #include <sys/resource.h>
@@ -30,7 +31,7 @@ ChildResult RunInChild(const std::function<void()> &body) {
         result.output.append(buffer, static_cast<size_t>(got));
     }
     close(ends[0]);
-    // qemu's user emulation has a word of its own to say of a process that a signal ends.
+    // qemu's user emulation adds a line when a signal ends a process.
     const size_t remark = result.output.find("qemu: uncaught target signal ");
     if (remark != std::string::npos) result.output.erase(remark);
     int status = 0;

@@ -1,5 +1,5 @@
-// There is no fork. So the child is this program again: it runs the same test case up to the same
-// call, and there the body.
+// RunInChild without fork. The child is this program, started again. It runs the same test case up
+// to the same call, and there it runs the body.
 #include "support/child_process.h"
 
 #include "platform/windows_api.h"
@@ -17,13 +17,13 @@ namespace test {
 
 namespace {
 
-// which call of the test case the child is made for, from 1
+// The number of the call in the test case for which the child was started, from 1.
 constexpr const char *kCall = "WEFT_CHILD_CALL";
 constexpr const char kArrived[] = "the child has come to its call\n";
 constexpr UINT kAborted = 0x40000015;  // STATUS_FATAL_APP_EXIT
 constexpr DWORD kTimeoutMs = 60000;
 
-// Counted anew in each test case.
+// The count starts again in each test case.
 int NumberOfThisCall(const std::string &testCase) {
     static std::string s_testCase;
     static int s_calls = 0;
@@ -38,7 +38,8 @@ void Write(const char *text, size_t bytes) {
 }
 
 [[noreturn]] void RunHere(const std::function<void()> &body) {
-    SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX);  // nobody is there to be asked
+    SetErrorMode(SEM_FAILCRITICALERRORS |
+                 SEM_NOGPFAULTERRORBOX);  // no dialog: no user could answer it
     std::signal(SIGABRT, [](int) { TerminateProcess(GetCurrentProcess(), kAborted); });
     Write(kArrived, sizeof kArrived - 1);
     body();
@@ -48,10 +49,10 @@ void Write(const char *text, size_t bytes) {
 
 struct Child {
     HANDLE process = nullptr;
-    HANDLE output = nullptr;  // read it to its end
+    HANDLE output = nullptr;  // to be read to its end
 };
 
-// What is wrong, or 0.
+// Returns an error code, or 0.
 DWORD StartProgramAgain(const std::string &testCase, int call, Child &child) {
     SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
     HANDLE errors = nullptr;
@@ -66,7 +67,7 @@ DWORD StartProgramAgain(const std::string &testCase, int call, Child &child) {
     startup.hStdError = errors;
     char program[MAX_PATH];
     GetModuleFileNameA(nullptr, program, sizeof program);
-    std::string name;  // as Catch2 wants to read it
+    std::string name;  // escaped for Catch2's command line
     for (const char c : testCase)
         name += std::string(std::strchr(",[]", c) != nullptr ? "\\" : "") + c;
     std::string line = "\"" + std::string(program) + "\" \"" + name + "\"";
@@ -83,7 +84,7 @@ DWORD StartProgramAgain(const std::string &testCase, int call, Child &child) {
     return error;
 }
 
-// Once, under much load, a test case failed as if wine had not started its child.
+// Tries a few times: under high load wine may fail to start a child.
 void StartChild(const std::string &testCase, int call, Child &child) {
     constexpr int kAttempts = 3;
     DWORD error = StartProgramAgain(testCase, call, child);
@@ -97,14 +98,14 @@ void StartChild(const std::string &testCase, int call, Child &child) {
 
 ChildResult ResultOf(DWORD code, std::string output) {
     ChildResult result;
-    // of ends of lines
+    // Normalises the line ends.
     output.erase(std::remove(output.begin(), output.end(), '\r'), output.end());
     const size_t arrived = output.find(kArrived);
     if (arrived == std::string::npos)
         FAIL("the child did not come to its call: code " << code << ", " << output);
     output.erase(0, arrived + sizeof kArrived - 1);
     result.output = std::move(output);
-    // what the system ends a process with: an exception's code
+    // The system ends a process with the code of an exception.
     const bool faulted = code >= 0x80000000u;
     result.signal = code == kAborted ? SIGABRT : faulted ? SIGSEGV : 0;
     result.exited = result.signal == 0;
@@ -119,7 +120,7 @@ ChildResult RunInChild(const std::function<void()> &body) {
     const int call = NumberOfThisCall(testCase);
     if (const char *wanted = std::getenv(kCall)) {
         if (std::atoi(wanted) == call) RunHere(body);
-        return {};  // of a child before: whatever the test makes of that, nobody hears it
+        return {};  // this child was started for another call, so the result does not matter
     }
     Child child;
     StartChild(testCase, call, child);

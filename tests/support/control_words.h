@@ -1,4 +1,4 @@
-// Bits of the floating-point control words, where the tests know them.
+// Bits of the floating-point control words, for the processors that the tests know.
 #pragma once
 
 #include <cstdint>

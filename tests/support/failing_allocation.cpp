@@ -1,3 +1,4 @@
+// Counts weft's allocations, and makes chosen ones fail.
 #include "support/failing_allocation.h"
 
 #include <atomic>
@@ -13,9 +14,9 @@ std::atomic<bool> s_failed{false};
 
 }  // namespace
 
-// The linker sends the calls of weft and of the tests here (--wrap); to replace the operators would
-// collide with the sanitizers' own.
-#if defined(_WIN64)  // where size_t is unsigned long long
+// The linker redirects calls of weft and of the tests to these functions (--wrap). Replacing the
+// operators would collide with those of the sanitizers.
+#if defined(_WIN64)  // size_t is unsigned long long there
 #define __real__ZnwmSt11align_val_tRKSt9nothrow_t __real__ZnwySt11align_val_tRKSt9nothrow_t
 #define __wrap__ZnwmSt11align_val_tRKSt9nothrow_t __wrap__ZnwySt11align_val_tRKSt9nothrow_t
 #endif

@@ -1,3 +1,4 @@
+// The layouts of worker groups.
 #include "support/group_layouts.h"
 
 namespace test {

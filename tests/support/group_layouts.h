@@ -1,4 +1,4 @@
-// Layouts of worker groups, and what a task sees of where it runs.
+// Layouts of worker groups, and a check of where tasks run.
 #pragma once
 
 #include "support/scheduler_run.h"
@@ -14,8 +14,8 @@ namespace test {
 
 weft::WorkerGroup Group(uint32_t workers, bool namedOnly = false);
 
-/// Groups of a scheduler, and the sets of them that tests name. Outlives the schedulers that are
-/// made with its options.
+/// Groups of a scheduler, and the sets of groups that tests name. Must outlive the schedulers that
+/// use its options.
 class GroupLayout {
 public:
     explicit GroupLayout(const std::vector<weft::WorkerGroup> &groups);
@@ -30,14 +30,14 @@ public:
     uint32_t GroupCount() const { return static_cast<uint32_t>(m_groups.size()); }
     uint32_t GroupOf(uint32_t worker) const;
     uint32_t FirstOf(uint32_t group) const;
-    uint32_t WorkersOf(uint32_t groups) const;  ///< of a set
-    uint8_t Open() const { return m_open; }     ///< those that are not namedOnly
+    uint32_t WorkersOf(uint32_t groups) const;  ///< of all groups in a set
+    uint8_t Open() const { return m_open; }     ///< the groups that are not namedOnly
     std::string Text() const;
 
-    /// Whether the worker may run a task that names these groups; 0: none. Of attached threads:
-    /// only tasks that name none.
+    /// Whether the worker may run a task that names these groups (0: none). Attached threads may
+    /// run only tasks that name none.
     bool MayRun(uint32_t worker, uint8_t groups) const;
-    /// Sets of groups: up to nine, as many as a run may name. Each group alone comes first.
+    /// Up to nine sets of groups, as many as a run may name. The sets of one group come first.
     std::vector<uint8_t> Sets() const;
 
 private:
@@ -46,13 +46,14 @@ private:
     uint8_t m_open = 0;
 };
 
-/// Two to four groups, some of them namedOnly.
+/// Layouts of two to four groups, some of which are namedOnly.
 const std::vector<const GroupLayout *> &GroupLayouts();
 
-/// What tasks see.
+/// Counts tasks that run on a wrong worker.
 struct GroupWitness {
     explicit GroupWitness(const GroupLayout &witnessed) : layout(witnessed) {}
-    /// The calling task may run on this worker if it runs in `groups`; 0: it names none.
+    /// Called by a task that runs in `groups` (0: it names none). Counts it if it may not run on
+    /// its worker.
     void See(const weft::TaskScheduler &scheduler, uint8_t groups) {
         if (!layout.MayRun(scheduler.CurrentWorker(), groups)) wrong.fetch_add(1);
     }

@@ -1,3 +1,4 @@
+// The memory functions that HostMemory gives to a scheduler, and their checks.
 #include "support/host_memory.h"
 
 #include "support/pages.h"
@@ -69,7 +70,7 @@ void *HostMemory::Allocate(size_t bytes, size_t alignment, void *user) {
     if (bytes == 0 || alignment < 16 || (alignment & (alignment - 1)) != 0) ++self.m_wrong;
     void *memory = AllocateAligned(bytes, alignment);
     if (memory == nullptr) return nullptr;
-    std::memset(memory, 0xa5, bytes);  // nobody may rely on zeros
+    std::memset(memory, 0xa5, bytes);  // weft must not rely on zeros
     return self.Note(memory, {bytes, alignment});
 }
 
@@ -104,7 +105,7 @@ void HostMemory::ReleaseStacks(void *memory, size_t bytes, void *user) {
         UnmapPages(memory, bytes);
         return;
     }
-    // Every page can be written again, former guard pages too.
+    // All pages must be writable again, including former guard pages.
     for (size_t at = 0; at < bytes; at += PageBytes()) static_cast<volatile char *>(memory)[at] = 1;
     self.m_kept[static_cast<char *>(memory)] = bytes;
 }

@@ -1,4 +1,4 @@
-// A host's memory functions, which remember what they gave.
+// Memory functions of a host, which check how weft uses them.
 #pragma once
 
 #include "weft/hooks.h"
@@ -10,40 +10,39 @@
 
 namespace test {
 
-/// Checks that what comes back is what was given, with the same figures. Outlives the scheduler.
+/// Checks that each release matches an allocation, with the same sizes. Must outlive the scheduler.
 class HostMemory {
 public:
     HostMemory() = default;
     HostMemory(const HostMemory &) = delete;
     HostMemory &operator=(const HostMemory &) = delete;
 
-    /// All four functions; or only one of the pairs.
+    /// Sets all four functions, or only one of the pairs.
     void AttachTo(weft::MemoryHooks &hooks, bool memory = true, bool stacks = true);
-    /// Allocation or reservation number `nth` (from 0), counted together, and all later ones up to
-    /// `count` of them, fail.
+    /// Allocation or reservation number `nth` (from 0, counted together) and the following ones
+    /// fail, `count` in all.
     void FailFrom(int64_t nth, int64_t count = INT64_MAX);
 
     int64_t Calls() const { return Locked(m_calls); }
     int64_t Allocations() const { return Locked(m_allocations); }
     int64_t Reservations() const { return Locked(m_reservations); }
     size_t OutstandingBytes() const { return Locked(m_bytes); }
-    /// Releases of what was not given, or with other figures; sizes and alignments that make no
-    /// sense.
+    /// The number of releases that match no allocation or have other sizes, and of calls with
+    /// invalid sizes or alignments.
     uint32_t Wrong() const { return Locked(m_wrong); }
     bool HasFailed() const { return Locked(m_failed); }
-    /// Whether `address` lies in pages that were reserved for stacks and not given back.
+    /// Whether `address` is in pages that were reserved for stacks and are not released.
     bool IsStack(const void *address) const;
-    /// Keeps reservations mapped when they are released, and hands each out again when its size
-    /// fits.
+    /// If true, released reservations stay mapped and are handed out again for the same size.
     bool reusesStacks = false;
-    /// How often pages were handed out again, all of them written to first.
+    /// How often pages were handed out again. All of them were written to before.
     uint32_t Reused() const { return Locked(m_reused); }
     ~HostMemory();
 
 private:
     struct Given {
         size_t bytes;
-        size_t alignment;  // 0: pages
+        size_t alignment;  // 0: pages for stacks
     };
     static void *Allocate(size_t bytes, size_t alignment, void *user);
     static void Release(void *memory, size_t bytes, size_t alignment, void *user);

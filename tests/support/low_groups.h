@@ -1,4 +1,4 @@
-// Low tasks for the first few workers only.
+// Restricts Low tasks to the first few workers.
 #pragma once
 
 #include "weft/options.h"
@@ -10,12 +10,12 @@
 
 namespace test {
 
-/// Makes two groups: the first `count` workers run Low tasks, the others do not. 0, or as many as
-/// there are: all of them do. Call it when options.workers is known.
+/// Makes two groups: the first `count` workers may run Low tasks, the others may not. If `count` is
+/// 0 or not less than the number of workers, all may. Call it after options.workers is set.
 inline void LimitLow(weft::SchedulerOptions &options, uint32_t count) {
     if (count == 0 || count >= options.workers || options.workers == weft::kAnyWorker) return;
     static std::mutex s_mutex;
-    // live for ever
+    // They are never freed.
     static std::map<std::pair<uint32_t, uint32_t>, std::array<weft::WorkerGroup, 2>> s_groups;
     const std::lock_guard lock(s_mutex);
     std::array<weft::WorkerGroup, 2> &groups = s_groups[{count, options.workers}];

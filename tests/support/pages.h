@@ -1,4 +1,4 @@
-// Memory that neither weft nor operator new gives, and what this process has of it.
+// Pages directly from the system, and how much memory this process has mapped.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@ namespace test {
 
 size_t PageBytes();
 
-/// Zeroed pages that can be read and written; null without memory.
+/// Returns zeroed pages that are readable and writable, or null if there is no memory.
 void *MapPages(size_t bytes);
 void UnmapPages(void *pages, size_t bytes);
-/// False if the system refuses.
+/// Returns false if the system refuses.
 bool LockPages(void *pages, size_t bytes);
 bool ForbidPages(void *pages, size_t bytes);
 
-/// From the C library; null without memory.
+/// Allocates with the C library. Returns null if there is no memory.
 void *AllocateAligned(size_t bytes, size_t alignment);
 void FreeAligned(void *memory);
 
-/// Ranges of pages that this process has, and how much address space they take.
+/// The number of mappings of this process, and the size of its address space.
 uint32_t Mappings();
 size_t VirtualBytes();
 

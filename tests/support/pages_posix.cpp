@@ -1,3 +1,4 @@
+// Pages with mmap, and mappings from /proc.
 #include "support/pages.h"
 
 #include <cstdio>

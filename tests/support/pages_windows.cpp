@@ -1,3 +1,4 @@
+// Pages and mappings with the Windows API.
 #include "support/pages.h"
 
 #include "platform/windows_api.h"
@@ -8,7 +9,7 @@ namespace test {
 
 namespace {
 
-// Calls use(region) for all that this process has reserved or committed.
+// Calls use(region) for each region that this process has reserved or committed.
 template <class Use>
 void ForEachRegion(Use use) {
     MEMORY_BASIC_INFORMATION region;

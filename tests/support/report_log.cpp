@@ -1,3 +1,4 @@
+// Records the reports of a scheduler.
 #include "support/report_log.h"
 
 namespace test {

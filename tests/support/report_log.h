@@ -1,4 +1,4 @@
-// Collects what a scheduler reports, from any thread.
+// Collects a scheduler's reports, from any thread.
 #pragma once
 
 #include "weft/options.h"
@@ -24,9 +24,9 @@ public:
 
     size_t Count() const;
     size_t CountOf(weft::ReportCode code) const;
-    /// The first of this code; one with empty texts if there is none.
+    /// The first report with this code. Its texts are empty if there is none.
     LoggedReport First(weft::ReportCode code) const;
-    /// All, one a line; empty if nothing was reported.
+    /// All reports, one a line. Empty if there are none.
     std::string Text() const;
 
 private:
@@ -35,7 +35,7 @@ private:
     std::vector<LoggedReport> m_reports;
 };
 
-/// True if `text` contains `part`.
+/// Whether `text` contains `part`.
 bool Names(const std::string &text, const std::string &part);
 
 }  // namespace test

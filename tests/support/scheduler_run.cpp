@@ -1,3 +1,4 @@
+// The options, the grid and the helpers of scheduler_run.h.
 #include "support/scheduler_run.h"
 
 #include <chrono>
@@ -63,7 +64,7 @@ bool YieldUntil(weft::TaskScheduler &scheduler, const std::function<bool()> &don
     while (!done()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
         scheduler.Yield();
-        std::this_thread::yield();  // fewer cores than workers
+        std::this_thread::yield();  // there may be fewer cores than workers
     }
     return true;
 }

@@ -1,4 +1,4 @@
-// Running one scheduler in a test, over a grid of configurations.
+// Runs a scheduler in a test, over a grid of configurations.
 #pragma once
 
 #include "support/report_log.h"
@@ -18,19 +18,19 @@ struct GridPoint {
     weft::IdlePolicy idle;
 };
 
-/// Options for tests: sanitizers and unoptimised code need larger stacks.
+/// Options for tests. Stacks are larger for sanitizers and unoptimised code.
 weft::SchedulerOptions Options(uint32_t workers, uint32_t smallFibers = 128,
                                uint32_t largeFibers = 32,
                                weft::IdlePolicy idle = weft::IdlePolicy::Balanced);
 weft::SchedulerOptions Options(const GridPoint &point);
 
-/// Workers 1, 2, 3, 8, the pools 2+1, 3+2 and 128+32, all idle policies.
+/// 1, 2, 3 and 8 workers, pools of 2+1, 3+2 and 128+32 fibers, all idle policies.
 std::vector<GridPoint> Grid();
 /// The same without the small pools.
 std::vector<GridPoint> GridOfLargePools();
 std::string Describe(const GridPoint &point);
 
-/// A scheduler with a log, whose Run takes any callable.
+/// A scheduler with a report log, whose Run takes any callable.
 class Runner {
 public:
     explicit Runner(const weft::SchedulerOptions &options) : scheduler(WithLog(options)) {}
@@ -50,10 +50,10 @@ private:
     }
 };
 
-/// For tasks: yields the fiber until `done()`; false after 20 seconds.
+/// Called by tasks: yields until `done()` returns true. Returns false after 20 seconds.
 bool YieldUntil(weft::TaskScheduler &scheduler, const std::function<bool()> &done);
 
-/// `count` tasks that call body(scheduler, index). Outlives them.
+/// `count` tasks that call body(scheduler, index). Must outlive the tasks.
 class Batch {
 public:
     using Body = std::function<void(weft::TaskScheduler &, uint32_t)>;

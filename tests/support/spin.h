@@ -1,4 +1,4 @@
-// Rendezvous between tasks and threads of a test.
+// Lets tasks and threads of a test wait for each other.
 #pragma once
 
 #include <atomic>
@@ -7,8 +7,8 @@
 
 namespace test {
 
-/// Gives the thread away until `done()`. False after 20 seconds: then the test has failed, and its
-/// tasks still end.
+/// Yields the thread until `done()` returns true. Returns false after 20 seconds. The test fails
+/// then, but its tasks still end.
 template <class Done>
 bool SpinUntil(Done done) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -21,13 +21,12 @@ bool SpinUntil(Done done) {
     return done();
 }
 
-/// Gives the thread away for a while. Not a rendezvous: no result may depend on it, only how often
-/// a race is met.
+/// Yields the thread for a while. No result may depend on it, only how often a race occurs.
 inline void Linger(int turns = 200) {
     for (int i = 0; i < turns; ++i) std::this_thread::yield();
 }
 
-/// A meeting of `count` threads that start together, again and again.
+/// A barrier at which `count` threads meet repeatedly.
 class SpinBarrier {
 public:
     explicit SpinBarrier(unsigned count) : m_count(count) {}
@@ -39,7 +38,7 @@ public:
             return;
         }
         for (int i = 0; m_round.load(std::memory_order_acquire) == round; ++i) {
-            if (i > 2000) std::this_thread::yield();  // fewer cores than threads
+            if (i > 2000) std::this_thread::yield();  // there may be fewer cores than threads
         }
     }
 

@@ -1,3 +1,4 @@
+// Recursions that overflow the stack.
 #include "support/stack_overflow.h"
 
 #include <cstdint>
@@ -6,7 +7,7 @@ namespace test {
 
 namespace {
 
-// The frame is used before and after the call, so that there is one for each call.
+// Uses its frame before and after the call, so that each call needs a frame.
 uint32_t Recurse(volatile char *from, uint32_t depth) {
     volatile char frame[512];
     frame[0] = *from;
@@ -16,7 +17,7 @@ uint32_t Recurse(volatile char *from, uint32_t depth) {
     return below + 1;
 }
 
-// -fstack-clash-protection touches each page of a large frame in its turn.
+// -fstack-clash-protection touches each page of a large frame in order.
 uint32_t RecurseInLeaps(volatile char *from, uint32_t depth) {
     volatile char frame[64 << 10];
     frame[0] = *from;

@@ -1,10 +1,10 @@
-// Runs over the end of the calling stack.
+// Overflows the stack of the caller.
 #pragma once
 
 namespace test {
 
-/// Calls itself until no stack is left, with frames smaller than a guard page, or (`leaps`) much
-/// larger.
+/// Calls itself until the stack is used up. The frames are smaller than a guard page, or much
+/// larger (`leaps`).
 void OverflowStack(bool leaps = false);
 
 }  // namespace test

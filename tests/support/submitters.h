@@ -1,4 +1,4 @@
-// A batch, and who submits it.
+// Submits a batch from different callers.
 #pragma once
 
 #include "support/scheduler_run.h"
@@ -12,7 +12,7 @@ namespace test {
 
 enum class Submitter { Main, HeldUp /* for 50 ms, with its worker */, Outside };
 
-/// A whole run, in which somebody submits the tasks, waits for them, and then for `last`.
+/// A whole run: the submitter submits the tasks, waits for them, and then waits for `last`.
 inline void RunBatch(weft::TaskScheduler &scheduler, Submitter submitter, uint32_t count,
                      const weft::Task *tasks, weft::Counter *last = nullptr) {
     if (submitter == Submitter::Outside) {

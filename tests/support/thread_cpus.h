@@ -10,7 +10,7 @@ namespace test {
 
 using Cpus = std::vector<uint32_t>;
 
-/// In ascending order; empty if the system does not tell.
+/// Returns the CPUs in ascending order, or nothing if the system does not say.
 inline Cpus CpusOfThread() {
     std::vector<cpu_set_t> sets(64);
     const size_t bytes = sets.size() * sizeof(cpu_set_t);
@@ -22,7 +22,7 @@ inline Cpus CpusOfThread() {
     return cpus;
 }
 
-/// Lets it use these alone. False if the system refuses.
+/// Restricts the calling thread to these CPUs. Returns false if the system refuses.
 inline bool Restrict(const Cpus &cpus) {
     std::vector<cpu_set_t> sets(64);
     const size_t bytes = sets.size() * sizeof(cpu_set_t);

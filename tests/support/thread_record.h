@@ -1,4 +1,4 @@
-// Notes what the thread hooks are told.
+// Checks and counts the calls of the thread hooks.
 #pragma once
 
 #include "weft/hooks.h"
@@ -14,7 +14,7 @@ namespace test {
 struct ThreadRecord {
     std::mutex mutex;
     std::map<uint32_t, std::thread::id> started;
-    /// Wrong: a second start, a stop elsewhere or before `tasksDone`
+    /// Wrong calls: a second start, or a stop on another thread or before `tasksDone`.
     uint32_t wrong = 0, starts = 0, stops = 0;
     std::atomic<bool> tasksDone{false};
 

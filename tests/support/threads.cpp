@@ -1,3 +1,4 @@
+// External threads for tests, and runs that a thread of the host uses.
 #include "support/threads.h"
 
 #include "support/spin.h"

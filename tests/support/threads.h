@@ -1,4 +1,4 @@
-// Threads beside a scheduler: those that are no workers, and what they submit and check.
+// External threads, and what they submit and check.
 #pragma once
 
 #include "support/scheduler_run.h"
@@ -11,7 +11,7 @@
 
 namespace test {
 
-/// `count` threads that call body(index); joined by Join or at the end.
+/// `count` threads that call body(index). Joined by Join or by the destructor.
 class Threads {
 public:
     Threads(uint32_t count, std::function<void(uint32_t)> body);
@@ -25,8 +25,8 @@ private:
     std::vector<std::thread> m_threads;
 };
 
-/// Tasks that each raise a plain number of their own: who reads these must have waited for the
-/// tasks.
+/// Tasks that each increment a plain number of their own. Read these numbers only after a wait for
+/// the tasks.
 class Marks {
 public:
     explicit Marks(uint32_t count)
@@ -35,7 +35,7 @@ public:
     uint32_t Count() const { return m_batch.Count(); }
     const weft::Task *Tasks() const { return m_batch.Tasks(); }
     weft::Task operator[](uint32_t index) const { return m_batch[index]; }
-    /// How many of the first `count` have not run exactly `times` times.
+    /// How many of the first `count` tasks have not run exactly `times` times.
     uint32_t Wrong(uint32_t times, uint32_t count) const;
     uint32_t Wrong(uint32_t times = 1) const { return Wrong(times, Count()); }
 
@@ -47,13 +47,13 @@ private:
 enum class Life { Run, Start };
 const char *Describe(Life life);
 
-/// Calls host(scheduler) on a thread that is no worker: while Run runs, its main task waiting, or
-/// between Start and Stop. Returns the status of Run or Start; `host` is not called if Start fails.
+/// Calls host(scheduler) on an external thread: during Run, while its main task waits, or between
+/// Start and Stop. Returns the status of Run or Start. `host` is not called if Start fails.
 weft::Status WhileItRuns(Runner &runner, Life life,
                          const std::function<void(weft::TaskScheduler &)> &host);
 
-/// Reports but for that of waiters (a main task that waits for a external thread may cause it).
-/// Empty if there are none.
+/// The reports of the log. Empty if there are none, or only reports of stalls: a main task that
+/// waits for an external thread may cause these.
 std::string Faults(const ReportLog &log);
 
 }  // namespace test

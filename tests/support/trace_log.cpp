@@ -1,3 +1,4 @@
+// Records the calls of the trace hooks, and checks their order.
 #include "support/trace_log.h"
 
 #include <map>

@@ -1,4 +1,4 @@
-// Collects what the trace hooks tell, in its order.
+// Collects the calls of the trace hooks, in order.
 #pragma once
 
 #include "weft/options.h"
@@ -20,18 +20,19 @@ struct LoggedEvent {
     std::string task;  ///< "-" if there was none
 };
 
-/// One worker's events are in their order; those of several as they took the lock.
+/// The events of one worker are in their order. Events of several workers are in the order in which
+/// they took the lock.
 class TraceLog {
 public:
     void AttachTo(weft::SchedulerOptions &options);
 
     std::vector<LoggedEvent> Events() const;
-    /// Those of one kind.
+    /// The events of one kind.
     std::vector<LoggedEvent> Events(Traced kind) const;
     size_t CountOf(Traced kind) const { return Events(kind).size(); }
     void Clear();
 
-    /// Called in each hook, after the event was noted.
+    /// Called in each hook, after the event has been recorded.
     std::function<void(Traced kind, const weft::TraceEvent &event)> also;
 
 private:
@@ -41,10 +42,10 @@ private:
     std::vector<LoggedEvent> m_events;
 };
 
-/// What is wrong with the order of events, one a line; empty if nothing is: per fiber, taskBegin
-/// and taskEnd nest with the same name, and each wait is followed by its resume; per worker, each
-/// fiberSwitch leaves the fiber that the last one went to, all events are of that fiber, and park
-/// and unpark take turns.
+/// Returns what is wrong with the order of events, one finding a line; empty if nothing is. For
+/// each fiber, taskBegin and taskEnd must nest with the same name, and each wait must be followed
+/// by its resume. For each worker, each fiberSwitch must leave the fiber to which the last one
+/// went, all events must be of that fiber, and park and unpark must alternate.
 std::string Inconsistencies(const std::vector<LoggedEvent> &events);
 
 }  // namespace test

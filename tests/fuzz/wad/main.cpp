@@ -1,6 +1,6 @@
-// Damaged WADs for libFuzzer: see tests/fuzz.sh. An input is a list of changes to one level of
-// Debian's package `freedoom`, which has to be refused with a message, or to load and be played for
-// some frames.
+// Damaged WAD files for libFuzzer (see tests/fuzz.sh). An input is a list of changes to a level of
+// Debian's package `freedoom`. The level reader must refuse the changed file with a message, or
+// load it, and then the level must be playable for some frames.
 #include "samples/frame_loop/small_wad.h"
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Six bytes: a region, a place in it, and what is written there.
+// A change: six bytes that give a region, a place in it, and what is written there.
 constexpr size_t kChangeBytes = 6;
 
 const test::SmallWad &Undamaged() {
@@ -31,10 +31,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     std::vector<uint8_t> file = small.m_file;
     for (; bytes >= kChangeBytes; data += kChangeBytes, bytes -= kChangeBytes) {
         const size_t place = data[1] | size_t{data[2]} << 8 | size_t{data[3]} << 16;
-        // the header and the level: most of what is read
+        // the header and the level: most of what the reader reads
         size_t begin = 0, end = small.m_levelBytes;
         if (data[0] % 8 == 0) begin = small.m_directory, end = file.size();
-        // pictures, definitions of textures
+        // pictures and definitions of textures
         if (data[0] % 8 == 1) begin = small.m_levelBytes, end = small.m_directory;
         const size_t at = begin + place % (end - begin);
         file[at] = data[4];
