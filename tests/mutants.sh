@@ -16,8 +16,8 @@
 #   patch changes: below source/, such as scheduler/find, or below include/weft/, such as
 #   include/data for include/weft/data/x.h. Names are unique. tests/mutants/README.md says how to
 #   write a patch.
-# - Generated ones. A statement of source/ whose line ends with the tag [re-check] is deleted. One
-#   with the tag [order] changes places with the next. Then some model of the simulator has to fail.
+# - Generated ones. A statement of source/ that ends with the tag [re-check] is deleted. One that
+#   ends with [order] changes places with the next. Then some model of the simulator has to fail.
 # A mutant that no test catches must stand in tests/mutants/survivors.md, with the reason.
 # (tests/relacy.sh weakens the memory orders.)
 #
@@ -47,8 +47,8 @@ give_up() {
     exit 1
 }
 
-# Prints a file with a mutant of the statement that ends in this line. This statement and the next
-# one may have several lines, but no block.
+# Prints a file with a mutant of the statement that ends in a certain line. The statement, and the
+# one after it, may have several lines, but no block.
 mutate() { # recheck|order, line, file
     awk -v kind="$1" -v at="$2" '
         { text[NR] = $0 }
@@ -114,14 +114,17 @@ index() {
     [ -z "$twice" ] || give_up "more than one patch has this name: ${twice//$'\n'/, }"
 }
 
-# Reports patches that are not in the folder of their layer.
-misplaced() {
+# Complains about patches that do not lie in the folder of their layer, and about names in
+# survivors.md that are not there.
+complaints() {
     awk -F '\t' '
         $3 !~ /^tests\/mutants\// { next }  # generated
         $2 == "-" { print $3 ": changes no file of a layer"; next }
         $3 != "tests/mutants/" $2 "/" $1 ".patch" {
             print $3 ": belongs in tests/mutants/" $2 "/ (tests/mutants.sh --arrange)"
         }' "$patches/index"
+    sed -n 's/^| \(`[^|]*\).*/\1/p' tests/mutants/survivors.md | grep -o '[a-z0-9_]*' | sort |
+        comm -23 - <(list) | sed 's/.*/tests\/mutants\/survivors.md: there is no mutant &/'
 }
 
 # Prints the part of the index for a folder.
@@ -220,9 +223,9 @@ arrange() {
         problems=$((problems + 1))
     done < <(find tests/mutants -name '*.patch' | sort)
     index
-    misplaced
+    complaints
     echo "$(find tests/mutants -name '*.patch' | wc -l) patches, $problems problems"
-    [ "$problems" = 0 ] && [ -z "$(misplaced)" ]
+    [ "$problems" = 0 ] && [ -z "$(complaints)" ]
 }
 
 generate
@@ -231,8 +234,8 @@ case $mode in
     --list) list; exit ;;
     --table)
         table "${2:-}"
-        misplaced >&2
-        [ -z "$(misplaced)" ]
+        complaints >&2
+        [ -z "$(complaints)" ]
         exit
         ;;
 esac
@@ -265,8 +268,9 @@ case $mode in
         done
         ;;
 esac
-if { [ "$mode" = --full ] || [ -z "$mode" ]; } && [ -n "$(misplaced)" ]; then
-    echo "$(misplaced | wc -l) patches are in the wrong folder (tests/mutants.sh --arrange)"
+if { [ "$mode" = --full ] || [ -z "$mode" ]; } && [ -n "$(complaints)" ]; then
+    complaints | tail -n 3
+    echo "$(complaints | wc -l) complaints"
     failed=1
 fi
 cut -f 3 "$patches/index" | grep '^tests/mutants/' | xargs cp -t "$patches"

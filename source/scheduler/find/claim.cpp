@@ -99,12 +99,10 @@ void UnclaimNow(Worker *worker) noexcept {
 
 void PutClaimBack(Worker *worker) noexcept {
     if (worker->claim.pinned) return PostClaimAgain(worker);
+    // A fiber of the class may have been freed after this worker found none. UnclaimNow wakes a
+    // worker after the push, so the task is not missed.
     UnclaimNow(worker);
     if (worker->claim.stack == StackClass::Large) CountLarge(*worker->scheduler);
-    // A fiber of the class may have been freed after this worker found none, and before it pushed
-    // the task. The worker that freed the fiber did not see the task, so it woke nobody.
-    if (worker->scheduler->pool.AnyFree(worker->claim.stack))
-        WakeForLevel(*worker->scheduler, worker, 1, worker->claim.level);  // [re-check]
 }
 
 }  // namespace weft::internal
