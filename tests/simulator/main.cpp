@@ -70,6 +70,8 @@ int main(int argc, char **argv) {
     Options options;
     bool list = false, untilFailure = false;
     CLI::App app("Explores thread schedules of weft's own sources, each repeatable by its seed.");
+    // The last of several is valid: mutants give their number of schedules after the common one.
+    app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app.add_option("--model", options.model, "explore only this model");
     app.add_option("--schedules", options.schedules, "schedules of each model")
         ->check(CLI::Range(uint64_t{1}, UINT64_MAX))
