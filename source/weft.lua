@@ -23,9 +23,9 @@ weft.version = table.concat({ io.readfile(weft.root .. "/include/weft/version.h"
 -- for the others.
 function weft.removeOtherPlatforms()
     filter "system:linux"
-        removefiles { weft.root .. "/**_windows.cpp", weft.root .. "/**_pthread.cpp" }
+        removefiles { weft.root .. "/**_windows.cpp" }
     filter "system:windows"
-        removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_posix.cpp", weft.root .. "/**_pthread.cpp" }
+        removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_posix.cpp" }
     filter { "system:not linux", "system:not windows" }
         removefiles { weft.root .. "/**_linux.cpp", weft.root .. "/**_windows.cpp" }
     filter {}

@@ -16,8 +16,8 @@ constexpr uint32_t kMaxThreads = 1024;
 constexpr size_t kLeastStackBytes = 64 << 10;
 constexpr int32_t kLeastNice = -20, kMostNice = 19;
 
-// Returns the nearest options that are in their ranges. Sets `health` if they differ.
-BlockingOptions Admitted(BlockingOptions options, Status &health) noexcept {
+// Returns the nearest options that are in their ranges. Sets `lastError` if they differ.
+BlockingOptions Admitted(BlockingOptions options, Status &lastError) noexcept {
     const uint32_t threads = std::min(std::max(options.maxThreads, 1u), kMaxThreads);
     const size_t stackBytes = std::max(options.threadStackBytes, kLeastStackBytes);
     const int32_t nice = std::min(std::max(options.threadNice, kLeastNice), kMostNice);
@@ -25,7 +25,7 @@ BlockingOptions Admitted(BlockingOptions options, Status &health) noexcept {
         (options.memory.allocate == nullptr) == (options.memory.release == nullptr);
     if (threads != options.maxThreads || stackBytes != options.threadStackBytes ||
         nice != options.threadNice || !memoryInPairs)
-        health = Status::BadOption;
+        lastError = Status::BadOption;
     options.maxThreads = threads;
     options.threadStackBytes = stackBytes;
     options.threadNice = nice;
@@ -34,9 +34,9 @@ BlockingOptions Admitted(BlockingOptions options, Status &health) noexcept {
 }
 
 BlockingThreads *MakeThreads(TaskScheduler &scheduler, const BlockingOptions &given) noexcept {
-    Status health = Status::Ok;
-    const BlockingOptions options = Admitted(given, health);
-    return BlockingThreads::Make(scheduler, options, health);
+    Status lastError = Status::Ok;
+    const BlockingOptions options = Admitted(given, lastError);
+    return BlockingThreads::Make(scheduler, options, lastError);
 }
 
 // Returns false if callers must make their calls themselves.

@@ -27,14 +27,14 @@ bool SetUpThread(const BlockingOptions &options, uint32_t index) noexcept {
 }  // namespace
 
 BlockingThreads *BlockingThreads::Make(TaskScheduler &scheduler, const BlockingOptions &options,
-                                       Status health) noexcept {
+                                       Status lastError) noexcept {
     auto *threads =
         Memory(options.memory)
             .NewWithin<BlockingThreads>(sizeof(BlockingThreads), alignof(BlockingThreads));
     if (threads == nullptr) return nullptr;
     threads->m_scheduler = &scheduler;
     threads->m_options = options;
-    threads->m_health.store(health, kRelaxed);  // no other thread knows the object yet
+    threads->m_lastError.store(lastError, kRelaxed);  // no other thread knows the object yet
     threads->m_idleTicks =
         static_cast<uint64_t>(options.idleMicroseconds * env::TicksPerMicrosecond());
     if (threads->Acquire()) return threads;
@@ -148,7 +148,7 @@ void BlockingThreads::StartAt(uint32_t index) noexcept {
         slot.isStarted.store(true, kRelease);  // publishes the handle to the thread that joins it
         return;
     }
-    m_health.store(Status::ThreadFailed, kRelaxed);
+    m_lastError.store(Status::ThreadFailed, kRelaxed);
     m_vacant.Set(index);
     if (m_living.fetch_sub(1, kSeqCst) != 1) return;  // a living thread makes the call
     while (AnyCall()) {
@@ -200,7 +200,7 @@ void BlockingThreads::EndIdlers() noexcept {
 
 void BlockingThreads::ThreadMain(ThreadSlot &slot) noexcept {
     // relaxed: a status that orders nothing.
-    if (!SetUpThread(m_options, slot.index)) m_health.store(Status::BadOption, kRelaxed);
+    if (!SetUpThread(m_options, slot.index)) m_lastError.store(Status::BadOption, kRelaxed);
     const ThreadHooks &hooks = m_options.threads;
     if (hooks.onStart != nullptr) hooks.onStart(slot.index, hooks.user);
     Serve(slot);

@@ -61,7 +61,7 @@ class BlockingThreads {
 public:
     /// Returns null if there is no memory. The options must be in their ranges.
     static BlockingThreads *Make(TaskScheduler &scheduler, const BlockingOptions &options,
-                                 Status health) noexcept;
+                                 Status lastError) noexcept;
     /// Waits for all calls and threads, and frees the memory. In a forked child process it only
     /// frees the memory, because calls and threads belong to the parent.
     static void Destroy(BlockingThreads *threads) noexcept;
@@ -77,7 +77,7 @@ public:
 
     // relaxed, both: the values order nothing.
     uint32_t Count() const noexcept { return IsForked() ? 0 : m_living.load(kRelaxed); }
-    Status LastError() const noexcept { return m_health.load(kRelaxed); }
+    Status LastError() const noexcept { return m_lastError.load(kRelaxed); }
 
 private:
     // Room for one thread. A slot belongs to one thread at a time. The idle set hands it over from
@@ -114,7 +114,7 @@ private:
 
     alignas(kLineBytes) PushList<BlockingNode> m_submitted;
     env::Atomic<uint32_t> m_living{0};  // threads, with those that are being started
-    env::Atomic<Status> m_health{Status::Ok};
+    env::Atomic<Status> m_lastError{Status::Ok};
 
     alignas(kLineBytes) SpinLock m_lock;  // only the threads take it
     // Under the lock: calls that were taken from m_submitted, oldest first. They are older than all

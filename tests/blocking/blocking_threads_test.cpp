@@ -5,6 +5,7 @@
 #include "support/host_memory.h"
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "support/thread_record.h"
 #include "support/threads.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -301,51 +301,12 @@ TEST_CASE("blocking threads: options out of range are told of, and the nearest a
     }
 }
 
-namespace {
-
-// Records the calls of the thread hooks of a BlockingCalls.
-struct HookRecord {
-    std::mutex mutex;
-    std::map<uint32_t, std::thread::id> running;  // by index
-    uint32_t starts = 0, stops = 0, wrong = 0;
-
-    void AttachTo(ThreadHooks &hooks) {
-        hooks.user = this;
-        hooks.onStart = [](uint32_t index, void *user) {
-            HookRecord &self = *static_cast<HookRecord *>(user);
-            const std::lock_guard<std::mutex> lock(self.mutex);
-            ++self.starts;
-            self.wrong += !self.running.emplace(index, std::this_thread::get_id()).second;
-        };
-        hooks.onStop = [](uint32_t index, void *user) {
-            HookRecord &self = *static_cast<HookRecord *>(user);
-            const std::lock_guard<std::mutex> lock(self.mutex);
-            ++self.stops;
-            const auto found = self.running.find(index);
-            if (found == self.running.end() || found->second != std::this_thread::get_id()) {
-                ++self.wrong;
-            } else {
-                self.running.erase(found);
-            }
-        };
-    }
-    bool IsRunningHere() {
-        const std::lock_guard<std::mutex> lock(mutex);
-        for (const auto &[index, id] : running) {
-            if (id == std::this_thread::get_id()) return true;
-        }
-        return false;
-    }
-};
-
-}  // namespace
-
 TEST_CASE("blocking threads: the hooks are called once on each thread, around all of its calls",
           "[blocking][hooks]") {
     constexpr uint32_t kMost = 4;
     for (const bool inTask : {true, false}) {
         test::Runner runner(test::Options(2));
-        HookRecord record;
+        test::ThreadRecord record;
         std::atomic<uint32_t> outside{0}, onWorker{0};
         uint32_t startsBefore = 1, threads = 0, starts = 0, stops = 0, startsAtEnd = 0,
                  stopsAtEnd = 0;
@@ -353,6 +314,7 @@ TEST_CASE("blocking threads: the hooks are called once on each thread, around al
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             BlockingOptions options = Threads(kMost);
             record.AttachTo(options.threads);
+            record.tasksDone.store(true);  // threads may end at any time
             calls.emplace(scheduler, options);
             startsBefore = record.starts;
             Meet(scheduler, *calls, kMost);
@@ -396,12 +358,13 @@ TEST_CASE("blocking threads: the hooks are called once on each thread, around al
 TEST_CASE("blocking threads: the hooks are in balance when idle threads end and begin again",
           "[blocking][hooks]") {
     test::Runner runner(test::Options(2));
-    HookRecord record;
+    test::ThreadRecord record;
     bool ended = false;
     uint32_t stopped = 0, living = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         BlockingOptions options = Threads(4, 1);
         record.AttachTo(options.threads);
+        record.tasksDone.store(true);  // threads may end at any time
         BlockingCalls calls(scheduler, options);
         Meet(scheduler, calls, 4);
         ended = test::YieldUntil(scheduler, [&] {
@@ -427,12 +390,13 @@ TEST_CASE("blocking threads: the hooks are in balance when idle threads end and 
 TEST_CASE("blocking threads: no hook is called if the system refuses the thread",
           "[blocking][hooks]") {
     test::Runner runner(test::Options(1));
-    HookRecord record;
+    test::ThreadRecord record;
     uint32_t made = 0;
     CHECK(runner.Run([&](TaskScheduler &scheduler) {
         BlockingOptions options = Threads(2);
         options.threadStackBytes = kNobodyHasThat;
         record.AttachTo(options.threads);
+        record.tasksDone.store(true);  // threads may end at any time
         BlockingCalls calls(scheduler, options);
         for (int i = 0; i < 5; ++i) calls.Run([&] { ++made; });
     }) == Status::Ok);

@@ -199,13 +199,21 @@ TEST_CASE("by default there is a fiber for every worker", "[fair]") {
     CHECK(met.load() == kWorkers);
 }
 
-TEST_CASE("Stop returns although threads that are no workers submit and wait again and again",
-          "[fair][stop]") {
-    test::ReportLog log;
+namespace {
+
+SchedulerOptions WithShortGrace(test::ReportLog &log) {
     SchedulerOptions options = test::Options(2);
     options.stopGraceMilliseconds = 1;
     log.AttachTo(options);
-    TaskScheduler scheduler(options);
+    return options;
+}
+
+}  // namespace
+
+TEST_CASE("Stop returns although threads that are no workers submit and wait again and again",
+          "[fair][stop]") {
+    test::ReportLog log;
+    TaskScheduler scheduler(WithShortGrace(log));
     REQUIRE(scheduler.Start() == Status::Ok);
     std::atomic<uint32_t> turns{0};
     std::atomic<bool> over{false};
@@ -227,10 +235,7 @@ TEST_CASE(
     "[fair][stop]") {
     constexpr uint32_t kLinks = 1000;
     test::ReportLog log;
-    SchedulerOptions options = test::Options(2);
-    options.stopGraceMilliseconds = 1;
-    log.AttachTo(options);
-    TaskScheduler scheduler(options);
+    TaskScheduler scheduler(WithShortGrace(log));
     REQUIRE(scheduler.Start() == Status::Ok);
     std::atomic<bool> over{false};
     std::atomic<uint32_t> links{0};
@@ -256,10 +261,7 @@ TEST_CASE(
 
 TEST_CASE("the end of a run names the thread that keeps it", "[fair][stop]") {
     test::ReportLog log;
-    SchedulerOptions options = test::Options(2);
-    options.stopGraceMilliseconds = 1;
-    log.AttachTo(options);
-    TaskScheduler scheduler(options);
+    TaskScheduler scheduler(WithShortGrace(log));
     REQUIRE(scheduler.Start() == Status::Ok);
     Counter counter(1);
     std::thread waiter([&] { scheduler.WaitForCounter(&counter); });
@@ -279,10 +281,7 @@ TEST_CASE("the end of a run names the thread that keeps it", "[fair][stop]") {
 TEST_CASE("the end of a run names an attached thread that is busy outside of weft",
           "[fair][stop]") {
     test::ReportLog log;
-    SchedulerOptions options = test::Options(2);
-    options.stopGraceMilliseconds = 1;
-    log.AttachTo(options);
-    TaskScheduler scheduler(options);
+    TaskScheduler scheduler(WithShortGrace(log));
     REQUIRE(scheduler.Start() == Status::Ok);
     std::atomic<bool> isAttached{false}, wasReported{false};
     std::thread busy([&] {
