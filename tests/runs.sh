@@ -1,12 +1,14 @@
 # shellcheck shell=bash
 # Functions that configure, build, run and add up test programs, for scripts that are in the root
-# folder. They set `premake`, and may set `under`, the words before a program. Each result has the
-# seconds since the script began before it.
+# folder. They set `premake`. They may set `under`, the words before a program, and `figures`, a
+# pattern of lines that are shown of a program that passed. Each result has the seconds since the
+# script began before it.
 
 export WEFT_ANNOUNCE_TESTS=1
 seconds=${WEFT_TIMEOUT:-600}
 logs=build/test-logs
 passed=0 failed=0 child='' variant='' under=''
+figures=${figures:- distinct | \\| }  # the tables of the simulator and of the mutants
 
 finish() {
     echo "took $SECONDS s"
@@ -73,7 +75,7 @@ run() { # configuration, program, arguments
     passed=$((passed + run_passed)) failed=$((failed + run_failed))
     if [ "$status" = 0 ] && [ "$run_failed" = 0 ] && [ "$run_passed" != 0 ]; then
         echo "[$SECONDS s] $name: $run_passed passed in $((SECONDS - start)) s"
-        grep -E ' distinct | \| ' "$log"  # the tables of the simulator and of the mutants
+        grep -E "$figures" "$log"
         return
     fi
 
