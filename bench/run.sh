@@ -4,6 +4,9 @@
 #     bench/run.sh                            11 rounds of every row; bench/results/<processor>.csv and the plots anew
 #     bench/run.sh --quick [--csv FILE]       3 rounds, under 4 minutes; nothing in bench/results/ changes
 #     bench/run.sh --only TEXT [--csv FILE]   11 rounds of the rows in whose "workload/system/workers" TEXT occurs
+#
+# It installs what it needs: the systems that weft is measured beside (oneTBB, Boost.Fiber; OpenMP is
+# part of g++), and gnuplot (third_party/setup.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
