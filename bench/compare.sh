@@ -36,6 +36,8 @@
 #     open      none of these yet
 #
 # A row with another verdict than "open" is not measured again.
+#
+# It installs the toolchain and Boost.Fiber (third_party/setup.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

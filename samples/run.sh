@@ -3,6 +3,7 @@
 #
 #     samples/run.sh [NAME|all] [ARGUMENTS...]     the default is frame_loop
 #
+# `all` runs each sample, and says at the end which ones failed.
 # It installs the toolchain, and for frame_loop libpng and a level (third_party/setup.sh). The
 # output of the build is in build/samples-build.log. The script shows it if a sample does not build.
 set -euo pipefail
@@ -15,7 +16,8 @@ case ${1:-} in
     *) names=("$1"); shift ;;
 esac
 for name in "${names[@]}"; do
-    [ -f "samples/$name/main.cpp" ] || { echo "no sample $name; there are: ${all//$'\n'/ }" >&2; exit 2; }
+    [ -f "samples/$name/main.cpp" ] ||
+        { echo "no sample $name; there are: ${all//$'\n'/ }" >&2; exit 2; }
 done
 
 needs=()
@@ -24,10 +26,13 @@ premake=$(third_party/setup.sh "${needs[@]}")
 mkdir -p build
 log=build/samples-build.log
 echo "building ${names[*]}" >&2
-{ "$premake" gmake2 && make -C build/premake -j"$(nproc)" config=release "${names[@]}"; } > "$log" 2>&1 ||
-    { cat "$log" >&2; exit 1; }
+{ "$premake" gmake2 && make -C build/premake -j"$(nproc)" config=release "${names[@]}"; } \
+    > "$log" 2>&1 || { cat "$log" >&2; exit 1; }
 
+if [ "${#names[@]}" = 1 ]; then exec "build/Release/${names[0]}" "$@"; fi
+failed=()
 for name in "${names[@]}"; do
-    [ "${#names[@]}" = 1 ] || echo "== $name"
-    "build/Release/$name" "$@"
+    echo "== $name"
+    "build/Release/$name" "$@" || failed+=("$name")
 done
+[ "${#failed[@]}" = 0 ] || { echo "failed: ${failed[*]}" >&2; exit 1; }

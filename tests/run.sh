@@ -27,7 +27,7 @@ case ${1:-} in
     --extras) mode=extras packages+=(clang libclang-rt-dev valgrind cmake pkg-config); shift ;;
 esac
 case $mode in
-    quick) configurations=Debug ;;
+    quick) configurations=Debug figures=' models, ' ;;  # the simulator's sum
     sanitizers) configurations="Release Asan Tsan" ;;
     extras) configurations="Debug Release Asan Tsan" ;;
 esac

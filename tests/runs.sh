@@ -1,12 +1,14 @@
 # shellcheck shell=bash
 # Functions that configure, build and run test programs, and add up their results. They are for
 # scripts that run in the root folder. These scripts set `premake`, and may set `under`: the words
-# before a program. Each result begins with the seconds since the start of the script.
+# before a program, and `figures`: a pattern of the lines that are shown of a program that passed.
+# Each result begins with the seconds since the start of the script.
 
 export WEFT_ANNOUNCE_TESTS=1
 seconds=${WEFT_TIMEOUT:-600}
 logs=build/test-logs
 passed=0 failed=0 child='' variant='' under=''
+figures=${figures:- distinct | \\| }  # the tables of the simulator and of the mutants
 
 finish() {
     echo "took $SECONDS s"
@@ -74,7 +76,7 @@ run() { # configuration, program, arguments
     passed=$((passed + run_passed)) failed=$((failed + run_failed))
     if [ "$status" = 0 ] && [ "$run_failed" = 0 ] && [ "$run_passed" != 0 ]; then
         echo "[$SECONDS s] $name: $run_passed passed in $((SECONDS - start)) s"
-        grep -E ' distinct | \| ' "$log"  # the tables of the simulator and of the mutants
+        grep -E "$figures" "$log"
         return
     fi
 

@@ -29,12 +29,15 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 
 say() { echo "setup: $*" >&2; }
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
-installed() { dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p'; }
+installed() {
+    dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p'
+}
 
 apt_update() {
     [ -z "${updated:-}" ] || return 0
     say "apt-get update"
-    as_root apt-get -qq update >&2 || say "apt-get update had errors, going on with the lists there are"
+    as_root apt-get -qq update >&2 ||
+        say "apt-get update had errors, going on with the lists there are"
     updated=yes
 }
 
@@ -70,12 +73,15 @@ private_apt() { # deb or deb-src, options of apt
     make_work
     mkdir -p "$work"/{sources,lists/partial,archives/partial}
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-        [ ! -f "$file" ] || sed -n "s/^deb\s/$type /p" "$file" > "$work/sources/$(basename "$file" .list).list"
+        [ ! -f "$file" ] ||
+            sed -n "s/^deb\s/$type /p" "$file" > "$work/sources/$(basename "$file" .list).list"
     done
     for file in /etc/apt/sources.list.d/*.sources; do
-        [ ! -f "$file" ] || sed "s/^Types:.*/Types: $type/" "$file" > "$work/sources/$(basename "$file")"
+        [ ! -f "$file" ] ||
+            sed "s/^Types:.*/Types: $type/" "$file" > "$work/sources/$(basename "$file")"
     done
-    apt=(apt-get -qq -o APT::Sandbox::User=root -o Dir::State::lists="$work/lists" -o Dir::Cache="$work"
+    apt=(apt-get -qq -o APT::Sandbox::User=root
+        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work"
         -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/sources" "$@")
     "${apt[@]}" update >&2 || say "some source lists could not be read, going on"
 }
@@ -87,7 +93,8 @@ build_premake() {
     say "getting Premake's sources (Debian source package 0ad, about 80 MB)"
     private_apt deb-src
     (cd "$work" && "${apt[@]}" source --download-only --only-source 0ad >&2)
-    tar -xf "$work"/0ad_*.orig.tar.* -C "$work" --wildcards --strip-components=1 '*/build/premake/premake5'
+    tar -xf "$work"/0ad_*.orig.tar.* -C "$work" --wildcards --strip-components=1 \
+        '*/build/premake/premake5'
 
     say "building Premake"
     # Without optimisation it builds in half the time, and makes our makefiles in a second.
@@ -99,7 +106,8 @@ build_premake() {
     rm -rf "$work"
 }
 
-# Makes build/freedoom1.wad, where all programs look: a link to the installed file, or else to the one in the cache.
+# Makes build/freedoom1.wad, where all programs look: a link to the installed file, or else to the
+# one in the cache.
 link_levels() {
     local work file=$levels/freedoom1.wad
     if [ ! -f "$file" ]; then
@@ -110,7 +118,9 @@ link_levels() {
     ln -sfn "$file" "$root/build/freedoom1.wad"
 }
 
-download_freedoom() { (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download freedoom >&2); }
+download_freedoom() {
+    (cd "$work" && apt-get -qq -o APT::Sandbox::User=root download freedoom >&2)
+}
 
 download_levels() {
     say "getting the levels of Debian's package freedoom (16 MB)"
@@ -118,7 +128,8 @@ download_levels() {
     download_freedoom || { apt_update; download_freedoom; }
     dpkg -x "$work"/freedoom_*.deb "$work/unpacked"
     mkdir "$work/done"
-    cp "$work/unpacked$levels/freedoom1.wad" "$work"/unpacked/usr/share/doc/freedoom/copyright "$work/done/"
+    cp "$work/unpacked$levels/freedoom1.wad" "$work/unpacked/usr/share/doc/freedoom/copyright" \
+        "$work/done/"
     rm -rf "$cache/freedoom"
     mv "$work/done" "$cache/freedoom"
     rm -rf "$work"
@@ -131,7 +142,8 @@ foreign_libraries() { # architecture; sets folder
     folder=$cache/$1-${boost%-dev}
     [ ! -d "$folder" ] || return 0
     say "getting $boost, libpng-dev and zlib1g-dev for $1"
-    private_apt deb -o APT::Architecture="$1" -o APT::Architectures="$1" -o Dir::State::status=/dev/null
+    private_apt deb -o APT::Architecture="$1" -o APT::Architectures="$1" \
+        -o Dir::State::status=/dev/null
     (cd "$work" && "${apt[@]}" download "$boost" libpng-dev zlib1g-dev >&2)
     mkdir -p "$work/done/lib"
     for package in "$work"/*.deb; do dpkg -x "$package" "$work/unpacked"; done
@@ -150,7 +162,8 @@ windows_libraries() { # sets folder
     [ ! -d "$folder" ] || return 0
     say "getting Debian's source packages of $boost and libpng (about 75 MB)"
     private_apt deb-src
-    (cd "$work" && "${apt[@]}" source --tar-only --only-source "boost${boost#libboost-context}" libpng1.6 >&2)
+    (cd "$work" &&
+        "${apt[@]}" source --tar-only --only-source "boost${boost#libboost-context}" libpng1.6 >&2)
     mkdir -p "$work"/{boost,png,objects,done/lib,done/include}
     tar -xf "$work"/boost1*.orig.tar.* -C "$work/boost" --wildcards --strip-components=5 \
         '*/libs/context/src/asm/*_x86_64_ms_pe_gas.asm'
