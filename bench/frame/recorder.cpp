@@ -13,16 +13,14 @@ Recorder::Recorder(uint32_t workers, size_t room) : m_lists(workers) {
 
 void Recorder::AttachTo(weft::TraceHooks &hooks) {
     hooks.user = this;
-    hooks.taskBegin = [](const weft::TraceEvent &event, void *user) {
-        static_cast<Recorder *>(user)->Add(Event::Kind::Begin, event.worker, event.fiber,
-                                           event.task);
-    };
-    hooks.taskEnd = [](const weft::TraceEvent &event, void *user) {
-        static_cast<Recorder *>(user)->Add(Event::Kind::End, event.worker, event.fiber, event.task);
-    };
-    hooks.fiberSwitch = [](const weft::TraceEvent &event, void *user) {
-        static_cast<Recorder *>(user)->Add(Event::Kind::Switch, event.worker, event.otherFiber,
-                                           nullptr);
+    hooks.event = [](const weft::TraceEvent &event, void *user) {
+        Recorder &self = *static_cast<Recorder *>(user);
+        if (event.kind == weft::TraceKind::TaskBegin)
+            self.Add(Event::Kind::Begin, event.worker, event.fiber, event.task);
+        if (event.kind == weft::TraceKind::TaskEnd)
+            self.Add(Event::Kind::End, event.worker, event.fiber, event.task);
+        if (event.kind == weft::TraceKind::FiberSwitch)
+            self.Add(Event::Kind::Switch, event.worker, event.other, nullptr);
     };
 }
 

@@ -2,11 +2,9 @@
 // Each may be null.
 //
 //     weft::SchedulerOptions options;
-//     options.trace.taskBegin = [](const weft::TraceEvent &event, void *) {
-//         profiler::Begin(event.fiber, event.task);
-//     };
-//     options.trace.taskEnd = [](const weft::TraceEvent &event, void *) {
-//         profiler::End(event.fiber);
+//     options.trace.event = [](const weft::TraceEvent &event, void *) {
+//         if (event.kind == weft::TraceKind::TaskBegin) profiler::Begin(event.fiber, event.task);
+//         if (event.kind == weft::TraceKind::TaskEnd) profiler::End(event.fiber);
 //     };
 //
 // Keep profiler zones by fiber, not by thread: a task that waits may end on another thread, and
@@ -17,6 +15,7 @@
 #pragma once
 
 #include "weft/counter.h"
+#include "weft/task.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -91,36 +90,74 @@ struct ThreadHooks {
     void (*onStop)(uint32_t worker, void *user) = nullptr;   ///< The thread is about to end.
 };
 
-/// The argument of a trace hook. A field that does not apply is 0 or null. `worker`, `fiber` or
-/// `otherFiber` is kAnyWorker if there is none.
+/// What a TraceEvent says. The table in include/weft/README.md lists the fields that each kind sets.
+enum class TraceKind : uint8_t {
+    TaskBegin,    ///< A task begins.
+    TaskEnd,      ///< A task has ended.
+    FiberSwitch,  ///< The worker is about to switch to another fiber. (1)
+    Submit,       ///< Tasks are being submitted. They begin after this event.
+    Wait,         ///< A wait begins that suspends its fiber, or blocks its external thread.
+    Resume,       ///< The fiber or external thread continues after its wait.
+    Park,         ///< The worker is about to sleep. (1)
+    Unpark,       ///< The worker has been woken. (1)
+    Satisfied,    ///< A wait returns at once, because its condition holds already. (1)
+    Ready,        ///< A wait is over: another fiber or thread can continue. (1)
+    Increment,    ///< IncrementCounter has been called. (1)
+    Decrement,    ///< DecrementCounter is about to decrement. (1)
+    Deadline,     ///< A deadline is due: that of a wait, a sleep or AddTaskAt. (1)
+    Yield,        ///< The task yields.
+    Wake,         ///< A sleeping worker is about to be woken. (1)
+    TakeInbox,    ///< The worker has taken tasks that external threads have submitted. (1)
+    Attach,       ///< The thread has become a worker.
+    Detach,       ///< The thread is about to be no worker any more.
+    CallBegin,    ///< A blocking call begins on a thread of BlockingCalls. (1)
+    CallEnd,      ///< The blocking call has returned. (1)
+    FrameMark,    ///< MarkFrame has been called, or a frame of a FramePipeline ends.
+    CounterName,  ///< NameCounter has been called.
+};
+inline constexpr uint32_t kTraceKinds = 22;
+
+/// The argument of the trace hook. A field that does not apply is 0 or null.
 struct TraceEvent {
-    uint32_t worker;         ///< The worker on which it happens.
-    uint32_t fiber;          ///< The fiber that runs; in fiberSwitch the one that is left.
-    uint32_t otherFiber;     ///< In fiberSwitch: the fiber that continues.
-    uint32_t count;          ///< In submit: number of tasks; in wait and resume: the target value.
-    const char *task;        ///< The name of the task, TaskOptions::name.
-    const Counter *counter;  ///< In submit, wait and resume. May be destroyed after `resume`.
+    TraceKind kind;
+    Priority priority;  ///< Of the tasks that are submitted.
+    StackClass stack;   ///< Of the tasks that are submitted.
+    uint32_t worker;    ///< The worker on which it happens; kAnyWorker on an external thread.
+    uint32_t fiber;     ///< The fiber that runs; on an external thread a number of that thread.
+    /// The other fiber, or the other worker: see TraceKind. kAnyWorker if there is none.
+    uint32_t other;
+    uint32_t count;  ///< A number of tasks, the target value of a wait, or the number of a frame.
+    /// When it happens, in ticks of the processor's clock. TraceClock converts them.
+    uint64_t ticks;
+    /// Identifies a task: no two tasks of a run have the same number. In Submit that of the first
+    /// task; the others follow.
+    uint64_t taskId;
+    const char *task;        ///< The name of the task (TaskOptions::name), counter or call.
+    TaskFunction function;   ///< The function of the task. In Submit that of the first task.
+    void (*call)(void *arg);  ///< The function of a blocking call.
+    void *arg;               ///< The argument of the task or call.
+    const Counter *counter;  ///< The counter. It may be destroyed after the event.
 };
 
-/// A function that is called with each event of one kind.
+/// A function that is called with each event.
 using TraceHook = void (*)(const TraceEvent &event, void *user);
 
-/// Functions that weft calls when a task or a fiber begins, ends, waits or continues.
+/// A function that weft calls when a task begins or ends, a fiber waits, a worker sleeps, and so on
+/// (TraceKind).
 ///
-/// They run on the worker, in the middle of its work, so they must be fast. If no trace hook is
-/// set, each place costs one predictable branch.
+/// It runs on the thread on which the event happens, in the middle of weft's work, so it must be
+/// fast. In an event that is marked (1) in TraceKind, and in each event of an external thread, it
+/// must not submit tasks. If neither a hook nor a recorder is set, each event costs one predictable
+/// branch.
 struct TraceHooks {
-    void *user = nullptr;           ///< Passed to each of the functions.
-    TraceHook taskBegin = nullptr;  ///< A task begins.
-    TraceHook taskEnd = nullptr;    ///< A task has ended.
-    /// The worker is about to switch to another fiber. Must not submit, because the run may be at
-    /// its end.
-    TraceHook fiberSwitch = nullptr;
-    TraceHook submit = nullptr;  ///< A worker has submitted tasks. They may already run.
-    TraceHook wait = nullptr;    ///< The fiber is about to be suspended.
-    TraceHook resume = nullptr;  ///< The fiber continues after its wait.
-    TraceHook park = nullptr;    ///< The worker is about to sleep. Must not submit.
-    TraceHook unpark = nullptr;  ///< The worker has been woken. Must not submit.
+    void *user = nullptr;       ///< Passed to the function.
+    TraceHook event = nullptr;  ///< Called with each event of the chosen kinds.
+    uint32_t kinds = ~0u;       ///< The chosen kinds: bit i is the TraceKind with the value i.
+
+    /// Returns the bit of a kind.
+    static constexpr uint32_t Bit(TraceKind kind) noexcept {
+        return 1u << static_cast<uint32_t>(kind);
+    }
 };
 
 /// The CPUs that the threads of weft may use. They never use a CPU that the process may not use.

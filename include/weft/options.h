@@ -15,6 +15,8 @@
 
 namespace weft {
 
+class Recorder;
+
 /// The result of a call, or the reason why Run, Start or AttachThread failed.
 enum class Status : uint8_t {
     Ok,         ///< The call succeeded.
@@ -113,8 +115,10 @@ struct SchedulerOptions {
     MemoryHooks memory;
     /// Functions that are called on each worker thread of weft.
     ThreadHooks threads;
-    /// Functions that trace tasks and fibers.
+    /// A function that is called with each event of tasks, fibers and workers.
     TraceHooks trace;
+    /// Records these events (weft/trace/recorder.h). Null = none. Must outlive the run.
+    Recorder *recorder = nullptr;
     /// True: weft installs a handler for SIGSEGV and SIGBUS that names the task whose stack has
     /// overflowed, and then calls the handler that was installed before.
     bool reportStackOverflow = false;

@@ -50,7 +50,8 @@ void ThrowingTask(Log &log) {
 
 void WaitInHook(Log &log) {
     SchedulerOptions options = log.Options();
-    options.trace.taskEnd = [](const TraceEvent &, void *) {
+    options.trace.kinds = TraceHooks::Bit(TraceKind::TaskEnd);
+    options.trace.event = [](const TraceEvent &, void *) {
         TaskScheduler::Current()->WaitIdle();
     };
     TaskScheduler(options).Run(Nothing);

@@ -21,19 +21,22 @@ struct Statistics {
     std::atomic<uint32_t> maxStreaming{0};  // most at the same time
 
     // Compares names as pointers: a hook gets the same pointer that the task was submitted with.
-    static void OnBegin(const weft::TraceEvent &event, void *user) {
+    static void OnEvent(const weft::TraceEvent &event, void *user) {
         Statistics &self = *static_cast<Statistics *>(user);
-        if (event.task != kStream) return;
-        const uint32_t now = ++self.streaming;
-        uint32_t most = self.maxStreaming.load();
-        while (most < now && !self.maxStreaming.compare_exchange_weak(most, now)) {
+        if (event.kind == weft::TraceKind::TaskBegin) self.OnBegin(event.task);
+        if (event.kind == weft::TraceKind::TaskEnd) self.OnEnd(event.task);
+    }
+    void OnBegin(const char *task) {
+        if (task != kStream) return;
+        const uint32_t now = ++streaming;
+        uint32_t most = maxStreaming.load();
+        while (most < now && !maxStreaming.compare_exchange_weak(most, now)) {
         }
     }
-    static void OnEnd(const weft::TraceEvent &event, void *user) {
-        Statistics &self = *static_cast<Statistics *>(user);
-        if (event.task == kSimulate) ++self.simulated;
-        if (event.task == kDraw) ++self.drawn;
-        if (event.task == kStream) ++self.streamed, --self.streaming;
+    void OnEnd(const char *task) {
+        if (task == kSimulate) ++simulated;
+        if (task == kDraw) ++drawn;
+        if (task == kStream) ++streamed, --streaming;
     }
 };
 
@@ -80,8 +83,7 @@ int main() {
     options.groupCount = 2;
     options.lowGroups = 1;
     options.trace.user = &statistics;
-    options.trace.taskBegin = Statistics::OnBegin;
-    options.trace.taskEnd = Statistics::OnEnd;
+    options.trace.event = Statistics::OnEvent;
     weft::TaskScheduler scheduler(options);
     if (scheduler.Start() != weft::Status::Ok || scheduler.AttachThread() != weft::Status::Ok)
         return 1;

@@ -111,7 +111,12 @@ void BlockingThreads::Call(TaskScheduler &scheduler, BlockingNode &node) noexcep
     // release: pairs with the acquire in BlockingCalls::Submit. A thread that submits the node
     // again writes to it after the reads above. From here on the node may be gone.
     node.submitted.store(false, kRelease);
+    TraceEvent event{};
+    event.call = function;
+    event.arg = arg;
+    EmitFrom(scheduler, TraceKind::CallBegin, event);
     function(arg);
+    EmitFrom(scheduler, TraceKind::CallEnd, event);
     if (counter == nullptr) return;
     scheduler.DecrementCounter(counter);
     // The destructor of BlockingCalls waits for this call, so the scheduler is still alive here.

@@ -9,6 +9,7 @@
 #include "platform/env.h"
 #include "scheduler/api/internal_api.h"
 #include "weft/task_scheduler.h"
+#include "weft/trace/marks.h"
 
 namespace weft {
 
@@ -139,6 +140,7 @@ void FramePipeline::LoopOver(TaskScheduler *scheduler, uint32_t stage) noexcept 
         StageCall call{this, stage, frame};
         const Task task = MakeTask(call);
         scheduler->AddTasksAndWait(1, &task, m_stages[stage].options);
+        if (isLast) MarkFrame(*scheduler, frame);
         if (isLast) m_ring.CompleteFrame(frame);  // before the waiters for this frame continue
         scheduler->DecrementCounter(&m_toGo[stage]);
     }

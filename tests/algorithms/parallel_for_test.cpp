@@ -346,7 +346,8 @@ TEST_CASE("ParallelFor: the options are those of its tasks", "[parallel_for]") {
         std::atomic<uint32_t> named{0}, others{0};
     } seen;
     options.trace.user = &seen;
-    options.trace.taskBegin = [](const TraceEvent &event, void *user) {
+    options.trace.kinds = TraceHooks::Bit(TraceKind::TaskBegin);
+    options.trace.event = [](const TraceEvent &event, void *user) {
         Seen &all = *static_cast<Seen *>(user);
         ++(event.task != nullptr && event.task == std::string("loop") ? all.named : all.others);
     };

@@ -369,7 +369,8 @@ TEST_CASE("blocking: from a hook it is reported, and the call is made all the sa
     } shared;
     SchedulerOptions options = test::Options(1);
     options.trace.user = &shared;
-    options.trace.submit = [](const TraceEvent &, void *user) {
+    options.trace.kinds = TraceHooks::Bit(TraceKind::Submit);
+    options.trace.event = [](const TraceEvent &, void *user) {
         Shared &self = *static_cast<Shared *>(user);
         self.asked.fetch_add(1);
         self.made.fetch_add(self.calls->Run([] { return OnWorker() ? 0u : 1u; }));

@@ -85,23 +85,24 @@ void World::CheckPlace(const TaskScheduler &running, uint8_t groups) const {
 
 void World::ChooseHooks() {
     options.trace.user = this;
-    options.trace.taskBegin = [](const TraceEvent &, void *user) {
-        World &self = *static_cast<World *>(user);
-        if (self.m_hookCalls.fetch_add(1) % 4 == 1) self.AbuseInHook(*TaskScheduler::Current());
+    options.trace.event = [](const TraceEvent &event, void *user) {
+        static_cast<World *>(user)->OnEvent(event.kind);
     };
-    options.trace.taskEnd = [](const TraceEvent &, void *user) {
-        World &self = *static_cast<World *>(user);
-        Cell *cell = self.m_hookCalls.fetch_add(1) % 8 == 2 ? self.NewCells(1) : nullptr;
+}
+
+void World::OnEvent(TraceKind kind) {
+    TaskScheduler &inside = *TaskScheduler::Current();
+    if (kind == TraceKind::TaskBegin) {
+        if (m_hookCalls.fetch_add(1) % 4 == 1) AbuseInHook(inside);
+    } else if (kind == TraceKind::TaskEnd) {
+        Cell *cell = m_hookCalls.fetch_add(1) % 8 == 2 ? NewCells(1) : nullptr;
         if (cell == nullptr) return;
         cell->accepted = true;
-        TaskScheduler::Current()->AddTask({Leaf, cell});
-    };
-    options.trace.park = [](const TraceEvent &, void *user) {
-        World &self = *static_cast<World *>(user);
-        TaskScheduler &inside = *TaskScheduler::Current();
-        if (self.m_hookCalls.fetch_add(1) % 16 != 3) return;
-        self.oracle.Expect(ReportCode::InHook, [&] { inside.AddTask({Leaf, self.NewCells(1)}); });
-    };
+        inside.AddTask({Leaf, cell});
+    } else if (kind == TraceKind::Park) {
+        if (m_hookCalls.fetch_add(1) % 16 != 3) return;
+        oracle.Expect(ReportCode::InHook, [&] { inside.AddTask({Leaf, NewCells(1)}); });
+    }
 }
 
 void World::Play() {

@@ -399,11 +399,11 @@ TEST_CASE("report InHook: a closure by a hook that must not submit", "[closure]"
     static Ledger ledger;
     static std::atomic<uint32_t> refused{0}, submitted{0};
     SchedulerOptions options = test::Options(2);
-    options.trace.fiberSwitch = [](const TraceEvent &, void *) {
-        if (refused.load() < 10) refused.fetch_add(!AddTask(*running, MoveOnly(ledger)));
-    };
-    options.trace.wait = [](const TraceEvent &, void *) {
-        if (submitted.load() < 10) submitted.fetch_add(AddTask(*running, MoveOnly(ledger)));
+    options.trace.event = [](const TraceEvent &event, void *) {
+        if (event.kind == TraceKind::FiberSwitch && refused.load() < 10)
+            refused.fetch_add(!AddTask(*running, MoveOnly(ledger)));
+        if (event.kind == TraceKind::Wait && submitted.load() < 10)
+            submitted.fetch_add(AddTask(*running, MoveOnly(ledger)));
     };
     test::Runner runner(options);
     running = &runner.scheduler;

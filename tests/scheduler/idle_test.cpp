@@ -103,7 +103,8 @@ TEST_CASE("ExternalWork: that only waiters are left is no mistake while one live
         std::atomic<uint32_t> parked{0};
         SchedulerOptions options = test::Options(1, 16, 2, IdlePolicy::Sleep);
         options.trace.user = &parked;
-        options.trace.park = [](const TraceEvent &, void *user) {
+        options.trace.kinds = TraceHooks::Bit(TraceKind::Park);
+        options.trace.event = [](const TraceEvent &, void *user) {
             static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
         };
         test::Runner runner(options);

@@ -280,7 +280,8 @@ void FromHooks() {
         if (report.code != ReportCode::InHook) Fail(report.what);
     };
     options.threads.onStart = options.threads.onStop = [](uint32_t, void *) { s_shared.Ask(); };
-    options.trace.park = options.trace.unpark = [](const TraceEvent &, void *) { s_shared.Ask(); };
+    options.trace.kinds = TraceHooks::Bit(TraceKind::Park) | TraceHooks::Bit(TraceKind::Unpark);
+    options.trace.event = [](const TraceEvent &, void *) { s_shared.Ask(); };
     TaskScheduler scheduler(options);
     BlockingCalls calls(scheduler, CallOptions(1 + Random(2)));
     s_shared = {&calls, 0, 0};

@@ -586,7 +586,8 @@ void LimitWakesOne() {
     SchedulerOptions options = FairOptions(4);
     test::LimitLow(options, 1);
     options.trace.user = &woken;
-    options.trace.unpark = [](const TraceEvent &event, void *user) {
+    options.trace.kinds = TraceHooks::Bit(TraceKind::Unpark);
+    options.trace.event = [](const TraceEvent &event, void *user) {
         if (event.worker != 0) ++*static_cast<uint32_t *>(user);
     };
     auto leaf = [&](TaskScheduler *) {
@@ -651,7 +652,8 @@ void WakesLikeATree() {
     uint64_t asked = 0, last = 0;
     SchedulerOptions options = FairOptions(workers);
     options.smallFibers = 2 * workers;
-    options.trace.unpark = [](const TraceEvent &, void *) { Compute(50); };
+    options.trace.kinds = TraceHooks::Bit(TraceKind::Unpark);
+    options.trace.event = [](const TraceEvent &, void *) { Compute(50); };
     auto task = [&](TaskScheduler *) {
         last = weft::env::Now();
         ++begun;
@@ -684,7 +686,8 @@ void WakesNobodyLater() {
     uint32_t unparked = 0, most = 0;
     SchedulerOptions options = FairOptions(kWorkers);
     options.trace.user = &unparked;
-    options.trace.unpark = [](const TraceEvent &, void *count) {
+    options.trace.kinds = TraceHooks::Bit(TraceKind::Unpark);
+    options.trace.event = [](const TraceEvent &, void *count) {
         ++*static_cast<uint32_t *>(count);
         Compute(50);
     };

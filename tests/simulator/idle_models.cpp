@@ -72,7 +72,8 @@ void HookSubmits() {
         if (report.code != ReportCode::InHook) Fail(report.what);
         ++s_shared.refused;
     };
-    options.trace.fiberSwitch = [](const TraceEvent &, void *) {
+    options.trace.kinds = TraceHooks::Bit(TraceKind::FiberSwitch);
+    options.trace.event = [](const TraceEvent &, void *) {
         if (s_shared.submitted == 8) return;
         ++s_shared.submitted;
         s_shared.scheduler->AddTask({[](TaskScheduler *, void *) { ++s_shared.ran; }, nullptr});

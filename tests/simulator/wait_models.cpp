@@ -323,7 +323,8 @@ void RestrictedRest() {
     CountNanoseconds();
     SchedulerOptions options = Options(3, 3, 1);
     options.idle = IdlePolicy::Sleep;
-    options.trace.park = [](const TraceEvent &, void *) { ++*s_parks; };
+    options.trace.kinds = TraceHooks::Bit(TraceKind::Park);
+    options.trace.event = [](const TraceEvent &, void *) { ++*s_parks; };
     RunMain(options, [&](TaskScheduler *scheduler) {
         scheduler->AddTask(MakeTask(waits), go);
         scheduler->AddTask(MakeTask(waits), go);

@@ -101,14 +101,12 @@ void Instance::ObserveMemory(SchedulerOptions &options) {
 
 void Instance::ObserveTasks(SchedulerOptions &options) {
     options.trace.user = this;
-    options.trace.taskBegin = [](const TraceEvent &event, void *user) {
-        if (IsCounted(event)) static_cast<Instance *>(user)->m_begun.fetch_add(1);
-    };
-    options.trace.taskEnd = [](const TraceEvent &event, void *user) {
-        if (IsCounted(event)) static_cast<Instance *>(user)->m_ended.fetch_add(1);
-    };
-    options.trace.fiberSwitch = [](const TraceEvent &, void *user) {
-        static_cast<Instance *>(user)->m_figures.switches.fetch_add(1, std::memory_order_relaxed);
+    options.trace.event = [](const TraceEvent &event, void *user) {
+        Instance &self = *static_cast<Instance *>(user);
+        if (event.kind == TraceKind::TaskBegin && IsCounted(event)) self.m_begun.fetch_add(1);
+        if (event.kind == TraceKind::TaskEnd && IsCounted(event)) self.m_ended.fetch_add(1);
+        if (event.kind == TraceKind::FiberSwitch)
+            self.m_figures.switches.fetch_add(1, std::memory_order_relaxed);
     };
 }
 

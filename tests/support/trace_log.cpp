@@ -5,26 +5,20 @@
 
 namespace test {
 
-template <Traced kKind>
 void TraceLog::Capture(const weft::TraceEvent &event, void *user) {
     TraceLog *log = static_cast<TraceLog *>(user);
     {
         const std::lock_guard<std::mutex> lock(log->m_mutex);
-        log->m_events.push_back({kKind, event, event.task != nullptr ? event.task : "-"});
+        log->m_events.push_back(
+            {event.kind, event, event.task != nullptr ? event.task : "-"});
     }
-    if (log->also) log->also(kKind, event);
+    if (log->also) log->also(event.kind, event);
 }
 
-void TraceLog::AttachTo(weft::SchedulerOptions &options) {
+void TraceLog::AttachTo(weft::SchedulerOptions &options, uint32_t kinds) {
     options.trace.user = this;
-    options.trace.taskBegin = Capture<Traced::TaskBegin>;
-    options.trace.taskEnd = Capture<Traced::TaskEnd>;
-    options.trace.fiberSwitch = Capture<Traced::FiberSwitch>;
-    options.trace.submit = Capture<Traced::Submit>;
-    options.trace.wait = Capture<Traced::Wait>;
-    options.trace.resume = Capture<Traced::Resume>;
-    options.trace.park = Capture<Traced::Park>;
-    options.trace.unpark = Capture<Traced::Unpark>;
+    options.trace.event = Capture;
+    options.trace.kinds = kinds;
 }
 
 std::vector<LoggedEvent> TraceLog::Events() const {
@@ -91,9 +85,9 @@ std::string Inconsistencies(const std::vector<LoggedEvent> &events) {
                 if (!fiber.tasks.empty()) fiber.tasks.pop_back();
                 break;
             case Traced::FiberSwitch:
-                if (event.otherFiber == event.fiber && event.fiber != weft::kAnyWorker)
+                if (event.other == event.fiber && event.fiber != weft::kAnyWorker)
                     say("a switch to itself");
-                worker.fiber = event.otherFiber;
+                worker.fiber = event.other;
                 break;
             case Traced::Submit:
                 if (event.count == 0) say("a submission of nothing");

@@ -11,7 +11,8 @@
 
 namespace test {
 
-enum class Traced : uint8_t { TaskBegin, TaskEnd, FiberSwitch, Submit, Wait, Resume, Park, Unpark };
+using Traced = weft::TraceKind;
+/// TraceLog records the first kinds: from TaskBegin to Unpark.
 inline constexpr int kTracedKinds = 8;
 
 struct LoggedEvent {
@@ -24,7 +25,8 @@ struct LoggedEvent {
 /// they took the lock.
 class TraceLog {
 public:
-    void AttachTo(weft::SchedulerOptions &options);
+    /// `kinds`: see TraceHooks::kinds.
+    void AttachTo(weft::SchedulerOptions &options, uint32_t kinds = (1u << kTracedKinds) - 1);
 
     std::vector<LoggedEvent> Events() const;
     /// The events of one kind.
@@ -36,15 +38,14 @@ public:
     std::function<void(Traced kind, const weft::TraceEvent &event)> also;
 
 private:
-    template <Traced kKind>
     static void Capture(const weft::TraceEvent &event, void *user);
     mutable std::mutex m_mutex;
     std::vector<LoggedEvent> m_events;
 };
 
 /// Returns what is wrong with the order of events, one finding a line; empty if nothing is. For
-/// each fiber, taskBegin and taskEnd must nest with the same name, and each wait must be followed
-/// by its resume. For each worker, each fiberSwitch must leave the fiber to which the last one
+/// each fiber, TaskBegin and TaskEnd must nest with the same name, and each wait must be followed
+/// by its Resume. For each worker, each FiberSwitch must leave the fiber to which the last one
 /// went, all events must be of that fiber, and park and unpark must alternate.
 std::string Inconsistencies(const std::vector<LoggedEvent> &events);
 

@@ -197,7 +197,8 @@ TEST_CASE("report InHook: a wait for a condition in a hook is reported once", "[
     };
     static std::atomic<Hook *> s_hook{nullptr};
     SchedulerOptions options = test::Options(1);
-    options.trace.taskEnd = [](const TraceEvent &event, void *) {
+    options.trace.kinds = TraceHooks::Bit(TraceKind::TaskEnd);
+    options.trace.event = [](const TraceEvent &event, void *) {
         if (event.task == nullptr || std::string(event.task) != "hooked") return;
         Hook &hook = *s_hook.load();
         std::unique_lock<Mutex> lock(hook.mutex);

@@ -238,7 +238,8 @@ TEST_CASE("report InHook: a lock in a hook that has to wait is reported, and exc
         std::atomic<bool> wrong{false};
     } hook;
     options.trace.user = &hook;
-    options.trace.taskEnd = [](const TraceEvent &event, void *user) {
+    options.trace.kinds = TraceHooks::Bit(TraceKind::TaskEnd);
+    options.trace.event = [](const TraceEvent &event, void *user) {
         Hook &self = *static_cast<Hook *>(user);
         if (event.task == nullptr || std::string(event.task) != "hooked") return;
         self.calls.fetch_add(1);
@@ -282,7 +283,8 @@ TEST_CASE("report InHook: one lock in a hook is reported once, however often it 
         hook.reports.store(0);
         SchedulerOptions options = test::Options(1);
         options.trace.user = &hook;
-        options.trace.taskEnd = [](const TraceEvent &event, void *user) {
+        options.trace.kinds = TraceHooks::Bit(TraceKind::TaskEnd);
+        options.trace.event = [](const TraceEvent &event, void *user) {
             Hook &self = *static_cast<Hook *>(user);
             if (event.task == nullptr || std::string(event.task) != "hooked") return;
             Mutex &mutex = *self.mutex.load();

@@ -45,6 +45,25 @@ bool LowerForWaiter(TaskScheduler &taskScheduler, Counter &counter, const char *
     return isLowered;
 }
 
+void EmitFrom(TaskScheduler &scheduler, TraceKind kind, TraceEvent event) noexcept {
+    const SchedulerOptions &options = EntryGate::OptionsOf(scheduler);
+    if (WEFT_LIKELY(options.trace.event == nullptr && options.recorder == nullptr)) return;
+    event.other = kAnyWorker;
+    if (Worker *const worker = WorkerOf(scheduler)) {
+        if (IsTraced(*worker->scheduler)) EmitNow(*worker->scheduler, worker, kind, event);
+        return;
+    }
+    if (MemoryHookCall::Current() != nullptr) return;  // the thread may be inside the gate
+    EntryGate::Visit visit(scheduler);
+    Scheduler *const running = visit.ComeIn();
+    if (running != nullptr && IsTraced(*running)) EmitNow(*running, nullptr, kind, event);
+    visit.GoOut();
+}
+
+Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept {
+    return EntryGate::OptionsOf(scheduler).recorder;
+}
+
 bool IsTaskOf(const TaskScheduler &scheduler) noexcept { return WorkerOf(scheduler) != nullptr; }
 
 bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept {

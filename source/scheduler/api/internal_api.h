@@ -5,6 +5,7 @@
 #include "platform/memory.h"
 #include "scheduler/api/api_checks.h"
 #include "scheduler/state/counter_ops.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/notify.h"
 #include "scheduler/submit/pending.h"
 #include "scheduler/submit/post.h"
@@ -74,6 +75,13 @@ bool IsTaskOf(const TaskScheduler &scheduler) noexcept;
 /// The same for a call that makes its caller wait. Returns false, after a report, in a hook of any
 /// kind.
 bool CallerMayWait(const TaskScheduler &scheduler, const char *call) noexcept;
+
+/// Tells an event of the calling worker or external thread (state/trace.h). Does nothing while the
+/// scheduler does not run.
+void EmitFrom(TaskScheduler &scheduler, TraceKind kind, TraceEvent event) noexcept;
+
+/// Returns SchedulerOptions::recorder, or null.
+Recorder *RecorderOf(const TaskScheduler &scheduler) noexcept;
 
 /// Reports that there is no memory for a part of weft, and aborts.
 [[noreturn]] void ReportNoMemory(const TaskScheduler &scheduler, const char *what) noexcept;

@@ -39,7 +39,7 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
         return;
     }
     scheduler.activeWorkers.store(count, kSeqCst);  // [order]
-    WakeEverySleeper(scheduler);
+    WakeEverySleeper(scheduler, WorkerOf(*scheduler.taskScheduler));
 }
 
 // A thread that publishes a Low task reads its groups afterwards and wakes one of their workers. So
@@ -47,7 +47,7 @@ void SetActive(Scheduler &scheduler, uint32_t count) noexcept {
 void SetLowGroupsTo(Scheduler &scheduler, uint8_t groups) noexcept {
     SetLow(scheduler, groups);                   // [order]
     ShowLevel(scheduler, Level(Priority::Low));  // workers that did not run it may have hidden it
-    WakeEverySleeper(scheduler);
+    WakeEverySleeper(scheduler, WorkerOf(*scheduler.taskScheduler));
 }
 
 }  // namespace
@@ -193,6 +193,18 @@ void TaskScheduler::SetPriority(Priority priority) noexcept {
         worker->current->level = worker->current->level.At(priority);
 }
 
+namespace {
+
+WEFT_FORCEINLINE void TraceChange(Scheduler &scheduler, Worker *worker, TraceKind kind,
+                                  const Counter &counter, uint32_t n) noexcept {
+    Emit(scheduler, worker, kind, [&](TraceEvent &event) {
+        event.count = n;
+        event.counter = &counter;
+    });
+}
+
+}  // namespace
+
 bool TaskScheduler::IncrementCounter(Counter *counter, uint32_t n) noexcept {
     if (!IsCounter(*this, counter, "IncrementCounter")) return false;
     if (n == 0) return true;
@@ -200,10 +212,13 @@ bool TaskScheduler::IncrementCounter(Counter *counter, uint32_t n) noexcept {
         *this, "IncrementCounter",
         [&](Worker *worker) {
             FlushPending(worker);
+            TraceChange(*worker->scheduler, worker, TraceKind::Increment, *counter, n);
             return RaiseCounter(*worker->scheduler, *counter, n);
         },
         [&](ExternalCall &call) {
-            return call.running != nullptr && RaiseCounter(*call.running, *counter, n);
+            if (call.running == nullptr) return false;
+            TraceChange(*call.running, nullptr, TraceKind::Increment, *counter, n);
+            return RaiseCounter(*call.running, *counter, n);
         });
 }
 
@@ -213,10 +228,13 @@ void TaskScheduler::DecrementCounter(Counter *counter, uint32_t n) noexcept {
         *this, "DecrementCounter",
         [&](Worker *worker) {
             FlushPending(worker);
+            TraceChange(*worker->scheduler, worker, TraceKind::Decrement, *counter, n);
             return LowerCounter(*worker->scheduler, worker, *counter, n);
         },
         [&](ExternalCall &call) {
-            return call.running != nullptr && LowerCounter(*call.running, nullptr, *counter, n);
+            if (call.running == nullptr) return false;
+            TraceChange(*call.running, nullptr, TraceKind::Decrement, *counter, n);
+            return LowerCounter(*call.running, nullptr, *counter, n);
         });
 }
 

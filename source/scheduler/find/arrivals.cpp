@@ -54,6 +54,8 @@ bool TakeInjected(Worker *worker, Priority priority) noexcept {
     }
     Priority highest = Priority::Low;
     const uint32_t tasks = EnqueueBlocks(worker, newestTasks, highest);
+    Emit(scheduler, worker, TraceKind::TakeInbox,
+         [=](TraceEvent &event) { event.count = tasks + fibers; });
     // This worker may take one of the fibers next. If it does not, FindOwn wakes another worker.
     if (fibers != 0) worker->wakePending = true;
     for (uint32_t i = 1; i < fibers && i < 3; ++i) WakeForAny(scheduler, worker);

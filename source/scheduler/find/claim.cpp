@@ -40,7 +40,7 @@ TaskEntry TakeRest(Worker *worker) noexcept {
                                             claim.name, claim.stack)
                          : TaskEntry::Single(claim.single, claim.counter, claim.name, claim.stack);
     claim.Clear();
-    return rest;
+    return rest.WithId(claim.taskId);
 }
 
 }  // namespace
@@ -49,6 +49,7 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen
     Claim &claim = worker->claim;
     claim.counter = entry.TheCounter();
     claim.name = entry.Name();
+    claim.taskId = entry.TaskId();
     claim.stack = entry.Stack();
     claim.level = level;
     claim.stolen = stolen;
@@ -69,13 +70,11 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen
         // The rest of a stolen slice is pushed as two entries, so that the next thief takes only
         // half of it.
         const uint32_t upper = stolen && rest >= 4 ? rest / 2 : 0;
-        const auto push = [&](const Task *first, uint32_t count) {
-            PushEntry(worker, LaneOf(level, claim.stack),
-                      TaskEntry::Slice(first, count, claim.batch, claim.counter, claim.name,
-                                       claim.stack));
+        const auto push = [&](uint32_t begin, uint32_t count) {
+            PushEntry(worker, LaneOf(level, claim.stack), entry.Part(begin, count));
         };
-        if (upper != 0) push(claim.end + (rest - upper), upper);
-        push(claim.end, rest - upper);
+        if (upper != 0) push(entry.Count() - upper, upper);
+        push(claim.Left(), rest - upper);
         // While the entry was in no queue, another worker may have searched, found nothing and gone
         // to sleep.
         WakeForLevel(*worker->scheduler, worker, 1, level);  // [re-check]
@@ -83,7 +82,8 @@ void ClaimEntry(Worker *worker, const TaskEntry &entry, Level level, bool stolen
 }
 
 void ClaimPinned(Worker *worker, const Task &task, Counter *counter, Label label) noexcept {
-    ClaimEntry(worker, TaskEntry::Single(task, counter, label.name, label.Stack()),
+    ClaimEntry(worker,
+               TaskEntry::Single(task, counter, label.name, label.Stack()).WithId(label.taskId),
                label.TheLevel(), false);
     worker->claim.pinned = true;
 }

@@ -78,7 +78,9 @@ Found PinnedTask(Worker *worker, Priority priority, bool anyStack, Serving *only
         }
         if (large) SetWantsLarge(worker, false);
         ++worker->pinnedTaken[static_cast<uint32_t>(priority)];
-        ClaimPinned(worker, block->Tasks()[block->taken++], block->counter, block->label);
+        Label label = block->label;
+        if (label.taskId != 0) label.taskId += block->taken;
+        ClaimPinned(worker, block->Tasks()[block->taken++], block->counter, label);
         if (block->taken == block->count) {
             tasks.Remove(link);
             --worker->pinnedCount;

@@ -85,7 +85,7 @@ void AskPassedOver(Worker *worker, StackClass stack, const Others &others) noexc
     Scheduler &scheduler = *worker->scheduler;
     if (others.pinnedTo != kAnyWorker) {
         Ask(scheduler.workers[others.pinnedTo], stack);
-        WakeAt(scheduler, others.pinnedTo);
+        WakeAt(scheduler, worker, others.pinnedTo);
     }
     if (others.level.IsNone()) return;
     // If only a wait keeps this worker from the level, other workers of the groups may be
@@ -214,7 +214,7 @@ bool IsRescueDone(const Worker *worker, StackClass stack) noexcept {
 void OfferRoomNow(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     scheduler.rescues.fetch_add(1, kSeqCst);
-    if (scheduler.idle.Wanted(~0u)) WakeEverySleeper(scheduler);
+    if (scheduler.idle.Wanted(~0u)) WakeEverySleeper(scheduler, worker);
 }
 
 }  // namespace weft::internal

@@ -94,6 +94,12 @@ WEFT_NOINLINE void EndPinned(Fiber *self, uint32_t outerPin) noexcept {
         Unbind(*worker->scheduler, worker, *worker);
 }
 
+// Returns what a trace says of the next task of the worker's claim.
+Origin OriginOf(const Worker &worker, bool follows) noexcept {
+    const Claim &claim = worker.claim;
+    return {claim.counter, claim.taskId, claim.stolen ? worker.victim : kAnyWorker, follows};
+}
+
 // Runs one claimed task that is not part of a slice.
 template <bool kTraced>
 inline void RunClaimedTask(Fiber *self) noexcept {
@@ -101,12 +107,13 @@ inline void RunClaimedTask(Fiber *self) noexcept {
     Counter *const counter = worker->claim.counter;
     const bool stolen = worker->claim.stolen && worker->scheduler->workerCount != 0;
     const Task task = worker->claim.single;
+    const Origin origin = kTraced ? OriginOf(*worker, false) : Origin{};
     worker->claim.Clear();
     if (WEFT_LIKELY(!stolen)) {
-        CallTask<kTraced>(self, worker->taskScheduler, task);
+        CallTask<kTraced>(self, worker->taskScheduler, task, origin);
     } else {
         Stopwatch stopwatch(worker);
-        CallTask<kTraced>(self, worker->taskScheduler, task);
+        CallTask<kTraced>(self, worker->taskScheduler, task, origin);
         if (self->worker == worker) stopwatch.Stop(1, true);
     }
     NoteFinished(self->worker, counter, 1);
@@ -151,8 +158,10 @@ inline void RunSlice(Fiber *self) noexcept {
     bool spent = false;
     do {
         const Task task = *next;
+        const Origin origin = kTraced ? OriginOf(*worker, next != begin) : Origin{};
+        if (kTraced) claim.taskId += claim.taskId != 0;
         claim.next = ++next;
-        CallTask<kTraced>(self, taskScheduler, task);
+        CallTask<kTraced>(self, taskScheduler, task, origin);
         if (WEFT_UNLIKELY(self->worker != worker || claim.first != first)) {
             // The task waited, and the rest of the claim went back to a lane then.
             NoteFinished(self->worker, counter, 1);
@@ -182,11 +191,10 @@ void RunClaim(Fiber *self) noexcept {
     Worker *worker = self->worker;
     const Claim &claim = worker->claim;
     const Running running(self, claim.name, claim.level);
-    const bool traced = worker->scheduler->trace != nullptr;
     const bool isPinned = claim.pinned;
     uint32_t outerPin = kAnyWorker;
     if (WEFT_UNLIKELY(isPinned)) outerPin = BeginPinned(self);
-    if (WEFT_UNLIKELY(traced)) {
+    if (IsTraced(*worker->scheduler)) {
         RunTraced(self, claim.batch != 0);
     } else if (claim.batch == 0) {
         RunClaimedTask<false>(self);

@@ -37,9 +37,9 @@ private:
 /// Calls the function of a task. Stops an exception that leaves the task, and in debug builds
 /// restores changed floating-point control words. Both are reported.
 template <bool kTraced>
-inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task) noexcept {
-    const auto name = [self](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); };
-    if (kTraced) Trace(self->worker, &TraceHooks::taskBegin, name);
+inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task,
+                     const Origin &origin) noexcept {
+    if (kTraced) TraceTask(self, TraceKind::TaskBegin, task, origin);
     race::Starts(task);
     race::RunsOn(self->worker);
 #if defined(WEFT_DEBUG)
@@ -71,26 +71,29 @@ inline void CallTask(Fiber *self, TaskScheduler *taskScheduler, const Task &task
     }
 #endif
     race::Leaves(self->worker);
-    if (kTraced) Trace(self->worker, &TraceHooks::taskEnd, name);
-    (void)name;
+    if (kTraced) TraceTask(self, TraceKind::TaskEnd, task, origin);
 }
 
 /// Runs one task that was not claimed, on the calling fiber. The fiber may be on another worker
 /// afterwards.
-WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName,
-                              Level level) noexcept {
+WEFT_FORCEINLINE void RunTask(Fiber *self, const Task &task, const char *taskName, Level level,
+                              const Origin &origin) noexcept {
     const Running running(self, taskName, level);
     const Worker &worker = *self->worker;
-    if (WEFT_UNLIKELY(worker.scheduler->trace != nullptr)) {
-        CallTask<true>(self, worker.taskScheduler, task);
+    if (IsTraced(*worker.scheduler)) {
+        CallTask<true>(self, worker.taskScheduler, task, origin);
     } else {
-        CallTask<false>(self, worker.taskScheduler, task);
+        CallTask<false>(self, worker.taskScheduler, task, origin);
     }
+}
+
+inline void RunTask(Fiber *self, const TaskEntry &entry, Level level) noexcept {
+    RunTask(self, entry.TheTask(), entry.Name(), level, {entry.TheCounter(), entry.TaskId()});
 }
 
 /// Runs a task that was taken from a lane without a claim, and notes that it has finished.
 inline void RunEntry(Fiber *self, const TaskEntry &entry, Level level) noexcept {
-    RunTask(self, entry.TheTask(), entry.Name(), level);
+    RunTask(self, entry, level);
     NoteFinished(self->worker, entry.TheCounter(), 1);
 }
 

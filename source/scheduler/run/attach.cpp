@@ -97,12 +97,14 @@ Status Attach(Scheduler &scheduler, bool toStop) noexcept {
     env::SetThreadSlot(&worker);
     if (wantsStack) worker.signalStack.Set();
     worker.accepts.exchange(1, kAcqRel);  // see Bind
+    Emit(scheduler, &worker, TraceKind::Attach);
     return Status::Ok;
 }
 
 void Detach(Worker *worker) noexcept {
     Scheduler &scheduler = *worker->scheduler;
     FlushPending(worker);
+    Emit(scheduler, worker, TraceKind::Detach);
     worker->accepts.exchange(0, kAcqRel);  // see Bind
     do {
         Wait(worker, worker->bound, 0, ResumeOn::AnyWorker);

@@ -155,7 +155,7 @@ bool StartThreads(Scheduler &scheduler, uint32_t first) noexcept {
     }
     if (next == scheduler.workerCount) return true;
     scheduler.stopping.store(true, kSeqCst);  // [order]
-    WakeAll(scheduler);
+    WakeAll(scheduler, nullptr);
     while (next > first) scheduler.workers[--next].thread.Join();
     // Clears Run's main task. Otherwise the loops, which end now on this thread, would run it.
     scheduler.workers[0].claim.Clear();

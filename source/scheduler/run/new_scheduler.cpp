@@ -2,6 +2,7 @@
 // DeleteScheduler releases the parts that exist.
 #include "scheduler/run/new_scheduler.h"
 
+#include "core/recorder_access.h"
 #include "core/scheduler_tags.h"
 #include "platform/floating_point.h"
 #include "platform/memory.h"
@@ -120,11 +121,24 @@ bool CopyMasks(Scheduler &scheduler) noexcept {
     return true;
 }
 
-// Returns true if a trace hook is set.
-bool AnyHook(const TraceHooks &hooks) noexcept {
-    return hooks.taskBegin != nullptr || hooks.taskEnd != nullptr || hooks.fiberSwitch != nullptr ||
-           hooks.submit != nullptr || hooks.wait != nullptr || hooks.resume != nullptr ||
-           hooks.park != nullptr || hooks.unpark != nullptr;
+// Prepares the recorder of the options. Reports if its memory is too small.
+void BeginRecording(Scheduler &scheduler) noexcept {
+    TraceRings *rings = RecorderAccess::Begin(*scheduler.options.recorder, scheduler.slotCount);
+    if (rings == nullptr) {
+        ReportMistake(scheduler.options, ReportCode::BadOption,
+                      "Give the recorder at least Recorder::LeastBytes.",
+                      "the memory of SchedulerOptions::recorder is too small for %u threads; "
+                      "nothing is recorded",
+                      scheduler.slotCount);
+        return;
+    }
+    rings->workers = scheduler.workerCount;
+    rings->smallFibers = scheduler.options.smallFibers;
+    rings->largeFibers = scheduler.options.largeFibers;
+    rings->ticksPerMicrosecond = env::TicksPerMicrosecond();
+    rings->ticksAtStart = env::Ticks();
+    rings->nanosecondsAtStart = env::Now();
+    scheduler.recording = rings;
 }
 
 }  // namespace
@@ -159,9 +173,11 @@ Scheduler *NewScheduler(TaskScheduler &taskScheduler, Status &status) noexcept {
     SetDefaults(scheduler->options);
     scheduler->memory = memory;
     scheduler->forkMark.Acquire(&taskScheduler);
-    scheduler->trace = AnyHook(options.trace) ? &scheduler->options.trace : nullptr;
     scheduler->workerCount = EffectiveWorkers(options);
     scheduler->slotCount = scheduler->workerCount + options.maxAttached;
+    if (options.recorder != nullptr) BeginRecording(*scheduler);
+    if (options.trace.event != nullptr || scheduler->recording != nullptr)
+        scheduler->trace = &scheduler->options.trace;
     // no other thread knows the scheduler yet
     scheduler->slotsInUse.store(scheduler->workerCount, kRelaxed);
     scheduler->activeWorkers.store(scheduler->workerCount, kRelaxed);

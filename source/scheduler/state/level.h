@@ -88,6 +88,7 @@ constexpr uint32_t PlainLaneOf(Priority priority, StackClass stack) noexcept {
 /// The lane and the name of a queued task.
 struct Label {
     uint32_t lane = PlainLaneOf(Priority::Normal, StackClass::Small);
+    uint32_t taskId = 0;  // of the first task, see state/trace.h
     const char *name = nullptr;
     constexpr Level TheLevel() const noexcept { return LevelOf(lane); }
     constexpr StackClass Stack() const noexcept { return ClassOf(lane); }

@@ -12,6 +12,7 @@
 #include "core/notices.h"
 #include "core/scheduler_tags.h"
 #include "core/timers.h"
+#include "core/trace_rings.h"
 #include "platform/env.h"
 #include "platform/memory.h"
 #include "platform/stack_memory.h"
@@ -116,7 +117,9 @@ struct Scheduler {
     Memory memory;                      // with the memory hooks of the options
     uint64_t *masks = nullptr;          // a copy of Affinity::masks
     env::ForkMark forkMark;             // holds `taskScheduler`; null in a child process
-    const TraceHooks *trace = nullptr;  // points to options.trace; null if no trace hook is set
+    // Points to options.trace. Null if there are neither a trace hook nor a recorder.
+    const TraceHooks *trace = nullptr;
+    TraceRings *recording = nullptr;  // of options.recorder
     uint32_t workerCount = 0;           // threads of weft, and the caller of Run
     uint32_t slotCount = 0;             // the workers, and the slots for attached threads
     Tuning tuning{};
@@ -169,6 +172,7 @@ struct Scheduler {
     // find/rescue.h.
     alignas(kLineBytes) env::Atomic<uint32_t> rescues{0};
     env::Atomic<uint32_t> pinnedLarge{0};  // workers with pinned tasks that need a large fiber
+    env::Atomic<uint64_t> taskIds{1};      // the next number of a task, see state/trace.h
     PushList<IdleRequest> idleRequests;
     env::Atomic<uint32_t> idleTasks{0};  // tasks that are in WaitIdle, for reports
     // Calls of AnswerIdleRequests since one of them began to answer. 0: no thread is answering.

@@ -1,55 +1,65 @@
-// Calls of the host's trace hooks. If no hook is set, each place costs one predictable branch.
+// Tells the host's trace hook what happens. If there is no hook, each event costs one predictable
+// branch.
+//
+// An event comes before others can see what it says: Submit before the tasks can begin, Ready
+// before the fiber can continue, Wake before the sleeper is woken. So if the clocks of all
+// processors agree, the times of events that depend on each other have their order.
 #pragma once
 
 #include "platform/compiler.h"
-#include "platform/race_finder.h"
 #include "scheduler/state/scheduler.h"
 
 namespace weft::internal {
 
-/// Calls `hook`, unless it is null. The worker and its current fiber are set in the event already;
-/// `fill` sets the other fields.
+inline bool IsTraced(const Scheduler &scheduler) noexcept {
+    return WEFT_UNLIKELY(scheduler.trace != nullptr);
+}
+
+/// Calls the hook, if it wants this kind. Sets `kind`, `worker`, `fiber` and, if it is 0, `ticks`.
+/// `worker`: the caller's, or null for a thread that is no worker of this scheduler.
+void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &event) noexcept;
+
 template <class Fill>
-WEFT_NOINLINE void CallHook(Worker *worker, TraceHook hook, Fill fill) noexcept {
-    if (hook == nullptr) return;
-    TraceEvent event{worker->index, worker->current->index, kAnyWorker, 0, nullptr, nullptr};
+WEFT_NOINLINE void EmitFilled(Scheduler &scheduler, Worker *worker, TraceKind kind,
+                              Fill fill) noexcept {
+    TraceEvent event{};
+    event.other = kAnyWorker;
     fill(event);
-    const bool outer = worker->inHook;
-    worker->inHook = true;  // calls that wait are refused
-    {
-        // A hook may keep data for each worker. The race finder must not report accesses to it.
-        const race::Unwatched unwatched;
-        hook(event, worker->scheduler->options.trace.user);
-    }
-    worker->inHook = outer;
+    EmitNow(scheduler, worker, kind, event);
 }
 
-/// Calls the hook if there are any hooks.
+/// Tells an event. `fill` sets the fields that the kind has.
 template <class Fill>
-void Trace(Worker *worker, TraceHook TraceHooks::*hook, Fill fill) noexcept {
-    const TraceHooks *hooks = worker->scheduler->trace;
-    if (WEFT_UNLIKELY(hooks != nullptr)) CallHook(worker, hooks->*hook, fill);
+WEFT_FORCEINLINE void Emit(Scheduler &scheduler, Worker *worker, TraceKind kind,
+                           Fill fill) noexcept {
+    if (IsTraced(scheduler)) EmitFilled(scheduler, worker, kind, fill);
 }
 
-/// The same where the worker may be between two tasks. The hook must not submit there, because the
-/// end of the run would not see these tasks.
-template <class Fill>
-void TraceBetweenTasks(Worker *worker, TraceHook TraceHooks::*hook, Fill fill) noexcept {
-    const TraceHooks *hooks = worker->scheduler->trace;
-    if (WEFT_LIKELY(hooks == nullptr)) return;
-    worker->mustNotSubmit = true;
-    CallHook(worker, hooks->*hook, fill);
-    worker->mustNotSubmit = false;
+inline void Emit(Scheduler &scheduler, Worker *worker, TraceKind kind) noexcept {
+    Emit(scheduler, worker, kind, [](TraceEvent &) {});
 }
 
-/// Calls the submit hook, if there is one.
-inline void TraceSubmit(Worker *worker, uint32_t count, const Counter *counter,
-                        const char *name) noexcept {
-    Trace(worker, &TraceHooks::submit, [&](TraceEvent &event) {
-        event.count = count;
-        event.task = name;
-        event.counter = counter;
-    });
-}
+/// What a trace says of a task that begins, beside its function and its name.
+struct Origin {
+    Counter *counter;                  // counts the task; may be null
+    uint32_t taskId;                   // what the queue has kept of its number
+    uint32_t stolenFrom = kAnyWorker;  // the worker from which it was stolen
+    // The task begins at once after the end of another one: the time of that end is its begin.
+    bool follows = false;
+};
+
+/// Numbers of tasks. Each task of a run has its own, 64 bits wide; a queue keeps the lower
+/// kTaskIdBits of it. These are never 0, and 0 stands for a task that was submitted without a hook.
+/// FullTaskId is exact while fewer than 2^kTaskIdBits tasks have been submitted since the task.
+uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept;
+uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept;
+
+/// Tells that a task begins (TaskBegin) or has ended (TaskEnd) on this fiber.
+void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin) noexcept;
+
+/// Numbers the tasks, and tells that they are submitted. Returns what the queue keeps of the first
+/// number.
+uint32_t TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+                     const Counter *counter, Label label) noexcept;
 
 }  // namespace weft::internal

@@ -3,6 +3,7 @@
 
 #include "platform/compiler.h"
 #include "scheduler/state/groups.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/wake.h"
 
 namespace weft::internal {
@@ -27,10 +28,15 @@ WEFT_FORCEINLINE bool PushReadyHere(Worker *worker, const Fiber *fiber, Level le
 }  // namespace
 
 void MakeReady(Scheduler &scheduler, Worker *worker, Fiber *fiber) noexcept {
+    Emit(scheduler, worker, TraceKind::Ready, [=](TraceEvent &event) {
+        event.other = fiber->index;
+        event.task = fiber->taskName.load(kRelaxed);     // the fiber does not run, and whoever
+        event.counter = fiber->waitsFor.load(kRelaxed);  // published it came before this
+    });
     const uint32_t pinnedTo = fiber->pinnedTo;  // read before it is published
     if (pinnedTo != kAnyWorker) {
         PushInbox(scheduler.workers[pinnedTo], fiber);
-        return WakeAt(scheduler, pinnedTo);
+        return WakeAt(scheduler, worker, pinnedTo);
     }
     const Level level = fiber->level;
     const bool handOver = worker != nullptr && worker->willPollNext && !worker->wakePending &&
@@ -68,7 +74,7 @@ void WakeFor(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t targ
         WakeForAny(scheduler, worker);
         if (count > 1) WakeForTasks(scheduler, worker, count);
     } else {
-        WakeAt(scheduler, target);
+        WakeAt(scheduler, worker, target);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "platform/race_finder.h"
 #include "scheduler/state/reporting.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/deliver.h"
 
 namespace weft::internal {
@@ -30,7 +31,10 @@ void WakeOwners(Scheduler &scheduler, Worker *worker, uint32_t list) noexcept {
             MakeReady(scheduler, worker, &scheduler.fibers[owner]);
         } else if ((owner & kThreadOwner) != 0) {
             // the thread is a guest, so its ThreadWaiter stays valid
-            scheduler.threadWaiters.At(owner & ~kThreadOwner).parker.Unpark();
+            ThreadWaiter &waiter = scheduler.threadWaiters.At(owner & ~kThreadOwner);
+            Emit(scheduler, worker, TraceKind::Ready,
+                 [&](TraceEvent &event) { event.counter = waiter.waitsFor.load(kRelaxed); });
+            waiter.parker.Unpark();
         } else if ((owner & kAnyOwner) != 0) {
             FireAnyWait(scheduler, worker, owner);
         } else {

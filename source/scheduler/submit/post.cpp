@@ -102,7 +102,9 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
     if (!Admit(scheduler, worker, count, tasks, {counter, Unit::New}, options)) return false;
     // All blocks are handed over at once. So one worker takes them, and begins the batch in its
     // order.
-    const Label label = LabelInGroups(scheduler, worker, options);
+    Label label = LabelInGroups(scheduler, worker, options);
+    if (IsTraced(scheduler))
+        label.taskId = TraceSubmit(scheduler, worker, count, tasks, counter, label);
     InboxItem *newest = nullptr, *oldest = nullptr;
     for (uint32_t begin = 0; begin < count; begin += kTasksPerBlock) {
         const uint32_t size = std::min(kTasksPerBlock, count - begin);
@@ -111,25 +113,26 @@ bool Post(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *task
         block->next = newest;
         newest = block;
         if (oldest == nullptr) oldest = block;
+        if (label.taskId != 0) label.taskId += size;
     }
     DeliverTasks(scheduler, worker, newest, oldest, count, options.worker);
-    if (worker != nullptr) TraceSubmit(worker, count, counter, options.name);
     return true;
 }
 
 TaskBlock *Prepare(Scheduler &scheduler, Worker *worker, const Task &task, CountedBy counted,
                    const TaskOptions &options) noexcept {
     if (!Admit(scheduler, worker, 1, &task, counted, options)) return nullptr;
-    if (worker != nullptr) TraceSubmit(worker, 1, counted.counter, options.name);
-    return Fill(scheduler, worker, 1, &task, counted.counter,
-                LabelInGroups(scheduler, worker, options), options.worker);
+    Label label = LabelInGroups(scheduler, worker, options);
+    if (IsTraced(scheduler))
+        label.taskId = TraceSubmit(scheduler, worker, 1, &task, counted.counter, label);
+    return Fill(scheduler, worker, 1, &task, counted.counter, label, options.worker);
 }
 
 void PostClaimAgain(Worker *worker) noexcept {
     Claim &claim = worker->claim;
     worker->pinnedTasks[static_cast<uint32_t>(claim.level.ThePriority())].Prepend(
         Fill(*worker->scheduler, worker, 1, &claim.single, claim.counter,
-             {LaneOf(claim.level, claim.stack), claim.name}, worker->index));
+             {LaneOf(claim.level, claim.stack), claim.taskId, claim.name}, worker->index));
     ++worker->pinnedCount;
     if (worker->pump != nullptr) --worker->pump->ran;  // it was counted when it was claimed
     claim.Clear();

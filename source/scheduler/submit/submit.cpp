@@ -38,7 +38,8 @@ void StageSlices(Worker *worker, WorkStealingDeque<TaskEntry> &lane, uint32_t co
         const race::Unwatched unwatched;
         std::memcpy(copy, tasks + begin, size * sizeof(Task));
         lane.Stage(--entries,
-                   TaskEntry::Slice(copy, size, batch, counter, label.name, label.Stack()));
+                   TaskEntry::Slice(copy, size, batch, counter, label.name, label.Stack())
+                       .WithId(label.taskId != 0 ? label.taskId + begin : 0));
     }
 }
 

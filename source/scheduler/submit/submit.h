@@ -36,8 +36,9 @@ WEFT_FORCEINLINE void EnqueueHere(Worker *worker, uint32_t count, const Task *ta
     worker->mayHold |= uint64_t{1} << worker->newestLane;
     if (WEFT_UNLIKELY(label.lane >= kPlainLanes)) PrepareSet(worker, label.TheLevel().Set(), count);
     WorkStealingDeque<TaskEntry> &lane = worker->lanes[worker->newestLane];
-    const auto single = [=, name = label.name, stack = label.Stack()](uint32_t i) {
-        return TaskEntry::Single(tasks[i], counter, name, stack);
+    const auto single = [=](uint32_t i) {
+        return TaskEntry::Single(tasks[i], counter, label.name, label.Stack())
+            .WithId(label.taskId != 0 ? label.taskId + i : 0);
     };
     if (count == 1) {
         if (WEFT_UNLIKELY(!lane.Push(single(0)))) OutOfMemory(*worker->scheduler, count);
@@ -59,6 +60,8 @@ WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks,
     // relaxed: published together with the tasks.
     worker->submitted.store(worker->submitted.load(kRelaxed) + count, kRelaxed);
     race::Submitted(count, tasks);
+    if (IsTraced(*worker->scheduler))
+        label.taskId = TraceSubmit(*worker->scheduler, worker, count, tasks, counter, label);
     EnqueueHere(worker, count, tasks, counter, label);
     if (WEFT_UNLIKELY(worker->scheduler->groupCount > 1)) {
         AskForRescue(worker, label.TheLevel());
@@ -66,8 +69,6 @@ WEFT_FORCEINLINE void Publish(Worker *worker, uint32_t count, const Task *tasks,
     } else {
         WakeForTasks(*worker->scheduler, worker, count);
     }
-    if (WEFT_UNLIKELY(worker->scheduler->trace != nullptr))
-        TraceSubmit(worker, count, counter, label.name);
 }
 
 /// EnqueueHere, not inlined.

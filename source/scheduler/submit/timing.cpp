@@ -37,7 +37,10 @@ void WakeForDeadlines(Scheduler &scheduler, Worker *worker) noexcept {
 void TellDue(Scheduler &scheduler, Worker *worker) noexcept {
     Expiry expiry;
     ExpiryContext context{scheduler, worker};
-    while (scheduler.timers.TakeDue(env::Now(), expiry)) expiry.call(&context, expiry.owner);
+    while (scheduler.timers.TakeDue(env::Now(), expiry)) {
+        Emit(scheduler, worker, TraceKind::Deadline);
+        expiry.call(&context, expiry.owner);
+    }
 }
 
 void SetTimer(Scheduler &scheduler, Worker *worker, Timer &timer, uint64_t deadline,

@@ -12,14 +12,14 @@ namespace {
 // Wakes all sleepers that a wait restricts to higher tasks, because the caller does not know which
 // of them may run the work. Wakes each of them once. A loop until none is left could wake the same
 // one for ever.
-void WakeHigher(Scheduler &scheduler) noexcept {
-    WakeEach(scheduler, WorkerMode::HigherTasks, [](uint32_t) { return true; });
+void WakeHigher(Scheduler &scheduler, Worker *worker) noexcept {
+    WakeEach(scheduler, worker, WorkerMode::HigherTasks, [](uint32_t) { return true; });
 }
 
 // The same for all sleepers that a wait restricts in any way.
-void WakeRestricted(Scheduler &scheduler) noexcept {
-    WakeHigher(scheduler);
-    WakeOwn(scheduler);
+void WakeRestricted(Scheduler &scheduler, Worker *worker) noexcept {
+    WakeHigher(scheduler, worker);
+    WakeOwn(scheduler, worker);
 }
 
 // Where the search for a sleeper begins: behind the caller's own index.
@@ -31,7 +31,7 @@ bool WakeOpen(Scheduler &scheduler, Worker *worker) noexcept {
     uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
     if (sleeper == IdleSet::kNone) sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
     if (sleeper == IdleSet::kNone) return false;
-    scheduler.workers[sleeper].parker.Unpark();
+    Unpark(scheduler, worker, sleeper);
     return true;
 }
 
@@ -62,9 +62,9 @@ bool AnyOpen(const Scheduler &scheduler, uint32_t runs) noexcept {
     return false;
 }
 
-void WakeOwnNow(Scheduler &scheduler) noexcept {
+void WakeOwnNow(Scheduler &scheduler, Worker *worker) noexcept {
     if (AnyOpen(scheduler, (1u << scheduler.Levels()) - 1)) return;
-    WakeEach(scheduler, WorkerMode::OwnTasks, [](uint32_t) { return true; });
+    WakeEach(scheduler, worker, WorkerMode::OwnTasks, [](uint32_t) { return true; });
 }
 
 void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t share) noexcept {
@@ -74,11 +74,11 @@ void WakeWanted(Scheduler &scheduler, Worker *worker, uint32_t count, uint32_t s
     constexpr uint32_t kMax = 3;
     for (uint32_t i = 0; i < kMax && left != 0; ++i) {
         const uint32_t sleeper = scheduler.idle.TakeSleeper(HomeOf(worker));
-        if (sleeper == IdleSet::kNone) return i < missing ? WakeRestricted(scheduler) : void();
+        if (sleeper == IdleSet::kNone) return i < missing ? WakeRestricted(scheduler, worker) : void();
         const uint32_t part = (left + kMax - 1 - i) / (kMax - i);
         left -= part;
         scheduler.workers[sleeper].toWake = part - 1;  // published by Unpark
-        scheduler.workers[sleeper].parker.Unpark();
+        Unpark(scheduler, worker, sleeper);
     }
 }
 
@@ -92,8 +92,8 @@ void WakeForGroups(Scheduler &scheduler, Worker *worker, uint32_t count, Level l
         if (sleeper == IdleSet::kNone)
             sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker), among);
         if (sleeper == IdleSet::kNone)
-            return level.ThePriority() != Priority::Low ? WakeRestricted(scheduler) : void();
-        scheduler.workers[sleeper].parker.Unpark();
+            return level.ThePriority() != Priority::Low ? WakeRestricted(scheduler, worker) : void();
+        Unpark(scheduler, worker, sleeper);
     }
 }
 
@@ -124,24 +124,24 @@ WEFT_NOINLINE void WakeForOwnQueues(Scheduler &scheduler, Worker *worker) noexce
 }  // namespace
 
 void WakeForAny(Scheduler &scheduler, Worker *worker) noexcept {
-    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker)) WakeRestricted(scheduler);
+    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker)) WakeRestricted(scheduler, worker);
     if (WEFT_UNLIKELY(scheduler.groupCount > 1) && worker != nullptr)
         WakeForOwnQueues(scheduler, worker);
 }
 
 void WakeOther(Scheduler &scheduler, Worker *worker) noexcept {
-    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker)) WakeHigher(scheduler);
+    if (scheduler.idle.Wanted() && !WakeOpen(scheduler, worker)) WakeHigher(scheduler, worker);
 }
 
 void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept {
     if (!scheduler.pool.AnyStarved()) return;
     const uint32_t sleeper = scheduler.idle.TakeStarvedSleeper(HomeOf(worker));
-    if (sleeper != IdleSet::kNone) return scheduler.workers[sleeper].parker.Unpark();
+    if (sleeper != IdleSet::kNone) return Unpark(scheduler, worker, sleeper);
     // Wakes only workers that lack a fiber. Others would wake each other for the same fiber again
     // and again.
     const auto lacksFiber = [&](uint32_t index) { return scheduler.pool.IsStarved(index); };
     for (const WorkerMode mode : {WorkerMode::HigherTasks, WorkerMode::OwnTasks})
-        WakeEach(scheduler, mode, lacksFiber);
+        WakeEach(scheduler, worker, mode, lacksFiber);
 }
 
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {
@@ -151,15 +151,15 @@ void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept {
     WakeForAllLevels(scheduler, worker, 1);
 }
 
-void WakeEverySleeper(Scheduler &scheduler) noexcept {
+void WakeEverySleeper(Scheduler &scheduler, Worker *worker) noexcept {
     const uint32_t slots = scheduler.Slots();
-    for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, i);
+    for (uint32_t i = 0; i < slots; ++i) WakeAt(scheduler, worker, i);
 }
 
-void WakeAll(Scheduler &scheduler) noexcept {
+void WakeAll(Scheduler &scheduler, Worker *worker) noexcept {
     for (uint32_t i = 0; i < scheduler.workerCount; ++i) {
         scheduler.idle.TakeSleeperAt(i);
-        scheduler.workers[i].parker.Unpark();
+        Unpark(scheduler, worker, i);
     }
 }
 

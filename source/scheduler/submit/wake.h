@@ -5,6 +5,7 @@
 #include "platform/compiler.h"
 #include "scheduler/state/groups.h"
 #include "scheduler/state/scheduler.h"
+#include "scheduler/state/trace.h"
 
 #include <cstdint>
 
@@ -72,22 +73,29 @@ void WakeOther(Scheduler &scheduler, Worker *worker) noexcept;
 
 /// Call it after something was published and no other sleeper could be woken. Wakes the workers
 /// that sleep in waits with OwnTasks, if no worker is open.
-void WakeOwnNow(Scheduler &scheduler) noexcept;
+void WakeOwnNow(Scheduler &scheduler, Worker *worker) noexcept;
 
-inline void WakeOwn(Scheduler &scheduler) noexcept {
-    if (WEFT_UNLIKELY(scheduler.idle.AnyOwnSleeper())) WakeOwnNow(scheduler);
+inline void WakeOwn(Scheduler &scheduler, Worker *worker) noexcept {
+    if (WEFT_UNLIKELY(scheduler.idle.AnyOwnSleeper())) WakeOwnNow(scheduler, worker);
+}
+
+/// Wakes a worker that the caller has taken from the sleepers. `worker`: the caller's, or null.
+inline void Unpark(Scheduler &scheduler, Worker *worker, uint32_t sleeper) noexcept {
+    Emit(scheduler, worker, TraceKind::Wake,
+         [=](TraceEvent &event) { event.other = sleeper; });
+    scheduler.workers[sleeper].parker.Unpark();
 }
 
 /// Wakes that worker if it sleeps.
-inline void WakeAt(Scheduler &scheduler, uint32_t index) noexcept {
-    if (scheduler.idle.TakeSleeperAt(index)) scheduler.workers[index].parker.Unpark();
+inline void WakeAt(Scheduler &scheduler, Worker *worker, uint32_t index) noexcept {
+    if (scheduler.idle.TakeSleeperAt(index)) Unpark(scheduler, worker, index);
 }
 
 /// Wakes each sleeper in that mode for which wants(index) is true, once. Not for WorkerMode::Tasks.
 template <class Wants>
-void WakeEach(Scheduler &scheduler, WorkerMode mode, Wants wants) noexcept {
+void WakeEach(Scheduler &scheduler, Worker *worker, WorkerMode mode, Wants wants) noexcept {
     scheduler.idle.TakeEach(scheduler.Slots(), mode, wants,
-                            [&](uint32_t index) { scheduler.workers[index].parker.Unpark(); });
+                            [&](uint32_t index) { Unpark(scheduler, worker, index); });
 }
 
 /// Call it after a small fiber was freed. Wakes a worker that sleeps because it lacks one.
@@ -98,10 +106,10 @@ void WakeStarved(Scheduler &scheduler, Worker *worker) noexcept;
 void WakeForFreeLarge(Scheduler &scheduler, Worker *worker) noexcept;
 
 /// Wakes all sleepers. For callers that do not know which of them has something to do.
-void WakeEverySleeper(Scheduler &scheduler) noexcept;
+void WakeEverySleeper(Scheduler &scheduler, Worker *worker) noexcept;
 
 /// Wakes all workers at the end of the run.
-void WakeAll(Scheduler &scheduler) noexcept;
+void WakeAll(Scheduler &scheduler, Worker *worker) noexcept;
 
 /// Call it after a Large task was put into a lane. If no Large fiber is free, workers that have
 /// just gone through the lanes do so again before they sleep.

@@ -7,6 +7,7 @@
 #include "scheduler/state/counter_ops.h"
 #include "scheduler/state/reporting.h"
 #include "scheduler/state/scheduler.h"
+#include "scheduler/state/trace.h"
 #include "scheduler/submit/notify.h"
 #include "scheduler/submit/wake.h"
 
@@ -104,7 +105,17 @@ void CeaseGuest(Scheduler &scheduler) noexcept {
 
 bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counter, uint32_t value,
                   uint64_t deadline) noexcept {
-    if (IsSatisfied(counter, value)) return true;
+    const auto trace = [&](TraceKind kind) {
+        Emit(scheduler, nullptr, kind, [&](TraceEvent &event) {
+            event.count = value;
+            event.counter = &counter;
+        });
+    };
+    if (IsSatisfied(counter, value)) {
+        trace(TraceKind::Satisfied);
+        return true;
+    }
+    trace(TraceKind::Wait);
     if (scheduler.workerCount == 0 && scheduler.attached.IsZero()) {
         ReportOnce(scheduler, ReportCode::NoWorkers,
                    "Attach a thread that runs the tasks, or give the scheduler workers.",
@@ -114,6 +125,7 @@ bool WaitExternal(EntryGate::Visit &visit, Scheduler &scheduler, Counter &counte
     const bool inTime = Block(
         scheduler, counter, value, deadline, [&] { visit.GoOut(); }, [&] { visit.ComeBack(); });
     if (inTime) race::SawCount(counter);
+    trace(TraceKind::Resume);
     CeaseGuest(scheduler);
     return inTime;
 }

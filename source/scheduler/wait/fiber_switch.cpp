@@ -51,15 +51,15 @@ void FreeFiber(Worker *worker, Fiber *fiber) noexcept {
     // Both checks come after the release. A worker with a Large task and no fiber first shows the
     // notice, or counts itself in pinnedLarge, and then checks for a fiber.
     if (scheduler.notices.Has(Notices::kLargeWork)) WakeForFreeLarge(scheduler, worker);
-    if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler);  // [re-check]
+    if (scheduler.pinnedLarge.load(kSeqCst) != 0) WakeEverySleeper(scheduler, worker);  // [re-check]
 }
 
 }  // namespace
 
 void SwitchTo(Fiber *self, Fiber *next, Destination destination) noexcept {
     Worker *worker = self->worker;
-    TraceBetweenTasks(worker, &TraceHooks::fiberSwitch,
-                      [=](TraceEvent &event) { event.otherFiber = next->index; });
+    Emit(*worker->scheduler, worker, TraceKind::FiberSwitch,
+         [=](TraceEvent &event) { event.other = next->index; });
     worker->pendingSwitch = {self, destination};
     worker->current = next;
     next->worker = worker;

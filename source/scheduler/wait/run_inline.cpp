@@ -54,7 +54,7 @@ WEFT_FORCEINLINE bool RunSingle(Fiber *self, Counter &counter, StackClass most) 
     }
     TaskEntry entry;
     if (!PopSingle(self->worker, lane, &counter, entry)) return false;
-    RunTask(self, entry.TheTask(), entry.Name(), level);
+    RunTask(self, entry, level);
     return true;
 }
 

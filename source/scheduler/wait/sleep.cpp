@@ -83,7 +83,7 @@ void Sleep(Worker *worker, WorkerMode mode) noexcept {
     // task: each after its own write, and each with the read-modify-write in Announce. The later of
     // the two sees both writes. A guest that leaves wakes a worker.
     if (RunIsOver(scheduler) && EndRun(scheduler)) {
-        WakeAll(scheduler);
+        WakeAll(scheduler, worker);
     } else if (!AnswerIdleRequests(scheduler, worker) &&
                (AllAsleep(scheduler) || scheduler.endWanted.load(kSeqCst))) {
         // An attached thread that is busy outside of weft is not asleep, and may delay the end.
@@ -93,9 +93,9 @@ void Sleep(Worker *worker, WorkerMode mode) noexcept {
         LookInsteadOfSleeping(worker, mode) == Woken::ByWork) {
         GetUp(worker, mode);
     } else {
-        TraceBetweenTasks(worker, &TraceHooks::park, [](TraceEvent &) {});
+        Emit(scheduler, worker, TraceKind::Park);
         const bool woken = ParkInTime(worker, mode);
-        TraceBetweenTasks(worker, &TraceHooks::unpark, [](TraceEvent &) {});
+        Emit(scheduler, worker, TraceKind::Unpark);
         if (woken) return;
         GetUp(worker, mode);
         // Checks the clock, not the ticks. Otherwise the worker could sleep again until a time that

@@ -29,7 +29,7 @@ WEFT_FORCEINLINE uint32_t TakeBack(Fiber *self, Counter &counter, uint32_t publi
     TaskEntry entry;
     while (ran < published && (WEFT_LIKELY(anyRuns) || Runs(*self->worker, level)) &&
            PopSingle(self->worker, lane, &counter, entry)) {
-        RunTask(self, entry.TheTask(), entry.Name(), level);
+        RunTask(self, entry, level);
         YieldToUrgent(self);
         ++ran;
     }
@@ -78,12 +78,14 @@ void SubmitAndWait(Worker *worker, uint32_t count, const Task *tasks,
     }
     const uint32_t others = count - 1;
     Counter counter(others);  // no other thread knows it yet
-    if (others != 0) Publish(worker, others, tasks + 1, &counter, {lane, options.name});
-    if (WEFT_UNLIKELY(scheduler.trace != nullptr)) TraceSubmit(worker, 1, &counter, options.name);
+    if (others != 0) Publish(worker, others, tasks + 1, &counter, {lane, 0, options.name});
+    uint32_t taskId = 0;
+    if (IsTraced(scheduler))
+        taskId = TraceSubmit(scheduler, worker, 1, tasks, &counter, {lane, 0, options.name});
     uint32_t ran = 0;
     {
         const Awaits awaits(self, &counter);
-        RunTask(self, tasks[0], options.name, onTop);
+        RunTask(self, tasks[0], options.name, onTop, {&counter, taskId});
         YieldToUrgent(self);
         if (!race::kFinder) ran = TakeBack(self, counter, others, lane, onTop);
     }

@@ -23,11 +23,11 @@ namespace weft::internal {
 
 namespace {
 
-void TraceWait(const Fiber *self, TraceHook TraceHooks::*hook, const Counter *counter,
-               uint32_t value) noexcept {
-    Trace(self->worker, hook, [=](TraceEvent &event) {
+WEFT_FORCEINLINE void TraceWait(const Fiber *self, TraceKind kind, const Counter *counter,
+                                uint32_t value) noexcept {
+    Emit(*self->worker->scheduler, self->worker, kind, [=](TraceEvent &event) {
         event.count = value;
-        event.task = self->taskName.load(kRelaxed);
+        event.task = self->taskName.load(kRelaxed);  // written by this thread
         event.counter = counter;
     });
 }
@@ -36,12 +36,12 @@ void TraceWait(const Fiber *self, TraceHook TraceHooks::*hook, const Counter *co
 WEFT_FORCEINLINE void BeginWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
     self->waitTarget = value;
     self->waitsFor.store(&counter, kRelaxed);  // read on this thread by RegisterWaiter
-    TraceWait(self, &TraceHooks::wait, &counter, value);
+    TraceWait(self, TraceKind::Wait, &counter, value);
 }
 
 WEFT_FORCEINLINE void EndWait(Fiber *self, Counter &counter, uint32_t value) noexcept {
     self->waitsFor.store(nullptr, kRelaxed);  // for reports
-    TraceWait(self, &TraceHooks::resume, &counter, value);
+    TraceWait(self, TraceKind::Resume, &counter, value);
 }
 
 // Suspends the fiber until the wait is over. A wait for zero also ends if the fiber is handed a
@@ -81,7 +81,10 @@ WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexce
 // Waits on the calling fiber: runs tasks of the counter inline, then suspends the fiber if the wait
 // is not over.
 void HelpOrSuspend(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    if (IsSatisfied(counter, value)) return YieldToUrgent(self);
+    if (IsSatisfied(counter, value)) {
+        TraceWait(self, TraceKind::Satisfied, &counter, value);
+        return YieldToUrgent(self);
+    }
     const Awaits awaits(self, &counter);
     UnclaimRest(self->worker);
     if (value == 0 && HoldsTasks(self->worker)) {
@@ -153,7 +156,8 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noe
 
 // The fiber is on the counter's list while it still runs. That is safe, because it is pinned.
 void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    if (IsSatisfied(counter, value)) return;
+    if (IsSatisfied(counter, value))
+        return TraceWait(self, TraceKind::Satisfied, &counter, value);
     Worker *worker = self->worker;
     UnclaimRest(worker);
     StopLending(worker);
@@ -179,6 +183,8 @@ void YieldFiber(Worker *worker) noexcept {
     UnclaimRest(worker);
     worker->taskBeforeReady = true;
     worker->yielded = self->level.ThePriority();
+    Emit(*worker->scheduler, worker, TraceKind::Yield,
+         [&](TraceEvent &event) { event.task = self->taskName.load(kRelaxed); });
     SuspendTo(self, Destination::ToReady);
     if (WEFT_UNLIKELY(self->IsThreadStack())) AnswerBeforeHost(worker);
 }

@@ -1,0 +1,134 @@
+// Implements trace.h.
+#include "scheduler/state/trace.h"
+
+#include "core/trace_records.h"
+#include "platform/memory_hook.h"
+#include "platform/race_finder.h"
+#include "scheduler/state/task_entry.h"
+
+namespace weft::internal {
+
+namespace {
+
+// Where the worker may be in the middle of something, or between two tasks. The end of the run
+// would not see tasks that are submitted there.
+constexpr uint32_t kMaySubmit =
+    TraceHooks::Bit(TraceKind::TaskBegin) | TraceHooks::Bit(TraceKind::TaskEnd) |
+    TraceHooks::Bit(TraceKind::Submit) | TraceHooks::Bit(TraceKind::Wait) |
+    TraceHooks::Bit(TraceKind::Resume) | TraceHooks::Bit(TraceKind::Yield) |
+    TraceHooks::Bit(TraceKind::Attach) | TraceHooks::Bit(TraceKind::Detach) |
+    TraceHooks::Bit(TraceKind::FrameMark) | TraceHooks::Bit(TraceKind::CounterName);
+
+// A hook may keep data for each worker. The race finder must not report accesses to it.
+void Call(const TraceHooks &hooks, const TraceEvent &event) noexcept {
+    const race::Unwatched unwatched;
+    hooks.event(event, hooks.user);
+}
+
+void Put(TraceRing &ring, const TraceEvent &event) noexcept {
+    ring.Put(RecordOf(event));
+    if (event.kind == TraceKind::Submit) ring.Put(MoreOfSubmit(event));
+}
+
+void Record(TraceRings &rings, const TraceEvent &event) noexcept {
+    const race::Unwatched unwatched;
+    if (event.worker != kAnyWorker) return Put(rings.rings[event.worker], event);
+    const SpinLock::Held held(rings.external);
+    Put(rings.External(), event);
+}
+
+}  // namespace
+
+void EmitNow(Scheduler &scheduler, Worker *worker, TraceKind kind, TraceEvent &event) noexcept {
+    const TraceHooks &hooks = *scheduler.trace;
+    event.kind = kind;
+    event.worker = worker != nullptr ? worker->index : kAnyWorker;
+    event.fiber = worker != nullptr ? worker->current->index : env::ThreadHint();
+    if (event.ticks == 0) event.ticks = env::Ticks();
+    if (scheduler.recording != nullptr) Record(*scheduler.recording, event);
+    if (hooks.event == nullptr || (hooks.kinds & TraceHooks::Bit(kind)) == 0) return;
+    if (worker == nullptr) {
+        const MemoryHookCall guard;  // the thread may be inside the gate: it must not wait
+        return Call(hooks, event);
+    }
+    const bool wasInHook = worker->inHook, mustNotSubmit = worker->mustNotSubmit;
+    worker->inHook = true;  // calls that wait are refused
+    if ((kMaySubmit & TraceHooks::Bit(kind)) == 0) worker->mustNotSubmit = true;
+    Call(hooks, event);
+    worker->inHook = wasInHook;
+    worker->mustNotSubmit = mustNotSubmit;
+}
+
+void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &origin) noexcept {
+    Worker *const worker = self->worker;
+    Scheduler &scheduler = *worker->scheduler;
+    const uint64_t ticks =
+        kind == TraceKind::TaskBegin && origin.follows ? worker->taskEnded : env::Ticks();
+    worker->taskEnded = ticks;
+    const uint64_t id = FullTaskId(scheduler, origin.taskId);
+    const char *const name = self->taskName.load(kRelaxed);  // written by this thread
+    if (scheduler.trace->event == nullptr) {                 // the fast way, for a recorder alone
+        return scheduler.recording->rings[worker->index].Put(TaskRecord(
+            kind, ticks, self->index, origin.stolenFrom, id, name, task.function));
+    }
+    TraceEvent event{};
+    event.other = origin.stolenFrom;
+    event.ticks = ticks;
+    event.taskId = id;
+    event.task = name;
+    event.function = task.function;
+    event.arg = task.arg;
+    event.counter = origin.counter;
+    EmitNow(scheduler, worker, kind, event);
+}
+
+namespace {
+
+// Returns the first of `count` numbers of tasks. relaxed: a number says nothing about other data. A
+// range that contains a multiple of 2^kTaskIdBits is given up, because the lower bits of one of its
+// numbers would be 0.
+uint64_t TakeIds(Scheduler &scheduler, uint32_t count) noexcept {
+    for (;;) {
+        const uint64_t first = scheduler.taskIds.fetch_add(count, kRelaxed);
+        const uint64_t low = first & kTaskIdMask;
+        if ((low != 0 && low + count <= kTaskIdMask + 1) || count > kTaskIdMask) return first;
+    }
+}
+
+}  // namespace
+
+// A worker takes many numbers at once, because all workers write to the same number.
+uint64_t NewTaskIds(Scheduler &scheduler, Worker *worker, uint32_t count) noexcept {
+    constexpr uint32_t kAtOnce = 1024;
+    if (worker == nullptr || count > kAtOnce) return TakeIds(scheduler, count);
+    if (worker->taskIdEnd - worker->taskIdNext < count) {
+        worker->taskIdNext = TakeIds(scheduler, kAtOnce);
+        worker->taskIdEnd = worker->taskIdNext + kAtOnce;
+    }
+    worker->taskIdNext += count;
+    return worker->taskIdNext - count;
+}
+
+uint64_t FullTaskId(const Scheduler &scheduler, uint32_t id) noexcept {
+    if (id == 0) return 0;
+    const uint64_t next = scheduler.taskIds.load(kRelaxed);
+    return next - ((next - id) & kTaskIdMask);
+}
+
+uint32_t TraceSubmit(Scheduler &scheduler, Worker *worker, uint32_t count, const Task *tasks,
+                     const Counter *counter, Label label) noexcept {
+    const uint64_t first = NewTaskIds(scheduler, worker, count);
+    Emit(scheduler, worker, TraceKind::Submit, [&](TraceEvent &event) {
+        event.priority = label.TheLevel().ThePriority();
+        event.stack = label.Stack();
+        event.count = count;
+        event.taskId = first;
+        event.task = label.name;
+        event.function = tasks[0].function;
+        event.arg = tasks[0].arg;
+        event.counter = counter;
+    });
+    return static_cast<uint32_t>(first) & kTaskIdMask;
+}
+
+}  // namespace weft::internal

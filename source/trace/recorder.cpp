@@ -1,0 +1,150 @@
+// Writes what the rings of a Recorder hold. bench/trace/FORMAT.md describes the file.
+#include "weft/trace/recorder.h"
+
+#include "core/recorder_access.h"
+#include "core/trace_records.h"
+#include "platform/file_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft {
+
+using namespace internal;
+
+namespace {
+
+// Collects small pieces, so that `write` is called for a few kilobytes at a time.
+class Output {
+public:
+    using Function = bool (*)(const void *data, size_t bytes, void *user);
+    Output(Function function, void *user) noexcept : m_function(function), m_user(user) {}
+
+    void Put(const void *data, size_t bytes) noexcept {
+        const char *next = static_cast<const char *>(data);
+        while (bytes != 0) {
+            const size_t part = std::min(bytes, sizeof m_room - m_used);
+            std::memcpy(m_room + m_used, next, part);
+            m_used += part;
+            next += part;
+            bytes -= part;
+            if (m_used == sizeof m_room) Flush();
+        }
+    }
+    template <class T>
+    void Put(const T &value) noexcept {
+        Put(&value, sizeof value);
+    }
+    /// Returns false if a call of `write` has returned false.
+    bool Flush() noexcept {
+        if (m_used != 0 && m_good) m_good = m_function(m_room, m_used, m_user);
+        m_used = 0;
+        return m_good;
+    }
+    bool IsGood() const noexcept { return m_good; }
+
+private:
+    Function m_function;
+    void *m_user;
+    size_t m_used = 0;
+    bool m_good = true;
+    char m_room[4096];
+};
+
+// Calls visit(record) for the records of a ring that are not overwritten meanwhile, oldest first.
+template <class Visit>
+void ForEachRecord(const TraceRing &ring, Visit visit) noexcept {
+    const uint64_t end = ring.Written();
+    TraceRecord record;
+    for (uint64_t i = end > ring.Capacity() ? end - ring.Capacity() : 0; i != end; ++i) {
+        if (ring.Read(i, record)) visit(record);
+    }
+}
+
+// Remembers the last texts that were written, so that few of them are written twice.
+class Seen {
+public:
+    /// Returns true if the address is new, as far as is remembered.
+    bool Add(uint64_t address) noexcept {
+        uint64_t &place = m_addresses[(address * 0x9e3779b97f4a7c15u) >> (64 - kBits)];
+        return std::exchange(place, address) != address;
+    }
+
+private:
+    static constexpr uint32_t kBits = 9;
+    uint64_t m_addresses[1u << kBits] = {};
+};
+
+void WriteText(Output &output, uint64_t address) noexcept {
+    constexpr size_t kMaxText = 255;
+    const char *text = reinterpret_cast<const char *>(address);
+    size_t length = 0;
+    while (length != kMaxText && text[length] != 0) ++length;
+    output.Put(TraceSection{TraceSection::kText, static_cast<uint32_t>(sizeof address + length)});
+    output.Put(address);
+    output.Put(text, length);
+}
+
+}  // namespace
+
+Recorder::Recorder(void *memory, size_t bytes, const RecorderOptions &options) noexcept
+    : m_memory(static_cast<unsigned char *>(memory)), m_bytes(bytes), m_options(options) {}
+
+// Texts come before the records that need them: so a file that was cut off has the names of the
+// records that it has.
+bool Recorder::Write(bool (*write)(const void *data, size_t bytes, void *user),
+                     void *user) noexcept {
+    Output output(write, user);
+    const TraceRings *rings = m_rings;
+    TraceFileHeader header;
+    if (rings != nullptr) {
+        header.workers = rings->workers;
+        header.rings = rings->count;
+        header.smallFibers = rings->smallFibers;
+        header.largeFibers = rings->largeFibers;
+        header.ticksAtStart = rings->ticksAtStart;
+        header.nanosecondsAtStart = rings->nanosecondsAtStart;
+        header.ticksPerMicrosecond = rings->ticksPerMicrosecond;
+    }
+    output.Put(header);
+    if (rings == nullptr) return output.Flush();
+    Seen seen;
+    for (uint32_t i = 0; i < rings->count; ++i) {
+        ForEachRecord(rings->rings[i], [&](const TraceRecord &record) {
+            const uint64_t text = TextOf(record);
+            if (text != 0 && seen.Add(text)) WriteText(output, text);
+        });
+    }
+    for (uint32_t i = 0; i < rings->count && output.IsGood(); ++i) {
+        const TraceRing &ring = rings->rings[i];
+        // The number of records in a section must be known before them. So they go out in parts.
+        constexpr uint32_t kPart = 64;
+        TraceRecord part[kPart];
+        uint32_t count = 0;
+        const auto send = [&] {
+            if (count == 0) return;
+            output.Put(TraceSection{TraceSection::kRecords,
+                                    static_cast<uint32_t>(sizeof i + count * sizeof *part)});
+            output.Put(i);
+            output.Put(part, count * sizeof *part);
+            count = 0;
+        };
+        ForEachRecord(ring, [&](const TraceRecord &record) {
+            part[count++] = record;
+            if (count == kPart) send();
+        });
+        send();
+    }
+    output.Put(TraceSection{TraceSection::kEnd, 0});
+    return output.Flush();
+}
+
+bool Recorder::WriteFile(const char *path) noexcept {
+    FileWriter file(path);
+    const auto write = [](const void *data, size_t bytes, void *user) {
+        return static_cast<FileWriter *>(user)->Write(data, bytes);
+    };
+    return file.IsOpen() && Write(write, &file);
+}
+
+}  // namespace weft
