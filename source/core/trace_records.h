@@ -45,7 +45,8 @@ inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
     const bool isCall = event.call != nullptr;
     const uint32_t kind =
         static_cast<uint32_t>(event.kind) | (isCall ? TraceRecords::kIsFunction : 0);
-    const bool hasOther = event.other != kAnyWorker;
+    const bool hasOther = event.kind == TraceKind::FiberSwitch ||
+                          event.kind == TraceKind::Ready || event.kind == TraceKind::Wake;
     return {{event.ticks,
              TraceRecords::SecondWord(kind, event.fiber, hasOther ? event.other : event.count),
              isCall ? AddressOf(event.arg) : AddressOf(event.counter),
