@@ -7,6 +7,7 @@
 #include "containers/work_stealing_deque.h"
 #include "core/counter_waiting.h"
 #include "core/scheduler_tags.h"
+#include "core/trace_rings.h"
 #include "platform/env.h"
 #include "simulator/models.h"
 #include "simulator/virtual_threads.h"
@@ -383,6 +384,32 @@ void Tags() {
     crew.RunAll();
 }
 
+// A thread writes records while another one reads. A record that is read must be whole, and must be
+// the one that was asked for.
+void RingOfRecords() {
+    constexpr uint64_t kCapacity = 2, kRecords = 5;
+    TraceRing::Cell cells[kCapacity];
+    TraceRing ring;
+    ring.Use(cells, kCapacity);
+    Crew crew;
+    crew.Start([&] {
+        for (uint64_t i = 0; i < kRecords; ++i) ring.Put({{i, i, i, i}});
+    });
+    crew.Start([&] {
+        const uint64_t end = ring.Written();
+        for (uint64_t i = end > kCapacity ? end - kCapacity : 0; i < end; ++i) {
+            TraceRecord record;
+            if (!ring.Read(i, record)) continue;
+            for (const uint64_t word : record.words) Check(word == i, "a torn record");
+        }
+    });
+    crew.RunAll();
+    TraceRecord record;
+    Check(ring.Written() == kRecords && ring.Read(kRecords - 1, record) &&
+              !ring.Read(kRecords - 1 - kCapacity, record),
+          "the newest records are kept");
+}
+
 }  // namespace
 
 std::vector<Model> ContainerModels() {
@@ -396,6 +423,7 @@ std::vector<Model> ContainerModels() {
         {"counter", "waiters with targets, decrements, additions", Counters},
         {"counter_lifetime", "a counter that dies at zero", CounterLifetime},
         {"cached_pool", "objects by way of caches, growth, the last ones", CachedObjects},
+        {"trace_ring", "records are written while they are read", RingOfRecords},
         {"tags", "who looks at a scheduler that ends", Tags},
     };
 }
