@@ -127,7 +127,7 @@ struct TraceEvent {
     /// The other fiber, or the other worker: see TraceKind. kAnyWorker if there is none.
     uint32_t other;
     uint32_t count;  ///< A number of tasks, the target value of a wait, or the number of a frame.
-    /// When it happens, in ticks of the processor's clock. TraceClock converts them.
+    /// When it happens, in ticks of the processor's clock (TraceTicksPerMicrosecond).
     uint64_t ticks;
     /// Identifies a task: no two tasks of a run have the same number. In Submit that of the first
     /// task; the others follow.

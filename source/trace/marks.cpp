@@ -28,6 +28,8 @@ void MarkFrame(TaskScheduler &scheduler, uint32_t frame) noexcept {
     if (Recorder *const recorder = RecorderOf(scheduler)) LookAtBudget(*recorder, frame, event.ticks);
 }
 
+double TraceTicksPerMicrosecond() noexcept { return env::TicksPerMicrosecond(); }
+
 void NameCounter(TaskScheduler &scheduler, const Counter *counter, const char *name) noexcept {
     TraceEvent event{};
     event.counter = counter;
