@@ -148,6 +148,82 @@ TEST_CASE("TicketQueue: a thousand tasks wait for their turns without a stack", 
     CheckTasksInTurn(workers, submitter);
 }
 
+TEST_CASE("TicketQueue: without memory for a wait record AddTask waits for the turn itself",
+          "[sync][ticket]") {
+    constexpr uint32_t kTickets = 70;  // there are 64 wait records at first
+    test::Runner runner(test::Options(2));
+    TaskScheduler &scheduler = runner.scheduler;
+    REQUIRE(scheduler.Start() == Status::Ok);
+    TicketQueue queue(scheduler);
+    const Ticket first = queue.Take();
+    std::vector<Ticket> tickets(kTickets);
+    for (Ticket &ticket : tickets) ticket = queue.Take();
+    std::vector<TicketWaiter> turns(kTickets);
+    std::vector<uint32_t> order;  // plain: the turns order it
+    order.reserve(kTickets);
+    Counter done;
+    test::Batch batch(kTickets, [&](TaskScheduler &, uint32_t i) {
+        order.push_back(i);
+        tickets[i].Done();
+    });
+    // As many tasks at once as below. So the tasks themselves need no new memory later.
+    test::Batch nothing(kTickets, [](TaskScheduler &, uint32_t) {});
+    TaskOptions onFirst;
+    onFirst.worker = 0;
+    std::atomic<bool> isReady{false};
+    auto keepBusy = [&](TaskScheduler *) {
+        while (!isReady.load()) std::this_thread::yield();
+    };
+    scheduler.AddTask(MakeTask(keepBusy), &done, onFirst);
+    for (uint32_t i = 0; i < 2 * kTickets; ++i)
+        scheduler.AddTask(nothing[i % kTickets], &done, onFirst);
+    isReady.store(true);
+    scheduler.WaitForCounter(&done);
+
+    std::thread late([&] {
+        while (runner.log.CountOf(ReportCode::OutOfMemory) == 0) std::this_thread::yield();
+        first.Done();
+    });
+    uint32_t accepted = 0;
+    {
+        const test::FailingAllocation failing(0);
+        for (uint32_t i = 0; i < kTickets; ++i)
+            accepted += queue.AddTask(tickets[i], turns[i], batch[i], &done);
+    }
+    late.join();
+    scheduler.WaitForCounter(&done);
+    scheduler.Stop();
+    CHECK(accepted == kTickets);
+    CHECK(order.size() == kTickets);
+    CHECK(std::is_sorted(order.begin(), order.end()));
+    CHECK(runner.log.CountOf(ReportCode::OutOfMemory) == 1);
+    // A worker may have reported a stall before.
+    CHECK(runner.log.Count() == 1 + runner.log.CountOf(ReportCode::Stalled));
+}
+
+TEST_CASE("TicketQueue: a refused task leaves the order as it was", "[sync][ticket][one_worker]") {
+    test::OneThread one;
+    REQUIRE(one.IsFit());
+    TicketQueue queue(one.Scheduler());
+    const Ticket first = queue.Take(), second = queue.Take(), third = queue.Take();
+    TicketWaiter turn, last;
+    std::string order;
+    auto two = [&](TaskScheduler *) { order += 'b', second.Done(); };
+    auto three = [&](TaskScheduler *) { order += 'c', third.Done(); };
+    for (const bool isTurn : {false, true}) {
+        INFO(isTurn);
+        if (isTurn) first.Done();
+        CHECK(!queue.AddTask(second, turn, Task{}));
+        CHECK(one.Log().CountOf(ReportCode::NullTask) == 1 + isTurn);
+    }
+    CHECK(queue.AddTask(third, last, MakeTask(three)));
+    one.Settle();
+    CHECK(order == "");
+    CHECK(queue.AddTask(second, turn, MakeTask(two)));
+    one.Settle();
+    CHECK(order == "bc");
+}
+
 TEST_CASE(
     "TicketQueue: a task is refused for a ticket of another queue, and a turn may be used again",
     "[sync][ticket][one_worker]") {
