@@ -11,7 +11,7 @@
 
 using namespace weft;
 
-TEST_CASE("TicketQueue: whatever the order of the tasks, the turns are in the tickets' order",
+TEST_CASE("TicketQueue: turns come in the order of the tickets, not of the tasks",
           "[sync][ticket][grid]") {
     for (const test::GridPoint &point : test::GridOfLargePools()) {
         INFO(test::Describe(point));
@@ -64,7 +64,7 @@ TEST_CASE("TicketQueue: all copies of a ticket wait for the same turn",
     third.Done();
 }
 
-TEST_CASE("TicketQueue: Done waits for its turn", "[sync][ticket][one_worker]") {
+TEST_CASE("TicketQueue: Done waits for the ticket's turn", "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler());
@@ -83,7 +83,7 @@ TEST_CASE("TicketQueue: Done waits for its turn", "[sync][ticket][one_worker]") 
     third.Done();
 }
 
-TEST_CASE("report WrongThread: a ticket that is done twice; it has no effect",
+TEST_CASE("report WrongThread: Done twice for one ticket; it has no effect",
           "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
@@ -224,9 +224,8 @@ TEST_CASE("TicketQueue: a refused task leaves the order as it was", "[sync][tick
     CHECK(order == "bc");
 }
 
-TEST_CASE(
-    "TicketQueue: a task is refused for a ticket of another queue, and a turn may be used again",
-    "[sync][ticket][one_worker]") {
+TEST_CASE("TicketQueue: a task for another queue's ticket is refused, and a waiter can be reused",
+          "[sync][ticket][one_worker]") {
     test::OneThread one;
     REQUIRE(one.IsFit());
     TicketQueue queue(one.Scheduler()), other(one.Scheduler());
