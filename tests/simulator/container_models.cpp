@@ -127,7 +127,7 @@ void List() {
     uint32_t seen[2] = {};
     const auto consume = [&] {
         for (Node *node = list.TakeAll(); node != nullptr; node = node->next) {
-            Check(node->order == seen[node->producer], "a push was lost or overtaken");
+            Check(node->order == seen[node->producer], "a node was lost, or the order changed");
             ++seen[node->producer];
         }
     };
@@ -415,16 +415,16 @@ void RingOfRecords() {
 std::vector<Model> ContainerModels() {
     return {
         {"deque", "one owner, two thieves, growth", [] { Deque(0); }},
-        {"deque_wrap", "the same across the wrap of the indices", [] { Deque(~uint64_t{0} - 2); }},
-        {"deque_acquired_late", "thieves look before it has room", [] { Deque(0, true); }},
+        {"deque_wrap", "the same, and the indices wrap", [] { Deque(~uint64_t{0} - 2); }},
+        {"deque_acquired_late", "thieves look before the deque has memory", [] { Deque(0, true); }},
         {"bit_set", "claims and releases", BitSet},
         {"push_list", "two producers, one consumer", List},
         {"spin_lock", "three threads under a lock", Lock},
         {"counter", "waiters with targets, decrements, additions", Counters},
-        {"counter_lifetime", "a counter that dies at zero", CounterLifetime},
-        {"cached_pool", "objects by way of caches, growth, the last ones", CachedObjects},
-        {"trace_ring", "records are written while they are read", RingOfRecords},
-        {"tags", "who looks at a scheduler that ends", Tags},
+        {"counter_lifetime", "a counter that is destroyed at zero", CounterLifetime},
+        {"cached_pool", "objects through caches, growth, the last objects", CachedObjects},
+        {"trace_ring", "records are written while another thread reads them", RingOfRecords},
+        {"tags", "threads visit a scheduler that ends", Tags},
     };
 }
 

@@ -24,7 +24,7 @@ namespace weft::internal {
 struct EntryGate {
     static SchedulerState &StateOf(TaskScheduler &scheduler) noexcept {
         static_assert(sizeof(SchedulerState) <= sizeof scheduler.m_storage,
-                      "the public class has room for it");
+                      "the storage in the public class is too small");
         return *std::launder(reinterpret_cast<SchedulerState *>(scheduler.m_storage));
     }
     static const SchedulerState &StateOf(const TaskScheduler &scheduler) noexcept {

@@ -94,6 +94,6 @@ struct Label {
     constexpr StackClass Stack() const noexcept { return ClassOf(lane); }
 };
 
-static_assert(kLanes <= 64 && kLevels <= 32, "a bit each");
+static_assert(kLanes <= 64 && kLevels <= 32, "each lane and each level needs a bit");
 
 }  // namespace weft::internal

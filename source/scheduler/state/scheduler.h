@@ -103,7 +103,7 @@ struct alignas(64) ClosureBlock {
     uint32_t index;                     // index in its pool
 };
 static_assert(sizeof(ClosureBlock) == 64 && alignof(ClosureBlock) >= kClosureAlignment,
-              "one line of the cache each");
+              "each block must be one cache line");
 
 /// A pool of task blocks. It holds up to 33 million, so in practice only memory limits it.
 template <uint32_t kTasks>

@@ -86,7 +86,7 @@ private:
           m_counter(reinterpret_cast<uint64_t>(counter) | flags),
           m_name(reinterpret_cast<uint64_t>(name)) {}
 
-    static_assert(alignof(Counter) >= 4, "two flags lie in a counter's address");
+    static_assert(alignof(Counter) >= 4, "two bits of a counter's address must be free for flags");
     static constexpr uint64_t kSlice = 1;
     static constexpr uint64_t kLarge = 2;
     static constexpr uint32_t kIdShift = 48;

@@ -125,7 +125,8 @@ struct Lent {
     }
 
 private:
-    static_assert(alignof(Counter) > kPriorities, "a priority lies in a counter's address");
+    static_assert(alignof(Counter) > kPriorities,
+                  "bits of a counter's address must be free for a priority");
     static constexpr uint64_t kPriorityMask = 3;
 };
 
