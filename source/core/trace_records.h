@@ -10,8 +10,8 @@
 namespace weft::internal {
 
 // The first word of a record has the time. The second one has the kind in bits 0 to 7, a fiber in
-// bits 8 to 31, and another number in bits 32 to 63. The third and the fourth word are a number of a
-// task, or addresses of a counter, a text or a function.
+// bits 8 to 31, and another number in bits 32 to 63. The third and the fourth word are a number of
+// a task, or addresses of a counter, a text or a function.
 struct TraceRecords {
     /// In the place of the kind: more about the Submit of the record before.
     static constexpr uint32_t kMoreOfSubmit = 64;
@@ -45,8 +45,8 @@ inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
     const bool isCall = event.call != nullptr;
     const uint32_t kind =
         static_cast<uint32_t>(event.kind) | (isCall ? TraceRecords::kIsFunction : 0);
-    const bool hasOther = event.kind == TraceKind::FiberSwitch ||
-                          event.kind == TraceKind::Ready || event.kind == TraceKind::Wake;
+    const bool hasOther = event.kind == TraceKind::FiberSwitch || event.kind == TraceKind::Ready ||
+                          event.kind == TraceKind::Wake;
     return {{event.ticks,
              TraceRecords::SecondWord(kind, event.fiber, hasOther ? event.other : event.count),
              isCall ? AddressOf(event.arg) : AddressOf(event.counter),
@@ -56,9 +56,9 @@ inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
 /// The second record of a Submit.
 inline TraceRecord MoreOfSubmit(const TraceEvent &event) noexcept {
     return {{event.ticks,
-             TraceRecords::SecondWord(TraceRecords::kMoreOfSubmit, event.fiber,
-                                      static_cast<uint32_t>(event.priority) |
-                                          static_cast<uint32_t>(event.stack) << 2),
+             TraceRecords::SecondWord(
+                 TraceRecords::kMoreOfSubmit, event.fiber,
+                 static_cast<uint32_t>(event.priority) | static_cast<uint32_t>(event.stack) << 2),
              AddressOf(event.counter), AddressOf(event.function)}};
 }
 

@@ -331,7 +331,8 @@ TEST_CASE("trace hooks: only events of the chosen kinds are told", "[hooks]") {
     }
 }
 
-TEST_CASE("trace hooks: all of these events but FiberSwitch, Park and Unpark may submit", "[hooks]") {
+TEST_CASE("trace hooks: all of these events but FiberSwitch, Park and Unpark may submit",
+          "[hooks]") {
     for (uint32_t workers : {1u, 3u}) {
         test::TraceLog trace;
         SchedulerOptions options = test::Options(workers, 8, 2, IdlePolicy::Sleep);

@@ -87,14 +87,18 @@ TEST_CASE("trace: each task that begins has the number of its submission", "[tra
     here.worker = workers - 1;
     scheduler.AddTasks(50, pinned.Tasks(), &counter, here);
     for (uint32_t i = 0; i < 5; ++i)
-        AddTaskAt(scheduler, Now() + std::chrono::microseconds(100 * i), timed.Tasks()[i], &counter);
+        AddTaskAt(scheduler, Now() + std::chrono::microseconds(100 * i), timed.Tasks()[i],
+                  &counter);
     Counter gate(1);
     AddTaskAfter(scheduler, &gate, 0, after.Tasks()[0], &counter);
     scheduler.AddTasks(20, parents.Tasks(), &counter);
-    AddTask(scheduler, [](TaskScheduler *inside) {
-        test::Marks own(40);
-        inside->AddTasksAndWait(40, own.Tasks());
-    }, &counter);
+    AddTask(
+        scheduler,
+        [](TaskScheduler *inside) {
+            test::Marks own(40);
+            inside->AddTasksAndWait(40, own.Tasks());
+        },
+        &counter);
     scheduler.DecrementCounter(&gate);
     scheduler.WaitForCounter(&counter);
     REQUIRE(scheduler.AttachThread() == Status::Ok);

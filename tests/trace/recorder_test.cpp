@@ -131,8 +131,8 @@ TEST_CASE("Recorder: the rings hold the events that a hook sees", "[trace][recor
         INFO("ring " << ring.first);
         const std::vector<TraceRecord> &found = parsed.rings.at(ring.first);
         REQUIRE(found.size() == ring.second.size());
-        CHECK(std::memcmp(found.data(), ring.second.data(),
-                          found.size() * sizeof(TraceRecord)) == 0);
+        CHECK(std::memcmp(found.data(), ring.second.data(), found.size() * sizeof(TraceRecord)) ==
+              0);
     }
     bool isNamed = false;
     for (const auto &text : parsed.texts) isNamed = isNamed || text.second == "some task";

@@ -114,14 +114,14 @@ using TaskBlockPool = CachedPool<TaskBlockOf<kTasks>, 20>;
 struct Scheduler {
     TaskScheduler *taskScheduler = nullptr;
     SchedulerOptions options;
-    Memory memory;                      // with the memory hooks of the options
-    uint64_t *masks = nullptr;          // a copy of Affinity::masks
-    env::ForkMark forkMark;             // holds `taskScheduler`; null in a child process
+    Memory memory;              // with the memory hooks of the options
+    uint64_t *masks = nullptr;  // a copy of Affinity::masks
+    env::ForkMark forkMark;     // holds `taskScheduler`; null in a child process
     // Points to options.trace. Null if there are neither a trace hook nor a recorder.
     const TraceHooks *trace = nullptr;
     TraceRings *recording = nullptr;  // of options.recorder
-    uint32_t workerCount = 0;           // threads of weft, and the caller of Run
-    uint32_t slotCount = 0;             // the workers, and the slots for attached threads
+    uint32_t workerCount = 0;         // threads of weft, and the caller of Run
+    uint32_t slotCount = 0;           // the workers, and the slots for attached threads
     Tuning tuning{};
     // The CPU of the thread that starts the workers. -1: workers begin where the system puts them.
     int32_t startCpu = -1;

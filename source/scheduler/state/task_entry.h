@@ -48,7 +48,9 @@ public:
         return {reinterpret_cast<TaskFunction>(m_first & ~kIdByte),
                 reinterpret_cast<void *>(m_second)};
     }
-    const Task *First() const noexcept { return reinterpret_cast<const Task *>(m_first & ~kIdByte); }
+    const Task *First() const noexcept {
+        return reinterpret_cast<const Task *>(m_first & ~kIdByte);
+    }
     /// Returns the number of the first task, or 0 (state/trace.h).
     uint32_t TaskId() const noexcept {
         return static_cast<uint32_t>((m_first & kIdByte) >> kIdShift | (m_counter & kIdByte) >> 40 |

@@ -68,8 +68,8 @@ void TraceTask(Fiber *self, TraceKind kind, const Task &task, const Origin &orig
     const uint64_t id = FullTaskId(scheduler, origin.taskId);
     const char *const name = self->taskName.load(kRelaxed);  // written by this thread
     if (scheduler.trace->event == nullptr) {                 // the fast way, for a recorder alone
-        return scheduler.recording->rings[worker->index].Put(TaskRecord(
-            kind, ticks, self->index, origin.stolenFrom, id, name, task.function));
+        return scheduler.recording->rings[worker->index].Put(
+            TaskRecord(kind, ticks, self->index, origin.stolenFrom, id, name, task.function));
     }
     TraceEvent event{};
     event.other = origin.stolenFrom;

@@ -44,7 +44,7 @@ struct Claim {
     const Task *end = nullptr;
     Counter *counter = nullptr;
     const char *name = nullptr;
-    uint64_t batch = 0;  // 0: not a slice
+    uint64_t batch = 0;   // 0: not a slice
     uint32_t taskId = 0;  // of the task at `next`; 0: tasks are not traced
     Level level;  // the level of the lane that it came from, or the level that its waiter lent it
     StackClass stack = StackClass::Small;
@@ -168,8 +168,8 @@ struct alignas(kLineBytes) Worker {
     // Levels of fibers, and lanes, that this worker runs and that FindPlain does not look at.
     uint32_t specialFibers = 0;
     uint64_t specialLanes = 0;
-    uint64_t runsLanes = 0;  // lanes of the levels that it runs
-    uint64_t batches = 0;    // number of batches that this worker has submitted
+    uint64_t runsLanes = 0;                  // lanes of the levels that it runs
+    uint64_t batches = 0;                    // number of batches that this worker has submitted
     uint64_t taskIdNext = 0, taskIdEnd = 0;  // numbers of tasks for its submissions (trace.h)
     uint64_t taskEnded = 0;                  // ticks, in the last TaskEnd
     Aging aging;

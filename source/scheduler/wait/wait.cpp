@@ -156,8 +156,7 @@ void Wait(Worker *worker, Counter &counter, uint32_t value, ResumeOn resume) noe
 
 // The fiber is on the counter's list while it still runs. That is safe, because it is pinned.
 void Block(Fiber *self, Counter &counter, uint32_t value) noexcept {
-    if (IsSatisfied(counter, value))
-        return TraceWait(self, TraceKind::Satisfied, &counter, value);
+    if (IsSatisfied(counter, value)) return TraceWait(self, TraceKind::Satisfied, &counter, value);
     Worker *worker = self->worker;
     UnclaimRest(worker);
     StopLending(worker);
