@@ -223,6 +223,7 @@ TEST_CASE("TicketQueue: a refused task leaves the order as it was", "[sync][tick
     CHECK(queue.AddTask(second, turn, MakeTask(two)));
     one.Settle();
     CHECK(order == "bc");
+    CHECK(one.Log().Count() == 2);
 }
 
 TEST_CASE("TicketQueue: a task for another queue's ticket is refused, and a waiter can be reused",
