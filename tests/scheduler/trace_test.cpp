@@ -7,6 +7,7 @@
 
 #include "support/scheduler_run.h"
 #include "support/spin.h"
+#include "support/threads.h"
 #include "support/trace_log.h"
 
 #include <atomic>

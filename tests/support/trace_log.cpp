@@ -109,6 +109,8 @@ std::string Inconsistencies(const std::vector<LoggedEvent> &events) {
                 if (!worker.parked) say("unparked without a park");
                 worker.parked = false;
                 break;
+            default:
+                break;
         }
     }
     for (const auto &[index, fiber] : fibers) {
