@@ -93,7 +93,15 @@ TEST_CASE("a counter counts a coroutine once, however often it waits", "[corouti
     for (const test::GridPoint &point : test::Grid()) {
         INFO(test::Describe(point));
         std::atomic<uint32_t> wrong{0};
-        test::Runner runner(point);
+        // Each task of the coroutine submits the next one, and then ends.
+        SchedulerOptions options = test::Options(point);
+        options.trace.user = &wrong;
+        options.trace.kinds = TraceHooks::Bit(TraceKind::TaskEnd);
+        options.trace.event = [](const TraceEvent &event, void *user) {
+            if (event.counter != nullptr && event.counter->Value() != 1)
+                static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
+        };
+        test::Runner runner(options);
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
             Counter counter;
             StartCoroutine(scheduler, WaitOften(counter, wrong, 60), &counter);

@@ -97,7 +97,7 @@ WEFT_NOINLINE void EndPinned(Fiber *self, uint32_t outerPin) noexcept {
 // Returns what a trace says of the next task of the worker's claim.
 Origin OriginOf(const Worker &worker, bool follows) noexcept {
     const Claim &claim = worker.claim;
-    return {claim.counter, claim.taskId, claim.stolen ? worker.victim : kAnyWorker, follows};
+    return {claim.counter, claim.taskId, claim.stolen ? claim.owner : kAnyWorker, follows};
 }
 
 // Runs one claimed task that is not part of a slice.

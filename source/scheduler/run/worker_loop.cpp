@@ -69,7 +69,7 @@ void RunLoop(Fiber *self, StackClass stack) noexcept {
             if (stack == StackClass::Small && FindPlain(worker, entry, level)) {
                 self->taskCounter = entry.TheCounter();
                 if (entry.IsSlice()) {
-                    ClaimEntry(worker, entry, level, false);
+                    ClaimEntry(worker, entry, level, worker->index);
                     RunClaim(self);
                 } else {
                     RunEntry(self, entry, level);

@@ -49,6 +49,7 @@ struct Claim {
     Level level;  // the level of the lane that it came from, or the level that its waiter lent it
     StackClass stack = StackClass::Small;
     bool stolen = false;
+    uint32_t owner = 0;  // the worker from whose deque it was taken
     bool pinned = false;
     bool hasRest = false;  // the rest of the slice lies in this worker's lane
 

@@ -70,7 +70,8 @@ WEFT_NOINLINE void Suspend(Fiber *self, Counter &counter, uint32_t value) noexce
     const Level level = self->level;
     for (TaskEntry handed; SuspendOrTake(self, counter, value, handed);) {
         const Awaits awaits(self, handed.TheCounter());
-        ClaimEntry(self->worker, handed, self->level, false);  // at the level that HandTo has set
+        // at the level that HandTo has set
+        ClaimEntry(self->worker, handed, self->level, self->worker->index);
         RunClaim(self);
         FlushPending(self->worker);
         self->level = level;
