@@ -13,6 +13,8 @@ namespace weft::internal {
 // bits 8 to 31, and another number in bits 32 to 63. The third and the fourth word are a number of
 // a task, or addresses of a counter, a text or a function.
 struct TraceRecords {
+    /// In the place of the kind: the task that ran has ended, and this one begins at once.
+    static constexpr uint32_t kTaskNext = kTraceKinds;
     /// In the place of the kind: more about the Submit of the record before.
     static constexpr uint32_t kMoreOfSubmit = 64;
     /// Added to the kind: the fourth word is the address of a function, not of a text.
@@ -28,20 +30,21 @@ uint64_t AddressOf(Pointer pointer) noexcept {
     return reinterpret_cast<uintptr_t>(pointer);
 }
 
-/// The record of the begin or the end of a task.
-inline TraceRecord TaskRecord(TraceKind kind, uint64_t ticks, uint32_t fiber, uint32_t other,
+/// The record of the begin or the end of a task. `kind`: a TraceKind, or kTaskNext.
+inline TraceRecord TaskRecord(uint32_t kind, uint64_t ticks, uint32_t fiber, uint32_t other,
                               uint64_t taskId, const char *name, TaskFunction function) noexcept {
     const uint32_t flag = name != nullptr ? 0 : TraceRecords::kIsFunction;
-    return {{ticks, TraceRecords::SecondWord(static_cast<uint32_t>(kind) | flag, fiber, other),
-             taskId, name != nullptr ? AddressOf(name) : AddressOf(function)}};
+    return {{ticks, TraceRecords::SecondWord(kind | flag, fiber, other), taskId,
+             name != nullptr ? AddressOf(name) : AddressOf(function)}};
 }
 
 /// The (first) record of an event.
 inline TraceRecord RecordOf(const TraceEvent &event) noexcept {
     const bool isTask = event.kind == TraceKind::TaskBegin || event.kind == TraceKind::TaskEnd;
     if (isTask || event.kind == TraceKind::Submit)
-        return TaskRecord(event.kind, event.ticks, event.fiber, isTask ? event.other : event.count,
-                          event.taskId, event.task, event.function);
+        return TaskRecord(static_cast<uint32_t>(event.kind), event.ticks, event.fiber,
+                          isTask ? event.other : event.count, event.taskId, event.task,
+                          event.function);
     const bool isCall = event.call != nullptr;
     const uint32_t kind =
         static_cast<uint32_t>(event.kind) | (isCall ? TraceRecords::kIsFunction : 0);

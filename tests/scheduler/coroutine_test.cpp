@@ -98,12 +98,12 @@ TEST_CASE("a counter counts a coroutine once, however often it waits", "[corouti
         options.trace.user = &wrong;
         options.trace.kinds = TraceHooks::Bit(TraceKind::TaskEnd);
         options.trace.event = [](const TraceEvent &event, void *user) {
-            if (event.counter != nullptr && event.counter->Value() != 1)
+            if (event.counter != nullptr && event.counter->Value() > 1)
                 static_cast<std::atomic<uint32_t> *>(user)->fetch_add(1);
         };
         test::Runner runner(options);
+        Counter counter;  // lives longer than the tasks, for the hook
         CHECK(runner.Run([&](TaskScheduler &scheduler) {
-            Counter counter;
             StartCoroutine(scheduler, WaitOften(counter, wrong, 60), &counter);
             scheduler.WaitForCounter(&counter);
         }) == Status::Ok);
