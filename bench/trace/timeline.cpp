@@ -27,6 +27,8 @@ struct Ready {
 struct Fiber {
     std::vector<uint32_t> stack;  // tasks, the outermost first
     uint32_t wait = kNone;        // the wait that goes on
+    int64_t entered = kUnknown;   // when a worker came back to the fiber in this wait
+    int64_t left = kUnknown;      // when a worker has left it for the last time
     uint32_t slot = kNone;        // the worker that runs it
     Ready ready;
     bool hasOwnCode = false;  // stack[0] stands for what an attached thread does
@@ -36,6 +38,8 @@ struct Fiber {
 struct Slot {
     uint32_t fiber = kNone;      // the key of the fiber that it runs
     std::vector<uint32_t> open;  // slices, the outermost first
+    bool hasBegun = false;       // there was an event
+    bool isDetached = false;     // the attached thread does not run code of its own any more
     bool isRunning = false;      // `segment` goes on
     bool isAsleep = false;       // open.back() is a sleep
     bool afterDeadline = false;  // the last event was Deadline, or what followed from it
@@ -228,6 +232,7 @@ private:
         if (fiber.slot != kNone) Leave(fiber.slot, ns);  // an event is missing
         fiber.slot = slot;
         m_slots[slot].fiber = key;
+        fiber.entered = ns;
         for (const uint32_t task : fiber.stack) OpenSlice(slot, task, ns, false);
         const Ready ready = TakeReady(fiber);
         if (fiber.stack.empty()) return;
@@ -242,7 +247,10 @@ private:
         EndSleep(slot, ns);
         Pause(slot, ns);
         while (!state.open.empty()) CloseSlice(slot, ns);
-        if (state.fiber != kNone) m_fibers[state.fiber].slot = kNone;
+        if (state.fiber != kNone) {
+            m_fibers[state.fiber].slot = kNone;
+            m_fibers[state.fiber].left = ns;
+        }
         state.fiber = kNone;
     }
 
@@ -271,18 +279,21 @@ private:
         if (!open.empty() && m_timeline.slices[open.back()].task == index) CloseSlice(slot, ns);
     }
 
-    // The fiber runs something else, so what was on its stack has ended without an event.
+    // The fiber runs something else, although its task waits. So the task has ended, after the
+    // wait, without an event.
     void Forget(Fiber &fiber, uint32_t slot, int64_t ns) {
+        const int64_t end = fiber.slot == kNone && fiber.left != kUnknown ? fiber.left : ns;
         fiber.wait = kNone;
         fiber.ready = {};
-        while (!fiber.stack.empty()) Pop(fiber, slot, ns, false);
+        while (!fiber.stack.empty()) Pop(fiber, slot, end, false);
         fiber.hasOwnCode = false;
     }
 
     // Code that an attached thread runs on its own stack is shown as a task.
     void ShowOwnCode(const Event &event, uint32_t key, bool isBeginKnown) {
         if (event.ring < m_timeline.workers || key >= kThreadStack ||
-            key < m_recording.OwnStacks() || m_fibers[key].hasOwnCode)
+            key < m_recording.OwnStacks() || m_fibers[key].hasOwnCode ||
+            m_slots[event.ring].isDetached)
             return;
         Fiber &fiber = m_fibers[key];
         fiber.hasOwnCode = true;
@@ -306,9 +317,13 @@ private:
         const uint32_t slot = event.ring, key = KeyOf(event.fiber, slot);
         Slot &state = m_slots[slot];
         const bool attaches = event.kind == TraceKind::Attach;
+        if (attaches) state.isDetached = false;
         if (state.fiber == kNone || state.fiber != key) {
-            const bool isFirst = state.fiber == kNone && !attaches;
+            const bool isFirst = !std::exchange(state.hasBegun, true) && !attaches;
             if (state.fiber != kNone) Leave(slot, event.ns);  // an event is missing
+            Fiber &fiber = m_fibers[key];
+            if (event.kind == TraceKind::TaskBegin && fiber.wait != kNone)
+                Forget(fiber, slot, event.ns);
             ShowOwnCode(event, key, attaches);
             Enter(slot, key, isFirst ? m_timeline.from : event.ns);
             if (isFirst && event.kind == TraceKind::Unpark) BeginSleep(slot, m_timeline.from);
@@ -379,7 +394,8 @@ private:
                 Pause(slot, event.ns);
                 while (!fiber.stack.empty()) Pop(fiber, slot, event.ns, true);
                 fiber.hasOwnCode = false;
-                return Leave(slot, event.ns);
+                m_slots[slot].isDetached = true;  // it may still run tasks that it holds
+                return;
             default:
                 return OnAny(event, slot);
         }
@@ -427,6 +443,7 @@ private:
     void BeginWait(const Event &event, Fiber &fiber) {
         Pause(event.ring, event.ns);
         fiber.ready = {};
+        fiber.entered = kUnknown;
         fiber.wait = NewWait(event, fiber.stack.empty() ? kNone : fiber.stack.back(), event.ring);
     }
 
@@ -448,7 +465,10 @@ private:
     void EndWait(const Event &event, Fiber &fiber) {
         const Ready ready = TakeReady(fiber);
         const uint32_t wait = std::exchange(fiber.wait, kNone);
-        if (wait != kNone) NoteEnd(wait, event.ns, event.ring);
+        if (wait != kNone) {
+            const int64_t end = fiber.entered != kUnknown ? fiber.entered : event.ns;
+            NoteEnd(wait, end, event.ring);
+        }
         if (m_slots[event.ring].isRunning || fiber.stack.empty()) return;
         Run(event.ring, fiber.stack.back(), event.ns,  // the worker did not leave the fiber
             ready.byDeadline ? Edge::Deadline : Edge::Release, ready, wait);

@@ -340,6 +340,12 @@ private:
                           overwritten, rings.size(), static_cast<double>(m_recording.from) * 1e-6);
             remarks.push_back(text);
         }
+        if (!m_recording.events.empty() && m_recording.until <= m_recording.from &&
+            overwritten != 0) {
+            remarks.push_back(
+                "There is no time of which the events of all workers are there. The recorder needs "
+                "more memory.");
+        }
         if (m_otherKinds != 0)
             remarks.push_back(std::to_string(m_otherKinds) +
                               " events of unknown kinds were left out.");

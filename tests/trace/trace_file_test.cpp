@@ -264,6 +264,18 @@ TEST_CASE("the reader says what was overwritten, and from when on all events are
     CHECK(Remarks(recording, "0.010 ms"));
 }
 
+TEST_CASE("the reader says if there is no time of which all events are there", "[trace_file]") {
+    test::WrittenRecording file(2);
+    file.AddRing(0, 1, 30);
+    file.Begin(0, 20, 1, 1, "a");
+    file.AddRing(1, 1, 90);
+    file.Begin(1, 50, 2, 2, "a");
+    file.AddRing(2, 0, 91);
+    const Recording recording = Try(file.Bytes());
+    CHECK(Remarks(recording, "no time of which"));
+    CHECK(recording.until == recording.from);
+}
+
 TEST_CASE("what lies before a gap is not used", "[trace_file]") {
     test::WrittenRecording file(1);
     file.AddRing(0, 5, 100);
