@@ -282,8 +282,9 @@ TEST_CASE("what lies before a gap is not used", "[trace_file]") {
     file.Begin(0, 1, 1, 1, "before");
     file.AddRing(0, 80, 100);
     file.Begin(0, 20, 1, 2, "after");
+    file.End(0, 21, 1, 2, "after");
     const Recording recording = file.Read();
-    REQUIRE(recording.events.size() == 1);
+    REQUIRE(recording.events.size() == 2);
     CHECK(recording.names[recording.events[0].name] == "after");
     CHECK(recording.rings[0].lost == 80);
     CHECK(recording.from == 20000);
