@@ -277,9 +277,9 @@ if isClang and not _OPTIONS.shared then
     linkPng()
 end
 
-fuzzer("fuzz_trace", { "tests/fuzz/trace/*.cpp", "bench/trace/*.cpp" })
+fuzzer("fuzz_trace", { "tests/fuzz/trace/*.cpp", "tests/trace/checked_timeline.cpp", "bench/trace/*.cpp" })
 if isClang and not _OPTIONS.shared then
-    removefiles { "bench/trace/main.cpp" }
+    removefiles { "bench/trace/main.cpp", "source/**.cpp" } -- it needs no library
     includedirs { "bench" }
 end
 

@@ -74,7 +74,10 @@ void WriteEvent(const Recording &recording, const Event &event, std::ostream &ou
               static_cast<unsigned long long>(event.id));
     if (event.counter != 0)
         Print(out, "  counter 0x%llx", static_cast<unsigned long long>(event.counter));
-    if (const char *const other = OtherOf(event)) Print(out, "  %s %u", other, event.other);
+    if (event.kind == weft::TraceKind::FiberSwitch && (event.other & 0xffffff) == kThreadStack)
+        out << "  to its thread's stack";
+    else if (const char *const other = OtherOf(event))
+        Print(out, "  %s %u", other, event.other);
     if (event.name != 0) out << "  " << recording.names[event.name];
     out << '\n';
 }

@@ -65,7 +65,7 @@ struct TrackEvent {
     static constexpr uint64_t kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4;  // types
 };
 struct Annotation {
-    static constexpr uint32_t kUnsigned = 3, kString = 6, kName = 10;
+    static constexpr uint32_t kUnsigned = 3, kName = 10;
 };
 struct Interned {
     static constexpr uint32_t kEventNames = 2, kIid = 1, kName = 2;

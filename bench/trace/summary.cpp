@@ -139,9 +139,9 @@ void PrintFrames(const Timeline &timeline, int64_t budget, const Summary &summar
         Print(out, "  frame %u took %.3f ms: %s, %.3f ms on the critical path", late.frame.number,
               Ms(late.frame.Length()), NameOf(timeline, late.cause.cause).c_str(),
               Ms(late.cause.ns));
-        if (late.cause.longest != late.cause.ns)
-            Print(out, ", at once %.3f", Ms(late.cause.longest));
-        if (late.usual != kUnknown) Print(out, ", usually %.3f", Ms(late.usual));
+        const bool isOne = late.cause.longest == late.cause.ns, hasUsual = late.usual != kUnknown;
+        if (!isOne) Print(out, " (at once %.3f%s", Ms(late.cause.longest), hasUsual ? ", " : ")");
+        if (hasUsual) Print(out, "%susually %.3f)", isOne ? " (" : "", Ms(late.usual));
         out << '\n';
     }
     if (summary.late.size() > kMost) Print(out, "  and %zu more\n", summary.late.size() - kMost);

@@ -31,6 +31,7 @@ struct Fiber {
     int64_t left = kUnknown;      // when a worker has left it for the last time
     uint32_t slot = kNone;        // the worker that runs it
     Ready ready;
+    bool hasBegun = false;    // a worker has run it
     bool hasOwnCode = false;  // stack[0] stands for what an attached thread does
 };
 
@@ -188,7 +189,11 @@ private:
                      Edge edge, Ready from, uint32_t wait) {
         if (isRunning) CloseSegment(actor, segment, isRunning, ns);
         if (from.ns == kUnknown) edge = Edge::None;
-        segment = {ns, ns, task, edge, wait, edge != Edge::None ? from.actor : kNone, from.ns};
+        segment = {ns, ns, task, edge, wait, kNone, kUnknown};
+        if (edge != Edge::None) {
+            segment.edgeActor = from.actor;
+            segment.edgeNs = std::min(from.ns, ns);
+        }
         isRunning = true;
     }
     void CloseSegment(uint32_t actor, Segment &segment, bool &isRunning, int64_t ns) {
@@ -233,6 +238,7 @@ private:
         fiber.slot = slot;
         m_slots[slot].fiber = key;
         fiber.entered = ns;
+        fiber.hasBegun = true;
         for (const uint32_t task : fiber.stack) OpenSlice(slot, task, ns, false);
         const Ready ready = TakeReady(fiber);
         if (fiber.stack.empty()) return;
@@ -325,8 +331,10 @@ private:
             if (event.kind == TraceKind::TaskBegin && fiber.wait != kNone)
                 Forget(fiber, slot, event.ns);
             ShowOwnCode(event, key, attaches);
-            Enter(slot, key, isFirst ? m_timeline.from : event.ns);
-            if (isFirst && event.kind == TraceKind::Unpark) BeginSleep(slot, m_timeline.from);
+            // the worker has run this fiber since the beginning, if no other one has
+            const bool sinceBegin = isFirst && !fiber.hasBegun;
+            Enter(slot, key, sinceBegin ? m_timeline.from : event.ns);
+            if (sinceBegin && event.kind == TraceKind::Unpark) BeginSleep(slot, m_timeline.from);
         } else {
             const bool hadOwnCode = m_fibers[key].hasOwnCode;
             ShowOwnCode(event, key, true);
@@ -416,7 +424,7 @@ private:
         if (task.submission != kNone) {
             Submission &submission = m_timeline.submissions[task.submission];
             ++submission.begun;
-            from = {std::min(submission.ns, event.ns), submission.actor, false};
+            from = {submission.ns, submission.actor, false};
         }
         Run(slot, index, event.ns, Edge::Submit, from);
     }
@@ -640,7 +648,8 @@ private:
     void Finish() {
         for (uint32_t slot = 0; slot < m_slots.size(); ++slot) {
             const int64_t until = m_recording.rings[slot].until;
-            Leave(slot, until == kUnknown ? m_timeline.until : std::min(until, m_timeline.until));
+            Leave(slot, until == kUnknown ? m_timeline.until
+                                          : std::clamp(until, m_timeline.from, m_timeline.until));
         }
         for (auto &[key, fiber] : m_fibers) {
             for (const uint32_t task : fiber.stack) m_timeline.tasks[task].end = m_timeline.until;

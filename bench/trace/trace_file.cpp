@@ -235,7 +235,10 @@ private:
         Event event{};
         event.kind = static_cast<TraceKind>(kind);
         event.ns = static_cast<int64_t>(Number(at, 8) - m_start);  // ticks, for now
-        if (Nanoseconds(event.ns) < -kSecond) return void(++m_damaged);
+        const int64_t latest = state.isDescribed ? m_recording.rings[number].until + kSecond
+                                                 : static_cast<int64_t>(kLatest);
+        const int64_t ns = Nanoseconds(event.ns);
+        if (ns < -kSecond || ns > latest) return void(++m_damaged);
         event.ring = number;
         event.fiber = second >> 8 & 0xffffff;
         event.other = other;
@@ -347,10 +350,11 @@ private:
                 "more memory.");
         }
         if (m_otherKinds != 0)
-            remarks.push_back(std::to_string(m_otherKinds) +
-                              " events of unknown kinds were left out.");
+            remarks.push_back("Events left out because their kind is unknown: " +
+                              std::to_string(m_otherKinds) + ".");
         if (m_damaged != 0)
-            remarks.push_back(std::to_string(m_damaged) + " damaged events were left out.");
+            remarks.push_back(
+                "Events left out because they are damaged: " + std::to_string(m_damaged) + ".");
     }
 
     const unsigned char *m_at;

@@ -209,7 +209,7 @@ TEST_CASE("a worker that is woken late is the cause of a late frame", "[summary]
     CHECK(late.usual == 2000);
     CHECK(Printed(built, 100 * 1000)
               .find("frame 8 took 0.149 ms: a worker slept although there was work, 0.090 ms on "
-                    "the critical path, usually 0.002\n") != std::string::npos);
+                    "the critical path (usually 0.002)\n") != std::string::npos);
 }
 
 TEST_CASE("with few frames the longest time is the cause", "[summary]") {

@@ -199,7 +199,7 @@ TEST_CASE("numbers that no recorder writes are refused or left out", "[trace_fil
     CHECK(problem(With(file, 20, 0, 4)).empty());
     CHECK(recording.events.empty());
     CHECK(Remarks(recording, "No scheduler"));
-    CHECK(Remarks(recording, "damaged events"));
+    CHECK(Remarks(recording, "because they are damaged"));
 
     for (const double rate : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
                               std::numeric_limits<double>::infinity(), 1e300, 1e-300}) {
@@ -218,7 +218,7 @@ TEST_CASE("numbers that no recorder writes are refused or left out", "[trace_fil
     odd.Begin(0, 5, 1, 1, "a");
     const Recording left = Try(odd.Bytes());
     CHECK(left.events.size() == 1);
-    CHECK(Remarks(left, "2 events of unknown kinds"));
+    CHECK(Remarks(left, "kind is unknown: 2."));
 }
 
 TEST_CASE("a section that is longer than the file ends it", "[trace_file]") {
@@ -239,9 +239,19 @@ TEST_CASE("one damaged time of a worker does not move the others", "[trace_file]
     file.AddRing(0, 0, 6);
     for (uint32_t i = 0; i < 6; ++i) file.Begin(0, i == 3 ? 1e12 : i, 1, i + 1, "a");
     const Recording recording = Try(file.Bytes());
-    CHECK(Remarks(recording, "2 damaged events"));
+    CHECK(Remarks(recording, "because they are damaged: 2."));
     REQUIRE(recording.events.size() == 5);
     CHECK(recording.events.back().ns == 5000);
+}
+
+TEST_CASE("a time long after the ring was read is damaged", "[trace_file]") {
+    test::WrittenRecording file(1);
+    file.AddRing(0, 0, 100);
+    file.Begin(0, 1, 1, 1, "a");
+    file.End(0, 1e7, 1, 1, "a");
+    const Recording recording = Try(file.Bytes());
+    CHECK(recording.events.size() == 1);
+    CHECK(Remarks(recording, "because they are damaged: 1."));
 }
 
 TEST_CASE("the reader says what was overwritten, and from when on all events are there",
