@@ -91,7 +91,7 @@ std::string WrittenRecording::Bytes() const {
         const Ring &ring = m_content[i];
         file += ring.sections;
         if (!ring.isDescribed)
-            file += Section(4, test::Bytes(i, 4) + test::Bytes(0, 12) +
+            file += Section(4, test::Bytes(i, 4) + test::Bytes(0, 4) + test::Bytes(0, 8) +
                                    test::Bytes(kStart + static_cast<uint64_t>(m_end * 1000), 8));
         if (!ring.records.empty()) file += Records(i, ring.records);
     }
