@@ -155,8 +155,8 @@ local unitTests = { "support", "platform", "containers", "core", "scheduler", "s
 if weft.hasTopology then table.insert(unitTests, "topology") end
 
 if testProgram("unit_tests", unitTests) then
-    files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }
-    removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp" }
+    files { "samples/frame_loop/**.cpp", "bench/frame/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp", "bench/trace/*.cpp" }
+    removefiles { "samples/frame_loop/main.cpp", "bench/frame/main.cpp", "bench/trace/main.cpp" }
     includedirs { "samples", "bench" }
     if not isMsvc then
         pchheader "support/catch.h"
@@ -277,6 +277,12 @@ if isClang and not _OPTIONS.shared then
     linkPng()
 end
 
+fuzzer("fuzz_trace", { "tests/fuzz/trace/*.cpp", "tests/trace/checked_timeline.cpp", "bench/trace/*.cpp" })
+if isClang and not _OPTIONS.shared then
+    removefiles { "bench/trace/main.cpp", "source/**.cpp" } -- it needs no library
+    includedirs { "bench" }
+end
+
 if program("bench", { "bench/*.cpp", "bench/frame/description.cpp", "bench/frame/ideal.cpp" }) then
     includedirs { "bench" }
     weft.use()
@@ -303,6 +309,12 @@ if program("frame_bench", { "bench/frame/*.cpp", "bench/bodies.cpp", "bench/roun
 end
 if program("frame_example", { "bench/frame/*.cpp", "bench/frame/example/*.cpp", "bench/bodies.cpp", "bench/rounds.cpp" }) then
     removefiles { "bench/frame/main.cpp", "bench/frame/description.cpp" }
+    includedirs { "bench" }
+    weft.use()
+end
+
+-- Shows and converts recordings.
+if program("weft_trace", { "bench/trace/*.cpp" }) then
     includedirs { "bench" }
     weft.use()
 end

@@ -89,9 +89,18 @@ struct TraceFileHeader {
 static_assert(sizeof(TraceFileHeader) == 64, "the file format says so");
 
 struct TraceSection {
-    static constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3;
+    static constexpr uint32_t kText = 1, kRecords = 2, kEnd = 3, kRing = 4;
     uint32_t kind;
     uint32_t bytes;  // behind this object
 };
+
+/// The content of a section kRing.
+struct TraceRingSection {
+    uint32_t ring;
+    uint32_t reserved;
+    uint64_t firstRecord;  // the number of the record that follows
+    uint64_t ticks;        // when the ring was read
+};
+static_assert(sizeof(TraceRingSection) == 24, "the file format says so");
 
 }  // namespace weft::internal
