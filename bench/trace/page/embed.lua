@@ -1,0 +1,67 @@
+-- The page of a recording as a C++ source: build/generated/page_template.cpp defines
+-- weft::trace::kPageTemplate and kPageTemplateBytes (bench/trace/export_html.cpp). Without a page,
+-- `premake5 embed-page` makes the file. A program with the source calls usePageTemplate() in its
+-- project. Its build makes the file again when a part of the page has changed.
+
+local folder = path.getabsolute(".")
+local target = path.join(_MAIN_SCRIPT_DIR, "build/generated/page_template.cpp")
+
+local function read(name)
+    local text, message = io.readfile(path.join(folder, name))
+    if not text then error(message, 0) end
+    return (text:gsub("\r\n", "\n"))
+end
+
+-- Returns the page with the files that it includes, and the names of these files.
+local function template()
+    local names = { "page.html" }
+    local text = read("page.html"):gsub("/%*@include (%S-)%*/", function(name)
+        table.insert(names, name)
+        return read(name)
+    end)
+    return text, names
+end
+
+-- Bytes, because compilers limit the length of a string literal.
+local function source(text)
+    local lines = {
+        "// Made by bench/trace/page/embed.lua from the files beside it.",
+        "#include <cstddef>",
+        "",
+        "namespace weft::trace {",
+        "extern const char kPageTemplate[];",
+        "extern const size_t kPageTemplateBytes;",
+        "const char kPageTemplate[] = {",
+    }
+    for at = 1, #text, 24 do
+        local bytes = { text:byte(at, at + 23) }
+        for i, byte in ipairs(bytes) do bytes[i] = byte < 128 and byte or byte - 256 end
+        table.insert(lines, table.concat(bytes, ",") .. ",")
+    end
+    table.insert(lines, "};")
+    table.insert(lines, "const size_t kPageTemplateBytes = sizeof kPageTemplate;")
+    table.insert(lines, "}  // namespace weft::trace")
+    return table.concat(lines, "\n") .. "\n"
+end
+
+local function write()
+    local text = source(template())
+    if io.readfile(target) == text then return end
+    os.mkdir(path.getdirectory(target))
+    local ok, message = io.writefile(target, text)
+    if not ok then error(message, 0) end
+end
+
+-- Adds the page to the current project.
+function usePageTemplate()
+    write()  -- so that the project has the file
+    files { target }
+    local premake = path.translate(_PREMAKE_COMMAND)
+    prebuildcommands { '"' .. premake .. '" --file="' .. path.join(_MAIN_SCRIPT_DIR, "premake5.lua") .. '" embed-page' }
+end
+
+newaction {
+    trigger = "embed-page",
+    description = "Make the C++ source that holds the page for recordings (bench/trace/page)",
+    execute = write
+}
