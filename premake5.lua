@@ -84,6 +84,7 @@ filter {}
 include "source/weft.lua"
 dofile "source/layers.lua"
 dofile "third_party/doxygen/docs.lua"
+dofile "bench/trace/page/embed.lua"
 
 -- Defines a program from the sources that match the patterns. Returns false if there are none.
 local function program(name, patterns)
@@ -305,6 +306,12 @@ if program("frame_example", { "bench/frame/*.cpp", "bench/frame/example/*.cpp", 
     removefiles { "bench/frame/main.cpp", "bench/frame/description.cpp" }
     includedirs { "bench" }
     weft.use()
+end
+
+-- Writes the page of a recording, for tests/trace_page.sh.
+if program("write_html", { "tests/trace_page/*.cpp", "bench/trace/export_html.cpp" }) then
+    includedirs { "bench" }
+    usePageTemplate()
 end
 
 for _, folder in ipairs(os.matchdirs("samples/*")) do

@@ -176,6 +176,7 @@ class Builder {
         this.parkedAt = new Float64Array(this.trackCount).fill(NaN);
         this.callsOnly = this.tracks.map(track => track.kind === 'calls');
         this.seen = new Uint8Array(this.trackCount);
+        this.hasLost = false;  // something happened whose cause was not recorded
         this.readies = new Causes(time);
         this.wakes = new Causes(time);
         this.dueReadies = new Set();
@@ -271,6 +272,7 @@ class Builder {
     // Lost: the begin of this task. It ran at least since the track was seen to be free, or since the
     // first record of its ring.
     taskWithoutBegin(name, number, fiber, track, time, kind = TaskKind.Task) {
+        this.hasLost = true;
         const since = Math.max(this.freeSince[track], Math.min(time, this.trackFirst[track] || time));
         const begin = Number.isFinite(since) ? Math.min(since, time) : time;
         this.closeSlice(track, begin);
@@ -346,7 +348,10 @@ class Builder {
         const slice = this.openSlice(track, task, time, Start.Begin);
         tasks.stolenFrom[task] = recording.other[i];
         const submit = submissions.find(recording.task[i]);
-        if (submit < 0) return;
+        if (submit < 0) {  // the main task of Run has no number, and no submission
+            this.hasLost = this.hasLost || recording.task[i] > 0;
+            return;
+        }
         tasks.submit[task] = submit;
         tasks.queued[task] = Math.max(0, time - recording.time[submit]);
         this.setEdge(slice, Edge.Submit, recording.time[submit], this.trackOf[submit], -1);
@@ -432,6 +437,7 @@ class Builder {
         if (top >= 0 && tasks.kind[top] === TaskKind.Task && recording.name[i] !== 0 &&
             tasks.name[top] !== recording.name[i]) this.forget(stack, 0, track, time);
         if (!stack.length && track < this.slots) {  // lost: the begin of the task that has waited
+            this.hasLost = true;
             this.closeSlice(track, time);
             this.addTask(TaskKind.Task, recording.name[i], -1, fiber, track, time, FLAG_CUT_BEGIN);
         }
@@ -595,6 +601,8 @@ class Analysis {
             this[key] = built[key];
         this.names = recording.names;
         this.supply = new Supply(this.tasks, this.waits, recording);
+        /// From here on the events of all workers are there.
+        this.completeFrom = built.hasLost ? Math.max(this.begin, recording.completeFrom) : this.begin;
         this.frames = this.makeFrames(built.frames);
     }
 
@@ -604,7 +612,7 @@ class Analysis {
         const frames = marks.map((mark, i) => ({
             index: i, number: mark.number, track: mark.track, end: mark.end,
             begin: i ? marks[i - 1].end : this.begin,
-            isPartial: i === 0 || marks[i - 1].end < recording.completeFrom ||
+            isPartial: i === 0 || marks[i - 1].end < this.completeFrom ||
                 mark.end > recording.completeTo,
         }));
         if (frames.length === 0 && this.end > this.begin) {
@@ -675,8 +683,12 @@ class Analysis {
             begin = Math.max(begin, from);
             if (!(end > begin)) return;
             const parts = [];
-            this.splitGap(on, begin, end, what, (part, b, e) =>
-                parts.push({what: part, track: on, begin: b, end: e, from: origin}));
+            const visit = (part, b, e) =>
+                parts.push({what: part, track: on, begin: b, end: e, from: origin});
+            // what no worker could have begun earlier is not the fault of one that slept
+            const isWorkers = what === 'start' || what === 'resume' || what === 'dispatch';
+            if (isWorkers) this.splitGap(on, begin, end, what, visit);
+            else visit(what, begin, end);
             for (const part of parts.reverse()) steps.push(part);
         };
         let via = -1;  // the wait through whose release this track was reached

@@ -54,10 +54,16 @@ end
 
 -- Adds the page to the current project.
 function usePageTemplate()
-    write()  -- so that the project has the file
-    files { target }
-    local premake = path.translate(_PREMAKE_COMMAND)
-    prebuildcommands { '"' .. premake .. '" --file="' .. path.join(_MAIN_SCRIPT_DIR, "premake5.lua") .. '" embed-page' }
+    local _, names = template()
+    local page, inputs = path.join(folder, names[1]), {}
+    for _, name in ipairs(names) do table.insert(inputs, path.join(folder, name)) end
+    files { page }
+    filter { "files:" .. page }
+        buildmessage "page_template.cpp"
+        buildinputs(inputs)
+        buildoutputs { target }
+        buildcommands { '"' .. _PREMAKE_COMMAND .. '" --file="' .. _MAIN_SCRIPT .. '" embed-page' }
+    filter {}
 end
 
 newaction {

@@ -100,12 +100,12 @@ class Page {
         this.readAddress() || this.choose(this.chosen);
     }
     figures(list) {
-        return list.flatMap(([value, after, before]) =>
-            [before ? before + ' ' : '', make('b', {}, value), (after ? ' ' + after : '') + '   ']);
+        return list.map(([value, after, before]) => make('span', {},
+            before ? before + ' ' : '', make('b', {}, value), after ? ' ' + after : ''));
     }
 
     showProblems() {
-        const {problems, completeFrom} = this.recording, list = [...problems];
+        const list = [...this.recording.problems], {completeFrom} = this.analysis;
         if (completeFrom > this.analysis.begin + 1000)
             list.push(`The oldest events of some workers were overwritten. All is there from ` +
                       `${timeText(completeFrom - this.analysis.begin)} on.`);
@@ -248,8 +248,8 @@ class Page {
                 parts.push('The largest difference: ', make('b', {}, cause.text),
                            `, ${timeText(cause.extra)} more on the critical path than usual. `);
             if (cause.extra > 0 && cause.task >= 0 && cause.taskExtra > cause.extra / 2) {
-                parts.push('One task ', make('button', {className: 'link', click: () => this.showTask(cause.task)},
-                                             'took'), ` ${timeText(cause.taskExtra)} more than the median of its name. `);
+                parts.push(make('button', {className: 'link', click: () => this.showTask(cause.task)}, 'One task'),
+                           ` took ${timeText(cause.taskExtra)} more than the median of its name. `);
             }
         }
         if (longest !== null) {
@@ -610,10 +610,19 @@ class Page {
         if (this.timeline.onPath[slice]) lines.push('on the critical path');
         return lines.join('\n');
     }
+    threadText(track, time) {
+        const {waits, tracks} = this.analysis;
+        for (let i = 0; i < waits.count; ++i) {
+            if (waits.beginTrack[i] === track && waits.begin[i] <= time && waits.end[i] > time)
+                return `${tracks[track].label}\nwaits for ${this.analysis.counterName(waits.counter[i])}`;
+        }
+        return tracks[track].label;
+    }
     // What a place of the timeline without a slice says.
     idleText(event) {
         const row = this.timeline.rowAt(event.clientY), time = this.timeline.timeAt(event.clientX);
-        if (row === undefined || row.track >= this.analysis.slots || time < this.timeline.from) return '';
+        if (row === undefined || time < this.timeline.from) return '';
+        if (row.track >= this.analysis.slots) return this.threadText(row.track, time);
         let found = '';
         this.analysis.splitGap(row.track, time - 1, time + 1, 'searching', what => { found = what; });
         const some = this.analysis.supply.at(time);

@@ -104,23 +104,36 @@ function findSections(view, header, problems) {
         }
         return next > end ? -1 : next;
     };
-    const isPlausible = at => {
-        const next = sectionEnd(at, true);
-        return next > 0 && (next === end || sectionEnd(next, true) !== 0);
+    // Returns true if `count` whole sections follow each other from `at` on, or fewer up to the end of
+    // the recording. With a `count` of 2 the end may be that of a cut file.
+    const areSections = (at, count) => {
+        let last = 0;
+        for (let n = 0; n < count; ++n) {
+            if (at === end) return n > 0 && (count === 2 || n > 1 && last === END);
+            if (at + 8 <= end) last = view.getUint32(at, true);
+            const next = sectionEnd(at, true);
+            if (next <= 0) return next < 0 && n > 0 && count === 2;
+            at = next;
+        }
+        return true;
+    };
+    const findSection = (from, to, count) => {
+        while (from < to && !areSections(from, count)) ++from;
+        return from;
     };
 
     let at = header.headerBytes;
     while (at < end) {
         let next = sectionEnd(at, false);
-        // a length that was damaged leads to a place where no section begins
-        if (next > 0 && next < end && sectionEnd(next, false) === 0 && !hasEnd) {
-            let again = at + 1;
-            while (again < next && !isPlausible(again)) ++again;
-            if (again < next) next = 0;
+        if (next < 0) {
+            // Either the file was cut here, or the length is damaged: then others follow.
+            if (findSection(at + 1, end, 3) < end) next = 0;
+        } else if (next > 0 && next < end && sectionEnd(next, false) === 0 && !hasEnd) {
+            // A length that is damaged leads to a place where no section begins.
+            if (findSection(at + 1, next, 2) < next) next = 0;
         }
         if (next === 0) {
-            let again = at + 1;
-            while (again < end && !isPlausible(again)) ++again;
+            const again = findSection(at + 1, end, 2);
             lost += again - at;
             at = again;
             continue;

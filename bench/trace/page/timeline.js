@@ -56,7 +56,7 @@ class Timeline {
         let threads = 0;
         this.hiddenThreads = 0;
         tracks.forEach((track, i) => {
-            const isUsed = sliceStart[i] < sliceStart[i + 1];
+            const isUsed = sliceStart[i] < sliceStart[i + 1];  // workers are shown in any case
             if (track.kind === 'worker' || isUsed) {
                 if (i >= slots && ++threads > MOST_THREADS) ++this.hiddenThreads;
                 else shown.push(i);
@@ -127,7 +127,7 @@ class Timeline {
         g.clip();
         let count = 0;
         for (const row of this.rows) count += this.drawRow(row);
-        if (this.analysis.recording.completeFrom > this.from) this.drawLost();
+        if (this.analysis.completeFrom > Math.max(this.from, this.analysis.begin)) this.drawLost();
         if (this.showArrows) this.drawArrows();
         if (this.showPath) this.drawPath();
         this.drawTask();
@@ -194,14 +194,16 @@ class Timeline {
 
     // Where a thread is between two slices, it waits.
     drawThreadWaits(row, begin, end) {
-        const {g, theme, analysis} = this, {slices, sliceStart} = analysis;
+        const {g, theme, analysis} = this, {slices, sliceStart, tracks} = analysis;
+        const last = sliceStart[row.track + 1];
         g.strokeStyle = g.fillStyle = theme.colours.dim;
         g.setLineDash([2, 3]);
         g.lineWidth = 1;
         const y = Math.round(row.y + row.height / 2) + .5;
-        for (let i = Math.max(begin - 1, sliceStart[row.track]); i <= end && i + 1 < sliceStart[row.track + 1]; ++i) {
+        for (let i = Math.max(begin - 1, sliceStart[row.track]); i <= end && i < last; ++i) {
             if (!slices.waitsAtEnd[i]) continue;
-            const a = this.xOf(slices.end[i]), b = this.xOf(slices.begin[i + 1]);
+            const a = this.xOf(slices.end[i]);
+            const b = this.xOf(i + 1 < last ? slices.begin[i + 1] : tracks[row.track].last);
             if (b < LEFT || a > this.width || b - a < 2) continue;
             g.beginPath();
             g.moveTo(Math.max(a, LEFT), y);
@@ -316,7 +318,7 @@ class Timeline {
 
     // Before this time the events of some workers are lost.
     drawLost() {
-        const {g, theme} = this, to = Math.min(this.analysis.recording.completeFrom, this.to);
+        const {g, theme} = this, to = Math.min(this.analysis.completeFrom, this.to);
         g.globalAlpha = .35;
         theme.fill(g, theme.colours.nothing, 'cross', LEFT, TOP, this.xOf(to) - LEFT, this.height - TOP);
         g.globalAlpha = 1;
