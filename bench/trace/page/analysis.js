@@ -261,7 +261,7 @@ class Builder {
     }
     endTask(task, track, time, flags) {
         const {tasks} = this;
-        tasks.end[task] = time;
+        tasks.end[task] = Math.max(time, tasks.begin[task]);
         tasks.endTrack[task] = track;
         tasks.flags[task] |= flags;
     }
@@ -522,7 +522,7 @@ class Builder {
         }
         for (let task = 0; task < tasks.count; ++task) {
             if (!Number.isNaN(tasks.end[task])) continue;
-            tasks.end[task] = end;
+            tasks.end[task] = Math.max(end, tasks.begin[task]);
             tasks.flags[task] |= FLAG_CUT_END;
         }
         for (let wait = 0; wait < waits.count; ++wait) {

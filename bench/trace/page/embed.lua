@@ -1,7 +1,7 @@
 -- The page of a recording as a C++ source: build/generated/page_template.cpp defines
--- weft::trace::kPageTemplate and kPageTemplateBytes (bench/trace/export_html.cpp). Without a page,
--- `premake5 embed-page` makes the file. A program with the source calls usePageTemplate() in its
--- project. Its build makes the file again when a part of the page has changed.
+-- weft::trace::kPageTemplate and kPageTemplateBytes, which bench/trace/export_html.cpp needs.
+-- `premake5 embed-page` makes the file. A project calls usePageTemplate(): then its build makes the
+-- file, and makes it again when a part of the page has changed.
 
 local folder = path.getabsolute(".")
 local target = path.join(_MAIN_SCRIPT_DIR, "build/generated/page_template.cpp")
@@ -44,21 +44,23 @@ local function source(text)
     return table.concat(lines, "\n") .. "\n"
 end
 
+-- Several projects may make the file at the same time, so it appears as a whole.
 local function write()
-    local text = source(template())
-    if io.readfile(target) == text then return end
+    local text, new = template(), target .. os.uuid()
     os.mkdir(path.getdirectory(target))
-    local ok, message = io.writefile(target, text)
+    local ok, message = io.writefile(new, source(text))
+    if ok and os.ishost("windows") then os.remove(target) end
+    if ok then ok, message = os.rename(new, target) end
     if not ok then error(message, 0) end
 end
 
 -- Adds the page to the current project.
 function usePageTemplate()
     local _, names = template()
-    local page, inputs = path.join(folder, names[1]), {}
-    for _, name in ipairs(names) do table.insert(inputs, path.join(folder, name)) end
-    files { page }
-    filter { "files:" .. page }
+    local inputs = {}
+    for i = 2, #names do table.insert(inputs, path.join(folder, names[i])) end
+    files { path.join(folder, names[1]) }
+    filter "files:**page.html"
         buildmessage "page_template.cpp"
         buildinputs(inputs)
         buildoutputs { target }
