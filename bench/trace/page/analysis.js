@@ -857,12 +857,14 @@ class Analysis {
         return row;
     }
 
-    /// Returns a row for each name of a task and of a blocking call between the two times (by their
-    /// begin). Tasks that were not recorded from begin to end count, but not for the percentiles.
-    byName(from = -Infinity, to = Infinity) {
+    /// Returns a row for each name of a task and of a blocking call that begins between the two times
+    /// (with `orRuns`: or begins earlier, and ends later than `from`). Tasks that were not recorded
+    /// from begin to end count, but not for the percentiles.
+    byName(from = -Infinity, to = Infinity, orRuns = false) {
         const {tasks} = this, rows = new Map();
         for (let i = 0; i < tasks.count; ++i) {
-            if (tasks.kind[i] === TaskKind.Host || tasks.begin[i] < from || tasks.begin[i] >= to) continue;
+            if (tasks.kind[i] === TaskKind.Host || tasks.begin[i] >= to) continue;
+            if (tasks.begin[i] < from && !(orRuns && tasks.end[i] > from)) continue;
             const key = tasks.name[i] * 2 + tasks.kind[i];
             let row = rows.get(key);
             if (row === undefined) {

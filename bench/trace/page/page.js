@@ -360,7 +360,7 @@ class Page {
         const frame = this.frames[this.chosen], range = this.timeline.selection;
         let rows = this.allRows;
         if (this.scope === 'frame' && frame) rows = this.analysis.byName(frame.begin, frame.end);
-        if (this.scope === 'selection' && range) rows = this.analysis.byName(range.from, range.to);
+        if (this.scope === 'selection' && range) rows = this.analysis.byName(range.from, range.to, true);
         const wanted = $('search').value.trim().toLowerCase();
         if (wanted) rows = rows.filter(row => row.text.toLowerCase().includes(wanted));
         const {sortKey} = this, sign = this.sortUp ? 1 : -1;
