@@ -308,10 +308,11 @@ if program("frame_example", { "bench/frame/*.cpp", "bench/frame/example/*.cpp", 
     weft.use()
 end
 
--- Writes the page of a recording, for tests/trace_page.sh.
-if program("write_html", { "tests/trace_page/*.cpp", "bench/trace/export_html.cpp" }) then
+-- Records a run, and writes the page of a recording: tests/trace_page.sh.
+if program("trace_page", { "tests/trace_page/*.cpp", "bench/trace/export_html.cpp" }) then
     includedirs { "bench" }
     usePageTemplate()
+    weft.use()
 end
 
 for _, folder in ipairs(os.matchdirs("samples/*")) do

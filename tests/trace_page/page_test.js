@@ -1,6 +1,6 @@
 // The page in headless Chromium, opened from disk. Screenshots and figures go to build/trace_page/.
 //
-// WEFT_WRITE_HTML names the program of write_html.cpp, WEFT_RECORDING a recording of the library.
+// WEFT_TRACE_PAGE names the program of main.cpp. WEFT_RECORDING may name a recording to look at, too.
 'use strict';
 const test = require('node:test'), assert = require('node:assert');
 const fs = require('fs'), path = require('path'), {execFileSync} = require('child_process'), {pathToFileURL} = require('url');
@@ -11,6 +11,7 @@ const {page, template} = require('../../bench/trace/page/build.js');
 
 const out = path.join(__dirname, '../../build/trace_page');
 fs.mkdirSync(out, {recursive: true});
+const program = process.env.WEFT_TRACE_PAGE;
 const CELL = 'data:image/svg+xml;utf8,' + encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="96" height="54">' +
     '<rect width="96" height="54" fill="#345"/><circle cx="48" cy="27" r="16" fill="#da6"/></svg>');
 
@@ -164,7 +165,7 @@ test('search', () => withPage(usual, {}, async tab => {
 test('mouse: wheel, drag, select, click, sort', () => withPage(usual, {}, async tab => {
     const place = await tab.evaluate(`(() => { const r = document.getElementById('timeline').getBoundingClientRect();
         return {left: r.left, top: r.top, width: r.width}; })()`);
-    const y = place.top + 40, middle = place.left + place.width / 2;
+    const y = place.top + 50, middle = place.left + place.width / 2;
     const before = await view(tab);
     await tab.mouse('mouseWheel', middle, y, {deltaX: 0, deltaY: -400});
     await tab.frame();
@@ -340,10 +341,10 @@ test('100,000 slices at 30 redraws a second', async () => {
     });
 });
 
-test('the page that C++ writes is the one that node writes', {skip: !process.env.WEFT_WRITE_HTML}, async () => {
+test('the page that C++ writes is the one that node writes', {skip: !program}, async () => {
     const file = path.join(out, 'simulated.weft'), name = 'A "title" with </script> and \\ and \u00fc';
     fs.writeFileSync(file, simulated);
-    const html = execFileSync(process.env.WEFT_WRITE_HTML, [file, name, '1800000'], {maxBuffer: 1 << 28}).toString();
+    const html = execFileSync(program, ['html', file, name, '1800000'], {maxBuffer: 1 << 28}).toString();
     const json = />({.*})<\/script>/.exec(html)[1], options = JSON.parse(json);
     assert.equal(options.title, name);
     assert.equal(options.budget, 1800000);
@@ -355,7 +356,7 @@ test('the page that C++ writes is the one that node writes', {skip: !process.env
     assert.equal(html.replace(json, place), page(simulated, {}).replace('>{}<', `>${place}<`), 'all but the options');
     for (const length of [0, 1, 2, 3, 4, 100]) {  // each way in which base64 can end
         fs.writeFileSync(file, simulated.subarray(0, length));
-        const part = execFileSync(process.env.WEFT_WRITE_HTML, [file, name, '0']).toString();
+        const part = execFileSync(program, ['html', file, name, '0']).toString();
         assert.ok(part.includes(`>${Buffer.from(simulated.subarray(0, length)).toString('base64')}</script>`));
     }
     fs.writeFileSync(path.join(out, 'from_cpp.html'), html);
@@ -365,8 +366,10 @@ test('the page that C++ writes is the one that node writes', {skip: !process.env
     });
 });
 
-test('a recording of the library', {skip: !process.env.WEFT_RECORDING}, async () => {
-    const url = save('library.html', fs.readFileSync(process.env.WEFT_RECORDING), {title: 'A recording of the library', budget: 2e6});
+test('a recording of the library', {skip: !program}, async () => {
+    let file = process.env.WEFT_RECORDING;
+    if (!file) execFileSync(program, ['record', file = path.join(out, 'library.weft'), '60']);
+    const url = save('library.html', fs.readFileSync(file), {title: 'A recording of the library', budget: 4e6});
     for (const scheme of ['dark', 'light']) {
         await withPage(url, {scheme}, async tab => {
             assert.ok((await rowsOf(tab, 'tasks')).length >= 2);

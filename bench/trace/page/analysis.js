@@ -553,15 +553,18 @@ class Builder {
 // How much could have begun at each time: tasks that were submitted and have not begun, and fibers
 // that were released and have not continued.
 class Supply {
-    constructor(tasks, waits, recording) {
+    constructor(tasks, waits) {
         const steps = [];
         for (let i = 0; i < tasks.count; ++i) {
             if (!(tasks.queued[i] > 0)) continue;
             steps.push([tasks.begin[i] - tasks.queued[i], 1], [tasks.begin[i], -1]);
         }
-        for (let i = 0; i < waits.count; ++i)
+        for (let i = 0; i < waits.count; ++i) {
+            // a thread of the host continues by itself
+            if (waits.task[i] < 0 || tasks.kind[waits.task[i]] === TaskKind.Host) continue;
             if (waits.end[i] > waits.ready[i] && waits.readyTrack[i] >= 0)
                 steps.push([waits.ready[i], 1], [waits.end[i], -1]);
+        }
         steps.sort((a, b) => a[0] - b[0]);
         this.time = Float64Array.from(steps, step => step[0]);
         this.amount = new Int32Array(steps.length);
@@ -600,7 +603,7 @@ class Analysis {
                            'sliceStart', 'parkStart', 'begin', 'end', 'submissions', 'trackOf'])
             this[key] = built[key];
         this.names = recording.names;
-        this.supply = new Supply(this.tasks, this.waits, recording);
+        this.supply = new Supply(this.tasks, this.waits);
         /// From here on the events of all workers are there.
         this.completeFrom = built.hasLost ? Math.max(this.begin, recording.completeFrom) : this.begin;
         this.frames = this.makeFrames(built.frames);

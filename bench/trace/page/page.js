@@ -108,7 +108,7 @@ class Page {
         const list = [...this.recording.problems], {completeFrom} = this.analysis;
         if (completeFrom > this.analysis.begin + 1000)
             list.push(`The oldest events of some workers were overwritten. All is there from ` +
-                      `${timeText(completeFrom - this.analysis.begin)} on.`);
+                      `${timeText(completeFrom - this.analysis.begin)} after the first event on.`);
         if (this.frames.length === 1 && this.frames[0].isAll)
             list.push('There are no frame marks (weft::MarkFrame), so the whole recording is one frame.');
         if (this.timeline.hiddenThreads)
@@ -280,7 +280,7 @@ class Page {
         });
         if (rest.length) {
             const sum = rest.reduce((total, row) => total + row.ns, 0);
-            body.push(make('tr', {}, make('td', {}, `${rest.length} others`), make('td', {}, timeText(sum)),
+            body.push(make('tr', {}, make('td', {}, `${rest.length} more`), make('td', {}, timeText(sum)),
                            make('td', {}, percentText(sum / most))));
         }
         put($('path'), make('thead', {}, make('tr', {}, ...['on the critical path', 'time', 'part', 'usual', 'extra', '']

@@ -5,7 +5,7 @@
 (function (weft) {
 
 const {timeText, fit, niceStep, TaskKind} = weft;
-const LEFT = 84, TOP = 22;
+const LEFT = 84, TOP = 34;  // above the rows: times, then a line for other texts
 const LEAST_GAP = 200;  // ns; shorter idle times are not drawn
 const MOST_ARROWS = 2000, MOST_THREADS = 32;
 
@@ -146,9 +146,9 @@ class Timeline {
         for (let n = Math.ceil((this.from - zero) / step); zero + n * step < this.to; ++n) {
             const x = this.xOf(zero + n * step);
             g.fillStyle = theme.colours.line;
-            g.fillRect(x, TOP - 8, 1, this.height);
+            g.fillRect(x, TOP - 18, 1, this.height);
             g.fillStyle = theme.colours.dim;
-            g.fillText(this.axisText(n * step, step), x + 3, 9);
+            g.fillText(this.axisText(n * step, step), x + 3, 8);
         }
     }
     axisText(value, step) {
@@ -325,7 +325,7 @@ class Timeline {
         const text = 'events of some workers were overwritten';
         if (this.xOf(to) - LEFT > g.measureText(text).width + 12) {
             g.fillStyle = theme.colours.dim;
-            g.fillText(text, LEFT + 6, TOP - 3);
+            g.fillText(text, LEFT + 6, TOP - 8);
         }
     }
 
@@ -433,7 +433,7 @@ class Timeline {
             if (frame.end < this.from || frame.end > this.to || frame.isAll) continue;
             const x = this.xOf(frame.end);
             g.globalAlpha = .6;
-            g.fillRect(x - .5, TOP - 6, 1, this.height);
+            g.fillRect(x - .5, TOP - 8, 1, this.height);
             g.globalAlpha = 1;
         }
     }
@@ -450,9 +450,9 @@ class Timeline {
         const text = timeText(this.selection.to - this.selection.from), wide = g.measureText(text).width;
         const x = Math.max(LEFT + 2, Math.min(this.width - wide - 10, (a + b) / 2 - wide / 2 - 4));
         g.fillStyle = theme.colours.text;
-        g.fillRect(x, TOP - 12, wide + 8, 13);
+        g.fillRect(x, TOP - 16, wide + 8, 14);
         g.fillStyle = theme.colours.background;
-        g.fillText(text, x + 4, TOP - 5);
+        g.fillText(text, x + 4, TOP - 8.5);
     }
 }
 
