@@ -277,6 +277,17 @@ test('without frame marks the whole recording is one frame', () => {
     assert.equal(a.explain(0).longest.end, 300);
 });
 
+test('a counter has the name that it got last', () => {
+    const w = new Writer({workers: 1});
+    w.put(0, Kind.CounterName, 100, {fiber: 1, a: 0x10, name: 'first'});
+    w.put(0, Kind.CounterName, 300, {fiber: 1, a: 0x10, name: 'second'});
+    w.put(0, Kind.CounterName, 400, {fiber: 1, a: 0x20, name: 'other'});
+    const a = analyse(w), [counter] = a.recording.counter;
+    assert.deepEqual([50, 100, 299, 300, 900].map(time => a.counterName(counter, time)),
+                     [`counter ${counter}`, 'first', 'first', 'second', 'second']);
+    assert.equal(a.counterName(0, 500), 'no counter');
+});
+
 test('percentiles', () => {
     const sorted = Float64Array.from({length: 200}, (_, i) => i + 1);
     assert.equal(weft.percentile(sorted, 50), 100);

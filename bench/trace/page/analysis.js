@@ -169,6 +169,7 @@ class Builder {
             by: Int32Array,
         });
         this.frames = [];
+        this.counterNames = new Map();  // {time, name} by counter, by time
         this.stacks = new Map();  // tasks of each fiber, the innermost last
         this.waiting = new Map();  // the open wait of each fiber
         this.open = new Int32Array(this.trackCount).fill(-1);
@@ -329,10 +330,17 @@ class Builder {
                 case Kind.CallEnd: this.taskEnd(i, track, fiber, time[i], TaskKind.Call); break;
                 case Kind.FrameMark: this.frames.push({
                     number: recording.other[i], end: time[i], track}); break;
+                case Kind.CounterName: this.nameCounter(i, time[i]); break;
             }
         }
         this.finish();
         return this;
+    }
+
+    nameCounter(i, time) {
+        const counter = this.recording.counter[i];
+        if (!this.counterNames.has(counter)) this.counterNames.set(counter, []);
+        this.counterNames.get(counter).push({time, name: this.recording.name[i]});
     }
 
     taskBegin(i, track, fiber, time) {
@@ -600,7 +608,8 @@ class Analysis {
         this.recording = recording;
         const built = new Builder(recording).build();
         for (const key of ['tracks', 'slots', 'trackFirst', 'tasks', 'slices', 'waits', 'parks',
-                           'sliceStart', 'parkStart', 'begin', 'end', 'submissions', 'trackOf'])
+                           'sliceStart', 'parkStart', 'begin', 'end', 'submissions', 'trackOf',
+                           'counterNames'])
             this[key] = built[key];
         this.names = recording.names;
         this.supply = new Supply(this.tasks, this.waits);
@@ -895,11 +904,14 @@ class Analysis {
         return result.sort((a, b) => b.total - a.total);
     }
 
-    /// Returns the name of a counter: its own, or a number.
-    counterName(counter) {
+    /// Returns the name that a counter has at this time, or a number. A counter is known by its address
+    /// only, so another counter at the same address has the same name until it gets its own.
+    counterName(counter, time) {
         if (counter === 0) return 'no counter';
-        const name = this.recording.counterNames.get(counter);
-        return name ? this.names[name] : `counter ${counter}`;
+        const names = this.counterNames.get(counter);
+        let found = 0;
+        if (names !== undefined) for (const one of names) if (one.time <= time) found = one.name;
+        return found ? this.names[found] : `counter ${counter}`;
     }
 }
 

@@ -466,13 +466,13 @@ class Page {
             const priority = ['High', 'Normal', 'Low'][recording.priority[submit] & 3] || '';
             items.push(make('li', {}, `Queued ${timeText(tasks.queued[task])}. Submitted at ${at(recording.time[submit])} on ` +
                 tracks[analysis.trackOf[submit]].label + (by === undefined ? '' : ' by '), by === undefined ? '' : link(by),
-                ` (${numberText(recording.other[submit])} tasks, priority ${priority}, ${analysis.counterName(recording.counter[submit])}).`));
+                ` (${numberText(recording.other[submit])} tasks, priority ${priority}, ${analysis.counterName(recording.counter[submit], recording.time[submit])}).`));
         }
         let shown = 0;
         for (let i = 0; i < waits.count; ++i) {
             if (waits.task[i] !== task || ++shown > 20) continue;
             const by = waits.readyTrack[i] >= 0 ? analysis.sliceBefore(waits.readyTrack[i], waits.ready[i] + 1) : -1;
-            items.push(make('li', {}, waits.isYield[i] ? 'Yielded' : `Waited for ${analysis.counterName(waits.counter[i])} <= ${waits.target[i]}`,
+            items.push(make('li', {}, waits.isYield[i] ? 'Yielded' : `Waited for ${analysis.counterName(waits.counter[i], waits.begin[i])} <= ${waits.target[i]}`,
                 ` at ${at(waits.begin[i])} for ${timeText(waits.end[i] - waits.begin[i])}`,
                 waits.isYield[i] || waits.readyTrack[i] < 0 ? '.' : waits.byDeadline[i] ? ', until a deadline.' :
                     `; released at ${at(waits.ready[i])} on ${tracks[waits.readyTrack[i]].label}${by >= 0 ? ' after ' : ''}`,
@@ -614,7 +614,7 @@ class Page {
         const {waits, tracks} = this.analysis;
         for (let i = 0; i < waits.count; ++i) {
             if (waits.beginTrack[i] === track && waits.begin[i] <= time && waits.end[i] > time)
-                return `${tracks[track].label}\nwaits for ${this.analysis.counterName(waits.counter[i])}`;
+                return `${tracks[track].label}\nwaits for ${this.analysis.counterName(waits.counter[i], time)}`;
         }
         return tracks[track].label;
     }

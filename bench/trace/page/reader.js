@@ -375,11 +375,8 @@ function read(bytes) {
     ringStart[ringCount] = count;
     for (const key in columns) columns[key] = columns[key].subarray(0, count);
 
-    const counterNames = new Map();
-    for (let i = 0; i < count; ++i)
-        if (columns.kind[i] === Kind.CounterName) counterNames.set(columns.counter[i], columns.name[i]);
     const recording = {
-        ...columns, count, ringStart, names, counterNames, functions, workers, problems,
+        ...columns, count, ringStart, names, functions, workers, problems,
         rings: Array.from({length: ringCount}, () => ({})),
         fibers: header.smallFibers + header.largeFibers,
         nanosecondsAtStart: header.nanosecondsAtStart,
