@@ -20,7 +20,8 @@ files=(reader analysis palette library page)
 packages=(nodejs)
 [[ " ${files[*]} " != *" page "* ]] || packages+=(chromium fonts-dejavu-core)
 premake=$(third_party/setup.sh "${packages[@]}") || { fail "third_party/setup.sh"; finish; }
-configure "" && build Release trace_page || finish
+configure "" || finish
+build Release trace_page || finish
 export WEFT_TRACE_PAGE=$PWD/build/Release/trace_page
 
 for name in "${files[@]}"; do
