@@ -1,4 +1,5 @@
-// Implements export_html.h: fills the two places of the page that page/embed.lua has made a source of.
+// Implements export_html.h: fills the two places of the page that page/embed.lua has made a source
+// of.
 #include "trace/export_html.h"
 
 #include <cstdio>
@@ -49,8 +50,10 @@ std::string Json(const HtmlOptions &options) {
     if (!options.whatIf.empty()) {
         result += ",\"whatIf\":";
         for (const char c : options.whatIf) {  // inside of JSON, `<` occurs only in texts
-            if (c == '<') result += "\\u003c";
-            else result += c;
+            if (c == '<')
+                result += "\\u003c";
+            else
+                result += c;
         }
     }
     return result + '}';

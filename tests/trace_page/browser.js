@@ -1,16 +1,32 @@
 // Drives a headless Chromium over a pipe by the DevTools protocol, without any package.
 'use strict';
-const {spawn} = require('child_process'), fs = require('fs'), os = require('os'), path = require('path');
+const {spawn} = require('child_process');
+const fs = require('fs');
+const os = require('os');
+const path = require('path');
 
 class Browser {
     constructor() {
         this.profile = fs.mkdtempSync(path.join(os.tmpdir(), 'weft-chromium-'));
-        this.child = spawn(process.env.WEFT_CHROMIUM || 'chromium', [
-            '--headless=new', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe', '--hide-scrollbars',
-            '--disable-background-networking', '--disable-component-update', '--disable-dev-shm-usage',
-            '--no-first-run', '--mute-audio', '--force-color-profile=srgb', `--user-data-dir=${this.profile}`,
-            'about:blank',
-        ], {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']});
+        this.child = spawn(
+            process.env.WEFT_CHROMIUM || 'chromium',
+            [
+                '--headless=new',
+                '--no-sandbox',
+                '--disable-gpu',
+                '--remote-debugging-pipe',
+                '--hide-scrollbars',
+                '--disable-background-networking',
+                '--disable-component-update',
+                '--disable-dev-shm-usage',
+                '--no-first-run',
+                '--mute-audio',
+                '--force-color-profile=srgb',
+                `--user-data-dir=${this.profile}`,
+                'about:blank',
+            ],
+            {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']},
+        );
         this.next = 1;
         this.calls = new Map();
         this.listeners = [];
@@ -30,7 +46,10 @@ class Browser {
         this.lost = lost;
     }
     receive(message) {
-        if (message.id === undefined) { for (const listen of this.listeners) listen(message); return; }
+        if (message.id === undefined) {
+            for (const listen of this.listeners) listen(message);
+            return;
+        }
         const {resolve, reject} = this.calls.get(message.id);
         this.calls.delete(message.id);
         message.error ? reject(new Error(message.error.message)) : resolve(message.result);
@@ -53,7 +72,11 @@ class Browser {
     async close() {
         const ended = new Promise(resolve => this.child.on('exit', resolve));
         this.lost.catch(() => {});
-        try { await this.send('Browser.close'); } catch { this.child.kill(); }
+        try {
+            await this.send('Browser.close');
+        } catch {
+            this.child.kill();
+        }
         await ended;
         fs.rmSync(this.profile, {recursive: true, force: true, maxRetries: 5, retryDelay: 200});
     }
@@ -66,59 +89,101 @@ class Tab {
             if (message.sessionId !== sessionId) return;
             const {method, params} = message;
             if (method === 'Runtime.exceptionThrown')
-                this.errors.push(params.exceptionDetails.exception?.description || params.exceptionDetails.text);
-            if (method === 'Runtime.consoleAPICalled' && (params.type === 'error' || params.type === 'warning'))
+                this.errors.push(
+                    params.exceptionDetails.exception?.description || params.exceptionDetails.text,
+                );
+            if (
+                method === 'Runtime.consoleAPICalled' &&
+                (params.type === 'error' || params.type === 'warning')
+            )
                 this.errors.push(params.args.map(arg => arg.value || arg.description).join(' '));
-            if (method === 'Log.entryAdded' && params.entry.level === 'error') this.errors.push(params.entry.text);
+            if (method === 'Log.entryAdded' && params.entry.level === 'error')
+                this.errors.push(params.entry.text);
             if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
             if (method === 'Page.loadEventFired') this.loaded();
         });
     }
-    send(method, params) { return this.browser.send(method, params, this.sessionId); }
+    send(method, params) {
+        return this.browser.send(method, params, this.sessionId);
+    }
     async begin(url, width, height, scheme) {
-        for (const domain of ['Runtime', 'Log', 'Page', 'Network']) await this.send(`${domain}.enable`);
-        await this.send('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: false});
+        for (const domain of ['Runtime', 'Log', 'Page', 'Network'])
+            await this.send(`${domain}.enable`);
+        await this.send('Emulation.setDeviceMetricsOverride', {
+            width,
+            height,
+            deviceScaleFactor: 1,
+            mobile: false,
+        });
         await this.setScheme(scheme);
-        const loaded = new Promise(resolve => { this.loaded = resolve; });
+        const loaded = new Promise(resolve => {
+            this.loaded = resolve;
+        });
         await this.send('Page.navigate', {url});
         await Promise.race([loaded, this.browser.lost]);
     }
     setScheme(scheme) {
-        return this.send('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: scheme}]});
+        return this.send('Emulation.setEmulatedMedia', {
+            features: [{name: 'prefers-color-scheme', value: scheme}],
+        });
     }
     /// Returns the value of an expression in the page.
     async evaluate(expression) {
-        const {result, exceptionDetails} = await this.send('Runtime.evaluate',
-            {expression, returnByValue: true, awaitPromise: true});
-        if (exceptionDetails) throw new Error(exceptionDetails.exception?.description || exceptionDetails.text);
+        const {result, exceptionDetails} = await this.send('Runtime.evaluate', {
+            expression,
+            returnByValue: true,
+            awaitPromise: true,
+        });
+        if (exceptionDetails)
+            throw new Error(exceptionDetails.exception?.description || exceptionDetails.text);
         return result.value;
     }
     async key(key, {shift = false} = {}) {
         const named = {ArrowLeft: 37, ArrowRight: 39, Home: 36, End: 35, Escape: 27, Enter: 13};
-        const event = {key, modifiers: shift ? 8 : 0, windowsVirtualKeyCode: named[key] || key.toUpperCase().charCodeAt(0)};
+        const event = {
+            key,
+            modifiers: shift ? 8 : 0,
+            windowsVirtualKeyCode: named[key] || key.toUpperCase().charCodeAt(0),
+        };
         if (named[key] === undefined || key === 'Enter') event.text = key === 'Enter' ? '\r' : key;
         await this.send('Input.dispatchKeyEvent', {type: 'keyDown', ...event});
         await this.send('Input.dispatchKeyEvent', {type: 'keyUp', ...event});
     }
-    async type(text) { for (const letter of text) await this.key(letter); }
-    mouse(type, x, y, more = {}) { return this.send('Input.dispatchMouseEvent', {type, x, y, ...more}); }
+    async type(text) {
+        for (const letter of text) await this.key(letter);
+    }
+    mouse(type, x, y, more = {}) {
+        return this.send('Input.dispatchMouseEvent', {type, x, y, ...more});
+    }
     async drag(from, to, y, modifiers = 0) {
         await this.mouse('mouseMoved', from, y, {modifiers});
-        await this.mouse('mousePressed', from, y, {button: 'left', buttons: 1, clickCount: 1, modifiers});
+        await this.mouse('mousePressed', from, y, {
+            button: 'left',
+            buttons: 1,
+            clickCount: 1,
+            modifiers,
+        });
         await this.mouse('mouseMoved', (from + to) / 2, y, {button: 'left', buttons: 1, modifiers});
         await this.mouse('mouseMoved', to, y, {button: 'left', buttons: 1, modifiers});
         await this.mouse('mouseReleased', to, y, {button: 'left', clickCount: 1, modifiers});
     }
     /// Waits until what was drawn is on the screen.
     frame() {
-        return this.evaluate('new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(0))))');
+        return this.evaluate(
+            'new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r(0))))',
+        );
     }
     async screenshot(file, full = true) {
         await this.frame();
-        const {data} = await this.send('Page.captureScreenshot', {format: 'png', captureBeyondViewport: full});
+        const {data} = await this.send('Page.captureScreenshot', {
+            format: 'png',
+            captureBeyondViewport: full,
+        });
         fs.writeFileSync(file, Buffer.from(data, 'base64'));
     }
-    close() { return this.browser.send('Target.closeTarget', {targetId: this.targetId}); }
+    close() {
+        return this.browser.send('Target.closeTarget', {targetId: this.targetId});
+    }
 }
 
 module.exports = {Browser};

@@ -1,6 +1,7 @@
 // The reader of recordings: whole files, cut files, damaged files.
 'use strict';
-const test = require('node:test'), assert = require('node:assert');
+const test = require('node:test');
+const assert = require('node:assert');
 const weft = require('../../bench/trace/page/reader.js');
 const {Writer, Kind, NONE} = require('./writer.js');
 const {simulate, chance} = require('./simulate.js');
@@ -25,9 +26,16 @@ function small() {
     w.put(1, Kind.CounterName, 130, {fiber: 5, a: 0x6000, name: 'walkers'});
     return w;
 }
-const eventsOf = recording => [...recording.order].map(i => ({
-    kind: recording.kind[i], time: recording.time[i], ring: recording.ring[i], fiber: recording.fiber[i],
-    other: recording.other[i], task: recording.task[i], name: recording.names[recording.name[i]]}));
+const eventsOf = recording =>
+    [...recording.order].map(i => ({
+        kind: recording.kind[i],
+        time: recording.time[i],
+        ring: recording.ring[i],
+        fiber: recording.fiber[i],
+        other: recording.other[i],
+        task: recording.task[i],
+        name: recording.names[recording.name[i]],
+    }));
 
 test('all fields of a whole recording', () => {
     const recording = weft.read(small().bytes());
@@ -38,13 +46,32 @@ test('all fields of a whole recording', () => {
     assert.equal(recording.rings.length, 4);
     assert.equal(recording.fibers, 72);
     const events = eventsOf(recording);
-    assert.deepEqual(events[0], {kind: Kind.Submit, time: 10, ring: 3, fiber: 7, other: 2, task: 100, name: 'walk'});
-    assert.deepEqual(events[2], {kind: Kind.TaskBegin, time: 30, ring: 0, fiber: 4, other: 1, task: 100, name: 'walk'});
+    assert.deepEqual(events[0], {
+        kind: Kind.Submit,
+        time: 10,
+        ring: 3,
+        fiber: 7,
+        other: 2,
+        task: 100,
+        name: 'walk',
+    });
+    assert.deepEqual(events[2], {
+        kind: Kind.TaskBegin,
+        time: 30,
+        ring: 0,
+        fiber: 4,
+        other: 1,
+        task: 100,
+        name: 'walk',
+    });
     assert.equal(events[11].name, 'function 0x402000');
     assert.equal(recording.priority[recording.order[0]], 6);
     const wait = [...recording.order].find(i => recording.kind[i] === Kind.Wait);
     assert.notEqual(recording.counter[recording.order[0]], recording.counter[wait]);
-    assert.deepEqual(events.map(event => event.time), [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100, 110, 115, 120, 130]);
+    assert.deepEqual(
+        events.map(event => event.time),
+        [10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 100, 110, 115, 120, 130],
+    );
 });
 
 test('accepts a Buffer, a Uint8Array inside of a larger buffer, and an ArrayBuffer', () => {
@@ -81,7 +108,7 @@ test('a task that begins at the tick at which the one before ended, with events 
     const w = new Writer({workers: 1});
     w.begin(0, 100, {number: 1, name: 'a'});
     w.end(0, 200, {number: 1, name: 'a'});
-    w.put(0, Kind.Ready, 5000000, {other: 9});  // the thread was preempted for 5 ms
+    w.put(0, Kind.Ready, 5000000, {other: 9}); // the thread was preempted for 5 ms
     w.begin(0, 200, {number: 2, name: 'a'});
     w.end(0, 5000300, {number: 2, name: 'a'});
     const recording = weft.read(w.bytes());
@@ -92,9 +119,20 @@ test('a task that begins at the tick at which the one before ended, with events 
 
 test('unknown sections and unknown kinds of records are skipped', () => {
     const w = small();
-    w.rings[1].push({ticks: BigInt(w.ticksAtStart + 140), kind: 50, fiber: 0, other: 0, a: 0n, b: 0n});
+    w.rings[1].push({
+        ticks: BigInt(w.ticksAtStart + 140),
+        kind: 50,
+        fiber: 0,
+        other: 0,
+        a: 0n,
+        b: 0n,
+    });
     const bytes = w.bytes();
-    const more = Buffer.concat([bytes.subarray(0, 64), Buffer.from([9, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5]), bytes.subarray(64)]);
+    const more = Buffer.concat([
+        bytes.subarray(0, 64),
+        Buffer.from([9, 0, 0, 0, 5, 0, 0, 0, 1, 2, 3, 4, 5]),
+        bytes.subarray(64),
+    ]);
     const recording = weft.read(more);
     assert.equal(recording.count, 15);
     assert.deepEqual(recording.problems, ['1 records are of a kind that this page does not know.']);
@@ -102,14 +140,24 @@ test('unknown sections and unknown kinds of records are skipped', () => {
 
 test('a header of a later version that is longer', () => {
     const bytes = small().bytes();
-    const longer = Buffer.concat([bytes.subarray(0, 64), Buffer.alloc(16, 0xee), bytes.subarray(64)]);
+    const longer = Buffer.concat([
+        bytes.subarray(0, 64),
+        Buffer.alloc(16, 0xee),
+        bytes.subarray(64),
+    ]);
     longer.writeUInt32LE(80, 12);
     assert.equal(weft.read(longer).count, 15);
 });
 
 test('what is no recording is refused', () => {
     assert.throws(() => weft.read(new Uint8Array(0)), /too short/);
-    assert.throws(() => weft.read(Buffer.from('PNG and much more of it, but no recording of weft at all, is it')), /WEFTRACE/);
+    assert.throws(
+        () =>
+            weft.read(
+                Buffer.from('PNG and much more of it, but no recording of weft at all, is it'),
+            ),
+        /WEFTRACE/,
+    );
     assert.throws(() => weft.read(small().bytes().subarray(0, 40)), /header/);
     assert.throws(() => weft.read(new Writer({version: 2}).bytes()), /version 2/);
 });
@@ -124,16 +172,25 @@ test('a recording without a run', () => {
 });
 
 test('a file that is cut anywhere gives the events before the cut', () => {
-    const {writer} = simulate({workers: 3, frames: 2, stages: [{name: 'a', count: 5, ns: 9000}], side: null});
+    const {writer} = simulate({
+        workers: 3,
+        frames: 2,
+        stages: [{name: 'a', count: 5, ns: 9000}],
+        side: null,
+    });
     const bytes = writer.bytes({partSize: 4});
     const whole = weft.read(bytes);
-    let last = 0, cut = 0;
+    let last = 0;
+    let cut = 0;
     for (let length = 64; length < bytes.length; ++length) {
         const recording = weft.read(bytes.subarray(0, length));
         assert.ok(recording.count >= last && recording.count <= whole.count, `length ${length}`);
         assert.equal(recording.isWhole, false);
         if (recording.problems.some(text => /cut off/.test(text))) ++cut;
-        assert.ok(!recording.problems.some(text => /damaged|cannot be right/.test(text)), recording.problems.join());
+        assert.ok(
+            !recording.problems.some(text => /damaged|cannot be right/.test(text)),
+            recording.problems.join(),
+        );
         last = recording.count;
     }
     assert.equal(cut, bytes.length - 64);
@@ -143,7 +200,7 @@ test('a file that is cut anywhere gives the events before the cut', () => {
 test('a cut file says which workers are missing', () => {
     const {writer} = simulate({workers: 4, frames: 3});
     const bytes = writer.bytes();
-    const half = weft.read(bytes.subarray(0, Math.floor(bytes.length * .45)));
+    const half = weft.read(bytes.subarray(0, Math.floor(bytes.length * 0.45)));
     const text = half.problems.join(' ');
     assert.match(text, /newest records of worker [01] may be missing/);
     assert.match(text, /There is nothing of .*worker 3, the external threads/);
@@ -154,9 +211,12 @@ test('any flipped bit: no exception but for a damaged start, and few events are 
     const {writer} = simulate({workers: 3, frames: 4});
     const bytes = writer.bytes();
     const whole = weft.read(bytes);
-    let refused = 0, least = whole.count, damaged = 0;
+    let refused = 0;
+    let least = whole.count;
+    let damaged = 0;
     for (let i = 0; i < 3000; ++i) {
-        const at = Math.floor(chance(9, i) * bytes.length), bit = Math.floor(chance(10, i) * 8);
+        const at = Math.floor(chance(9, i) * bytes.length);
+        const bit = Math.floor(chance(10, i) * 8);
         const copy = bytes.slice();
         copy[at] ^= 1 << bit;
         let recording;
@@ -171,7 +231,10 @@ test('any flipped bit: no exception but for a damaged start, and few events are 
         if (recording.problems.length) ++damaged;
         if (at >= 64) least = Math.min(least, recording.count);
     }
-    assert.ok(least >= whole.count - 70, `a bit cost ${whole.count - least} of ${whole.count} events`);
+    assert.ok(
+        least >= whole.count - 70,
+        `a bit cost ${whole.count - least} of ${whole.count} events`,
+    );
     assert.ok(damaged > 100);
     assert.ok(refused < 20);
 });
@@ -193,17 +256,23 @@ test('each bit of the header', () => {
 
 test('a length that is damaged costs its section only', () => {
     const {writer} = simulate({workers: 3, frames: 4});
-    const bytes = writer.bytes({partSize: 64}), whole = weft.read(bytes);
+    const bytes = writer.bytes({partSize: 64});
+    const whole = weft.read(bytes);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    let at = 64, tried = 0;
+    let at = 64;
+    let tried = 0;
     while (at < bytes.length) {
-        const kind = view.getUint32(at, true), length = view.getUint32(at + 4, true);
+        const kind = view.getUint32(at, true);
+        const length = view.getUint32(at + 4, true);
         if (kind === 2) {
             for (const wrong of [0, 4, length + 32, length + 1, 0xffffffff, 0x7fffffe4]) {
                 const copy = bytes.slice();
                 new DataView(copy.buffer).setUint32(at + 4, wrong, true);
                 const recording = weft.read(copy);
-                assert.ok(recording.count >= whole.count - 130, `section at ${at}, length ${wrong}: ${recording.count} of ${whole.count}`);
+                assert.ok(
+                    recording.count >= whole.count - 130,
+                    `section at ${at}, length ${wrong}: ${recording.count} of ${whole.count}`,
+                );
                 ++tried;
             }
         }
@@ -214,16 +283,25 @@ test('a length that is damaged costs its section only', () => {
 
 test('a record with a time that cannot be right is left out', () => {
     for (const bit of [30, 36, 45, 52, 63]) {
-        const {writer} = simulate({workers: 2, frames: 3, stages: [{name: 'a', count: 20, ns: 9000}], side: null});
+        const {writer} = simulate({
+            workers: 2,
+            frames: 3,
+            stages: [{name: 'a', count: 20, ns: 9000}],
+            side: null,
+        });
         const whole = weft.read(writer.bytes());
         for (const index of [0, 1, 25, writer.rings[0].length - 1]) {
-            const record = writer.rings[0][index], before = record.ticks;
+            const record = writer.rings[0][index];
+            const before = record.ticks;
             record.ticks ^= 1n << BigInt(bit);
             const recording = weft.read(writer.bytes());
             record.ticks = before;
             const isLast = index === writer.rings[0].length - 1;
-            if (isLast && bit < 40) continue;  // nothing follows that could show it
-            assert.ok(recording.count >= whole.count - 2 && recording.count < whole.count, `bit ${bit}, record ${index}: ${recording.count} of ${whole.count}`);
+            if (isLast && bit < 40) continue; // nothing follows that could show it
+            assert.ok(
+                recording.count >= whole.count - 2 && recording.count < whole.count,
+                `bit ${bit}, record ${index}: ${recording.count} of ${whole.count}`,
+            );
             assert.match(recording.problems.join(), /time that cannot be right/);
         }
     }
@@ -253,7 +331,8 @@ test('names that are missing are shown as addresses', () => {
 });
 
 test('rings that were overwritten say from when on all is there', () => {
-    const whole = simulate({workers: 4, frames: 20}), cut = simulate({workers: 4, frames: 20, capacity: 400});
+    const whole = simulate({workers: 4, frames: 20});
+    const cut = simulate({workers: 4, frames: 20, capacity: 400});
     assert.ok(weft.read(whole.writer.bytes()).completeFrom < 1000);
     const recording = weft.read(cut.writer.bytes());
     const firsts = recording.rings.slice(0, 4).map(ring => ring.first);

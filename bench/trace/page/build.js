@@ -4,7 +4,8 @@
 //
 // The options are those at the top of page.js.
 'use strict';
-const fs = require('fs'), path = require('path');
+const fs = require('fs');
+const path = require('path');
 
 /// Returns the page without its recording: page.html with the files that it includes.
 function template() {
@@ -15,7 +16,8 @@ function template() {
 /// Returns the page of a recording.
 function page(recording, options = {}) {
     const json = JSON.stringify(options).replace(/</g, '\\u003c');
-    return template().replace('/*@options*/', () => json)
+    return template()
+        .replace('/*@options*/', () => json)
         .replace('/*@recording*/', () => Buffer.from(recording).toString('base64'));
 }
 
@@ -27,6 +29,10 @@ if (require.main === module) {
         console.error('node build.js RECORDING [OPTIONS.json] > report.html');
         process.exit(2);
     }
-    process.stdout.write(page(fs.readFileSync(recording),
-                              options ? JSON.parse(fs.readFileSync(options, 'utf8')) : {}));
+    process.stdout.write(
+        page(
+            fs.readFileSync(recording),
+            options ? JSON.parse(fs.readFileSync(options, 'utf8')) : {},
+        ),
+    );
 }

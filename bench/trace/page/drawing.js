@@ -1,7 +1,7 @@
 // What all drawings of the page share: colours of names, patterns, texts for times, and the canvases
 // of the frames (bars and histogram).
 'use strict';
-(function (weft) {
+const {palettes, patterns} = require('./palette.js');
 
 /// Returns a time as a text: "6.43 ms".
 function timeText(ns) {
@@ -23,11 +23,23 @@ function patternTile(pattern, colour) {
     g.lineWidth = 1.6;
     g.beginPath();
     if (pattern === 'stripes' || pattern === 'cross') {
-        for (const x of [-8, 0, 8]) { g.moveTo(x, 8); g.lineTo(x + 8, 0); }
+        for (const x of [-8, 0, 8]) {
+            g.moveTo(x, 8);
+            g.lineTo(x + 8, 0);
+        }
     }
-    if (pattern === 'cross') for (const x of [-8, 0, 8]) { g.moveTo(x, 0); g.lineTo(x + 8, 8); }
+    if (pattern === 'cross')
+        for (const x of [-8, 0, 8]) {
+            g.moveTo(x, 0);
+            g.lineTo(x + 8, 8);
+        }
     g.stroke();
-    if (pattern === 'dots') for (const [x, y] of [[2, 2], [6, 6]]) g.fillRect(x - 1, y - 1, 2, 2);
+    if (pattern === 'dots')
+        for (const [x, y] of [
+            [2, 2],
+            [6, 6],
+        ])
+            g.fillRect(x - 1, y - 1, 2, 2);
     return tile;
 }
 
@@ -38,7 +50,7 @@ class Theme {
     /// `ranked`: numbers of names, the most important first.
     constructor(isDark, ranked) {
         this.isDark = isDark;
-        this.colours = weft.palettes[isDark ? 'dark' : 'light'];
+        this.colours = palettes[isDark ? 'dark' : 'light'];
         this.tiles = {};
         this.tileUrls = {};
         const on = isDark ? 'rgba(10,12,16,.6)' : 'rgba(255,255,255,.6)';
@@ -53,12 +65,15 @@ class Theme {
     }
     /// Sets the variables that page.css uses.
     apply(root) {
-        for (const key in this.colours) if (key !== 'tasks') root.style.setProperty('--' + key, this.colours[key]);
+        for (const key in this.colours)
+            if (key !== 'tasks') root.style.setProperty('--' + key, this.colours[key]);
         root.style.colorScheme = this.isDark ? 'dark' : 'light';
     }
     colourOf(name) {
         const rank = this.rank.get(name);
-        return rank === undefined ? this.colours.host : this.colours.tasks[rank % this.colours.tasks.length];
+        return rank === undefined
+            ? this.colours.host
+            : this.colours.tasks[rank % this.colours.tasks.length];
     }
     rgbOf(name) {
         const rank = this.rank.get(name);
@@ -67,7 +82,7 @@ class Theme {
     patternOf(name) {
         const rank = this.rank.get(name);
         if (rank === undefined) return 'plain';
-        return weft.patterns[Math.floor(rank / this.colours.tasks.length) % weft.patterns.length];
+        return patterns[Math.floor(rank / this.colours.tasks.length) % patterns.length];
     }
     /// Fills the background of an element.
     paint(element, colour, pattern) {
@@ -85,8 +100,10 @@ class Theme {
 
 /// Makes the canvas as large as its element, and returns a context in which 1 is a pixel of CSS.
 function fit(canvas, height) {
-    const ratio = globalThis.devicePixelRatio || 1, width = canvas.clientWidth;
-    const w = Math.round(width * ratio), h = Math.round(height * ratio);
+    const ratio = globalThis.devicePixelRatio || 1;
+    const width = canvas.clientWidth;
+    const w = Math.round(width * ratio);
+    const h = Math.round(height * ratio);
     if (canvas.width !== w || canvas.height !== h) {
         canvas.width = w;
         canvas.height = h;
@@ -125,22 +142,30 @@ class FrameBars {
         this.barWidth = Math.min(60, room / Math.max(1, this.bars));
     }
     longestOf(bar) {
-        const from = bar * this.perBar, to = Math.min(this.frames.length, from + this.perBar);
+        const from = bar * this.perBar;
+        const to = Math.min(this.frames.length, from + this.perBar);
         let longest = from;
-        for (let i = from; i < to; ++i) if (this.frames[i].duration > this.frames[longest].duration) longest = i;
+        for (let i = from; i < to; ++i)
+            if (this.frames[i].duration > this.frames[longest].duration) longest = i;
         return longest;
     }
     /// Returns the index of the frame at a place of the window, or -1.
     frameAt(clientX) {
-        const bar = Math.floor((clientX - this.canvas.getBoundingClientRect().left - this.left) / this.barWidth);
+        const bar = Math.floor(
+            (clientX - this.canvas.getBoundingClientRect().left - this.left) / this.barWidth,
+        );
         return bar >= 0 && bar < this.bars ? this.longestOf(bar) : -1;
     }
-    xOf(index) { return this.left + (Math.floor(index / this.perBar) + .5) * this.barWidth; }
+    xOf(index) {
+        return this.left + (Math.floor(index / this.perBar) + 0.5) * this.barWidth;
+    }
 
     draw(theme, chosen) {
-        const {g, width} = fit(this.canvas, this.height), {colours} = theme;
+        const {g, width} = fit(this.canvas, this.height);
+        const {colours} = theme;
         this.layout(width);
-        const bottom = this.height - 12, scale = (bottom - 12) / this.most;
+        const bottom = this.height - 12;
+        const scale = (bottom - 12) / this.most;
         const step = niceStep(this.most, 4);
         for (let value = step; value <= this.most; value += step) {
             const y = bottom - value * scale;
@@ -150,13 +175,23 @@ class FrameBars {
             g.fillText(timeText(value), 0, y);
         }
         for (let bar = 0; bar < this.bars; ++bar) {
-            const index = this.longestOf(bar), frame = this.frames[index];
-            const x = this.left + bar * this.barWidth, w = Math.max(1, this.barWidth - (this.barWidth > 4 ? 1 : 0));
+            const index = this.longestOf(bar);
+            const frame = this.frames[index];
+            const x = this.left + bar * this.barWidth;
+            const w = Math.max(1, this.barWidth - (this.barWidth > 4 ? 1 : 0));
             const h = Math.max(1, Math.min(frame.duration, this.most) * scale);
             const isOver = this.budget > 0 && frame.duration > this.budget && !frame.isPartial;
-            theme.fill(g, isOver ? colours.over : colours.bar, frame.isPartial ? 'stripes' : 'plain',
-                       x, bottom - h, w, h);
-            if (isOver && this.barWidth >= 3) {  // a mark that needs no colour
+            theme.fill(
+                g,
+                isOver ? colours.over : colours.bar,
+                frame.isPartial ? 'stripes' : 'plain',
+                x,
+                bottom - h,
+                w,
+                h,
+            );
+            if (isOver && this.barWidth >= 3) {
+                // a mark that needs no colour
                 g.beginPath();
                 g.moveTo(x + w / 2, bottom - h - 2);
                 g.lineTo(x + w / 2 - 3, bottom - h - 7);
@@ -175,7 +210,7 @@ class FrameBars {
             }
         }
         if (this.budget > 0) {
-            const y = Math.round(bottom - this.budget * scale) + .5;
+            const y = Math.round(bottom - this.budget * scale) + 0.5;
             g.strokeStyle = colours.text;
             g.lineWidth = 1;
             g.setLineDash([6, 4]);
@@ -184,7 +219,8 @@ class FrameBars {
             g.lineTo(width, y);
             g.stroke();
             g.setLineDash([]);
-            const text = `budget ${timeText(this.budget)}`, wide = g.measureText(text).width;
+            const text = `budget ${timeText(this.budget)}`;
+            const wide = g.measureText(text).width;
             g.fillStyle = colours.label;
             g.fillRect(width - wide - 8, y - 15, wide + 8, 14);
             g.fillStyle = colours.text;
@@ -195,21 +231,34 @@ class FrameBars {
 
 /// Draws how many frames took how long.
 function drawHistogram(canvas, theme, durations, budget, chosen) {
-    const height = 118, {g, width} = fit(canvas, height), {colours} = theme;
+    const height = 118;
+    const {g, width} = fit(canvas, height);
+    const {colours} = theme;
     if (durations.length === 0) return;
-    const low = durations[0], high = durations[durations.length - 1], span = high - low || 1;
+    const low = durations[0];
+    const high = durations[durations.length - 1];
+    const span = high - low || 1;
     const bins = Math.max(8, Math.min(30, Math.ceil(Math.sqrt(durations.length) * 2)));
     const counts = new Array(bins).fill(0);
-    const binOf = d => Math.min(bins - 1, Math.floor((d - low) / span * bins));
+    const binOf = d => Math.min(bins - 1, Math.floor(((d - low) / span) * bins));
     for (const duration of durations) ++counts[binOf(duration)];
-    const most = Math.max(...counts), bottom = height - 18, w = width / bins;
+    const most = Math.max(...counts);
+    const bottom = height - 18;
+    const w = width / bins;
     counts.forEach((count, i) => {
-        const h = count ? Math.max(1.5, count / most * (bottom - 16)) : 0;
-        const isOver = budget > 0 && low + span * i / bins >= budget;
-        theme.fill(g, isOver ? colours.over : colours.bar, isOver ? 'stripes' : 'plain',
-                   i * w + .5, bottom - h, Math.max(1, w - 1), h);
+        const h = count ? Math.max(1.5, (count / most) * (bottom - 16)) : 0;
+        const isOver = budget > 0 && low + (span * i) / bins >= budget;
+        theme.fill(
+            g,
+            isOver ? colours.over : colours.bar,
+            isOver ? 'stripes' : 'plain',
+            i * w + 0.5,
+            bottom - h,
+            Math.max(1, w - 1),
+            h,
+        );
     });
-    const x = d => Math.max(0, Math.min(width - 1, (d - low) / span * width));
+    const x = d => Math.max(0, Math.min(width - 1, ((d - low) / span) * width));
     const line = (d, dash, colour) => {
         g.strokeStyle = colour;
         g.setLineDash(dash);
@@ -235,6 +284,4 @@ function drawHistogram(canvas, theme, durations, budget, chosen) {
     g.fillText(`most: ${most}`, 0, 6);
 }
 
-Object.assign(weft, {timeText, Theme, fit, niceStep, FrameBars, drawHistogram});
-
-})(globalThis.weft = globalThis.weft || {});
+module.exports = {timeText, Theme, fit, niceStep, FrameBars, drawHistogram};

@@ -1,6 +1,7 @@
 // Reads the file of a recording (bench/trace/FORMAT.md) in a browser or in node.
 //
-//     const recording = weft.read(bytes);            // an ArrayBuffer or a Uint8Array
+//     const {read} = require('./reader.js');
+//     const recording = read(bytes);                 // an ArrayBuffer or a Uint8Array
 //     for (const i of recording.order) console.log(recording.kind[i], recording.time[i]);
 //
 // Events are columns of equal length: event i has kind[i], time[i] and so on. Events of one ring
@@ -9,38 +10,63 @@
 // The file may be cut, or damaged anywhere. `read` then returns what it can find, and says in
 // `problems` what is missing. It throws only if the file is no recording, or one of a later version.
 'use strict';
-(function (weft) {
 
 const Kind = {
-    TaskBegin: 0, TaskEnd: 1, FiberSwitch: 2, Submit: 3, Wait: 4, Resume: 5, Park: 6, Unpark: 7,
-    Satisfied: 8, Ready: 9, Increment: 10, Decrement: 11, Deadline: 12, Yield: 13, Wake: 14,
-    TakeInbox: 15, Attach: 16, Detach: 17, CallBegin: 18, CallEnd: 19, FrameMark: 20,
+    TaskBegin: 0,
+    TaskEnd: 1,
+    FiberSwitch: 2,
+    Submit: 3,
+    Wait: 4,
+    Resume: 5,
+    Park: 6,
+    Unpark: 7,
+    Satisfied: 8,
+    Ready: 9,
+    Increment: 10,
+    Decrement: 11,
+    Deadline: 12,
+    Yield: 13,
+    Wake: 14,
+    TakeInbox: 15,
+    Attach: 16,
+    Detach: 17,
+    CallBegin: 18,
+    CallEnd: 19,
+    FrameMark: 20,
     CounterName: 21,
 };
 const KINDS = 22;
-const CONTINUES = 64, IS_FUNCTION = 128;  // bits of a record's kind
-const NONE = 0xffffffff;                  // in `other`: no worker, no fiber
-const HEADER_BYTES = 64, RECORD_BYTES = 32, MOST_TEXT = 255, MOST_RINGS = 65536;
-const TEXT = 1, RECORDS = 2, END = 3;     // kinds of sections
+const CONTINUES = 64,
+    IS_FUNCTION = 128; // bits of a record's kind
+const NONE = 0xffffffff; // in `other`: no worker, no fiber
+const HEADER_BYTES = 64;
+const RECORD_BYTES = 32;
+const MOST_TEXT = 255;
+const MOST_RINGS = 65536;
+const TEXT = 1,
+    RECORDS = 2,
+    END = 3; // kinds of sections
 const TWO_32 = 4294967296;
 
 // Numbers of 64 bits as keys. A double would lose the low bits of a tagged address.
 class Interned {
-    constructor() { this.byHigh = new Map(); this.count = 0; }
+    constructor() {
+        this.byHigh = new Map();
+        this.count = 0;
+    }
     /// Returns a small number that is the same for the same 64 bits. 0 is for 0.
     idOf(low, high) {
         if (low === 0 && high === 0) return 0;
         let byLow = this.byHigh.get(high);
-        if (byLow === undefined) this.byHigh.set(high, byLow = new Map());
+        if (byLow === undefined) this.byHigh.set(high, (byLow = new Map()));
         let id = byLow.get(low);
-        if (id === undefined) byLow.set(low, id = ++this.count);
+        if (id === undefined) byLow.set(low, (id = ++this.count));
         return id;
     }
 }
 
 const hex = (low, high) =>
-    '0x' + (high === 0 ? low.toString(16) :
-            high.toString(16) + low.toString(16).padStart(8, '0'));
+    '0x' + (high === 0 ? low.toString(16) : high.toString(16) + low.toString(16).padStart(8, '0'));
 
 function readHeader(view) {
     if (view.byteLength < 8) throw new Error('This is no recording: it is too short.');
@@ -52,9 +78,15 @@ function readHeader(view) {
     const word = at => view.getUint32(at, true);
     if (word(8) !== 1) throw new Error(`The recording has version ${word(8)}. This page reads 1.`);
     return {
-        version: 1, headerBytes: word(12), recordBytes: word(16), rings: word(20),
-        workers: word(24), smallFibers: word(28), largeFibers: word(32),
-        ticksLow: word(40), ticksHigh: word(44),
+        version: 1,
+        headerBytes: word(12),
+        recordBytes: word(16),
+        rings: word(20),
+        workers: word(24),
+        smallFibers: word(28),
+        largeFibers: word(32),
+        ticksLow: word(40),
+        ticksHigh: word(44),
         nanosecondsAtStart: word(52) * TWO_32 + word(48),
         ticksPerMicrosecond: view.getFloat64(56, true),
     };
@@ -67,15 +99,27 @@ function mendHeader(header, bytes, problems) {
         problems.push(`The header is damaged: ${text}.`);
         header[field] = value;
     };
-    replace('headerBytes', header.headerBytes >= HEADER_BYTES && header.headerBytes <= bytes,
-            HEADER_BYTES, 'its size is wrong');
-    replace('recordBytes', header.recordBytes >= RECORD_BYTES && header.recordBytes <= 4096,
-            RECORD_BYTES, 'the size of a record is wrong');
+    replace(
+        'headerBytes',
+        header.headerBytes >= HEADER_BYTES && header.headerBytes <= bytes,
+        HEADER_BYTES,
+        'its size is wrong',
+    );
+    replace(
+        'recordBytes',
+        header.recordBytes >= RECORD_BYTES && header.recordBytes <= 4096,
+        RECORD_BYTES,
+        'the size of a record is wrong',
+    );
     replace('rings', header.rings <= MOST_RINGS, 0, 'the number of rings is wrong');
     const rate = header.ticksPerMicrosecond;
     const hasRings = header.rings !== 0;
-    replace('ticksPerMicrosecond', rate > 0.001 && rate < 1e6 || !hasRings, 1000,
-            'it does not say how long a tick is; times are shown as if a tick were 1 ns');
+    replace(
+        'ticksPerMicrosecond',
+        (rate > 0.001 && rate < 1e6) || !hasRings,
+        1000,
+        'it does not say how long a tick is; times are shown as if a tick were 1 ns',
+    );
     if (!(header.ticksPerMicrosecond > 0)) header.ticksPerMicrosecond = 1000;
 }
 
@@ -83,19 +127,26 @@ function mendHeader(header, bytes, problems) {
 // follow each other.
 function findSections(view, header, problems) {
     const end = view.byteLength;
-    const texts = [], records = [];
-    let hasEnd = false, lost = 0;
+    const texts = [];
+    const records = [];
+    let hasEnd = false;
+    let lost = 0;
 
     // Returns the end of the section at `at`, 0 if there is none, or -1 if the file ends inside it.
     const sectionEnd = (at, onlyKnown) => {
         if (at + 8 > end) return -1;
-        const kind = view.getUint32(at, true), bytes = view.getUint32(at + 4, true);
+        const kind = view.getUint32(at, true);
+        const bytes = view.getUint32(at + 4, true);
         const next = at + 8 + bytes;
         if (kind === TEXT) {
             if (bytes < 8 || bytes > 8 + MOST_TEXT) return 0;
         } else if (kind === RECORDS) {
             if (bytes < 4 || (bytes - 4) % header.recordBytes !== 0) return 0;
-            if (at + 12 <= end && header.rings !== 0 && view.getUint32(at + 8, true) >= header.rings)
+            if (
+                at + 12 <= end &&
+                header.rings !== 0 &&
+                view.getUint32(at + 8, true) >= header.rings
+            )
                 return 0;
         } else if (kind === END) {
             if (bytes !== 0) return 0;
@@ -109,7 +160,7 @@ function findSections(view, header, problems) {
     const areSections = (at, count) => {
         let last = 0;
         for (let n = 0; n < count; ++n) {
-            if (at === end) return n > 0 && (count === 2 || n > 1 && last === END);
+            if (at === end) return n > 0 && (count === 2 || (n > 1 && last === END));
             if (at + 8 <= end) last = view.getUint32(at, true);
             const next = sectionEnd(at, true);
             if (next <= 0) return next < 0 && n > 0 && count === 2;
@@ -157,18 +208,26 @@ function findSections(view, header, problems) {
 // threads take the time before they take the lock of their ring.
 function dropWrongTimes(time, kind, from, to, slack, keep) {
     const kept = [];
-    let dropped = 0, lastEnd = -1;
-    const drop = i => { keep[i] = 0; ++dropped; };
+    let dropped = 0;
+    let lastEnd = -1;
+    const drop = i => {
+        keep[i] = 0;
+        ++dropped;
+    };
     for (let i = from; i < to; ++i) {
         if (!keep[i]) continue;
         const isFollowing = kind[i] === Kind.TaskBegin && time[i] === lastEnd;
         const last = kept.length ? time[kept[kept.length - 1]] : -Infinity;
         if (time[i] < last - slack && !isFollowing) {
-            let below = 0, above = 0;
+            let below = 0;
+            let above = 0;
             for (let j = i + 1; j < to && below + above < 8; ++j) {
                 if (keep[j]) time[j] < last - slack ? ++below : ++above;
             }
-            if (below <= above) { drop(i); continue; }
+            if (below <= above) {
+                drop(i);
+                continue;
+            }
             while (kept.length && time[kept[kept.length - 1]] > time[i] + slack) drop(kept.pop());
         }
         kept.push(i);
@@ -178,7 +237,8 @@ function dropWrongTimes(time, kind, from, to, slack, keep) {
     // upper half of its time puts it minutes away.
     const gap = 600e9;
     const last = kept.length - 1;
-    if (last > 0 && time[kept[last]] > time[kept[last - 1]] + gap) return {dropped, late: kept[last]};
+    if (last > 0 && time[kept[last]] > time[kept[last - 1]] + gap)
+        return {dropped, late: kept[last]};
     return {dropped, late: -1};
 }
 
@@ -186,16 +246,22 @@ function dropWrongTimes(time, kind, from, to, slack, keep) {
 // Inside a ring the order is that of the ring.
 function mergeRings(recording) {
     const {time, kind, ringStart, rings} = recording;
-    const sorted = new Float64Array(time.length);  // never decreases inside a ring
+    const sorted = new Float64Array(time.length); // never decreases inside a ring
     for (let r = 0; r < rings.length; ++r) {
         let most = -Infinity;
-        for (let i = ringStart[r]; i < ringStart[r + 1]; ++i) sorted[i] = most = Math.max(most, time[i]);
+        for (let i = ringStart[r]; i < ringStart[r + 1]; ++i)
+            sorted[i] = most = Math.max(most, time[i]);
     }
     const isCause = i => kind[i] === Kind.Submit || kind[i] === Kind.Ready || kind[i] === Kind.Wake;
-    const before = (a, b) => sorted[a] !== sorted[b] ? sorted[a] < sorted[b] :
-        isCause(a) !== isCause(b) ? isCause(a) : a < b;
+    const before = (a, b) =>
+        sorted[a] !== sorted[b]
+            ? sorted[a] < sorted[b]
+            : isCause(a) !== isCause(b)
+              ? isCause(a)
+              : a < b;
     // a heap of the next event of each ring
-    const heap = [], ringOf = recording.ring;
+    const heap = [];
+    const ringOf = recording.ring;
     const down = at => {
         for (;;) {
             let least = at;
@@ -206,13 +272,17 @@ function mergeRings(recording) {
             at = least;
         }
     };
-    for (let r = 0; r < rings.length; ++r) if (ringStart[r] < ringStart[r + 1]) heap.push(ringStart[r]);
+    for (let r = 0; r < rings.length; ++r)
+        if (ringStart[r] < ringStart[r + 1]) heap.push(ringStart[r]);
     for (let i = heap.length >> 1; i-- > 0;) down(i);
     const order = new Uint32Array(time.length);
     for (let n = 0; heap.length; ++n) {
-        const i = order[n] = heap[0];
+        const i = (order[n] = heap[0]);
         if (i + 1 < ringStart[ringOf[i] + 1]) heap[0] = i + 1;
-        else { const last = heap.pop(); if (heap.length) heap[0] = last; }
+        else {
+            const last = heap.pop();
+            if (heap.length) heap[0] = last;
+        }
         down(0);
     }
     return order;
@@ -222,7 +292,8 @@ function mergeRings(recording) {
 // fewer records than another one has not been overwritten.
 function describeRings(recording, hasEnd, lastRing, problems) {
     const {time, ringStart, rings} = recording;
-    let most = 0, end = 0;
+    let most = 0;
+    let end = 0;
     rings.forEach((ring, r) => {
         ring.count = ringStart[r + 1] - ringStart[r];
         most = Math.max(most, ring.count);
@@ -240,21 +311,29 @@ function describeRings(recording, hasEnd, lastRing, problems) {
     if (hasEnd) return;
     // the last ring that has come lacks its newest records; those after it lack all
     let to = end;
-    const name = r => r < recording.workers ? `worker ${r}` :
-        r < rings.length - 1 ? `attached thread ${r - recording.workers}` : 'the external threads';
+    const name = r =>
+        r < recording.workers
+            ? `worker ${r}`
+            : r < rings.length - 1
+              ? `attached thread ${r - recording.workers}`
+              : 'the external threads';
     const absent = [];
     for (let r = lastRing + 1; r < rings.length; ++r) absent.push(name(r));
     if (lastRing >= 0 && rings[lastRing].count) to = rings[lastRing].last;
     recording.completeTo = to;
-    problems.push('The file was cut off.' +
-        (lastRing >= 0 ? ` The newest records of ${name(lastRing)} may be missing.` : '') +
-        (absent.length ? ` There is nothing of ${absent.join(', ')}.` : ''));
+    problems.push(
+        'The file was cut off.' +
+            (lastRing >= 0 ? ` The newest records of ${name(lastRing)} may be missing.` : '') +
+            (absent.length ? ` There is nothing of ${absent.join(', ')}.` : ''),
+    );
 }
 
 /// Reads a recording.
 function read(bytes) {
-    const view = bytes instanceof ArrayBuffer ? new DataView(bytes) :
-        new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const view =
+        bytes instanceof ArrayBuffer
+            ? new DataView(bytes)
+            : new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const problems = [];
     const header = readHeader(view);
     mendHeader(header, view.byteLength, problems);
@@ -269,24 +348,35 @@ function read(bytes) {
         problems.push('The header is damaged: it names more workers than rings.');
 
     // names by address, the same name once
-    const textAt = new Map(), names = [''], nameIds = new Map([['', 0]]);
+    const textAt = new Map();
+    const names = [''];
+    const nameIds = new Map([['', 0]]);
     const nameId = text => {
         let id = nameIds.get(text);
-        if (id === undefined) { id = names.length; names.push(text); nameIds.set(text, id); }
+        if (id === undefined) {
+            id = names.length;
+            names.push(text);
+            nameIds.set(text, id);
+        }
         return id;
     };
     const decoder = new TextDecoder();
     for (const [at, end] of sections.texts) {
         const key = hex(view.getUint32(at, true), view.getUint32(at + 4, true));
-        textAt.set(key, decoder.decode(new Uint8Array(view.buffer, view.byteOffset + at + 8,
-                                                      end - at - 8)));
+        textAt.set(
+            key,
+            decoder.decode(new Uint8Array(view.buffer, view.byteOffset + at + 8, end - at - 8)),
+        );
     }
-    const addresses = new Interned(), nameOfAddress = [0, 0], functions = new Map();
+    const addresses = new Interned();
+    const nameOfAddress = [0, 0];
+    const functions = new Map();
     let namesLost = 0;
     const nameOf = (low, high, isFunction) => {
         const id = addresses.idOf(low, high) * 2 + (isFunction ? 1 : 0);
         if (nameOfAddress[id] === undefined) {
-            const key = hex(low, high), text = textAt.get(key);
+            const key = hex(low, high);
+            const text = textAt.get(key);
             if (!isFunction && text === undefined) ++namesLost;
             nameOfAddress[id] = nameId(isFunction ? `function ${key}` : text || `name ${key}`);
             if (isFunction) functions.set(nameOfAddress[id], key);
@@ -297,25 +387,35 @@ function read(bytes) {
     // the parts of each ring, oldest first
     const parts = sections.records.filter(part => part.ring < ringCount);
     const lastRing = parts.length ? parts[parts.length - 1].ring : -1;
-    parts.sort((a, b) => a.ring - b.ring);  // stable
+    parts.sort((a, b) => a.ring - b.ring); // stable
     let most = 0;
     for (const part of parts) most += part.count;
-    const kind = new Uint8Array(most), ring = new Uint16Array(most), time = new Float64Array(most),
-          fiber = new Uint32Array(most), other = new Uint32Array(most), task = new Float64Array(most),
-          counter = new Int32Array(most), name = new Int32Array(most), priority = new Uint8Array(most),
-          keep = new Uint8Array(most).fill(1);
+    const kind = new Uint8Array(most);
+    const ring = new Uint16Array(most);
+    const time = new Float64Array(most);
+    const fiber = new Uint32Array(most);
+    const other = new Uint32Array(most);
+    const task = new Float64Array(most);
+    const counter = new Int32Array(most);
+    const name = new Int32Array(most);
+    const priority = new Uint8Array(most);
+    const keep = new Uint8Array(most).fill(1);
     const counters = new Interned();
     const scale = 1000 / header.ticksPerMicrosecond;
     const usesTask = k => k === Kind.TaskBegin || k === Kind.TaskEnd || k === Kind.Submit;
-    let n = 0, unknown = 0, before = 0;
+    let n = 0;
+    let unknown = 0;
+    let before = 0;
     const start = new Array(ringCount + 1).fill(0);
     let ringNow = -1;
     for (const part of parts) {
         while (ringNow < part.ring) start[++ringNow] = n;
         for (let i = 0, at = part.at; i < part.count; ++i, at += header.recordBytes) {
             const bits = view.getUint32(at + 8, true);
-            const aLow = view.getUint32(at + 16, true), aHigh = view.getUint32(at + 20, true);
-            const bLow = view.getUint32(at + 24, true), bHigh = view.getUint32(at + 28, true);
+            const aLow = view.getUint32(at + 16, true);
+            const aHigh = view.getUint32(at + 20, true);
+            const bLow = view.getUint32(at + 24, true);
+            const bHigh = view.getUint32(at + 28, true);
             const what = bits & 63;
             if (bits & CONTINUES) {
                 if (n > start[ringNow] && kind[n - 1] === Kind.Submit) {
@@ -324,11 +424,18 @@ function read(bytes) {
                 }
                 continue;
             }
-            if (what >= KINDS) { ++unknown; continue; }
-            const ticks = (view.getUint32(at + 4, true) - header.ticksHigh) * TWO_32 +
+            if (what >= KINDS) {
+                ++unknown;
+                continue;
+            }
+            const ticks =
+                (view.getUint32(at + 4, true) - header.ticksHigh) * TWO_32 +
                 (view.getUint32(at, true) - header.ticksLow);
             time[n] = ticks * scale;
-            if (time[n] < -1e9) { ++before; continue; }
+            if (time[n] < -1e9) {
+                ++before;
+                continue;
+            }
             kind[n] = what;
             ring[n] = part.ring;
             fiber[n] = bits >>> 8;
@@ -345,18 +452,29 @@ function read(bytes) {
     let wrong = before;
     const late = [];
     for (let r = 0; r < ringCount; ++r) {
-        const found = dropWrongTimes(time, kind, start[r], start[r + 1],
-                                     r === ringCount - 1 ? 50e6 : 1e6, keep);
+        const found = dropWrongTimes(
+            time,
+            kind,
+            start[r],
+            start[r + 1],
+            r === ringCount - 1 ? 50e6 : 1e6,
+            keep,
+        );
         wrong += found.dropped;
         if (found.late >= 0) late.push(found.late);
     }
     for (const i of late) {
         let isAlone = true;
         for (let r = 0; r < ringCount && isAlone; ++r)
-            if (r !== ring[i] && start[r] < start[r + 1]) isAlone = time[start[r + 1] - 1] < time[i] - 600e9;
-        if (isAlone) { keep[i] = 0; ++wrong; }
+            if (r !== ring[i] && start[r] < start[r + 1])
+                isAlone = time[start[r + 1] - 1] < time[i] - 600e9;
+        if (isAlone) {
+            keep[i] = 0;
+            ++wrong;
+        }
     }
-    if (wrong) problems.push(`${wrong} records have a time that cannot be right and were left out.`);
+    if (wrong)
+        problems.push(`${wrong} records have a time that cannot be right and were left out.`);
     if (unknown) problems.push(`${unknown} records are of a kind that this page does not know.`);
     if (namesLost) problems.push(`${namesLost} names are missing.`);
 
@@ -376,7 +494,13 @@ function read(bytes) {
     for (const key in columns) columns[key] = columns[key].subarray(0, count);
 
     const recording = {
-        ...columns, count, ringStart, names, functions, workers, problems,
+        ...columns,
+        count,
+        ringStart,
+        names,
+        functions,
+        workers,
+        problems,
         rings: Array.from({length: ringCount}, () => ({})),
         fibers: header.smallFibers + header.largeFibers,
         nanosecondsAtStart: header.nanosecondsAtStart,
@@ -389,6 +513,4 @@ function read(bytes) {
     return recording;
 }
 
-Object.assign(weft, {read, Kind, NONE});
-
-})(typeof module !== 'undefined' ? module.exports : (globalThis.weft = globalThis.weft || {}));
+module.exports = {read, Kind, NONE};
