@@ -26,8 +26,8 @@ export WEFT_TRACE_PAGE=$PWD/build/Release/trace_page
 
 for name in "${files[@]}"; do
     log=$logs/trace-page-$name.log start=$SECONDS
-    timeout --kill-after=10 "$seconds" \
-        node --test --test-reporter=tap "tests/trace_page/${name}_test.js" > "$log" 2>&1 < /dev/null &
+    timeout --kill-after=10 "$seconds" node --test --test-reporter=tap \
+        "tests/trace_page/${name}_test.js" > "$log" 2>&1 < /dev/null &
     child=$!
     wait "$child"
     status=$?

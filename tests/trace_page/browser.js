@@ -138,6 +138,10 @@ class Tab {
             throw new Error(exceptionDetails.exception?.description || exceptionDetails.text);
         return result.value;
     }
+    /// Calls a function in the page, and returns what it returns.
+    call(act, ...values) {
+        return this.evaluate(`(${act})(${values.map(value => JSON.stringify(value)).join(', ')})`);
+    }
     async key(key, {shift = false} = {}) {
         const named = {ArrowLeft: 37, ArrowRight: 39, Home: 36, End: 35, Escape: 27, Enter: 13};
         const event = {

@@ -1,6 +1,7 @@
 // The page in headless Chromium, opened from disk. Screenshots and figures go to build/trace_page/.
 //
-// WEFT_TRACE_PAGE names the program of main.cpp. WEFT_RECORDING may name a recording to look at, too.
+// WEFT_TRACE_PAGE names the program of main.cpp. WEFT_RECORDING may name a recording to look at,
+// too.
 'use strict';
 const test = require('node:test');
 const assert = require('node:assert');
@@ -20,7 +21,8 @@ const CELL =
     'data:image/svg+xml;utf8,' +
     encodeURIComponent(
         '<svg xmlns="http://www.w3.org/2000/svg" width="96" height="54">' +
-            '<rect width="96" height="54" fill="#345"/><circle cx="48" cy="27" r="16" fill="#da6"/></svg>',
+            '<rect width="96" height="54" fill="#345"/>' +
+            '<circle cx="48" cy="27" r="16" fill="#da6"/></svg>',
     );
 
 let browser;
@@ -51,9 +53,29 @@ const title = 'Simulated <frames> & "delays"';
 const usual = save('simulated.html', simulated, {title, budget: 1.8e6});
 const text = (tab, id) => tab.evaluate(`document.getElementById('${id}').textContent`);
 const rowsOf = (tab, id) =>
-    tab.evaluate(
-        `[...document.querySelectorAll('#${id} tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))`,
-    );
+    tab.call(table => {
+        const rows = [...document.querySelectorAll(`#${table} tbody tr`)];
+        return rows.map(row => [...row.cells].map(cell => cell.textContent));
+    }, id);
+// Where an element is in the window.
+const placeOf = (tab, id) =>
+    tab.call(element => {
+        const {left, top, width} = document.getElementById(element).getBoundingClientRect();
+        return {left, top, width};
+    }, id);
+// How many pixels of a canvas have which colour: [colour, count].
+const coloursOf = (tab, id) =>
+    tab.call(element => {
+        const canvas = document.getElementById(element);
+        const context = canvas.getContext('2d');
+        const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
+        const seen = new Map();
+        for (let i = 0; i < data.length; i += 4) {
+            const key = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
+            if (data[i + 3] > 200) seen.set(key, (seen.get(key) || 0) + 1);
+        }
+        return [...seen];
+    }, id);
 const view = tab => tab.evaluate('({from: weft.page.timeline.from, to: weft.page.timeline.to})');
 const frameNumber = tab => tab.evaluate('weft.page.frames[weft.page.chosen].number');
 
@@ -104,37 +126,21 @@ test('title, figures, frames, path, idle times and tasks are there', () =>
 
 test('bars, histogram and timeline are drawn', () =>
     withPage(usual, {}, async tab => {
-        const colours = await tab.evaluate(`['frames', 'histogram', 'timeline'].map(id => {
-        const canvas = document.getElementById(id), data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-        const seen = new Map();
-        for (let i = 0; i < data.length; i += 4) {
-            const key = data[i] << 16 | data[i + 1] << 8 | data[i + 2];
-            if (data[i + 3] > 200) seen.set(key, (seen.get(key) || 0) + 1);
-        }
-        return [...seen];
-    })`);
+        const bars = await coloursOf(tab, 'frames');
+        const histogram = await coloursOf(tab, 'histogram');
+        const timeline = await coloursOf(tab, 'timeline');
         const palette = require('../../bench/trace/page/palette.js').palettes.dark;
         const count = (list, colour) =>
             (list.find(([key]) => key === parseInt(colour.slice(1), 16)) || [0, 0])[1];
-        assert.ok(
-            count(colours[0], palette.bar) > 10000 &&
-                count(colours[0], palette.over) > 2000 &&
-                count(colours[0], palette.accent) > 100,
-        );
-        assert.ok(count(colours[1], palette.bar) > 500);
-        assert.ok(count(colours[2], palette.accent) > 500, 'the critical path');
-        assert.ok(colours[2].length > 100);
-        const bar =
-            await tab.evaluate(`(() => { const r = document.getElementById('frames').getBoundingClientRect();
-        return {left: r.left, top: r.top, x: weft.page.bars.xOf(11)}; })()`);
-        await tab.mouse('mousePressed', bar.left + bar.x, bar.top + 90, {
-            button: 'left',
-            clickCount: 1,
-        });
-        await tab.mouse('mouseReleased', bar.left + bar.x, bar.top + 90, {
-            button: 'left',
-            clickCount: 1,
-        });
+        assert.ok(count(bars, palette.bar) > 10000);
+        assert.ok(count(bars, palette.over) > 2000);
+        assert.ok(count(bars, palette.accent) > 100);
+        assert.ok(count(histogram, palette.bar) > 500);
+        assert.ok(count(timeline, palette.accent) > 500, 'the critical path');
+        assert.ok(timeline.length > 100);
+        const {left, top} = await placeOf(tab, 'frames');
+        const x = left + (await tab.evaluate('weft.page.bars.xOf(11)'));
+        await tab.drag(x, x, top + 90);
         assert.equal(await frameNumber(tab), 10);
     }));
 
@@ -209,9 +215,7 @@ test('search', () =>
 
 test('mouse: wheel, drag, select, click, sort', () =>
     withPage(usual, {}, async tab => {
-        const place =
-            await tab.evaluate(`(() => { const r = document.getElementById('timeline').getBoundingClientRect();
-        return {left: r.left, top: r.top, width: r.width}; })()`);
+        const place = await placeOf(tab, 'timeline');
         const y = place.top + 50;
         const middle = place.left + place.width / 2;
         const before = await view(tab);
@@ -246,10 +250,13 @@ test('mouse: wheel, drag, select, click, sort', () =>
         // a click on a slice shows the task, a click beside it hides it again
         await tab.key('0');
         await tab.frame();
-        const slice =
-            await tab.evaluate(`(() => { const {timeline, analysis} = weft.page, row = timeline.rows[3];
-        const i = analysis.sliceBefore(row.track, (timeline.from + timeline.to) / 2);
-        return {x: timeline.xOf((analysis.slices.begin[i] + analysis.slices.end[i]) / 2), y: row.y + 8, task: analysis.slices.task[i]}; })()`);
+        const slice = await tab.call(() => {
+            const {timeline, analysis} = globalThis.weft.page;
+            const row = timeline.rows[3];
+            const i = analysis.sliceBefore(row.track, (timeline.from + timeline.to) / 2);
+            const {begin, end, task} = analysis.slices;
+            return {x: timeline.xOf((begin[i] + end[i]) / 2), y: row.y + 8, task: task[i]};
+        });
         await tab.drag(place.left + slice.x, place.left + slice.x, place.top + slice.y);
         assert.equal(await tab.evaluate('weft.page.timeline.chosenTask'), slice.task);
         assert.equal(await tab.evaluate(`document.getElementById('details').hidden`), false);
@@ -444,9 +451,9 @@ test('100,000 slices at 30 redraws a second', async () => {
         const lines = [];
         for (const [name, [from, to]] of Object.entries(views)) {
             const {slices, milliseconds} = await measure(from, to);
-            lines.push(
-                `${name}: ${slices} slices, median ${milliseconds[50].toFixed(1)} ms a redraw, longest ${milliseconds[99].toFixed(1)} ms`,
-            );
+            const [median, longest] = [50, 99].map(at => milliseconds[at].toFixed(1));
+            const times = `median ${median} ms a redraw, longest ${longest} ms`;
+            lines.push(`${name}: ${slices} slices, ${times}`);
             assert.ok(milliseconds[50] < 1000 / 30, lines[lines.length - 1]);
         }
         fs.writeFileSync(path.join(out, 'redraws.txt'), lines.join('\n') + '\n');

@@ -104,7 +104,7 @@ test('events at the same time: those that others depend on come first', () => {
     assert.deepEqual(kinds, [Kind.Submit, Kind.TaskBegin]);
 });
 
-test('a task that begins at the tick at which the one before ended, with events between them', () => {
+test('a task that begins at the tick at which the one before ended', () => {
     const w = new Writer({workers: 1});
     w.begin(0, 100, {number: 1, name: 'a'});
     w.end(0, 200, {number: 1, name: 'a'});

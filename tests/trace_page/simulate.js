@@ -1,7 +1,7 @@
 // A small scheduler in virtual time that writes recordings: a main task runs frames of stages, each
 // stage is a batch of tasks that the main task waits for, and some tasks run beside them. The
-// durations come from a seed. A delay can be put into one task of each frame, so the tests know what
-// made a frame longer.
+// durations come from a seed. A delay can be put into one task of each frame, so the tests know
+// what made a frame longer.
 'use strict';
 const {Writer, Kind, NONE} = require('./writer.js');
 
@@ -184,7 +184,7 @@ function simulate({
                 };
                 stageFrom(0, w2, t + 300);
             };
-            writer.put(w, Kind.FrameMark, begin + 100, {fiber: MAIN_FIBER, other: 0xfffff}); // where the first one begins
+            writer.put(w, Kind.FrameMark, begin + 100, {fiber: MAIN_FIBER, other: 0xfffff});
             frameFrom(0, w, begin + 200);
         },
     };

@@ -167,8 +167,8 @@ class Analysis {
         return slice >= 0 && this.slices.end[slice] >= time ? slice : -1;
     }
 
-    /// Calls visit(what, begin, end) for the parts of a time in which the track runs nothing: asleep,
-    /// waking, or `what`.
+    /// Calls visit(what, begin, end) for the parts of a time in which the track runs nothing:
+    /// asleep, waking, or `what`.
     splitGap(track, begin, end, what, visit) {
         const {parks, parkStart} = this;
         let at = begin;
@@ -276,8 +276,9 @@ class Analysis {
         return this.walk(frame.track, frame.end, frame.begin);
     }
 
-    /// Adds up the steps of a path by name. Returns a Map from keys to {key, name, gap, text, ns, tasks,
-    /// byTask}: `tasks` is how many tasks of this name are on the path, `byTask` the time of each.
+    /// Adds up the steps of a path by name. Returns a Map from keys to {key, name, gap, text, ns,
+    /// tasks, byTask}: `tasks` is how many tasks of this name are on the path, `byTask` the time of
+    /// each.
     sumUp(path) {
         const rows = new Map();
         for (const step of path) {
@@ -337,8 +338,8 @@ class Analysis {
 
     /// Says why a frame took as long as it did. Rows: those of sumUp, longest first, with what they
     /// usually take (`usual`) and how much longer they took here (`extra`). `cause` is the row with
-    /// the most extra time; with fewer than 8 whole frames, the longest row. `cause.task` is the task
-    /// of this row that took the most time beyond the median of its name (`cause.taskExtra`).
+    /// the most extra time; with fewer than 8 whole frames, the longest row. `cause.task` is the
+    /// task of this row that took the most time beyond the median of its name (`cause.taskExtra`).
     explain(index) {
         const usual = this.usual();
         const path = this.criticalPath(index);
@@ -412,9 +413,9 @@ class Analysis {
         return row;
     }
 
-    /// Returns a row for each name of a task and of a blocking call that begins between the two times
-    /// (with `orRuns`: or begins earlier, and ends later than `from`). Tasks that were not recorded
-    /// from begin to end count, but not for the percentiles.
+    /// Returns a row for each name of a task and of a blocking call that begins between the two
+    /// times (with `orRuns`: or begins earlier, and ends later than `from`). Tasks that were not
+    /// recorded from begin to end count, but not for the percentiles.
     byName(from = -Infinity, to = Infinity, orRuns = false) {
         const {tasks} = this;
         const rows = new Map();
@@ -459,8 +460,9 @@ class Analysis {
         return result.sort((a, b) => b.total - a.total);
     }
 
-    /// Returns the name that a counter has at this time, or a number. A counter is known by its address
-    /// only, so another counter at the same address has the same name until it gets its own.
+    /// Returns the name that a counter has at this time, or a number. A counter is known by its
+    /// address only, so another counter at the same address has the same name until it gets its
+    /// own.
     counterName(counter, time) {
         if (counter === 0) return 'no counter';
         const names = this.counterNames.get(counter);

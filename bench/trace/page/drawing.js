@@ -1,5 +1,5 @@
-// What all drawings of the page share: colours of names, patterns, texts for times, and the canvases
-// of the frames (bars and histogram).
+// What all drawings of the page share: colours of names, patterns, texts for times, and the
+// canvases of the frames (bars and histogram).
 'use strict';
 const {palettes, patterns} = require('./palette.js');
 

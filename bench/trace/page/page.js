@@ -1,5 +1,5 @@
-// The page: reads the recording and the options that lie in it, and keeps what is chosen: a frame, a
-// task, a selection, a search. It connects the drawings and the tables.
+// The page: reads the recording and the options that lie in it, and keeps what is chosen: a frame,
+// a task, a selection, a search. It connects the drawings and the tables.
 //
 // Options (JSON): `title`; `budget`, the nanoseconds that a frame may take; `pictures`, a list of
 // {frame, url} with data addresses; `functions`, names of functions by address ("0x401136");
@@ -177,8 +177,8 @@ class Page {
             this.drawTimeline();
         });
     }
-    /// Draws the timeline `times` times, each time moved a little. Returns how many slices that are,
-    /// and the milliseconds until the pixels were there, sorted.
+    /// Draws the timeline `times` times, each time moved a little. Returns how many slices that
+    /// are, and the milliseconds until the pixels were there, sorted.
     measureRedraws(times, from, to) {
         const context = $('timeline').getContext('2d');
         const milliseconds = [];

@@ -8,7 +8,8 @@
 // follow each other, in the order in which they were written. `order` has all of them by time.
 //
 // The file may be cut, or damaged anywhere. `read` then returns what it can find, and says in
-// `problems` what is missing. It throws only if the file is no recording, or one of a later version.
+// `problems` what is missing. It throws only if the file is no recording, or one of a later
+// version.
 'use strict';
 
 const Kind = {
@@ -36,16 +37,18 @@ const Kind = {
     CounterName: 21,
 };
 const KINDS = 22;
-const CONTINUES = 64,
-    IS_FUNCTION = 128; // bits of a record's kind
+// bits of a record's kind
+const CONTINUES = 64;
+const IS_FUNCTION = 128;
 const NONE = 0xffffffff; // in `other`: no worker, no fiber
 const HEADER_BYTES = 64;
 const RECORD_BYTES = 32;
 const MOST_TEXT = 255;
 const MOST_RINGS = 65536;
-const TEXT = 1,
-    RECORDS = 2,
-    END = 3; // kinds of sections
+// kinds of sections
+const TEXT = 1;
+const RECORDS = 2;
+const END = 3;
 const TWO_32 = 4294967296;
 
 // Numbers of 64 bits as keys. A double would lose the low bits of a tagged address.
@@ -155,8 +158,8 @@ function findSections(view, header, problems) {
         }
         return next > end ? -1 : next;
     };
-    // Returns true if `count` whole sections follow each other from `at` on, or fewer up to the end of
-    // the recording. With a `count` of 2 the end may be that of a cut file.
+    // Returns true if `count` whole sections follow each other from `at` on, or fewer up to the end
+    // of the recording. With a `count` of 2 the end may be that of a cut file.
     const areSections = (at, count) => {
         let last = 0;
         for (let n = 0; n < count; ++n) {

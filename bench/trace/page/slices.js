@@ -229,8 +229,8 @@ class Builder {
         this.submissions = new Submissions(recording);
     }
 
-    // A Ready comes from a deadline if it follows the event of one, but for other events of the same
-    // deadline.
+    // A Ready comes from a deadline if it follows the event of one, but for other events of the
+    // same deadline.
     noteDeadline(i) {
         const {kind, ringStart, ring, fiber} = this.recording;
         for (let j = i - 1; j >= ringStart[ring[i]] && j >= i - 8; --j) {
@@ -314,8 +314,8 @@ class Builder {
     forget(stack, length, track, time) {
         while (stack.length > length) this.endTask(stack.pop(), track, time, FLAG_CUT_END);
     }
-    // Lost: the begin of this task. It ran at least since the track was seen to be free, or since the
-    // first record of its ring.
+    // Lost: the begin of this task. It ran at least since the track was seen to be free, or since
+    // the first record of its ring.
     taskWithoutBegin(name, number, fiber, track, time, kind = TaskKind.Task) {
         this.hasLost = true;
         const since = Math.max(
@@ -329,8 +329,8 @@ class Builder {
         return task;
     }
 
-    // The code of the host: on a thread that is attached, below all tasks of its own stack; on other
-    // threads, all the time that the thread does not wait.
+    // The code of the host: on a thread that is attached, below all tasks of its own stack; on
+    // other threads, all the time that the thread does not wait.
     hostTask(track, fiber, time, flags) {
         const name = this.hostName;
         const task = this.addTask(TaskKind.Host, name, -1, fiber, track, time, flags);
@@ -655,8 +655,7 @@ class Builder {
             if (Number.isNaN(waits.end[wait])) waits.end[wait] = end;
             if (Number.isNaN(waits.ready[wait])) waits.ready[wait] = waits.end[wait];
         }
-        for (const key of ['trackFirst'])
-            this[key] = this[key].map(x => (Number.isNaN(x) ? begin : x));
+        this.trackFirst = this.trackFirst.map(time => (Number.isNaN(time) ? begin : time));
         tracks.forEach((track, i) => {
             track.last = lastOf[i];
         });

@@ -7,8 +7,8 @@ const {TaskKind, upperBound} = require('./analysis.js');
 const {idlePatterns} = require('./palette.js');
 const {timeText, fit, niceStep} = require('./drawing.js');
 
-const LEFT = 84,
-    TOP = 34; // above the rows: times, then a line for other texts
+const LEFT = 84;
+const TOP = 34; // above the rows: times, then a line for other texts
 const LEAST_GAP = 200; // ns; shorter idle times are not drawn
 const MOST_ARROWS = 2000;
 const MOST_THREADS = 32;
