@@ -230,6 +230,42 @@ test('a yield has no resume event', () => {
     ]);
     assert.deepEqual([a.waits.isYield[0], a.waits.ready[0], a.waits.end[0]], [1, 220, 420]);
     assert.equal(rowOf(a.byName(), 'a').longestWait, 0);
+    w.put(0, Kind.Resume, 470, {fiber: 1, name: 'a'}); // of a wait whose begin was lost
+    assert.equal(analyse(w).waits.end[0], 420);
+});
+
+test('a task that was queued behind another one: its worker was busy', () => {
+    const w = new Writer({workers: 1});
+    w.begin(0, 0, {fiber: 1, number: 1, name: 'first'});
+    w.submit(0, 100, {fiber: 1, first: 2, count: 2, name: 'long'});
+    w.end(0, 200, {fiber: 1, number: 1, name: 'first'});
+    w.begin(0, 250, {fiber: 1, number: 2, name: 'long'});
+    w.end(0, 5000, {fiber: 1, number: 2, name: 'long'});
+    w.begin(0, 5000, {fiber: 1, number: 3, name: 'long'});
+    w.put(0, Kind.FrameMark, 5500, {fiber: 1, other: 1});
+    const a = analyse(w);
+    assert.deepEqual(stepsOf(a, a.criticalPath(0)), [
+        ['first', 0, 0, 200],
+        ['dispatch', 0, 200, 250],
+        ['long', 0, 250, 5000],
+        ['long', 0, 5000, 5500],
+    ]);
+});
+
+test('a release whose time is later than that of the continuation: clocks differ a little', () => {
+    const w = new Writer({workers: 2});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'a'});
+    w.put(0, Kind.Wait, 200, {fiber: 1, a: 0x10, name: 'a'});
+    w.put(0, Kind.FiberSwitch, 210, {fiber: 1, other: NONE});
+    w.begin(1, 300, {fiber: 2, number: 2, name: 'b'});
+    w.put(1, Kind.Ready, 9000, {fiber: 2, other: 1, a: 0x10, name: 'a'});
+    w.put(0, Kind.FiberSwitch, 8000, {fiber: 0xffffff, other: 1});
+    w.put(0, Kind.Resume, 8100, {fiber: 1, a: 0x10, name: 'a'});
+    w.end(0, 9500, {fiber: 1, number: 1, name: 'a'});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.equal(a.waits.readyTrack[0], 1);
+    assert.equal(a.waits.ready[0], 8000);
 });
 
 test('a blocked worker: a wait without a switch', () => {
@@ -289,6 +325,8 @@ test('an external thread runs the frame loop', () => {
         ['host code', thread, 8500, 10100],
     ]);
     assert.equal(rowOf(a.byName(), 'host code'), undefined);
+    // no worker can do what the thread is to do
+    assert.equal(a.idle(8000, 9000)[0].nothing, 1000);
 });
 
 test('an attached thread runs host code, and tasks while it waits', () => {
@@ -451,6 +489,18 @@ test('an injected delay is named, with its cost, in each frame that it has lengt
     assert.ok(worst < 0.05, `the cost is wrong by ${(100 * worst).toFixed(1)} %`);
 });
 
+test('a task that is always long is not what made a frame longer', () => {
+    const stages = [
+        {name: 'long', count: 1, ns: 4e6},
+        {name: 'short', count: 4, ns: 50e3},
+    ];
+    const delay = frame => (frame === 7 ? {stage: 1, index: 2, ns: 900e3} : null);
+    const a = analyse(simulate({frames: 20, workers: 4, stages, delay, side: null}).writer);
+    const {rows, cause} = a.explain(a.frames.findIndex(frame => frame.number === 7));
+    assert.equal(rows[0].text, 'long');
+    assert.equal(cause.text, 'short');
+});
+
 test('a delay beside the critical path is not blamed', () => {
     const quick = [
         {name: 'first', count: 4, ns: 100e3},
@@ -505,9 +555,19 @@ test('lost ends: no task grows over another one', () => {
     w.begin(1, 5000, {fiber: 1, number: 9, name: 'b'});
     w.end(1, 6000, {fiber: 1, number: 9, name: 'b'});
     w.end(0, 7000, {fiber: 2, number: 30, name: 'c'});
+    // the end of d is lost, and fiber 3 runs something else
+    w.begin(1, 6500, {fiber: 3, number: 40, name: 'd'});
+    w.begin(1, 6600, {fiber: 1, number: 41, name: 'e'});
+    w.begin(1, 6700, {fiber: 3, number: 42, name: 'f'});
+    w.end(1, 6800, {fiber: 3, number: 42, name: 'f'});
     const a = analyse(w);
     checkInvariants(a);
-    assert.deepEqual(slicesOf(a, 1), [['b', 5000, 6000]]);
+    assert.deepEqual(slicesOf(a, 1), [
+        ['b', 5000, 6000],
+        ['d', 6500, 6600],
+        ['e', 6600, 6700],
+        ['f', 6700, 6800],
+    ]);
     assert.deepEqual(slicesOf(a, 0), [
         ['a', 100, 200],
         ['c', 210, 7000],
@@ -515,7 +575,16 @@ test('lost ends: no task grows over another one', () => {
     const flags = Object.fromEntries(
         [...Array(a.tasks.count).keys()].map(i => [a.names[a.tasks.name[i]], a.tasks.flags[i]]),
     );
-    assert.deepEqual(flags, {a: weft.FLAG_CUT_END, b: 0, c: weft.FLAG_CUT_BEGIN});
+    const {FLAG_CUT_BEGIN, FLAG_CUT_END} = weft;
+    const expected = {
+        a: FLAG_CUT_END,
+        b: 0,
+        c: FLAG_CUT_BEGIN,
+        d: FLAG_CUT_END,
+        e: FLAG_CUT_END,
+        f: 0,
+    };
+    assert.deepEqual(flags, expected);
 });
 
 test('cut and damaged files are analysed without an exception', () => {

@@ -96,6 +96,13 @@ test('ticks far above 2^53 and another tick length', () => {
     assert.deepEqual([...weft.read(bytes).time], [1000, 3000]);
 });
 
+test('ticks whose lower half overflows during the run', () => {
+    const w = new Writer({ticksAtStart: 0x1fffffff0});
+    w.begin(0, 5, {number: 1, name: 'a'});
+    w.end(0, 1000, {number: 1, name: 'a'});
+    assert.deepEqual([...weft.read(w.bytes()).time], [5, 1000]);
+});
+
 test('events at the same time: those that others depend on come first', () => {
     const w = new Writer({workers: 2});
     w.begin(0, 100, {number: 5, name: 'b'});
