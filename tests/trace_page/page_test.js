@@ -328,6 +328,7 @@ test('screenshots in dark and light; the switch wins over the system', async () 
         );
         await tab.key('t');
         await tab.setScheme('dark');
+        await tab.frame();
         await tab.setScheme('light');
         await tab.frame();
         assert.equal(await tab.evaluate('weft.page.theme.isDark'), true, 'the choice stays');
@@ -346,9 +347,7 @@ test('pictures and the what-if table', async () => {
     const url = save('options.html', simulated, {
         title: 'With pictures',
         budget: 2e6,
-        pictures: Array.from({length: 40}, (_, i) => ({frame: i, url: CELL})).concat([
-            {frame: 5, url: 'https://example.invalid/a.png'},
-        ]),
+        pictures: Array.from({length: 40}, (_, i) => ({frame: i, url: CELL})),
         whatIf: {
             note: 'Frames run again on virtual cores, 20 orders.',
             base: {p50: 1.22e6, p99: 2.43e6},
@@ -371,6 +370,13 @@ test('pictures and the what-if table', async () => {
         assert.deepEqual(rows[0].slice(0, 3), ['attach 20 % faster', '1.10 ms', '120 µs']);
         assert.equal(rows[1][2], 'within noise');
         await tab.screenshot(path.join(out, 'options_light.png'));
+    });
+});
+
+test('a picture from a network is not shown', async () => {
+    const pictures = [{frame: 5, url: 'https://example.invalid/a.png'}];
+    await withPage(save('network.html', simulated, {pictures}) + '#frame=5', {}, async tab => {
+        assert.equal(await tab.evaluate(`document.querySelectorAll('img').length`), 0);
     });
 });
 

@@ -22,7 +22,8 @@ local function template()
     return text, names
 end
 
--- Bytes, because compilers limit the length of a string literal.
+-- Bytes, because compilers limit the length of a string literal. Those above 127 are literals, too:
+-- `char` has a sign on some processors only.
 local function source(text)
     local lines = {
         "// Made by bench/trace/page/embed.lua from the files beside it.",
@@ -35,7 +36,9 @@ local function source(text)
     }
     for at = 1, #text, 24 do
         local bytes = { text:byte(at, at + 23) }
-        for i, byte in ipairs(bytes) do bytes[i] = byte < 128 and byte or byte - 256 end
+        for i, byte in ipairs(bytes) do
+            bytes[i] = byte < 128 and byte or ("'\\x%x'"):format(byte)
+        end
         table.insert(lines, table.concat(bytes, ",") .. ",")
     end
     table.insert(lines, "};")
