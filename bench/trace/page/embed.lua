@@ -60,7 +60,7 @@ end
 -- Adds the page to the current project.
 function usePageTemplate()
     local _, names = template()
-    local inputs = {}
+    local inputs = { path.join(folder, "embed.lua") }
     for i = 2, #names do table.insert(inputs, path.join(folder, names[i])) end
     files { path.join(folder, names[1]) }
     filter "files:**page.html"
