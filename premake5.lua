@@ -84,6 +84,7 @@ filter {}
 include "source/weft.lua"
 dofile "source/layers.lua"
 dofile "third_party/doxygen/docs.lua"
+dofile "bench/trace/page/embed.lua"
 
 -- Defines a program from the sources that match the patterns. Returns false if there are none.
 local function program(name, patterns)
@@ -316,6 +317,14 @@ end
 -- Shows and converts recordings.
 if program("weft_trace", { "bench/trace/*.cpp" }) then
     includedirs { "bench" }
+    usePageTemplate()
+    weft.use()
+end
+
+-- Records a run, and writes the page of a recording: tests/trace_page.sh.
+if program("trace_page", { "tests/trace_page/*.cpp", "bench/trace/export_html.cpp" }) then
+    includedirs { "bench" }
+    usePageTemplate()
     weft.use()
 end
 

@@ -1,0 +1,43 @@
+// Makes elements of the page.
+'use strict';
+
+const $ = id => document.getElementById(id);
+const numberText = n => n.toLocaleString('en');
+const percentText = part => (100 * part).toFixed(1) + ' %';
+
+/// Makes an element. Properties that are functions become listeners.
+function make(tag, properties, ...children) {
+    const element = document.createElement(tag);
+    for (const key in properties) {
+        const value = properties[key];
+        if (typeof value === 'function') element.addEventListener(key, value);
+        else if (key in element) element[key] = value;
+        else element.setAttribute(key, value);
+    }
+    element.append(...children);
+    return element;
+}
+
+/// Replaces what an element contains.
+const put = (element, ...children) => element.replaceChildren(...children);
+
+/// A button that looks like a link.
+const link = (text, click) => make('button', {className: 'link', click}, text);
+
+/// A row of a table. Each cell is a text, an element, or a list of these.
+function row(properties, ...cells) {
+    return make('tr', properties, ...cells.map(cell => make('td', {}, ...[cell].flat())));
+}
+
+/// Fills a table. The heads are texts or elements.
+function fillTable(table, heads, rows, caption = '') {
+    const cells = heads.map(head => (head instanceof Element ? head : make('th', {}, head)));
+    put(
+        table,
+        make('thead', {}, make('tr', {}, ...cells)),
+        make('tbody', {}, ...rows),
+        make('caption', {}, caption),
+    );
+}
+
+module.exports = {$, numberText, percentText, make, put, link, row, fillTable};

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Tests the page that shows a recording (bench/trace/page/). The last line has the sum.
+#
+#     tests/trace_page.sh              all tests
+#     tests/trace_page.sh reader       only tests/trace_page/reader_test.js
+#
+# reader, analysis: recordings that the tests write, also cut and damaged ones. library: a recording
+# of the library. palette: whether colours can be told apart. page: the page in headless Chromium,
+# opened from disk. Screenshots, pages and the times of redraws are in build/trace_page/.
+#
+# WEFT_RECORDING names a recording for the screenshots (the tests record one otherwise).
+# WEFT_TIMEOUT is the time limit of a file of tests in seconds (600). node and Chromium are Debian
+# packages.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+. tests/runs.sh
+
+files=(reader analysis palette library page)
+[ $# = 0 ] || files=("$@")
+packages=(nodejs)
+[[ " ${files[*]} " != *" page "* ]] || packages+=(chromium fonts-dejavu-core)
+premake=$(third_party/setup.sh "${packages[@]}") || { fail "third_party/setup.sh"; finish; }
+configure "" || finish
+build Release trace_page || finish
+export WEFT_TRACE_PAGE=$PWD/build/Release/trace_page
+
+for name in "${files[@]}"; do
+    log=$logs/trace-page-$name.log start=$SECONDS
+    timeout --kill-after=10 "$seconds" node --test --test-reporter=tap \
+        "tests/trace_page/${name}_test.js" > "$log" 2>&1 < /dev/null &
+    child=$!
+    wait "$child"
+    status=$?
+    child=
+    run_passed=$(sed -n 's/^# pass //p' "$log" | tail -n 1)
+    run_failed=$(sed -n 's/^# fail //p' "$log" | tail -n 1)
+    passed=$((passed + ${run_passed:-0})) failed=$((failed + ${run_failed:-0}))
+    if [ "$status" = 0 ] && [ "${run_passed:-0}" != 0 ]; then
+        echo "[$SECONDS s] $name: $run_passed passed in $((SECONDS - start)) s"
+        sed -n 's/^# \(.* a redraw, .*\)/    \1/p' "$log"
+        continue
+    fi
+    show "$log"
+    if [ "$status" = 124 ]; then fail "$name hung: stopped after $seconds s"
+    elif [ "${run_failed:-0}" != 0 ]; then echo "[$SECONDS s] FAILED: $name"
+    elif [ "${run_passed:-0}" = 0 ]; then fail "$name ran no test"
+    else fail "$name ended with exit code $status"
+    fi
+done
+finish

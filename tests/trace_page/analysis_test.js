@@ -1,0 +1,616 @@
+// The analysis: slices, waits, critical paths, idle times and tables.
+'use strict';
+const test = require('node:test');
+const assert = require('node:assert');
+const weft = {
+    ...require('../../bench/trace/page/reader.js'),
+    ...require('../../bench/trace/page/analysis.js'),
+};
+const {Writer, Kind, NONE} = require('./writer.js');
+const {simulate, chance, STAGES, SIDE} = require('./simulate.js');
+
+const analyse = writer => weft.analyse(weft.read(writer.bytes()));
+// The slices of a track: [name, begin, end].
+function slicesOf(analysis, track) {
+    const {slices, sliceStart, tasks} = analysis;
+    const list = [];
+    for (let i = sliceStart[track]; i < sliceStart[track + 1]; ++i)
+        list.push([analysis.names[tasks.name[slices.task[i]]], slices.begin[i], slices.end[i]]);
+    return list;
+}
+const stepsOf = (analysis, path) =>
+    path.map(step => [
+        step.what === 'run' ? analysis.names[analysis.tasks.name[step.task]] : step.what,
+        step.track,
+        step.begin,
+        step.end,
+    ]);
+const rowOf = (rows, text) => rows.find(row => row.text === text);
+
+// What holds for each analysis, whatever the recording.
+function checkInvariants(analysis) {
+    const {slices, sliceStart, tasks, waits, parks, frames} = analysis;
+    for (let track = 0; track < analysis.tracks.length; ++track) {
+        for (let i = sliceStart[track]; i < sliceStart[track + 1]; ++i) {
+            assert.equal(slices.track[i], track);
+            assert.ok(slices.end[i] > slices.begin[i]);
+            if (i > sliceStart[track])
+                assert.ok(slices.begin[i] >= slices.end[i - 1], 'slices of a track overlap');
+            assert.ok(slices.task[i] < tasks.count);
+            if (slices.edge[i]) assert.ok(slices.edgeTime[i] <= slices.begin[i]);
+        }
+    }
+    const run = new Float64Array(tasks.count);
+    for (let i = 0; i < slices.count; ++i) run[slices.task[i]] += slices.end[i] - slices.begin[i];
+    for (let i = 0; i < tasks.count; ++i) {
+        assert.ok(
+            Math.abs(run[i] - tasks.run[i]) < 1,
+            'the run time of a task is the sum of its slices',
+        );
+        assert.ok(tasks.end[i] >= tasks.begin[i] || tasks.flags[i] !== 0);
+    }
+    for (let i = 0; i < waits.count; ++i)
+        assert.ok(
+            waits.ready[i] >= waits.begin[i] ||
+                waits.task[i] < 0 ||
+                waits.ready[i] === waits.end[i],
+        );
+    for (let i = 0; i < parks.count; ++i)
+        assert.ok(parks.woken[i] >= parks.begin[i] && parks.woken[i] <= parks.end[i]);
+    for (const frame of frames) {
+        const path = analysis.criticalPath(frame.index);
+        let at = frame.begin;
+        let covered = 0;
+        for (const step of path) {
+            assert.ok(
+                step.begin >= at - 1e-3 && step.end > step.begin && step.end <= frame.end + 1e-3,
+                'steps follow each other',
+            );
+            at = step.end;
+            covered += step.end - step.begin;
+        }
+        assert.ok(
+            Math.abs(covered - frame.duration) < 1,
+            `the path of frame ${frame.number} covers ${covered} of ${frame.duration}`,
+        );
+        for (const row of analysis.idle(frame.begin, frame.end)) {
+            const sum = weft.IDLE.reduce((total, reason) => total + row[reason], 0);
+            assert.ok(Math.abs(sum - frame.duration) < 1, 'what a worker did adds up to the frame');
+        }
+    }
+}
+
+test('a task that waits, another one that releases it, on two workers', () => {
+    const w = new Writer({workers: 2});
+    w.submit(2, 100, {fiber: 7, first: 10, name: 'outer', counter: 0x10});
+    w.put(0, Kind.FiberSwitch, 190, {fiber: 0xffffff, other: 1});
+    w.begin(0, 200, {fiber: 1, number: 10, name: 'outer'});
+    w.submit(0, 300, {fiber: 1, first: 11, name: 'inner', counter: 0x20});
+    w.put(0, Kind.Wait, 400, {fiber: 1, a: 0x20, name: 'outer'});
+    w.put(0, Kind.FiberSwitch, 410, {fiber: 1, other: 2});
+    w.put(1, Kind.FiberSwitch, 440, {fiber: 0xffffff, other: 3});
+    w.begin(1, 450, {fiber: 3, number: 11, name: 'inner', stolenFrom: 0});
+    w.end(1, 900, {fiber: 3, number: 11, name: 'inner', stolenFrom: 0});
+    w.put(1, Kind.Ready, 950, {fiber: 3, other: 1, a: 0x20, name: 'outer'});
+    w.put(0, Kind.FiberSwitch, 1000, {fiber: 2, other: 1});
+    w.put(0, Kind.Resume, 1010, {fiber: 1, a: 0x20, name: 'outer'});
+    w.put(0, Kind.FrameMark, 1200, {fiber: 1, other: 5});
+    w.end(0, 1300, {fiber: 1, number: 10, name: 'outer'});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(slicesOf(a, 0), [
+        ['outer', 200, 400],
+        ['outer', 1000, 1300],
+    ]);
+    assert.deepEqual(slicesOf(a, 1), [['inner', 450, 900]]);
+    assert.equal(a.waits.count, 1);
+    assert.deepEqual(
+        [a.waits.begin[0], a.waits.ready[0], a.waits.end[0], a.waits.readyTrack[0]],
+        [400, 950, 1010, 1],
+    );
+    const rows = a.byName();
+    assert.equal(rowOf(rows, 'outer').longestWait, 610);
+    assert.equal(rowOf(rows, 'outer').total, 500);
+    assert.equal(rowOf(rows, 'inner').queuedP50, 150);
+    const [outer, inner] = ['outer', 'inner'].map(name =>
+        a.tasks.name.indexOf(a.names.indexOf(name)),
+    );
+    assert.equal(a.tasks.stolenFrom[inner], 0);
+    assert.equal(a.submissions.submitter.get(a.tasks.submit[inner]), outer);
+    assert.deepEqual(stepsOf(a, a.criticalPath(0)), [
+        ['start', 0, 100, 200],
+        ['outer', 0, 200, 300],
+        ['start', 1, 300, 450],
+        ['inner', 1, 450, 900],
+        ['dispatch', 1, 900, 950],
+        ['resume', 0, 950, 1000],
+        ['outer', 0, 1000, 1200],
+    ]);
+});
+
+test('inline tasks nest, and their time is not that of the task below', () => {
+    const w = new Writer({workers: 1});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'outer'});
+    w.submit(0, 150, {fiber: 1, first: 2, count: 2, name: 'inner'});
+    w.begin(0, 200, {fiber: 1, number: 3, name: 'inner'});
+    w.end(0, 300, {fiber: 1, number: 3, name: 'inner'});
+    w.begin(0, 300, {fiber: 1, number: 2, name: 'inner'});
+    w.end(0, 450, {fiber: 1, number: 2, name: 'inner'});
+    w.end(0, 500, {fiber: 1, number: 1, name: 'outer'});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(slicesOf(a, 0), [
+        ['outer', 100, 200],
+        ['inner', 200, 300],
+        ['inner', 300, 450],
+        ['outer', 450, 500],
+    ]);
+    assert.equal(rowOf(a.byName(), 'outer').total, 150);
+    assert.deepEqual([...a.tasks.depth.subarray(0, 3)], [0, 1, 1]);
+});
+
+test('submissions are matched by number, not by order', () => {
+    const w = new Writer({workers: 2});
+    w.submit(0, 10, {fiber: 1, first: 100, count: 3, name: 'a', counter: 0x10});
+    w.submit(1, 20, {fiber: 2, first: 50, count: 3, name: 'a', counter: 0x10});
+    w.begin(0, 40, {fiber: 1, number: 52, name: 'a'});
+    w.end(0, 50, {fiber: 1, number: 52, name: 'a'});
+    w.begin(1, 45, {fiber: 2, number: 101, name: 'a'});
+    w.end(1, 55, {fiber: 2, number: 101, name: 'a'});
+    w.begin(0, 60, {fiber: 1, number: 53, name: 'a'}); // of no submission
+    w.end(0, 70, {fiber: 1, number: 53, name: 'a'});
+    const a = analyse(w);
+    const {tasks} = a;
+    const byNumber = new Map([...tasks.number.subarray(0, 3)].map((number, i) => [number, i]));
+    assert.equal(tasks.queued[byNumber.get(52)], 20);
+    assert.equal(tasks.queued[byNumber.get(101)], 35);
+    assert.ok(Number.isNaN(tasks.queued[byNumber.get(53)]));
+});
+
+test('wake and unpark: asleep, being woken, searching, nothing to do', () => {
+    const w = new Writer({workers: 2});
+    w.begin(0, 0, {fiber: 1, number: 1, name: 'a'});
+    w.put(1, Kind.Park, 100, {fiber: 0xffffff});
+    w.submit(0, 1000, {fiber: 1, first: 2, name: 'b'});
+    w.put(0, Kind.Wake, 1200, {fiber: 1, other: 1});
+    w.put(1, Kind.Unpark, 1500, {fiber: 0xffffff});
+    w.begin(1, 1600, {fiber: 2, number: 2, name: 'b'});
+    w.end(1, 2000, {fiber: 2, number: 2, name: 'b'});
+    w.end(0, 3000, {fiber: 1, number: 1, name: 'a'});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(
+        [a.parks.begin[0], a.parks.woken[0], a.parks.end[0], a.parks.by[0]],
+        [100, 1200, 1500, 0],
+    );
+    assert.deepEqual(a.idle(0, 3000), [
+        {track: 0, busy: 3000, nothing: 0, searching: 0, waking: 0, asleep: 0},
+        {track: 1, busy: 400, nothing: 2000, searching: 100, waking: 300, asleep: 200},
+    ]);
+});
+
+test('a wait that ends with a deadline: the time until then is the task’s own', () => {
+    const w = new Writer({workers: 1});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'sleeper'});
+    w.put(0, Kind.Wait, 200, {fiber: 1, a: 0x10, name: 'sleeper'});
+    w.put(0, Kind.FiberSwitch, 210, {fiber: 1, other: NONE});
+    w.put(0, Kind.Park, 300, {fiber: 0xffffff});
+    w.put(0, Kind.Unpark, 5000, {fiber: 0xffffff});
+    w.put(0, Kind.Deadline, 5010, {fiber: 0xffffff});
+    w.put(0, Kind.Ready, 5020, {fiber: 0xffffff, other: 1, a: 0x10, name: 'sleeper'});
+    w.put(0, Kind.FiberSwitch, 5100, {fiber: 0xffffff, other: 1});
+    w.put(0, Kind.Resume, 5110, {fiber: 1, a: 0x10, name: 'sleeper'});
+    w.put(0, Kind.FrameMark, 5200, {fiber: 1, other: 1});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(stepsOf(a, a.criticalPath(0)), [
+        ['sleeper', 0, 100, 200],
+        ['timer', 0, 200, 5020],
+        ['resume', 0, 5020, 5100],
+        ['sleeper', 0, 5100, 5200],
+    ]);
+});
+
+test('a yield has no resume event', () => {
+    const w = new Writer({workers: 1});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'a'});
+    w.put(0, Kind.Yield, 200, {fiber: 1, name: 'a'});
+    w.put(0, Kind.FiberSwitch, 210, {fiber: 1, other: 2});
+    w.put(0, Kind.Ready, 220, {fiber: 2, other: 1, name: 'a'});
+    w.begin(0, 230, {fiber: 2, number: 2, name: 'b'});
+    w.end(0, 400, {fiber: 2, number: 2, name: 'b'});
+    w.put(0, Kind.FiberSwitch, 420, {fiber: 2, other: 1});
+    w.end(0, 500, {fiber: 1, number: 1, name: 'a'});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(slicesOf(a, 0), [
+        ['a', 100, 200],
+        ['b', 230, 400],
+        ['a', 420, 500],
+    ]);
+    assert.deepEqual([a.waits.isYield[0], a.waits.ready[0], a.waits.end[0]], [1, 220, 420]);
+    assert.equal(rowOf(a.byName(), 'a').longestWait, 0);
+    w.put(0, Kind.Resume, 470, {fiber: 1, name: 'a'}); // of a wait whose begin was lost
+    assert.equal(analyse(w).waits.end[0], 420);
+});
+
+test('a task that was queued behind another one: its worker was busy', () => {
+    const w = new Writer({workers: 1});
+    w.begin(0, 0, {fiber: 1, number: 1, name: 'first'});
+    w.submit(0, 100, {fiber: 1, first: 2, count: 2, name: 'long'});
+    w.end(0, 200, {fiber: 1, number: 1, name: 'first'});
+    w.begin(0, 250, {fiber: 1, number: 2, name: 'long'});
+    w.end(0, 5000, {fiber: 1, number: 2, name: 'long'});
+    w.begin(0, 5000, {fiber: 1, number: 3, name: 'long'});
+    w.put(0, Kind.FrameMark, 5500, {fiber: 1, other: 1});
+    const a = analyse(w);
+    assert.deepEqual(stepsOf(a, a.criticalPath(0)), [
+        ['first', 0, 0, 200],
+        ['dispatch', 0, 200, 250],
+        ['long', 0, 250, 5000],
+        ['long', 0, 5000, 5500],
+    ]);
+});
+
+test('a release whose time is later than that of the continuation: clocks differ a little', () => {
+    const w = new Writer({workers: 2});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'a'});
+    w.put(0, Kind.Wait, 200, {fiber: 1, a: 0x10, name: 'a'});
+    w.put(0, Kind.FiberSwitch, 210, {fiber: 1, other: NONE});
+    w.begin(1, 300, {fiber: 2, number: 2, name: 'b'});
+    w.put(1, Kind.Ready, 9000, {fiber: 2, other: 1, a: 0x10, name: 'a'});
+    w.put(0, Kind.FiberSwitch, 8000, {fiber: 0xffffff, other: 1});
+    w.put(0, Kind.Resume, 8100, {fiber: 1, a: 0x10, name: 'a'});
+    w.end(0, 9500, {fiber: 1, number: 1, name: 'a'});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.equal(a.waits.readyTrack[0], 1);
+    assert.equal(a.waits.ready[0], 8000);
+});
+
+test('a blocked worker: a wait without a switch', () => {
+    const w = new Writer({workers: 2});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'a'});
+    w.put(0, Kind.Wait, 200, {fiber: 1, a: 0x10, name: 'a'});
+    w.put(0, Kind.Park, 220, {fiber: 1});
+    w.begin(1, 250, {fiber: 2, number: 2, name: 'b'});
+    w.put(1, Kind.Ready, 700, {fiber: 2, other: 1, a: 0x10, name: 'a'});
+    w.put(1, Kind.Wake, 710, {fiber: 2, other: 0});
+    w.put(0, Kind.Unpark, 800, {fiber: 1});
+    w.put(0, Kind.Resume, 820, {fiber: 1, a: 0x10, name: 'a'});
+    w.put(0, Kind.FrameMark, 900, {fiber: 1, other: 1});
+    w.end(0, 950, {fiber: 1, number: 1, name: 'a'});
+    w.end(1, 960, {fiber: 2, number: 2, name: 'b'});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(slicesOf(a, 0), [
+        ['a', 100, 200],
+        ['a', 820, 950],
+    ]);
+    assert.deepEqual(stepsOf(a, a.criticalPath(0)).slice(-5), [
+        ['b', 1, 250, 700],
+        ['asleep', 0, 700, 710],
+        ['waking', 0, 710, 800],
+        ['resume', 0, 800, 820],
+        ['a', 0, 820, 900],
+    ]);
+});
+
+test('an external thread runs the frame loop', () => {
+    const w = new Writer({workers: 1});
+    for (let frame = 0; frame < 3; ++frame) {
+        const t = frame * 10000;
+        w.put(1, Kind.FrameMark, t + 100, {fiber: 7, other: frame});
+        w.submit(1, t + 2000, {fiber: 7, first: frame + 1, name: 'work', counter: 0x30});
+        w.put(1, Kind.Wait, t + 2100, {fiber: 7, a: 0x30});
+        w.begin(0, t + 3000, {fiber: 1, number: frame + 1, name: 'work'});
+        w.end(0, t + 8000, {fiber: 1, number: frame + 1, name: 'work'});
+        w.put(0, Kind.Ready, t + 8100, {fiber: 1, other: NONE, a: 0x30});
+        w.put(1, Kind.Resume, t + 8500, {fiber: 7, a: 0x30});
+    }
+    const a = analyse(w);
+    checkInvariants(a);
+    const thread = a.tracks.findIndex(track => track.kind === 'thread');
+    assert.equal(a.tracks[thread].label, 'thread 7');
+    assert.deepEqual(slicesOf(a, thread).slice(0, 2), [
+        ['host code', 100, 2100],
+        ['host code', 8500, 12100],
+    ]);
+    assert.deepEqual(stepsOf(a, a.criticalPath(1)), [
+        ['host code', thread, 100, 2000],
+        ['start', 0, 2000, 3000],
+        ['work', 0, 3000, 8000],
+        ['dispatch', 0, 8000, 8100],
+        ['resume', thread, 8100, 8500],
+        ['host code', thread, 8500, 10100],
+    ]);
+    assert.equal(rowOf(a.byName(), 'host code'), undefined);
+    // no worker can do what the thread is to do
+    assert.equal(a.idle(8000, 9000)[0].nothing, 1000);
+});
+
+test('an attached thread runs host code, and tasks while it waits', () => {
+    const w = new Writer({workers: 1, attached: 1});
+    const host = 64 + 8; // the fiber of the thread's own stack
+    w.put(1, Kind.Attach, 100, {fiber: host});
+    w.submit(1, 200, {fiber: host, first: 1, count: 2, name: 'work', counter: 0x30});
+    w.begin(1, 300, {fiber: host, number: 2, name: 'work'});
+    w.end(1, 500, {fiber: host, number: 2, name: 'work'});
+    w.put(1, Kind.Wait, 550, {fiber: host, a: 0x30});
+    w.put(1, Kind.FiberSwitch, 560, {fiber: host, other: 3});
+    w.put(1, Kind.Park, 600, {fiber: 3});
+    w.begin(0, 310, {fiber: 1, number: 1, name: 'work'});
+    w.end(0, 900, {fiber: 1, number: 1, name: 'work'});
+    w.put(0, Kind.Ready, 910, {fiber: 1, other: host, a: 0x30});
+    w.put(0, Kind.Wake, 920, {fiber: 1, other: 1});
+    w.put(1, Kind.Unpark, 950, {fiber: 3});
+    w.put(1, Kind.FiberSwitch, 960, {fiber: 3, other: host});
+    w.put(1, Kind.Resume, 970, {fiber: host, a: 0x30});
+    w.put(1, Kind.FrameMark, 1100, {fiber: host, other: 0});
+    w.put(1, Kind.Detach, 1200, {fiber: host});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(slicesOf(a, 1), [
+        ['host code', 100, 300],
+        ['work', 300, 500],
+        ['host code', 500, 550],
+        ['host code', 960, 1200],
+    ]);
+    assert.deepEqual(
+        stepsOf(a, a.criticalPath(0)).map(step => step[0]),
+        ['host code', 'start', 'work', 'dispatch', 'asleep', 'waking', 'resume', 'host code'],
+    );
+});
+
+test('a blocking call is on the path of the task that waits for it', () => {
+    const w = new Writer({workers: 1});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'load'});
+    w.put(0, Kind.Wait, 500, {fiber: 1, a: 0x40, name: 'load'});
+    w.put(0, Kind.FiberSwitch, 510, {fiber: 1, other: NONE});
+    w.put(0, Kind.Park, 520, {fiber: 0xffffff});
+    w.put(1, Kind.CallBegin, 700, {fiber: 9, a: 0x1234, b: 0x402000, isFunction: true});
+    w.put(1, Kind.CallEnd, 9000, {fiber: 9, a: 0x1234, b: 0x402000, isFunction: true});
+    w.put(1, Kind.Ready, 9100, {fiber: 9, other: 1, a: 0x40, name: 'load'});
+    w.put(1, Kind.Wake, 9150, {fiber: 9, other: 0});
+    w.put(0, Kind.Unpark, 9300, {fiber: 0xffffff});
+    w.put(0, Kind.FiberSwitch, 9350, {fiber: 0xffffff, other: 1});
+    w.put(0, Kind.Resume, 9360, {fiber: 1, a: 0x40, name: 'load'});
+    w.put(0, Kind.FrameMark, 9500, {fiber: 1, other: 0});
+    const a = analyse(w);
+    checkInvariants(a);
+    const calls = a.tracks.findIndex(track => track.kind === 'calls');
+    assert.deepEqual(slicesOf(a, calls), [['function 0x402000', 700, 9000]]);
+    assert.deepEqual(
+        stepsOf(a, a.criticalPath(0)).map(([what, track, begin, end]) => [what, end - begin]),
+        [
+            ['load', 400],
+            ['call', 200],
+            ['function 0x402000', 8300],
+            ['dispatch', 100],
+            ['asleep', 50],
+            ['waking', 150],
+            ['resume', 50],
+            ['load', 150],
+        ],
+    );
+    assert.equal(rowOf(a.byName(), 'function 0x402000').isCall, true);
+});
+
+test('without frame marks the whole recording is one frame', () => {
+    const w = new Writer({workers: 1});
+    w.submit(1, 50, {fiber: 7, first: 1, name: 'a'});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'a'});
+    w.end(0, 300, {fiber: 1, number: 1, name: 'a'});
+    const a = analyse(w);
+    assert.equal(a.frames.length, 1);
+    assert.equal(a.frames[0].isAll, true);
+    checkInvariants(a);
+    assert.equal(a.explain(0).longest.end, 300);
+});
+
+test('a counter has the name that it got last', () => {
+    const w = new Writer({workers: 1});
+    w.put(0, Kind.CounterName, 100, {fiber: 1, a: 0x10, name: 'first'});
+    w.put(0, Kind.CounterName, 300, {fiber: 1, a: 0x10, name: 'second'});
+    w.put(0, Kind.CounterName, 400, {fiber: 1, a: 0x20, name: 'other'});
+    const a = analyse(w);
+    const [counter] = a.recording.counter;
+    assert.deepEqual(
+        [50, 100, 299, 300, 900].map(time => a.counterName(counter, time)),
+        [`counter ${counter}`, 'first', 'first', 'second', 'second'],
+    );
+    assert.equal(a.counterName(0, 500), 'no counter');
+});
+
+test('percentiles', () => {
+    const sorted = Float64Array.from({length: 200}, (_, i) => i + 1);
+    assert.equal(weft.percentile(sorted, 50), 100);
+    assert.equal(weft.percentile(sorted, 99), 198);
+    assert.equal(weft.percentile(sorted, 100), 200);
+    assert.ok(Number.isNaN(weft.percentile([], 50)));
+    assert.equal(weft.percentile([3], 1), 3);
+});
+
+test('simulated frames: counts, queue times and busy times are exact', () => {
+    const {writer} = simulate({frames: 10, workers: 6});
+    const a = analyse(writer);
+    checkInvariants(a);
+    const rows = a.byName();
+    for (const spec of [...STAGES, SIDE]) {
+        const row = rowOf(rows, spec.name);
+        assert.equal(row.count, spec.count * 10, spec.name);
+        let total = 0;
+        for (let frame = 0; frame < 10; ++frame) {
+            const stage = STAGES.indexOf(spec);
+            for (let i = 0; i < spec.count; ++i)
+                total += Math.round(spec.ns * (0.7 + 0.6 * chance(1, frame, stage + 7, i)));
+        }
+        assert.ok(
+            Math.abs(row.total - total) < spec.count * 10 * 2,
+            `${spec.name}: ${row.total} instead of ${total}`,
+        );
+        assert.ok(row.p50 <= row.p99 && row.p99 <= row.max && row.queuedP50 <= row.queuedP99);
+    }
+    assert.equal(a.frames.length, 11);
+    assert.equal(a.frames[0].isPartial, true);
+    assert.ok(a.frames.slice(1).every(frame => !frame.isPartial));
+    const inFrame = rowOf(a.byName(a.frames[3].begin, a.frames[3].end), 'think');
+    assert.equal(inFrame.count, 40);
+});
+
+test('an injected delay is named, with its cost, in each frame that it has lengthened', () => {
+    let lengthened = 0;
+    let worst = 0;
+    for (const seed of [1, 2, 3]) {
+        const delay = frame => {
+            const stage = Math.floor(chance(seed, frame, 1) * (STAGES.length + 1)) - 1;
+            const spec = stage < 0 ? SIDE : STAGES[stage];
+            return {
+                stage,
+                index: Math.floor(chance(seed, frame, 2) * spec.count),
+                ns: 500e3 + 1500e3 * chance(seed, frame, 3),
+            };
+        };
+        const before = analyse(simulate({frames: 50, seed}).writer);
+        const {writer, truth} = simulate({frames: 50, seed, delay});
+        const after = analyse(writer);
+        for (let i = 1; i <= 50; ++i) {
+            if (after.frames[i].duration - before.frames[i].duration < 300e3) continue;
+            ++lengthened;
+            const {cause, longest} = after.explain(i);
+            const wanted = truth[i - 1];
+            assert.equal(cause.text, wanted.name, `seed ${seed}, frame ${i}`);
+            assert.equal(after.tasks.number[cause.task], wanted.delayed);
+            assert.equal(after.tasks.number[longest.task], wanted.delayed);
+            worst = Math.max(worst, Math.abs(cause.taskExtra / wanted.ns - 1));
+        }
+    }
+    assert.ok(lengthened >= 100, `${lengthened} frames are longer`);
+    assert.ok(worst < 0.05, `the cost is wrong by ${(100 * worst).toFixed(1)} %`);
+});
+
+test('a task that is always long is not what made a frame longer', () => {
+    const stages = [
+        {name: 'long', count: 1, ns: 4e6},
+        {name: 'short', count: 4, ns: 50e3},
+    ];
+    const delay = frame => (frame === 7 ? {stage: 1, index: 2, ns: 900e3} : null);
+    const a = analyse(simulate({frames: 20, workers: 4, stages, delay, side: null}).writer);
+    const {rows, cause} = a.explain(a.frames.findIndex(frame => frame.number === 7));
+    assert.equal(rows[0].text, 'long');
+    assert.equal(cause.text, 'short');
+});
+
+test('a delay beside the critical path is not blamed', () => {
+    const quick = [
+        {name: 'first', count: 4, ns: 100e3},
+        {name: 'long', count: 1, ns: 3e6},
+    ];
+    const delay = frame => (frame % 5 === 2 ? {stage: -1, index: 0, ns: 800e3} : null);
+    const {writer} = simulate({
+        frames: 30,
+        workers: 8,
+        stages: quick,
+        delay,
+        side: {...SIDE, count: 3},
+    });
+    const a = analyse(writer);
+    for (const frame of a.frames.slice(1)) {
+        const rows = a.explain(frame.index).rows;
+        assert.equal(rows[0].text, 'long');
+        assert.equal(rowOf(rows, 'audio'), undefined);
+    }
+});
+
+test('an overwritten beginning: what is left is analysed, and marked as not whole', () => {
+    const whole = analyse(simulate({frames: 30}).writer);
+    for (const capacity of [150, 400, 1000, 1500]) {
+        const a = analyse(simulate({frames: 30, capacity}).writer);
+        checkInvariants(a);
+        assert.ok(a.completeFrom > a.begin);
+        const exact = a.frames.filter(frame => !frame.isPartial);
+        if (capacity >= 400)
+            assert.ok(exact.length >= 3, `capacity ${capacity}: ${exact.length} whole frames`);
+        for (const frame of exact) {
+            const same = whole.frames.find(other => other.number === frame.number);
+            assert.ok(Math.abs(frame.duration - same.duration) < 1);
+            const rows = a.sumUp(a.criticalPath(frame.index));
+            const expected = whole.sumUp(whole.criticalPath(same.index));
+            for (const row of expected.values())
+                assert.ok(
+                    Math.abs([...rows.values()].find(r => r.text === row.text).ns - row.ns) < 1,
+                    `frame ${frame.number}, ${row.text}`,
+                );
+        }
+    }
+});
+
+test('lost ends: no task grows over another one', () => {
+    // worker 0's ring lost everything in the middle: a task that ended there must not stay open
+    const w = new Writer({workers: 2});
+    w.begin(0, 100, {fiber: 1, number: 1, name: 'a'});
+    w.put(0, Kind.Wait, 200, {fiber: 1, a: 0x10, name: 'a'});
+    w.put(0, Kind.FiberSwitch, 210, {fiber: 1, other: 2});
+    // its resume and its end are lost; fiber 1 runs something else
+    w.begin(1, 5000, {fiber: 1, number: 9, name: 'b'});
+    w.end(1, 6000, {fiber: 1, number: 9, name: 'b'});
+    w.end(0, 7000, {fiber: 2, number: 30, name: 'c'});
+    // the end of d is lost, and fiber 3 runs something else
+    w.begin(1, 6500, {fiber: 3, number: 40, name: 'd'});
+    w.begin(1, 6600, {fiber: 1, number: 41, name: 'e'});
+    w.begin(1, 6700, {fiber: 3, number: 42, name: 'f'});
+    w.end(1, 6800, {fiber: 3, number: 42, name: 'f'});
+    const a = analyse(w);
+    checkInvariants(a);
+    assert.deepEqual(slicesOf(a, 1), [
+        ['b', 5000, 6000],
+        ['d', 6500, 6600],
+        ['e', 6600, 6700],
+        ['f', 6700, 6800],
+    ]);
+    assert.deepEqual(slicesOf(a, 0), [
+        ['a', 100, 200],
+        ['c', 210, 7000],
+    ]);
+    const flags = Object.fromEntries(
+        [...Array(a.tasks.count).keys()].map(i => [a.names[a.tasks.name[i]], a.tasks.flags[i]]),
+    );
+    const {FLAG_CUT_BEGIN, FLAG_CUT_END} = weft;
+    const expected = {
+        a: FLAG_CUT_END,
+        b: 0,
+        c: FLAG_CUT_BEGIN,
+        d: FLAG_CUT_END,
+        e: FLAG_CUT_END,
+        f: 0,
+    };
+    assert.deepEqual(flags, expected);
+});
+
+test('cut and damaged files are analysed without an exception', () => {
+    const {writer} = simulate({workers: 4, frames: 6});
+    const bytes = writer.bytes();
+    for (let i = 0; i < 300; ++i) {
+        let copy = bytes.slice();
+        for (let n = 0; n < 1 + (i % 5); ++n) {
+            const at = 64 + Math.floor(chance(21, i, n) * (copy.length - 64));
+            copy[at] ^= 1 << Math.floor(chance(22, i, n) * 8);
+        }
+        if (i % 3 === 0)
+            copy = copy.subarray(0, Math.floor(100 + chance(23, i) * (copy.length - 100)));
+        checkInvariants(weft.analyse(weft.read(copy)));
+    }
+});
+
+test('clocks of two processors that differ by 10 us', () => {
+    const {writer} = simulate({frames: 10, workers: 4});
+    const exact = analyse(writer);
+    for (const record of writer.rings[2]) record.ticks -= 10000n;
+    const a = analyse(writer);
+    checkInvariants(a);
+    let unmatched = 0;
+    for (let i = 0; i < a.waits.count; ++i) unmatched += a.waits.readyTrack[i] < 0 ? 1 : 0;
+    assert.ok(unmatched <= 1, `${unmatched} of ${a.waits.count} waits have no release`);
+    // a fiber that two workers run one after the other seems to run on both for a moment
+    assert.ok(Math.abs(a.tasks.count - exact.tasks.count) <= 3);
+});

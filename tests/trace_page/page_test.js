@@ -1,0 +1,526 @@
+// The page in headless Chromium, opened from disk. Screenshots and figures go to build/trace_page/.
+//
+// WEFT_TRACE_PAGE names the program of main.cpp. WEFT_RECORDING may name a recording to look at,
+// too.
+'use strict';
+const test = require('node:test');
+const assert = require('node:assert');
+const fs = require('fs');
+const path = require('path');
+const {execFileSync} = require('child_process');
+const {pathToFileURL} = require('url');
+const {Browser} = require('./browser.js');
+const {Writer, Kind} = require('./writer.js');
+const {simulate, STAGES} = require('./simulate.js');
+const {page, template} = require('../../bench/trace/page/build.js');
+
+const out = path.join(__dirname, '../../build/trace_page');
+fs.mkdirSync(out, {recursive: true});
+const program = process.env.WEFT_TRACE_PAGE;
+const CELL =
+    'data:image/svg+xml;utf8,' +
+    encodeURIComponent(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="96" height="54">' +
+            '<rect width="96" height="54" fill="#345"/>' +
+            '<circle cx="48" cy="27" r="16" fill="#da6"/></svg>',
+    );
+
+let browser;
+test.before(() => {
+    browser = new Browser();
+});
+test.after(() => browser.close());
+
+function save(name, recording, options) {
+    const file = path.join(out, name);
+    fs.writeFileSync(file, page(recording, options));
+    return pathToFileURL(file).href;
+}
+// Opens a page, and in the end expects no error and no request over a network.
+async function withPage(url, options, act) {
+    const tab = await browser.open(url, options);
+    try {
+        await act(tab);
+        assert.deepEqual(tab.errors, []);
+        for (const request of tab.requests) assert.match(request, /^(file|data):/);
+    } finally {
+        await tab.close();
+    }
+}
+const slow = frame => (frame % 7 === 3 ? {stage: 5, index: 4, ns: 1.2e6} : null);
+const simulated = simulate({frames: 40, seed: 3, delay: slow}).writer.bytes();
+const title = 'Simulated <frames> & "delays"';
+const usual = save('simulated.html', simulated, {title, budget: 1.8e6});
+const text = (tab, id) => tab.evaluate(`document.getElementById('${id}').textContent`);
+const rowsOf = (tab, id) =>
+    tab.call(table => {
+        const rows = [...document.querySelectorAll(`#${table} tbody tr`)];
+        return rows.map(row => [...row.cells].map(cell => cell.textContent));
+    }, id);
+// Where an element is in the window.
+const placeOf = (tab, id) =>
+    tab.call(element => {
+        const {left, top, width} = document.getElementById(element).getBoundingClientRect();
+        return {left, top, width};
+    }, id);
+// How many pixels of a canvas have which colour: [colour, count].
+const coloursOf = (tab, id) =>
+    tab.call(element => {
+        const canvas = document.getElementById(element);
+        const context = canvas.getContext('2d');
+        const {data} = context.getImageData(0, 0, canvas.width, canvas.height);
+        const seen = new Map();
+        for (let i = 0; i < data.length; i += 4) {
+            const key = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
+            if (data[i + 3] > 200) seen.set(key, (seen.get(key) || 0) + 1);
+        }
+        return [...seen];
+    }, id);
+const view = tab => tab.evaluate('({from: weft.page.timeline.from, to: weft.page.timeline.to})');
+const frameNumber = tab => tab.evaluate('weft.page.frames[weft.page.chosen].number');
+
+test('the page names nothing on a network, and no part ends its script', () => {
+    const html = template();
+    assert.doesNotMatch(
+        html.replace(/http-equiv/g, ''),
+        /https?:\/\/|src=|href=|@import|fetch\(|XMLHttpRequest/,
+    );
+    assert.equal(html.match(/<script/g).length, html.match(/<\/script/g).length);
+    assert.doesNotMatch(html, /@include/);
+});
+
+test('title, figures, frames, path, idle times and tasks are there', () =>
+    withPage(usual, {}, async tab => {
+        assert.equal(await tab.evaluate('document.title'), title);
+        assert.equal(await text(tab, 'title'), title);
+        assert.match(await text(tab, 'figures'), /8 workers.*9,401 tasks.*41 frames/);
+        assert.match(await text(tab, 'frame-figures'), /p50.*p95.*p99.*longest.*6 over 1\.80 ms/);
+        assert.equal(await tab.evaluate(`document.getElementById('problems').hidden`), true);
+        // the longest frame is chosen, and its delay is named
+        assert.match(await text(tab, 'frame-title'), /^Frame \d+: 2\.\d\d ms, \d+ µs over budget$/);
+        assert.match(await text(tab, 'cause'), /The largest difference: attach, 1\.\d\d ms more/);
+        const steps = await rowsOf(tab, 'path');
+        assert.match(steps[0][0], /^attach/);
+        assert.ok(steps.length >= 10);
+        const idle = await rowsOf(tab, 'idle-sums');
+        assert.deepEqual(
+            idle.map(row => row[0]),
+            [
+                'busy',
+                'nothing could begin',
+                'searching, something could begin',
+                'being woken',
+                'asleep, something could begin',
+            ],
+        );
+        const parts = idle.reduce((sum, row) => sum + parseFloat(row[2]), 0);
+        assert.ok(Math.abs(parts - 100) < 0.5, `${parts} %`);
+        assert.equal(await tab.evaluate(`document.querySelectorAll('#idle .account').length`), 8);
+        const tasks = await rowsOf(tab, 'tasks');
+        assert.equal(tasks.length, STAGES.length + 2);
+        const animate = tasks.find(row => row[0] === 'animate');
+        assert.equal(animate[1], '2,000');
+        for (const cell of animate.slice(4, 7)) assert.match(cell, /^\d+(\.\d+)? (ns|µs|ms)$/);
+        assert.match(tasks.find(row => row[0] === 'frames')[7], /ms$/); // the longest wait
+    }));
+
+test('bars, histogram and timeline are drawn', () =>
+    withPage(usual, {}, async tab => {
+        const bars = await coloursOf(tab, 'frames');
+        const histogram = await coloursOf(tab, 'histogram');
+        const timeline = await coloursOf(tab, 'timeline');
+        const palette = require('../../bench/trace/page/palette.js').palettes.dark;
+        const count = (list, colour) =>
+            (list.find(([key]) => key === parseInt(colour.slice(1), 16)) || [0, 0])[1];
+        assert.ok(count(bars, palette.bar) > 10000);
+        assert.ok(count(bars, palette.over) > 2000);
+        assert.ok(count(bars, palette.accent) > 100);
+        assert.ok(count(histogram, palette.bar) > 500);
+        assert.ok(count(timeline, palette.accent) > 500, 'the critical path');
+        assert.ok(timeline.length > 100);
+        const {left, top} = await placeOf(tab, 'frames');
+        const x = left + (await tab.evaluate('weft.page.bars.xOf(11)'));
+        await tab.drag(x, x, top + 90);
+        assert.equal(await frameNumber(tab), 10);
+    }));
+
+test('keys', () =>
+    withPage(usual, {}, async tab => {
+        const longest = await frameNumber(tab);
+        await tab.key('ArrowLeft');
+        assert.equal(await frameNumber(tab), longest - 1);
+        assert.match(await text(tab, 'frame-title'), new RegExp(`^Frame ${longest - 1}: `));
+        assert.match(await text(tab, 'path-title'), new RegExp(`why frame ${longest - 1} took`));
+        await tab.key('ArrowRight');
+        assert.equal(await frameNumber(tab), longest);
+        await tab.key('End');
+        assert.equal(await frameNumber(tab), 39);
+        await tab.key('Home');
+        await tab.key('n');
+        assert.equal(await frameNumber(tab), 3, 'the next frame over budget');
+        await tab.key('l');
+        assert.equal(await frameNumber(tab), longest);
+        const before = await view(tab);
+        await tab.key('+');
+        const near = await view(tab);
+        assert.ok(near.to - near.from < (before.to - before.from) * 0.7);
+        await tab.key('ArrowRight', {shift: true});
+        assert.ok((await view(tab)).from > near.from);
+        await tab.key('-');
+        await tab.key('-');
+        assert.ok((await view(tab)).to - (await view(tab)).from > before.to - before.from);
+        await tab.key('0');
+        assert.deepEqual(await view(tab), before);
+        await tab.key('a');
+        assert.ok((await view(tab)).to > 40e6);
+        await tab.key('p');
+        assert.equal(await tab.evaluate(`document.getElementById('show-path').checked`), false);
+        await tab.key('r');
+        assert.equal(await tab.evaluate(`document.getElementById('show-arrows').checked`), false);
+        await tab.key('?');
+        assert.equal(await tab.evaluate(`document.getElementById('help').open`), true);
+        assert.match(await text(tab, 'help'), /next frame over budget/);
+        await tab.key('ArrowLeft');
+        assert.equal(await frameNumber(tab), longest, 'keys do nothing behind the help');
+        await tab.key('Escape');
+        assert.equal(await tab.evaluate(`document.getElementById('help').open`), false);
+        await tab.key('t');
+        assert.equal(await tab.evaluate('weft.page.theme.isDark'), false);
+        await tab.evaluate('localStorage.clear()');
+    }));
+
+test('search', () =>
+    withPage(usual, {}, async tab => {
+        await tab.key('/');
+        assert.equal(await tab.evaluate('document.activeElement.id'), 'search');
+        await tab.type('AtT');
+        assert.deepEqual(
+            (await rowsOf(tab, 'tasks')).map(row => row[0]),
+            ['attach'],
+        );
+        assert.equal(await text(tab, 'found'), '640 found');
+        await tab.key('Enter');
+        const first = await tab.evaluate('weft.page.timeline.chosenTask');
+        assert.match(
+            await text(tab, 'details'),
+            /attach task \d+.*Ran .*Queued .*Submitted at .* by frames/s,
+        );
+        await tab.key('Enter');
+        assert.notEqual(await tab.evaluate('weft.page.timeline.chosenTask'), first);
+        await tab.screenshot(path.join(out, 'search_dark.png'));
+        await tab.key('Escape');
+        assert.equal(await text(tab, 'found'), '');
+        assert.equal((await rowsOf(tab, 'tasks')).length, STAGES.length + 2);
+    }));
+
+test('mouse: wheel, drag, select, click, sort', () =>
+    withPage(usual, {}, async tab => {
+        const place = await placeOf(tab, 'timeline');
+        const y = place.top + 50;
+        const middle = place.left + place.width / 2;
+        const before = await view(tab);
+        await tab.mouse('mouseWheel', middle, y, {deltaX: 0, deltaY: -400});
+        await tab.frame();
+        const near = await view(tab);
+        assert.ok(near.to - near.from < (before.to - before.from) * 0.8, 'the wheel zooms in');
+        await tab.drag(middle, middle + 200, y);
+        const moved = await view(tab);
+        assert.ok(
+            moved.from < near.from && Math.abs(moved.to - moved.from - (near.to - near.from)) < 1,
+            'a drag moves',
+        );
+        await tab.drag(middle, middle + 200, y, 8);
+        const {from, to} = await tab.evaluate('weft.page.timeline.selection');
+        assert.ok(
+            Math.abs((to - from) / (moved.to - moved.from) - 200 / (place.width - 84)) < 0.01,
+            'Shift and drag selects',
+        );
+        assert.match(await tab.evaluate('location.hash'), /^#frame=\d+&from=[\d.]+&to=[\d.]+$/);
+        assert.match(await text(tab, 'idle-title'), /the selection/);
+        await tab.evaluate(`document.querySelector('input[value=selection]').click()`);
+        const chosen = (await rowsOf(tab, 'tasks')).reduce(
+            (sum, row) => sum + Number(row[1].replace(',', '')),
+            0,
+        );
+        assert.ok(chosen > 0 && chosen < 500, `${chosen} tasks in the selection`);
+        await tab.evaluate(`document.querySelector('input[value=frame]').click()`);
+        assert.equal((await rowsOf(tab, 'tasks')).find(row => row[0] === 'animate')[1], '50');
+        await tab.evaluate(`document.querySelector('input[value=all]').click()`);
+
+        // a click on a slice shows the task, a click beside it hides it again
+        await tab.key('0');
+        await tab.frame();
+        const slice = await tab.call(() => {
+            const {timeline, analysis} = globalThis.weft.page;
+            const row = timeline.rows[3];
+            const i = analysis.sliceBefore(row.track, (timeline.from + timeline.to) / 2);
+            const {begin, end, task} = analysis.slices;
+            return {x: timeline.xOf((begin[i] + end[i]) / 2), y: row.y + 8, task: task[i]};
+        });
+        await tab.drag(place.left + slice.x, place.left + slice.x, place.top + slice.y);
+        assert.equal(await tab.evaluate('weft.page.timeline.chosenTask'), slice.task);
+        assert.equal(await tab.evaluate(`document.getElementById('details').hidden`), false);
+        assert.match(await text(tab, 'tip'), /this part .*ran .*worker 3/s);
+        await tab.screenshot(path.join(out, 'details_dark.png'));
+
+        const columns = {
+            count: 1,
+            total: 2,
+            p50: 4,
+            p99: 5,
+            max: 6,
+            longestWait: 7,
+            queuedP50: 8,
+            queuedP99: 9,
+        };
+        const value = cell =>
+            cell === '–'
+                ? -1
+                : parseFloat(cell.replace(/,/g, '')) *
+                  (/ ms$/.test(cell) ? 1e6 : / µs$/.test(cell) ? 1e3 : 1);
+        for (const [key, column] of Object.entries(columns)) {
+            if (key === 'total') continue; // sorted by it already
+            await tab.evaluate(`document.querySelector('#tasks button[data-sort=${key}]').click()`);
+            const down = (await rowsOf(tab, 'tasks')).map(row => value(row[column]));
+            assert.deepEqual(
+                down,
+                [...down].sort((a, b) => b - a),
+                key,
+            );
+        }
+        await tab.evaluate(`document.querySelector('#tasks button[data-sort=text]').click()`);
+        const names = (await rowsOf(tab, 'tasks')).map(row => row[0]);
+        assert.deepEqual(names, [...names].sort());
+        await tab.key('Escape');
+        assert.equal(await tab.evaluate('weft.page.timeline.selection'), null);
+    }));
+
+test('a link to a frame and a selection', () =>
+    withPage(usual + '#frame=12&from=17000.5&to=17400.25', {}, async tab => {
+        assert.equal(await frameNumber(tab), 12);
+        assert.deepEqual(await tab.evaluate('weft.page.timeline.selection'), {
+            from: 17000500,
+            to: 17400250,
+        });
+        assert.equal(await tab.evaluate('location.hash'), '#frame=12&from=17000.500&to=17400.250');
+        const {from, to} = await view(tab);
+        assert.ok(from < 17000500 && to > 17400250 && to - from < 800000);
+        await tab.screenshot(path.join(out, 'selection_dark.png'));
+        await tab.evaluate(`location.hash = '#frame=20'`);
+        await tab.frame();
+        assert.equal(await frameNumber(tab), 20);
+    }));
+
+test('screenshots in dark and light; the switch wins over the system', async () => {
+    for (const scheme of ['dark', 'light']) {
+        await withPage(usual, {scheme}, async tab => {
+            assert.equal(await tab.evaluate('weft.page.theme.isDark'), scheme === 'dark');
+            await tab.screenshot(path.join(out, `simulated_${scheme}.png`));
+        });
+    }
+    await withPage(usual, {scheme: 'dark'}, async tab => {
+        await tab.setScheme('light');
+        await tab.frame();
+        assert.equal(
+            await tab.evaluate('weft.page.theme.isDark'),
+            false,
+            'the page follows the system',
+        );
+        await tab.key('t');
+        await tab.setScheme('dark');
+        await tab.frame();
+        await tab.setScheme('light');
+        await tab.frame();
+        assert.equal(await tab.evaluate('weft.page.theme.isDark'), true, 'the choice stays');
+        await tab.evaluate('localStorage.clear()');
+    });
+});
+
+test('a narrow window', () =>
+    withPage(usual, {width: 700, height: 900}, async tab => {
+        const wide = await tab.evaluate('document.documentElement.scrollWidth');
+        assert.ok(wide <= 700, `the page is ${wide} wide`);
+        await tab.screenshot(path.join(out, 'narrow_dark.png'));
+    }));
+
+test('pictures and the what-if table', async () => {
+    const url = save('options.html', simulated, {
+        title: 'With pictures',
+        budget: 2e6,
+        pictures: Array.from({length: 40}, (_, i) => ({frame: i, url: CELL})),
+        whatIf: {
+            note: 'Frames run again on virtual cores, 20 orders.',
+            base: {p50: 1.22e6, p99: 2.43e6},
+            rows: [
+                {change: 'attach 20 % faster', p50: 1.1e6, p99: 2.2e6, low: 1.05e6, high: 1.15e6},
+                {
+                    change: '12 workers',
+                    p50: 1.21e6,
+                    p99: 2.4e6,
+                    low: 1.19e6,
+                    high: 1.24e6,
+                    isNoise: true,
+                },
+            ],
+        },
+    });
+    await withPage(url, {scheme: 'light'}, async tab => {
+        assert.ok((await tab.evaluate(`document.querySelectorAll('#pictures img').length`)) >= 5);
+        const rows = await rowsOf(tab, 'what-if');
+        assert.deepEqual(rows[0].slice(0, 3), ['attach 20 % faster', '1.10 ms', '120 µs']);
+        assert.equal(rows[1][2], 'within noise');
+        await tab.screenshot(path.join(out, 'options_light.png'));
+    });
+});
+
+test('a picture from a network is not shown', async () => {
+    const pictures = [{frame: 5, url: 'https://example.invalid/a.png'}];
+    await withPage(save('network.html', simulated, {pictures}) + '#frame=5', {}, async tab => {
+        assert.equal(await tab.evaluate(`document.querySelectorAll('img').length`), 0);
+    });
+});
+
+test('names of functions from the options', async () => {
+    const w = new Writer({workers: 1});
+    w.put(1, Kind.CallBegin, 100, {fiber: 9, b: 0x402000, isFunction: true});
+    w.put(1, Kind.CallEnd, 900, {fiber: 9, b: 0x402000, isFunction: true});
+    await withPage(
+        save('functions.html', w.bytes(), {functions: {'0x402000': 'LoadFile'}}),
+        {},
+        async tab => {
+            assert.match((await rowsOf(tab, 'tasks'))[0][0], /^LoadFile \(blocking call\)$/);
+        },
+    );
+});
+
+test('recordings that are cut, overwritten, empty or none say so', async () => {
+    const cut = simulated.subarray(0, Math.floor(simulated.length * 0.6));
+    await withPage(save('cut.html', cut, {}), {}, async tab => {
+        assert.match(await text(tab, 'problems'), /The file was cut off/);
+        assert.ok((await rowsOf(tab, 'tasks')).length > 5);
+    });
+    const old = simulate({frames: 40, capacity: 500}).writer.bytes();
+    await withPage(save('overwritten.html', old, {budget: 1.4e6}), {}, async tab => {
+        assert.match(await text(tab, 'problems'), /oldest events of some workers were overwritten/);
+        await tab.key('a');
+        await tab.screenshot(path.join(out, 'overwritten_dark.png'));
+    });
+    await withPage(save('empty.html', new Writer().bytes(), {}), {}, async tab => {
+        assert.match(await text(tab, 'problems'), /no events/);
+        await tab.key('ArrowRight');
+        await tab.key('+');
+    });
+    await withPage(save('none.html', Buffer.from('not a recording'), {}), {}, async tab => {
+        assert.match(await text(tab, 'problems'), /This is no recording/);
+    });
+    const marks = new Writer({workers: 1});
+    marks.begin(0, 100, {fiber: 1, number: 1, name: 'a'});
+    marks.end(0, 5000, {fiber: 1, number: 1, name: 'a'});
+    await withPage(save('no_marks.html', marks.bytes(), {}), {}, async tab => {
+        assert.match(await text(tab, 'problems'), /no frame marks/);
+        assert.match(await text(tab, 'frame-title'), /^The recording: /);
+        await tab.key('ArrowRight');
+    });
+});
+
+test('a name with markup is shown as text', async () => {
+    const w = new Writer({workers: 1});
+    w.submit(1, 50, {fiber: 7, first: 1, name: '</script><img src=x onerror="document.title=1">'});
+    w.begin(0, 100, {fiber: 1, number: 1, name: '</script><img src=x onerror="document.title=1">'});
+    w.end(0, 5000, {fiber: 1, number: 1, name: '</script><img src=x onerror="document.title=1">'});
+    await withPage(
+        save('markup.html', w.bytes(), {title: '</script><b>title</b>'}),
+        {},
+        async tab => {
+            assert.equal(await tab.evaluate('document.title'), '</script><b>title</b>');
+            assert.equal(await tab.evaluate(`document.querySelectorAll('img').length`), 0);
+            assert.match((await rowsOf(tab, 'tasks'))[0][0], /^<\/script><img/);
+        },
+    );
+});
+
+test('100,000 slices at 30 redraws a second', async () => {
+    const {writer} = simulate({frames: 420, workers: 8});
+    await withPage(save('large.html', writer.bytes(), {title: '420 frames'}), {}, async tab => {
+        const all = await tab.evaluate('weft.page.analysis.slices.count');
+        assert.ok(all >= 100000, `${all} slices`);
+        const measure = (from, to) => tab.evaluate(`weft.page.measureRedraws(100, ${from}, ${to})`);
+        const {begin, end} = await tab.evaluate(
+            '({begin: weft.page.analysis.begin, end: weft.page.analysis.end})',
+        );
+        // all of it; a part in which each row has just fewer slices than the page mixes; one frame
+        const views = {
+            'the whole recording': [begin, end],
+            '20 frames': [begin, begin + (end - begin) / 21],
+            '2 frames': [begin, begin + (end - begin) / 210],
+        };
+        const lines = [];
+        for (const [name, [from, to]] of Object.entries(views)) {
+            const {slices, milliseconds} = await measure(from, to);
+            const [median, longest] = [50, 99].map(at => milliseconds[at].toFixed(1));
+            const times = `median ${median} ms a redraw, longest ${longest} ms`;
+            lines.push(`${name}: ${slices} slices, ${times}`);
+            assert.ok(milliseconds[50] < 1000 / 30, lines[lines.length - 1]);
+        }
+        fs.writeFileSync(path.join(out, 'redraws.txt'), lines.join('\n') + '\n');
+        console.log(lines.join('\n'));
+        await tab.key('a');
+        await tab.screenshot(path.join(out, 'large_dark.png'));
+    });
+});
+
+test('the page that C++ writes is the one that node writes', {skip: !program}, async () => {
+    const file = path.join(out, 'simulated.weft');
+    const name = 'A "title" with </script> and \\ and \u00fc';
+    fs.writeFileSync(file, simulated);
+    const html = execFileSync(program, ['html', file, name, '1800000'], {
+        maxBuffer: 1 << 28,
+    }).toString();
+    const json = />({.*})<\/script>/.exec(html)[1];
+    const options = JSON.parse(json);
+    assert.equal(options.title, name);
+    assert.equal(options.budget, 1800000);
+    assert.deepEqual(options.pictures, [
+        {frame: 3, url: 'data:image/gif;base64,R0lGODlhAQABAAAAACw='},
+    ]);
+    assert.deepEqual(options.functions, {'0x402000': 'Load<File>'});
+    assert.equal(options.whatIf.note, '<b>');
+    assert.doesNotMatch(json, /</);
+    const place = '/*@json*/';
+    assert.equal(
+        html.replace(json, place),
+        page(simulated, {}).replace('>{}<', `>${place}<`),
+        'all but the options',
+    );
+    for (const length of [0, 1, 2, 3, 4, 100]) {
+        // each way in which base64 can end
+        fs.writeFileSync(file, simulated.subarray(0, length));
+        const part = execFileSync(program, ['html', file, name, '0']).toString();
+        assert.ok(
+            part.includes(
+                `>${Buffer.from(simulated.subarray(0, length)).toString('base64')}</script>`,
+            ),
+        );
+    }
+    fs.writeFileSync(path.join(out, 'from_cpp.html'), html);
+    await withPage(pathToFileURL(path.join(out, 'from_cpp.html')).href, {}, async tab => {
+        assert.equal(await text(tab, 'title'), name);
+        assert.ok((await rowsOf(tab, 'tasks')).length > 5);
+    });
+});
+
+test('a recording of the library', {skip: !program}, async () => {
+    let file = process.env.WEFT_RECORDING;
+    if (!file) execFileSync(program, ['record', (file = path.join(out, 'library.weft')), '60']);
+    const url = save('library.html', fs.readFileSync(file), {
+        title: 'A recording of the library',
+        budget: 4e6,
+    });
+    for (const scheme of ['dark', 'light']) {
+        await withPage(url, {scheme}, async tab => {
+            assert.ok((await rowsOf(tab, 'tasks')).length >= 2);
+            assert.ok((await rowsOf(tab, 'path')).length >= 1);
+            await tab.screenshot(path.join(out, `library_${scheme}.png`));
+        });
+    }
+});
