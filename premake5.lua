@@ -222,6 +222,11 @@ if os.istarget("linux") and program("tsan_tests", {
     letAllocationsFail()
 end
 
+-- What debuggers look at: tests/debuggers.sh. Its tasks wait for ever.
+if program("deadlock", { "tests/debuggers/deadlock.cpp" }) then
+    weft.use()
+end
+
 if testProgram("simulator", { "simulator" }) then
     files { "tests/support/pages_*.cpp" }
     filter "files:tests/simulator/coroutine_models.cpp"
