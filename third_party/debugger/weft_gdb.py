@@ -18,6 +18,7 @@ import sys
 
 import gdb
 import gdb.unwinder
+from gdb.FrameDecorator import FrameDecorator
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import weft_model as model  # noqa: E402
@@ -116,140 +117,134 @@ gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
 gdb.events.cont.connect(lambda event: UNWINDER.release())
 
 
-class HideThread:
-    """A frame filter: while a fiber is selected, `bt` does not show the frames of the thread."""
+class FiberFrames:
+    """A frame filter: while a fiber is selected, `bt` shows neither the frames of the thread nor
+    what lies below the first function of the fiber."""
 
     def __init__(self):
         self.name, self.priority, self.enabled = 'weft fibers', 100, True
         gdb.frame_filters[self.name] = self
 
     def filter(self, frames):
-        if UNWINDER.registers is None:
-            return frames
+        return frames if UNWINDER.registers is None else self._of_fiber(frames)
+
+    @staticmethod
+    def _of_fiber(frames):
         last = UNWINDER.last_of_thread().level()
-        return (frame for frame in frames if frame.inferior_frame().level() > last)
+        for frame in frames:
+            inner = frame.inferior_frame()
+            if inner.name() == 'make_fcontext' or inner.pc() < 4096:
+                return
+            if inner.level() > last:
+                yield FiberFrame(frame)
 
 
-HideThread()
+class FiberFrame(FrameDecorator):
+    def function(self):
+        return super().function() or '??'
+
+
+FiberFrames()
 
 
 class Frame:
     def __init__(self, frame):
         place = frame.find_sal()
-        self.pc, self.level = frame.pc(), frame.level()
-        self.name = frame.name() or (symbol_of(self.pc) or '??')
-        self.file = place.symtab.filename if place.symtab else ''
-        self.line = place.line
+        self.pc = frame.pc()
+        self.name = frame.name() or symbol_of(self.pc) or ''
+        self.file, self.line = place.symtab.filename if place.symtab else '', place.line
 
     def text(self):
         where = ' at %s:%d' % (os.path.basename(self.file), self.line) if self.file else ''
-        return '0x%x in %s%s' % (self.pc, self.name, where)
+        return '0x%x in %s%s' % (self.pc, self.name or place_in_file(self.pc), where)
 
     def is_wefts(self):
-        name = self.name
-        if name == 'operator()':  # a lambda: it belongs to the function that it is inlined into
-            name = symbol_of(self.pc) or ''
-        return name.startswith(('weft::internal::', 'weft::TaskScheduler::'))
+        # The second name is that of the function into which this one is inlined.
+        return model.is_wefts(self.name, symbol_of(self.pc))
 
 
 def symbol_of(pc):
     name = GdbMemory().symbol(pc)
-    return name.split('+')[0] if name else None
+    return name.rsplit('+', 1)[0] if name else None
 
 
-def walk(first, end_of_stack=None):
-    """Returns the frames from `first` on, without what lies below a fiber's first function."""
-    frames, frame = [], first
+def place_in_file(pc):
+    """Returns FILE+OFFSET, for addr2line and other tools. Only for the program itself."""
+    program = gdb.current_progspace().filename
+    library = gdb.solib_name(pc)
+    if library or not program:
+        return os.path.basename(library or '??')
+    entry = re.search(r'Entry point: (0x[0-9a-f]+)', gdb.execute('info files', to_string=True))
+    try:
+        with open(program, 'rb') as file:
+            base = int(entry.group(1), 16) - int.from_bytes(file.read(32)[24:32], 'little')
+    except (OSError, AttributeError):
+        return '??'
+    return '%s+0x%x' % (os.path.basename(program), pc - base)
+
+
+def walk(frame, end_of_stack=None):
+    """Returns the frames from `frame` on, without what lies below a fiber's first function."""
+    frames = []
     try:
         while frame is not None and len(frames) < 1000:
-            stack = frame.read_register('sp')
-            if end_of_stack and int(stack) >= end_of_stack:
+            if end_of_stack and int(frame.read_register('sp')) >= end_of_stack:
                 break
             frames.append(Frame(frame))
             if re.search(r'FiberContext::Landing::Enter\b', frames[-1].name):
                 break
             frame = frame.older()
     except gdb.error:
-        pass
-    while frames and (frames[-1].pc < 4096 or frames[-1].name in ('make_fcontext', '??') and
-                      len(frames) > 1 and any(f.name != '??' for f in frames)):
+        pass  # gdb cannot unwind further
+    while frames and (frames[-1].pc < 4096 or frames[-1].name == 'make_fcontext'):
         frames.pop()
     return frames
 
 
-def frames_of(fiber):
-    """Returns the frames of a fiber, and whether they are those of a thread that runs it."""
-    if fiber.handle:
+class Threads:
+    """The threads of the process, with their stack pointers."""
+
+    def __init__(self):
+        self.stacks = []
+        selected, frame = gdb.selected_thread(), gdb.selected_frame()
+        try:
+            for thread in gdb.selected_inferior().threads():
+                thread.switch()
+                self.stacks.append((thread, int(gdb.newest_frame().read_register('sp'))))
+        finally:
+            selected.switch()
+            frame.select()
+
+    def on(self, fiber):
+        """Returns the thread that runs on the stack of the fiber."""
+        for thread, stack in self.stacks:
+            if fiber.bottom <= stack < fiber.bottom + fiber.bytes:
+                return thread
+        return self.of(fiber.worker) if fiber.worker and not fiber.bottom else None
+
+    def of(self, worker):
+        """Returns the thread of a worker. None if neither weft's handle nor the stack tells."""
+        if worker.fiber and worker.fiber.bottom:
+            return self.on(worker.fiber)
+        return model.thread_at(worker.thread, self.stacks)
+
+
+def frames_of(fiber, threads):
+    if fiber.registers():
         try:
             return walk(UNWINDER.select(fiber), fiber.bottom + fiber.bytes)
         finally:
             UNWINDER.release()
-    selected = gdb.selected_thread()
-    frame = gdb.selected_frame()
+    thread = threads.on(fiber) if not fiber.handle else None
+    if thread is None:
+        return []
+    selected, frame = gdb.selected_thread(), gdb.selected_frame()
     try:
-        thread = thread_on(fiber)
-        if thread is None:
-            return []
         thread.switch()
         return walk(gdb.newest_frame())
     finally:
         selected.switch()
         frame.select()
-
-
-def thread_on(fiber):
-    """Returns the thread that runs on the stack of the fiber."""
-    selected = gdb.selected_thread()
-    try:
-        for thread in gdb.selected_inferior().threads():
-            thread.switch()
-            stack = int(gdb.newest_frame().read_register('sp'))
-            if fiber.bottom <= stack < fiber.bottom + fiber.bytes:
-                return thread
-    finally:
-        selected.switch()
-    return thread_of(fiber.worker) if fiber.worker and fiber.bottom == 0 else None
-
-
-def thread_of(worker):
-    """Returns the thread of a worker, or None if it is not known: weft knows the threads that it
-    has started, and the stack tells for those that run a fiber."""
-    selected = gdb.selected_thread()
-    try:
-        for thread in gdb.selected_inferior().threads():
-            thread.switch()
-            if worker.thread and worker.thread in (handle_of(thread), thread_pointer()):
-                return thread
-    finally:
-        selected.switch()
-    return thread_on(worker.fiber) if worker.fiber and worker.fiber.bottom else None
-
-
-def handle_of(thread):
-    try:
-        return int.from_bytes(thread.handle(), 'little')
-    except gdb.error:
-        return None  # gdb has no libthread_db for the program
-
-
-def thread_pointer():
-    """The pthread_t of the selected thread, on x86-64."""
-    try:
-        return int(gdb.parse_and_eval('(unsigned long)$fs_base'))
-    except gdb.error:
-        return None
-
-
-def name_of_thread(worker):
-    thread = thread_of(worker)
-    return '%d (LWP %d)' % (thread.num, thread.ptid[1]) if thread else ''
-
-
-def print_frames(frames, full):
-    shown = [f for f in frames if full or not f.is_wefts()]
-    for i, frame in enumerate(frames):
-        if frame in shown or not shown:
-            print('  #%-2d %s' % (i, frame.text()))
 
 
 class Weft(gdb.Command):
@@ -264,8 +259,9 @@ class Command(gdb.Command):
         super().__init__('weft ' + name, gdb.COMMAND_STACK, gdb.COMPLETE_NONE)
 
     def invoke(self, argument, from_tty):
+        UNWINDER.release()
         try:
-            self.run(argument.split())
+            print('\n'.join(self.run(argument.split())))
         except (model.NoRoot, model.Unreadable) as error:
             raise gdb.GdbError(str(error) or 'the memory of weft cannot be read')
 
@@ -274,13 +270,12 @@ class Fibers(Command):
     """weft fibers [all]: the fibers that are in use. all: the free ones, too."""
 
     def run(self, words):
-        UNWINDER.release()
+        threads = Threads()
 
         def place(fiber):
-            frames = frames_of(fiber)
-            outside = [f for f in frames if not f.is_wefts() and f.name != '??']
-            return outside[0].name if outside else ''
-        print('\n'.join(process().fibers_lines('all' in words, place)))
+            names = [f.name for f in frames_of(fiber, threads) if f.name and not f.is_wefts()]
+            return names[0] if names else ''
+        return process().fibers_lines('all' in words, place)
 
 
 class Backtrace(Command):
@@ -288,62 +283,55 @@ class Backtrace(Command):
     frames."""
 
     def run(self, words):
-        UNWINDER.release()
-        full = 'full' in words
-        words = [word for word in words if word != 'full']
-        if words and words[0] != 'all':
-            fiber = process().fiber(words[0])
-            print('%s, %s' % (fiber.text(), fiber.state))
-            return print_frames(frames_of(fiber), full)
-        stacks = {}
-        for scheduler in process().schedulers:
-            for fiber in scheduler.fibers:
-                if fiber.has_task():
-                    frames = frames_of(fiber)
-                    key = (fiber.state, tuple(f.pc for f in frames if full or not f.is_wefts()))
-                    stacks.setdefault(key, (frames, []))[1].append(fiber)
-        for (state, _), (frames, fibers) in sorted(stacks.items(), key=lambda s: -len(s[1][1])):
-            names = ', '.join("%s '%s'" % (f.id(), f.name or 'unnamed') for f in fibers[:16])
-            print('%d fiber%s %s: %s%s' % (len(fibers), 's' * (len(fibers) > 1), state, names,
-                                           ', ...' * (len(fibers) > 16)))
-            print_frames(frames, full)
+        full, threads = 'full' in words, Threads()
+        words = [word for word in words if word not in ('full', 'all')]
+        if not words:
+            return process().stacks_lines(lambda fiber: frames_of(fiber, threads),
+                                          model.stack_lines, full)
+        fiber = process().fiber(words[0])
+        return ['%s, %s' % (fiber.text(), fiber.state)] + model.stack_lines(
+            frames_of(fiber, threads), full)
 
 
 class SelectFiber(Command):
-    """weft fiber N|off: shows the stack of fiber N in the selected thread, from frame 1 on."""
+    """weft fiber N|off: shows the stack of fiber N in place of that of the selected thread."""
 
     def run(self, words):
-        UNWINDER.release()
         if words in ([], ['off']):
-            return
+            return []
         fiber = process().fiber(words[0])
         if not fiber.handle:
-            thread = thread_on(fiber)
+            thread = Threads().on(fiber)
             where = '; use thread %d' % thread.num if thread else ''
             raise gdb.GdbError('%s is %s%s' % (fiber.text(), fiber.state, where))
         if not fiber.registers():
-            raise gdb.GdbError("the layout of this platform's saved registers is not known")
+            raise gdb.GdbError('the registers of %s are not known' % fiber.text())
         frame = UNWINDER.select(fiber)
-        while frame is not None and frame.older() is not None and Frame(frame).is_wefts():
+        while frame.older() is not None and Frame(frame).is_wefts():
             frame = frame.older()
         frame.select()
         print('%s, %s' % (fiber.text(), fiber.state))
         gdb.execute('frame')
+        return []
 
 
 class Why(Command):
     """weft why: which waits cannot end: cycles, then the waits that nobody ends, then the rest."""
 
     def run(self, words):
-        print('\n'.join(process().why_lines()))
+        return process().why_lines()
 
 
 class Workers(Command):
     """weft workers: what each worker does, and what lies in its queues."""
 
     def run(self, words):
-        UNWINDER.release()
-        print('\n'.join(process().workers_lines(name_of_thread)))
+        threads = Threads()
+
+        def name(worker):
+            thread = threads.of(worker)
+            return '%d (LWP %d)' % (thread.num, thread.ptid[1]) if thread else ''
+        return process().workers_lines(name)
 
 
 Weft()

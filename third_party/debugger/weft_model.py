@@ -1,6 +1,7 @@
 # Reads the schedulers of a stopped process, or of a core dump, by weft_debug_root. See
 # source/scheduler/state/debug_root.h. Knows neither gdb nor lldb: weft_gdb.py and weft_lldb.py give
 # it a Memory, and print its lines.
+import re
 import struct
 
 MAGIC = b'weft debug root\0'
@@ -176,6 +177,13 @@ class Fiber:
         self.bottom, self.bytes = view.u64('stackBottom'), view.u64('stackBytes')
         self.frames = view.u64('frames')
         self.state, self.worker = '', None
+        # gdb's gcore writes zeros in place of some stacks: README.md.
+        self.is_lost = False
+        if self.handle:
+            try:
+                self.is_lost = memory.u64(self.handle) == 0
+            except Unreadable:
+                self.is_lost = True
 
     def id(self):
         return self.scheduler.prefix + str(self.index)
@@ -197,7 +205,7 @@ class Fiber:
 
     def _frames(self):
         """For each task that runs on top of a waiting one: the counter that it lowers."""
-        counters, frame, first = [], self.frames, True
+        counters, frame, first = [], 0 if self.is_lost else self.frames, True
         f, memory = self.scheduler.fields, self.scheduler.memory
         while frame and len(counters) < 1000:
             try:
@@ -212,7 +220,9 @@ class Fiber:
         return counters
 
     def registers(self):
-        return self.scheduler.root.saved_registers(self.handle) if self.handle else {}
+        if not self.handle or self.is_lost:
+            return {}
+        return self.scheduler.root.saved_registers(self.handle)
 
 
 class Worker:
@@ -243,15 +253,15 @@ class Worker:
 
 
 class Task:
-    """Tasks that are queued, claimed, deferred or timed."""
+    """Tasks of one name that have not begun. `where`: for example "queued on worker 1"."""
 
     def __init__(self, where, name, units, counter, waits_for=None):
         self.where, self.name, self.units, self.counter = where, name, units, counter
         self.waits_for = waits_for  # of a deferred one: (counter, target), if that is known
 
     def text(self):
-        count = '' if self.units == 1 else '%d x ' % self.units
-        return "%s%s '%s'" % (count, self.where, self.name or 'unnamed')
+        tasks = 'task' if self.units == 1 else '%d tasks' % self.units
+        return "%s '%s' (%s)" % (tasks, self.name or 'unnamed', self.where)
 
 
 class ExternalThread:
@@ -259,7 +269,7 @@ class ExternalThread:
         self.index, self.waits_for = index, counter
 
     def text(self):
-        return 'external thread %d' % self.index
+        return 'an external thread'
 
 
 class AnyWait:
@@ -379,12 +389,12 @@ class Scheduler:
                     self.ready |= found
                 self._read_inboxes(worker)
                 if worker.claimed:
-                    self.tasks.append(Task('claimed by worker %d:' % worker.index,
+                    self.tasks.append(Task('claimed by worker %d' % worker.index,
                                            self.memory.text(worker.claim_name), worker.claimed,
                                            worker.claim_counter))
             except Unreadable:
                 self.errors.append('the queues of worker %d cannot be read' % worker.index)
-        self._items(self.address + f['scheduler.injector'], 'queued for any worker:', None)
+        self._items(self.address + f['scheduler.injector'], 'queued for any worker', None)
 
     def _read_lanes(self, worker):
         f = self.fields
@@ -396,13 +406,13 @@ class Scheduler:
                 units = count & f['entry.countMask'] if counter & f['entry.slice'] else 1
                 mask = ~(f['entry.idMask'] | f['entry.flags'])
                 worker.tasks[lane // f['worker.lanesPerLevel'] % 3] += units
-                self.tasks.append(Task('queued on worker %d:' % worker.index,
+                self.tasks.append(Task('queued on worker %d' % worker.index,
                                        self.memory.text(name & ~f['entry.idMask']), units,
                                        counter & mask))
 
     def _read_inboxes(self, worker):
         f = self.fields
-        where = 'queued for worker %d alone:' % worker.index
+        where = 'pinned to worker %d' % worker.index
         self._items(worker.address + f['worker.inbox'], where, worker)
         for kind in ('worker.pinnedFibers', 'worker.pinnedTasks'):
             for i in range(f['worker.pinnedQueues']):
@@ -505,7 +515,7 @@ class Scheduler:
         for timed in self._pool('timedTasks', f['timedTask.size']):
             if memory.u8(timed + f['timedTask.isSet']):
                 block = memory.u64(timed + f['timedTask.block'])
-                self.tasks.append(self._block_task(block, 'to begin at a later time:', 1))
+                self.tasks.append(self._block_task(block, 'begins later', 1))
 
     def _read_external(self):
         f = self.fields
@@ -557,7 +567,7 @@ class Scheduler:
                     continue
                 try:
                     block = self._pool_item('singles', owner & ~f['owner.task'], f['block.size'])
-                    task = self._block_task(block, 'to come after a counter:', 1, (counter, target))
+                    task = self._block_task(block, 'deferred', 1, (counter, target))
                 except Unreadable:
                     continue
                 self.tasks.append(task)
@@ -609,6 +619,13 @@ class Scheduler:
 
     def in_use(self):
         return [fiber for fiber in self.fibers if fiber.state not in ('free', 'detached')]
+
+    def lost_lines(self):
+        lost = sum(fiber.is_lost and fiber.has_task() for fiber in self.fibers)
+        if not lost:
+            return []
+        return ['The stacks of %d fibers are zeros in this core dump. gdb\'s gcore loses stacks; a core '
+                'dump of the kernel has them.' % lost]
 
     # ---- who could lower what ----
 
@@ -682,10 +699,31 @@ class Process:
         for scheduler in self.schedulers:
             for fiber in scheduler.fibers:
                 if fiber.id() == text:
+                    if not fiber.has_task():
+                        raise NoRoot('fiber %s is %s' % (text, fiber.state))
                     return fiber
         raise NoRoot("there is no fiber '%s'" % text)
 
     # ---- commands: each returns lines ----
+
+    def stacks_lines(self, frames_of, lines_of, full):
+        """`frames_of(fiber)` returns frames with `pc` and is_wefts(); `lines_of(frames, full)`
+        prints them. Equal stacks appear once."""
+        stacks, lines = {}, list(self.errors)
+        for s in self.schedulers:
+            for fiber in s.fibers:
+                if fiber.has_task():
+                    frames = frames_of(fiber)
+                    key = (fiber.state, tuple(f.pc for f in frames if full or not f.is_wefts()))
+                    stacks.setdefault(key, (frames, []))[1].append(fiber)
+        for (state, _), (frames, fibers) in sorted(stacks.items(), key=lambda s: -len(s[1][1])):
+            names = ', '.join("%s '%s'" % (f.id(), f.name or 'unnamed') for f in fibers[:16])
+            lines.append('%d fiber%s %s: %s%s' % (len(fibers), 's' * (len(fibers) > 1), state, names,
+                                                  ', ...' * (len(fibers) > 16)))
+            lines += lines_of(frames, full)
+        for s in self.schedulers:
+            lines += s.lost_lines()
+        return lines
 
     def fibers_lines(self, everything, place_of=None):
         """`place_of(fiber)` returns the function in which a fiber stands, or ''."""
@@ -702,9 +740,11 @@ class Process:
                     where = 'on worker %d' % fiber.worker.index
                 place = place_of(fiber) if place_of and fiber.has_task() else ''
                 name = fiber.name_text() if fiber.has_task() else ''
+                if fiber.is_lost and fiber.has_task():
+                    place = '(no stack)'
                 rows.append((fiber.id(), fiber.state, name, place or '', where))
             lines += table(('fiber', 'state', 'task', 'in', ''), rows)
-            lines += s.errors
+            lines += s.errors + s.lost_lines()
         return lines
 
     def workers_lines(self, thread_of=None):
@@ -743,6 +783,33 @@ def table(titles, rows):
     widths = [max(len(row[i]) for row in [titles] + rows) for i in range(len(titles))]
     used = [i for i in range(len(titles)) if any(row[i] for row in rows)]
     return ['  ' + '  '.join(row[i].ljust(widths[i]) for i in used).rstrip() for row in [titles] + rows]
+
+
+def is_wefts(*functions):
+    """Returns true if one of the names is that of a function of weft that users do not want to see.
+    A template may have its result in front."""
+    return any(re.match(r'(?:\w+ )?weft::(?:internal|TaskScheduler)::', f) for f in functions if f)
+
+
+def short_name(function):
+    """Returns the name of a function without its arguments."""
+    name = (function or '').replace('(anonymous namespace)', '{anonymous}')
+    return name.split('(')[0].replace('{anonymous}', '(anonymous namespace)').lstrip(':')
+
+
+def thread_at(handle, stacks):
+    """Returns the thread with this pthread_t, or None. `stacks`: (thread, stack pointer). glibc
+    keeps what it knows of a thread at the upper end of the thread's stack."""
+    above = [(handle - stack, i) for i, (_, stack) in enumerate(stacks) if stack < handle]
+    if not handle or not above or min(above)[0] > 1 << 24:
+        return None
+    return stacks[min(above)[1]][0]
+
+
+def stack_lines(frames, full):
+    """`frames`: with text() and is_wefts()."""
+    shown = [f for f in frames if full or not f.is_wefts()] or frames
+    return ['  #%-2d %s' % (i, f.text()) for i, f in enumerate(frames) if f in shown]
 
 
 class Node:
@@ -899,16 +966,12 @@ class Why:
                     texts.append(what)
         needed = sum(units for _, units in node.needs)
         missing = 0 if node.any else needed - self._known(node)
-        more = ', and %d more' % (len(texts) - 6) if len(texts) > 6 else ''
-        text = ', '.join(texts[:6]) + more
-        work = self.s.external_work
-        outside = ('external work is declared (%d ExternalWork)' % work if work
-                   else 'no task that weft knows')
-        if not texts:
-            return 'lowered by nobody: ' + outside if not work else outside
-        if missing > 0:
-            text += '; %d of %d by %s' % (missing, needed, outside)
-        return 'lowered by ' + text
+        if len(texts) > 6:
+            texts[6:] = ['%d more' % (len(texts) - 6)]
+        text = 'lowered by ' + ', '.join(texts) if texts else 'which no task lowers'
+        if texts and missing > 0:
+            text += '; no task lowers it for the other %d' % missing
+        return text
 
     def _is_root(self, node):
         """The counter stands higher than what is known could lower it."""
@@ -952,14 +1015,14 @@ class Why:
         for node in others:
             lines.append('  %s waits for %s, %s' % (node.what.text(), node.waits, self._lowered_by(node)))
         if s.deferred_unknown:
-            lines.append('%d more tasks were submitted to come after counters that nothing else here '
-                         'names' % s.deferred_unknown)
+            lines.append('deferred tasks that come after counters which nothing above names: %d' %
+                         s.deferred_unknown)
         if s.external_work:
-            lines.append('external work that is declared: %d' % s.external_work)
+            lines.append('ExternalWork objects, which may lower any of these counters: %d' %
+                         s.external_work)
         asleep = all(w.sleeps for w in s.workers)
-        queued = [task for task in s.tasks if not task.waits_for and not
-                  task.where.startswith('to begin')]
+        queued = [task for task in s.tasks if task.where not in ('deferred', 'begins later')]
         if asleep and queued and s.free[0] == 0:
             lines.append('no small fiber is free for the queued tasks: raise '
                          'SchedulerOptions::smallFibers')
-        return lines + s.errors
+        return lines + s.errors + s.lost_lines()
