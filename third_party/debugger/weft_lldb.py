@@ -40,11 +40,18 @@ class LldbMemory(model.Memory):
         error = lldb.SBError()
         data = self.process.ReadMemory(address, size, error)
         if not error.Success() or data is None or len(data) != size:
-            # A core dump has no constants. The file of the program has them.
-            data = self.target.ReadMemory(lldb.SBAddress(address, self.target), size, error)
-        if not error.Success() or data is None or len(data) != size:
-            raise model.Unreadable()
+            return self._read_file(address, size)
         return bytes(data)
+
+    def _read_file(self, address, size):
+        """A core dump has no constants. The file of the program has them."""
+        for _, section, begin in loaded_sections(self.target):
+            if begin <= address < begin + section.GetByteSize():
+                error = lldb.SBError()
+                data = section.GetSectionData(address - begin, size).ReadRawData(error, 0, size)
+                if error.Success() and data is not None and len(data) == size:
+                    return bytes(data)
+        raise model.Unreadable()
 
     def symbol(self, address):
         for module, section, begin in loaded_sections(self.target):

@@ -46,17 +46,16 @@ class Memory:
         """Returns the C string, or None for a null pointer."""
         if address == 0:
             return None
-        text = b''
-        while len(text) < most:
-            # Not across the border of a page: the next page may not be there.
-            size = min(32, 4096 - (address + len(text)) % 4096)
+        text, size = b'', 32
+        while len(text) < most and b'\0' not in text:
+            # Byte by byte near the end of what can be read.
             try:
                 text += self.read(address + len(text), size)
             except Unreadable:
-                return text.split(b'\0')[0].decode('utf-8', 'replace') if text else '?'
-            if b'\0' in text:
-                break
-        return text.split(b'\0')[0][:most].decode('utf-8', 'replace')
+                if size == 1:
+                    break
+                size = 1
+        return text.split(b'\0')[0][:most].decode('utf-8', 'replace') if text else '?'
 
 
 class View:
