@@ -1,9 +1,12 @@
-// What tests/debuggers.sh looks at in gdb and lldb. Five tasks wait for each other in a circle. The
-// loader waits for a counter that nobody will lower. The main task waits for the loader. Without
-// arguments the program sleeps then, until it is killed. "abort" aborts it, for a core dump.
+// What tests/debuggers.sh looks at in gdb and lldb. The program says "stuck" when all is in place.
 //
-// An external thread, an attached thread and a deferred task wait, too.
+//     deadlock          five tasks wait for each other in a circle; the loader waits for a counter
+//                       that nobody will lower; others wait behind these two. Until it is killed.
+//     deadlock abort    the same, but it aborts, for a core dump
+//     deadlock busy     waits of several kinds, whose ends are still to come: a task runs, tasks
+//                       are queued, pinned, or begin later. Until it is killed.
 #include <weft/deferred.h>
+#include <weft/sync/mutex.h>
 #include <weft/task_scheduler.h>
 #include <weft/time.h>
 
@@ -12,7 +15,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #if defined(__GNUC__)
 #define NOINLINE __attribute__((noinline))
@@ -20,29 +25,35 @@
 #define NOINLINE __declspec(noinline)
 #endif
 
-namespace {
-
 struct Link {
     weft::Counter *next;
     int id;
 };
 
-}  // namespace
-
-// Not in the namespace: the test looks for these names.
+// The test looks for these names, so nothing here is in a namespace.
 weft::Counter g_done[5];
 weft::Counter g_never(1);
 weft::Counter g_loaded;
 weft::Counter g_later;
+weft::Counter g_crumbs;
+weft::Counter g_pinned;
+weft::Counter g_timed;
+weft::Counter g_rest;
 static Link g_links[5];
-static std::atomic<int> g_waiting{0};
+static std::atomic<int> g_ready{0};
+
+static weft::TaskOptions Named(const char *name) {
+    weft::TaskOptions options;
+    options.name = name;
+    return options;
+}
 
 NOINLINE void WaitForNeighbour(weft::TaskScheduler *scheduler, const Link &link, int depth) {
     volatile int local = depth * 100 + link.id;
     if (depth > 0) {
         WaitForNeighbour(scheduler, link, depth - 1);
     } else {
-        g_waiting.fetch_add(1);
+        g_ready.fetch_add(1);
         scheduler->WaitForCounter(link.next);
     }
     local = local + 1;  // no tail call
@@ -54,55 +65,93 @@ NOINLINE void Eat(weft::TaskScheduler *scheduler, void *arg) {
 }
 
 NOINLINE void Load(weft::TaskScheduler *scheduler, void *arg) {
-    g_waiting.fetch_add(1);
+    g_ready.fetch_add(1);
     scheduler->WaitForCounter(&g_never);
     ++*static_cast<int *>(arg);
 }
 
 NOINLINE void Nothing(weft::TaskScheduler *, void *) {}
 
-static void Main(weft::TaskScheduler *scheduler, void *) {
+static void Deadlock(weft::TaskScheduler *scheduler, void *) {
     static const char *const names[5] = {"eater0", "eater1", "eater2", "eater3", "eater4"};
     // All counters are raised before the first task waits.
     for (weft::Counter &done : g_done) scheduler->IncrementCounter(&done);
     for (int i = 0; i < 5; ++i) {
         g_links[i] = {&g_done[(i + 1) % 5], i};
-        weft::TaskOptions options;
-        options.name = names[i];
         const weft::Task task{Eat, &g_links[i]};
-        scheduler->AddTasks(1, &task, &g_done[i], options);
+        scheduler->AddTasks(1, &task, &g_done[i], Named(names[i]));
     }
     for (weft::Counter &done : g_done) scheduler->DecrementCounter(&done);
 
     static int loads = 0;
-    weft::TaskOptions options;
-    options.name = "loader";
     const weft::Task loader{Load, &loads};
-    scheduler->AddTasks(1, &loader, &g_loaded, options);
-    options.name = "saver";
-    weft::AddTaskAfter(*scheduler, &g_loaded, 0, weft::Task{Nothing, nullptr}, &g_later,
-                       options);
+    scheduler->AddTasks(1, &loader, &g_loaded, Named("loader"));
+    weft::AddTaskAfter(*scheduler, &g_loaded, 0, {Nothing, nullptr}, &g_later, Named("saver"));
     scheduler->WaitForCounter(&g_loaded);
 }
 
+static weft::Mutex *g_mutex = nullptr;
+
+NOINLINE void LockMutex(weft::TaskScheduler *, void *) {
+    g_ready.fetch_add(1);
+    const std::lock_guard<weft::Mutex> lock(*g_mutex);
+}
+
+NOINLINE void WaitForLong(weft::TaskScheduler *scheduler, void *) {
+    g_ready.fetch_add(1);
+    weft::WaitForCounterFor(*scheduler, &g_never, std::chrono::hours(1));
+}
+
+NOINLINE void Spin(weft::TaskScheduler *scheduler, void *arg) {
+    const std::vector<weft::Task> crumbs(40, weft::Task{Nothing, arg});
+    scheduler->AddTasks(40, crumbs.data(), &g_crumbs, Named("crumb"));
+    weft::TaskOptions pinned = Named("pinned");
+    pinned.worker = 0;
+    scheduler->AddTasks(2, crumbs.data(), &g_pinned, pinned);
+    weft::AddTaskAt(*scheduler, weft::Now() + std::chrono::hours(1), crumbs[0], &g_timed,
+                    Named("timed"));
+    g_ready.fetch_add(1);
+    for (volatile bool forever = true; forever;) {
+    }
+}
+
+static void Busy(weft::TaskScheduler *scheduler, void *) {
+    g_mutex->lock();
+    const weft::Task locker{LockMutex, nullptr}, sleeper{WaitForLong, nullptr};
+    scheduler->AddTasks(1, &locker, &g_rest, Named("locker"));
+    scheduler->AddTasks(1, &sleeper, &g_rest, Named("sleeper"));
+    while (g_ready.load() != 2) scheduler->Yield();
+    const weft::Task spinner{Spin, nullptr};
+    weft::Counter spun;
+    scheduler->AddTasks(1, &spinner, &spun, Named("spinner"));
+    scheduler->WaitForCounter(&spun);
+    g_mutex->unlock();
+}
+
 int main(int argc, char **argv) {
+    const auto is = [&](const char *word) { return argc > 1 && std::strcmp(argv[1], word) == 0; };
+    const bool busy = is("busy");
     weft::SchedulerOptions options;
-    options.workers = 3;
-    options.onReport = [](const weft::Report &, void *) {};
+    options.workers = busy ? 1 : 3;
+    options.onReport = [](const weft::Report &, void *) {};  // it stalls: that is the point
     weft::TaskScheduler scheduler(options);
-    const bool aborts = argc > 1 && std::strcmp(argv[1], "abort") == 0;
+    weft::Mutex mutex(scheduler);
+    g_mutex = &mutex;
     if (scheduler.Start() != weft::Status::Ok) return 1;
-    const weft::Task main{Main, nullptr};
-    weft::TaskOptions named;
-    named.name = "main";
-    scheduler.AddTasks(1, &main, nullptr, named);
-    std::thread external([&] { scheduler.WaitForCounter(&g_later); });
-    while (g_waiting.load() != 6) std::this_thread::yield();
-    // Until all have left their threads. Nothing else tells that.
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    const weft::Task main{busy ? Busy : Deadlock, nullptr};
+    scheduler.AddTasks(1, &main, nullptr, Named("main"));
+    while (g_ready.load() != (busy ? 3 : 6)) std::this_thread::yield();
+
+    std::vector<std::thread> threads;
+    std::vector<weft::Counter *> counters = {&g_later};
+    if (busy) counters = {&g_crumbs, &g_pinned, &g_timed};
+    for (weft::Counter *counter : counters)
+        threads.emplace_back([&, counter] { scheduler.WaitForCounter(counter); });
+    // Until all have left their threads. Nothing tells when that is.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
     std::puts("stuck");
     std::fflush(stdout);
-    if (aborts) std::abort();
-    external.join();
+    if (is("abort")) std::abort();
+    for (std::thread &thread : threads) thread.join();
     return 0;
 }

@@ -147,25 +147,22 @@ class FiberFrame(FrameDecorator):
 FiberFrames()
 
 
-class Frame:
+class Frame(model.AnyFrame):
     def __init__(self, frame):
         place = frame.find_sal()
         self.pc = frame.pc()
-        self.name = frame.name() or symbol_of(self.pc) or ''
-        self.file, self.line = place.symtab.filename if place.symtab else '', place.line
-
-    def text(self):
-        where = ' at %s:%d' % (os.path.basename(self.file), self.line) if self.file else ''
-        return '0x%x in %s%s' % (self.pc, self.name or place_in_file(self.pc), where)
-
-    def is_wefts(self):
-        # The second name is that of the function into which this one is inlined.
-        return model.is_wefts(self.name, symbol_of(self.pc))
+        self.symbol = symbol_of(self.pc)
+        self.name = frame.name() or self.symbol
+        self.is_inlined = frame.type() == gdb.INLINE_FRAME
+        self.file = os.path.basename(place.symtab.filename) if place.symtab else ''
+        self.line = place.line
+        self.place = '' if self.name else place_in_file(self.pc)
 
 
 def symbol_of(pc):
-    name = GdbMemory().symbol(pc)
-    return name.rsplit('+', 1)[0] if name else None
+    found = re.match(r'(.*?)(?: \+ \d+)? in section',
+                     gdb.execute('info symbol 0x%x' % pc, to_string=True))
+    return model.short_name(found.group(1)) if found else ''
 
 
 def place_in_file(pc):
@@ -247,6 +244,13 @@ def frames_of(fiber, threads):
         frame.select()
 
 
+def places():
+    """Returns a function that returns the innermost function of a fiber that is not weft's."""
+    threads = Threads()
+
+    return lambda fiber: model.place_of(frames_of(fiber, threads))
+
+
 class Weft(gdb.Command):
     """Fibers and workers of weft: weft fibers, bt, fiber, why, workers."""
 
@@ -270,12 +274,7 @@ class Fibers(Command):
     """weft fibers [all]: the fibers that are in use. all: the free ones, too."""
 
     def run(self, words):
-        threads = Threads()
-
-        def place(fiber):
-            names = [f.name for f in frames_of(fiber, threads) if f.name and not f.is_wefts()]
-            return names[0] if names else ''
-        return process().fibers_lines('all' in words, place)
+        return process().fibers_lines('all' in words, places())
 
 
 class Backtrace(Command):
@@ -319,7 +318,7 @@ class Why(Command):
     """weft why: which waits cannot end: cycles, then the waits that nobody ends, then the rest."""
 
     def run(self, words):
-        return process().why_lines()
+        return process().why_lines(places())
 
 
 class Workers(Command):

@@ -172,26 +172,19 @@ class OperatingSystemPlugIn:
 
 # ---- commands ----
 
-class Frame:
+class Frame(model.AnyFrame):
     def __init__(self, frame):
-        self.pc, place = frame.GetPC(), frame.GetLineEntry()
+        line, module = frame.GetLineEntry(), frame.GetModule()
+        self.pc = frame.GetPC()
         self.name = model.short_name(frame.GetFunctionName())
         if self.name.startswith('___lldb_unnamed_symbol'):
             self.name = ''
-        self.symbol = frame.GetSymbol().GetName()  # of the function into which it is inlined
-        self.file, self.line = place.GetFileSpec().GetFilename(), place.GetLine()
-        module = frame.GetModule()
-        self.place = '??'
+        self.symbol = frame.GetSymbol().GetName() or ''
+        self.is_inlined = frame.IsInlined()
+        self.file, self.line = line.GetFileSpec().GetFilename(), line.GetLine()
         if module.IsValid():
             self.place = '%s+0x%x' % (module.GetFileSpec().GetFilename(),
                                       frame.GetPCAddress().GetFileAddress())
-
-    def text(self):
-        where = ' at %s:%d' % (self.file, self.line) if self.file else ''
-        return '0x%x in %s%s' % (self.pc, self.name or self.place, where)
-
-    def is_wefts(self):
-        return model.is_wefts(self.name, self.symbol)
 
 
 def frames_of(fiber, process):
@@ -255,10 +248,10 @@ def run(words, debugger):
         return []
     if not debugger.GetInternalVariableValue(SETTING, debugger.GetInstanceName()).GetSize():
         switch_threads(debugger, True)
+
+    def place(fiber):
+        return model.place_of(frames_of(fiber, process))
     if command == 'fibers':
-        def place(fiber):
-            names = [f.name for f in frames_of(fiber, process) if f.name and not f.is_wefts()]
-            return names[0] if names else ''
         return read_process(process).fibers_lines('all' in arguments, place)
     if command == 'bt':
         full = 'full' in arguments
@@ -273,7 +266,7 @@ def run(words, debugger):
     if command == 'fiber' and arguments:
         return select(read_process(process).fiber(arguments[0]), process)
     if command == 'why':
-        return read_process(process).why_lines()
+        return read_process(process).why_lines(place)
     if command == 'workers':
         def name(worker):
             thread = thread_of(worker, process)

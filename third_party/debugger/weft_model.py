@@ -639,9 +639,16 @@ class Scheduler:
             if fiber.has_task():
                 for counter in fiber.counters():
                     add(counter, fiber)
+        merged = {}  # slices of one batch
         for task in self.tasks:
             if task.counter:
-                add(task.counter, task, task.units)
+                key = (task.where, task.name, task.counter)
+                if task.waits_for or key not in merged:
+                    merged[key if not task.waits_for else id(task)] = task
+                else:
+                    merged[key].units += task.units
+        for task in merged.values():
+            add(task.counter, task, task.units)
         for worker in self.workers:
             if worker.pending_counter and worker.pending_units:
                 add(worker.pending_counter, 'a decrement that worker %d will carry out' %
@@ -657,7 +664,7 @@ class Scheduler:
         """Returns text that names a counter."""
         for fiber in self.fibers:
             if fiber.bottom <= counter < fiber.bottom + fiber.bytes:
-                return 'a counter on the stack of fiber %s' % fiber.id()
+                return 'a counter on the stack of fiber %s' % fiber.id()  # a lock, for example
         return self.memory.symbol(counter) or 'counter 0x%x' % counter
 
     def describe_counter(self, counter, target=0):
@@ -694,13 +701,17 @@ class Process:
                 self.errors.append('the scheduler at 0x%x cannot be read' % address)
 
     def fiber(self, text):
-        """Returns the fiber that the user names: N, or SCHEDULER.N if there are several."""
-        for scheduler in self.schedulers:
-            for fiber in scheduler.fibers:
-                if fiber.id() == text:
-                    if not fiber.has_task():
-                        raise NoRoot('fiber %s is %s' % (text, fiber.state))
-                    return fiber
+        """Returns the fiber that the user names: N, SCHEDULER.N if there are several, or the first
+        one whose task has this name."""
+        fibers = [fiber for scheduler in self.schedulers for fiber in scheduler.fibers]
+        for fiber in fibers:
+            if fiber.id() == text:
+                if not fiber.has_task():
+                    raise NoRoot('fiber %s is %s' % (text, fiber.state))
+                return fiber
+        for fiber in fibers:
+            if fiber.has_task() and fiber.name == text:
+                return fiber
         raise NoRoot("there is no fiber '%s'" % text)
 
     # ---- commands: each returns lines ----
@@ -769,10 +780,10 @@ class Process:
             lines += s.errors
         return lines
 
-    def why_lines(self):
+    def why_lines(self, place_of=None):
         lines = list(self.errors)
         for s in self.schedulers:
-            lines += Why(s).lines()
+            lines += Why(s, place_of).lines()
         return lines
 
 
@@ -784,16 +795,39 @@ def table(titles, rows):
     return ['  ' + '  '.join(row[i].ljust(widths[i]) for i in used).rstrip() for row in [titles] + rows]
 
 
-def is_wefts(*functions):
-    """Returns true if one of the names is that of a function of weft that users do not want to see.
-    A template may have its result in front."""
-    return any(re.match(r'(?:\w+ )?weft::(?:internal|TaskScheduler)::', f) for f in functions if f)
+class AnyFrame:
+    """A frame of a stack. A front end sets the members. `symbol`: the function in the symbol table,
+    into which `name` may be inlined. `place`: where the code lies in its file."""
+
+    pc, name, symbol, is_inlined, file, line, place = 0, '', '', False, '', 0, '??'
+
+    def text(self):
+        where = ' at %s:%d' % (self.file, self.line) if self.file else ''
+        return '0x%x in %s%s' % (self.pc, self.name or self.place, where)
+
+    def is_wefts(self):
+        """Returns true for a function of weft that users do not want to see."""
+        symbol = short_name(self.symbol)
+        if self.is_inlined and symbol.startswith('weft::') and '<' not in symbol:
+            return True
+        # A template may have its result in front.
+        inner = r'(?:\w+ )?weft::(?:internal|TaskScheduler)::'
+        return bool(re.match(inner, self.name) or re.match(inner, symbol))
 
 
 def short_name(function):
     """Returns the name of a function without its arguments."""
-    name = (function or '').replace('(anonymous namespace)', '{anonymous}')
-    return name.split('(')[0].replace('{anonymous}', '(anonymous namespace)').lstrip(':')
+    name = function or ''
+    for text, mark in (('(anonymous namespace)', '\1'), ('operator()', '\2')):
+        name = name.replace(text, mark)
+    name = name.split('(')[0].lstrip(':')
+    return name.replace('\1', '(anonymous namespace)').replace('\2', 'operator()')
+
+
+def place_of(frames):
+    """Returns the innermost function that is neither weft's nor the standard library's, or ''."""
+    names = [f.name for f in frames if f.name and not f.is_wefts()]
+    return next((name for name in names if not name.startswith('std::')), names[0] if names else '')
 
 
 def thread_at(handle, stacks):
@@ -828,8 +862,8 @@ class Why:
     its counter stands higher than all tasks that weft knows of could lower it; or it is behind
     such waits."""
 
-    def __init__(self, scheduler):
-        self.s = scheduler
+    def __init__(self, scheduler, place_of=None):
+        self.s, self.place_of = scheduler, place_of
         self.nodes, self.node_of = [], {}
         for fiber in scheduler.fibers:
             if fiber.state in ('waiting', 'blocked'):
@@ -980,6 +1014,17 @@ class Why:
                    for counter, units in node.needs]
         return not node.needs or (all(lacking) if node.any else any(lacking))
 
+    def _text(self, node):
+        what = node.what
+        if isinstance(what, Fiber) and self.place_of:
+            place = self.place_of(what)
+            text = '%s in %s waits for %s' % (what.text(), place, node.waits) if place else ''
+        else:
+            text = ''
+        text = text or '%s waits for %s' % (what.text(), node.waits)
+        ends_itself = getattr(node, 'has_deadline', False) or getattr(what, 'waits_for_idle', False)
+        return '  ' + text + ('' if ends_itself else ', ' + self._lowered_by(node))
+
     def lines(self):
         s = self.s
         stuck = [node for node in self.nodes if node.stuck]
@@ -1001,18 +1046,14 @@ class Why:
         for node in stuck:
             if node not in told and self._is_root(node):
                 told.add(node)
-                lines.append('root:')
-                lines.append('  %s waits for %s, %s' %
-                             (node.what.text(), node.waits, self._lowered_by(node)))
+                lines += ['root:', self._text(node)]
         behind = [node for node in stuck if node not in told]
         if behind:
             lines.append('these wait for the above:')
-        for node in behind:
-            lines.append('  %s waits for %s, %s' % (node.what.text(), node.waits, self._lowered_by(node)))
+            lines += [self._text(node) for node in behind]
         if others:
             lines.append('these wait for work that can go on:')
-        for node in others:
-            lines.append('  %s waits for %s, %s' % (node.what.text(), node.waits, self._lowered_by(node)))
+            lines += [self._text(node) for node in others]
         if s.deferred_unknown:
             lines.append('deferred tasks that come after counters which nothing above names: %d' %
                          s.deferred_unknown)
