@@ -148,6 +148,11 @@ if testProgram("public_api", { "install" }) then
     weft.use()
 end
 
+-- What debuggers look at: tests/debuggers.sh. Its tasks wait for ever.
+if program("deadlock", { "tests/debuggers/deadlock.cpp" }) then
+    weft.use()
+end
+
 if not _OPTIONS.shared then
 
 local unitTests = { "support", "platform", "containers", "core", "scheduler", "sync", "post", "blocking", "algorithms",
@@ -220,11 +225,6 @@ if os.istarget("linux") and program("tsan_tests", {
     filter {}
     weft.use()
     letAllocationsFail()
-end
-
--- What debuggers look at: tests/debuggers.sh. Its tasks wait for ever.
-if program("deadlock", { "tests/debuggers/deadlock.cpp" }) then
-    weft.use()
 end
 
 if testProgram("simulator", { "simulator" }) then

@@ -19,6 +19,10 @@
 #include <thread>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
+
 #if defined(__GNUC__)
 #define NOINLINE __attribute__((noinline))
 #else
@@ -129,6 +133,9 @@ static void Busy(weft::TaskScheduler *scheduler, void *) {
 }
 
 int main(int argc, char **argv) {
+#if defined(__linux__)
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // any debugger may attach
+#endif
     const auto is = [&](const char *word) { return argc > 1 && std::strcmp(argv[1], word) == 0; };
     const bool busy = is("busy");
     weft::SchedulerOptions options;
