@@ -10,6 +10,7 @@
 #
 # If lldb 14 cannot be installed, its part is skipped. So is the core dump of the kernel where the
 # kernel gives core dumps to a program (/proc/sys/kernel/core_pattern).
+# shellcheck disable=SC2317
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -157,20 +158,20 @@ check_busy() { # session
 
 # ---- all that is looked at in one debugger ----
 
-look_with() { # in_gdb or in_lldb, how it attaches, its script
-    local debugger=$1 attach=$2 load=$3 name=${1#in_}
+look_with() { # in_gdb or in_lldb, the command that loads the script
+    local debugger=$1 load=$2 name=${1#in_}
     start "$program" || return
-    "$debugger" $attach "$process" -- "$load" "${commands[@]}" "weft fiber eater0" bt
+    "$debugger" -p "$process" -- "$load" "${commands[@]}" "weft fiber eater0" bt
     check_deadlock "$name, live"
     check_selected "$name, live"
     stop
     start "$program" busy || return
-    "$debugger" $attach "$process" -- "$load" "weft fibers" "weft why" "weft workers" \
+    "$debugger" -p "$process" -- "$load" "weft fibers" "weft why" "weft workers" \
         "weft bt spinner"
     check_busy "$name, live, busy"
     stop
     start "$work/stripped" || return
-    "$debugger" $attach "$process" -- "$load" "${commands[@]}"
+    "$debugger" -p "$process" -- "$load" "${commands[@]}"
     check_deadlock "$name, live, stripped" "counter 0x[0-9a-f]+"
     stop
     [ -f "$work/core" ] || { echo "[$SECONDS s] $name, core dump: skipped, the kernel wrote none"; return; }
@@ -195,8 +196,8 @@ look() { # variant, configuration
     rm -f "$work"/core*
     (cd "$work" && ulimit -c unlimited && "$program" abort; true) > "$work/stdout" 2>&1
     [ -f "$work/core" ] || mv "$work"/core.* "$work/core" 2> "$work/none"
-    look_with in_gdb -p "source third_party/debugger/weft_gdb.py"
-    [ -z "$lldb" ] || look_with in_lldb -p "command script import third_party/debugger/weft_lldb.py"
+    look_with in_gdb "source third_party/debugger/weft_gdb.py"
+    [ -z "$lldb" ] || look_with in_lldb "command script import third_party/debugger/weft_lldb.py"
     echo "[$SECONDS s] ${1:+$1 }$2: $((passed - before)) passed in $((SECONDS - start)) s"
 }
 
@@ -240,7 +241,7 @@ look_at_auto_load() {
 
 lldb='' lldb_python=''
 if third_party/setup.sh lldb-14 python3-lldb-14 > "$work/setup.log" 2>&1; then
-    lldb=lldb-14
+    lldb=$(command -v lldb-14)
     # Debian's lldb 14 looks for its own module in a folder that is not there.
     lldb_python=$(dirname "$(dpkg -L python3-lldb-14 | grep -m 1 '/lldb/__init__.py$')")/..
 else

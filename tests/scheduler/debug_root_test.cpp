@@ -261,10 +261,10 @@ weft_test_left:
     ret
     .size weft_test_leave, . - weft_test_leave
 )");
-constexpr NamedValue kExpected[] = {
-    {"x19", 0x1013}, {"x20", 0x1014}, {"x21", 0x1015}, {"x22", 0x1016},
-    {"x23", 0x1017}, {"x24", 0x1018}, {"x25", 0x1019}, {"x26", 0x101a},
-    {"x27", 0x101b}, {"x28", 0x101c}, {"x29", 0x101d}};
+constexpr NamedValue kExpected[] = {{"x19", 0x1013}, {"x20", 0x1014}, {"x21", 0x1015},
+                                    {"x22", 0x1016}, {"x23", 0x1017}, {"x24", 0x1018},
+                                    {"x25", 0x1019}, {"x26", 0x101a}, {"x27", 0x101b},
+                                    {"x28", 0x101c}, {"x29", 0x101d}};
 constexpr const char *kReturnAddresses[] = {"x30", "pc"};
 #endif
 
@@ -305,8 +305,8 @@ extern "C" char __start_weft_known[], __stop_weft_known[];
 
 TEST_CASE("debug root: knows where Boost.Context keeps each register", "[debug_root]") {
     alignas(16) static char stack[16 << 10];
-    const auto context = boost::context::detail::make_fcontext(stack + sizeof stack, sizeof stack,
-                                                               Arrive);
+    const auto context =
+        boost::context::detail::make_fcontext(stack + sizeof stack, sizeof stack, Arrive);
     uintptr_t stackPointer = 0;
     weft_test_leave(context, nullptr, &stackPointer);
     REQUIRE(g_handle != 0);

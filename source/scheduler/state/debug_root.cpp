@@ -11,6 +11,7 @@
 
 // offsetof of a class with private members or a base is right with all compilers that weft knows.
 #if defined(__GNUC__)
+#pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 #endif
 
@@ -27,47 +28,48 @@ struct DebugLayout {
     static NamedValue s_fields[];
 };
 
-#define OFFSET(name, type, member) {name, offsetof(type, member)}
+#define WEFT_FIELD(name, type, member) \
+    { name, offsetof(type, member) }
 
 NamedValue DebugLayout::s_fields[] = {
     // ---- the table of schedulers ----
     {"tag.size", sizeof(SchedulerTag::Entry)},
-    OFFSET("tag.scheduler", SchedulerTag::Entry, scheduler),
+    WEFT_FIELD("tag.scheduler", SchedulerTag::Entry, scheduler),
 
     // ---- a scheduler ----
-    OFFSET("scheduler.taskScheduler", Scheduler, taskScheduler),
-    OFFSET("scheduler.workerCount", Scheduler, workerCount),
-    OFFSET("scheduler.slotCount", Scheduler, slotCount),
-    OFFSET("scheduler.slotsInUse", Scheduler, slotsInUse),
-    OFFSET("scheduler.workers", Scheduler, workers),
-    OFFSET("scheduler.fibers", Scheduler, fibers),
-    OFFSET("scheduler.smallFibers", Scheduler, options.smallFibers),
-    OFFSET("scheduler.largeFibers", Scheduler, options.largeFibers),
-    OFFSET("scheduler.deferred", Scheduler, deferred),
-    OFFSET("scheduler.externalSubmitted", Scheduler, externalSubmitted),
-    OFFSET("scheduler.guests", Scheduler, guests),
-    OFFSET("scheduler.endWanted", Scheduler, endWanted),
-    OFFSET("scheduler.stopping", Scheduler, stopping),
-    OFFSET("scheduler.injector", Scheduler, injector.m_head),
-    OFFSET("scheduler.timers", Scheduler, timers.m_heap.m_top),
+    WEFT_FIELD("scheduler.taskScheduler", Scheduler, taskScheduler),
+    WEFT_FIELD("scheduler.workerCount", Scheduler, workerCount),
+    WEFT_FIELD("scheduler.slotCount", Scheduler, slotCount),
+    WEFT_FIELD("scheduler.slotsInUse", Scheduler, slotsInUse),
+    WEFT_FIELD("scheduler.workers", Scheduler, workers),
+    WEFT_FIELD("scheduler.fibers", Scheduler, fibers),
+    WEFT_FIELD("scheduler.smallFibers", Scheduler, options.smallFibers),
+    WEFT_FIELD("scheduler.largeFibers", Scheduler, options.largeFibers),
+    WEFT_FIELD("scheduler.deferred", Scheduler, deferred),
+    WEFT_FIELD("scheduler.externalSubmitted", Scheduler, externalSubmitted),
+    WEFT_FIELD("scheduler.guests", Scheduler, guests),
+    WEFT_FIELD("scheduler.endWanted", Scheduler, endWanted),
+    WEFT_FIELD("scheduler.stopping", Scheduler, stopping),
+    WEFT_FIELD("scheduler.injector", Scheduler, injector.m_head),
+    WEFT_FIELD("scheduler.timers", Scheduler, timers.m_heap.m_top),
     // words of bits, bits.wordSize apart
-    OFFSET("scheduler.freeSmall", Scheduler, pool.m_freeSmall.m_words),
-    OFFSET("scheduler.freeLarge", Scheduler, pool.m_freeLarge.m_words),
-    OFFSET("scheduler.asleep", Scheduler, idle.m_asleep.m_words),
-    OFFSET("scheduler.starvedAsleep", Scheduler, idle.m_starvedAsleep.m_words),
-    OFFSET("scheduler.restrictedAsleep", Scheduler, idle.m_restrictedAsleep.m_words),
-    OFFSET("scheduler.ownAsleep", Scheduler, idle.m_ownAsleep.m_words),
-    OFFSET("scheduler.namedAsleep", Scheduler, idle.m_namedAsleep.m_words),
+    WEFT_FIELD("scheduler.freeSmall", Scheduler, pool.m_freeSmall.m_words),
+    WEFT_FIELD("scheduler.freeLarge", Scheduler, pool.m_freeLarge.m_words),
+    WEFT_FIELD("scheduler.asleep", Scheduler, idle.m_asleep.m_words),
+    WEFT_FIELD("scheduler.starvedAsleep", Scheduler, idle.m_starvedAsleep.m_words),
+    WEFT_FIELD("scheduler.restrictedAsleep", Scheduler, idle.m_restrictedAsleep.m_words),
+    WEFT_FIELD("scheduler.ownAsleep", Scheduler, idle.m_ownAsleep.m_words),
+    WEFT_FIELD("scheduler.namedAsleep", Scheduler, idle.m_namedAsleep.m_words),
     // the free fibers that workers keep: workerCount caches
-    OFFSET("scheduler.caches", Scheduler, pool.m_caches),
+    WEFT_FIELD("scheduler.caches", Scheduler, pool.m_caches),
     // wait record i belongs to fiber i; those behind the fibers are in the pool of spares
-    OFFSET("scheduler.records", Scheduler, counters.m_records.m_own),
-    OFFSET("scheduler.recordCount", Scheduler, counters.m_records.m_fibers),
-    OFFSET("scheduler.spares", Scheduler, counters.m_records.m_spares.m_pool),
-    OFFSET("scheduler.singles", Scheduler, singles.m_pool),
-    OFFSET("scheduler.threadWaiters", Scheduler, threadWaiters),
-    OFFSET("scheduler.anyWaits", Scheduler, anyWaits.m_pool),
-    OFFSET("scheduler.timedTasks", Scheduler, timedTasks.m_pool),
+    WEFT_FIELD("scheduler.records", Scheduler, counters.m_records.m_own),
+    WEFT_FIELD("scheduler.recordCount", Scheduler, counters.m_records.m_fibers),
+    WEFT_FIELD("scheduler.spares", Scheduler, counters.m_records.m_spares.m_pool),
+    WEFT_FIELD("scheduler.singles", Scheduler, singles.m_pool),
+    WEFT_FIELD("scheduler.threadWaiters", Scheduler, threadWaiters),
+    WEFT_FIELD("scheduler.anyWaits", Scheduler, anyWaits.m_pool),
+    WEFT_FIELD("scheduler.timedTasks", Scheduler, timedTasks.m_pool),
     {"spares.maxItems", WaitRecords::kMaxSpares},
     {"singles.maxItems", TaskBlockPool<1>::kMaxItems},
     {"threadWaiters.maxItems", Threads::kMaxItems},
@@ -78,87 +80,87 @@ NamedValue DebugLayout::s_fields[] = {
 
     // ---- a worker ----
     {"worker.size", sizeof(Worker)},
-    OFFSET("worker.index", Worker, index),
-    OFFSET("worker.current", Worker, current),
-    OFFSET("worker.threadFiber", Worker, threadFiber),
+    WEFT_FIELD("worker.index", Worker, index),
+    WEFT_FIELD("worker.current", Worker, current),
+    WEFT_FIELD("worker.threadFiber", Worker, threadFiber),
     // begins with the system's handle, which is 0 for a thread that weft has not started
-    OFFSET("worker.thread", Worker, thread),
-    OFFSET("worker.searching", Worker, searching),
-    OFFSET("worker.inactive", Worker, inactive),
-    OFFSET("worker.inHook", Worker, inHook),
-    OFFSET("worker.group", Worker, group),
-    OFFSET("worker.restricted", Worker, restricted),
-    OFFSET("worker.submitted", Worker, submitted),
-    OFFSET("worker.finished", Worker, finished),
-    OFFSET("worker.suspensions", Worker, suspensions),
-    OFFSET("worker.pump", Worker, pump),
-    OFFSET("worker.inbox", Worker, inbox.m_head),
-    OFFSET("worker.pinnedFibers", Worker, pinnedFibers),
-    OFFSET("worker.pinnedTasks", Worker, pinnedTasks),
+    WEFT_FIELD("worker.thread", Worker, thread),
+    WEFT_FIELD("worker.searching", Worker, searching),
+    WEFT_FIELD("worker.inactive", Worker, inactive),
+    WEFT_FIELD("worker.inHook", Worker, inHook),
+    WEFT_FIELD("worker.group", Worker, group),
+    WEFT_FIELD("worker.restricted", Worker, restricted),
+    WEFT_FIELD("worker.submitted", Worker, submitted),
+    WEFT_FIELD("worker.finished", Worker, finished),
+    WEFT_FIELD("worker.suspensions", Worker, suspensions),
+    WEFT_FIELD("worker.pump", Worker, pump),
+    WEFT_FIELD("worker.inbox", Worker, inbox.m_head),
+    WEFT_FIELD("worker.pinnedFibers", Worker, pinnedFibers),
+    WEFT_FIELD("worker.pinnedTasks", Worker, pinnedTasks),
     {"worker.pinnedQueues", kPriorities},
-    OFFSET("worker.lanes", Worker, lanes),
+    WEFT_FIELD("worker.lanes", Worker, lanes),
     {"worker.laneCount", kLanes},
     {"worker.lanesPerLevel", kClasses},
-    OFFSET("worker.ready", Worker, ready),
+    WEFT_FIELD("worker.ready", Worker, ready),
     {"worker.readyCount", kLevels},
-    OFFSET("worker.claim.next", Worker, claim.next),
-    OFFSET("worker.claim.end", Worker, claim.end),
-    OFFSET("worker.claim.counter", Worker, claim.counter),
-    OFFSET("worker.claim.name", Worker, claim.name),
-    OFFSET("worker.pending.counter", Worker, pending.counter),
-    OFFSET("worker.pending.finished", Worker, pending.finished),
-    OFFSET("worker.pending.units", Worker, pending.units),
-    OFFSET("pump.fiber", Pump, fiber),
-    OFFSET("pump.outer", Pump, outer),
+    WEFT_FIELD("worker.claim.next", Worker, claim.next),
+    WEFT_FIELD("worker.claim.end", Worker, claim.end),
+    WEFT_FIELD("worker.claim.counter", Worker, claim.counter),
+    WEFT_FIELD("worker.claim.name", Worker, claim.name),
+    WEFT_FIELD("worker.pending.counter", Worker, pending.counter),
+    WEFT_FIELD("worker.pending.finished", Worker, pending.finished),
+    WEFT_FIELD("worker.pending.units", Worker, pending.units),
+    WEFT_FIELD("pump.fiber", Pump, fiber),
+    WEFT_FIELD("pump.outer", Pump, outer),
 
     // ---- a fiber ----
     {"fiber.size", sizeof(Fiber)},
-    OFFSET("fiber.index", Fiber, index),
-    OFFSET("fiber.worker", Fiber, worker),
-    OFFSET("fiber.pinnedTo", Fiber, pinnedTo),
-    OFFSET("fiber.waitTarget", Fiber, waitTarget),
-    OFFSET("fiber.level", Fiber, level),  // one byte: the priority below level.set
-    OFFSET("fiber.carries", Fiber, carries),
-    OFFSET("fiber.taskName", Fiber, taskName),
-    OFFSET("fiber.taskCounter", Fiber, taskCounter),
-    OFFSET("fiber.frames", Fiber, waits),
-    OFFSET("fiber.waitsFor", Fiber, waitsFor),
-    OFFSET("fiber.waitsForIdle", Fiber, waitsForIdle),
-    OFFSET("fiber.stackBottom", Fiber, m_stackBottom),
-    OFFSET("fiber.stackBytes", Fiber, m_stackBytes),
-    OFFSET("fiber.handle", Fiber, context.m_handle),  // null while the fiber runs
-    OFFSET("fiber.isNew", Fiber, context.m_isNew),
-    OFFSET("frame.counter", WaitFrame, counter),
-    OFFSET("frame.outer", WaitFrame, outer),
+    WEFT_FIELD("fiber.index", Fiber, index),
+    WEFT_FIELD("fiber.worker", Fiber, worker),
+    WEFT_FIELD("fiber.pinnedTo", Fiber, pinnedTo),
+    WEFT_FIELD("fiber.waitTarget", Fiber, waitTarget),
+    WEFT_FIELD("fiber.level", Fiber, level),  // one byte: the priority below level.set
+    WEFT_FIELD("fiber.carries", Fiber, carries),
+    WEFT_FIELD("fiber.taskName", Fiber, taskName),
+    WEFT_FIELD("fiber.taskCounter", Fiber, taskCounter),
+    WEFT_FIELD("fiber.frames", Fiber, waits),
+    WEFT_FIELD("fiber.waitsFor", Fiber, waitsFor),
+    WEFT_FIELD("fiber.waitsForIdle", Fiber, waitsForIdle),
+    WEFT_FIELD("fiber.stackBottom", Fiber, m_stackBottom),
+    WEFT_FIELD("fiber.stackBytes", Fiber, m_stackBytes),
+    WEFT_FIELD("fiber.handle", Fiber, context.m_handle),  // null while the fiber runs
+    WEFT_FIELD("fiber.isNew", Fiber, context.m_isNew),
+    WEFT_FIELD("frame.counter", WaitFrame, counter),
+    WEFT_FIELD("frame.outer", WaitFrame, outer),
     {"level.set", 1u << Level::kPriorityBits},
 
     // ---- queues ----
     {"deque.size", sizeof(Tasks)},
-    OFFSET("deque.top", Tasks, m_top),
-    OFFSET("deque.bottom", Tasks, m_bottom),
-    OFFSET("deque.ring", Tasks, m_ring),
-    OFFSET("ring.capacity", Tasks::Ring, capacity),
+    WEFT_FIELD("deque.top", Tasks, m_top),
+    WEFT_FIELD("deque.bottom", Tasks, m_bottom),
+    WEFT_FIELD("deque.ring", Tasks, m_ring),
+    WEFT_FIELD("ring.capacity", Tasks::Ring, capacity),
     {"ring.items", sizeof(Tasks::Ring)},
     {"entry.size", sizeof(TaskEntry)},
-    OFFSET("entry.function", TaskEntry, m_first),
-    OFFSET("entry.count", TaskEntry, m_second),
-    OFFSET("entry.counter", TaskEntry, m_counter),
-    OFFSET("entry.name", TaskEntry, m_name),
+    WEFT_FIELD("entry.function", TaskEntry, m_first),
+    WEFT_FIELD("entry.count", TaskEntry, m_second),
+    WEFT_FIELD("entry.counter", TaskEntry, m_counter),
+    WEFT_FIELD("entry.name", TaskEntry, m_name),
     {"entry.idMask", TaskEntry::kIdByte},  // not part of a pointer
     {"entry.slice", TaskEntry::kSlice},    // flags in the counter
     {"entry.flags", TaskEntry::kSlice | TaskEntry::kLarge},
     {"entry.countMask", (1u << TaskEntry::kCountBits) - 1},
     {"task.size", sizeof(Task)},
-    OFFSET("item.next", InboxItem, next),
-    OFFSET("item.kind", InboxItem, kind),
+    WEFT_FIELD("item.next", InboxItem, next),
+    WEFT_FIELD("item.kind", InboxItem, kind),
     {"item.fiber", static_cast<uint64_t>(InboxItem::Kind::Fiber)},
     {"inboxQueue.size", sizeof(InboxQueue)},
-    OFFSET("inboxQueue.first", InboxQueue, first),
-    OFFSET("block.count", TaskBlock, count),
-    OFFSET("block.taken", TaskBlock, taken),
-    OFFSET("block.counter", TaskBlock, counter),
-    OFFSET("block.name", TaskBlock, label.name),
-    OFFSET("block.worker", TaskBlock, worker),
+    WEFT_FIELD("inboxQueue.first", InboxQueue, first),
+    WEFT_FIELD("block.count", TaskBlock, count),
+    WEFT_FIELD("block.taken", TaskBlock, taken),
+    WEFT_FIELD("block.counter", TaskBlock, counter),
+    WEFT_FIELD("block.name", TaskBlock, label.name),
+    WEFT_FIELD("block.worker", TaskBlock, worker),
     {"block.size", sizeof(TaskBlockOf<1>)},  // in Scheduler::singles
 
     // ---- counters and waits ----
@@ -168,10 +170,10 @@ NamedValue DebugLayout::s_fields[] = {
     {"counter.sorting", kZero.WithSorting(true).bits},
     {"counter.eager", kZero.WithEager(true).bits},
     {"record.size", sizeof(WaitRecord)},
-    OFFSET("record.next", WaitRecord, next),
-    OFFSET("record.value", WaitRecord, value),
-    OFFSET("record.owner", WaitRecord, owner),
-    OFFSET("record.kind", WaitRecord, kind),
+    WEFT_FIELD("record.next", WaitRecord, next),
+    WEFT_FIELD("record.value", WaitRecord, value),
+    WEFT_FIELD("record.owner", WaitRecord, owner),
+    WEFT_FIELD("record.kind", WaitRecord, kind),
     {"record.waiter", static_cast<uint64_t>(WaitRecord::Kind::Waiter)},
     // the owner of a record: a fiber's index, or an index with one of these bits, the highest first
     {"owner.thread", kThreadOwner},
@@ -179,32 +181,35 @@ NamedValue DebugLayout::s_fields[] = {
     {"owner.task", kTaskOwner},
     {"owner.anyCounters", kAnyCounters},
     {"threadWaiter.size", sizeof(ThreadWaiter)},
-    OFFSET("threadWaiter.waitsFor", ThreadWaiter, waitsFor),
+    WEFT_FIELD("threadWaiter.waitsFor", ThreadWaiter, waitsFor),
     {"anyWait.size", sizeof(AnyWait)},
-    OFFSET("anyWait.done", AnyWait, done),
-    OFFSET("anyWait.counters", AnyWait, counters),
-    OFFSET("anyWait.asked", AnyWait, asked),
+    WEFT_FIELD("anyWait.done", AnyWait, done),
+    WEFT_FIELD("anyWait.counters", AnyWait, counters),
+    WEFT_FIELD("anyWait.asked", AnyWait, asked),
     {"timedTask.size", sizeof(TimedTask)},
-    OFFSET("timedTask.isSet", TimedTask, timer.isSet),
-    OFFSET("timedTask.deadline", TimedTask, timer.deadline),
-    OFFSET("timedTask.block", TimedTask, block),
-    OFFSET("timer.child", Timer, child),
-    OFFSET("timer.next", Timer, next),
-    OFFSET("timer.deadline", Timer, deadline),
-    OFFSET("timer.owner", Timer, expiry.owner),
+    WEFT_FIELD("timedTask.isSet", TimedTask, timer.isSet),
+    WEFT_FIELD("timedTask.deadline", TimedTask, timer.deadline),
+    WEFT_FIELD("timedTask.block", TimedTask, block),
+    WEFT_FIELD("timer.child", Timer, child),
+    WEFT_FIELD("timer.next", Timer, next),
+    WEFT_FIELD("timer.deadline", Timer, deadline),
+    WEFT_FIELD("timer.owner", Timer, expiry.owner),
 
     // ---- containers ----
     {"bits.wordSize", sizeof(AtomicBitSet::Word)},
     {"cache.size", sizeof(FiberPool::Cache)},
     {"cache.slots", FiberPool::kCacheSlots},
     // a pool: segments of 64, 64, 128, 256 and so on items; null: not there yet
-    OFFSET("pool.segments", Threads, m_segments),
+    WEFT_FIELD("pool.segments", Threads, m_segments),
     {"pool.segmentSize", sizeof(Threads::Segment)},
-    OFFSET("pool.items", Threads::Segment, items),
+    WEFT_FIELD("pool.items", Threads::Segment, items),
     {"pool.firstItems", 64},
 };
 
-#undef OFFSET
+#undef WEFT_FIELD
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
 
 const void *DebugRootOfProcess() noexcept { return &weft_debug_root; }
 
@@ -212,6 +217,9 @@ const void *DebugRootOfProcess() noexcept { return &weft_debug_root; }
 
 #define WEFT_TEXT_OF(number) #number
 #define WEFT_TEXT(number) WEFT_TEXT_OF(number)
+#define WEFT_VERSION_TEXT         \
+    WEFT_TEXT(WEFT_VERSION_MAJOR) \
+    "." WEFT_TEXT(WEFT_VERSION_MINOR) "." WEFT_TEXT(WEFT_VERSION_PATCH)
 
 #if defined(__GNUC__)
 __attribute__((used))
@@ -221,7 +229,7 @@ weft::internal::DebugRoot weft_debug_root = {
     1,
     sizeof(void *),
     &weft_debug_root,
-    WEFT_TEXT(WEFT_VERSION_MAJOR) "." WEFT_TEXT(WEFT_VERSION_MINOR) "." WEFT_TEXT(WEFT_VERSION_PATCH),
+    WEFT_VERSION_TEXT,
     sizeof(weft::internal::NamedValue),
     std::size(weft::internal::DebugLayout::s_fields),
     weft::internal::DebugLayout::s_fields,
@@ -231,3 +239,7 @@ weft::internal::DebugRoot weft_debug_root = {
     weft::internal::DebugLayout::kSchedulersCount,
     weft::internal::DebugLayout::kSchedulers,
 };
+
+#undef WEFT_VERSION_TEXT
+#undef WEFT_TEXT
+#undef WEFT_TEXT_OF
