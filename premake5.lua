@@ -423,6 +423,8 @@ newaction {
         local topology = os.matchfiles(buildFolder(false) .. "/Release/libweft_topology.a")
         for _, file in ipairs(table.join(static, shared, topology)) do copy(file, "lib") end
         for _, file in ipairs(os.matchfiles("include/weft/**.h")) do copy(file, path.getdirectory(file)) end
+        for _, file in ipairs(os.matchfiles("third_party/debugger/weft*")) do copy(file, "share/weft/debugger") end
+        if #shared > 0 then copy("third_party/debugger/libweft.so-gdb.py", "lib") end
 
         local libraries = "-lboost_context -pthread"
         if _OPTIONS.boost then

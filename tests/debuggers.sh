@@ -89,7 +89,7 @@ says() { # command, patterns
 functions() { # command
     local place
     answer "$1" | sed -nE 's/^ *#[0-9]+ +0x[0-9a-f]+ in ([^ ]+).*/\1/p' | while read -r place; do
-        if [[ $place = *stripped+0x* ]]; then
+        if [[ $place = *-stripped+0x* ]]; then
             # A return address may already belong to the next function.
             place=$(addr2line -C -f -e "$program" "0x$(printf %x $((${place##*+} - 1)))" | head -n 1)
         fi
@@ -170,7 +170,7 @@ look_with() { # in_gdb or in_lldb, the command that loads the script
         "weft bt spinner"
     check_busy "$name, live, busy"
     stop
-    start "$work/stripped" || return
+    start "$program-stripped" || return
     "$debugger" -p "$process" -- "$load" "${commands[@]}"
     check_deadlock "$name, live, stripped" "counter 0x[0-9a-f]+"
     stop
@@ -182,8 +182,8 @@ look_with() { # in_gdb or in_lldb, the command that loads the script
     check_deadlock "$name, core dump"
     check_selected "$name, core dump"
     case $name in
-        gdb) in_gdb "$work/stripped" "$work/core" -- "$load" "${commands[@]}" ;;
-        lldb) in_lldb "$work/stripped" -c "$work/core" -- "$load" "${commands[@]}" ;;
+        gdb) in_gdb "$program-stripped" "$work/core" -- "$load" "${commands[@]}" ;;
+        lldb) in_lldb "$program-stripped" -c "$work/core" -- "$load" "${commands[@]}" ;;
     esac
     check_deadlock "$name, core dump, stripped" "counter 0x[0-9a-f]+"
 }
@@ -192,7 +192,7 @@ look() { # variant, configuration
     local start=$SECONDS before=$passed
     program=$PWD/build/$1/$2/deadlock
     # Without any symbol: not even weft_debug_root.
-    strip -s -o "$work/stripped" "$program"
+    strip -s -o "$program-stripped" "$program"
     rm -f "$work"/core*
     (cd "$work" && ulimit -c unlimited && "$program" abort; true) > "$work/stdout" 2>&1
     [ -f "$work/core" ] || mv "$work"/core.* "$work/core" 2> "$work/none"

@@ -15,7 +15,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -132,6 +135,32 @@ static void Busy(weft::TaskScheduler *scheduler, void *) {
     g_mutex->unlock();
 }
 
+#if defined(__linux__)
+// Returns how many threads of this process run or want to, without the caller.
+static int RunningThreads() {
+    int running = -1;
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream file(task.path() / "stat");
+        std::string line;
+        std::getline(file, line);
+        const size_t name = line.rfind(')');  // the state comes after the name
+        running += name != std::string::npos && line[name + 2] == 'R';
+    }
+    return running;
+}
+#endif
+
+// Returns when all other threads but `running` sleep, a few times in a row: then all tasks that
+// wait have left their threads.
+static void WaitUntilAsleep(int running) {
+    for (int times = 0; times < 10; ++times) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+#if defined(__linux__)
+        if (RunningThreads() > running) times = 0;
+#endif
+    }
+}
+
 int main(int argc, char **argv) {
 #if defined(__linux__)
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);  // any debugger may attach
@@ -154,8 +183,7 @@ int main(int argc, char **argv) {
     if (busy) counters = {&g_crumbs, &g_pinned, &g_timed};
     for (weft::Counter *counter : counters)
         threads.emplace_back([&, counter] { scheduler.WaitForCounter(counter); });
-    // Until all have left their threads. Nothing tells when that is.
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    WaitUntilAsleep(busy ? 1 : 0);
     std::puts("stuck");
     std::fflush(stdout);
     if (is("abort")) std::abort();

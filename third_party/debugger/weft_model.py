@@ -808,10 +808,11 @@ class AnyFrame:
     def is_wefts(self):
         """Returns true for a function of weft that users do not want to see."""
         symbol = short_name(self.symbol)
-        if self.is_inlined and symbol.startswith('weft::') and '<' not in symbol:
+        if symbol.startswith('weft::') and '<' not in symbol and (
+                self.is_inlined or self.name == 'operator()'):
             return True
         # A template may have its result in front.
-        inner = r'(?:\w+ )?weft::(?:internal|TaskScheduler)::'
+        inner = r'(?:\w+ )?weft::(?:internal|TaskScheduler|\(anonymous namespace\))::'
         return bool(re.match(inner, self.name) or re.match(inner, symbol))
 
 
