@@ -12,6 +12,7 @@
 #
 # They only read memory, so they work on a core dump, too. They need weft_debug_root and no debug
 # information of weft. Written for gdb 13.
+import functools
 import os
 import re
 import sys
@@ -50,8 +51,6 @@ def writable_sections():
 
 
 def process():
-    if gdb.selected_inferior().pid == 0:
-        raise gdb.GdbError('there is no process and no core dump')
     try:
         address = int(gdb.parse_and_eval('(unsigned long)&weft_debug_root'))
     except gdb.error:
@@ -159,6 +158,7 @@ class Frame(model.AnyFrame):
         self.place = '' if self.name else place_in_file(self.pc)
 
 
+@functools.lru_cache(maxsize=None)  # until the next command
 def symbol_of(pc):
     found = re.match(r'(.*?)(?: \+ \d+)? in section',
                      gdb.execute('info symbol 0x%x' % pc, to_string=True))
@@ -198,41 +198,36 @@ def walk(frame, end_of_stack=None):
     return frames
 
 
-class Threads:
-    """The threads of the process, with their stack pointers."""
-
-    def __init__(self):
-        self.stacks = []
-        selected, frame = gdb.selected_thread(), gdb.selected_frame()
-        try:
-            for thread in gdb.selected_inferior().threads():
-                thread.switch()
-                self.stacks.append((thread, int(gdb.newest_frame().read_register('sp'))))
-        finally:
-            selected.switch()
-            frame.select()
-
-    def on(self, fiber):
-        """Returns the thread that runs on the stack of the fiber."""
-        for thread, stack in self.stacks:
-            if fiber.bottom <= stack < fiber.bottom + fiber.bytes:
-                return thread
-        return self.of(fiber.worker) if fiber.worker and not fiber.bottom else None
-
-    def of(self, worker):
-        """Returns the thread of a worker. None if neither weft's handle nor the stack tells."""
-        if worker.fiber and worker.fiber.bottom:
-            return self.on(worker.fiber)
-        return model.thread_at(worker.thread, self.stacks)
+def stacks_of_threads():
+    """Returns (thread, stack pointer) for all threads."""
+    stacks = []
+    selected, frame = gdb.selected_thread(), gdb.selected_frame()
+    try:
+        for thread in gdb.selected_inferior().threads():
+            thread.switch()
+            stacks.append((thread, int(gdb.newest_frame().read_register('sp'))))
+    finally:
+        selected.switch()
+        frame.select()
+    return stacks
 
 
-def frames_of(fiber, threads):
+def thread_of(fiber, stacks):
+    """Returns the thread that runs the fiber, or None."""
+    if fiber.handle:
+        return None
+    if fiber.bottom:
+        return model.thread_on(stacks, fiber)
+    return model.thread_of(stacks, fiber.worker) if fiber.worker else None
+
+
+def frames_of(fiber, stacks):
     if fiber.registers():
         try:
             return walk(UNWINDER.select(fiber), fiber.bottom + fiber.bytes)
         finally:
             UNWINDER.release()
-    thread = threads.on(fiber) if not fiber.handle else None
+    thread = thread_of(fiber, stacks)
     if thread is None:
         return []
     selected, frame = gdb.selected_thread(), gdb.selected_frame()
@@ -245,10 +240,8 @@ def frames_of(fiber, threads):
 
 
 def places():
-    """Returns a function that returns the innermost function of a fiber that is not weft's."""
-    threads = Threads()
-
-    return lambda fiber: model.place_of(frames_of(fiber, threads))
+    stacks = stacks_of_threads()
+    return model.places(lambda fiber: frames_of(fiber, stacks))
 
 
 class Weft(gdb.Command):
@@ -264,6 +257,9 @@ class Command(gdb.Command):
 
     def invoke(self, argument, from_tty):
         UNWINDER.release()
+        symbol_of.cache_clear()
+        if gdb.selected_thread() is None:
+            raise gdb.GdbError('there is no process and no core dump')
         try:
             print('\n'.join(self.run(argument.split())))
         except (model.NoRoot, model.Unreadable) as error:
@@ -282,14 +278,14 @@ class Backtrace(Command):
     frames."""
 
     def run(self, words):
-        full, threads = 'full' in words, Threads()
+        full, stacks = 'full' in words, stacks_of_threads()
         words = [word for word in words if word not in ('full', 'all')]
         if not words:
-            return process().stacks_lines(lambda fiber: frames_of(fiber, threads),
+            return process().stacks_lines(lambda fiber: frames_of(fiber, stacks),
                                           model.stack_lines, full)
         fiber = process().fiber(words[0])
         return ['%s, %s' % (fiber.text(), fiber.state)] + model.stack_lines(
-            frames_of(fiber, threads), full)
+            frames_of(fiber, stacks), full)
 
 
 class SelectFiber(Command):
@@ -300,7 +296,7 @@ class SelectFiber(Command):
             return []
         fiber = process().fiber(words[0])
         if not fiber.handle:
-            thread = Threads().on(fiber)
+            thread = thread_of(fiber, stacks_of_threads())
             where = '; use thread %d' % thread.num if thread else ''
             raise gdb.GdbError('%s is %s%s' % (fiber.text(), fiber.state, where))
         if not fiber.registers():
@@ -325,10 +321,10 @@ class Workers(Command):
     """weft workers: what each worker does, and what lies in its queues."""
 
     def run(self, words):
-        threads = Threads()
+        stacks = stacks_of_threads()
 
         def name(worker):
-            thread = threads.of(worker)
+            thread = model.thread_of(stacks, worker)
             return '%d (LWP %d)' % (thread.num, thread.ptid[1]) if thread else ''
         return process().workers_lines(name)
 

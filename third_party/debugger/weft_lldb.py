@@ -188,11 +188,11 @@ class Frame(model.AnyFrame):
 
 
 def frames_of(fiber, process):
-    thread = thread_on(fiber, process)
+    thread = thread_of(fiber, process)
     frames = []
     for frame in thread.frames if thread else []:
         if frame.GetFunctionName() == 'make_fcontext' or frame.GetPC() < 4096 or \
-                fiber.handle and frame.GetSP() >= fiber.bottom + fiber.bytes:
+                fiber.bottom and fiber.handle and frame.GetSP() >= fiber.bottom + fiber.bytes:
             break
         frames.append(Frame(frame))
     return frames
@@ -203,21 +203,14 @@ def stacks_of(process):
             if thread.GetThreadID() < FIRST_ID]
 
 
-def thread_on(fiber, process):
-    """Returns the thread that stands for the fiber, or that runs on its stack."""
+def thread_of(fiber, process):
+    """Returns the thread that stands for the fiber, or that runs it."""
     if fiber.handle:
         thread = process.GetThreadByID(id_of(fiber))
         return thread if thread.IsValid() else None
-    for thread, stack in stacks_of(process):
-        if fiber.bottom <= stack < fiber.bottom + fiber.bytes:
-            return thread
-    return thread_of(fiber.worker, process) if fiber.worker and not fiber.bottom else None
-
-
-def thread_of(worker, process):
-    if worker.fiber and worker.fiber.bottom:
-        return thread_on(worker.fiber, process)
-    return model.thread_at(worker.thread, stacks_of(process))
+    if fiber.bottom:
+        return model.thread_on(stacks_of(process), fiber)
+    return model.thread_of(stacks_of(process), fiber.worker) if fiber.worker else None
 
 
 def switch_threads(debugger, on):
@@ -227,7 +220,7 @@ def switch_threads(debugger, on):
 
 
 def select(fiber, process):
-    thread = thread_on(fiber, process)
+    thread = thread_of(fiber, process)
     if thread is None:
         raise model.NoRoot('%s has no thread: `weft threads on`' % fiber.text())
     frames = [Frame(frame) for frame in thread.frames]
@@ -249,8 +242,7 @@ def run(words, debugger):
     if not debugger.GetInternalVariableValue(SETTING, debugger.GetInstanceName()).GetSize():
         switch_threads(debugger, True)
 
-    def place(fiber):
-        return model.place_of(frames_of(fiber, process))
+    place = model.places(lambda fiber: frames_of(fiber, process))
     if command == 'fibers':
         return read_process(process).fibers_lines('all' in arguments, place)
     if command == 'bt':
@@ -269,7 +261,7 @@ def run(words, debugger):
         return read_process(process).why_lines(place)
     if command == 'workers':
         def name(worker):
-            thread = thread_of(worker, process)
+            thread = model.thread_of(stacks_of(process), worker)
             return '%d (tid %d)' % (thread.GetIndexID(), thread.GetThreadID()) if thread else ''
         return read_process(process).workers_lines(name)
     raise model.NoRoot('weft fibers [all] | bt N|all [full] | fiber N | why | workers | '

@@ -1,6 +1,7 @@
 # Reads the schedulers of a stopped process, or of a core dump, by weft_debug_root. See
 # source/scheduler/state/debug_root.h. Knows neither gdb nor lldb: weft_gdb.py and weft_lldb.py give
 # it a Memory, and print its lines.
+import bisect
 import re
 import struct
 
@@ -187,13 +188,18 @@ class Fiber:
     def id(self):
         return self.scheduler.prefix + str(self.index)
 
+    def label(self):
+        """The name of its innermost task."""
+        is_threads = self.index >= self.scheduler.small + self.scheduler.large
+        return self.name or ('attached thread' if is_threads else 'unnamed')
+
     def text(self):
-        return "fiber %s '%s'" % (self.id(), self.name or 'unnamed')
+        return "fiber %s '%s'" % (self.id(), self.label())
 
     def name_text(self):
-        """The name of its innermost task. (+N): that task runs on top of N tasks that wait."""
+        """(+N): the task runs on top of N tasks that wait."""
         below = len(self._frames())
-        return (self.name or 'unnamed') + (' (+%d)' % below if below else '')
+        return self.label() + (' (+%d)' % below if below else '')
 
     def has_task(self):
         return self.state in ('running', 'blocked', 'waiting', 'ready', 'pumping', 'switching')
@@ -249,6 +255,10 @@ class Worker:
         self.tasks = [0, 0, 0]  # number of tasks in its lanes, by priority
         self.pinned = 0     # number of pinned tasks
         self.fiber = None   # that it runs
+        # The stack on which it sleeps, if that is one of weft's. Otherwise it is the thread's own.
+        f, at = scheduler.fields, address + scheduler.fields['worker.threadFiber']
+        self.bottom = scheduler.memory.u64(at + f['fiber.stackBottom'])
+        self.bytes = scheduler.memory.u64(at + f['fiber.stackBytes'])
 
 
 class Task:
@@ -323,6 +333,7 @@ class Scheduler:
             for i in range(some):
                 view = View(self.fields, 'fiber.', data[i * size:(i + 1) * size])
                 self.fibers.append(Fiber(self, first + i, view))
+        self.stacks = sorted((fiber.bottom, fiber.index) for fiber in self.fibers if fiber.bottom)
 
     def fiber_at(self, address):
         index, rest = divmod(address - self.fibers_at, self.fields['fiber.size'])
@@ -471,6 +482,7 @@ class Scheduler:
         """self.any_waits: AnyWait by the address of the counter that the waiter waits for."""
         f, memory = self.fields, self.memory
         self._read_timers()
+        of_waits = {owner // f['owner.anyCounters'] for owner in self.timer_owners}
         self.any_waits = {}
         size = f['anyWait.size']
         for index, address in enumerate(self._pool('anyWaits', size)):
@@ -478,8 +490,7 @@ class Scheduler:
             if memory.u64(done) // f['counter.one'] == 0:
                 continue  # nobody waits
             owner = f['owner.any'] | index * f['owner.anyCounters']
-            has_deadline = any(o // f['owner.anyCounters'] == owner // f['owner.anyCounters']
-                               for o in self.timer_owners)
+            has_deadline = owner // f['owner.anyCounters'] in of_waits
             self.any_waits[done] = AnyWait(self._counters_of(address, owner), has_deadline)
 
     def _counters_of(self, any_wait, owner):
@@ -593,11 +604,12 @@ class Scheduler:
         return found
 
     def _set_states(self):
-        free, pumping = self._free_fibers(), self._pumping()
+        free, pumping, owners = self._free_fibers(), self._pumping(), {}
         self.free = [len([i for i in free if i < self.small]), len([i for i in free if i >= self.small])]
         for fiber in self.fibers:
-            registered = fiber.waits_for and any(owner == fiber.index for owner, _ in
-                                                 self.waiters(fiber.waits_for))
+            if fiber.waits_for and fiber.waits_for not in owners:
+                owners[fiber.waits_for] = {owner for owner, _ in self.waiters(fiber.waits_for)}
+            registered = fiber.waits_for and fiber.index in owners[fiber.waits_for]
             if fiber.worker:
                 if registered:
                     fiber.state = 'blocked'
@@ -662,8 +674,10 @@ class Scheduler:
 
     def name_counter(self, counter):
         """Returns text that names a counter."""
-        for fiber in self.fibers:
-            if fiber.bottom <= counter < fiber.bottom + fiber.bytes:
+        at = bisect.bisect_right(self.stacks, (counter, 1 << 32)) - 1
+        if at >= 0:
+            fiber = self.fibers[self.stacks[at][1]]
+            if counter < fiber.bottom + fiber.bytes:
                 return 'a counter on the stack of fiber %s' % fiber.id()  # a lock, for example
         return self.memory.symbol(counter) or 'counter 0x%x' % counter
 
@@ -727,7 +741,7 @@ class Process:
                     key = (fiber.state, tuple(f.pc for f in frames if full or not f.is_wefts()))
                     stacks.setdefault(key, (frames, []))[1].append(fiber)
         for (state, _), (frames, fibers) in sorted(stacks.items(), key=lambda s: -len(s[1][1])):
-            names = ', '.join("%s '%s'" % (f.id(), f.name or 'unnamed') for f in fibers[:16])
+            names = ', '.join("%s '%s'" % (f.id(), f.label()) for f in fibers[:16])
             lines.append('%d fiber%s %s: %s%s' % (len(fibers), 's' * (len(fibers) > 1), state, names,
                                                   ', ...' * (len(fibers) > 16)))
             lines += lines_of(frames, full)
@@ -764,6 +778,8 @@ class Process:
             rows = []
             for w in s.workers:
                 state = w.sleeps or ('searching' if w.searching else 'running')
+                if w.sleeps and w.fiber and w.fiber.state == 'blocked':
+                    state = 'asleep in a wait'
                 if w.inactive:
                     state += ', inactive'
                 if w.in_hook:
@@ -812,7 +828,7 @@ class AnyFrame:
                 self.is_inlined or self.name == 'operator()'):
             return True
         # A template may have its result in front.
-        inner = r'(?:\w+ )?weft::(?:internal|TaskScheduler|\(anonymous namespace\))::'
+        inner = r'(?:\w+ )?weft::(?:internal|env|TaskScheduler|\(anonymous namespace\))::'
         return bool(re.match(inner, self.name) or re.match(inner, symbol))
 
 
@@ -825,19 +841,43 @@ def short_name(function):
     return name.replace('\1', '(anonymous namespace)').replace('\2', 'operator()')
 
 
-def place_of(frames):
+def places(frames_of, most=256):
+    """Returns a function that returns the place of a fiber. Only for the first ones: with many
+    fibers this would take minutes."""
+    asked = []
+
+    def place(fiber):
+        asked.append(fiber)
+        return place_of(fiber, frames_of(fiber)) if len(asked) <= most else ''
+    return place
+
+
+def place_of(fiber, frames):
     """Returns the innermost function that is neither weft's nor the standard library's, or ''."""
+    if fiber.state == 'blocked':  # in a system call of weft
+        wefts = [i for i, frame in enumerate(frames) if frame.is_wefts()]
+        frames = frames[wefts[0]:] if wefts else frames
     names = [f.name for f in frames if f.name and not f.is_wefts()]
     return next((name for name in names if not name.startswith('std::')), names[0] if names else '')
 
 
-def thread_at(handle, stacks):
-    """Returns the thread with this pthread_t, or None. `stacks`: (thread, stack pointer). glibc
-    keeps what it knows of a thread at the upper end of the thread's stack."""
-    above = [(handle - stack, i) for i, (_, stack) in enumerate(stacks) if stack < handle]
-    if not handle or not above or min(above)[0] > 1 << 24:
-        return None
-    return stacks[min(above)[1]][0]
+def thread_on(stacks, stack):
+    """Returns the thread whose stack pointer lies in the stack of a Fiber or Worker, or None.
+    `stacks`: (thread, stack pointer)."""
+    return next((thread for thread, pointer in stacks
+                 if stack.bottom <= pointer < stack.bottom + stack.bytes), None)
+
+
+def thread_of(stacks, worker):
+    """Returns the thread of a worker, or None if nothing tells which one it is."""
+    if worker.fiber and worker.fiber.bottom:
+        return thread_on(stacks, worker.fiber)
+    # glibc keeps what it knows of a thread, its pthread_t, at the upper end of the thread's stack.
+    above = [(worker.thread - stack, i) for i, (_, stack) in enumerate(stacks)
+             if stack < worker.thread]
+    if above and min(above)[0] < 1 << 24:
+        return stacks[min(above)[1]][0]
+    return thread_on(stacks, worker)
 
 
 def stack_lines(frames, full):
@@ -852,7 +892,10 @@ class Node:
 
     def __init__(self, what, needs, one_of, waits):
         self.what, self.needs, self.any, self.waits = what, needs, one_of, waits
-        self.edges = []
+        self.edges, self.has_deadline = [], False
+
+    def is_idle(self):
+        return isinstance(self.what, Fiber) and self.what.waits_for_idle
 
 
 class Why:
@@ -897,39 +940,59 @@ class Why:
         else:
             self._add(fiber, [(fiber.waits_for, fiber.target)], False, text)
 
+    def _mark_stuck(self):
+        """A wait that can end lets others end. So it is asked again when one of the tasks that
+        could lower its counter can end."""
+        waits_for = {}  # for each counter: the nodes that wait for it
+        for node in self.nodes:
+            node.stuck = True
+            for counter, _ in node.needs:
+                waits_for.setdefault(counter, []).append(node)
+        counters_of = {}  # for each node: the counters that it lowers
+        for counter, lowerers in self.s.lowerers.items():
+            for what, _ in lowerers:
+                if id(what) in self.node_of:
+                    counters_of.setdefault(self.node_of[id(what)], []).append(counter)
+        asked = list(self.nodes)
+        while asked:
+            node = asked.pop()
+            if node.stuck and self._can_end(node):
+                node.stuck = False
+                for counter in counters_of.get(node, ()):
+                    asked += waits_for.get(counter, ())
+        others_stuck = any(node.stuck and not node.is_idle() for node in self.nodes)
+        for node in self.nodes:
+            if node.is_idle():
+                node.stuck = others_stuck
+        for node in self.nodes:
+            self._find_edges(node)
+
     def _can_end(self, node):
-        if getattr(node, 'has_deadline', False):
+        if node.has_deadline:
             return True
-        if isinstance(node.what, Fiber) and node.what.waits_for_idle:
-            return not any(other.stuck and other is not node and not
-                           getattr(other.what, 'waits_for_idle', False) for other in self.nodes)
+        if node.is_idle():
+            return False  # decided last
         met = (self._units(counter) >= units for counter, units in node.needs)
         return any(met) if node.any else all(met)
 
     def _units(self, counter):
         """By how much the counter can fall without the stuck waits."""
-        return sum(units for what, units in self.s.lowerers.get(counter, ()) if not
-                   (id(what) in self.node_of and self.node_of[id(what)].stuck))
+        return sum(units for what, units in self.s.lowerers.get(counter, ())
+                   if id(what) not in self.node_of or not self.node_of[id(what)].stuck)
 
     def _known(self, node):
         return sum(units for counter, _ in node.needs
                    for _, units in self.s.lowerers.get(counter, ()))
 
-    def _mark_stuck(self):
-        for node in self.nodes:
-            node.stuck = True
-        changed = True
-        while changed:
-            changed = False
-            for node in self.nodes:
-                if node.stuck and self._can_end(node):
-                    node.stuck, changed = False, True
-        for node in self.nodes:
-            for counter, _ in node.needs:
-                for what, _ in self.s.lowerers.get(counter, ()):
-                    other = self.node_of.get(id(what))
-                    if other and other.stuck and node.stuck and other not in node.edges:
-                        node.edges.append(other)
+    def _find_edges(self, node):
+        """The stuck waits that a stuck wait waits for."""
+        seen = set()
+        for counter, _ in node.needs if node.stuck else ():
+            for what, _ in self.s.lowerers.get(counter, ()):
+                other = self.node_of.get(id(what))
+                if other and other.stuck and other not in seen and not (other is node and node.any):
+                    seen.add(other)
+                    node.edges.append(other)
 
     def _cycles(self):
         """Returns the strongly connected parts of the stuck waits (Tarjan), without loops of
@@ -1009,7 +1072,7 @@ class Why:
 
     def _is_root(self, node):
         """The counter stands higher than what is known could lower it."""
-        if isinstance(node.what, Fiber) and node.what.waits_for_idle:
+        if node.is_idle():
             return False
         lacking = [units > sum(u for _, u in self.s.lowerers.get(counter, ()))
                    for counter, units in node.needs]
@@ -1023,8 +1086,21 @@ class Why:
         else:
             text = ''
         text = text or '%s waits for %s' % (what.text(), node.waits)
-        ends_itself = getattr(node, 'has_deadline', False) or getattr(what, 'waits_for_idle', False)
-        return '  ' + text + ('' if ends_itself else ', ' + self._lowered_by(node))
+        return '  ' + text + ('' if node.has_deadline or node.is_idle() else
+                              ', ' + self._lowered_by(node))
+
+    def _texts(self, nodes):
+        """One line for each node. Those that differ only in their numbers share one."""
+        groups = {}
+        for node in nodes:
+            name = node.what.label() if isinstance(node.what, Fiber) else node.what.text()
+            groups.setdefault((name, node.waits, self._lowered_by(node)), []).append(node)
+        lines = []
+        for group in groups.values():
+            lines += [self._text(node) for node in group[:2]]
+            if len(group) > 2:
+                lines.append('  and %d more like the last one' % (len(group) - 2))
+        return lines
 
     def lines(self):
         s = self.s
@@ -1035,7 +1111,10 @@ class Why:
         if not self.nodes:
             return lines
         told = set()
-        for part in self._cycles():
+        cycles = self._cycles()
+        for part in cycles[20:]:
+            told.update(part)
+        for part in cycles[:20]:
             cycle = self._shortest_cycle(part)
             told.update(cycle)
             lines.append('cycle of %d:' % len(cycle))
@@ -1044,17 +1123,20 @@ class Why:
                 lines.append('  %s waits for %s, which %s lowers' %
                              (node.what.text(), node.waits,
                               after.what.text() if after is not node else 'the same task'))
-        for node in stuck:
-            if node not in told and self._is_root(node):
-                told.add(node)
-                lines += ['root:', self._text(node)]
+        if len(cycles) > 20:
+            lines.append('and %d more cycles' % (len(cycles) - 20))
+        roots = [node for node in stuck if node not in told and self._is_root(node)]
+        told.update(roots)
+        if roots:
+            lines.append('root%s:' % ('s' * (len(roots) > 1)))
+            lines += self._texts(roots)
         behind = [node for node in stuck if node not in told]
         if behind:
             lines.append('these wait for the above:')
-            lines += [self._text(node) for node in behind]
+            lines += self._texts(behind)
         if others:
             lines.append('these wait for work that can go on:')
-            lines += [self._text(node) for node in others]
+            lines += self._texts(others)
         if s.deferred_unknown:
             lines.append('deferred tasks that come after counters which nothing above names: %d' %
                          s.deferred_unknown)
