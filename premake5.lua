@@ -149,6 +149,11 @@ if testProgram("public_api", { "install" }) then
     weft.use()
 end
 
+-- What debuggers look at: tests/debuggers.sh. Its tasks wait for ever.
+if program("deadlock", { "tests/debuggers/deadlock.cpp" }) then
+    weft.use()
+end
+
 if not _OPTIONS.shared then
 
 local unitTests = { "support", "platform", "containers", "core", "scheduler", "sync", "post", "blocking", "algorithms",
@@ -439,6 +444,8 @@ newaction {
         local topology = os.matchfiles(buildFolder(false) .. "/Release/libweft_topology.a")
         for _, file in ipairs(table.join(static, shared, topology)) do copy(file, "lib") end
         for _, file in ipairs(os.matchfiles("include/weft/**.h")) do copy(file, path.getdirectory(file)) end
+        for _, file in ipairs(os.matchfiles("third_party/debugger/weft*")) do copy(file, "share/weft/debugger") end
+        if #shared > 0 then copy("third_party/debugger/libweft.so-gdb.py", "lib") end
 
         local libraries = "-lboost_context -pthread"
         if _OPTIONS.boost then

@@ -204,6 +204,7 @@ public:
     }
 
 private:
+    friend struct DebugLayout;
     static constexpr size_t kWords = sizeof(Item) / sizeof(uint64_t);
 
     // A ring of slots. Item i lies in slot i modulo the capacity, as kWords atomic words behind the

@@ -16,12 +16,15 @@
 #include "scheduler/state/scheduler_state.h"
 #include "weft/task_scheduler.h"
 
+#include <cstddef>
 #include <new>
 
 namespace weft::internal {
 
 /// Gives access to the private state of a TaskScheduler, and implements the gate.
 struct EntryGate {
+    /// For debuggers: where the state lies in a TaskScheduler.
+    static constexpr size_t StateOffset() noexcept { return offsetof(TaskScheduler, m_storage); }
     static SchedulerState &StateOf(TaskScheduler &scheduler) noexcept {
         static_assert(sizeof(SchedulerState) <= sizeof scheduler.m_storage,
                       "the storage in the public class is too small");

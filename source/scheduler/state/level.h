@@ -43,6 +43,7 @@ public:
     constexpr bool operator!=(Level other) const noexcept { return m_bits != other.m_bits; }
 
 private:
+    friend struct DebugLayout;
     static constexpr uint32_t kPriorityBits = 2;
     uint8_t m_bits;
 };

@@ -46,6 +46,8 @@ struct AnyWait {
     Counter done{0};  // the waiter waits for this counter
     // Number of counters on which the waiter has tried to put a record. Used by the waiter alone.
     uint32_t asked = 0;
+    // The waiter's array of these counters, and of those after them. For debuggers.
+    Counter *const *counters = nullptr;
     // The wait is for zero of one counter, so rescue.h may hand it a task. Published with the
     // record.
     bool isOne = false;
@@ -113,6 +115,7 @@ using TaskBlockPool = CachedPool<TaskBlockOf<kTasks>, 20>;
 /// ended.
 struct Scheduler {
     TaskScheduler *taskScheduler = nullptr;
+    const void *debugRoot = nullptr;  // see debug_root.h
     SchedulerOptions options;
     Memory memory;              // with the memory hooks of the options
     uint64_t *masks = nullptr;  // a copy of Affinity::masks

@@ -81,6 +81,7 @@ public:
     static constexpr uint64_t kMaxBatch = (uint64_t{1} << (64 - kCountBits)) - 1;
 
 private:
+    friend struct DebugLayout;
     TaskEntry(uint64_t first, uint64_t second, Counter *counter, const char *name,
               uint64_t flags) noexcept
         : m_first(first),
