@@ -364,8 +364,10 @@ class Analysis {
         if (cause !== null) {
             cause.task = -1;
             cause.taskExtra = -Infinity;
+            const usualRun = this.usualRuns().get(cause.name);
             for (const [task, ns] of cause.byTask) {
-                const extra = ns - (this.usualRuns().get(cause.name) || 0);
+                if (usualRun === undefined) break; // host code
+                const extra = ns - usualRun;
                 if (extra > cause.taskExtra) {
                     cause.task = task;
                     cause.taskExtra = extra;
